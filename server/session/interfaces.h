@@ -1,0 +1,78 @@
+// The one interface between sessions and their fronts. A front decodes a
+// request, calls one of these, and encodes the answer.
+//
+// Threads: every method may be called from any executor. A job does its work
+// on a strand of its own and answers on the caller's executor.
+//
+// Errors carry a canonical code and a message for people; a stable word for
+// programs lies in the payload (see server/base/error.h), for
+// example "unknown_node", "invalid_state", "slice_too_large", "value_gone".
+#ifndef SERVER_SESSION_INTERFACES_H_
+#define SERVER_SESSION_INTERFACES_H_
+
+#include <boost/asio/awaitable.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/session/types.h"
+
+namespace graphdbg::session {
+
+template <class T>
+using Task = boost::asio::awaitable<absl::StatusOr<T>>;
+using StatusTask = boost::asio::awaitable<absl::Status>;
+
+class Job {
+ public:
+  virtual ~Job() = default;
+
+  virtual const std::string& id() const = 0;
+
+  virtual Task<JobInfo> Describe() = 0;
+  // The id under which the command's outcome is reported in events.
+  // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node".
+  virtual Task<std::string> Control(ControlRequest request) = 0;
+
+  virtual Task<std::vector<GraphInfo>> Graphs() = 0;
+  virtual Task<ScopeView> Scope(std::string graph, std::string name) = 0;
+  virtual Task<NodeDetail> Node(std::string name) = 0;
+  virtual Task<SearchResult> Search(SearchQuery query) = 0;
+
+  virtual Task<std::vector<WatchpointInfo>> Watchpoints() = 0;
+  virtual Task<WatchpointInfo> GetWatchpoint(uint32_t id) = 0;
+  virtual Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) = 0;
+  virtual Task<WatchpointInfo> ChangeWatchpoint(uint32_t id, WatchpointChange change) = 0;
+  virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;
+
+  virtual Task<HitResult> Hits(HitQuery query) = 0;
+
+  virtual Task<std::vector<TensorSummary>> Tensors(std::string node, uint32_t rank) = 0;
+  // Waits for the agent; DEADLINE_EXCEEDED after 30 s.
+  virtual Task<TensorValue> Tensor(TensorQuery query) = 0;
+};
+
+// Receives every event of every job, in order per job. Called on the job's
+// strand: must not block.
+using EventSink = std::function<void(const std::shared_ptr<const Event>&)>;
+
+class Directory {
+ public:
+  virtual ~Directory() = default;
+
+  virtual std::vector<std::shared_ptr<Job>> Jobs() const = 0;
+  // Null if there is none.
+  virtual std::shared_ptr<Job> Find(const std::string& id) const = 0;
+  // FAILED_PRECONDITION while the job is alive.
+  virtual StatusTask Forget(std::string id) = 0;
+
+  // Until the returned handle is destroyed.
+  virtual std::shared_ptr<void> Subscribe(EventSink sink) = 0;
+};
+
+}  // namespace graphdbg::session
+
+#endif  // SERVER_SESSION_INTERFACES_H_

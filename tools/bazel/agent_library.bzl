@@ -1,0 +1,61 @@
+"""agent_library: C++17 code that runs inside the training process.
+
+    agent_library(name = "core", srcs, hdrs, deps = ["//agent/tensor"],
+                  system_deps = ["absl", "protobuf", "grpc", "highway"])
+
+makes two libraries of the same sources:
+  core      against the system's shared libraries: for tests and the server
+  core_pic  with hidden symbols against the position independent rebuilds of
+            those libraries: for the agent's self-contained shared object
+`deps` are agent_library or cc_proto targets and are followed in kind.
+"""
+
+_SYSTEM = {
+    "absl": "@com_google_absl//:absl",
+    "grpc": "@com_github_grpc_grpc//:grpc++",
+    "highway": "@highway//:highway",
+    "protobuf": "@com_google_protobuf//:protobuf",
+}
+
+_REBUILT = {
+    "absl": "@abseil_src//:absl",
+    "grpc": "@com_github_grpc_grpc//:grpc++_pic",
+    "highway": "@highway_src//:highway",
+    "protobuf": "@protobuf_src//:protobuf",
+}
+
+# The last -std wins, so this overrides the one of .bazelrc.
+CXX17 = ["-std=c++17"]
+
+_HIDDEN = [
+    "-O2",
+    "-fvisibility=hidden",
+    "-fvisibility-inlines-hidden",
+    "-ffunction-sections",
+    "-fdata-sections",
+]
+
+def _pic(label):
+    if ":" in label:
+        return label + "_pic"
+    return "{}:{}_pic".format(label, label.split("/")[-1])
+
+def agent_library(name, srcs = [], hdrs = [], deps = [], system_deps = [], copts = [], **kwargs):
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        copts = CXX17 + copts,
+        deps = deps + [_SYSTEM[d] for d in system_deps],
+        **kwargs
+    )
+    native.cc_library(
+        name = name + "_pic",
+        srcs = srcs,
+        hdrs = hdrs,
+        copts = CXX17 + _HIDDEN + copts,
+        linkstatic = True,
+        tags = ["manual"],
+        deps = [_pic(d) for d in deps] + [_REBUILT[d] for d in system_deps],
+        **kwargs
+    )

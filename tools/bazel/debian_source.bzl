@@ -1,0 +1,36 @@
+"""debian_source: the source package behind an installed -dev package, fetched with apt-get.
+
+The version is the installed one's, so headers, generated code and the rebuilt
+archive agree; Debian's security patches are applied. Needs dpkg-dev, and apt
+able to reach its mirror when the repository is first fetched (only if a target
+that needs it is built). Uses its own lists directory: no root, no change to the
+system's apt configuration.
+"""
+
+_SCRIPT = """set -e
+mkdir -p lists/partial parts
+for f in /etc/apt/sources.list.d/debian.sources; do [ -f $f ] && sed 's/^Types: deb$/Types: deb-src/' $f > parts/debian.sources; done
+if [ -s /etc/apt/sources.list ]; then grep -h '^deb ' /etc/apt/sources.list | sed 's/^deb /deb-src /' > parts/debian.list; fi
+O="-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$PWD/parts -o Dir::State::Lists=$PWD/lists -o APT::Sandbox::User= -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache="
+apt-get $O -qq update
+apt-get $O -qq --download-only source $1=$2
+dpkg-source --no-check -x *.dsc src >/dev/null
+find src -regex ".*/BUILD" -delete; find src -name "BUILD.bazel" -delete; find src -name "WORKSPACE*" -delete
+rm -rf lists parts *.tar.* *.dsc
+"""
+
+def _impl(rctx):
+    q = rctx.execute(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", rctx.attr.dev_package])
+    if q.return_code != 0:
+        fail("install " + rctx.attr.dev_package)
+    pkg, version = q.stdout.split(" ")
+    rctx.file("fetch.sh", _SCRIPT)
+    r = rctx.execute(["sh", "fetch.sh", pkg, version], timeout = 600)
+    if r.return_code != 0:
+        fail("apt-get source {}={} failed:\n{}".format(pkg, version, r.stderr))
+    rctx.template("BUILD.bazel", rctx.attr.build_file, {})
+
+debian_source = repository_rule(
+    implementation = _impl,
+    attrs = {"dev_package": attr.string(mandatory = True), "build_file": attr.label(mandatory = True)},
+)
