@@ -1,0 +1,53 @@
+// What an agent tells of the graph: plain values, decoded and validated by the
+// front that received them.
+#ifndef SERVER_GRAPH_NODE_RECORD_H_
+#define SERVER_GRAPH_NODE_RECORD_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "server/session/types.h"
+
+namespace graphdbg::graph {
+
+// A tensor that a node reads, by the agent's own node ids.
+struct InputRecord {
+  uint32_t node_id = 0;
+  uint32_t slot = 0;
+  // Orders execution and carries no tensor.
+  bool control = false;
+};
+
+struct NodeRecord {
+  // Dense from 1 within one agent.
+  uint32_t id = 0;
+  // Full name: non-empty segments joined by "/".
+  std::string name;
+  session::NodeKind kind = session::NodeKind::kOp;
+  std::string op_type;
+  session::Category category = session::Category::kOther;
+  std::vector<InputRecord> inputs;
+  std::vector<session::OutputInfo> outputs;
+  // Innermost frame first.
+  std::vector<session::SourceLine> stack;
+  std::map<std::string, std::string> attributes;
+  // 0 for nodes that do not execute.
+  uint64_t order = 0;
+  uint64_t first_step = 0;
+  // For a backward op the agent's id of its forward op, else 0.
+  uint32_t forward_node_id = 0;
+};
+
+struct GraphPatch {
+  // Empty: the job's main graph.
+  std::string graph;
+  std::vector<NodeRecord> nodes;
+  // Class names of module scopes, by scope name.
+  std::map<std::string, std::string> scope_types;
+};
+
+}  // namespace graphdbg::graph
+
+#endif  // SERVER_GRAPH_NODE_RECORD_H_
