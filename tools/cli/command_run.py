@@ -1,0 +1,72 @@
+"""`graphdbg run -- COMMAND`: debugs one job under a server of its own."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from . import report
+from .debug_run import RunOptions, debug
+from .errors import USAGE, CliError
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "run",
+        help="debug a training script",
+        usage="graphdbg run [options] -- python train.py ...",
+        description="Starts a server on free ports, runs the job under it and prints the page's address. "
+        "The job's output passes through unchanged; graphdbg's own lines go to stderr. "
+        "Exits with the job's exit code.",
+    )
+    parser.add_argument("--no-wait", action="store_true", help="start training at once instead of waiting for Continue")
+    parser.add_argument("--steps", type=_positive, metavar="N", help="start at once and end the job after N steps")
+    parser.add_argument(
+        "--break-on",
+        type=lambda text: [word.strip() for word in text.split(",") if word.strip()],
+        default=[],
+        metavar="CONDITIONS",
+        help="watch everything for these conditions, as nan,inf",
+    )
+    parser.add_argument(
+        "--on-hit", choices=("pause", "continue", "terminate"), default="pause", help="what a hit does (%(default)s)"
+    )
+    parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object there")
+    parser.add_argument("--port", type=int, default=0, help="port of the page (a free one)")
+    parser.add_argument("--json", action="store_true", help="print the result object on stdout at the end")
+    parser.add_argument("job", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the job's command")
+    parser.set_defaults(run=run, parser=parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    command = arguments.job[1:] if arguments.job[:1] == ["--"] else arguments.job
+    if not command:
+        arguments.parser.error("what to run? Put the job's command after --, as in: graphdbg run -- python train.py")
+    _check_result_file(arguments.result)
+    options = RunOptions(
+        wait=not arguments.no_wait,
+        steps=arguments.steps,
+        break_on=arguments.break_on,
+        on_hit=arguments.on_hit,
+        port=arguments.port,
+    )
+    result = debug(command, options)
+    report.say_summary(result)
+    if arguments.result:
+        arguments.result.write_text(json.dumps(result, indent=2) + "\n")
+    if arguments.json:
+        print(json.dumps(result))
+    return int(result["exit_code"])
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not '{text}'")
+    return int(text)
+
+
+def _check_result_file(file: Path | None) -> None:
+    """Says now, not after hours of training, that the result cannot be written."""
+    if file and not file.resolve().parent.is_dir():
+        raise CliError(f"--result: there is no folder {file.resolve().parent}", USAGE)

@@ -1,0 +1,215 @@
+"""Runs one job under a server of its own and follows it to its end."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from . import report
+from .client import ApiError, Json, quote
+from .errors import CliError
+from .job_process import JobProcess
+from .server_process import ServerProcess
+
+OnHit = Literal["pause", "continue", "terminate"]
+
+_POLL_SECONDS = 0.05
+# A terminated job runs its `finally` blocks and exit handlers; after this long
+# it gets SIGTERM.
+_TERMINATE_SECONDS = 15.0
+
+
+@dataclasses.dataclass
+class RunOptions:
+    """What `graphdbg run` was asked to do."""
+
+    wait: bool = True
+    steps: int | None = None
+    break_on: Sequence[str] = ()
+    on_hit: OnHit = "pause"
+    port: int = 0
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Called once with the page's address.
+    announce: Callable[[str], None] = lambda url: report.say(f"page: {url}")
+
+
+def debug(command: Sequence[str], options: RunOptions) -> Json:
+    """Runs `command` to its end and returns the result object."""
+    with tempfile.TemporaryDirectory(prefix="graphdbg-") as directory:
+        server = ServerProcess(Path(directory), options.port)
+        try:
+            return _Follower(command, options, server).follow()
+        finally:
+            server.stop()
+
+
+class _Follower:
+    def __init__(self, command: Sequence[str], options: RunOptions, server: ServerProcess) -> None:
+        self._options = options
+        self._server = server
+        self._client = server.client
+        self._check_conditions()
+        options.announce(server.url)
+        self._began = time.monotonic()
+        self._process = JobProcess(command, server, options.environment)
+        self._path = f"/jobs/{quote(self._process.id)}"
+        self._started = False
+        self._hits_said = 0
+        self._terminate_deadline: float | None = None
+        self._server_lost = False
+        # The last that was seen of the job, for the result.
+        self._job: Json | None = None
+
+    def _check_conditions(self) -> None:
+        known = {c["id"]: c for c in self._client.get("/conditions")["conditions"]}
+        for condition in self._options.break_on:
+            if condition not in known:
+                raise CliError(f"--break-on: no condition '{condition}'; there are {', '.join(sorted(known))}", 2)
+            needed = [p["name"] for p in known[condition]["params"] if p.get("required")]
+            if needed:
+                raise CliError(f"--break-on: condition '{condition}' needs {', '.join(needed)}; set it on the page", 2)
+
+    def follow(self) -> Json:
+        # Ctrl-C reaches the job as well; its end is ours.
+        previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if _in_main_thread() else None
+        try:
+            while self._process.poll() is None:
+                self._look()
+                time.sleep(_POLL_SECONDS)
+        finally:
+            if previous is not None:
+                signal.signal(signal.SIGINT, previous)
+        return self._result(time.monotonic() - self._began)
+
+    def _look(self) -> None:
+        job = self._fetch_job()
+        if job is None:
+            return
+        self._say_new_hits(job)
+        if self._terminate_deadline is not None:
+            if time.monotonic() > self._terminate_deadline:
+                self._process.end()
+            return
+        if job["state"] != "paused":
+            return
+        if not self._started and job["pause_reason"] == "start":
+            self._start()
+        elif self._is_over(job):
+            self._terminate()
+
+    def _is_over(self, job: Json) -> bool:
+        if job["pause_reason"] == "watchpoint" and self._options.on_hit == "terminate":
+            return True
+        return self._options.steps is not None and job["step"] >= self._options.steps
+
+    def _fetch_job(self) -> Json | None:
+        if self._server_lost:
+            return None
+        try:
+            self._job = self._client.get(self._path)
+        except ApiError as error:
+            if error.status != 404:
+                raise
+            return None
+        except CliError:
+            if self._server.alive():
+                return None
+            self._server_lost = True
+            report.say("the debugger server has gone; the job goes on without it")
+            return None
+        return self._job
+
+    def _start(self) -> None:
+        self._started = True
+        pause = "none" if self._options.on_hit == "continue" else "node"
+        for condition in self._options.break_on:
+            self._client.post(
+                f"{self._path}/watchpoints", {"condition": {"id": condition, "params": {}}, "pause": pause}
+            )
+        if self._options.wait and self._options.steps is None:
+            report.say("the job waits before its first step: press Continue on the page")
+        elif self._options.steps is not None:
+            self._control({"command": "step", "steps": self._options.steps})
+        else:
+            self._control({"command": "continue"})
+
+    def _terminate(self) -> None:
+        self._terminate_deadline = time.monotonic() + _TERMINATE_SECONDS
+        self._control({"command": "terminate"})
+
+    def _control(self, body: Json) -> None:
+        try:
+            self._client.post(f"{self._path}/control", body)
+        except ApiError as error:
+            # The job ended or somebody on the page was quicker.
+            if error.status != 409:
+                raise
+
+    def _say_new_hits(self, job: Json) -> None:
+        if job["hit_count"] <= self._hits_said:
+            return
+        first = self._hits_said == 0
+        self._hits_said = job["hit_count"]
+        if not first and job["state"] != "paused":
+            return
+        hits = self._client.hits(self._process.id)
+        if not hits:
+            return
+        report.say_hit(hits[0] if first else hits[-1])
+        if job["state"] == "paused" and self._options.on_hit == "pause":
+            report.say(f"the job is paused there; look around at {self._server.url}")
+
+    def _result(self, seconds: float) -> Json:
+        exit_code = self._process.exit_code()
+        job = self._final_job()
+        hits: list[Json] = []
+        if job is not None and not self._server_lost:
+            hits = self._client.hits(self._process.id)
+        exception = (job or {}).get("exception") or self._process.exception()
+        if exception is not None:
+            exception.setdefault("node", None)
+        if job is None:
+            report.say(
+                "the program ended without importing PyTorch; nothing was debugged"
+                if exit_code == 0
+                else "the program ended before it could be debugged"
+            )
+        killed = self._process.killed_by()
+        if killed:
+            report.say(f"the job was ended by {killed}")
+        return {
+            "status": self._status(job, exit_code),
+            "exit_code": exit_code,
+            "exception": exception,
+            "steps": job["step"] if job else 0,
+            "wall_seconds": round(seconds, 3),
+            "hits": hits,
+            "stages": [],
+            "run": None,
+            "metrics": {},
+            "artifacts": [],
+        }
+
+    def _final_job(self) -> Json | None:
+        """The job as the server knows it once the agent's farewell is in."""
+        deadline = time.monotonic() + 5
+        job = self._fetch_job()
+        while job and job["state"] not in ("finished", "terminated", "lost") and time.monotonic() < deadline:
+            time.sleep(_POLL_SECONDS)
+            job = self._fetch_job()
+        return job or self._job
+
+    def _status(self, job: Json | None, exit_code: int) -> str:
+        if self._terminate_deadline is not None or (job and job["state"] == "terminated"):
+            return "terminated"
+        return "finished" if exit_code == 0 else "failed"
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()

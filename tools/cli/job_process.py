@@ -1,0 +1,80 @@
+"""Starts a job under the debugger: its environment and its process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from .client import Json
+from .errors import USAGE, CliError
+from .server_process import ServerProcess
+
+_INJECT = Path(__file__).resolve().parent.parent / "_inject"
+
+
+def job_name(command: Sequence[str]) -> str:
+    """The script's name without its ending, else the program's."""
+    script = next((word for word in command if word.endswith(".py")), command[0])
+    return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script).stem) or "job"
+
+
+class JobProcess:
+    """The job's process, with its output passed through unchanged."""
+
+    def __init__(self, command: Sequence[str], server: ServerProcess, extra: dict[str, str]) -> None:
+        self.id = job_name(command)
+        self._exception_file = server.data_dir / "exception.json"
+        environment = os.environ | extra | self._variables(server)
+        try:
+            self._process = subprocess.Popen(list(command), env=environment)
+        except OSError as error:
+            raise CliError(f"cannot run {command[0]}: {error.strerror}", USAGE) from None
+
+    def _variables(self, server: ServerProcess) -> dict[str, str]:
+        host, _, port = server.debugger_address.rpartition(":")
+        path = os.environ.get("PYTHONPATH")
+        return {
+            "GRAPHDBG_ENABLE": "1",
+            "GRAPHDBG_HOST": host,
+            "GRAPHDBG_PORT": port,
+            "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
+            "GRAPHDBG_JOB": self.id,
+            # The job waits before its first step until its watchpoints are set.
+            "GRAPHDBG_WAIT": "1",
+            "GRAPHDBG_EXCEPTION_FILE": str(self._exception_file),
+            # Reaches Python interpreters that graphdbg is not installed in.
+            "PYTHONPATH": f"{_INJECT}{os.pathsep}{path}" if path else str(_INJECT),
+        }
+
+    def poll(self) -> int | None:
+        return self._process.poll()
+
+    def end(self) -> None:
+        """Ends a job that did not heed the debugger's request."""
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+    def exit_code(self) -> int:
+        """As a shell would report it: 128 + n for signal n."""
+        code = self._process.wait()
+        return 128 - code if code < 0 else code
+
+    def killed_by(self) -> str | None:
+        code = self._process.returncode
+        return signal.Signals(-code).name if code is not None and code < 0 else None
+
+    def exception(self) -> Json | None:
+        """The uncaught exception that the job's Python wrote down, if any."""
+        try:
+            exception: Json = json.loads(self._exception_file.read_text())
+        except (OSError, ValueError):
+            return None
+        return exception

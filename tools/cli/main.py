@@ -1,0 +1,44 @@
+"""Entry point of the `graphdbg` program."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from . import command_ctl, command_jobs, command_run, command_start
+from .errors import CliError
+
+COMMANDS = (command_start, command_run, command_jobs, command_ctl)
+
+
+def make_parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphdbg",
+        description="A debugger for deep-learning training.",
+        epilog="Exit codes: 0 done, 1 the job failed or a check found something, 2 wrong usage, 3 no server or no job.",
+    )
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        command.add_parser(subparsers)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    arguments = make_parser().parse_args(argv)
+    try:
+        code: int = arguments.run(arguments)
+        return code
+    except CliError as error:
+        print(f"graphdbg: {error}", file=sys.stderr)
+        return error.exit_code
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # The reader of our output (`| head`) has gone; that is no failure.
+        sys.stderr.close()
+        return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

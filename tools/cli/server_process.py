@@ -1,0 +1,66 @@
+"""Runs the debugger server that comes with this package."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from .client import Client
+from .errors import CliError
+
+
+def server_program() -> Path:
+    program = Path(__file__).resolve().parent.parent / "lib" / "graphdbg-server"
+    if not program.exists():
+        raise CliError(f"this installation of graphdbg has no server: {program} is missing")
+    return program
+
+
+class ServerProcess:
+    """A server of one's own on free ports; it ends with this process."""
+
+    def __init__(self, data_dir: Path, port: int = 0) -> None:
+        command = [
+            str(server_program()),
+            "--json",
+            f"--port={port}",
+            "--debugger-port=0",
+            f"--data-dir={data_dir}",
+            f"--parent-pid={os.getpid()}",
+        ]
+        self._log = data_dir / "server.log"
+        with self._log.open("wb") as log:
+            # A session of its own: Ctrl-C is for the job, not for the server.
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert self._process.stdout is not None
+        first_line = self._process.stdout.readline()
+        if not first_line:
+            self._process.wait()
+            lines = self._log.read_text(errors="replace").strip().splitlines()
+            raise CliError(lines[-1].removeprefix("graphdbg: ") if lines else "the server did not start")
+        addresses = json.loads(first_line)
+        self.url: str = addresses["url"]
+        self.debugger_address: str = addresses["debugger_address"]
+        self.data_dir = data_dir
+        self.client = Client.from_data_dir(addresses["http_address"], data_dir)
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def stop(self) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=5)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        if self._process.stdout:
+            self._process.stdout.close()

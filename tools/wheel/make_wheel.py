@@ -1,0 +1,87 @@
+"""Packs the Python package, the command line and the native parts into a wheel.
+
+The package `graphdbg` comes from agent/python/graphdbg (what runs inside a
+training process) and tools/cli (the command line, as graphdbg.cli); Bazel's
+outputs go to graphdbg/lib. `wheel pack` writes the archive.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
+
+# Where each of Bazel's outputs goes in the package.
+NATIVE = {
+    "server/main/graphdbg_server": "lib/graphdbg-server",
+    "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
+    "agent/adapters/pytorch/libgraphdbg_torch.so": "lib/libgraphdbg_torch.so",
+    "agent/adapters/pytorch/_hooks.so": f"_hooks{sysconfig.get_config_var('EXT_SUFFIX')}",
+}
+
+METADATA = f"""Metadata-Version: 2.1
+Name: graphdbg
+Version: {VERSION}
+Summary: A debugger for deep-learning training: what gdb is to a program, for a computational graph.
+License: Apache-2.0
+Requires-Python: >=3.10
+"""
+
+ENTRY_POINTS = """[console_scripts]
+graphdbg = graphdbg.cli.main:main
+"""
+
+
+def wheel_tag() -> str:
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+    return f"{python}-{python}-{platform}"
+
+
+def stage(directory: Path, binaries: Path) -> None:
+    """Lays the wheel's contents out below `directory`."""
+    package = directory / "graphdbg"
+    ignore = shutil.ignore_patterns("__pycache__", "*_test.py", "BUILD.bazel")
+    shutil.copytree(ROOT / "agent" / "python" / "graphdbg", package, ignore=ignore)
+    shutil.copytree(ROOT / "tools" / "cli", package / "cli", ignore=ignore)
+    shutil.copy(ROOT / "agent" / "python" / "graphdbg.pth", directory)
+    for source, target in NATIVE.items():
+        file = package / target
+        file.parent.mkdir(exist_ok=True)
+        shutil.copy(binaries / source, file)
+        file.chmod(0o755)
+        subprocess.run(["strip", "--strip-unneeded", str(file)], check=True)
+    information = directory / f"graphdbg-{VERSION}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(METADATA)
+    (information / "entry_points.txt").write_text(ENTRY_POINTS)
+    (information / "WHEEL").write_text(
+        f"Wheel-Version: 1.0\nGenerator: graphdbg\nRoot-Is-Purelib: false\nTag: {wheel_tag()}\n"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bin", type=Path, required=True, help="Bazel's output directory (bazel info bazel-bin)")
+    parser.add_argument("--out", type=Path, required=True, help="where the wheel goes")
+    arguments = parser.parse_args()
+    for old in arguments.out.glob("graphdbg-*.whl"):
+        old.unlink()
+    with tempfile.TemporaryDirectory() as directory:
+        stage(Path(directory), arguments.bin)
+        subprocess.run(
+            [sys.executable, "-m", "wheel", "pack", directory, "--dest-dir", str(arguments.out)],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+
+
+if __name__ == "__main__":
+    main()
