@@ -1,0 +1,39 @@
+// The statistics of one tensor, as every part of graphdbg understands them.
+#ifndef AGENT_KERNELS_STATISTICS_H_
+#define AGENT_KERNELS_STATISTICS_H_
+
+#include <cstdint>
+
+namespace graphdbg {
+
+// Counts are over all elements. The values from min to l2 are over the finite
+// elements, accumulated in float64, and mean nothing if finite_count() is 0.
+struct Statistics {
+  uint64_t count = 0;
+  uint64_t nan_count = 0;
+  uint64_t pos_inf_count = 0;
+  uint64_t neg_inf_count = 0;
+  // Elements equal to zero, of either sign.
+  uint64_t zero_count = 0;
+  // Finite elements below and above zero.
+  uint64_t negative_count = 0;
+  uint64_t positive_count = 0;
+  double min = 0;
+  double max = 0;
+  double mean = 0;
+  double abs_mean = 0;
+  double abs_max = 0;
+  // Population variance.
+  double variance = 0;
+  // Entry-wise norms.
+  double l1 = 0;
+  double l2 = 0;
+
+  uint64_t inf_count() const { return pos_inf_count + neg_inf_count; }
+  uint64_t finite_count() const { return count - nan_count - inf_count(); }
+  bool has_finite() const { return finite_count() > 0; }
+};
+
+}  // namespace graphdbg
+
+#endif  // AGENT_KERNELS_STATISTICS_H_
