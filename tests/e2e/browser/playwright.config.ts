@@ -1,0 +1,28 @@
+import { defineConfig } from "@playwright/test";
+
+// Debian's Chromium, against a real server and a real training job. The flags
+// keep the browser from calling home.
+export default defineConfig({
+  testDir: ".",
+  outputDir: "../../../.build/browser-results",
+  timeout: 120_000,
+  workers: 1,
+  retries: 0,
+  reporter: [["list"], ["junit"]],
+  use: {
+    viewport: { width: 1440, height: 900 },
+    screenshot: "only-on-failure",
+    launchOptions: {
+      executablePath: "/usr/bin/chromium",
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    },
+  },
+});

@@ -1,0 +1,155 @@
+"""Fixtures of the end-to-end tests: real programs, a real server, real jobs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from graphdbg.cli.client import Client
+
+HOSTS = Path(__file__).resolve().parents[1] / "hosts"
+GRAPHDBG = str(Path(sys.executable).parent / "graphdbg")
+Json = dict[str, Any]
+
+
+def clean_environment(**extra: str) -> dict[str, str]:
+    """The environment without graphdbg's variables, with these added."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER"))}
+    return kept | extra
+
+
+def losses(output: str) -> list[str]:
+    return re.findall(r"^step.*loss.*$", output, re.MULTILINE)
+
+
+def marked_line(script: Path, mark: str = "# first bad value") -> int:
+    """Number of the line that ends in the mark."""
+    lines = [n for n, text in enumerate(script.read_text().splitlines(), 1) if text.endswith(mark)]
+    assert len(lines) == 1, f"{script.name} has {len(lines)} lines marked '{mark}'"
+    return lines[0]
+
+
+def wait_until(what: str, condition: Callable[[], Any], seconds: float = 60) -> Any:
+    """Polls until `condition` gives something true, and returns that."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    pytest.fail(f"waited {seconds:g} s in vain for: {what}")
+
+
+class Finished:
+    """A `graphdbg run` that has ended."""
+
+    def __init__(self, process: subprocess.CompletedProcess[str], result: Json | None) -> None:
+        self.code = process.returncode
+        self.stdout = process.stdout
+        self.stderr = process.stderr
+        self.result: Json = result or {}
+
+
+@pytest.fixture
+def debug_run(tmp_path: Path) -> Callable[..., Finished]:
+    """Calls `graphdbg run OPTIONS -- COMMAND` and waits for its end."""
+
+    def run(*options: str, command: list[str], **environment: str) -> Finished:
+        file = tmp_path / "result.json"
+        process = subprocess.run(
+            [GRAPHDBG, "run", "--result", str(file), *options, "--", *command],
+            env=clean_environment(**environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=180,
+        )
+        return Finished(process, json.loads(file.read_text()) if file.exists() else None)
+
+    return run
+
+
+class Server:
+    """A `graphdbg start` of one test."""
+
+    def __init__(self, data_dir: Path, *options: str) -> None:
+        self.data_dir = data_dir
+        self.process = subprocess.Popen(
+            [GRAPHDBG, "start", "--json", "--port=0", "--debugger-port=0", f"--data-dir={data_dir}", *options],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=clean_environment(),
+        )
+        assert self.process.stdout
+        line = self.process.stdout.readline()
+        if not line:
+            assert self.process.stderr
+            pytest.fail(f"the server did not start: {self.process.stderr.read()}")
+        self.addresses: Json = json.loads(line)
+        self.client = Client.from_data_dir(self.addresses["http_address"], data_dir)
+
+    def job_environment(self, **extra: str) -> dict[str, str]:
+        port = self.addresses["debugger_address"].rpartition(":")[2]
+        token = str(self.data_dir / "agent_token")
+        return clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT=port, GRAPHDBG_TOKEN_FILE=token, **extra)
+
+    def job(self, job: str) -> Json | None:
+        found = [j for j in self.client.get("/jobs")["jobs"] if j["id"] == job]
+        return found[0] if found else None
+
+    def wait_for_state(self, job: str, state: str, **fields: Any) -> Json:
+        def reached() -> Json | None:
+            found = self.job(job)
+            matches = found and found["state"] == state and all(found[k] == v for k, v in fields.items())
+            return found if matches else None
+
+        found: Json = wait_until(f"job {job} {state} {fields or ''}", reached)
+        return found
+
+    def control(self, job: str, command: str, **body: Any) -> Json:
+        return self.client.post(f"/jobs/{job}/control", {"command": command, **body})
+
+    def stop(self) -> None:
+        if self.process.poll() is None:
+            self.process.terminate()
+        self.process.communicate(timeout=20)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "data")
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a job's process; whatever still runs at the test's end is killed."""
+    processes: list[subprocess.Popen[str]] = []
+
+    def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        processes.append(process)
+        return process
+
+    yield start
+    for process in processes:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
