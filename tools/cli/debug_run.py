@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,7 +12,7 @@ from typing import Literal
 from . import report
 from .client import ApiError, Json, quote
 from .errors import CliError
-from .job_process import JobProcess
+from .job_process import JobProcess, signals_to
 from .server_process import ServerProcess
 
 OnHit = Literal["pause", "continue", "terminate"]
@@ -76,15 +74,10 @@ class _Follower:
                 raise CliError(f"--break-on: condition '{condition}' needs {', '.join(needed)}; set it on the page", 2)
 
     def follow(self) -> Json:
-        # Ctrl-C reaches the job as well; its end is ours.
-        previous = signal.signal(signal.SIGINT, signal.SIG_IGN) if _in_main_thread() else None
-        try:
+        with signals_to(self._process):
             while self._process.poll() is None:
                 self._look()
                 time.sleep(_POLL_SECONDS)
-        finally:
-            if previous is not None:
-                signal.signal(signal.SIGINT, previous)
         return self._result(time.monotonic() - self._began)
 
     def _look(self) -> None:
@@ -209,7 +202,3 @@ class _Follower:
         if self._terminate_deadline is not None or (job and job["state"] == "terminated"):
             return "terminated"
         return "finished" if exit_code == 0 else "failed"
-
-
-def _in_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .client import Json
@@ -54,6 +56,9 @@ class JobProcess:
     def poll(self) -> int | None:
         return self._process.poll()
 
+    def send(self, number: int) -> None:
+        self._process.send_signal(number)
+
     def end(self) -> None:
         """Ends a job that did not heed the debugger's request."""
         self._process.terminate()
@@ -78,3 +83,36 @@ class JobProcess:
         except (OSError, ValueError):
             return None
         return exception
+
+
+@contextlib.contextmanager
+def signals_to(job: JobProcess) -> Iterator[None]:
+    """While inside, what would end this process ends the job instead.
+
+    This process then ends because the job has. Ctrl-C in a terminal reaches
+    the job by itself.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def forward(number: int, frame: object) -> None:
+        if number == signal.SIGINT and _terminal_sends_interrupts():
+            return
+        job.send(number)
+
+    previous = {number: signal.signal(number, forward) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _terminal_sends_interrupts() -> bool:
+    """Whether this process and the job are in a terminal's foreground."""
+    try:
+        with open("/dev/tty") as terminal:
+            return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()
+    except OSError:
+        return False
