@@ -1,0 +1,46 @@
+#include "agent/tensor/dtype.h"
+
+namespace graphdbg {
+namespace {
+
+struct Row {
+  const char* name;
+  size_t size;
+};
+
+// By the number of the dtype.
+constexpr Row kRows[] = {
+    {"unspecified", 0}, {"bool", 1},    {"int8", 1},      {"int16", 2},
+    {"int32", 4},       {"int64", 8},   {"uint8", 1},     {"uint16", 2},
+    {"uint32", 4},      {"uint64", 8},  {"float16", 2},   {"bfloat16", 2},
+    {"float32", 4},     {"float64", 8}, {"complex64", 8}, {"complex128", 16},
+    {"other", 0},
+};
+constexpr int64_t kCount = sizeof(kRows) / sizeof(kRows[0]);
+static_assert(kCount == static_cast<int64_t>(DType::kOther) + 1);
+
+const Row& RowOf(DType dtype) {
+  return kRows[static_cast<int64_t>(
+      DTypeFromNumber(static_cast<int64_t>(dtype)))];
+}
+
+}  // namespace
+
+DType DTypeFromNumber(int64_t number) {
+  if (number < 0 || number >= kCount) return DType::kOther;
+  return static_cast<DType>(number);
+}
+
+size_t ItemSize(DType dtype) { return RowOf(dtype).size; }
+
+const char* NumpyName(DType dtype) { return RowOf(dtype).name; }
+
+bool HasStatistics(DType dtype) {
+  return dtype >= DType::kBool && dtype <= DType::kFloat64;
+}
+
+bool IsFloating(DType dtype) {
+  return dtype >= DType::kFloat16 && dtype <= DType::kFloat64;
+}
+
+}  // namespace graphdbg

@@ -1,0 +1,32 @@
+#include "agent/tensor/tensor_view.h"
+
+#include <limits>
+
+namespace graphdbg {
+
+std::optional<int64_t> TensorView::element_count() const {
+  if (ndim > kMaxDimensions) return std::nullopt;
+  int64_t count = 1;
+  bool empty = false;
+  for (size_t i = 0; i < ndim; ++i) {
+    if (shape[i] < 0) return std::nullopt;
+    if (shape[i] == 0) {
+      empty = true;
+    } else if (__builtin_mul_overflow(count, shape[i], &count)) {
+      return std::nullopt;
+    }
+  }
+  return empty ? 0 : count;
+}
+
+std::optional<int64_t> TensorView::byte_count() const {
+  std::optional<int64_t> count = element_count();
+  if (!count) return std::nullopt;
+  const int64_t size = static_cast<int64_t>(ItemSize(dtype));
+  if (size > 0 && *count > std::numeric_limits<int64_t>::max() / size) {
+    return std::nullopt;
+  }
+  return *count * size;
+}
+
+}  // namespace graphdbg

@@ -1,0 +1,57 @@
+#include "agent/tensor/tensor_view.h"
+
+#include <limits>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace graphdbg {
+namespace {
+
+TensorView View(DType dtype, const std::vector<int64_t>& shape) {
+  TensorView view;
+  view.dtype = dtype;
+  view.ndim = shape.size();
+  view.shape = shape.data();
+  return view;
+}
+
+TEST(DTypeTest, NumbersOutOfRangeAreOther) {
+  EXPECT_EQ(DTypeFromNumber(12), DType::kFloat32);
+  EXPECT_EQ(DTypeFromNumber(-1), DType::kOther);
+  EXPECT_EQ(DTypeFromNumber(1000), DType::kOther);
+  EXPECT_EQ(ItemSize(static_cast<DType>(200)), 0u);
+}
+
+TEST(DTypeTest, NamesAreNumpys) {
+  EXPECT_STREQ(NumpyName(DType::kBool), "bool");
+  EXPECT_STREQ(NumpyName(DType::kUint8), "uint8");
+  EXPECT_STREQ(NumpyName(DType::kBfloat16), "bfloat16");
+  EXPECT_STREQ(NumpyName(DType::kComplex128), "complex128");
+}
+
+TEST(DTypeTest, SizesAreInBytes) {
+  EXPECT_EQ(ItemSize(DType::kBool), 1u);
+  EXPECT_EQ(ItemSize(DType::kBfloat16), 2u);
+  EXPECT_EQ(ItemSize(DType::kFloat64), 8u);
+  EXPECT_EQ(ItemSize(DType::kComplex128), 16u);
+  EXPECT_EQ(ItemSize(DType::kOther), 0u);
+}
+
+TEST(TensorViewTest, CountsElementsAndBytes) {
+  EXPECT_EQ(View(DType::kFloat32, {}).element_count(), 1);
+  EXPECT_EQ(View(DType::kFloat32, {2, 3}).byte_count(), 24);
+  EXPECT_EQ(View(DType::kFloat32, {2, 0, 3}).byte_count(), 0);
+}
+
+TEST(TensorViewTest, ImpossibleShapesHaveNoCount) {
+  const int64_t huge = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(View(DType::kFloat32, {-1}).element_count(), std::nullopt);
+  EXPECT_EQ(View(DType::kFloat32, {huge, 2}).element_count(), std::nullopt);
+  EXPECT_EQ(View(DType::kFloat32, {huge}).byte_count(), std::nullopt);
+  EXPECT_EQ(View(DType::kFloat32, std::vector<int64_t>(65, 1)).element_count(),
+            std::nullopt);
+}
+
+}  // namespace
+}  // namespace graphdbg
