@@ -226,9 +226,11 @@ absl::Status CheckSlice(const Slice& slice, const std::vector<int64_t>& shape) {
         __builtin_mul_overflow(dim.step, dim.count - 1, &last) ||
         __builtin_add_overflow(last, dim.start, &last);
     const auto inside = [&](int64_t i) { return i >= 0 && i < shape[d]; };
-    if (overflow || !inside(dim.start) || !inside(last)) {
-      return BadSlice(absl::StrCat("slice, dimension ", d,
-                                   ": reaches out of its size ", shape[d]));
+    const bool repeats = dim.step == 0 && dim.count > 1;
+    if (overflow || repeats || !inside(dim.start) || !inside(last)) {
+      return BadSlice(absl::StrCat(
+          "slice, dimension ", d,
+          ": start, count and step do not fit its size ", shape[d]));
     }
   }
   return absl::OkStatus();

@@ -137,6 +137,7 @@ TEST_F(SliceTest, SlicesResolvedElsewhereAreChecked) {
   EXPECT_FALSE(CheckSlice({{0, 3, 1, false}, all3, all4}, shape_).ok());
   EXPECT_FALSE(CheckSlice({{0, -1, 1, false}, all3, all4}, shape_).ok());
   EXPECT_FALSE(CheckSlice({{0, 2, 1, true}, all3, all4}, shape_).ok());
+  EXPECT_FALSE(CheckSlice({{0, huge, 0, false}, all3, all4}, shape_).ok());
   EXPECT_FALSE(CheckSlice({{0, huge, huge, false}, all3, all4}, shape_).ok());
   EXPECT_FALSE(CheckSlice({{0, 2, -1, false}, all3, all4}, shape_).ok());
 }

@@ -1,0 +1,296 @@
+#include "proto/wire/validate.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "proto/wire/limits.h"
+
+namespace graphdbg::wire {
+namespace {
+
+absl::Status Wrong(absl::string_view field, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(field, " ", what));
+}
+
+absl::Status AtMost(absl::string_view field, uint64_t value, uint64_t limit) {
+  if (value <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(
+      absl::StrCat(field, " of ", value, " exceeds the limit of ", limit));
+}
+
+// The first error, or OK.
+template <class... Rest>
+absl::Status First(absl::Status status, Rest... rest) {
+  if constexpr (sizeof...(rest) == 0) {
+    return status;
+  } else {
+    return status.ok() ? First(std::move(rest)...) : status;
+  }
+}
+
+absl::Status Name(absl::string_view field, const std::string& name) {
+  return AtMost(absl::StrCat("length of ", field), name.size(), kMaxNameBytes);
+}
+
+absl::Status Required(absl::string_view field, const std::string& name) {
+  return name.empty() ? Wrong(field, "is empty") : Name(field, name);
+}
+
+absl::Status Text(absl::string_view field, const std::string& text) {
+  return AtMost(absl::StrCat("length of ", field), text.size(), kMaxTextBytes);
+}
+
+template <class Repeated, class Check>
+absl::Status Each(absl::string_view field, const Repeated& items, size_t limit,
+                  const Check& check) {
+  absl::Status status = AtMost(absl::StrCat("number of ", field),
+                               static_cast<uint64_t>(items.size()), limit);
+  for (auto it = items.begin(); status.ok() && it != items.end(); ++it) {
+    status = check(*it);
+  }
+  return status;
+}
+
+absl::Status NodeId(absl::string_view field, uint32_t id) {
+  if (id == 0) return Wrong(field, "is 0");
+  return AtMost(field, id, kMaxNodes);
+}
+
+absl::Status Check(const v1::Hello& hello) {
+  absl::Status world =
+      AtMost("hello.world_size", hello.world_size(), kMaxWorldSize);
+  if (world.ok() && hello.rank() >= std::max(hello.world_size(), 1u)) {
+    world =
+        Wrong("hello.rank", absl::StrCat("is ", hello.rank(), " in a world of ",
+                                         hello.world_size()));
+  }
+  return First(
+      Required("hello.job", hello.job()), world,
+      Name("hello.job_name", hello.job_name()),
+      Name("hello.framework", hello.framework()),
+      Name("hello.framework_version", hello.framework_version()),
+      Name("hello.agent_version", hello.agent_version()),
+      Name("hello.host", hello.host()), Name("hello.device", hello.device()),
+      Required("hello.incarnation", hello.incarnation()),
+      Each("hello.capabilities", hello.capabilities(), kMaxCapabilities,
+           [](const auto& s) { return Name("hello.capabilities", s); }),
+      Each("hello.command_line", hello.command_line(), kMaxNameBytes,
+           [](const auto& s) { return Text("hello.command_line", s); }));
+}
+
+absl::Status Check(absl::string_view field, const v1::TensorType& type) {
+  if (!v1::DType_IsValid(type.dtype()))
+    return Wrong(field, "has no such dtype");
+  return First(Name(field, type.framework_dtype()),
+               Each(field, type.shape(), kMaxDimensions, [&](int64_t size) {
+                 return size < 0 ? Wrong(field, "has a negative size")
+                                 : absl::OkStatus();
+               }));
+}
+
+absl::Status Check(const v1::SourceFrame& frame) {
+  return First(Name("frame.file", frame.file()),
+               Name("frame.function", frame.function()),
+               Text("frame.text", frame.text()));
+}
+
+absl::Status Check(const v1::Node& node) {
+  if (!v1::NodeKind_IsValid(node.kind()) ||
+      node.kind() == v1::NODE_KIND_UNSPECIFIED) {
+    return Wrong("node.kind", "is not one");
+  }
+  if (!v1::NodeCategory_IsValid(node.category())) {
+    return Wrong("node.category", "is not one");
+  }
+  return First(
+      NodeId("node.id", node.id()), Required("node.name", node.name()),
+      Name("node.op_type", node.op_type()),
+      AtMost("node.forward_node_id", node.forward_node_id(), kMaxNodes),
+      Each("node.inputs", node.inputs(), kMaxNodeEdges,
+           [](const v1::Input& input) {
+             return First(AtMost("input.node_id", input.node_id(), kMaxNodes),
+                          AtMost("input.slot", input.slot(), kMaxNodeEdges));
+           }),
+      Each("node.outputs", node.outputs(), kMaxNodeEdges,
+           [](const v1::Output& output) {
+             return First(AtMost("output.slot", output.slot(), kMaxNodeEdges),
+                          Check("output.type", output.type()));
+           }),
+      Each("node.stack", node.stack(), kMaxStackFrames,
+           [](const v1::SourceFrame& frame) { return Check(frame); }),
+      Each("node.attributes", node.attributes(), kMaxNodeEdges,
+           [](const auto& entry) {
+             return First(Name("attribute", entry.first),
+                          Text("attribute", entry.second));
+           }));
+}
+
+absl::Status Check(const v1::GraphUpdate& graph) {
+  return First(Name("graph.graph", graph.graph()),
+               Each("graph.nodes", graph.nodes(), kMaxNodes,
+                    [](const v1::Node& node) { return Check(node); }),
+               Each("graph.scope_types", graph.scope_types(), kMaxNodes,
+                    [](const auto& entry) {
+                      return First(Required("scope", entry.first),
+                                   Name("scope type", entry.second));
+                    }));
+}
+
+absl::Status Check(const v1::StateUpdate& state) {
+  if (state.state() != v1::RUN_STATE_RUNNING &&
+      state.state() != v1::RUN_STATE_PAUSED) {
+    return Wrong("state.state", "is not one");
+  }
+  if (!v1::PauseReason_IsValid(state.reason())) {
+    return Wrong("state.reason", "is not one");
+  }
+  return First(
+      AtMost("state.node_id", state.node_id(), kMaxNodes),
+      AtMost("number of state.watchpoints",
+             static_cast<uint64_t>(state.watchpoints_size()), kMaxWatchpoints));
+}
+
+absl::Status Check(const v1::Hit& hit) {
+  if (hit.watchpoint() == 0) return Wrong("hit.watchpoint", "is 0");
+  if (!v1::HitOrigin_IsValid(hit.origin())) {
+    return Wrong("hit.origin", "is not one");
+  }
+  return First(
+      NodeId("hit.node_id", hit.node_id()),
+      AtMost("hit.slot", hit.slot(), kMaxNodeEdges),
+      AtMost("number of hit.actual", hit.actual().size(), kMaxConditionParams),
+      Check(hit.source()), Check("hit.type", hit.type()),
+      Text("hit.error", hit.error()));
+}
+
+absl::Status Check(const v1::Error& error) {
+  return First(Text("error.message", error.message()),
+               Name("error.reason", error.reason()));
+}
+
+absl::Status Check(const v1::TensorData& tensor) {
+  return First(
+      AtMost("length of tensor.data", tensor.data().size(), kMaxChunkBytes),
+      Check("tensor.header.type", tensor.header().type()),
+      AtMost("number of tensor.header.slice_shape",
+             static_cast<uint64_t>(tensor.header().slice_shape_size()),
+             kMaxDimensions),
+      Check(tensor.error()));
+}
+
+absl::Status Check(const v1::Goodbye& goodbye) {
+  const v1::ExceptionInfo& exception = goodbye.exception();
+  return First(Name("exception.type", exception.type()),
+               Text("exception.message", exception.message()),
+               Text("exception.traceback", exception.traceback()),
+               Name("exception.node", exception.node()));
+}
+
+absl::Status Check(const v1::Command& command) {
+  using Action = v1::Command::ActionCase;
+  switch (command.action_case()) {
+    case Action::kStep:
+      return command.step().steps() == 0 ? Wrong("command.step.steps", "is 0")
+                                         : absl::OkStatus();
+    case Action::kContinueTo:
+      return Required("command.continue_to.node", command.continue_to().node());
+    case Action::ACTION_NOT_SET:
+      return Wrong("command.action", "is missing");
+    default:
+      return absl::OkStatus();
+  }
+}
+
+absl::Status Check(const v1::SetWatchpoint& watchpoint) {
+  if (watchpoint.id() == 0) return Wrong("watchpoint.id", "is 0");
+  if (!v1::PauseMode_IsValid(watchpoint.pause())) {
+    return Wrong("watchpoint.pause", "is not one");
+  }
+  const v1::NodeSelection& selection = watchpoint.selection();
+  const auto name = [](const auto& s) {
+    return Required("watchpoint.selection", s);
+  };
+  return First(
+      Required("watchpoint.condition.id", watchpoint.condition().id()),
+      AtMost("number of watchpoint.condition.params",
+             watchpoint.condition().params().size(), kMaxConditionParams),
+      Each("selection.nodes", selection.nodes(), kMaxSelectionEntries, name),
+      Each("selection.scopes", selection.scopes(), kMaxSelectionEntries, name),
+      Each("selection.patterns", selection.patterns(), kMaxSelectionEntries,
+           name),
+      Each("selection.categories", selection.categories(), 16,
+           [](int category) {
+             return v1::NodeCategory_IsValid(category)
+                        ? absl::OkStatus()
+                        : Wrong("selection.categories", "holds no category");
+           }));
+}
+
+absl::Status Check(const v1::TensorRequest& request) {
+  if (!v1::TensorRequest::Version_IsValid(request.version())) {
+    return Wrong("tensor_request.version", "is not one");
+  }
+  return First(
+      Required("tensor_request.node", request.node()),
+      AtMost("tensor_request.slot", request.slot(), kMaxNodeEdges),
+      AtMost("number of tensor_request.slice",
+             static_cast<uint64_t>(request.slice_size()), kMaxDimensions),
+      Name("tensor_request.slice_text", request.slice_text()));
+}
+
+}  // namespace
+
+absl::Status Validate(const v1::AgentMessage& message) {
+  using Case = v1::AgentMessage::MessageCase;
+  switch (message.message_case()) {
+    case Case::kHello:
+      return Check(message.hello());
+    case Case::kGraph:
+      return Check(message.graph());
+    case Case::kState:
+      return Check(message.state());
+    case Case::kHit:
+      return Check(message.hit());
+    case Case::kTensor:
+      return Check(message.tensor());
+    case Case::kCommandResult:
+      return Check(message.command_result().error());
+    case Case::kWatchpointStatus:
+      return Check(message.watchpoint_status().error());
+    case Case::kLog:
+      return Text("log.message", message.log().message());
+    case Case::kGoodbye:
+      return Check(message.goodbye());
+    case Case::MESSAGE_NOT_SET:
+      return Wrong("message", "is missing");
+  }
+  return Wrong("message", "is unknown");
+}
+
+absl::Status Validate(const v1::ServerMessage& message) {
+  using Case = v1::ServerMessage::MessageCase;
+  switch (message.message_case()) {
+    case Case::kWelcome:
+      return Each("welcome.capabilities", message.welcome().capabilities(),
+                  kMaxCapabilities, [](const auto& s) {
+                    return Name("welcome.capabilities", s);
+                  });
+    case Case::kCommand:
+      return Check(message.command());
+    case Case::kSetWatchpoint:
+      return Check(message.set_watchpoint());
+    case Case::kRemoveWatchpoint:
+    case Case::kTensorCancel:
+      return absl::OkStatus();
+    case Case::kTensorRequest:
+      return Check(message.tensor_request());
+    case Case::MESSAGE_NOT_SET:
+      return Wrong("message", "is missing");
+  }
+  return Wrong("message", "is unknown");
+}
+
+}  // namespace graphdbg::wire
