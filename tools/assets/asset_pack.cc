@@ -4,7 +4,8 @@
 //   uint64 little endian: bytes of the index
 //   index: JSON [{"path": "/index.html", "type": .., "hash": ..,
 //                 "immutable": .., "identity": [offset, size],
-//                 "gzip": [..], "br": [..]}, ...], offsets from the data's start
+//                 "gzip": [..], "br": [..]}, ...], offsets from the data's
+//                 start
 //   data
 //
 // Read by server/http/assets.cc.
@@ -34,8 +35,7 @@ std::string Gzip(const std::string& data) {
     return {};
   }
   std::string out(deflateBound(&stream, data.size()) + 32, '\0');
-  stream.next_in =
-      reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(data.data()));
   stream.avail_in = static_cast<uInt>(data.size());
   stream.next_out = reinterpret_cast<Bytef*>(out.data());
   stream.avail_out = static_cast<uInt>(out.size());

@@ -1,0 +1,75 @@
+#include "server/http/channel.h"
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/buffers_to_string.hpp>
+#include <utility>
+
+namespace graphdbg::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace ws = boost::beast::websocket;
+using boost::system::error_code;
+
+// Beast pings at half of it; a peer that is silent for all of it is gone.
+constexpr std::chrono::seconds kSilence{60};
+constexpr std::chrono::seconds kHandshake{10};
+
+auto Into(error_code& ec) {
+  return asio::redirect_error(asio::use_awaitable, ec);
+}
+
+absl::Status ToStatus(const error_code& ec) {
+  if (ec == ws::error::closed) return absl::CancelledError("closed");
+  if (ec == ws::error::message_too_big) {
+    return absl::ResourceExhaustedError("the message is too long");
+  }
+  return absl::UnavailableError(ec.message());
+}
+
+}  // namespace
+
+Channel::Channel(std::shared_ptr<void> owner, boost::beast::tcp_stream& stream,
+                 uint64_t max_message_bytes)
+    : owner_(std::move(owner)), stream_(stream) {
+  stream_.set_option(ws::stream_base::timeout{kHandshake, kSilence, true});
+  stream_.read_message_max(max_message_bytes);
+  stream_.text(true);
+}
+
+asio::awaitable<bool> Channel::Accept(
+    boost::beast::http::request<boost::beast::http::string_body> request) {
+  error_code ec;
+  co_await stream_.async_accept(request, Into(ec));
+  co_return !ec;
+}
+
+asio::awaitable<absl::StatusOr<std::string>> Channel::Receive() {
+  error_code ec;
+  buffer_.clear();
+  co_await stream_.async_read(buffer_, Into(ec));
+  if (ec) co_return ToStatus(ec);
+  co_return boost::beast::buffers_to_string(buffer_.data());
+}
+
+asio::awaitable<absl::Status> Channel::Send(std::string message) {
+  error_code ec;
+  co_await stream_.async_write(asio::buffer(message), Into(ec));
+  if (ec) co_return ToStatus(ec);
+  co_return absl::OkStatus();
+}
+
+asio::awaitable<void> Channel::Close(uint16_t code, std::string reason) {
+  error_code ec;
+  co_await stream_.async_close(
+      ws::close_reason(static_cast<ws::close_code>(code), reason), Into(ec));
+}
+
+void Channel::Abort() {
+  error_code ignored;
+  stream_.next_layer().socket().close(ignored);
+}
+
+}  // namespace graphdbg::http

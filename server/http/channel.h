@@ -1,0 +1,42 @@
+// A WebSocket over a connection's stream. Sees Beast: included by this room's
+// sources only.
+#ifndef SERVER_HTTP_CHANNEL_H_
+#define SERVER_HTTP_CHANNEL_H_
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <memory>
+#include <string>
+
+#include "server/http/message.h"
+
+namespace graphdbg::http {
+
+class Channel : public MessageChannel {
+ public:
+  // `owner` keeps `stream` alive.
+  Channel(std::shared_ptr<void> owner, boost::beast::tcp_stream& stream,
+          uint64_t max_message_bytes);
+
+  // The handshake. Whether it was done.
+  boost::asio::awaitable<bool> Accept(
+      boost::beast::http::request<boost::beast::http::string_body> request);
+
+  boost::asio::awaitable<absl::StatusOr<std::string>> Receive() override;
+  boost::asio::awaitable<absl::Status> Send(std::string message) override;
+  boost::asio::awaitable<void> Close(uint16_t code,
+                                     std::string reason) override;
+  void Abort() override;
+
+ private:
+  const std::shared_ptr<void> owner_;
+  boost::beast::websocket::stream<boost::beast::tcp_stream&, false> stream_;
+  boost::beast::flat_buffer buffer_;
+};
+
+}  // namespace graphdbg::http
+
+#endif  // SERVER_HTTP_CHANNEL_H_

@@ -1,0 +1,308 @@
+#include "server/http/connection.h"
+
+#include <boost/asio/redirect_error.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/span_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <ctime>
+#include <optional>
+#include <utility>
+
+#include "server/http/channel.h"
+#include "server/http/guard.h"
+#include "server/http/problem.h"
+#include "server/http/text.h"
+
+namespace graphdbg::http {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace bhttp = boost::beast::http;
+using boost::system::error_code;
+
+constexpr std::chrono::seconds kLinger{2};
+constexpr size_t kLingerBytes = 4 << 20;
+
+auto Into(error_code& ec) {
+  return asio::redirect_error(asio::use_awaitable, ec);
+}
+
+std::string_view View(beast::string_view s) { return {s.data(), s.size()}; }
+
+std::string HttpDate() {
+  std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  char text[40];
+  std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
+  return text;
+}
+
+// What a request that cannot be read is answered with; absent if the
+// connection is no good for an answer.
+std::optional<Response> ReadProblem(const error_code& ec,
+                                    const ServerOptions& options) {
+  if (ec == beast::error::timeout) {
+    return ProblemResponse(408, "request_timeout",
+                           "the request did not arrive in time");
+  }
+  if (ec == bhttp::error::header_limit) {
+    return ProblemResponse(431, "header_too_large",
+                           "the request's header is over " +
+                               std::to_string(options.max_header_bytes) +
+                               " bytes");
+  }
+  if (ec == bhttp::error::body_limit) {
+    return ProblemResponse(413, "body_too_large",
+                           "the request's body is over " +
+                               std::to_string(options.max_body_bytes) +
+                               " bytes");
+  }
+  if (ec == bhttp::error::end_of_stream ||
+      ec == bhttp::error::partial_message ||
+      ec.category() !=
+          bhttp::make_error_code(bhttp::error::bad_method).category()) {
+    return std::nullopt;
+  }
+  return ProblemResponse(400, "bad_request",
+                         "this is not an HTTP request: " + ec.message());
+}
+
+// Absent if the target is not a path with a well-formed query.
+std::optional<Request> ToRequest(
+    const bhttp::request<bhttp::string_body>& message,
+    const std::string& peer) {
+  std::string_view target = View(message.target());
+  if (target.empty() || target.front() != '/') return std::nullopt;
+  Request request;
+  size_t question = target.find('?');
+  request.path = target.substr(0, question);
+  if (!PercentDecode(request.path, false)) return std::nullopt;
+  if (question != std::string_view::npos) {
+    auto query = ParseQuery(target.substr(question + 1));
+    if (!query) return std::nullopt;
+    request.query = std::move(*query);
+  }
+  request.method = View(message.method_string());
+  for (const auto& field : message) {
+    request.headers.Set(View(field.name_string()), View(field.value()));
+  }
+  request.body = message.body();
+  request.peer = peer;
+  return request;
+}
+
+Response MethodNotAllowed(const std::vector<std::string>& allow) {
+  std::string list;
+  for (const std::string& method : allow) {
+    list += (list.empty() ? "" : ", ") + method;
+  }
+  Response response =
+      ProblemResponse(405, "method_not_allowed", "this path allows " + list);
+  response.headers.Set("Allow", list);
+  return response;
+}
+
+}  // namespace
+
+Connection::Connection(asio::ip::tcp::socket socket,
+                       std::shared_ptr<Shared> shared)
+    : stream_(std::move(socket)), shared_(std::move(shared)) {
+  ++shared_->open_connections;
+  error_code ec;
+  auto endpoint = stream_.socket().remote_endpoint(ec);
+  if (!ec) {
+    std::string address = endpoint.address().to_string();
+    peer_ = (endpoint.address().is_v6() ? "[" + address + "]" : address) + ":" +
+            std::to_string(endpoint.port());
+  }
+}
+
+Connection::~Connection() { --shared_->open_connections; }
+
+void Connection::Abort() {
+  error_code ignored;
+  stream_.socket().close(ignored);
+}
+
+asio::awaitable<void> Connection::Run() {
+  auto self = shared_from_this();
+  error_code ignored;
+  stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  while (co_await ServeOne()) {
+  }
+  co_await Linger();
+}
+
+asio::awaitable<void> Connection::Refuse() {
+  auto self = shared_from_this();
+  Response response =
+      ProblemResponse(503, "too_many_connections",
+                      "the server has its limit of " +
+                          std::to_string(shared_->options.max_connections) +
+                          " connections open");
+  response.headers.Set("Retry-After", "5");
+  co_await Write(std::move(response), false, true);
+  co_await Linger();
+}
+
+asio::awaitable<bool> Connection::Read(Parser& parser) {
+  error_code ec;
+  if (buffer_.size() == 0) {
+    stream_.expires_after(shared_->options.idle_timeout);
+    size_t got =
+        co_await stream_.async_read_some(buffer_.prepare(4096), Into(ec));
+    buffer_.commit(got);
+    if (ec) co_return false;
+  }
+  parser.header_limit(shared_->options.max_header_bytes);
+  parser.body_limit(shared_->options.max_body_bytes);
+  stream_.expires_after(shared_->options.read_timeout);
+  co_await bhttp::async_read_header(stream_, buffer_, parser, Into(ec));
+  if (!ec && !parser.is_done()) {
+    co_return co_await ReadRest(parser);
+  }
+  if (!ec) co_return true;
+  auto problem = ReadProblem(ec, shared_->options);
+  if (problem) co_await Write(std::move(*problem), false, true);
+  co_return false;
+}
+
+asio::awaitable<bool> Connection::ReadRest(Parser& parser) {
+  error_code ec;
+  if (EqualsIgnoreCase(View(parser.get()[bhttp::field::expect]),
+                       "100-continue")) {
+    bhttp::response<bhttp::empty_body> proceed(bhttp::status::continue_, 11);
+    if (!co_await WriteMessage(proceed)) co_return false;
+  }
+  stream_.expires_after(shared_->options.read_timeout);
+  co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
+  if (!ec) co_return true;
+  auto problem = ReadProblem(ec, shared_->options);
+  if (problem) co_await Write(std::move(*problem), false, true);
+  co_return false;
+}
+
+asio::awaitable<bool> Connection::ServeOne() {
+  Parser parser;
+  if (!co_await Read(parser)) co_return false;
+  Message message = parser.release();
+  bool last = !message.keep_alive();
+  bool head = message.method() == bhttp::verb::head;
+  auto request = ToRequest(message, peer_);
+  Response response;
+  if (!request) {
+    response = ProblemResponse(400, "bad_request",
+                               "the request's target is not a path, or not "
+                               "percent-encoded as it should be");
+  } else if (auto refusal = Refusal(*request)) {
+    response = std::move(*refusal);
+  } else {
+    Router::Match match = shared_->router->Find(request->method, request->path);
+    request->path_params = std::move(match.params);
+    if (match.channel != nullptr && beast::websocket::is_upgrade(message)) {
+      co_await RunChannel(std::move(message), std::move(*request),
+                          *match.channel);
+      co_return false;
+    }
+    response = co_await Answer(std::move(*request), match);
+  }
+  bool written = co_await Write(std::move(response), head, last);
+  co_return written && !last;
+}
+
+asio::awaitable<Response> Connection::Answer(Request request,
+                                             const Router::Match& match) {
+  if (match.channel != nullptr) {
+    Response response =
+        ProblemResponse(426, "upgrade_required", "this path is a WebSocket");
+    response.headers.Set("Upgrade", "websocket");
+    co_return response;
+  }
+  if (!match.allow.empty()) co_return MethodNotAllowed(match.allow);
+  if (match.handler == nullptr) {
+    co_return ProblemResponse(404, "not_found",
+                              "there is nothing at " + request.path);
+  }
+  try {
+    co_return co_await (*match.handler)(std::move(request));
+  } catch (const std::exception& error) {
+    shared_->Log(std::string("error: a request failed: ") + error.what());
+  }
+  co_return ProblemResponse(500, "internal",
+                            "the server failed at this; its log says more");
+}
+
+asio::awaitable<void> Connection::RunChannel(Message message, Request request,
+                                             const ChannelHandler& handler) {
+  stream_.expires_never();
+  auto channel = std::make_shared<Channel>(shared_from_this(), stream_,
+                                           shared_->options.max_message_bytes);
+  if (!co_await channel->Accept(std::move(message))) co_return;
+  ++shared_->open_channels;
+  try {
+    co_await handler(std::move(request), channel);
+  } catch (const std::exception& error) {
+    shared_->Log(std::string("error: a channel failed: ") + error.what());
+  }
+  --shared_->open_channels;
+  Abort();
+}
+
+template <class Body>
+asio::awaitable<bool> Connection::WriteMessage(bhttp::response<Body>& message) {
+  bhttp::response_serializer<Body> serializer(message);
+  error_code ec;
+  while (!serializer.is_done() && !ec) {
+    stream_.expires_after(shared_->options.write_timeout);
+    co_await bhttp::async_write_some(stream_, serializer, Into(ec));
+  }
+  co_return !ec;
+}
+
+asio::awaitable<bool> Connection::Write(Response response, bool head,
+                                        bool last) {
+  AddSecurityHeaders(response);
+  response.headers.Set("Date", HttpDate());
+  ++shared_->responses[static_cast<size_t>(response.status / 100) % 6];
+  auto status = static_cast<unsigned>(response.status);
+  auto fill = [&](auto& message) {
+    message.result(status);
+    for (const auto& [name, value] : response.headers.fields()) {
+      message.set(name, value);
+    }
+    message.keep_alive(!last);
+  };
+  std::string_view bytes = response.bytes();
+  if (head || status == 204 || status == 304) {
+    bhttp::response<bhttp::empty_body> message;
+    fill(message);
+    if (head) message.content_length(bytes.size());
+    co_return co_await WriteMessage(message);
+  }
+  bhttp::response<bhttp::span_body<const char>> message;
+  fill(message);
+  message.body() = beast::span<const char>(bytes.data(), bytes.size());
+  message.content_length(bytes.size());
+  co_return co_await WriteMessage(message);
+}
+
+asio::awaitable<void> Connection::Linger() {
+  error_code ec;
+  stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
+  stream_.expires_after(kLinger);
+  size_t total = 0;
+  while (!ec && total < kLingerBytes) {
+    buffer_.clear();
+    total += co_await stream_.async_read_some(buffer_.prepare(4096), Into(ec));
+  }
+  Abort();
+}
+
+}  // namespace graphdbg::http

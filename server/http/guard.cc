@@ -1,0 +1,59 @@
+#include "server/http/guard.h"
+
+#include <string>
+
+#include "server/auth/origin_policy.h"
+#include "server/http/problem.h"
+#include "server/http/text.h"
+
+namespace graphdbg::http {
+namespace {
+
+bool CarriesJson(const Request& request) {
+  bool writes = request.method == "POST" || request.method == "PUT" ||
+                request.method == "PATCH";
+  return writes || !request.body.empty();
+}
+
+bool IsJson(std::string_view content_type) {
+  return EqualsIgnoreCase(Trim(Split(content_type, ';').front()),
+                          "application/json");
+}
+
+}  // namespace
+
+std::optional<Response> Refusal(const Request& request) {
+  std::string_view host = request.headers.Get("Host");
+  if (!auth::IsLoopbackHostHeader(host)) {
+    return ProblemResponse(
+        421, "wrong_host",
+        "this server answers to localhost and loopback addresses, not to '" +
+            std::string(host) + "'");
+  }
+  std::string_view origin = request.headers.Get("Origin");
+  if (request.headers.Has("Origin") && !auth::IsSameOrigin(origin, host)) {
+    return ProblemResponse(
+        403, "wrong_origin",
+        "pages of '" + std::string(origin) + "' may not use this server");
+  }
+  if (CarriesJson(request) && !IsJson(request.headers.Get("Content-Type"))) {
+    return ProblemResponse(415, "not_json",
+                           "a write needs 'Content-Type: application/json'");
+  }
+  return std::nullopt;
+}
+
+void AddSecurityHeaders(Response& response) {
+  response.headers.Set(
+      "Content-Security-Policy",
+      "default-src 'self'; img-src 'self' data:; worker-src 'self'; "
+      "object-src 'none'; base-uri 'none'; form-action 'self'; "
+      "frame-ancestors 'none'");
+  response.headers.Set("X-Content-Type-Options", "nosniff");
+  response.headers.Set("X-Frame-Options", "DENY");
+  response.headers.Set("Referrer-Policy", "no-referrer");
+  response.headers.Set("Cross-Origin-Opener-Policy", "same-origin");
+  response.headers.Set("Cross-Origin-Resource-Policy", "same-origin");
+}
+
+}  // namespace graphdbg::http

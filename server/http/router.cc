@@ -1,0 +1,87 @@
+#include "server/http/router.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "server/http/text.h"
+
+namespace graphdbg::http {
+namespace {
+
+using Params = std::map<std::string, std::string>;
+
+bool IsName(std::string_view segment) {
+  return segment.size() > 2 && segment.front() == '{' && segment.back() == '}';
+}
+
+std::vector<std::string> Segments(std::string_view path) {
+  std::vector<std::string> segments;
+  for (std::string_view part : Split(path, '/')) segments.emplace_back(part);
+  return segments;
+}
+
+// The names' values if the path matches. A segment is decoded after the split,
+// so that "%2F" is part of a value.
+std::optional<Params> MatchSegments(const std::vector<std::string>& pattern,
+                                    const std::vector<std::string_view>& path) {
+  if (pattern.size() != path.size()) return std::nullopt;
+  Params params;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    auto value = PercentDecode(path[i], false);
+    if (!value) return std::nullopt;
+    if (IsName(pattern[i])) {
+      if (value->empty()) return std::nullopt;
+      params[pattern[i].substr(1, pattern[i].size() - 2)] = std::move(*value);
+    } else if (pattern[i] != *value) {
+      return std::nullopt;
+    }
+  }
+  return params;
+}
+
+}  // namespace
+
+void Router::Add(std::string method, std::string_view pattern,
+                 Handler handler) {
+  Insert({std::move(method), Segments(pattern), std::move(handler), nullptr});
+}
+
+void Router::AddChannel(std::string_view pattern, ChannelHandler handler) {
+  Insert({"GET", Segments(pattern), nullptr, std::move(handler)});
+}
+
+void Router::Insert(Route route) {
+  auto names = [](const Route& r) {
+    return std::count_if(r.segments.begin(), r.segments.end(), IsName);
+  };
+  auto place = std::upper_bound(
+      routes_.begin(), routes_.end(), route,
+      [&](const Route& a, const Route& b) { return names(a) < names(b); });
+  routes_.insert(place, std::move(route));
+}
+
+Router::Match Router::Find(std::string_view method,
+                           std::string_view path) const {
+  std::string_view wanted = method == "HEAD" ? "GET" : method;
+  std::vector<std::string_view> segments = Split(path, '/');
+  Match match;
+  for (const Route& route : routes_) {
+    auto params = MatchSegments(route.segments, segments);
+    if (!params) continue;
+    if (route.method != wanted) {
+      match.allow.push_back(route.method);
+      continue;
+    }
+    match.handler = route.handler ? &route.handler : nullptr;
+    match.channel = route.channel ? &route.channel : nullptr;
+    match.params = std::move(*params);
+    match.allow.clear();
+    return match;
+  }
+  if (match.allow.empty() && wanted == "GET" && fallback_) {
+    match.handler = &fallback_;
+  }
+  return match;
+}
+
+}  // namespace graphdbg::http
