@@ -1,0 +1,324 @@
+#include "server/graph/graph_store.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+
+namespace graphdbg::graph {
+namespace {
+
+// Where the scope's part of a full name ends; npos for a name at the top.
+std::string_view ScopePart(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  return slash == std::string_view::npos ? std::string_view()
+                                         : name.substr(0, slash);
+}
+
+absl::Status CheckName(std::string_view name, uint32_t max_depth) {
+  uint32_t depth = 0;
+  size_t start = 0;
+  while (true) {
+    const size_t end = std::min(name.find('/', start), name.size());
+    if (end == start) {
+      return Error(absl::StatusCode::kInvalidArgument, "invalid_name",
+                   absl::StrCat("name \"", std::string(name),
+                                "\" has an empty segment"));
+    }
+    if (++depth > max_depth) {
+      return Error(absl::StatusCode::kInvalidArgument, "invalid_name",
+                   absl::StrCat("name \"", std::string(name.substr(0, 200)),
+                                "\" has more than ", max_depth, " segments"));
+    }
+    if (end == name.size()) return absl::OkStatus();
+    start = end + 1;
+  }
+}
+
+absl::Status Exhausted(const std::string& what) {
+  return Error(absl::StatusCode::kResourceExhausted, "graph_too_large", what);
+}
+
+uint64_t WeightOf(const Node& node) {
+  uint64_t bytes = sizeof(Node) + 2 * node.name.size() + node.op_type.size() +
+                   node.inputs.size() * (sizeof(Input) + sizeof(Consumer)) +
+                   node.stack.size() * sizeof(FrameIndex);
+  for (const auto& output : node.outputs) {
+    bytes += sizeof(output) + output.type.dtype.size() +
+             output.type.shape.size() * sizeof(int64_t);
+  }
+  for (const auto& [key, value] : node.attributes) {
+    bytes += 96 + key.size() + value.size();
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids) {
+  auto graph = EnsureGraph(patch.graph);
+  if (!graph.ok()) return graph.status();
+  for (const auto& [name, type] : patch.scope_types) {
+    if (auto valid = CheckName(name, limits_.max_depth); !valid.ok()) {
+      return valid;
+    }
+    auto scope = EnsureScope(*graph, name);
+    if (!scope.ok()) return scope.status();
+    bytes_ += type.size();
+    bytes_ -= scopes_[*scope].type.size();
+    scopes_[*scope].type = type;
+    if (auto fits = CheckSize(name); !fits.ok()) return fits;
+  }
+  // All names first: nodes of one patch may refer to each other in any order.
+  std::vector<NodeIndex> indices;
+  indices.reserve(patch.nodes.size());
+  for (const NodeRecord& record : patch.nodes) {
+    auto index = EnsureNode(*graph, record, ids);
+    if (!index.ok()) return index.status();
+    indices.push_back(*index);
+  }
+  for (size_t i = 0; i < indices.size(); ++i) {
+    auto filled = Fill(indices[i], patch.nodes[i], ids);
+    if (!filled.ok()) return filled;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> GraphStore::EnsureGraph(const std::string& id) {
+  const std::string_view name = id.empty() ? kMainGraph : id;
+  for (uint32_t i = 0; i < graphs_.size(); ++i) {
+    if (graphs_[i].id == name) return i;
+  }
+  if (graphs_.size() >= limits_.max_graphs) {
+    return Exhausted(absl::StrCat("more than ", limits_.max_graphs, " graphs"));
+  }
+  const ScopeIndex root = static_cast<ScopeIndex>(scopes_.size());
+  scopes_.push_back(Scope{});
+  scopes_.back().parent = root;
+  graphs_.push_back(Graph{std::string(name), root, 0, 0, {}});
+  graphs_.back().scopes.emplace(std::string_view(), root);
+  return static_cast<uint32_t>(graphs_.size() - 1);
+}
+
+absl::StatusOr<ScopeIndex> GraphStore::EnsureScope(uint32_t graph,
+                                                   std::string_view name) {
+  Graph& g = graphs_[graph];
+  auto it = g.scopes.find(name);
+  if (it != g.scopes.end()) return it->second;
+  auto parent = EnsureScope(graph, ScopePart(name));
+  if (!parent.ok()) return parent;
+  if (scopes_.size() >= limits_.max_scopes) {
+    return Exhausted(absl::StrCat("more than ", limits_.max_scopes, " scopes"));
+  }
+  const ScopeIndex index = static_cast<ScopeIndex>(scopes_.size());
+  scopes_.push_back(Scope{});
+  Scope& scope = scopes_.back();
+  scope.name = std::string(name);
+  scope.parent = *parent;
+  scope.depth = scopes_[*parent].depth + 1;
+  scopes_[*parent].scopes.push_back(index);
+  g.scopes.emplace(scope.name, index);
+  bytes_ += sizeof(Scope) + name.size();
+  return index;
+}
+
+absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
+                                                 const NodeRecord& record,
+                                                 AgentIds& ids) {
+  if (record.id == 0) {
+    return Error(absl::StatusCode::kInvalidArgument, "invalid_node",
+                 absl::StrCat("node \"", record.name, "\" has id 0"));
+  }
+  const NodeIndex known = ids.Find(record.id);
+  if (known != kNoNode && nodes_[known].name != record.name) {
+    return Error(absl::StatusCode::kInvalidArgument, "invalid_node",
+                 absl::StrCat("node ", record.id, " was \"", nodes_[known].name,
+                              "\" and cannot become \"", record.name, "\""));
+  }
+  if (known != kNoNode) return known;
+  if (auto valid = CheckName(record.name, limits_.max_depth); !valid.ok()) {
+    return valid;
+  }
+  NodeIndex index = FindNode(record.name);
+  if (index == kNoNode) {
+    if (nodes_.size() >= limits_.max_nodes) {
+      return Exhausted(absl::StrCat("more than ", limits_.max_nodes, " nodes"));
+    }
+    auto scope = EnsureScope(graph, ScopePart(record.name));
+    if (!scope.ok()) return scope.status();
+    index = static_cast<NodeIndex>(nodes_.size());
+    nodes_.push_back(Node{});
+    Node& node = nodes_.back();
+    node.name = record.name;
+    node.kind = record.kind;
+    node.graph = graph;
+    node.scope = *scope;
+    by_name_.emplace(node.name, index);
+    scopes_[*scope].nodes.push_back(index);
+    ++graphs_[graph].node_count;
+    for (ScopeIndex s = *scope;; s = scopes_[s].parent) {
+      ++scopes_[s].descendants;
+      if (scopes_[s].parent == s) break;
+    }
+  }
+  ids.nodes.emplace(record.id, index);
+  ResolveWaiting(ids, record.id, index);
+  return index;
+}
+
+absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
+                              AgentIds& ids) {
+  Node& node = nodes_[index];
+  node.op_type = record.op_type;
+  node.category = record.category;
+  node.outputs = record.outputs;
+  node.attributes = record.attributes;
+  node.order = record.order;
+  node.first_step = record.first_step;
+  node.forward = ids.Find(record.forward_node_id);
+  node.stack.clear();
+  for (const session::SourceLine& line : record.stack) {
+    node.stack.push_back(frames_.Add(line));
+  }
+  NoteOrder(node.scope, record.order);
+
+  std::vector<Input> inputs;
+  inputs.reserve(record.inputs.size());
+  for (const InputRecord& input : record.inputs) {
+    inputs.push_back({ids.Find(input.node_id), input.slot, input.control});
+  }
+  SetInputs(index, std::move(inputs));
+  for (uint32_t i = 0; i < record.inputs.size(); ++i) {
+    const uint32_t agent_id = record.inputs[i].node_id;
+    if (agent_id == 0 || node.inputs[i].node != kNoNode) continue;
+    ids.waiting[agent_id].push_back({index, i, node.inputs_revision});
+    bytes_ += sizeof(WaitingInput);
+  }
+
+  bytes_ -= node.weight_bytes;
+  node.weight_bytes = WeightOf(node);
+  bytes_ += node.weight_bytes;
+  return CheckSize(node.name);
+}
+
+absl::Status GraphStore::CheckSize(std::string_view name) const {
+  if (bytes_ + frames_.bytes() <= limits_.max_bytes) return absl::OkStatus();
+  return Exhausted(absl::StrCat("the graph takes more than ", limits_.max_bytes,
+                                " bytes at \"", std::string(name), "\""));
+}
+
+void GraphStore::ResolveWaiting(AgentIds& ids, uint32_t agent_id,
+                                NodeIndex index) {
+  auto it = ids.waiting.find(agent_id);
+  if (it == ids.waiting.end()) return;
+  for (const WaitingInput& waiting : it->second) {
+    Node& consumer = nodes_[waiting.consumer];
+    if (consumer.inputs_revision != waiting.revision) continue;
+    consumer.inputs[waiting.position].node = index;
+    Link(waiting.consumer, waiting.position);
+  }
+  bytes_ -= it->second.size() * sizeof(WaitingInput);
+  ids.waiting.erase(it);
+}
+
+void GraphStore::SetInputs(NodeIndex index, std::vector<Input> inputs) {
+  Node& node = nodes_[index];
+  if (node.inputs == inputs) return;
+  for (uint32_t i = 0; i < node.inputs.size(); ++i) Unlink(index, i);
+  node.inputs = std::move(inputs);
+  ++node.inputs_revision;
+  for (uint32_t i = 0; i < node.inputs.size(); ++i) Link(index, i);
+}
+
+void GraphStore::Link(NodeIndex consumer, uint32_t position) {
+  const Input& input = nodes_[consumer].inputs[position];
+  if (input.node == kNoNode) return;
+  nodes_[input.node].consumers.push_back({consumer, position});
+  CountEdge(input.node, consumer, input.control, +1);
+}
+
+void GraphStore::Unlink(NodeIndex consumer, uint32_t position) {
+  const Input& input = nodes_[consumer].inputs[position];
+  if (input.node == kNoNode) return;
+  auto& consumers = nodes_[input.node].consumers;
+  auto it =
+      std::find_if(consumers.begin(), consumers.end(), [&](const Consumer& c) {
+        return c.node == consumer && c.position == position;
+      });
+  if (it != consumers.end()) consumers.erase(it);
+  CountEdge(input.node, consumer, input.control, -1);
+}
+
+void GraphStore::CountEdge(NodeIndex from, NodeIndex to, bool control, int by) {
+  if (nodes_[from].graph != nodes_[to].graph) return;
+  graphs_[nodes_[to].graph].edge_count += by;
+  if (from == to) return;
+  Child a{false, from};
+  Child b{false, to};
+  ScopeIndex above_a = nodes_[from].scope;
+  ScopeIndex above_b = nodes_[to].scope;
+  while (above_a != above_b) {
+    if (scopes_[above_a].depth >= scopes_[above_b].depth) {
+      a = {true, above_a};
+      above_a = scopes_[above_a].parent;
+    } else {
+      b = {true, above_b};
+      above_b = scopes_[above_b].parent;
+    }
+  }
+  auto& edges = scopes_[above_a].edges;
+  auto it = edges.try_emplace(LiftedEdge{a, b, control}, 0).first;
+  it->second += by;
+  if (it->second == 0) edges.erase(it);
+}
+
+void GraphStore::NoteOrder(ScopeIndex scope, uint64_t order) {
+  if (order == 0) return;
+  for (ScopeIndex s = scope;; s = scopes_[s].parent) {
+    if (scopes_[s].order != 0 && scopes_[s].order <= order) break;
+    scopes_[s].order = order;
+    if (scopes_[s].parent == s) break;
+  }
+}
+
+NodeIndex GraphStore::FindNode(std::string_view name) const {
+  auto it = by_name_.find(name);
+  return it == by_name_.end() ? kNoNode : it->second;
+}
+
+const Graph* GraphStore::FindGraph(std::string_view id) const {
+  const std::string_view name = id.empty() ? kMainGraph : id;
+  for (const Graph& graph : graphs_) {
+    if (graph.id == name) return &graph;
+  }
+  return nullptr;
+}
+
+absl::StatusOr<ScopeIndex> GraphStore::FindScope(std::string_view graph,
+                                                 std::string_view name) const {
+  const Graph* g = FindGraph(graph);
+  if (g == nullptr) {
+    return Error(absl::StatusCode::kNotFound, "unknown_graph",
+                 absl::StrCat("no graph \"", std::string(graph), "\""));
+  }
+  auto it = g->scopes.find(name);
+  if (it == g->scopes.end()) {
+    return Error(absl::StatusCode::kNotFound, "unknown_scope",
+                 absl::StrCat("no scope \"", std::string(name), "\""));
+  }
+  return it->second;
+}
+
+const session::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
+  const Node& node = nodes_[i];
+  // One step only: a forward op has no forward op of its own.
+  const Node& origin = node.forward == kNoNode ? node : nodes_[node.forward];
+  const auto& stack = origin.stack.empty() ? node.stack : origin.stack;
+  for (FrameIndex frame : stack) {
+    if (frames_.frame(frame).user) return &frames_.frame(frame);
+  }
+  return stack.empty() ? nullptr : &frames_.frame(stack.front());
+}
+
+}  // namespace graphdbg::graph

@@ -1,0 +1,188 @@
+// The graph of one job as its agents tell it: nodes, the tree of scopes that
+// their names form, and edges.
+//
+// Questions about a scope cost what their answer is long: each edge between
+// nodes is filed, when it is learnt, under the one scope in whose view it
+// shows, the innermost scope that holds both ends.
+//
+//   forward/conv1/conv2d ──► forward/relu     is filed under "forward"
+//                                             as conv1 ──► relu
+//
+// Not thread safe. Bounded: what goes over a limit is refused.
+#ifndef SERVER_GRAPH_GRAPH_STORE_H_
+#define SERVER_GRAPH_GRAPH_STORE_H_
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/graph/agent_ids.h"
+#include "server/graph/node_record.h"
+#include "server/graph/source_pool.h"
+#include "server/session/types.h"
+
+namespace graphdbg::graph {
+
+using ScopeIndex = uint32_t;
+
+// Under this id people find the graph that agents call "".
+inline constexpr std::string_view kMainGraph = "main";
+
+// A child of a scope: a scope or a node.
+struct Child {
+  bool is_scope = false;
+  uint32_t index = 0;
+
+  bool operator==(const Child&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const Child& c) {
+    return H::combine(std::move(h), c.is_scope, c.index);
+  }
+};
+
+struct LiftedEdge {
+  Child from;
+  Child to;
+  bool control = false;
+
+  bool operator==(const LiftedEdge&) const = default;
+  template <class H>
+  friend H AbslHashValue(H h, const LiftedEdge& e) {
+    return H::combine(std::move(h), e.from, e.to, e.control);
+  }
+};
+
+struct Scope {
+  std::string name;
+  // Its own index for the root of a graph.
+  ScopeIndex parent = 0;
+  uint32_t depth = 0;
+  // The module's class; empty if unknown.
+  std::string type;
+  std::vector<ScopeIndex> scopes;
+  std::vector<NodeIndex> nodes;
+  // Nodes below, at any depth.
+  uint32_t descendants = 0;
+  // The smallest of the nodes below that execute; 0 if none does.
+  uint64_t order = 0;
+  absl::flat_hash_map<LiftedEdge, uint32_t> edges;
+};
+
+struct Input {
+  // kNoNode: not known (yet).
+  NodeIndex node = kNoNode;
+  uint32_t slot = 0;
+  bool control = false;
+
+  bool operator==(const Input&) const = default;
+};
+
+struct Consumer {
+  NodeIndex node = 0;
+  // Argument position at the consumer.
+  uint32_t position = 0;
+};
+
+struct Node {
+  std::string name;
+  ScopeIndex scope = 0;
+  uint32_t graph = 0;
+  session::NodeKind kind = session::NodeKind::kOp;
+  session::Category category = session::Category::kOther;
+  std::string op_type;
+  NodeIndex forward = kNoNode;
+  uint64_t order = 0;
+  uint64_t first_step = 0;
+  std::vector<Input> inputs;
+  // Counts changes of `inputs`.
+  uint32_t inputs_revision = 0;
+  std::vector<Consumer> consumers;
+  std::vector<session::OutputInfo> outputs;
+  std::vector<FrameIndex> stack;
+  std::map<std::string, std::string> attributes;
+  uint64_t weight_bytes = 0;
+};
+
+struct Graph {
+  std::string id;
+  ScopeIndex root = 0;
+  uint64_t node_count = 0;
+  uint64_t edge_count = 0;
+  // Keys are the names of the scopes.
+  absl::flat_hash_map<std::string_view, ScopeIndex> scopes;
+};
+
+struct GraphLimits {
+  uint32_t max_nodes = 2'000'000;
+  uint32_t max_scopes = 1'000'000;
+  uint32_t max_graphs = 64;
+  uint32_t max_depth = 128;
+  uint64_t max_bytes = uint64_t{2} << 30;
+};
+
+class GraphStore {
+ public:
+  explicit GraphStore(GraphLimits limits = {}) : limits_(limits) {}
+
+  // Adds and replaces nodes; `ids` is the sender's, and the same store's each
+  // time. A node keeps its index for ever; one that several agents have is
+  // one node here, by its name. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name
+  // the node; what came before it in the patch stays.
+  absl::Status Apply(const GraphPatch& patch, AgentIds& ids);
+
+  size_t node_count() const { return nodes_.size(); }
+  const Node& node(NodeIndex i) const { return nodes_[i]; }
+  size_t scope_count() const { return scopes_.size(); }
+  const Scope& scope(ScopeIndex i) const { return scopes_[i]; }
+  const std::vector<Graph>& graphs() const { return graphs_; }
+
+  // kNoNode if there is none.
+  NodeIndex FindNode(std::string_view name) const;
+  // The graph called `id` ("" is the main one); null if there is none.
+  const Graph* FindGraph(std::string_view id) const;
+  // NOT_FOUND "unknown_graph" or "unknown_scope". "" is the root.
+  absl::StatusOr<ScopeIndex> FindScope(std::string_view graph,
+                                       std::string_view name) const;
+
+  const session::SourceLine& frame(FrameIndex i) const {
+    return frames_.frame(i);
+  }
+  // The user's own line, of the forward op for a backward op; null if unknown.
+  const session::SourceLine* SourceOf(NodeIndex i) const;
+
+ private:
+  absl::StatusOr<uint32_t> EnsureGraph(const std::string& id);
+  absl::StatusOr<ScopeIndex> EnsureScope(uint32_t graph, std::string_view name);
+  absl::StatusOr<NodeIndex> EnsureNode(uint32_t graph, const NodeRecord& record,
+                                       AgentIds& ids);
+  absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids);
+  absl::Status CheckSize(std::string_view name) const;
+  void SetInputs(NodeIndex index, std::vector<Input> inputs);
+  // Files the edge that ends at this input, or takes it out again.
+  void Link(NodeIndex consumer, uint32_t position);
+  void Unlink(NodeIndex consumer, uint32_t position);
+  void CountEdge(NodeIndex from, NodeIndex to, bool control, int by);
+  void NoteOrder(ScopeIndex scope, uint64_t order);
+  void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index);
+
+  const GraphLimits limits_;
+  std::vector<Graph> graphs_;
+  // Deques: names are keys of maps and must not move.
+  std::deque<Scope> scopes_;
+  std::deque<Node> nodes_;
+  absl::flat_hash_map<std::string_view, NodeIndex> by_name_;
+  SourcePool frames_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace graphdbg::graph
+
+#endif  // SERVER_GRAPH_GRAPH_STORE_H_

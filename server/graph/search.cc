@@ -1,0 +1,143 @@
+#include "server/graph/search.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+#include "server/graph/graph_view.h"
+
+namespace graphdbg::graph {
+namespace {
+
+constexpr uint32_t kMaxLimit = 1'000;
+
+bool SameLetter(char a, char b) {
+  return absl::ascii_tolower(static_cast<unsigned char>(a)) ==
+         absl::ascii_tolower(static_cast<unsigned char>(b));
+}
+
+bool ContainsFolded(std::string_view text, std::string_view part) {
+  return std::search(text.begin(), text.end(), part.begin(), part.end(),
+                     SameLetter) != text.end();
+}
+
+// "conv2d" stands for "aten::conv2d" too.
+bool IsOpType(std::string_view op_type, std::string_view wanted) {
+  if (op_type.size() < wanted.size()) return false;
+  const size_t rest = op_type.size() - wanted.size();
+  if (!std::equal(wanted.begin(), wanted.end(), op_type.begin() + rest,
+                  SameLetter)) {
+    return false;
+  }
+  return rest == 0 || (rest >= 2 && op_type.substr(rest - 2, 2) == "::");
+}
+
+struct SourceFilter {
+  std::string_view file;
+  uint32_t line = 0;
+
+  static SourceFilter Parse(std::string_view text) {
+    const size_t colon = text.rfind(':');
+    if (colon == std::string_view::npos) return {text, 0};
+    uint32_t line = 0;
+    const char* end = text.data() + text.size();
+    auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
+    // A colon that no number follows is part of the path.
+    if (error != std::errc() || stop != end) return {text, 0};
+    return {text.substr(0, colon), line};
+  }
+
+  bool Matches(const session::SourceLine& source) const {
+    if (line != 0 && source.line != line) return false;
+    const std::string_view path = source.file;
+    if (!path.ends_with(file)) return false;
+    return path.size() == file.size() || file.empty() || file.front() == '/' ||
+           path[path.size() - file.size() - 1] == '/';
+  }
+};
+
+class Filter {
+ public:
+  Filter(const GraphStore& store, const Annotations& annotations,
+         const session::SearchQuery& query)
+      : store_(store),
+        annotations_(annotations),
+        query_(query),
+        source_(SourceFilter::Parse(query.source)) {}
+
+  bool Node(NodeIndex index) const {
+    const graph::Node& node = store_.node(index);
+    if (query_.category && node.category != *query_.category) return false;
+    if (query_.kind && node.kind != *query_.kind) return false;
+    if (!query_.op_type.empty() && !IsOpType(node.op_type, query_.op_type)) {
+      return false;
+    }
+    if (query_.watchpoint && !annotations_.Covers(*query_.watchpoint, index)) {
+      return false;
+    }
+    if (!query_.source.empty()) {
+      const session::SourceLine* source = store_.SourceOf(index);
+      if (source == nullptr || !source_.Matches(*source)) return false;
+    }
+    return ContainsFolded(node.name, query_.q);
+  }
+
+  bool Scope(ScopeIndex index) const {
+    const graph::Scope& scope = store_.scope(index);
+    // A scope has neither category nor source nor watchpoints of its own.
+    if (scope.name.empty() || query_.category || query_.watchpoint ||
+        !query_.source.empty()) {
+      return false;
+    }
+    if (!query_.op_type.empty() && !IsOpType(scope.type, query_.op_type)) {
+      return false;
+    }
+    return ContainsFolded(scope.name, query_.q);
+  }
+
+ private:
+  const GraphStore& store_;
+  const Annotations& annotations_;
+  const session::SearchQuery& query_;
+  const SourceFilter source_;
+};
+
+}  // namespace
+
+absl::StatusOr<session::SearchResult> Search(
+    const GraphStore& store, const Annotations& annotations,
+    const session::SearchQuery& query) {
+  const bool scopes = query.kind == session::NodeKind::kScope;
+  const size_t size = scopes ? store.scope_count() : store.node_count();
+  size_t next = 0;
+  if (!query.cursor.empty()) {
+    const char* end = query.cursor.data() + query.cursor.size();
+    auto [stop, error] = std::from_chars(query.cursor.data(), end, next);
+    if (error != std::errc() || stop != end) {
+      return WithField(
+          Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
+                absl::StrCat("cursor \"", query.cursor, "\" is not ours")),
+          "cursor");
+    }
+  }
+  const GraphView view(store, annotations);
+  const Filter filter(store, annotations, query);
+  const uint32_t limit = std::clamp<uint32_t>(query.limit, 1, kMaxLimit);
+  session::SearchResult result;
+  for (; next < size; ++next) {
+    const uint32_t index = static_cast<uint32_t>(next);
+    if (!(scopes ? filter.Scope(index) : filter.Node(index))) continue;
+    if (result.nodes.size() == limit) {
+      result.next_cursor = absl::StrCat(next);
+      break;
+    }
+    result.nodes.push_back(view.Info({scopes, index}));
+  }
+  return result;
+}
+
+}  // namespace graphdbg::graph

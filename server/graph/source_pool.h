@@ -1,0 +1,40 @@
+// Source lines, each kept once: the stacks of a graph's nodes share most of
+// their frames.
+#ifndef SERVER_GRAPH_SOURCE_POOL_H_
+#define SERVER_GRAPH_SOURCE_POOL_H_
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "absl/container/flat_hash_map.h"
+#include "server/session/types.h"
+
+namespace graphdbg::graph {
+
+using FrameIndex = uint32_t;
+
+// Not thread safe. Never forgets; bytes() is for the owner to bound.
+class SourcePool {
+ public:
+  FrameIndex Add(const session::SourceLine& line);
+  const session::SourceLine& frame(FrameIndex i) const { return frames_[i]; }
+  size_t size() const { return frames_.size(); }
+  uint64_t bytes() const { return bytes_; }
+
+ private:
+  // Views into `frames_`.
+  using Key = std::tuple<std::string_view, uint32_t, std::string_view,
+                         std::string_view, bool>;
+  static Key KeyOf(const session::SourceLine& line);
+
+  std::deque<session::SourceLine> frames_;
+  absl::flat_hash_map<Key, FrameIndex> index_;
+  uint64_t bytes_ = 0;
+};
+
+}  // namespace graphdbg::graph
+
+#endif  // SERVER_GRAPH_SOURCE_POOL_H_

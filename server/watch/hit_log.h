@@ -1,0 +1,91 @@
+// The hits of one job, and how many there were where.
+#ifndef SERVER_WATCH_HIT_LOG_H_
+#define SERVER_WATCH_HIT_LOG_H_
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/btree_set.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "server/graph/graph_store.h"
+#include "server/session/types.h"
+#include "server/watch/watch_table.h"
+
+namespace graphdbg::watch {
+
+struct HitRecord {
+  // Set by the log.
+  uint64_t id = 0;
+  uint32_t watchpoint = 0;
+  ConditionPtr condition;
+  uint32_t rank = 0;
+  uint64_t step = 0;
+  graph::NodeIndex node = 0;
+  uint32_t slot = 0;
+  uint64_t order = 0;
+  std::map<std::string, double> actual;
+  session::StatisticsInfo statistics;
+  session::TensorTypeInfo type;
+  session::Origin origin = session::Origin::kUnknown;
+  std::optional<session::SourceLine> source;
+  std::string error;
+  int64_t time_unix_nano = 0;
+};
+
+// Not thread safe. Keeps the first `max_hits` hits, which show where trouble
+// began, and only counts those after them.
+class HitLog {
+ public:
+  static constexpr size_t kMaxHits = 200'000;
+
+  // The graph outlives the log.
+  explicit HitLog(const graph::GraphStore& graph, size_t max_hits = kMaxHits)
+      : graph_(graph), max_hits_(max_hits) {}
+
+  // Numbers the hit and returns it as people see it.
+  session::HitInfo Add(HitRecord record);
+
+  uint64_t total() const { return total_; }
+  // Hits from now on are counted and not kept.
+  bool full() const { return hits_.size() >= max_hits_; }
+  uint64_t CountOf(graph::Child child) const;
+  uint64_t CountOfWatchpoint(uint32_t id) const;
+
+  // In execution order: by step, position in the step, rank. The query's node
+  // may be a scope, for all below it. INVALID_ARGUMENT "invalid_cursor".
+  absl::StatusOr<session::HitResult> Query(
+      const session::HitQuery& query) const;
+
+ private:
+  struct Key {
+    uint64_t step = 0;
+    uint64_t order = 0;
+    uint32_t rank = 0;
+    uint64_t id = 0;
+
+    auto operator<=>(const Key&) const = default;
+  };
+
+  static absl::StatusOr<Key> ParseCursor(const std::string& cursor);
+  bool Matches(const HitRecord& hit, const session::HitQuery& query) const;
+  session::HitInfo Render(const HitRecord& hit) const;
+
+  const graph::GraphStore& graph_;
+  const size_t max_hits_;
+  uint64_t total_ = 0;
+  // The hit of id i lies at i - 1.
+  std::deque<HitRecord> hits_;
+  absl::btree_set<Key> by_execution_;
+  absl::flat_hash_map<graph::Child, uint64_t> counts_;
+  absl::flat_hash_map<uint32_t, uint64_t> watchpoint_counts_;
+};
+
+}  // namespace graphdbg::watch
+
+#endif  // SERVER_WATCH_HIT_LOG_H_

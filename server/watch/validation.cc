@@ -1,0 +1,72 @@
+#include "server/watch/validation.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/conditions/catalogue.h"
+#include "server/base/error.h"
+
+namespace graphdbg::watch {
+namespace {
+
+constexpr size_t kMaxNodes = 10'000;
+constexpr size_t kMaxScopes = 256;
+constexpr size_t kMaxPatterns = 64;
+constexpr size_t kMaxNameBytes = 4'096;
+// Matching costs the product of the lengths of pattern and name.
+constexpr size_t kMaxPatternBytes = 1'024;
+
+absl::Status Wrong(std::string_view field, const std::string& message) {
+  return WithField(
+      Error(absl::StatusCode::kInvalidArgument, "invalid_watchpoint", message),
+      field);
+}
+
+absl::Status CheckList(const std::vector<std::string>& list,
+                       const std::string& field, size_t max_count,
+                       size_t max_bytes) {
+  if (list.size() > max_count) {
+    return Wrong(field, absl::StrCat(list.size(), " ", field, "; at most ",
+                                     max_count, " are allowed"));
+  }
+  for (size_t i = 0; i < list.size(); ++i) {
+    const std::string element = absl::StrCat(field, "[", i, "]");
+    if (list[i].empty()) return Wrong(element, element + " is empty");
+    if (list[i].size() > max_bytes) {
+      return Wrong(element, absl::StrCat(element, " is longer than ", max_bytes,
+                                         " bytes"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status ValidateSpec(const session::WatchpointSpec& spec,
+                          const graph::GraphStore& graph) {
+  auto condition =
+      conditions::Validate(spec.condition.id, spec.condition.params);
+  if (!condition.ok()) return condition;
+  const session::Selection& selection = spec.selection;
+  for (const absl::Status& status :
+       {CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes),
+        CheckList(selection.scopes, "scopes", kMaxScopes, kMaxNameBytes),
+        CheckList(selection.patterns, "patterns", kMaxPatterns,
+                  kMaxPatternBytes)}) {
+    if (!status.ok()) return status;
+  }
+  for (size_t i = 0; i < selection.nodes.size(); ++i) {
+    if (graph.FindNode(selection.nodes[i]) != graph::kNoNode) continue;
+    return WithField(
+        Error(absl::StatusCode::kInvalidArgument, "unknown_node",
+              absl::StrCat("no node \"", selection.nodes[i],
+                           "\"; use scopes or patterns for nodes that are "
+                           "not known yet")),
+        absl::StrCat("nodes[", i, "]"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::watch

@@ -1,0 +1,19 @@
+// Whether a watchpoint makes sense.
+#ifndef SERVER_WATCH_VALIDATION_H_
+#define SERVER_WATCH_VALIDATION_H_
+
+#include "absl/status/status.h"
+#include "server/graph/graph_store.h"
+#include "server/session/types.h"
+
+namespace graphdbg::watch {
+
+// INVALID_ARGUMENT with the wrong field named through WithField:
+// "condition.id", "condition.params.value", "nodes[0]". Nodes must be known;
+// scopes and patterns may be about what is still to come.
+absl::Status ValidateSpec(const session::WatchpointSpec& spec,
+                          const graph::GraphStore& graph);
+
+}  // namespace graphdbg::watch
+
+#endif  // SERVER_WATCH_VALIDATION_H_

@@ -1,0 +1,254 @@
+#include "server/watch/watch_table.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+#include "server/watch/validation.h"
+
+namespace graphdbg::watch {
+namespace {
+
+using graph::NodeIndex;
+using graph::ScopeIndex;
+
+conditions::Category CategoryOf(session::Category category) {
+  switch (category) {
+    case session::Category::kOther:
+      return conditions::Category::kOther;
+    case session::Category::kWeight:
+      return conditions::Category::kWeight;
+    case session::Category::kGradient:
+      return conditions::Category::kGradient;
+    case session::Category::kActivation:
+      return conditions::Category::kActivation;
+    case session::Category::kOptimizer:
+      return conditions::Category::kOptimizer;
+  }
+  return conditions::Category::kOther;
+}
+
+conditions::NodeSelection SelectionOf(const session::Selection& selection) {
+  conditions::NodeSelection out;
+  out.nodes = selection.nodes;
+  out.scopes = selection.scopes;
+  out.patterns = selection.patterns;
+  for (session::Category category : selection.categories) {
+    out.categories.push_back(CategoryOf(category));
+  }
+  return out;
+}
+
+// "a/b/" is what people may write for the scope "a/b".
+void Normalise(session::Selection& selection) {
+  for (std::string& scope : selection.scopes) {
+    while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
+  }
+}
+
+absl::Status UnknownWatchpoint(uint32_t id) {
+  return Error(absl::StatusCode::kNotFound, "unknown_watchpoint",
+               absl::StrCat("no watchpoint ", id));
+}
+
+}  // namespace
+
+absl::StatusOr<uint32_t> WatchTable::Add(session::WatchpointSpec spec) {
+  Normalise(spec.selection);
+  if (auto valid = ValidateSpec(spec, graph_); !valid.ok()) return valid;
+  if (live_ >= kMaxWatchpoints || entries_.size() >= 10 * kMaxWatchpoints) {
+    return Error(absl::StatusCode::kResourceExhausted, "too_many_watchpoints",
+                 absl::StrCat("the job has ", live_, " watchpoints and had ",
+                              entries_.size() - live_,
+                              " more; there is no room for another"));
+  }
+  MatchNewNodes();
+  const uint32_t id = static_cast<uint32_t>(entries_.size() + 1);
+  Install(entries_[id], std::move(spec));
+  ++live_;
+  return id;
+}
+
+absl::Status WatchTable::Change(uint32_t id,
+                                const session::WatchpointChange& change) {
+  Entry* entry = Find(id);
+  if (entry == nullptr) return UnknownWatchpoint(id);
+  session::WatchpointSpec spec = entry->spec;
+  if (change.condition) spec.condition = *change.condition;
+  if (change.selection) spec.selection = *change.selection;
+  if (change.pause) spec.pause = *change.pause;
+  if (change.enabled) spec.enabled = *change.enabled;
+  Normalise(spec.selection);
+  if (auto valid = ValidateSpec(spec, graph_); !valid.ok()) return valid;
+  MatchNewNodes();
+  CountWatchers(*entry, -1);
+  Install(*entry, std::move(spec));
+  return absl::OkStatus();
+}
+
+absl::Status WatchTable::Remove(uint32_t id) {
+  Entry* entry = Find(id);
+  if (entry == nullptr) return UnknownWatchpoint(id);
+  CountWatchers(*entry, -1);
+  entry->removed = true;
+  entry->covers = {};
+  entry->errors.clear();
+  --live_;
+  return absl::OkStatus();
+}
+
+void WatchTable::Install(Entry& entry, session::WatchpointSpec spec) {
+  entry.spec = std::move(spec);
+  entry.selection = SelectionOf(entry.spec.selection);
+  entry.conditions.push_back(
+      std::make_shared<const session::ConditionInstance>(entry.spec.condition));
+  entry.errors.clear();
+  entry.covers.assign(matched_, false);
+  entry.node_count = 0;
+  for (const std::string& name : entry.selection.nodes) {
+    const NodeIndex node = graph_.FindNode(name);
+    if (!entry.covers[node]) Cover(entry, node);
+  }
+  Match(entry, 0);
+}
+
+void WatchTable::Match(Entry& entry, NodeIndex from) {
+  entry.covers.resize(matched_, false);
+  conditions::NodeSelection rest = entry.selection;
+  if (!rest.nodes.empty()) {
+    // Listed nodes are known from the start and were covered by name.
+    rest.nodes.clear();
+    if (rest.everything()) return;
+  }
+  for (NodeIndex i = from; i < matched_; ++i) {
+    if (entry.covers[i]) continue;
+    const graph::Node& node = graph_.node(i);
+    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+      Cover(entry, i);
+    }
+  }
+}
+
+void WatchTable::Cover(Entry& entry, NodeIndex node) {
+  entry.covers[node] = true;
+  ++entry.node_count;
+  if (entry.spec.enabled) CountWatcher(node, +1);
+}
+
+void WatchTable::MatchNewNodes() {
+  const NodeIndex from = matched_;
+  matched_ = static_cast<NodeIndex>(graph_.node_count());
+  watchers_.resize(matched_, 0);
+  watched_below_.resize(graph_.scope_count(), 0);
+  if (from == matched_) return;
+  for (auto& [id, entry] : entries_) {
+    if (!entry.removed) Match(entry, from);
+  }
+}
+
+void WatchTable::CountWatchers(const Entry& entry, int by) {
+  if (!entry.spec.enabled) return;
+  for (NodeIndex i = 0; i < entry.covers.size(); ++i) {
+    if (entry.covers[i]) CountWatcher(i, by);
+  }
+}
+
+void WatchTable::CountWatcher(NodeIndex node, int by) {
+  const bool was_watched = watchers_[node] > 0;
+  watchers_[node] += by;
+  const bool is_watched = watchers_[node] > 0;
+  if (was_watched == is_watched) return;
+  for (ScopeIndex s = graph_.node(node).scope;; s = graph_.scope(s).parent) {
+    watched_below_[s] += is_watched ? 1 : -1;
+    if (graph_.scope(s).parent == s) break;
+  }
+}
+
+std::vector<uint32_t> WatchTable::Ids() const {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, entry] : entries_) {
+    if (!entry.removed) ids.push_back(id);
+  }
+  return ids;
+}
+
+std::vector<uint32_t> WatchTable::RemovedIds() const {
+  std::vector<uint32_t> ids;
+  for (const auto& [id, entry] : entries_) {
+    if (entry.removed) ids.push_back(id);
+  }
+  return ids;
+}
+
+bool WatchTable::Has(uint32_t id) const { return Find(id) != nullptr; }
+
+const session::WatchpointSpec& WatchTable::SpecOf(uint32_t id) const {
+  return entries_.at(id).spec;
+}
+
+uint32_t WatchTable::RevisionOf(uint32_t id) const {
+  return static_cast<uint32_t>(entries_.at(id).conditions.size());
+}
+
+uint64_t WatchTable::NodeCountOf(uint32_t id) const {
+  return entries_.at(id).node_count;
+}
+
+std::string WatchTable::ErrorOf(uint32_t id) const {
+  std::string text;
+  for (const auto& [rank, error] : entries_.at(id).errors) {
+    absl::StrAppend(&text, text.empty() ? "" : "; ", "rank ", rank, ": ",
+                    error);
+  }
+  return text;
+}
+
+ConditionPtr WatchTable::ConditionAt(uint32_t id, uint32_t revision) const {
+  auto it = entries_.find(id);
+  if (it == entries_.end() || revision == 0 ||
+      revision > it->second.conditions.size()) {
+    return nullptr;
+  }
+  return it->second.conditions[revision - 1];
+}
+
+bool WatchTable::SetError(uint32_t id, uint32_t revision, uint32_t rank,
+                          std::string error) {
+  Entry* entry = Find(id);
+  if (entry == nullptr || revision != entry->conditions.size()) return false;
+  if (error.empty()) return entry->errors.erase(rank) > 0;
+  std::string& kept = entry->errors[rank];
+  if (kept == error) return false;
+  kept = std::move(error);
+  return true;
+}
+
+bool WatchTable::Covers(uint32_t id, NodeIndex node) const {
+  const Entry* entry = Find(id);
+  return entry != nullptr && node < entry->covers.size() && entry->covers[node];
+}
+
+session::Watched WatchTable::WatchedOf(graph::Child child) const {
+  if (!child.is_scope) {
+    const bool watched =
+        child.index < watchers_.size() && watchers_[child.index] > 0;
+    return watched ? session::Watched::kAll : session::Watched::kNone;
+  }
+  const uint32_t watched =
+      child.index < watched_below_.size() ? watched_below_[child.index] : 0;
+  if (watched == 0) return session::Watched::kNone;
+  return watched == graph_.scope(child.index).descendants
+             ? session::Watched::kAll
+             : session::Watched::kSome;
+}
+
+const WatchTable::Entry* WatchTable::Find(uint32_t id) const {
+  auto it = entries_.find(id);
+  return it == entries_.end() || it->second.removed ? nullptr : &it->second;
+}
+
+WatchTable::Entry* WatchTable::Find(uint32_t id) {
+  return const_cast<Entry*>(std::as_const(*this).Find(id));
+}
+
+}  // namespace graphdbg::watch
