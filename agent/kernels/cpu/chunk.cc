@@ -1,0 +1,351 @@
+#include "agent/kernels/cpu/chunk.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+#include "agent/kernels/reference/reference.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "agent/kernels/cpu/chunk.cc"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace graphdbg::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F64 = hn::ScalableTag<double>;
+using V64 = hn::Vec<F64>;
+
+// Sums of float64 lanes, relative to a shift. Set to zero by a function, not a
+// constructor: the compiler's own constructors are not of the target.
+struct Sums64 {
+  V64 sum, square_sum, abs_sum;
+
+  HWY_INLINE void Clear() { sum = square_sum = abs_sum = hn::Zero(F64()); }
+
+  HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
+    const V64 distance = hn::Sub(x, shift);
+    sum = hn::Add(sum, distance);
+    square_sum = hn::MulAdd(distance, distance, square_sum);
+    abs_sum = hn::Add(abs_sum, hn::Abs(for_abs));
+  }
+};
+
+// How the elements of a type become float32 or float64 lanes, and how lanes of
+// those are summed in float64.
+struct Float64 {
+  using Lane = double;
+  using D = F64;
+  struct Sums {
+    Sums64 all;
+    HWY_INLINE void Clear() { all.Clear(); }
+    HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
+      all.Add(x, for_abs, shift);
+    }
+    HWY_INLINE void Reduce(ChunkSums* out) const {
+      out->sum = hn::GetLane(hn::SumOfLanes(F64(), all.sum));
+      out->square_sum = hn::GetLane(hn::SumOfLanes(F64(), all.square_sum));
+      out->abs_sum = hn::GetLane(hn::SumOfLanes(F64(), all.abs_sum));
+    }
+  };
+};
+
+struct Float32 {
+  using Lane = float;
+  using D = hn::ScalableTag<float>;
+  using V = hn::Vec<D>;
+  struct Sums {
+    Sums64 low, high;
+    HWY_INLINE void Clear() {
+      low.Clear();
+      high.Clear();
+    }
+    HWY_INLINE void Add(V x, V for_abs, V64 shift) {
+      const F64 d;
+#if HWY_TARGET == HWY_SCALAR
+      // One lane, which has no upper half.
+      low.Add(hn::PromoteTo(d, x), hn::PromoteTo(d, for_abs), shift);
+#else
+      const hn::Half<D> half;
+      low.Add(hn::PromoteTo(d, hn::LowerHalf(half, x)),
+              hn::PromoteTo(d, hn::LowerHalf(half, for_abs)), shift);
+      high.Add(hn::PromoteTo(d, hn::UpperHalf(half, x)),
+               hn::PromoteTo(d, hn::UpperHalf(half, for_abs)), shift);
+#endif
+    }
+    HWY_INLINE void Reduce(ChunkSums* out) const {
+      const auto total = [](V64 a, V64 b) HWY_ATTR {
+        return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(a, b)));
+      };
+      out->sum = total(low.sum, high.sum);
+      out->square_sum = total(low.square_sum, high.square_sum);
+      out->abs_sum = total(low.abs_sum, high.abs_sum);
+    }
+  };
+};
+
+struct LoadFloat64 : Float64 {
+  using Element = double;
+  static HWY_INLINE V64 Load(const double* p) { return hn::LoadU(F64(), p); }
+};
+
+struct LoadFloat32 : Float32 {
+  using Element = float;
+  static HWY_INLINE V Load(const float* p) { return hn::LoadU(D(), p); }
+};
+
+struct LoadBfloat16 : Float32 {
+  using Element = uint16_t;
+  static HWY_INLINE V Load(const uint16_t* p) {
+    const hn::Rebind<uint32_t, D> wide;
+    const hn::Rebind<uint16_t, D> narrow;
+    return hn::BitCast(
+        D(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
+  }
+};
+
+// Targets without an instruction for float16, where Highway's own conversion
+// makes numbers of infinities and NaN.
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || \
+    (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+#define GRAPHDBG_FLOAT16_FINITE_ONLY 1
+#else
+#define GRAPHDBG_FLOAT16_FINITE_ONLY 0
+#endif
+
+struct LoadFloat16 : Float32 {
+  using Element = uint16_t;
+  static HWY_INLINE V Load(const uint16_t* p) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    const V v = hn::PromoteTo(
+        D(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(p)));
+#if GRAPHDBG_FLOAT16_FINITE_ONLY
+    const hn::Rebind<uint32_t, D> wide;
+    const hn::Rebind<uint16_t, D> narrow;
+    const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, p));
+    const auto exponent = hn::Set(wide, 0x7C00);
+    const auto special = hn::Eq(hn::And(bits, exponent), exponent);
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(wide, 0x8000)));
+    const auto fraction =
+        hn::ShiftLeft<13>(hn::And(bits, hn::Set(wide, 0x03FF)));
+    const auto value =
+        hn::Or(hn::Set(wide, 0x7F800000), hn::Or(sign, fraction));
+    return hn::IfThenElse(hn::RebindMask(D(), special), hn::BitCast(D(), value),
+                          v);
+#else
+    return v;
+#endif
+  }
+};
+
+#undef GRAPHDBG_FLOAT16_FINITE_ONLY
+
+// One pass. With kMasked, elements that are not finite are counted and left
+// out; without, they spoil the sums, which is how they are noticed.
+template <class Load, bool kMasked>
+HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
+                     ChunkSums* out) {
+  using Lane = typename Load::Lane;
+  const typename Load::D d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  const V shift_lanes = hn::Set(d, static_cast<Lane>(shift));
+  const V64 shift64 = hn::Set(F64(), shift);
+  const V zero = hn::Zero(d);
+  const V infinity = hn::Set(d, std::numeric_limits<Lane>::infinity());
+  V min = shift_lanes, max = shift_lanes;
+  // Counts, negated: a true lane is -1.
+  auto zeros = hn::Zero(di), negatives = hn::Zero(di), finites = hn::Zero(di),
+       nans = hn::Zero(di), pos_infs = hn::Zero(di);
+  const auto tally = [&](auto mask) HWY_ATTR {
+    return hn::BitCast(di, hn::VecFromMask(d, mask));
+  };
+  typename Load::Sums sums;
+  sums.Clear();
+  for (size_t i = 0; i < n; i += lanes) {
+    V v = Load::Load(p + i);
+    V for_abs = v;
+    auto is_zero = hn::Eq(v, zero);
+    auto is_negative = hn::Lt(v, zero);
+    if constexpr (kMasked) {
+      const auto finite = hn::IsFinite(v);
+      finites = hn::Add(finites, tally(finite));
+      nans = hn::Add(nans, tally(hn::IsNaN(v)));
+      pos_infs = hn::Add(pos_infs, tally(hn::Eq(v, infinity)));
+      is_negative = hn::And(is_negative, finite);
+      for_abs = hn::IfThenElseZero(finite, v);
+      // Adds nothing to the sums, and is no new extreme.
+      v = hn::IfThenElse(finite, v, shift_lanes);
+    }
+    zeros = hn::Add(zeros, tally(is_zero));
+    negatives = hn::Add(negatives, tally(is_negative));
+    min = hn::Min(min, v);
+    max = hn::Max(max, v);
+    sums.Add(v, for_abs, shift64);
+  }
+  const auto total = [&](auto counts) HWY_ATTR {
+    return static_cast<uint64_t>(
+        -static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(di, counts))));
+  };
+  out->count = n;
+  out->finite_count = kMasked ? total(finites) : n;
+  out->nan_count = total(nans);
+  out->pos_inf_count = total(pos_infs);
+  out->zero_count = total(zeros);
+  out->negative_count = total(negatives);
+  out->shift = shift;
+  sums.Reduce(out);
+  if (out->finite_count == 0) return;
+  out->min = static_cast<double>(hn::GetLane(hn::MinOfLanes(d, min)));
+  out->max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, max)));
+}
+
+// The first finite element, or 0.
+template <class Load>
+double FindShift(const typename Load::Element* p, size_t n, DType dtype) {
+  for (size_t i = 0; i < n; ++i) {
+    const double x = ElementAsDouble(dtype, p + i);
+    if (std::isfinite(x)) return x;
+  }
+  return 0;
+}
+
+// The chunk's mean, as one of its lanes can hold it.
+template <class Load>
+double MeanOf(const ChunkSums& sums) {
+  const double n = static_cast<double>(sums.finite_count);
+  const double mean = std::clamp(sums.shift + sums.sum / n, sums.min, sums.max);
+  return static_cast<double>(static_cast<typename Load::Lane>(mean));
+}
+
+// n is a multiple of the number of lanes. One pass if all is finite and the
+// first element is not far off the others.
+template <class Load>
+void Whole(const typename Load::Element* p, size_t n, DType dtype,
+           ChunkSums* out) {
+  const double first = ElementAsDouble(dtype, p);
+  Pass<Load, false>(p, n, first, out);
+  const bool masked = out->overflowed();
+  if (masked) {
+    *out = ChunkSums();
+    Pass<Load, true>(p, n, FindShift<Load>(p, n, dtype), out);
+  }
+  if (!out->cancels() || out->overflowed()) return;
+  const double mean = MeanOf<Load>(*out);
+  *out = ChunkSums();
+  if (masked) {
+    Pass<Load, true>(p, n, mean, out);
+  } else {
+    Pass<Load, false>(p, n, mean, out);
+  }
+}
+
+// Takes `extra` copies of the element x off the sums again.
+void TakeOff(double x, uint64_t extra, ChunkSums* sums) {
+  sums->count -= extra;
+  if (!std::isfinite(x)) {
+    (std::isnan(x) ? sums->nan_count : sums->pos_inf_count) -=
+        std::isnan(x) || x > 0 ? extra : 0;
+    return;
+  }
+  const double times = static_cast<double>(extra);
+  const double distance = x - sums->shift;
+  sums->finite_count -= extra;
+  sums->sum -= distance * times;
+  sums->square_sum -= distance * distance * times;
+  sums->abs_sum -= std::fabs(x) * times;
+  sums->zero_count -= x == 0 ? extra : 0;
+  sums->negative_count -= x < 0 ? extra : 0;
+}
+
+// Fills up the end of a chunk to whole vectors with copies of its last element.
+template <class Load>
+void Floats(const void* elements, size_t n, DType dtype, ChunkSums* out) {
+  using Element = typename Load::Element;
+  const auto* p = static_cast<const Element*>(elements);
+  const size_t lanes = hn::Lanes(typename Load::D());
+  const size_t filled = (n + lanes - 1) / lanes * lanes;
+  if (filled == n) return Whole<Load>(p, n, dtype, out);
+  HWY_ALIGN Element padded[kChunkElements];
+  std::memcpy(padded, p, n * sizeof(Element));
+  std::fill(padded + n, padded + filled, padded[n - 1]);
+  Whole<Load>(padded, filled, dtype, out);
+  TakeOff(ElementAsDouble(dtype, padded + n - 1), filled - n, out);
+}
+
+template <DType kDType, class Load>
+void FloatChunk(const void* elements, size_t n, ChunkSums* out) {
+  Floats<Load>(elements, n, kDType, out);
+}
+
+template <class T, bool kBool = false>
+void IntegerChunk(const void* elements, size_t n, ChunkSums* out) {
+  HWY_ALIGN double values[kChunkElements];
+  const char* p = static_cast<const char*>(elements);
+  for (size_t i = 0; i < n; ++i) {
+    T x;
+    std::memcpy(&x, p + i * sizeof(T), sizeof(T));
+    values[i] = kBool ? static_cast<double>(x != 0) : static_cast<double>(x);
+  }
+  FloatChunk<DType::kFloat64, LoadFloat64>(values, n, out);
+}
+
+ChunkFunction Choose(DType dtype) {
+  switch (dtype) {
+    case DType::kBool:
+      return IntegerChunk<uint8_t, true>;
+    case DType::kInt8:
+      return IntegerChunk<int8_t>;
+    case DType::kInt16:
+      return IntegerChunk<int16_t>;
+    case DType::kInt32:
+      return IntegerChunk<int32_t>;
+    case DType::kInt64:
+      return IntegerChunk<int64_t>;
+    case DType::kUint8:
+      return IntegerChunk<uint8_t>;
+    case DType::kUint16:
+      return IntegerChunk<uint16_t>;
+    case DType::kUint32:
+      return IntegerChunk<uint32_t>;
+    case DType::kUint64:
+      return IntegerChunk<uint64_t>;
+    case DType::kFloat16:
+      return FloatChunk<DType::kFloat16, LoadFloat16>;
+    case DType::kBfloat16:
+      return FloatChunk<DType::kBfloat16, LoadBfloat16>;
+    case DType::kFloat32:
+      return FloatChunk<DType::kFloat32, LoadFloat32>;
+    case DType::kFloat64:
+      return FloatChunk<DType::kFloat64, LoadFloat64>;
+    default:
+      return nullptr;
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace graphdbg::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace graphdbg::cpu {
+
+HWY_EXPORT(Choose);
+
+ChunkFunction ChunkFunctionFor(DType dtype) {
+  return HWY_DYNAMIC_DISPATCH(Choose)(dtype);
+}
+
+double ElementAsDouble(DType dtype, const void* p) {
+  return static_cast<double>(reference::ElementValue(dtype, p));
+}
+
+}  // namespace graphdbg::cpu
+#endif  // HWY_ONCE
