@@ -207,12 +207,13 @@ HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
   out->max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, max)));
 }
 
-// The first finite element, or 0.
+// The first finite element, or 0. n is a multiple of the number of lanes.
 template <class Load>
 double FindShift(const typename Load::Element* p, size_t n, DType dtype) {
-  for (size_t i = 0; i < n; ++i) {
-    const double x = ElementAsDouble(dtype, p + i);
-    if (std::isfinite(x)) return x;
+  const typename Load::D d;
+  for (size_t i = 0; i < n; i += hn::Lanes(d)) {
+    const intptr_t lane = hn::FindFirstTrue(d, hn::IsFinite(Load::Load(p + i)));
+    if (lane >= 0) return ElementAsDouble(dtype, p + i + lane);
   }
   return 0;
 }
