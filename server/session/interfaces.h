@@ -45,12 +45,14 @@ class Job {
   virtual Task<std::vector<WatchpointInfo>> Watchpoints() = 0;
   virtual Task<WatchpointInfo> GetWatchpoint(uint32_t id) = 0;
   virtual Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) = 0;
-  virtual Task<WatchpointInfo> ChangeWatchpoint(uint32_t id, WatchpointChange change) = 0;
+  virtual Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
+                                                WatchpointChange change) = 0;
   virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;
 
   virtual Task<HitResult> Hits(HitQuery query) = 0;
 
-  virtual Task<std::vector<TensorSummary>> Tensors(std::string node, uint32_t rank) = 0;
+  virtual Task<std::vector<TensorSummary>> Tensors(std::string node,
+                                                   uint32_t rank) = 0;
   // Waits for the agent; DEADLINE_EXCEEDED after 30 s.
   virtual Task<TensorValue> Tensor(TensorQuery query) = 0;
 };

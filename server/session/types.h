@@ -22,7 +22,15 @@ enum class JobState {
   kLost,
 };
 
-enum class PauseReason { kNone, kStart, kStep, kNode, kWatchpoint, kUser, kError };
+enum class PauseReason {
+  kNone,
+  kStart,
+  kStep,
+  kNode,
+  kWatchpoint,
+  kUser,
+  kError
+};
 
 struct RankInfo {
   uint32_t rank = 0;
@@ -91,7 +99,15 @@ struct Endpoint {
   TensorTypeInfo type;
 };
 
-enum class NodeKind { kScope, kOp, kParameter, kBuffer, kConstant, kInput, kAggregate };
+enum class NodeKind {
+  kScope,
+  kOp,
+  kParameter,
+  kBuffer,
+  kConstant,
+  kInput,
+  kAggregate
+};
 enum class Category { kOther, kWeight, kGradient, kActivation, kOptimizer };
 enum class Watched { kNone, kSome, kAll };
 
@@ -253,7 +269,15 @@ struct HitResult {
   std::string next_cursor;
 };
 
-enum class ControlVerb { kContinue, kStep, kNextNode, kContinueTo, kPause, kTerminate, kRecheck };
+enum class ControlVerb {
+  kContinue,
+  kStep,
+  kNextNode,
+  kContinueTo,
+  kPause,
+  kTerminate,
+  kRecheck
+};
 
 struct ControlRequest {
   ControlVerb verb = ControlVerb::kContinue;

@@ -17,6 +17,8 @@ constexpr size_t kMaxPatterns = 64;
 constexpr size_t kMaxNameBytes = 4'096;
 // Matching costs the product of the lengths of pattern and name.
 constexpr size_t kMaxPatternBytes = 1'024;
+// Of all names together: the selection travels in one message.
+constexpr size_t kMaxTotalBytes = 1 << 20;
 
 absl::Status Wrong(std::string_view field, const std::string& message) {
   return WithField(
@@ -31,7 +33,9 @@ absl::Status CheckList(const std::vector<std::string>& list,
     return Wrong(field, absl::StrCat(list.size(), " ", field, "; at most ",
                                      max_count, " are allowed"));
   }
+  size_t total = 0;
   for (size_t i = 0; i < list.size(); ++i) {
+    total += list[i].size();
     const std::string element = absl::StrCat(field, "[", i, "]");
     if (list[i].empty()) return Wrong(element, element + " is empty");
     if (list[i].size() > max_bytes) {
@@ -39,7 +43,9 @@ absl::Status CheckList(const std::vector<std::string>& list,
                                          " bytes"));
     }
   }
-  return absl::OkStatus();
+  if (total <= kMaxTotalBytes) return absl::OkStatus();
+  return Wrong(field, absl::StrCat(field, " hold ", total, " bytes; at most ",
+                                   kMaxTotalBytes, " are allowed"));
 }
 
 }  // namespace

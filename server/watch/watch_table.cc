@@ -135,15 +135,20 @@ void WatchTable::Cover(Entry& entry, NodeIndex node) {
   if (entry.spec.enabled) CountWatcher(node, +1);
 }
 
-void WatchTable::MatchNewNodes() {
+std::vector<uint32_t> WatchTable::MatchNewNodes() {
+  std::vector<uint32_t> grown;
   const NodeIndex from = matched_;
   matched_ = static_cast<NodeIndex>(graph_.node_count());
   watchers_.resize(matched_, 0);
   watched_below_.resize(graph_.scope_count(), 0);
-  if (from == matched_) return;
+  if (from == matched_) return grown;
   for (auto& [id, entry] : entries_) {
-    if (!entry.removed) Match(entry, from);
+    if (entry.removed) continue;
+    const uint64_t count = entry.node_count;
+    Match(entry, from);
+    if (entry.node_count != count) grown.push_back(id);
   }
+  return grown;
 }
 
 void WatchTable::CountWatchers(const Entry& entry, int by) {
@@ -180,7 +185,9 @@ std::vector<uint32_t> WatchTable::RemovedIds() const {
   return ids;
 }
 
-bool WatchTable::Has(uint32_t id) const { return Find(id) != nullptr; }
+absl::Status WatchTable::Check(uint32_t id) const {
+  return Find(id) == nullptr ? UnknownWatchpoint(id) : absl::OkStatus();
+}
 
 const session::WatchpointSpec& WatchTable::SpecOf(uint32_t id) const {
   return entries_.at(id).spec;

@@ -38,8 +38,9 @@ class WatchTable {
   // In order of their ids, without those that were removed.
   std::vector<uint32_t> Ids() const;
   std::vector<uint32_t> RemovedIds() const;
-  bool Has(uint32_t id) const;
-  // These need Has(id).
+  // NOT_FOUND "unknown_watchpoint" if there is none or it was removed.
+  absl::Status Check(uint32_t id) const;
+  // These need Check(id) to be OK.
   const session::WatchpointSpec& SpecOf(uint32_t id) const;
   uint32_t RevisionOf(uint32_t id) const;
   uint64_t NodeCountOf(uint32_t id) const;
@@ -54,8 +55,9 @@ class WatchTable {
   bool SetError(uint32_t id, uint32_t revision, uint32_t rank,
                 std::string error);
 
-  // Looks at the nodes that the graph got since the last call.
-  void MatchNewNodes();
+  // Looks at the nodes that the graph got since the last call; returns the
+  // watchpoints that now cover more.
+  std::vector<uint32_t> MatchNewNodes();
 
   bool Covers(uint32_t id, graph::NodeIndex node) const;
   // By watchpoints that are enabled.

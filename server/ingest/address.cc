@@ -1,0 +1,81 @@
+#include "server/ingest/address.h"
+
+#include <netdb.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+
+namespace graphdbg::ingest {
+namespace {
+
+absl::Status CannotListen(const std::string& host, uint16_t port,
+                          const std::string& why) {
+  return Error(absl::StatusCode::kUnavailable, "cannot_listen",
+               absl::StrCat("cannot listen for agents on ",
+                            JoinHostPort(host, port), ": ", why));
+}
+
+std::string Why(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "another program uses this port";
+    case EADDRNOTAVAIL:
+      return "this machine has no such address";
+    case EACCES:
+      return "no permission for this port";
+    default:
+      return std::strerror(error);
+  }
+}
+
+// 0 or an errno.
+int TryBind(const addrinfo& address) {
+  const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return errno;
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  int error = bind(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+  if (error == 0 && listen(fd, 1) != 0) error = errno;
+  close(fd);
+  return error;
+}
+
+}  // namespace
+
+std::string JoinHostPort(const std::string& host, uint16_t port) {
+  const bool v6 = host.find(':') != std::string::npos && host.front() != '[';
+  return v6 ? absl::StrCat("[", host, "]:", port)
+            : absl::StrCat(host, ":", port);
+}
+
+absl::Status CheckListen(const std::string& host, uint16_t port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
+  addrinfo* found = nullptr;
+  std::string plain = host;
+  if (!plain.empty() && plain.front() == '[' && plain.back() == ']') {
+    plain = plain.substr(1, plain.size() - 2);
+  }
+  const int failed =
+      getaddrinfo(plain.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (failed != 0) return CannotListen(host, port, gai_strerror(failed));
+  std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
+  int error = EADDRNOTAVAIL;
+  for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
+    const int tried = TryBind(*each);
+    // A name may have an address of a family that this machine lacks.
+    if (tried == EAFNOSUPPORT || tried == EADDRNOTAVAIL) continue;
+    error = tried;
+    if (error != 0) break;
+  }
+  return error == 0 ? absl::OkStatus() : CannotListen(host, port, Why(error));
+}
+
+}  // namespace graphdbg::ingest

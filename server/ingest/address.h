@@ -1,0 +1,21 @@
+// Addresses to listen on.
+#ifndef SERVER_INGEST_ADDRESS_H_
+#define SERVER_INGEST_ADDRESS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace graphdbg::ingest {
+
+// "127.0.0.1:50051", "[::1]:50051".
+std::string JoinHostPort(const std::string& host, uint16_t port);
+
+// Whether one can listen there now. gRPC itself does not say why it cannot.
+// UNAVAILABLE names address and cause.
+absl::Status CheckListen(const std::string& host, uint16_t port);
+
+}  // namespace graphdbg::ingest
+
+#endif  // SERVER_INGEST_ADDRESS_H_

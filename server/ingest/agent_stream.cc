@@ -1,0 +1,262 @@
+#include "server/ingest/agent_stream.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/validate.h"
+#include "server/base/error.h"
+#include "server/ingest/capabilities.h"
+#include "server/ingest/decode.h"
+#include "server/ingest/encode.h"
+
+namespace graphdbg::ingest {
+namespace {
+
+// An agent that does not read what it is sent is cut off above either.
+constexpr size_t kMaxOutboxMessages = 20'000;
+constexpr size_t kMaxOutboxBytes = size_t{64} << 20;
+
+constexpr std::chrono::seconds kHelloDeadline(30);
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  return grpc::Status(
+      static_cast<grpc::StatusCode>(status.code()),
+      std::string(status.message().data(), status.message().size()));
+}
+
+// gRPC's "ipv4:127.0.0.1:1234" without the family.
+std::string Address(const std::string& peer) {
+  for (const char* family : {"ipv4:", "ipv6:"}) {
+    if (peer.rfind(family, 0) == 0) return peer.substr(5);
+  }
+  return peer;
+}
+
+}  // namespace
+
+AgentStream* AgentStream::Open(std::shared_ptr<Shared> shared,
+                               grpc::CallbackServerContext* context,
+                               absl::Status admission) {
+  auto stream =
+      std::shared_ptr<AgentStream>(new AgentStream(std::move(shared), context));
+  stream->self_ = stream;
+  if (admission.ok()) {
+    stream->WaitForHello();
+    stream->ReadNext();
+  } else {
+    stream->Close(std::move(admission));
+  }
+  return stream.get();
+}
+
+AgentStream::AgentStream(std::shared_ptr<Shared> shared,
+                         grpc::CallbackServerContext* context)
+    : shared_(std::move(shared)), context_(context) {}
+
+AgentStream::~AgentStream() = default;
+
+void AgentStream::WaitForHello() {
+  hello_alarm_.Set(
+      std::chrono::system_clock::now() + kHelloDeadline,
+      [weak = weak_from_this()](bool expired) {
+        auto self = weak.lock();
+        if (!expired || self == nullptr) return;
+        {
+          std::lock_guard lock(self->mu_);
+          if (self->greeted_) return;
+        }
+        self->Close(Error(absl::StatusCode::kDeadlineExceeded, "no_hello",
+                          "the agent did not say who it is"));
+      });
+}
+
+void AgentStream::ReadNext() {
+  {
+    std::lock_guard lock(mu_);
+    if (ending_ || finished_) return;
+    ++starting_;
+  }
+  StartRead(&incoming_);
+  {
+    std::lock_guard lock(mu_);
+    --starting_;
+  }
+  Pump();
+}
+
+void AgentStream::OnReadDone(bool ok) {
+  if (ok) {
+    Handle();
+    return;
+  }
+  bool in_good_order = false;
+  {
+    std::lock_guard lock(mu_);
+    in_good_order = said_goodbye_;
+  }
+  TellClosed();
+  Close(in_good_order
+            ? absl::OkStatus()
+            : Error(absl::StatusCode::kInvalidArgument, "no_goodbye",
+                    "the stream ended without a goodbye, or with a message "
+                    "that could not be decoded"));
+}
+
+void AgentStream::Handle() {
+  if (auto valid = wire::Validate(incoming_); !valid.ok()) return Close(valid);
+  if (incoming_.has_hello() == said_hello_) {
+    return Close(Error(
+        absl::StatusCode::kInvalidArgument, "bad_order",
+        said_hello_ ? "a second hello" : "the first message has to be hello"));
+  }
+  if (!said_hello_) {
+    said_hello_ = true;
+    return HandleHello();
+  }
+  std::shared_ptr<session::AgentPort> port;
+  {
+    std::lock_guard lock(mu_);
+    port = port_;
+    said_goodbye_ |= incoming_.has_goodbye();
+  }
+  if (port == nullptr) return;
+  port->Deliver(DecodeReport(incoming_),
+                [self = shared_from_this()](absl::Status dealt_with) {
+                  if (dealt_with.ok()) {
+                    self->ReadNext();
+                  } else {
+                    self->Close(std::move(dealt_with));
+                  }
+                });
+}
+
+void AgentStream::HandleHello() {
+  {
+    std::lock_guard lock(mu_);
+    greeted_ = true;
+  }
+  auto compatible =
+      CheckCapabilities(incoming_.hello(), shared_->server_version);
+  if (!compatible.ok()) return Close(compatible);
+  auto self = shared_from_this();
+  shared_->entrance->Attach(
+      DecodeHello(incoming_.hello(), Address(context_->peer())), self,
+      [self](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+        self->Attached(std::move(port));
+      });
+}
+
+void AgentStream::Attached(
+    absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+  if (!port.ok()) return Close(port.status());
+  bool gone = false;
+  {
+    std::lock_guard lock(mu_);
+    gone = input_over_;
+    if (!gone) port_ = *port;
+  }
+  if (gone) return (*port)->Closed();
+  ReadNext();
+}
+
+void AgentStream::TellClosed() {
+  std::shared_ptr<session::AgentPort> port;
+  {
+    std::lock_guard lock(mu_);
+    input_over_ = true;
+    port = std::move(port_);
+  }
+  if (port != nullptr) port->Closed();
+}
+
+void AgentStream::Send(session::AgentOrder order) {
+  v1::ServerMessage message = Encode(order, shared_->server_version);
+  bool overflow = false;
+  {
+    std::lock_guard lock(mu_);
+    if (ending_ || finished_) return;
+    outbox_bytes_ += message.ByteSizeLong();
+    outbox_.push_back(std::move(message));
+    overflow =
+        outbox_.size() > kMaxOutboxMessages || outbox_bytes_ > kMaxOutboxBytes;
+    if (overflow) {
+      outbox_.clear();
+      outbox_bytes_ = 0;
+      ending_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
+                             "the agent does not read what it is sent");
+      // Keeps Finish, and with it the context's end, until TryCancel is back.
+      ++starting_;
+    }
+  }
+  if (overflow) {
+    context_->TryCancel();
+    std::lock_guard lock(mu_);
+    --starting_;
+  }
+  Pump();
+}
+
+void AgentStream::Close(absl::Status status) {
+  {
+    std::lock_guard lock(mu_);
+    if (!ending_) ending_ = ToGrpc(status);
+  }
+  Pump();
+}
+
+void AgentStream::Pump() {
+  std::optional<grpc::Status> ending;
+  {
+    std::lock_guard lock(mu_);
+    if (writing_ || starting_ > 0 || finished_) return;
+    if (!outbox_.empty()) {
+      outgoing_ = std::move(outbox_.front());
+      outbox_.pop_front();
+      outbox_bytes_ -= outgoing_.ByteSizeLong();
+      writing_ = true;
+    } else if (ending_) {
+      finished_ = true;
+      ending = ending_;
+    } else {
+      return;
+    }
+  }
+  if (ending) {
+    Finish(*ending);
+  } else {
+    StartWrite(&outgoing_);
+  }
+}
+
+void AgentStream::OnWriteDone(bool ok) {
+  {
+    std::lock_guard lock(mu_);
+    writing_ = false;
+    if (!ok) {
+      outbox_.clear();
+      outbox_bytes_ = 0;
+    }
+  }
+  Pump();
+}
+
+void AgentStream::OnCancel() {
+  {
+    std::lock_guard lock(mu_);
+    outbox_.clear();
+    outbox_bytes_ = 0;
+  }
+  TellClosed();
+  Close(Error(absl::StatusCode::kCancelled, "cancelled",
+              "the stream was broken off"));
+}
+
+void AgentStream::OnDone() {
+  TellClosed();
+  shared_->streams.fetch_sub(1);
+  // The last reference may be ours.
+  auto self = std::move(self_);
+}
+
+}  // namespace graphdbg::ingest

@@ -1,0 +1,310 @@
+#include "server/ingest/decode.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "proto/wire/error.h"
+#include "server/graph/node_record.h"
+
+namespace graphdbg::ingest {
+namespace {
+
+using session::AgentReport;
+
+std::string NumpyName(const v1::TensorType& type) {
+  switch (type.dtype()) {
+    case v1::DTYPE_BOOL:
+      return "bool";
+    case v1::DTYPE_INT8:
+      return "int8";
+    case v1::DTYPE_INT16:
+      return "int16";
+    case v1::DTYPE_INT32:
+      return "int32";
+    case v1::DTYPE_INT64:
+      return "int64";
+    case v1::DTYPE_UINT8:
+      return "uint8";
+    case v1::DTYPE_UINT16:
+      return "uint16";
+    case v1::DTYPE_UINT32:
+      return "uint32";
+    case v1::DTYPE_UINT64:
+      return "uint64";
+    case v1::DTYPE_FLOAT16:
+      return "float16";
+    case v1::DTYPE_BFLOAT16:
+      return "bfloat16";
+    case v1::DTYPE_FLOAT32:
+      return "float32";
+    case v1::DTYPE_FLOAT64:
+      return "float64";
+    case v1::DTYPE_COMPLEX64:
+      return "complex64";
+    case v1::DTYPE_COMPLEX128:
+      return "complex128";
+    default:
+      // An engine's own type never passes for one whose elements are read.
+      return type.framework_dtype().empty() ? "other"
+                                            : "other:" + type.framework_dtype();
+  }
+}
+
+session::TensorTypeInfo TypeOf(const v1::TensorType& type) {
+  session::TensorTypeInfo info;
+  if (type.dtype() != v1::DTYPE_UNSPECIFIED) info.dtype = NumpyName(type);
+  info.shape.assign(type.shape().begin(), type.shape().end());
+  return info;
+}
+
+session::StatisticsInfo StatisticsOf(const v1::Statistics& s) {
+  session::StatisticsInfo info;
+  info.count = s.count();
+  info.nan_count = s.nan_count();
+  info.pos_inf_count = s.pos_inf_count();
+  info.neg_inf_count = s.neg_inf_count();
+  info.zero_count = s.zero_count();
+  info.negative_count = s.negative_count();
+  info.positive_count = s.positive_count();
+  if (s.has_min()) info.min = s.min();
+  if (s.has_max()) info.max = s.max();
+  if (s.has_mean()) info.mean = s.mean();
+  if (s.has_abs_mean()) info.abs_mean = s.abs_mean();
+  if (s.has_abs_max()) info.abs_max = s.abs_max();
+  if (s.has_variance()) info.variance = s.variance();
+  if (s.has_l1()) info.l1 = s.l1();
+  if (s.has_l2()) info.l2 = s.l2();
+  return info;
+}
+
+session::SourceLine SourceOf(const v1::SourceFrame& frame) {
+  return {frame.file(), frame.line(), frame.function(), frame.text(),
+          frame.user()};
+}
+
+session::NodeKind KindOf(v1::NodeKind kind) {
+  switch (kind) {
+    case v1::NODE_KIND_PARAMETER:
+      return session::NodeKind::kParameter;
+    case v1::NODE_KIND_BUFFER:
+      return session::NodeKind::kBuffer;
+    case v1::NODE_KIND_CONSTANT:
+      return session::NodeKind::kConstant;
+    case v1::NODE_KIND_INPUT:
+      return session::NodeKind::kInput;
+    default:
+      return session::NodeKind::kOp;
+  }
+}
+
+session::Category CategoryOf(v1::NodeCategory category) {
+  switch (category) {
+    case v1::NODE_CATEGORY_WEIGHT:
+      return session::Category::kWeight;
+    case v1::NODE_CATEGORY_GRADIENT:
+      return session::Category::kGradient;
+    case v1::NODE_CATEGORY_ACTIVATION:
+      return session::Category::kActivation;
+    case v1::NODE_CATEGORY_OPTIMIZER:
+      return session::Category::kOptimizer;
+    default:
+      return session::Category::kOther;
+  }
+}
+
+session::PauseReason ReasonOf(v1::PauseReason reason) {
+  switch (reason) {
+    case v1::PAUSE_REASON_START:
+      return session::PauseReason::kStart;
+    case v1::PAUSE_REASON_STEP:
+      return session::PauseReason::kStep;
+    case v1::PAUSE_REASON_NODE:
+      return session::PauseReason::kNode;
+    case v1::PAUSE_REASON_WATCHPOINT:
+      return session::PauseReason::kWatchpoint;
+    case v1::PAUSE_REASON_USER:
+      return session::PauseReason::kUser;
+    case v1::PAUSE_REASON_ERROR:
+      return session::PauseReason::kError;
+    default:
+      return session::PauseReason::kNone;
+  }
+}
+
+session::Origin OriginOf(v1::HitOrigin origin) {
+  switch (origin) {
+    case v1::HIT_ORIGIN_ORIGIN:
+      return session::Origin::kOrigin;
+    case v1::HIT_ORIGIN_PROPAGATED:
+      return session::Origin::kPropagated;
+    default:
+      return session::Origin::kUnknown;
+  }
+}
+
+graph::NodeRecord NodeOf(v1::Node& node) {
+  graph::NodeRecord record;
+  record.id = node.id();
+  record.name = std::move(*node.mutable_name());
+  record.kind = KindOf(node.kind());
+  record.op_type = std::move(*node.mutable_op_type());
+  record.category = CategoryOf(node.category());
+  for (const v1::Input& input : node.inputs()) {
+    record.inputs.push_back({input.node_id(), input.slot(), input.control()});
+  }
+  for (const v1::Output& output : node.outputs()) {
+    record.outputs.push_back({output.slot(), TypeOf(output.type())});
+  }
+  for (const v1::SourceFrame& frame : node.stack()) {
+    record.stack.push_back(SourceOf(frame));
+  }
+  record.attributes.insert(node.attributes().begin(), node.attributes().end());
+  record.order = node.order();
+  record.first_step = node.first_step();
+  record.forward_node_id = node.forward_node_id();
+  return record;
+}
+
+AgentReport Decode(v1::GraphUpdate& update) {
+  graph::GraphPatch patch;
+  patch.graph = update.graph();
+  patch.nodes.reserve(update.nodes_size());
+  for (v1::Node& node : *update.mutable_nodes()) {
+    patch.nodes.push_back(NodeOf(node));
+  }
+  patch.scope_types.insert(update.scope_types().begin(),
+                           update.scope_types().end());
+  return patch;
+}
+
+AgentReport Decode(const v1::StateUpdate& state) {
+  session::RunReport report;
+  report.paused = state.state() == v1::RUN_STATE_PAUSED;
+  report.reason = ReasonOf(state.reason());
+  report.step = state.step();
+  report.node_id = state.node_id();
+  report.watchpoints.assign(state.watchpoints().begin(),
+                            state.watchpoints().end());
+  return report;
+}
+
+AgentReport Decode(const v1::Hit& hit) {
+  session::HitReport report;
+  report.watchpoint = hit.watchpoint();
+  report.revision = hit.revision();
+  report.step = hit.step();
+  report.node_id = hit.node_id();
+  report.slot = hit.slot();
+  report.order = hit.order();
+  report.actual.insert(hit.actual().begin(), hit.actual().end());
+  report.statistics = StatisticsOf(hit.statistics());
+  report.type = TypeOf(hit.type());
+  report.origin = OriginOf(hit.origin());
+  if (hit.has_source()) report.source = SourceOf(hit.source());
+  report.error = hit.error();
+  report.time_unix_nano = hit.time_unix_nano();
+  return report;
+}
+
+AgentReport Decode(v1::TensorData& tensor) {
+  session::TensorPiece piece;
+  piece.request_id = tensor.request_id();
+  if (tensor.has_header()) {
+    const v1::TensorData::Header& from = tensor.header();
+    session::TensorHeader& header = piece.header.emplace();
+    header.type = TypeOf(from.type());
+    header.slice_shape.assign(from.slice_shape().begin(),
+                              from.slice_shape().end());
+    header.total_bytes = from.total_bytes();
+    header.step = from.step();
+    header.overwritten = from.overwritten();
+    if (from.has_statistics()) {
+      header.statistics = StatisticsOf(from.statistics());
+    }
+  }
+  piece.data = std::move(*tensor.mutable_data());
+  piece.last = tensor.last();
+  if (tensor.has_error()) piece.error = wire::FromError(tensor.error());
+  return piece;
+}
+
+AgentReport Decode(const v1::CommandResult& result) {
+  session::CommandOutcome outcome;
+  outcome.command_id = result.command_id();
+  if (result.has_error()) outcome.error = wire::FromError(result.error());
+  return outcome;
+}
+
+AgentReport Decode(const v1::WatchpointStatus& status) {
+  session::WatchpointReport report;
+  report.id = status.id();
+  report.revision = status.revision();
+  if (status.has_error()) report.error = wire::FromError(status.error());
+  return report;
+}
+
+AgentReport Decode(const v1::Log& log) {
+  session::LogReport report;
+  report.level = log.level() == v1::Log::LEVEL_ERROR     ? "error"
+                 : log.level() == v1::Log::LEVEL_WARNING ? "warning"
+                                                         : "info";
+  report.message = log.message();
+  return report;
+}
+
+AgentReport Decode(const v1::Goodbye& goodbye) {
+  session::Farewell farewell;
+  farewell.exit_code = goodbye.exit_code();
+  if (goodbye.has_exception()) {
+    const v1::ExceptionInfo& from = goodbye.exception();
+    farewell.exception = {from.type(), from.message(), from.traceback(),
+                          from.node()};
+  }
+  farewell.steps = goodbye.steps();
+  farewell.terminated = goodbye.terminated();
+  return farewell;
+}
+
+}  // namespace
+
+session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
+  session::AgentHello out;
+  out.job = hello.job();
+  out.job_name = hello.job_name();
+  out.rank = hello.rank();
+  out.world_size = std::max(hello.world_size(), 1u);
+  out.framework = hello.framework();
+  out.framework_version = hello.framework_version();
+  out.host = hello.host();
+  out.pid = hello.pid();
+  out.peer = std::move(peer);
+  out.device = hello.device();
+  out.device_id = hello.device_id();
+  out.incarnation = hello.incarnation();
+  return out;
+}
+
+session::AgentReport DecodeReport(v1::AgentMessage& message) {
+  using Case = v1::AgentMessage::MessageCase;
+  switch (message.message_case()) {
+    case Case::kGraph:
+      return Decode(*message.mutable_graph());
+    case Case::kState:
+      return Decode(message.state());
+    case Case::kHit:
+      return Decode(message.hit());
+    case Case::kTensor:
+      return Decode(*message.mutable_tensor());
+    case Case::kCommandResult:
+      return Decode(message.command_result());
+    case Case::kWatchpointStatus:
+      return Decode(message.watchpoint_status());
+    case Case::kLog:
+      return Decode(message.log());
+    default:
+      return Decode(message.goodbye());
+  }
+}
+
+}  // namespace graphdbg::ingest

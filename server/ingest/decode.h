@@ -1,0 +1,20 @@
+// From the wire's messages to the session's values. Messages were validated
+// (proto/wire/validate.h) before.
+#ifndef SERVER_INGEST_DECODE_H_
+#define SERVER_INGEST_DECODE_H_
+
+#include <string>
+
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "server/session/agent_port.h"
+
+namespace graphdbg::ingest {
+
+session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer);
+
+// Anything but Hello. May take the message's strings.
+session::AgentReport DecodeReport(v1::AgentMessage& message);
+
+}  // namespace graphdbg::ingest
+
+#endif  // SERVER_INGEST_DECODE_H_

@@ -1,0 +1,155 @@
+#include "server/ingest/encode.h"
+
+#include <variant>
+
+#include "server/ingest/capabilities.h"
+
+namespace graphdbg::ingest {
+namespace {
+
+v1::NodeCategory CategoryOf(session::Category category) {
+  switch (category) {
+    case session::Category::kOther:
+      return v1::NODE_CATEGORY_OTHER;
+    case session::Category::kWeight:
+      return v1::NODE_CATEGORY_WEIGHT;
+    case session::Category::kGradient:
+      return v1::NODE_CATEGORY_GRADIENT;
+    case session::Category::kActivation:
+      return v1::NODE_CATEGORY_ACTIVATION;
+    case session::Category::kOptimizer:
+      return v1::NODE_CATEGORY_OPTIMIZER;
+  }
+  return v1::NODE_CATEGORY_OTHER;
+}
+
+v1::PauseMode PauseOf(session::PauseMode pause) {
+  switch (pause) {
+    case session::PauseMode::kNode:
+      return v1::PAUSE_MODE_NODE;
+    case session::PauseMode::kStep:
+      return v1::PAUSE_MODE_STEP;
+    case session::PauseMode::kNone:
+      return v1::PAUSE_MODE_NONE;
+  }
+  return v1::PAUSE_MODE_NODE;
+}
+
+v1::TensorRequest::Version VersionOf(session::TensorQuery::Version version) {
+  switch (version) {
+    case session::TensorQuery::Version::kCurrent:
+      return v1::TensorRequest::VERSION_CURRENT;
+    case session::TensorQuery::Version::kPrevious:
+      return v1::TensorRequest::VERSION_PREVIOUS;
+    case session::TensorQuery::Version::kStep:
+      return v1::TensorRequest::VERSION_STEP;
+  }
+  return v1::TensorRequest::VERSION_CURRENT;
+}
+
+void Fill(const session::CommandOrder& order, v1::Command& command) {
+  command.set_id(order.id);
+  switch (order.verb) {
+    case session::ControlVerb::kContinue:
+    // The session sends no recheck.
+    case session::ControlVerb::kRecheck:
+      command.mutable_continue_();
+      break;
+    case session::ControlVerb::kStep:
+      command.mutable_step()->set_steps(order.steps);
+      break;
+    case session::ControlVerb::kNextNode:
+      command.mutable_next_node();
+      break;
+    case session::ControlVerb::kContinueTo:
+      command.mutable_continue_to()->set_node(order.node);
+      break;
+    case session::ControlVerb::kPause:
+      command.mutable_pause();
+      break;
+    case session::ControlVerb::kTerminate:
+      command.mutable_terminate();
+      break;
+  }
+}
+
+void Fill(const session::SetWatchpointOrder& order,
+          v1::SetWatchpoint& watchpoint) {
+  const session::WatchpointSpec& spec = order.spec;
+  watchpoint.set_id(order.id);
+  watchpoint.set_revision(order.revision);
+  watchpoint.set_pause(PauseOf(spec.pause));
+  watchpoint.set_enabled(spec.enabled);
+  watchpoint.mutable_condition()->set_id(spec.condition.id);
+  auto& params = *watchpoint.mutable_condition()->mutable_params();
+  for (const auto& [name, value] : spec.condition.params) params[name] = value;
+  v1::NodeSelection& selection = *watchpoint.mutable_selection();
+  for (const auto& node : spec.selection.nodes) selection.add_nodes(node);
+  for (const auto& scope : spec.selection.scopes) selection.add_scopes(scope);
+  for (const auto& pattern : spec.selection.patterns) {
+    selection.add_patterns(pattern);
+  }
+  for (session::Category category : spec.selection.categories) {
+    selection.add_categories(CategoryOf(category));
+  }
+}
+
+void Fill(const session::TensorOrder& order, v1::TensorRequest& request) {
+  const session::TensorQuery& query = order.query;
+  request.set_request_id(order.request_id);
+  request.set_node(query.node);
+  request.set_slot(query.slot);
+  request.set_slice_text(query.slice);
+  request.set_want_data(query.want_data);
+  request.set_want_statistics(query.want_statistics);
+  request.set_max_elements(query.max_elements);
+  request.set_max_bytes(query.max_bytes);
+  request.set_version(VersionOf(query.version));
+  request.set_step(query.step);
+}
+
+class Encoder {
+ public:
+  explicit Encoder(const std::string& server_version)
+      : server_version_(server_version) {}
+
+  void operator()(const session::WelcomeOrder& order) {
+    v1::Welcome& welcome = *message_.mutable_welcome();
+    for (const std::string& name : OwnCapabilities()) {
+      welcome.add_capabilities(name);
+    }
+    welcome.set_server_version(server_version_);
+    welcome.set_job(order.job);
+  }
+  void operator()(const session::CommandOrder& order) {
+    Fill(order, *message_.mutable_command());
+  }
+  void operator()(const session::SetWatchpointOrder& order) {
+    Fill(order, *message_.mutable_set_watchpoint());
+  }
+  void operator()(const session::RemoveWatchpointOrder& order) {
+    message_.mutable_remove_watchpoint()->set_id(order.id);
+  }
+  void operator()(const session::TensorOrder& order) {
+    Fill(order, *message_.mutable_tensor_request());
+  }
+  void operator()(const session::CancelTensorOrder& order) {
+    message_.mutable_tensor_cancel()->set_request_id(order.request_id);
+  }
+
+  v1::ServerMessage message_;
+
+ private:
+  const std::string& server_version_;
+};
+
+}  // namespace
+
+v1::ServerMessage Encode(const session::AgentOrder& order,
+                         const std::string& server_version) {
+  Encoder encoder(server_version);
+  std::visit(encoder, order);
+  return std::move(encoder.message_);
+}
+
+}  // namespace graphdbg::ingest

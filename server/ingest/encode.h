@@ -1,0 +1,17 @@
+// From the session's values to the wire's messages.
+#ifndef SERVER_INGEST_ENCODE_H_
+#define SERVER_INGEST_ENCODE_H_
+
+#include <string>
+
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "server/session/agent_port.h"
+
+namespace graphdbg::ingest {
+
+v1::ServerMessage Encode(const session::AgentOrder& order,
+                         const std::string& server_version);
+
+}  // namespace graphdbg::ingest
+
+#endif  // SERVER_INGEST_ENCODE_H_

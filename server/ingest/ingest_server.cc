@@ -1,0 +1,123 @@
+#include "server/ingest/ingest_server.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <grpcpp/grpcpp.h>
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/graphdbg/v1/agent_service.grpc.pb.h"
+#include "proto/wire/limits.h"
+#include "server/base/error.h"
+#include "server/ingest/address.h"
+#include "server/ingest/agent_stream.h"
+
+namespace graphdbg::ingest {
+namespace {
+
+constexpr int kKeepaliveMs = 20'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
+// Agents ping to notice a dead server; gRPC's own limit is 5 minutes.
+constexpr int kMinPingIntervalMs = 5'000;
+// How long Stop lets streams end by themselves.
+constexpr std::chrono::milliseconds kStopGrace(200);
+
+// The token of "Bearer <token>"; empty if there is none.
+std::string BearerToken(const grpc::CallbackServerContext& context) {
+  constexpr std::string_view kScheme = "Bearer ";
+  const auto& metadata = context.client_metadata();
+  auto it = metadata.find("authorization");
+  if (it == metadata.end()) return {};
+  const std::string_view value(it->second.data(), it->second.size());
+  if (value.substr(0, kScheme.size()) != kScheme) return {};
+  return std::string(value.substr(kScheme.size()));
+}
+
+}  // namespace
+
+class IngestServer::Impl final : public v1::AgentService::CallbackService {
+ public:
+  Impl(std::shared_ptr<session::AgentEntrance> entrance, IngestOptions options)
+      : options_(std::move(options)),
+        shared_(std::make_shared<AgentStream::Shared>()) {
+    shared_->entrance = std::move(entrance);
+    shared_->server_version = options_.server_version;
+  }
+
+  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port);
+  void Stop();
+
+ private:
+  grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* Session(
+      grpc::CallbackServerContext* context) override {
+    const uint32_t others = shared_->streams.fetch_add(1);
+    return AgentStream::Open(shared_, context, Admit(*context, others));
+  }
+
+  absl::Status Admit(const grpc::CallbackServerContext& context,
+                     uint32_t others) const {
+    if (others >= options_.max_streams) {
+      return Error(absl::StatusCode::kResourceExhausted, "too_many_streams",
+                   absl::StrCat("the server has ", others,
+                                " agents, which is all it takes"));
+    }
+    if (!options_.check_token) return absl::OkStatus();
+    return options_.check_token(BearerToken(context), context.peer());
+  }
+
+  const IngestOptions options_;
+  const std::shared_ptr<AgentStream::Shared> shared_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+absl::StatusOr<uint16_t> IngestServer::Impl::Start(const std::string& host,
+                                                   uint16_t port) {
+  if (auto can = CheckListen(host, port); !can.ok()) return can;
+  // A message that cannot be decoded ends its stream; a line for each would
+  // let an agent fill the log.
+  google::protobuf::SetLogHandler(nullptr);
+  grpc::ServerBuilder builder;
+  int bound = 0;
+  builder.AddListeningPort(JoinHostPort(host, port),
+                           grpc::InsecureServerCredentials(), &bound);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+                             kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(
+      GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,
+      kMinPingIntervalMs);
+  builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
+  builder.RegisterService(this);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr || bound == 0) {
+    server_.reset();
+    return Error(
+        absl::StatusCode::kUnavailable, "cannot_listen",
+        absl::StrCat("cannot listen for agents on ", JoinHostPort(host, port)));
+  }
+  return static_cast<uint16_t>(bound);
+}
+
+void IngestServer::Impl::Stop() {
+  if (server_ == nullptr) return;
+  server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
+  server_->Wait();
+  server_.reset();
+}
+
+IngestServer::IngestServer(std::shared_ptr<session::AgentEntrance> entrance,
+                           IngestOptions options)
+    : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
+
+IngestServer::~IngestServer() { impl_->Stop(); }
+
+absl::StatusOr<uint16_t> IngestServer::Start(const std::string& host,
+                                             uint16_t port) {
+  return impl_->Start(host, port);
+}
+
+void IngestServer::Stop() { impl_->Stop(); }
+
+}  // namespace graphdbg::ingest

@@ -1,0 +1,281 @@
+// What a job's agents report, and what that changes.
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+#include "server/session/job_impl.h"
+#include "server/session/strand_call.h"
+
+namespace graphdbg::session {
+
+class JobImpl::Port final : public AgentPort {
+ public:
+  Port(std::shared_ptr<JobImpl> job, uint32_t rank, uint64_t stream)
+      : job_(std::move(job)), rank_(rank), stream_(stream) {}
+
+  void Deliver(AgentReport report,
+               std::function<void(absl::Status)> done) override {
+    boost::asio::post(
+        job_->strand_,
+        [job = job_, rank = rank_, stream = stream_, report = std::move(report),
+         done = std::move(done)]() mutable {
+          job->DoDeliver(rank, stream, std::move(report), done);
+        });
+  }
+
+  void Closed() override {
+    boost::asio::post(job_->strand_,
+                      [job = job_, rank = rank_, stream = stream_] {
+                        job->DoClosed(rank, stream);
+                      });
+  }
+
+ private:
+  const std::shared_ptr<JobImpl> job_;
+  const uint32_t rank_;
+  const uint64_t stream_;
+};
+
+void JobImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+                     AgentEntrance::Answer answer) {
+  boost::asio::post(
+      strand_, [self = shared_from_this(), hello = std::move(hello),
+                link = std::move(link), answer = std::move(answer)]() mutable {
+        answer(self->DoAttach(std::move(hello), std::move(link)));
+      });
+}
+
+StatusTask JobImpl::Retire() {
+  return CallOn<absl::Status>(strand_, [self = shared_from_this()] {
+    if (!IsEnded(self->run_.state)) {
+      return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                   absl::StrCat("cannot forget job ", self->id_, ": it is ",
+                                std::string(Word(self->run_.state))));
+    }
+    self->retired_ = true;
+    Event event;
+    event.type = Event::Type::kJob;
+    self->Publish(std::move(event));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(
+    AgentHello hello, std::shared_ptr<AgentLink> link) {
+  const uint32_t number = hello.rank;
+  auto it = ranks_.find(number);
+  const bool same_process = it != ranks_.end() &&
+                            it->second.hello.incarnation == hello.incarnation &&
+                            !it->second.farewell;
+  if (retired_ || (IsEnded(run_.state) && !same_process)) return nullptr;
+  if (!same_process && it != ranks_.end() && it->second.link) {
+    const AgentHello& holder = it->second.hello;
+    return Error(
+        absl::StatusCode::kAlreadyExists, "rank_taken",
+        absl::StrCat("rank ", number, " of job ", id_, " is process ",
+                     holder.pid, " on ", holder.host, " (", holder.peer,
+                     "), which is connected; give this process a rank "
+                     "or a job of its own"));
+  }
+  if (same_process && it->second.link) {
+    // The agent noticed before us that the stream was broken.
+    it->second.link->Close(Error(absl::StatusCode::kAborted, "replaced",
+                                 "the agent has opened another stream"));
+    GiveUpOn(number, "the agent has reconnected");
+  }
+  Rank& rank = ranks_[number];
+  if (!same_process) {
+    const uint64_t stream = rank.stream;
+    rank = Rank{};
+    rank.stream = stream;
+  }
+  rank.hello = std::move(hello);
+  rank.link = std::move(link);
+  ++rank.stream;
+  WelcomeRank(rank, same_process);
+
+  // A job's event of its own, since more than its state is new.
+  Event event;
+  event.type = Event::Type::kJob;
+  event.rank = number;
+  event.job_info = Info();
+  Publish(std::move(event));
+  RunState connecting;
+  connecting.step = rank.run.step;
+  Transition(rank, std::move(connecting));
+  return std::make_shared<Port>(shared_from_this(), number, rank.stream);
+}
+
+void JobImpl::WelcomeRank(Rank& rank, bool resumed) {
+  rank.link->Send(WelcomeOrder{id_});
+  for (uint32_t id : watch_.Ids()) {
+    // A process that was here before may hold what has changed since.
+    if (resumed || watch_.SpecOf(id).enabled) PushWatchpoint(*rank.link, id);
+  }
+  if (!resumed) return;
+  for (uint32_t id : watch_.RemovedIds()) {
+    rank.link->Send(RemoveWatchpointOrder{id});
+  }
+}
+
+void JobImpl::DoDeliver(uint32_t number, uint64_t stream, AgentReport report,
+                        const std::function<void(absl::Status)>& done) {
+  Rank& rank = ranks_.at(number);
+  if (rank.stream != stream || !rank.link) {
+    return done(Error(absl::StatusCode::kAborted, "replaced",
+                      "the agent has opened another stream"));
+  }
+  // Nothing counts after an agent's goodbye.
+  if (rank.farewell) return done(absl::OkStatus());
+  done(
+      std::visit([&](auto& of_a_kind) { return On(rank, of_a_kind); }, report));
+}
+
+void JobImpl::DoClosed(uint32_t number, uint64_t stream) {
+  Rank& rank = ranks_.at(number);
+  if (rank.stream != stream || !rank.link) return;
+  rank.link.reset();
+  if (!rank.farewell) {
+    RunState lost = rank.run;
+    lost.state = JobState::kLost;
+    lost.reason = PauseReason::kNone;
+    Transition(rank, std::move(lost));
+  }
+  GiveUpOn(number, "the agent is gone");
+}
+
+void JobImpl::GiveUpOn(uint32_t number, const std::string& why) {
+  ranks_.at(number).resuming = 0;
+  for (const CommandEnd& end : commands_.Drop(number, why)) {
+    TellCommandEnd(number, end);
+  }
+  tensors_.FailRank(number, Error(absl::StatusCode::kUnavailable, "job_gone",
+                                  absl::StrCat("rank ", number, ": ", why)));
+}
+
+absl::Status JobImpl::On(Rank& rank, graph::GraphPatch& patch) {
+  absl::Status applied = graph_.Apply(patch, rank.ids);
+  const std::vector<uint32_t> grown = watch_.MatchNewNodes();
+  Event event;
+  event.type = Event::Type::kGraph;
+  event.rank = rank.hello.rank;
+  event.node_count = graph_.node_count();
+  Publish(std::move(event));
+  for (uint32_t id : grown) TellWatchpoint(id);
+  return applied;
+}
+
+absl::Status JobImpl::On(Rank& rank, RunReport& report) {
+  RunState next;
+  next.step = report.step;
+  if (report.paused) {
+    next.state = JobState::kPaused;
+    next.reason = report.reason;
+    const graph::NodeIndex node = rank.ids.Find(report.node_id);
+    if (node != graph::kNoNode) next.node = graph_.node(node).name;
+    next.stopped_by = std::move(report.watchpoints);
+    std::sort(next.stopped_by.begin(), next.stopped_by.end());
+  } else {
+    // Still running is no answer to a pause that is under way.
+    next.state = rank.run.state == JobState::kPausing ? JobState::kPausing
+                                                      : JobState::kRunning;
+  }
+  rank.resuming = 0;
+  Transition(rank, std::move(next));
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, HitReport& report) {
+  const graph::NodeIndex node = rank.ids.Find(report.node_id);
+  const watch::ConditionPtr condition =
+      watch_.ConditionAt(report.watchpoint, report.revision);
+  if (node == graph::kNoNode || condition == nullptr) {
+    TellLog(
+        rank.hello.rank, "warning",
+        absl::StrCat("a hit of watchpoint ", report.watchpoint, " at node ",
+                     report.node_id, " was dropped: one of them is not known"));
+    return absl::OkStatus();
+  }
+  known_.Note(rank.hello.rank, node, report.slot, report.step,
+              report.statistics);
+  watch::HitRecord record;
+  record.watchpoint = report.watchpoint;
+  record.condition = condition;
+  record.rank = rank.hello.rank;
+  record.step = report.step;
+  record.node = node;
+  record.slot = report.slot;
+  record.order = report.order;
+  record.actual = std::move(report.actual);
+  record.statistics = report.statistics;
+  record.type = std::move(report.type);
+  record.origin = report.origin;
+  record.source = std::move(report.source);
+  record.error = std::move(report.error);
+  record.time_unix_nano = report.time_unix_nano;
+  const bool was_full = hits_.full();
+  Event event;
+  event.type = Event::Type::kHit;
+  event.rank = rank.hello.rank;
+  event.hit = hits_.Add(std::move(record));
+  Publish(std::move(event));
+  if (!was_full && hits_.full()) {
+    TellLog(rank.hello.rank, "warning",
+            absl::StrCat("the job has ", hits_.total(),
+                         " hits; further ones are counted and not kept"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, TensorPiece& piece) {
+  const uint64_t request_id = piece.request_id;
+  if (tensors_.Accept(rank.hello.rank, std::move(piece))) {
+    rank.link->Send(CancelTensorOrder{request_id});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, CommandOutcome& outcome) {
+  const std::string error(outcome.error.message().data(),
+                          outcome.error.message().size());
+  const bool refused = !outcome.error.ok();
+  if (rank.resuming == outcome.command_id) rank.resuming = 0;
+  auto end = commands_.Answer(outcome.command_id, rank.hello.rank,
+                              refused && error.empty() ? "refused" : error);
+  if (refused && rank.run.state == JobState::kPausing) {
+    RunState running = rank.run;
+    running.state = JobState::kRunning;
+    Transition(rank, std::move(running));
+  }
+  if (end) TellCommandEnd(rank.hello.rank, *end);
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, WatchpointReport& report) {
+  const std::string error(report.error.message().data(),
+                          report.error.message().size());
+  if (watch_.SetError(report.id, report.revision, rank.hello.rank, error)) {
+    TellWatchpoint(report.id);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, LogReport& report) {
+  TellLog(rank.hello.rank, std::move(report.level), std::move(report.message));
+  return absl::OkStatus();
+}
+
+absl::Status JobImpl::On(Rank& rank, Farewell& farewell) {
+  RunState end;
+  end.state = farewell.terminated ? JobState::kTerminated : JobState::kFinished;
+  end.step = farewell.steps;
+  rank.farewell = std::move(farewell);
+  Transition(rank, std::move(end));
+  GiveUpOn(rank.hello.rank, "the job has ended");
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::session

@@ -1,0 +1,202 @@
+// Commands and tensor requests: what people ask of a job's agents.
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <string_view>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+#include "server/graph/graph_view.h"
+#include "server/session/job_impl.h"
+
+namespace graphdbg::session {
+namespace {
+
+constexpr size_t kMaxSliceBytes = 1'024;
+
+// Lets a paused rank go.
+bool Resumes(ControlVerb verb) {
+  return verb == ControlVerb::kContinue || verb == ControlVerb::kStep ||
+         verb == ControlVerb::kNextNode || verb == ControlVerb::kContinueTo;
+}
+
+absl::Status UnknownRank(uint32_t rank) {
+  return WithField(Error(absl::StatusCode::kNotFound, "unknown_rank",
+                         absl::StrCat("the job has no rank ", rank)),
+                   "rank");
+}
+
+absl::Status JobGone(const std::string& what) {
+  return Error(absl::StatusCode::kUnavailable, "job_gone", what);
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
+  auto targets = TargetsOf(request);
+  if (!targets.ok()) return targets.status();
+  if (request.verb == ControlVerb::kRecheck) {
+    return Error(absl::StatusCode::kFailedPrecondition, "unsupported",
+                 "this version cannot recheck; add a watchpoint and step");
+  }
+  if (request.verb == ControlVerb::kStep && request.steps == 0) {
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_steps",
+                           "steps has to be at least 1"),
+                     "steps");
+  }
+  if (request.verb == ControlVerb::kContinueTo &&
+      graph_.FindNode(request.node) == graph::kNoNode) {
+    return WithField(graph::UnknownNode(request.node), "node");
+  }
+  const uint64_t id = commands_.Open(*targets);
+  for (uint32_t number : *targets) {
+    Rank& rank = ranks_.at(number);
+    rank.link->Send(
+        CommandOrder{id, request.verb, request.steps, request.node});
+    if (Resumes(request.verb)) rank.resuming = id;
+    if (request.verb == ControlVerb::kPause) {
+      RunState pausing = rank.run;
+      pausing.state = JobState::kPausing;
+      Transition(rank, std::move(pausing));
+    }
+  }
+  return absl::StrCat(id);
+}
+
+absl::StatusOr<std::set<uint32_t>> JobImpl::TargetsOf(
+    const ControlRequest& request) {
+  if (request.rank && ranks_.count(*request.rank) == 0) {
+    return UnknownRank(*request.rank);
+  }
+  // Ranks need not agree: where some are paused and some run, a command goes
+  // to those whom it fits, and is refused if that is none.
+  std::set<uint32_t> targets;
+  bool under_way = false;
+  for (const auto& [number, rank] : ranks_) {
+    if (request.rank && number != *request.rank) continue;
+    if (!rank.link || !CheckControl(request.verb, rank.run.state).ok()) {
+      continue;
+    }
+    if (Resumes(request.verb) && rank.resuming != 0) {
+      under_way = true;
+      continue;
+    }
+    targets.insert(number);
+  }
+  if (!targets.empty()) return targets;
+  if (under_way) {
+    return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                 absl::StrCat("cannot ", std::string(Word(request.verb)),
+                              ": the command before it is on its way to the "
+                              "job and has not taken effect yet"));
+  }
+  const JobState state =
+      request.rank ? ranks_.at(*request.rank).run.state : run_.state;
+  if (auto fits = CheckControl(request.verb, state); !fits.ok()) return fits;
+  return JobGone("no agent of the job is connected");
+}
+
+absl::StatusOr<std::vector<TensorSummary>> JobImpl::DoTensors(
+    const std::string& node, uint32_t rank) const {
+  if (ranks_.count(rank) == 0) return UnknownRank(rank);
+  const graph::NodeIndex index = graph_.FindNode(node);
+  if (index == graph::kNoNode) return graph::UnknownNode(node);
+  const graph::GraphView view(graph_, *this);
+  std::vector<TensorSummary> summaries;
+  auto add = [&](const char* role, uint32_t position, graph::NodeIndex of,
+                 uint32_t slot) {
+    TensorSummary summary;
+    summary.role = role;
+    summary.index = position;
+    summary.tensor = view.EndpointOf(of, slot);
+    if (const auto* known = known_.Find(rank, of, slot)) {
+      summary.statistics = known->statistics;
+      summary.statistics_step = known->step;
+    }
+    summaries.push_back(std::move(summary));
+  };
+  const graph::Node& at = graph_.node(index);
+  for (uint32_t i = 0; i < at.inputs.size(); ++i) {
+    const graph::Input& input = at.inputs[i];
+    if (input.node == graph::kNoNode || input.control) continue;
+    add("input", i, input.node, input.slot);
+  }
+  for (const OutputInfo& output : at.outputs) {
+    add("output", output.slot, index, output.slot);
+  }
+  return summaries;
+}
+
+void JobImpl::StartTensor(TensorQuery query, TensorDesk::Completion complete) {
+  auto rank = RankForTensor(query);
+  if (!rank.ok()) return complete(rank.status());
+  auto timer = std::make_shared<boost::asio::steady_timer>(strand_);
+  auto id = tensors_.Open(
+      query, [this, query, timer, complete](absl::StatusOr<TensorValue> value) {
+        timer->cancel();
+        TensorCame(query, value);
+        complete(std::move(value));
+      });
+  if (!id.ok()) return complete(id.status());
+  timer->expires_after(options_->tensor_deadline);
+  timer->async_wait(
+      [self = shared_from_this(), id = *id, rank = query.rank](auto error) {
+        if (!error) self->TensorDeadline(id, rank);
+      });
+  if (query.max_bytes == 0 || query.max_bytes > options_->max_tensor_bytes) {
+    query.max_bytes = options_->max_tensor_bytes;
+  }
+  (*rank)->link->Send(TensorOrder{*id, std::move(query)});
+}
+
+absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
+  const graph::NodeIndex index = graph_.FindNode(query.node);
+  if (index == graph::kNoNode) {
+    return WithField(graph::UnknownNode(query.node), "name");
+  }
+  const auto& outputs = graph_.node(index).outputs;
+  bool has_slot = outputs.empty();
+  for (const OutputInfo& output : outputs)
+    has_slot |= output.slot == query.slot;
+  if (!has_slot) {
+    return WithField(
+        Error(absl::StatusCode::kNotFound, "unknown_slot",
+              absl::StrCat("node \"", query.node, "\" has no output ",
+                           query.slot, "; it has ", outputs.size())),
+        "name");
+  }
+  if (query.slice.size() > kMaxSliceBytes) {
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_slice",
+                           absl::StrCat("the slice is longer than ",
+                                        kMaxSliceBytes, " bytes")),
+                     "slice");
+  }
+  auto it = ranks_.find(query.rank);
+  if (it == ranks_.end()) return UnknownRank(query.rank);
+  if (it->second.link) return &it->second;
+  return JobGone(absl::StrCat("rank ", query.rank, " is ",
+                              std::string(Word(it->second.run.state)),
+                              ": its tensors are gone"));
+}
+
+void JobImpl::TensorCame(const TensorQuery& query,
+                         const absl::StatusOr<TensorValue>& value) {
+  // Of memory that was overwritten it would be another tensor's.
+  if (!value.ok() || !value->statistics || value->overwritten) return;
+  known_.Note(query.rank, graph_.FindNode(query.node), query.slot, value->step,
+              *value->statistics);
+}
+
+void JobImpl::TensorDeadline(uint64_t request_id, uint32_t rank) {
+  const bool was_open = tensors_.Fail(
+      request_id,
+      Error(absl::StatusCode::kDeadlineExceeded, "deadline_exceeded",
+            absl::StrCat("the agent did not send the tensor within ",
+                         options_->tensor_deadline.count(), " ms")));
+  auto it = ranks_.find(rank);
+  if (was_open && it != ranks_.end() && it->second.link) {
+    it->second.link->Send(CancelTensorOrder{request_id});
+  }
+}
+
+}  // namespace graphdbg::session

@@ -1,0 +1,168 @@
+#include "server/session/job_impl.h"
+
+#include <chrono>
+#include <utility>
+
+#include "server/graph/graph_view.h"
+#include "server/graph/search.h"
+#include "server/session/strand_call.h"
+
+namespace graphdbg::session {
+
+JobImpl::JobImpl(std::string id, boost::asio::any_io_executor executor,
+                 std::shared_ptr<const SessionOptions> options,
+                 std::shared_ptr<EventHub> hub)
+    : id_(std::move(id)),
+      options_(std::move(options)),
+      hub_(std::move(hub)),
+      created_at_unix_nano_(options_->now_unix_nano()),
+      strand_(std::move(executor)),
+      watch_(graph_),
+      hits_(graph_),
+      tensors_(options_->max_tensor_bytes, options_->max_pending_tensor_bytes) {
+}
+
+template <class R, class Work>
+boost::asio::awaitable<R> JobImpl::OnStrand(Work work) {
+  return CallOn<R>(strand_,
+                   [self = shared_from_this(),
+                    work = std::move(work)]() mutable -> R { return work(); });
+}
+
+Task<JobInfo> JobImpl::Describe() {
+  return OnStrand<absl::StatusOr<JobInfo>>([this] { return Info(); });
+}
+
+Task<std::string> JobImpl::Control(ControlRequest request) {
+  return OnStrand<absl::StatusOr<std::string>>(
+      [this, request = std::move(request)] { return DoControl(request); });
+}
+
+Task<std::vector<GraphInfo>> JobImpl::Graphs() {
+  return OnStrand<absl::StatusOr<std::vector<GraphInfo>>>(
+      [this] { return graph::GraphView(graph_, *this).Graphs(); });
+}
+
+Task<ScopeView> JobImpl::Scope(std::string graph, std::string name) {
+  return OnStrand<absl::StatusOr<ScopeView>>(
+      [this, graph = std::move(graph), name = std::move(name)] {
+        return graph::GraphView(graph_, *this).ScopeNamed(graph, name);
+      });
+}
+
+Task<NodeDetail> JobImpl::Node(std::string name) {
+  return OnStrand<absl::StatusOr<NodeDetail>>([this, name = std::move(name)] {
+    return graph::GraphView(graph_, *this).Detail(name);
+  });
+}
+
+Task<SearchResult> JobImpl::Search(SearchQuery query) {
+  return OnStrand<absl::StatusOr<SearchResult>>(
+      [this, query = std::move(query)] {
+        return graph::Search(graph_, *this, query);
+      });
+}
+
+Task<std::vector<WatchpointInfo>> JobImpl::Watchpoints() {
+  return OnStrand<absl::StatusOr<std::vector<WatchpointInfo>>>([this] {
+    std::vector<WatchpointInfo> infos;
+    for (uint32_t id : watch_.Ids()) {
+      infos.push_back(*WatchpointNamed(id));
+    }
+    return infos;
+  });
+}
+
+Task<WatchpointInfo> JobImpl::GetWatchpoint(uint32_t id) {
+  return OnStrand<absl::StatusOr<WatchpointInfo>>(
+      [this, id] { return WatchpointNamed(id); });
+}
+
+Task<WatchpointInfo> JobImpl::AddWatchpoint(WatchpointSpec spec) {
+  using Result = absl::StatusOr<WatchpointInfo>;
+  return OnStrand<Result>([this, spec = std::move(spec)]() -> Result {
+    auto id = watch_.Add(spec);
+    if (!id.ok()) return id.status();
+    PushWatchpointToAll(*id);
+    TellWatchpoint(*id);
+    return WatchpointNamed(*id);
+  });
+}
+
+Task<WatchpointInfo> JobImpl::ChangeWatchpoint(uint32_t id,
+                                               WatchpointChange change) {
+  using Result = absl::StatusOr<WatchpointInfo>;
+  return OnStrand<Result>([this, id, change = std::move(change)]() -> Result {
+    auto changed = watch_.Change(id, change);
+    if (!changed.ok()) return changed;
+    PushWatchpointToAll(id);
+    TellWatchpoint(id);
+    return WatchpointNamed(id);
+  });
+}
+
+StatusTask JobImpl::RemoveWatchpoint(uint32_t id) {
+  return OnStrand<absl::Status>([this, id] {
+    auto removed = watch_.Remove(id);
+    if (!removed.ok()) return removed;
+    for (auto& [number, rank] : ranks_) {
+      if (rank.link) rank.link->Send(RemoveWatchpointOrder{id});
+    }
+    TellWatchpoint(id);
+    return absl::OkStatus();
+  });
+}
+
+Task<HitResult> JobImpl::Hits(HitQuery query) {
+  return OnStrand<absl::StatusOr<HitResult>>(
+      [this, query = std::move(query)] { return hits_.Query(query); });
+}
+
+Task<std::vector<TensorSummary>> JobImpl::Tensors(std::string node,
+                                                  uint32_t rank) {
+  return OnStrand<absl::StatusOr<std::vector<TensorSummary>>>(
+      [this, node = std::move(node), rank] { return DoTensors(node, rank); });
+}
+
+Task<TensorValue> JobImpl::Tensor(TensorQuery query) {
+  return StartOn<absl::StatusOr<TensorValue>>(
+      strand_, [self = shared_from_this(), query = std::move(query)](
+                   TensorDesk::Completion complete) mutable {
+        self->StartTensor(std::move(query), std::move(complete));
+      });
+}
+
+absl::StatusOr<WatchpointInfo> JobImpl::WatchpointNamed(uint32_t id) const {
+  if (auto known = watch_.Check(id); !known.ok()) return known;
+  WatchpointInfo info;
+  info.id = id;
+  info.spec = watch_.SpecOf(id);
+  info.node_count = watch_.NodeCountOf(id);
+  info.hit_count = hits_.CountOfWatchpoint(id);
+  info.error = watch_.ErrorOf(id);
+  return info;
+}
+
+void JobImpl::PushWatchpoint(AgentLink& link, uint32_t id) const {
+  link.Send(SetWatchpointOrder{id, watch_.RevisionOf(id), watch_.SpecOf(id)});
+}
+
+void JobImpl::PushWatchpointToAll(uint32_t id) const {
+  for (const auto& [number, rank] : ranks_) {
+    if (rank.link) PushWatchpoint(*rank.link, id);
+  }
+}
+
+uint64_t JobImpl::HitsOf(graph::Child child) const {
+  return hits_.CountOf(child);
+}
+
+Watched JobImpl::WatchedOf(graph::Child child) const {
+  return watch_.WatchedOf(child);
+}
+
+bool JobImpl::Covers(uint32_t watchpoint, graph::NodeIndex node) const {
+  return watch_.Covers(watchpoint, node);
+}
+
+}  // namespace graphdbg::session

@@ -1,0 +1,156 @@
+// One job: all that is known of it, and everything that changes it, on one
+// strand.
+#ifndef SERVER_SESSION_JOB_IMPL_H_
+#define SERVER_SESSION_JOB_IMPL_H_
+
+#include <atomic>
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/graph/annotations.h"
+#include "server/graph/graph_store.h"
+#include "server/session/agent_port.h"
+#include "server/session/command_log.h"
+#include "server/session/directory.h"
+#include "server/session/event_hub.h"
+#include "server/session/interfaces.h"
+#include "server/session/known_statistics.h"
+#include "server/session/rank.h"
+#include "server/session/run_state.h"
+#include "server/session/tensor_desk.h"
+#include "server/watch/hit_log.h"
+#include "server/watch/watch_table.h"
+
+namespace graphdbg::session {
+
+class JobImpl final : public Job,
+                      public std::enable_shared_from_this<JobImpl>,
+                      private graph::Annotations {
+ public:
+  JobImpl(std::string id, boost::asio::any_io_executor executor,
+          std::shared_ptr<const SessionOptions> options,
+          std::shared_ptr<EventHub> hub);
+
+  // --- Job; any thread ----------------------------------------------------
+  const std::string& id() const override { return id_; }
+  Task<JobInfo> Describe() override;
+  Task<std::string> Control(ControlRequest request) override;
+  Task<std::vector<GraphInfo>> Graphs() override;
+  Task<ScopeView> Scope(std::string graph, std::string name) override;
+  Task<NodeDetail> Node(std::string name) override;
+  Task<SearchResult> Search(SearchQuery query) override;
+  Task<std::vector<WatchpointInfo>> Watchpoints() override;
+  Task<WatchpointInfo> GetWatchpoint(uint32_t id) override;
+  Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) override;
+  Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
+                                        WatchpointChange change) override;
+  StatusTask RemoveWatchpoint(uint32_t id) override;
+  Task<HitResult> Hits(HitQuery query) override;
+  Task<std::vector<TensorSummary>> Tensors(std::string node,
+                                           uint32_t rank) override;
+  Task<TensorValue> Tensor(TensorQuery query) override;
+
+  // --- For the directory; any thread ---------------------------------------
+
+  // Claims the rank for an agent. The answer's port is null if the job has
+  // ended and this is not a lost process of it: it needs a job of its own.
+  void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+              AgentEntrance::Answer answer);
+  // FAILED_PRECONDITION "invalid_state" while alive; after OK no agent can
+  // attach any more.
+  StatusTask Retire();
+  // As of the last change of state.
+  bool ended() const { return ended_; }
+
+ private:
+  // One stream of one rank; hands reports to the strand.
+  class Port;
+
+  template <class R, class Work>
+  boost::asio::awaitable<R> OnStrand(Work work);
+
+  // Everything below: on the strand only.
+
+  // --- Agents (job_agents.cc) ----------------------------------------------
+  absl::StatusOr<std::shared_ptr<AgentPort>> DoAttach(
+      AgentHello hello, std::shared_ptr<AgentLink> link);
+  void WelcomeRank(Rank& rank, bool resumed);
+  void DoDeliver(uint32_t rank, uint64_t stream, AgentReport report,
+                 const std::function<void(absl::Status)>& done);
+  void DoClosed(uint32_t rank, uint64_t stream);
+  absl::Status On(Rank& rank, graph::GraphPatch& patch);
+  absl::Status On(Rank& rank, RunReport& report);
+  absl::Status On(Rank& rank, HitReport& report);
+  absl::Status On(Rank& rank, TensorPiece& piece);
+  absl::Status On(Rank& rank, CommandOutcome& outcome);
+  absl::Status On(Rank& rank, WatchpointReport& report);
+  absl::Status On(Rank& rank, LogReport& report);
+  absl::Status On(Rank& rank, Farewell& farewell);
+  // The rank answers nothing any more: ends what waits for it.
+  void GiveUpOn(uint32_t rank, const std::string& why);
+
+  // --- State (job_state.cc) ------------------------------------------------
+  // The only place where a rank's state, and with it the job's, changes: logs
+  // it and tells everybody. Does nothing if `next` is what it is already.
+  void Transition(Rank& rank, RunState next);
+  void TellState(uint32_t rank);
+  void TellCommandEnd(uint32_t rank, const CommandEnd& end);
+  void TellWatchpoint(uint32_t id);
+  void TellLog(uint32_t rank, std::string level, std::string message);
+  void Publish(Event event);
+  JobInfo Info() const;
+
+  // --- Questions and orders (job_control.cc, job_impl.cc) -------------------
+  absl::StatusOr<std::string> DoControl(const ControlRequest& request);
+  // The ranks that a command goes to; errors as Control.
+  absl::StatusOr<std::set<uint32_t>> TargetsOf(const ControlRequest& request);
+  absl::StatusOr<WatchpointInfo> WatchpointNamed(uint32_t id) const;
+  void PushWatchpoint(AgentLink& link, uint32_t id) const;
+  void PushWatchpointToAll(uint32_t id) const;
+  absl::StatusOr<std::vector<TensorSummary>> DoTensors(const std::string& node,
+                                                       uint32_t rank) const;
+  void StartTensor(TensorQuery query, TensorDesk::Completion complete);
+  absl::StatusOr<Rank*> RankForTensor(const TensorQuery& query);
+  void TensorCame(const TensorQuery& query,
+                  const absl::StatusOr<TensorValue>& value);
+  void TensorDeadline(uint64_t request_id, uint32_t rank);
+
+  // --- graph::Annotations --------------------------------------------------
+  uint64_t HitsOf(graph::Child child) const override;
+  Watched WatchedOf(graph::Child child) const override;
+  bool Covers(uint32_t watchpoint, graph::NodeIndex node) const override;
+
+  // Constant after construction.
+  const std::string id_;
+  const std::shared_ptr<const SessionOptions> options_;
+  const std::shared_ptr<EventHub> hub_;
+  const int64_t created_at_unix_nano_;
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+
+  std::atomic<bool> ended_ = false;
+
+  // On the strand only.
+  bool retired_ = false;
+  RunState run_;
+  uint64_t last_seq_ = 0;
+  std::map<uint32_t, Rank> ranks_;
+  graph::GraphStore graph_;
+  watch::WatchTable watch_;
+  watch::HitLog hits_;
+  CommandLog commands_;
+  TensorDesk tensors_;
+  KnownStatistics known_;
+};
+
+}  // namespace graphdbg::session
+
+#endif  // SERVER_SESSION_JOB_IMPL_H_

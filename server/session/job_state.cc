@@ -1,0 +1,110 @@
+// What a job says of itself: state, events, log.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/session/job_impl.h"
+
+namespace graphdbg::session {
+
+void JobImpl::Transition(Rank& rank, RunState next) {
+  if (rank.counted && rank.run == next) return;
+  rank.counted = true;
+  const JobState before = rank.run.state;
+  rank.run = std::move(next);
+  std::vector<const RunState*> all;
+  for (const auto& [number, each] : ranks_) all.push_back(&each.run);
+  const JobState job_before = run_.state;
+  run_ = Combine(all);
+  ended_ = IsEnded(run_.state);
+  if (options_->log && before != rank.run.state) {
+    options_->log(absl::StrCat(
+        "job ", id_, " rank ", rank.hello.rank, ": ", std::string(Word(before)),
+        " -> ", std::string(Word(rank.run.state)), " at step ", rank.run.step,
+        rank.run.node.empty() ? "" : ", ", rank.run.node));
+  }
+  if (options_->log && job_before != run_.state) {
+    options_->log(absl::StrCat("job ", id_, ": ", std::string(Word(job_before)),
+                               " -> ", std::string(Word(run_.state))));
+  }
+  TellState(rank.hello.rank);
+}
+
+void JobImpl::TellState(uint32_t rank) {
+  Event event;
+  event.type = Event::Type::kState;
+  event.rank = rank;
+  event.job_info = Info();
+  Publish(std::move(event));
+}
+
+void JobImpl::TellCommandEnd(uint32_t rank, const CommandEnd& end) {
+  Event event;
+  event.type = Event::Type::kState;
+  event.rank = rank;
+  event.job_info = Info();
+  event.command_id = absl::StrCat(end.id);
+  if (!end.error.empty()) {
+    event.level = "error";
+    event.message = end.error;
+  }
+  Publish(std::move(event));
+}
+
+void JobImpl::TellWatchpoint(uint32_t id) {
+  Event event;
+  event.type = Event::Type::kWatchpoint;
+  event.watchpoint_id = id;
+  if (auto info = WatchpointNamed(id); info.ok()) {
+    event.watchpoint = *std::move(info);
+  }
+  Publish(std::move(event));
+}
+
+void JobImpl::TellLog(uint32_t rank, std::string level, std::string message) {
+  Event event;
+  event.type = Event::Type::kLog;
+  event.rank = rank;
+  event.level = std::move(level);
+  event.message = std::move(message);
+  Publish(std::move(event));
+}
+
+void JobImpl::Publish(Event event) {
+  event.seq = ++last_seq_;
+  event.job = id_;
+  hub_->Publish(std::make_shared<const Event>(std::move(event)));
+}
+
+JobInfo JobImpl::Info() const {
+  JobInfo info;
+  info.id = id_;
+  info.name = id_;
+  info.state = run_.state;
+  info.pause_reason = run_.reason;
+  info.step = run_.step;
+  info.node = run_.node;
+  info.created_at_unix_nano = created_at_unix_nano_;
+  info.hit_count = hits_.total();
+  info.stopped_by = run_.stopped_by;
+  for (const auto& [number, rank] : ranks_) {
+    const AgentHello& hello = rank.hello;
+    if (info.ranks.empty()) {
+      if (!hello.job_name.empty()) info.name = hello.job_name;
+      info.framework = hello.framework;
+      info.framework_version = hello.framework_version;
+    }
+    info.world_size = std::max(info.world_size, hello.world_size);
+    info.ranks.push_back({number, hello.host, hello.pid, hello.peer,
+                          hello.device, hello.device_id, rank.run.state,
+                          rank.run.step, rank.run.node});
+    if (!rank.farewell) continue;
+    // Of several ranks, one that failed tells more than one that did not.
+    if (info.exit_code.value_or(0) == 0) {
+      info.exit_code = rank.farewell->exit_code;
+    }
+    if (!info.exception) info.exception = rank.farewell->exception;
+  }
+  return info;
+}
+
+}  // namespace graphdbg::session

@@ -1,0 +1,37 @@
+// What a job knows of one of its ranks.
+#ifndef SERVER_SESSION_RANK_H_
+#define SERVER_SESSION_RANK_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "server/graph/agent_ids.h"
+#include "server/session/agent_port.h"
+#include "server/session/run_state.h"
+#include "server/session/types.h"
+
+namespace graphdbg::session {
+
+struct Rank {
+  AgentHello hello;
+  RunState run;
+  // Whether `run` is part of the job's state yet.
+  bool counted = false;
+  // Null while no stream is open.
+  std::shared_ptr<AgentLink> link;
+  // Counts streams; reports of an earlier one are void.
+  uint64_t stream = 0;
+  // Of this process; outlives its streams.
+  graph::AgentIds ids;
+  // A command that lets a paused rank go and has not shown its effect yet; 0 if
+  // none. Until then the rank takes no other of its kind.
+  uint64_t resuming = 0;
+  // The agent's last report, if it ended in good order.
+  std::optional<Farewell> farewell;
+};
+
+}  // namespace graphdbg::session
+
+#endif  // SERVER_SESSION_RANK_H_
