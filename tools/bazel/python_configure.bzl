@@ -29,11 +29,15 @@ config_setting(name = "have_torch", flag_values = {{":torch_found": "True"}})
 exports_files(["versions.txt"])
 cc_library(
     name = "headers",
+    # A directory as one input: a link for each of its thousands of headers
+    # would cost every compilation seconds.
+    hdrs = [{python_headers}],
     defines = ["{stamp}"],
     includes = ["python_include"],
 )
 cc_library(
     name = "torch",
+    hdrs = [{torch_headers}],
     defines = ["{stamp}"],
     includes = ["torch_include", "torch_include/torch/csrc/api/include"],
     linkopts = [{linkopts}],
@@ -67,6 +71,8 @@ def _impl(rctx):
     rctx.file("BUILD.bazel", _BUILD.format(
         have = "True" if torch else "False",
         linkopts = linkopts,
+        python_headers = '"python_include"' if include else "",
+        torch_headers = '"torch_include"' if torch else "",
         stamp = "LOCAL_PYTHON={}".format(hash(versions) & 0x7fffffff),
     ))
 

@@ -1,0 +1,299 @@
+#include "agent/adapters/pytorch/adapter.h"
+
+#include <c10/core/GradMode.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <exception>
+#include <string_view>
+
+namespace graphdbg::pytorch {
+namespace {
+
+constexpr size_t kMaxFrames = 32;
+
+// ---- what the agent asks of its host
+
+void Retain(void*, void* owner) {
+  c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(owner));
+}
+
+void Release(void*, void* owner) {
+  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(owner));
+}
+
+void* BeginWait(void*) {
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  return python == nullptr ? nullptr : python->begin_wait();
+}
+
+void EndWait(void*, void* token) {
+  // Also when the interpreter is going: the thread has to get its lock back.
+  if (token != nullptr) Adapter::Get().end_wait(token);
+}
+
+int Interrupted(void*, void* token) {
+  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
+  return python != nullptr && token != nullptr ? python->interrupted(token) : 0;
+}
+
+int Resolve(void*, void* bound, graphdbg_tensor* out, int64_t* shape,
+            int64_t* strides) {
+  return Adapter::Get().graph().bound().Resolve(bound, out, shape, strides);
+}
+
+void SetLevelOf(void*, int level) { Adapter::Get().SetLevel(level); }
+
+size_t CaptureStackOf(void*, graphdbg_source_frame* out, size_t max) {
+  const SourceStack stack =
+      Adapter::Get().CaptureStack(CurrentThread().placement);
+  const size_t depth = std::min(max, stack.size());
+  std::copy_n(stack.begin(), depth, out);
+  return depth;
+}
+
+// ---- source stacks
+
+bool EndsWith(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() &&
+         text.substr(text.size() - ending.size()) == ending;
+}
+
+bool StartsEngine(const graphdbg_source_frame& frame) {
+  return EndsWith(frame.file, "torch/autograd/graph.py") ||
+         EndsWith(frame.file, "torch/autograd/__init__.py");
+}
+
+// Whether the user's own Python runs inside the autograd engine: the backward
+// of an autograd function, a hook, a recomputed forward. Frames further out
+// than the engine's are those that called backward().
+bool UserCodeInEngine(const SourceStack& stack) {
+  for (const graphdbg_source_frame& frame : stack) {
+    if (StartsEngine(frame)) return false;
+    if (frame.user) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Adapter& Adapter::Get() {
+  static Adapter* const adapter = new Adapter;
+  return *adapter;
+}
+
+graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
+                              const graphdbg_interpreter* interpreter) {
+  interpreter_.store(interpreter, std::memory_order_release);
+  end_wait_ = interpreter->end_wait;
+  graphdbg_host host = {};
+  host.struct_size = sizeof(host);
+  host.retain = Retain;
+  host.release = Release;
+  host.begin_wait = BeginWait;
+  host.end_wait = EndWait;
+  host.interrupted = Interrupted;
+  host.resolve = Resolve;
+  host.set_level = SetLevelOf;
+  host.capture_stack = CaptureStackOf;
+  graphdbg_options options = {};
+  options.struct_size = sizeof(options);
+  options.abi_version = GRAPHDBG_ABI_VERSION;
+  options.framework = "pytorch";
+  options.framework_version = torch_version;
+  options.device = "cpu";
+  options.job_name = job_name;
+  options.host = &host;
+  const graphdbg_status status = graphdbg_open(&options, &agent_);
+  if (status != GRAPHDBG_OK) return status;
+  graph_.SetAgent(agent_);
+  recorder_.Attach(agent_, &graph_, this);
+  pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
+  return GRAPHDBG_OK;
+}
+
+void Adapter::AfterFork() {
+  recorder_.Die();
+  interpreter_.store(nullptr, std::memory_order_relaxed);
+}
+
+void Adapter::DetachInterpreter() {
+  recorder_.FollowOps(false);
+  interpreter_.store(nullptr, std::memory_order_release);
+}
+
+void Adapter::Close(const graphdbg_ending* ending) {
+  recorder_.FollowOps(false);
+  graphdbg_close(agent_, ending);
+}
+
+void Adapter::SetLevel(int level) {
+  level_.store(level);
+  // Other changes wait for a boundary: an op that is counted from the middle
+  // of a step on would get another op's name.
+  if (level == GRAPHDBG_LEVEL_OFF) recorder_.FollowOps(false);
+}
+
+graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
+  graph_.bound().ReleaseResolved();
+  if (status == GRAPHDBG_DETACHED) level_.store(GRAPHDBG_LEVEL_OFF);
+  if (status == GRAPHDBG_TERMINATE) terminating_.store(true);
+  recorder_.FollowOps(level_.load() == GRAPHDBG_LEVEL_OPS);
+  return status;
+}
+
+graphdbg_status Adapter::Start() {
+  if (started_.exchange(true)) return GRAPHDBG_OK;
+  CurrentThread().trains = true;
+  recorder_.Started();
+  return AtBoundary(graphdbg_start(agent_));
+}
+
+graphdbg_status Adapter::EnterModel(uint32_t scope) {
+  const graphdbg_status status = Start();
+  if (status != GRAPHDBG_OK) return status;
+  if (step_open_.exchange(false) && !optimizer_seen_.load()) {
+    const graphdbg_status ended = StepEnd();
+    if (ended != GRAPHDBG_OK) return ended;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    if (called_models_.insert(scope).second) return GRAPHDBG_OK;
+    called_models_ = {scope};
+  }
+  graph_.NewPass();
+  // Without gradients nothing of an earlier pass comes back in a backward.
+  return c10::GradMode::is_enabled() ? GRAPHDBG_OK : AtBoundary(GRAPHDBG_OK);
+}
+
+graphdbg_status Adapter::LeaveModel() {
+  if (optimizer_seen_.load()) return GRAPHDBG_OK;
+  if (!c10::GradMode::is_enabled()) return StepEnd();
+  // A backward pass may follow, and be the end of this step.
+  step_open_.store(true);
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status Adapter::StepEnd() {
+  if (!started_.load()) return GRAPHDBG_OK;
+  graph_.EndStep();
+  {
+    const std::lock_guard<std::mutex> lock(mu_);
+    called_models_.clear();
+  }
+  return AtBoundary(graphdbg_step_end(agent_));
+}
+
+void Adapter::TrainingSeen(bool by_optimizer) {
+  if (by_optimizer) OptimizerSeen();
+  OnStatus(Start());
+}
+
+SourceStack Adapter::CaptureStack(const Placement& placement) {
+  SourceStack stack;
+  if (const graphdbg_interpreter* const python = interpreter()) {
+    stack.resize(kMaxFrames);
+    stack.resize(python->source_stack(stack.data(), stack.size()));
+  }
+  if (placement.phase == Phase::kBackward && !UserCodeInEngine(stack)) {
+    SourceStack forward = graph_.StackOf(placement.forward_node);
+    if (!forward.empty()) return forward;
+  }
+  return stack;
+}
+
+void Adapter::OnStatus(graphdbg_status status) {
+  graph_.bound().ReleaseResolved();
+  if (status == GRAPHDBG_DETACHED) SetLevel(GRAPHDBG_LEVEL_OFF);
+  if (status == GRAPHDBG_TERMINATE && !terminating_.exchange(true)) {
+    const graphdbg_interpreter* const python = interpreter();
+    if (python != nullptr) python->terminate();
+  }
+}
+
+}  // namespace graphdbg::pytorch
+
+// ---- the table
+
+namespace {
+
+using graphdbg::pytorch::Adapter;
+using graphdbg::pytorch::Context;
+using graphdbg::pytorch::ContextKind;
+using graphdbg::pytorch::ContextStack;
+using graphdbg::pytorch::CurrentThread;
+
+// No function of the table lets an exception out.
+template <typename Result, typename Body>
+Result OrElse(Result otherwise, Body body) {
+  if (Adapter::Get().dead()) return otherwise;
+  try {
+    return body();
+  } catch (const std::exception&) {
+    return otherwise;
+  }
+}
+
+const graphdbg_torch_adapter kTable = {
+    GRAPHDBG_HOOKS_API_VERSION,
+    /*open=*/
+    [](const char* torch_version, const char* job_name,
+       const graphdbg_interpreter* interpreter) {
+      return OrElse(GRAPHDBG_INTERNAL, [&] {
+        return Adapter::Get().Open(torch_version, job_name, interpreter);
+      });
+    },
+    /*detach_interpreter=*/[] { Adapter::Get().DetachInterpreter(); },
+    /*close=*/
+    [](const graphdbg_ending* ending) { Adapter::Get().Close(ending); },
+    /*declare_scope=*/
+    [](const char* path, const char* type, int now) {
+      return OrElse(uint32_t{0}, [&] {
+        return Adapter::Get().graph().DeclareScope(path, type, now != 0);
+      });
+    },
+    /*bind_tensor=*/
+    [](uint32_t scope, const char* name, graphdbg_node_kind kind,
+       const void* tensor) {
+      OrElse(0, [&] {
+        Adapter::Get().graph().BindTensor(
+            scope, name, kind,
+            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
+        return 0;
+      });
+    },
+    /*enter=*/
+    [](uint32_t scope) {
+      return OrElse(size_t{0}, [&] {
+        ContextStack& contexts = CurrentThread().contexts;
+        contexts.Push({ContextKind::kModule, scope});
+        return contexts.depth() - 1;
+      });
+    },
+    /*leave=*/
+    [](size_t depth) { CurrentThread().contexts.PopTo(depth); },
+    /*current_scope=*/
+    [](int* inside) {
+      const ContextStack& contexts = CurrentThread().contexts;
+      *inside = contexts.empty() ? 0 : 1;
+      return contexts.ModuleScope();
+    },
+    /*enter_model=*/
+    [](uint32_t scope) {
+      return OrElse(GRAPHDBG_OK,
+                    [&] { return Adapter::Get().EnterModel(scope); });
+    },
+    /*leave_model=*/
+    [] {
+      return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().LeaveModel(); });
+    },
+    /*optimizer_seen=*/[] { Adapter::Get().OptimizerSeen(); },
+    /*step_end=*/
+    [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().StepEnd(); }); },
+};
+
+}  // namespace
+
+extern "C" const graphdbg_torch_adapter* graphdbg_torch_adapter_get(void) {
+  return &kTable;
+}

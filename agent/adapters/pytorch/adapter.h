@@ -1,0 +1,73 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_ADAPTER_H_
+#define AGENT_ADAPTERS_PYTORCH_ADAPTER_H_
+
+#include <atomic>
+#include <mutex>
+#include <unordered_set>
+
+#include "agent/adapters/pytorch/graph_state.h"
+#include "agent/adapters/pytorch/hooks_api.h"
+#include "agent/adapters/pytorch/op_recorder.h"
+#include "graphdbg/agent.h"
+
+namespace graphdbg::pytorch {
+
+// The adapter of this process: the agent's host, and the life of the program
+// from the first step to the last. One instance, never destroyed. Any thread.
+class Adapter : public RecorderHost {
+ public:
+  static Adapter& Get();
+
+  graphdbg_status Open(const char* torch_version, const char* job_name,
+                       const graphdbg_interpreter* interpreter);
+  void DetachInterpreter();
+  void Close(const graphdbg_ending* ending);
+  // In the child after a fork.
+  void AfterFork();
+
+  GraphState& graph() { return graph_; }
+  bool dead() const { return recorder_.dead(); }
+
+  graphdbg_status EnterModel(uint32_t scope);
+  graphdbg_status LeaveModel();
+  void OptimizerSeen() { optimizer_seen_.store(true); }
+  graphdbg_status StepEnd();
+
+  void TrainingSeen(bool by_optimizer) override;
+  SourceStack CaptureStack(const Placement& placement) override;
+  void OnStatus(graphdbg_status status) override;
+
+  const graphdbg_interpreter* interpreter() const {
+    return interpreter_.load(std::memory_order_acquire);
+  }
+  void end_wait(void* token) const { end_wait_(token); }
+  void SetLevel(int level);
+
+ private:
+  Adapter() = default;
+
+  graphdbg_status Start();
+  // After every call that may have waited, between two steps or passes.
+  graphdbg_status AtBoundary(graphdbg_status status);
+
+  graphdbg_agent* agent_ = nullptr;
+  std::atomic<const graphdbg_interpreter*> interpreter_{nullptr};
+  void (*end_wait_)(void* token) = nullptr;
+  GraphState graph_;
+  OpRecorder recorder_;
+  std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
+  std::atomic<bool> started_{false};
+  std::atomic<bool> terminating_{false};
+
+  // Programs without an optimizer: a step is a call of the model.
+  std::atomic<bool> optimizer_seen_{false};
+  std::atomic<bool> step_open_{false};
+
+  std::mutex mu_;
+  // Models called in the present pass.
+  std::unordered_set<uint32_t> called_models_;
+};
+
+}  // namespace graphdbg::pytorch
+
+#endif  // AGENT_ADAPTERS_PYTORCH_ADAPTER_H_

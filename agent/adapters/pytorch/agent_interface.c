@@ -1,0 +1,67 @@
+/* Stands for libgraphdbg.so when the adapter is linked: the same soname and
+ * functions, so that the linker notes what the adapter needs and finds what it
+ * misspells, and building the adapter does not wait for the agent. Never
+ * shipped and never run. */
+#include "graphdbg/agent.h"
+
+graphdbg_status graphdbg_open(const graphdbg_options* options,
+                              graphdbg_agent** agent) {
+  (void)options;
+  *agent = NULL;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_close(graphdbg_agent* agent,
+                               const graphdbg_ending* ending) {
+  (void)agent;
+  (void)ending;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
+                                      const graphdbg_node_info* info,
+                                      uint32_t* node) {
+  (void)agent;
+  (void)info;
+  (void)node;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
+                                       const char* type) {
+  (void)agent;
+  (void)name;
+  (void)type;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
+                                     void* bound) {
+  (void)agent;
+  (void)node;
+  (void)bound;
+  return GRAPHDBG_DETACHED;
+}
+
+int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
+  (void)agent;
+  (void)node;
+  return 0;
+}
+
+graphdbg_status graphdbg_start(graphdbg_agent* agent) {
+  (void)agent;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_executed(graphdbg_agent* agent,
+                                  const graphdbg_execution* execution) {
+  (void)agent;
+  (void)execution;
+  return GRAPHDBG_DETACHED;
+}
+
+graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
+  (void)agent;
+  return GRAPHDBG_DETACHED;
+}

@@ -1,0 +1,123 @@
+#include "agent/adapters/pytorch/execution.h"
+
+#include <exception>
+
+#include "agent/adapters/pytorch/explicit_fill.h"
+
+namespace graphdbg::pytorch {
+namespace {
+
+// The tensors of a value, lists flattened, without those that cannot be read.
+void AddTensors(const c10::IValue& value, TensorList* out) {
+  const auto add = [out](const at::TensorBase& tensor) {
+    c10::StorageImpl* const storage = PlainStorage(tensor);
+    if (storage != nullptr) out->Add(tensor, storage);
+  };
+  if (value.isTensor()) {
+    add(value.toTensor());
+  } else if (value.isTensorList()) {
+    for (const at::Tensor& tensor : value.toTensorVector()) add(tensor);
+  } else if (value.isList()) {
+    for (const c10::IValue& element : value.toListRef()) {
+      if (element.isTensor()) add(element.toTensor());
+    }
+  }
+}
+
+bool IsFloating(graphdbg_dtype dtype) {
+  return dtype >= GRAPHDBG_FLOAT16 && dtype <= GRAPHDBG_COMPLEX128;
+}
+
+}  // namespace
+
+void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
+                      const OpInfo& op, const at::RecordFunction& fn) {
+  op_ = &op;
+  node_ = node;
+  exceptions_ = std::uncaught_exceptions();
+  interested_ = graphdbg_interest(agent, node) != 0;
+  if (interested_ || op.returns_nothing) CollectArguments(op, fn.inputs());
+  if (!interested_) return;
+  names_non_finite_ = op.fills && NamesNonFinite(fn.inputs());
+  described_inputs_.resize(inputs_.size());
+  graph->FindOrigins(inputs_, described_inputs_.data());
+}
+
+void Execution::CollectArguments(const OpInfo& op,
+                                 c10::ArrayRef<const c10::IValue> arguments) {
+  for (size_t i = 0; i < arguments.size() && i < op.written.size(); ++i) {
+    if (op.returns_nothing && op.written[i]) {
+      AddTensors(arguments[i], &outputs_);
+    }
+    if (interested_ && !op.out_only[i]) AddTensors(arguments[i], &inputs_);
+  }
+}
+
+graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
+                               const at::RecordFunction& fn) {
+  graphdbg_status status = GRAPHDBG_OK;
+  // An op that threw has no results.
+  if (std::uncaught_exceptions() == exceptions_) {
+    if (!op_->returns_nothing) CollectOutputs(fn);
+    for (uint32_t slot = 0; slot < outputs_.size(); ++slot) {
+      graph->Made(outputs_.storage(slot), outputs_.signature(slot),
+                  {node_, slot}, op_->in_place);
+    }
+    if (interested_) {
+      graphdbg_execution execution = {};
+      execution.struct_size = sizeof(execution);
+      execution.node = node_;
+      execution.flags = Flags();
+      execution.inputs = described_inputs_.data();
+      execution.input_count = described_inputs_.size();
+      execution.outputs = outputs_.data();
+      execution.output_count = outputs_.size();
+      status = graphdbg_executed(agent, &execution);
+    }
+  }
+  Clear();
+  return status;
+}
+
+void Execution::CollectOutputs(const at::RecordFunction& fn) {
+  for (const c10::IValue& value : fn.outputs()) AddTensors(value, &outputs_);
+}
+
+uint32_t Execution::Flags() const {
+  uint32_t flags = op_->flags;
+  if (names_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;
+  if (op_->in_place || OverwroteInput()) flags |= GRAPHDBG_IN_PLACE;
+  // A copy to a narrower type can overflow.
+  if (outputs_.size() > 0 && IsFloating(outputs_[0].dtype)) {
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      if (IsFloating(inputs_[i].dtype) &&
+          inputs_[i].dtype != outputs_[0].dtype) {
+        flags &= ~static_cast<uint32_t>(GRAPHDBG_MOVES_VALUES);
+      }
+    }
+  }
+  return flags;
+}
+
+bool Execution::OverwroteInput() const {
+  // Only out= variants can without saying so; views merely share memory.
+  bool has_out = false;
+  for (const bool out_only : op_->out_only) has_out |= out_only;
+  if (!has_out) return false;
+  for (size_t out = 0; out < outputs_.size(); ++out) {
+    for (size_t in = 0; in < inputs_.size(); ++in) {
+      if (outputs_.storage(out) == inputs_.storage(in)) return true;
+    }
+  }
+  return false;
+}
+
+void Execution::Clear() {
+  op_ = nullptr;
+  interested_ = false;
+  names_non_finite_ = false;
+  inputs_.Clear();
+  outputs_.Clear();
+}
+
+}  // namespace graphdbg::pytorch

@@ -1,0 +1,51 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
+#define AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
+
+#include <ATen/record_function.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "agent/adapters/pytorch/graph_state.h"
+#include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/tensor_view.h"
+#include "graphdbg/agent.h"
+
+namespace graphdbg::pytorch {
+
+// One op while it runs: begun before the kernel, when the inputs still hold
+// what it reads, and ended after it. One thread's; reused from op to op.
+class Execution {
+ public:
+  // `node` is the op's, not 0.
+  void Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
+             const OpInfo& op, const at::RecordFunction& fn);
+
+  // Tells `graph` and, if it is interested, the agent; may wait for the user.
+  // GRAPHDBG_OK if there is nothing to tell.
+  graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
+                      const at::RecordFunction& fn);
+
+  bool active() const { return op_ != nullptr; }
+
+ private:
+  void CollectArguments(const OpInfo& op,
+                        c10::ArrayRef<const c10::IValue> arguments);
+  void CollectOutputs(const at::RecordFunction& fn);
+  uint32_t Flags() const;
+  bool OverwroteInput() const;
+  void Clear();
+
+  const OpInfo* op_ = nullptr;
+  uint32_t node_ = 0;
+  bool interested_ = false;
+  bool names_non_finite_ = false;
+  int exceptions_ = 0;
+  TensorList inputs_;
+  std::vector<graphdbg_input> described_inputs_;
+  TensorList outputs_;
+};
+
+}  // namespace graphdbg::pytorch
+
+#endif  // AGENT_ADAPTERS_PYTORCH_EXECUTION_H_

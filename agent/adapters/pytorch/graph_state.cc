@@ -1,0 +1,140 @@
+#include "agent/adapters/pytorch/graph_state.h"
+
+namespace graphdbg::pytorch {
+
+uint32_t GraphState::DeclareScope(std::string_view path, std::string_view type,
+                                  bool now) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const uint32_t scope = names_.Scope(path, type);
+  names_.Reserve(names_.FullName(Phase::kForward, scope));
+  names_.Reserve(names_.FullName(Phase::kBackward, scope));
+  if (now) DeclareScopeOf(Phase::kForward, scope);
+  return scope;
+}
+
+void GraphState::DeclareScopeOf(Phase phase, uint32_t scope) {
+  if (names_.type(scope).empty() || !names_.FirstUse(phase, scope)) return;
+  graphdbg_declare_scope(agent_, names_.FullName(phase, scope).c_str(),
+                         names_.type(scope).c_str());
+}
+
+void GraphState::BindTensor(uint32_t scope, std::string_view name,
+                            graphdbg_node_kind kind, c10::TensorImpl* tensor) {
+  if (!bound_.Add(tensor, scope)) return;
+  const std::lock_guard<std::mutex> lock(mu_);
+  std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
+  full_name += name;
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.name = full_name.c_str();
+  info.kind = kind;
+  info.category = kind == GRAPHDBG_PARAMETER ? GRAPHDBG_WEIGHT : GRAPHDBG_OTHER;
+  info.op_type = kind == GRAPHDBG_PARAMETER ? "Parameter" : "Buffer";
+  uint32_t node = 0;
+  if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
+  names_.Reserve(full_name);
+  Remember(node, scope, {});
+  BoundTensors::Binding* const binding = bound_.SetNode(tensor, node);
+  if (node != 0) graphdbg_bind_tensor(agent_, node, binding);
+  bound_.Refresh(&producers_);
+}
+
+const OpName& GraphState::NameIn(const Placement& placement, const OpInfo& op) {
+  return placement.phase == Phase::kBackward ? op.backward_name : op.name;
+}
+
+NodeNames::Place GraphState::CountOp(const Placement& placement,
+                                     const OpInfo& op) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return names_.Count(placement.phase, placement.scope, NameIn(placement, op));
+}
+
+uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
+                               uint32_t position, const SourceStack& stack) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const OpName& op_name = NameIn(placement, op);
+  DeclareScopeOf(placement.phase, placement.scope);
+  const std::string name =
+      names_.NewName(placement.phase, placement.scope, op_name);
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.name = name.c_str();
+  info.kind = GRAPHDBG_OP;
+  info.category = placement.category;
+  info.op_type = op.full_name.c_str();
+  info.stack = stack.data();
+  info.stack_depth = stack.size();
+  info.forward_node = placement.forward_node;
+  uint32_t node = 0;
+  if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) {
+    node = kNoNode;
+  } else {
+    Remember(node, placement.scope, stack);
+  }
+  names_.SetNode(placement.phase, placement.scope, op_name, position, node);
+  return node;
+}
+
+void GraphState::Remember(uint32_t node, uint32_t scope,
+                          const SourceStack& stack) {
+  if (node >= nodes_.size()) nodes_.resize(node + 1);
+  nodes_[node] = {scope, stack};
+}
+
+SourceStack GraphState::StackOf(uint32_t node) const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return node < nodes_.size() ? nodes_[node].stack : SourceStack();
+}
+
+void GraphState::LinkForward(uint64_t thread, int64_t sequence, uint32_t node) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  links_.OpStarted(thread, sequence, node);
+}
+
+Context GraphState::BackwardOf(uint64_t thread, uint64_t sequence) const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const uint32_t node = links_.Find(thread, sequence);
+  const uint32_t scope = node < nodes_.size() ? nodes_[node].scope : 0;
+  return {ContextKind::kBackward, scope, node};
+}
+
+Context GraphState::BackwardOf(const c10::TensorImpl* parameter) const {
+  const BoundTensors::Binding* const binding = bound_.Find(parameter);
+  if (binding == nullptr) return {ContextKind::kBackward};
+  return {ContextKind::kBackward, binding->scope, binding->node};
+}
+
+void GraphState::FindOrigins(const TensorList& tensors,
+                             graphdbg_input* inputs) const {
+  const std::lock_guard<std::mutex> lock(mu_);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    const Origin origin =
+        producers_.Find(tensors.storage(i), tensors.signature(i));
+    inputs[i] = {origin.node, origin.slot, tensors[i]};
+  }
+}
+
+void GraphState::Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
+                      bool overwrote) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  producers_.Made(storage, view, origin, overwrote);
+}
+
+uint32_t GraphState::OptimizerScope(std::string_view type) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  return names_.Scope(type, type);
+}
+
+void GraphState::NewPass() {
+  const std::lock_guard<std::mutex> lock(mu_);
+  names_.NewPass();
+}
+
+void GraphState::EndStep() {
+  const std::lock_guard<std::mutex> lock(mu_);
+  bound_.Refresh(&producers_);
+  producers_.EndStep();
+  names_.NewPass();
+}
+
+}  // namespace graphdbg::pytorch

@@ -1,0 +1,91 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_GRAPH_STATE_H_
+#define AGENT_ADAPTERS_PYTORCH_GRAPH_STATE_H_
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/adapters/pytorch/bound_tensors.h"
+#include "agent/adapters/pytorch/context.h"
+#include "agent/adapters/pytorch/forward_links.h"
+#include "agent/adapters/pytorch/node_names.h"
+#include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/producers.h"
+#include "agent/adapters/pytorch/tensor_view.h"
+#include "graphdbg/agent.h"
+
+namespace graphdbg::pytorch {
+
+using SourceStack = std::vector<graphdbg_source_frame>;
+
+// What is known of the program's graph: its scopes, nodes, parameters, and
+// which node made which tensor in the current step.
+//
+// Any thread. Nothing waits, and no Python runs: a thread that holds the
+// interpreter's lock may enter while another one is inside.
+class GraphState {
+ public:
+  // Stands in a place whose node could not be declared.
+  static constexpr uint32_t kNoNode = ~0u;
+
+  // Everything declared from now on is told to `agent`.
+  void SetAgent(graphdbg_agent* agent) { agent_ = agent; }
+
+  // ---- modules
+  // Tells the agent of it now, or with its first op.
+  uint32_t DeclareScope(std::string_view path, std::string_view type, bool now);
+  void BindTensor(uint32_t scope, std::string_view name,
+                  graphdbg_node_kind kind, c10::TensorImpl* tensor);
+  BoundTensors& bound() { return bound_; }
+
+  // ---- ops
+  // Counts an execution of `op`. Where it is the first of its place, `node` is
+  // 0, and DeclareOp has to be called.
+  NodeNames::Place CountOp(const Placement& placement, const OpInfo& op);
+  uint32_t DeclareOp(const Placement& placement, const OpInfo& op,
+                     uint32_t position, const SourceStack& stack);
+  // The source stack of a node; empty if it has none.
+  SourceStack StackOf(uint32_t node) const;
+
+  // ---- from backward to forward
+  void LinkForward(uint64_t thread, int64_t sequence, uint32_t node);
+  // The context of an autograd node made as number `sequence` on `thread`.
+  Context BackwardOf(uint64_t thread, uint64_t sequence) const;
+  // The same for the node that accumulates the gradient of a parameter.
+  Context BackwardOf(const c10::TensorImpl* parameter) const;
+
+  // ---- tensors
+  void FindOrigins(const TensorList& tensors, graphdbg_input* inputs) const;
+  void Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
+            bool overwrote);
+
+  uint32_t OptimizerScope(std::string_view type);
+  void NewPass();
+  void EndStep();
+
+ private:
+  struct NodeRecord {
+    uint32_t scope = 0;
+    SourceStack stack;
+  };
+
+  void DeclareScopeOf(Phase phase, uint32_t scope);
+  void Remember(uint32_t node, uint32_t scope, const SourceStack& stack);
+  static const OpName& NameIn(const Placement& placement, const OpInfo& op);
+
+  graphdbg_agent* agent_ = nullptr;
+  mutable std::mutex mu_;
+  NodeNames names_;
+  ForwardLinks links_;
+  Producers producers_;
+  // By the agent's number of the node.
+  std::deque<NodeRecord> nodes_;
+  BoundTensors bound_;
+};
+
+}  // namespace graphdbg::pytorch
+
+#endif  // AGENT_ADAPTERS_PYTORCH_GRAPH_STATE_H_

@@ -1,0 +1,134 @@
+#include "agent/adapters/pytorch/hooks/source_stack.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+namespace graphdbg::hooks {
+namespace {
+
+struct SourceFile {
+  const char* path;
+  bool user;
+};
+
+// All guarded by the interpreter's lock. Strings are kept for good, so that
+// frames can point to them; there are as many as files and functions.
+struct Table {
+  std::vector<std::string> libraries;
+  std::string directory;
+  std::unordered_set<std::string> strings;
+  // By co_filename.
+  std::unordered_map<std::string, SourceFile> files;
+};
+
+Table& Strings() {
+  static Table* const table = new Table;
+  return *table;
+}
+
+bool StartsWith(const std::string& text, const std::string& prefix) {
+  return text.compare(0, prefix.size(), prefix) == 0;
+}
+
+bool IsUsers(const std::string& path) {
+  // Code without a file: the interpreter's own, unlike <stdin> and <string>.
+  if (StartsWith(path, "<frozen ") || StartsWith(path, "<__array")) {
+    return false;
+  }
+  if (path.find("/site-packages/") != std::string::npos ||
+      path.find("/dist-packages/") != std::string::npos) {
+    return false;
+  }
+  for (const std::string& library : Strings().libraries) {
+    if (StartsWith(path, library)) return false;
+  }
+  return true;
+}
+
+std::string Absolute(const std::string& name) {
+  if (name.empty() || name[0] == '/' || name[0] == '<') return name;
+  return Strings().directory + '/' + name;
+}
+
+const char* Keep(const std::string& text) {
+  return Strings().strings.insert(text).first->c_str();
+}
+
+const SourceFile& FileOf(const char* name) {
+  const auto [entry, added] = Strings().files.try_emplace(name);
+  if (added) {
+    const std::string path = Absolute(name);
+    entry->second = {Keep(path), IsUsers(path)};
+  }
+  return entry->second;
+}
+
+const char* TextOf(PyObject* string) {
+  const char* const text = PyUnicode_AsUTF8(string);
+  if (text != nullptr) return text;
+  PyErr_Clear();
+  return "?";
+}
+
+PyObject* FunctionName(PyCodeObject* code) {
+#if PY_VERSION_HEX >= 0x030B0000
+  return code->co_qualname;
+#else
+  return code->co_name;
+#endif
+}
+
+void Describe(PyFrameObject* frame, graphdbg_source_frame* out) {
+  PyCodeObject* const code = PyFrame_GetCode(frame);
+  const SourceFile& file = FileOf(TextOf(code->co_filename));
+  const int line = PyFrame_GetLineNumber(frame);
+  out->file = file.path;
+  out->line = line > 0 ? static_cast<uint32_t>(line) : 0;
+  out->function = Keep(TextOf(FunctionName(code)));
+  out->user = file.user ? 1 : 0;
+  Py_DECREF(code);
+}
+
+}  // namespace
+
+void SetLibraryDirectories(PyObject* directories) {
+  Table& table = Strings();
+  char buffer[PATH_MAX];
+  if (getcwd(buffer, sizeof(buffer)) != nullptr) table.directory = buffer;
+  PyObject* const list = PySequence_Fast(directories, "a sequence of strings");
+  if (list == nullptr) return;
+  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+    const char* const directory =
+        PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(list, i));
+    if (directory == nullptr) break;
+    table.libraries.emplace_back(directory);
+  }
+  Py_DECREF(list);
+}
+
+size_t SourceStack(graphdbg_source_frame* out, size_t max) {
+  if (!Py_IsInitialized()) return 0;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  // An op may run while an exception is on its way through C code.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  size_t depth = 0;
+  PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
+  while (frame != nullptr && depth < max) {
+    Describe(frame, &out[depth++]);
+    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+  }
+  Py_XDECREF(frame);
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(gil);
+  return depth;
+}
+
+}  // namespace graphdbg::hooks

@@ -1,0 +1,21 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_HOOKS_SOURCE_STACK_H_
+#define AGENT_ADAPTERS_PYTORCH_HOOKS_SOURCE_STACK_H_
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "graphdbg/agent.h"
+
+namespace graphdbg::hooks {
+
+// Files below these directories are libraries, not the user's. A sequence of
+// strings. Needs the interpreter's lock.
+void SetLibraryDirectories(PyObject* directories);
+
+// The calling thread's Python stack, innermost frame first. Takes the
+// interpreter's lock. The strings live as long as the process.
+size_t SourceStack(graphdbg_source_frame* out, size_t max);
+
+}  // namespace graphdbg::hooks
+
+#endif  // AGENT_ADAPTERS_PYTORCH_HOOKS_SOURCE_STACK_H_

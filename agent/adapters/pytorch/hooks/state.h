@@ -1,0 +1,30 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_
+#define AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "agent/adapters/pytorch/hooks_api.h"
+
+namespace graphdbg::hooks {
+
+// What the extension module holds for the life of the process. Written with
+// the interpreter's lock held, before the hooks are installed.
+struct State {
+  const graphdbg_torch_adapter* adapter = nullptr;
+  // graphdbg.Terminated.
+  PyObject* terminated = nullptr;
+  // The interpreter's number of the main thread.
+  unsigned long main_thread = 0;
+  // False in a forked child: module calls go straight through.
+  bool enabled = false;
+};
+
+inline State& Global() {
+  static State state;
+  return state;
+}
+
+}  // namespace graphdbg::hooks
+
+#endif  // AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_

@@ -1,0 +1,61 @@
+#include "agent/adapters/pytorch/node_names.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace graphdbg::pytorch {
+
+NodeNames::NodeNames() { Scope("", ""); }
+
+uint32_t NodeNames::Scope(std::string_view path, std::string_view type) {
+  const auto [entry, added] = scope_by_path_.emplace(
+      std::string(path), static_cast<uint32_t>(scopes_.size()));
+  if (added) scopes_.push_back({std::string(path), std::string(type)});
+  ScopeRecord& scope = scopes_[entry->second];
+  if (scope.type.empty()) scope.type = type;
+  return entry->second;
+}
+
+std::string NodeNames::FullName(Phase phase, uint32_t scope) const {
+  static constexpr const char* kRoots[] = {"forward", "backward", "optimizer"};
+  std::string name = kRoots[static_cast<size_t>(phase)];
+  if (!scopes_[scope].path.empty()) name += '/' + scopes_[scope].path;
+  return name;
+}
+
+bool NodeNames::FirstUse(Phase phase, uint32_t scope) {
+  return !std::exchange(scopes_[scope].used[static_cast<size_t>(phase)], true);
+}
+
+void NodeNames::Reserve(std::string full_name) {
+  reserved_.insert(std::move(full_name));
+}
+
+NodeNames::Place NodeNames::Count(Phase phase, uint32_t scope,
+                                  const OpName& op) {
+  Series& series = series_[Key(phase, scope, op)];
+  if (series.pass != pass_) {
+    series.pass = pass_;
+    series.count = 0;
+  }
+  const uint32_t position = std::min(series.count++, kMaxPerName - 1);
+  if (position >= series.nodes.size()) series.nodes.resize(position + 1);
+  return {position, series.nodes[position]};
+}
+
+std::string NodeNames::NewName(Phase phase, uint32_t scope, const OpName& op) {
+  const std::string base = FullName(phase, scope) + '/' + op.text;
+  uint32_t& suffix = series_[Key(phase, scope, op)].next_suffix;
+  while (true) {
+    const uint32_t number = suffix++;
+    std::string name = number == 0 ? base : base + '_' + std::to_string(number);
+    if (reserved_.count(name) == 0) return name;
+  }
+}
+
+void NodeNames::SetNode(Phase phase, uint32_t scope, const OpName& op,
+                        uint32_t position, uint32_t node) {
+  series_[Key(phase, scope, op)].nodes[position] = node;
+}
+
+}  // namespace graphdbg::pytorch

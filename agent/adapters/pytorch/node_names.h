@@ -1,0 +1,92 @@
+#ifndef AGENT_ADAPTERS_PYTORCH_NODE_NAMES_H_
+#define AGENT_ADAPTERS_PYTORCH_NODE_NAMES_H_
+
+#include <c10/util/flat_hash_map.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "agent/adapters/pytorch/op_info.h"
+
+namespace graphdbg::pytorch {
+
+enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
+
+// The scopes of a program, and the names of its ops.
+//
+// An op is named by phase, scope and its how-manieth of its name it is in its
+// pass: forward/conv1/convolution, forward/conv1/convolution_1. A pass is a
+// step, or a part of one between two calls of the same model, so that the same
+// control flow meets the same names in every step, and an evaluation loop meets
+// the names of its first batch again.
+//
+// Not thread safe.
+class NodeNames {
+ public:
+  NodeNames();
+
+  // The scope of a module path or of an optimizer's class. The same path gives
+  // the same scope; scope 0 has the empty path.
+  uint32_t Scope(std::string_view path, std::string_view type);
+  const std::string& type(uint32_t scope) const { return scopes_[scope].type; }
+
+  // "forward/layer1/conv"; "forward" for scope 0.
+  std::string FullName(Phase phase, uint32_t scope) const;
+
+  // True once per phase and scope.
+  bool FirstUse(Phase phase, uint32_t scope);
+
+  // No op gets this name: a parameter or a scope has it.
+  void Reserve(std::string full_name);
+
+  // A place in the order of the ops of one name in one scope, and the node that
+  // was there in an earlier pass; 0 if it is new.
+  struct Place {
+    uint32_t position;
+    uint32_t node;
+  };
+  // Counts an execution of an op.
+  Place Count(Phase phase, uint32_t scope, const OpName& op);
+  // The name for a new place. Each call gives another one.
+  std::string NewName(Phase phase, uint32_t scope, const OpName& op);
+  void SetNode(Phase phase, uint32_t scope, const OpName& op, uint32_t position,
+               uint32_t node);
+
+  void NewPass() { ++pass_; }
+
+ private:
+  // Beyond this many ops of one name in one scope, all are one node: a loop in
+  // Python over the elements of something.
+  static constexpr uint32_t kMaxPerName = 4096;
+
+  struct ScopeRecord {
+    std::string path;
+    std::string type;
+    bool used[3] = {};
+  };
+  struct Series {
+    uint64_t pass = 0;
+    uint32_t count = 0;
+    uint32_t next_suffix = 0;
+    std::vector<uint32_t> nodes;
+  };
+
+  static uint64_t Key(Phase phase, uint32_t scope, const OpName& op) {
+    return (static_cast<uint64_t>(scope) << 32) |
+           (static_cast<uint64_t>(op.id) << 2) | static_cast<uint64_t>(phase);
+  }
+
+  std::vector<ScopeRecord> scopes_;
+  std::unordered_map<std::string, uint32_t> scope_by_path_;
+  std::unordered_set<std::string> reserved_;
+  ska::flat_hash_map<uint64_t, Series> series_;
+  uint64_t pass_ = 1;
+};
+
+}  // namespace graphdbg::pytorch
+
+#endif  // AGENT_ADAPTERS_PYTORCH_NODE_NAMES_H_

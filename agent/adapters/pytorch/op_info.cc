@@ -1,0 +1,245 @@
+#include "agent/adapters/pytorch/op_info.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <array>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "graphdbg/agent.h"
+
+namespace graphdbg::pytorch {
+namespace {
+
+using Names = std::unordered_set<std::string_view>;
+
+// A trailing underscore (in place) and the prefix new_ or suffix _like do not
+// change what a name says here.
+std::string_view Stem(std::string_view name) {
+  if (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
+  return name;
+}
+
+bool IsUninitialized(std::string_view name) {
+  static const Names names = {"empty",
+                              "empty_like",
+                              "empty_strided",
+                              "new_empty",
+                              "new_empty_strided",
+                              "empty_permuted",
+                              "empty_quantized",
+                              "resize",
+                              "resize_as",
+                              "set",
+                              "_resize_output",
+                              "_empty_affine_quantized"};
+  return names.count(Stem(name)) > 0;
+}
+
+bool MovesValues(std::string_view name) {
+  static const Names names = {"alias",
+                              "as_strided",
+                              "broadcast_to",
+                              "cat",
+                              "chunk",
+                              "clone",
+                              "col2im",
+                              "contiguous",
+                              "copy",
+                              "detach",
+                              "detach_copy",
+                              "diagonal",
+                              "expand",
+                              "expand_as",
+                              "flatten",
+                              "flip",
+                              "gather",
+                              "im2col",
+                              "index",
+                              "index_copy",
+                              "index_put",
+                              "index_select",
+                              "lift",
+                              "lift_fresh",
+                              "lift_fresh_copy",
+                              "masked_select",
+                              "movedim",
+                              "narrow",
+                              "narrow_copy",
+                              "permute",
+                              "pixel_shuffle",
+                              "pixel_unshuffle",
+                              "repeat",
+                              "repeat_interleave",
+                              "reshape",
+                              "_reshape_alias",
+                              "roll",
+                              "scatter",
+                              "select",
+                              "select_scatter",
+                              "slice",
+                              "slice_scatter",
+                              "split",
+                              "split_with_sizes",
+                              "squeeze",
+                              "stack",
+                              "swapaxes",
+                              "t",
+                              "take",
+                              "transpose",
+                              "tril",
+                              "triu",
+                              "unbind",
+                              "unfold",
+                              "unsafe_chunk",
+                              "unsafe_split",
+                              "unsqueeze",
+                              "view",
+                              "view_as",
+                              "_unsafe_index",
+                              "_unsafe_index_put",
+                              "_unsafe_view",
+                              "embedding",
+                              "_foreach_copy",
+                              "slice_backward",
+                              "select_backward",
+                              "embedding_renorm",
+                              "view_as_real",
+                              "view_as_complex",
+                              "real",
+                              "imag",
+                              "diagonal_scatter",
+                              "as_strided_scatter",
+                              "constant_pad_nd",
+                              "where",
+                              "masked_fill",
+                              "_index_put_impl",
+                              "rot90",
+                              "resolve_conj",
+                              "reflection_pad1d",
+                              "reflection_pad2d",
+                              "replication_pad1d",
+                              "replication_pad2d",
+                              "_pad_circular"};
+  return names.count(Stem(name)) > 0;
+}
+
+bool Fills(std::string_view name) {
+  static const Names names = {
+      "clamp",      "clamp_max", "clamp_min",       "constant_pad_nd",
+      "fill",       "full",      "full_like",       "hardtanh",
+      "index_fill", "index_put", "_index_put_impl", "masked_fill",
+      "nan_to_num", "new_full",  "scalar_tensor",   "scatter",
+      "threshold",  "where"};
+  return names.count(Stem(name)) > 0;
+}
+
+bool HoldsTensors(const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case c10::TypeKind::TensorType:
+      return true;
+    case c10::TypeKind::OptionalType:
+    case c10::TypeKind::ListType:
+      return HoldsTensors(type->containedType(0));
+    default:
+      return false;
+  }
+}
+
+void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
+  for (const auto& value : schema.returns()) {
+    if (HoldsTensors(value.type())) info->node = true;
+  }
+  info->returns_nothing = schema.returns().empty();
+  for (const auto& argument : schema.arguments()) {
+    const bool written =
+        argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+    const bool out_only = written && argument.kwarg_only();
+    info->written.push_back(written);
+    info->out_only.push_back(out_only);
+    if (written && HoldsTensors(argument.type())) info->node = true;
+    if (written && !out_only) info->in_place = true;
+  }
+}
+
+// All ops met so far. Entries are never removed, so that pointers stay.
+class OpRegistry {
+ public:
+  const OpInfo* Find(const at::RecordFunction& fn) {
+    const auto name = fn.operator_name();
+    if (!name) return nullptr;
+    const std::lock_guard<std::mutex> lock(mu_);
+    auto& info = ops_[c10::toString(*name)];
+    if (info == nullptr) info = Describe(*name);
+    return info.get();
+  }
+
+ private:
+  std::unique_ptr<OpInfo> Describe(const c10::OperatorName& name) {
+    auto info = std::make_unique<OpInfo>();
+    info->full_name = name.name;
+    const std::string text = name.name.substr(name.name.rfind(':') + 1);
+    info->name = Name(text);
+    info->backward_name = Name(text == "add_" ? "add" : text);
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (!op) return info;
+    info->leaf = !op->hasKernelForDispatchKey(
+        c10::DispatchKey::CompositeImplicitAutograd);
+    ReadSchema(op->schema(), info.get());
+    if (IsUninitialized(text)) {
+      info->flags |= GRAPHDBG_UNINITIALIZED;
+    }
+    if (MovesValues(text)) info->flags |= GRAPHDBG_MOVES_VALUES;
+    info->fills = Fills(text);
+    return info;
+  }
+
+  OpName Name(const std::string& text) {
+    const auto next = static_cast<uint32_t>(name_ids_.size());
+    return {text, name_ids_.emplace(text, next).first->second};
+  }
+
+  std::mutex mu_;
+  std::unordered_map<std::string, std::unique_ptr<OpInfo>> ops_;
+  std::unordered_map<std::string, uint32_t> name_ids_;
+};
+
+OpRegistry& Registry() {
+  // Never destroyed: threads may run ops while the process exits.
+  static OpRegistry* const registry = new OpRegistry;
+  return *registry;
+}
+
+// The name of an operator's schema is at a fixed address, so this direct
+// mapped cache answers nearly always. Ranges keep their name in a buffer that
+// comes and goes, hence the comparison of the text; overloads share the text
+// but not the address.
+struct CacheLine {
+  const char* address = nullptr;
+  const OpInfo* info = nullptr;
+};
+constexpr size_t kCacheSize = 1024;
+
+size_t CacheIndex(const char* address) {
+  return (reinterpret_cast<uintptr_t>(address) >> 4) % kCacheSize;
+}
+
+}  // namespace
+
+const OpInfo* FindOp(const at::RecordFunction& fn) {
+  thread_local std::array<CacheLine, kCacheSize> cache;
+  const char* name = fn.name();
+  CacheLine& line = cache[CacheIndex(name)];
+  if (line.address == name && line.info->full_name == name) return line.info;
+  // Operators have a namespace; most ranges do not.
+  if (std::strstr(name, "::") == nullptr) return nullptr;
+  const OpInfo* info = Registry().Find(fn);
+  if (info != nullptr) line = {name, info};
+  return info;
+}
+
+}  // namespace graphdbg::pytorch

@@ -1,0 +1,170 @@
+#include "agent/adapters/pytorch/tensor_view.h"
+
+#include <c10/core/DispatchKeySet.h>
+#include <c10/core/ScalarType.h>
+#include <c10/core/TensorImpl.h>
+
+namespace graphdbg::pytorch {
+namespace {
+
+struct DtypeNames {
+  graphdbg_dtype dtype;
+  const char* name;
+};
+
+DtypeNames NamesOf(c10::ScalarType type) {
+  switch (type) {
+    case c10::ScalarType::Bool:
+      return {GRAPHDBG_BOOL, "torch.bool"};
+    case c10::ScalarType::Char:
+      return {GRAPHDBG_INT8, "torch.int8"};
+    case c10::ScalarType::Short:
+      return {GRAPHDBG_INT16, "torch.int16"};
+    case c10::ScalarType::Int:
+      return {GRAPHDBG_INT32, "torch.int32"};
+    case c10::ScalarType::Long:
+      return {GRAPHDBG_INT64, "torch.int64"};
+    case c10::ScalarType::Byte:
+      return {GRAPHDBG_UINT8, "torch.uint8"};
+    case c10::ScalarType::UInt16:
+      return {GRAPHDBG_UINT16, "torch.uint16"};
+    case c10::ScalarType::UInt32:
+      return {GRAPHDBG_UINT32, "torch.uint32"};
+    case c10::ScalarType::UInt64:
+      return {GRAPHDBG_UINT64, "torch.uint64"};
+    case c10::ScalarType::Half:
+      return {GRAPHDBG_FLOAT16, "torch.float16"};
+    case c10::ScalarType::BFloat16:
+      return {GRAPHDBG_BFLOAT16, "torch.bfloat16"};
+    case c10::ScalarType::Float:
+      return {GRAPHDBG_FLOAT32, "torch.float32"};
+    case c10::ScalarType::Double:
+      return {GRAPHDBG_FLOAT64, "torch.float64"};
+    case c10::ScalarType::ComplexFloat:
+      return {GRAPHDBG_COMPLEX64, "torch.complex64"};
+    case c10::ScalarType::ComplexDouble:
+      return {GRAPHDBG_COMPLEX128, "torch.complex128"};
+    default:
+      return {GRAPHDBG_DTYPE_OTHER, c10::toString(type)};
+  }
+}
+
+graphdbg_device DeviceOf(c10::DeviceType type) {
+  switch (type) {
+    case c10::DeviceType::CPU:
+      return GRAPHDBG_CPU;
+    case c10::DeviceType::CUDA:
+      return GRAPHDBG_CUDA;
+    case c10::DeviceType::PrivateUse1:
+      return GRAPHDBG_NPU;
+    default:
+      return GRAPHDBG_DEVICE_OTHER;
+  }
+}
+
+// Tensors with any of these are wrappers, have no plain numbers in memory, or
+// numbers that still want a conjugation or negation.
+constexpr c10::DispatchKeySet kNotPlain({
+    c10::DispatchKey::Python,
+    c10::DispatchKey::PythonTLSSnapshot,
+    c10::DispatchKey::Functionalize,
+    c10::DispatchKey::FuncTorchGradWrapper,
+    c10::DispatchKey::FuncTorchBatched,
+    c10::DispatchKey::Conjugate,
+    c10::DispatchKey::Negative,
+    c10::DispatchKey::ZeroTensor,
+    c10::DispatchKey::Quantized,
+    c10::DispatchKey::NestedTensor,
+});
+
+// Decided by the key set alone: asking a wrapper anything else may run Python.
+bool IsPlain(c10::DispatchKeySet keys) {
+  return !keys.has_any(kNotPlain) &&
+         !keys.has_backend(c10::BackendComponent::MetaBit);
+}
+
+}  // namespace
+
+c10::StorageImpl* PlainStorage(const at::TensorBase& tensor) {
+  if (!tensor.defined()) return nullptr;
+  const c10::TensorImpl* impl = tensor.unsafeGetTensorImpl();
+  if (!IsPlain(impl->key_set()) || !impl->has_storage()) return nullptr;
+  if (impl->has_symbolic_sizes_strides() ||
+      impl->layout() != c10::Layout::Strided) {
+    return nullptr;
+  }
+  c10::StorageImpl* storage = impl->unsafe_storage().unsafeGetStorageImpl();
+  if (storage == nullptr) return nullptr;
+  if (storage->data() == nullptr && impl->numel() != 0) return nullptr;
+  return storage;
+}
+
+uint64_t ViewSignature(const at::TensorBase& tensor) {
+  uint64_t hash = 0x9e3779b97f4a7c15u ^ tensor.storage_offset();
+  const auto mix = [&hash](int64_t value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0xff51afd7ed558ccdu;
+    hash ^= hash >> 32;
+  };
+  for (const int64_t size : tensor.sizes()) mix(size);
+  for (const int64_t stride : tensor.strides()) mix(stride);
+  mix(static_cast<int64_t>(tensor.scalar_type()));
+  return hash;
+}
+
+void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
+                    graphdbg_tensor* out) {
+  const DtypeNames names = NamesOf(tensor.scalar_type());
+  const c10::Device device = tensor.device();
+  *out = {};
+  out->struct_size = sizeof(*out);
+  out->dtype = names.dtype;
+  out->framework_dtype = names.name;
+  out->device = DeviceOf(device.type());
+  out->device_id = device.has_index() ? device.index() : 0;
+  // The storage's const pointer: a lazy copy stays lazy.
+  const void* base = std::as_const(*storage).data();
+  out->data = base == nullptr ? nullptr
+                              : static_cast<const char*>(base) +
+                                    tensor.storage_offset() * tensor.itemsize();
+  out->ndim = static_cast<uint32_t>(tensor.dim());
+  out->shape = tensor.sizes().data();
+  out->strides = tensor.strides().data();
+  out->storage_id = reinterpret_cast<uintptr_t>(storage);
+  out->owner = storage;
+}
+
+void TensorList::Add(const at::TensorBase& tensor, c10::StorageImpl* storage) {
+  graphdbg_tensor description;
+  DescribeTensor(tensor, storage, &description);
+  const int64_t* const before = dimensions_.data();
+  const size_t begin = dimensions_.size();
+  dimensions_.insert(dimensions_.end(), description.shape,
+                     description.shape + description.ndim);
+  dimensions_.insert(dimensions_.end(), description.strides,
+                     description.strides + description.ndim);
+  description.shape = dimensions_.data() + begin;
+  description.strides = description.shape + description.ndim;
+  tensors_.push_back(description);
+  signatures_.push_back(ViewSignature(tensor));
+  storages_.push_back(StorageRef::reclaim_copy(storage));
+  if (dimensions_.data() != before) PointAtDimensions();
+}
+
+// After `dimensions_` has moved.
+void TensorList::PointAtDimensions() {
+  const int64_t* next = dimensions_.data();
+  for (graphdbg_tensor& tensor : tensors_) {
+    tensor.shape = next;
+    tensor.strides = next + tensor.ndim;
+    next += 2 * tensor.ndim;
+  }
+}
+
+void TensorList::Clear() {
+  tensors_.clear();
+  signatures_.clear();
+  storages_.clear();
+  dimensions_.clear();
+}
+
+}  // namespace graphdbg::pytorch
