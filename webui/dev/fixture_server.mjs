@@ -1,0 +1,298 @@
+// A server for work on the page: the HTTP and WebSocket API over jobs in memory.
+//   node dev/fixture_server.mjs [--port 8090] [--token T] [--blocks N] [--delay MS]
+// It serves webui/dist as the page; with `npm run dev` Vite forwards to it.
+import { createReadStream, existsSync, statSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { FixtureJob } from './fixture_job.mjs';
+import { nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
+import { acceptWebSocket } from './websocket.mjs';
+
+const { values: flags } = parseArgs({
+  options: {
+    port: { type: 'string', default: '8090' },
+    token: { type: 'string', default: '' },
+    blocks: { type: 'string', default: '2' },
+    delay: { type: 'string', default: '60' },
+    empty: { type: 'boolean', default: false },
+  },
+});
+const DIST = join(fileURLToPath(import.meta.url), '../../dist');
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2' };
+const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'";
+
+const jobs = new Map();
+if (!flags.empty) {
+  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay) };
+  for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', options), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
+  Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
+}
+
+class Refusal extends Error {
+  constructor(status, code, detail, field) {
+    super(detail);
+    Object.assign(this, { status, code, field });
+  }
+}
+
+function scopeView(job, scope) {
+  const prefix = scope === '' ? '' : `${scope}/`;
+  const children = new Map();
+  for (const node of job.graph.nodes) {
+    if (!node.name.startsWith(prefix)) continue;
+    const rest = node.name.slice(prefix.length);
+    const name = prefix + rest.split('/')[0];
+    const entry = children.get(name) ?? { below: [] };
+    entry.below.push(node);
+    children.set(name, entry);
+  }
+  if (children.size === 0 && scope !== '') throw new Refusal(404, 'unknown_node', `There is no scope "${scope}".`);
+  const child = (name) => (name.startsWith(prefix) ? prefix + name.slice(prefix.length).split('/')[0] : null);
+  const edges = new Map();
+  for (const node of job.graph.nodes) {
+    for (const input of node.inputs) {
+      const [from, to] = [child(input), child(node.name)];
+      if (from === null || to === null || from === to) continue;
+      const key = `${from} ${to}`;
+      const edge = edges.get(key) ?? { from, to, tensors: 0, kind: 'data' };
+      edge.tensors += 1;
+      edges.set(key, edge);
+    }
+  }
+  return { scope, nodes: [...children.keys()].map((name) => nodeView(job, name, children.get(name).below)), edges: [...edges.values()] };
+}
+
+function nodeView(job, name, below = job.graph.nodes.filter((node) => node.name.startsWith(`${name}/`))) {
+  const hits = (of) => job.hits.filter((hit) => of(hit.node)).length;
+  const label = name.slice(name.lastIndexOf('/') + 1);
+  const own = job.graph.byName.get(name);
+  if (own !== undefined) {
+    const { kind, op_type, category, outputs, source } = own;
+    return { name, label, kind, op_type, category, child_count: 0, descendant_count: 0, outputs, hit_count: hits((n) => n === name), watched: kind === 'op' && job.watched(name) ? 'all' : 'none', source };
+  }
+  if (below.length === 0) throw new Refusal(404, 'unknown_node', `There is no node "${name}" in this job.`);
+  const watched = below.filter((node) => node.kind === 'op' && job.watched(node.name)).length;
+  const ops = below.filter((node) => node.kind === 'op').length;
+  const direct = new Set(below.map((node) => node.name.slice(name.length + 1).split('/')[0]));
+  return {
+    name, label, kind: 'scope', op_type: job.graph.classes.get(name) ?? '', category: 'other', child_count: direct.size, descendant_count: below.length,
+    outputs: [], hit_count: hits((n) => n.startsWith(`${name}/`)), watched: watched === 0 ? 'none' : watched === ops ? 'all' : 'some', source: null,
+  };
+}
+
+const endpoint = (node) => ({ node: node.name, slot: 0, dtype: node.outputs[0].dtype, shape: node.outputs[0].shape });
+
+function nodeDetail(job, name) {
+  const own = job.graph.byName.get(name);
+  if (own === undefined) return { ...nodeView(job, name), inputs: [], consumers: [], attributes: {}, stack: [] };
+  const consumers = job.graph.nodes.filter((node) => node.inputs.includes(name)).map(endpoint);
+  const inputs = own.inputs.map((input) => endpoint(job.graph.byName.get(input)));
+  return { ...nodeView(job, name), inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1 };
+}
+
+function tensorOf(job, name) {
+  const cut = name.lastIndexOf(':');
+  const node = job.graph.byName.get(name.slice(0, cut));
+  if (node === undefined || cut < 0) throw new Refusal(404, 'unknown_node', `There is no tensor "${name}" in this job.`);
+  const ran = node.kind !== 'op' || job.step > 1 || job.at < 0 || job.ops.indexOf(node) <= job.at;
+  if (job.step === 0 || !ran) throw new Refusal(404, 'value_gone', `"${name}" has no value yet: its op has not run.`);
+  if (job.state === 'finished') throw new Refusal(410, 'value_gone', 'The job has ended; its tensors are gone.');
+  return node;
+}
+
+function tensorView(job, query) {
+  const name = query.get('name') ?? '';
+  const node = tensorOf(job, name);
+  const shape = node.outputs[0].shape;
+  let axes;
+  try {
+    axes = parseAxes(query.get('slice') ?? '', shape);
+  } catch (error) {
+    throw new Refusal(422, 'bad_slice', error.message, 'slice');
+  }
+  const slice_shape = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
+  const count = slice_shape.reduce((a, b) => a * b, 1);
+  if (count > 100000) throw new Refusal(413, 'slice_too_large', `The slice has ${count} elements; at most 100000 can be sent as JSON.`);
+  const step = query.get('step') === 'previous' ? job.step - 1 : job.step;
+  return { name, node: node.name, slot: 0, rank: 0, step, dtype: node.outputs[0].dtype, shape, slice: query.get('slice') ?? '', slice_shape, overwritten: false, data: nestedSlice(node, step, axes), statistics: statisticsOf(node, step) };
+}
+
+function tensorsOf(job, name) {
+  const own = job.graph.byName.get(name);
+  if (own === undefined) return { node: name, tensors: [] };
+  const row = (role, node, index) => ({ role, index, name: `${node.name}:0`, ...endpoint(node), statistics: job.watched(node.name) && job.step > 0 ? statisticsOf(node, job.step) : null, statistics_step: job.step });
+  return { node: name, tensors: [...own.inputs.map((input, i) => row('input', job.graph.byName.get(input), i)), row('output', own, 0)] };
+}
+
+function search(job, query) {
+  const wanted = (query.get('q') ?? '').toLowerCase();
+  const limit = Number(query.get('limit') ?? 100);
+  const from = Number(query.get('cursor') ?? 0);
+  const found = job.graph.nodes.filter((node) => node.name.toLowerCase().includes(wanted));
+  const nodes = found.slice(from, from + limit).map((node) => nodeView(job, node.name));
+  return { nodes, next_cursor: from + limit < found.length ? String(from + limit) : null };
+}
+
+const COMPARISONS = ['min', 'max', 'mean', 'abs_max', 'abs_mean'];
+const CONDITIONS = [
+  { id: 'nan', title: 'Has NaN', target: 'any', params: [] },
+  { id: 'inf', title: 'Has infinity', target: 'any', params: [] },
+  { id: 'overflow', title: 'Has NaN or infinity', target: 'any', params: [] },
+  ...COMPARISONS.flatMap((statistic) => [['gt', 'above'], ['lt', 'below']].map(([relation, word]) => ({
+    id: `${statistic}_${relation}`, title: `${statistic.replace('_', ' of ').replace('abs of', 'abs')} ${word}`, target: 'any',
+    params: [{ name: 'value', type: 'number', default: null, unit: null, required: true }],
+  }))),
+];
+
+function forget(job) {
+  jobs.delete(job.id);
+  broadcast({ seq: 0, type: 'job', job: job.id, info: null });
+  return { status: 204 };
+}
+
+function control(job, body) {
+  if (['finished', 'terminated', 'lost'].includes(job.state)) throw new Refusal(409, 'invalid_state', `The job is ${job.state}; "${body.command}" does not fit.`);
+  if (body.command === 'continue_to' && !job.graph.byName.has(body.node)) throw new Refusal(404, 'unknown_node', `There is no node "${body.node}" in this job.`);
+  if (job.state === 'running' && !['pause', 'terminate'].includes(body.command)) throw new Refusal(409, 'invalid_state', 'The job is running; pause it first.');
+  return { status: 202, body: { command_id: job.control(body.command, body) } };
+}
+
+function watchpointSpec(body) {
+  const known = CONDITIONS.find((condition) => condition.id === body.condition?.id);
+  if (known === undefined) throw new Refusal(422, 'unknown_condition', 'There is no such condition.', 'condition.id');
+  for (const param of known.params) {
+    if (typeof body.condition.params[param.name] !== 'number') throw new Refusal(422, 'missing_parameter', `"${param.name}" must be a number.`, `condition.params.${param.name}`);
+  }
+  return { nodes: [], scopes: [], patterns: [], categories: [], pause: 'node', enabled: true, ...body };
+}
+
+function jobRoute(job, method, rest, query, body) {
+  const watchpoint = /^watchpoints\/(\d+)$/.exec(rest);
+  if (watchpoint) {
+    const id = Number(watchpoint[1]);
+    if (!job.watchpoints.has(id)) throw new Refusal(404, 'unknown_watchpoint', `There is no watchpoint ${id}.`);
+    if (method === 'PATCH') return { body: job.changeWatchpoint(id, body) };
+    if (method === 'DELETE') return { status: 204, body: job.removeWatchpoint(id) };
+    return { body: job.watchpoints.get(id) };
+  }
+  switch (`${method} ${rest}`) {
+    case 'GET ': return { body: job.info() };
+    case 'DELETE ': return forget(job);
+    case 'POST control': return control(job, body);
+    case 'GET graphs': return { body: { graphs: [{ id: 'main', node_count: job.graph.nodes.length, edge_count: 0 }] } };
+    case 'GET graph/scope': return { body: scopeView(job, query.get('name') ?? '') };
+    case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
+    case 'GET graph/search': return { body: search(job, query) };
+    case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
+    case 'POST watchpoints': return { status: 201, body: job.addWatchpoint(watchpointSpec(body)) };
+    case 'GET hits': return { body: { hits: job.hits } };
+    case 'GET tensors': return { body: tensorsOf(job, query.get('node') ?? '') };
+    case 'GET tensor': return { body: tensorView(job, query) };
+    case 'GET tensor/statistics': {
+      const node = tensorOf(job, query.get('name') ?? '');
+      return { body: { name: query.get('name'), rank: 0, step: job.step, ...node.outputs[0], statistics: statisticsOf(node, job.step) } };
+    }
+    default: throw new Refusal(404, 'not_found', 'There is no such route.');
+  }
+}
+
+function route(method, path, query, body) {
+  if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051' } };
+  if (path === '/conditions') return { body: { conditions: CONDITIONS } };
+  if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
+  const match = /^\/jobs\/([^/]+)\/?(.*)$/.exec(path);
+  if (!match) throw new Refusal(404, 'not_found', 'There is no such route.');
+  const job = jobs.get(decodeURIComponent(match[1]));
+  if (job === undefined) throw new Refusal(404, 'unknown_job', `There is no job "${match[1]}".`);
+  return jobRoute(job, method, match[2], query, body);
+}
+
+async function readBody(request) {
+  let text = '';
+  for await (const chunk of request) text += chunk;
+  return text === '' ? {} : JSON.parse(text);
+}
+
+function sendJson(response, status, body, type = 'application/json') {
+  response.writeHead(status, { 'Content-Type': type });
+  response.end(body === undefined ? '' : JSON.stringify(body));
+}
+
+async function answerApi(request, response, url) {
+  const path = url.pathname.slice('/api/v1'.length);
+  try {
+    const body = await readBody(request);
+    if (path === '/login') {
+      if (body.code !== 'once') throw new Refusal(401, 'invalid_code', 'This code was used already.');
+      return sendJson(response, 200, { token: flags.token });
+    }
+    if (flags.token !== '' && request.headers.authorization !== `Bearer ${flags.token}`) throw new Refusal(401, 'unauthorized', 'A valid token is needed.');
+    const answer = route(request.method, path, url.searchParams, body);
+    return sendJson(response, answer.status ?? 200, answer.body);
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const problem = { type: 'about:blank', title: error.code.replaceAll('_', ' '), status: error.status, detail: error.message, code: error.code, field: error.field };
+    return sendJson(response, error.status, problem, 'application/problem+json');
+  }
+}
+
+function answerFile(response, path) {
+  const file = join(DIST, normalize(path === '/' ? '/index.html' : path));
+  if (!file.startsWith(DIST) || !existsSync(file) || !statSync(file).isFile()) return sendJson(response, 404, {});
+  response.writeHead(200, { 'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream', 'Content-Security-Policy': POLICY, 'X-Content-Type-Options': 'nosniff' });
+  return createReadStream(file).pipe(response);
+}
+
+const everybody = new Set();
+
+function broadcast(event) {
+  for (const listener of everybody) listener(event);
+}
+
+for (const job of jobs.values()) job.listeners.add((event) => (event.type === 'state' || event.type === 'job') && broadcast(event));
+
+function subscribe(channel, { job: id, after }) {
+  if (id === '*') {
+    const listener = (event) => channel.send(event);
+    everybody.add(listener);
+    return () => everybody.delete(listener);
+  }
+  const job = jobs.get(id);
+  if (job === undefined) return () => {};
+  const listener = (event) => channel.send(event);
+  if (after === undefined) channel.send(job.snapshot());
+  else for (const event of job.events.slice(after)) channel.send(event);
+  job.listeners.add(listener);
+  return () => job.listeners.delete(listener);
+}
+
+const server = createServer((request, response) => {
+  const url = new URL(request.url, 'http://localhost');
+  if (url.pathname.startsWith('/api/v1/')) void answerApi(request, response, url);
+  else answerFile(response, url.pathname);
+});
+
+server.on('upgrade', (request, socket) => {
+  let unsubscribe = () => {};
+  let known = flags.token === '';
+  const channel = acceptWebSocket(
+    request,
+    socket,
+    (text) => {
+      const message = JSON.parse(text);
+      if ('token' in message) {
+        known ||= message.token === flags.token;
+        if (known) channel.send({ type: 'ready' });
+        else channel.close();
+      } else if (known && message.subscribe) {
+        unsubscribe();
+        unsubscribe = subscribe(channel, message.subscribe);
+      }
+    },
+    () => unsubscribe(),
+  );
+});
+
+server.listen(Number(flags.port), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));

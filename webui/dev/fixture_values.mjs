@@ -1,0 +1,112 @@
+// Values that look like training: small noise that is the same every time, and
+// from a chosen step on what a hand-written log(softmax(x)) makes of it.
+
+export const BREAK_STEP = 3;
+
+function hash(text) {
+  let h = 2166136261;
+  for (let i = 0; i < text.length; i += 1) h = Math.imul(h ^ text.charCodeAt(i), 16777619);
+  return h >>> 0;
+}
+
+// A uniform number in [0, 1) that depends on nothing but its arguments.
+function noise(seed, i) {
+  let x = (seed + Math.imul(i + 1, 0x9e3779b9)) >>> 0;
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b) >>> 0;
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35) >>> 0;
+  return ((x ^ (x >>> 16)) >>> 0) / 4294967296;
+}
+
+function gauss(seed, i) {
+  return noise(seed, 3 * i) + noise(seed, 3 * i + 1) + noise(seed, 3 * i + 2) - 1.5;
+}
+
+export function valueAt(node, step, i) {
+  const seed = hash(`${node.name}@${step}`);
+  const label = node.name.slice(node.name.lastIndexOf('/') + 1).replace(/_\d+$/, '');
+  if (node.outputs[0].dtype === 'int64') return Math.floor(noise(seed, i) * 10);
+  const broken = step >= BREAK_STEP;
+  if (label === '_softmax') return broken && noise(seed, i) < 0.08 ? 0 : noise(seed, i) ** 6;
+  if (label === 'log' && broken && noise(seed, i) < 0.08) return -Infinity;
+  if (label === 'log') return -noise(seed, i) * 20;
+  if (broken && (label === 'mean' || label === 'neg')) return label === 'mean' ? -Infinity : Infinity;
+  const after = node.name.startsWith('backward/') || node.name.startsWith('optimizer/');
+  if (broken && after && noise(seed, i) < 0.3) return NaN;
+  if (label === 'relu' || label === 'max_pool2d') return Math.max(0, gauss(seed, i) * 1.4);
+  const size = after ? 0.004 : node.kind === 'parameter' ? 0.2 : 1;
+  return gauss(seed, i) * size;
+}
+
+export function statisticsOf(node, step) {
+  const count = node.outputs[0].shape.reduce((a, b) => a * b, 1);
+  const s = { count, nan_count: 0, pos_inf_count: 0, neg_inf_count: 0, zero_count: 0, negative_count: 0, positive_count: 0 };
+  const looked = Math.min(count, 4096);
+  let [min, max, sum, l1, squares, finite] = [Infinity, -Infinity, 0, 0, 0, 0];
+  for (let i = 0; i < looked; i += 1) {
+    const v = valueAt(node, step, i);
+    if (Number.isNaN(v)) s.nan_count += 1;
+    else if (v === Infinity) s.pos_inf_count += 1;
+    else if (v === -Infinity) s.neg_inf_count += 1;
+    else {
+      s.zero_count += v === 0 ? 1 : 0;
+      s.negative_count += v < 0 ? 1 : 0;
+      s.positive_count += v > 0 ? 1 : 0;
+      [min, max, sum, l1, squares, finite] = [Math.min(min, v), Math.max(max, v), sum + v, l1 + Math.abs(v), squares + v * v, finite + 1];
+    }
+  }
+  const none = finite === 0;
+  const mean = none ? null : sum / finite;
+  return {
+    ...s,
+    min: none ? null : min,
+    max: none ? null : max,
+    mean,
+    abs_mean: none ? null : l1 / finite,
+    abs_max: none ? null : Math.max(Math.abs(min), Math.abs(max)),
+    variance: none ? null : squares / finite - mean * mean,
+    l1: none ? null : l1,
+    l2: none ? null : Math.sqrt(squares),
+  };
+}
+
+export function jsonNumber(v) {
+  if (Number.isNaN(v)) return 'NaN';
+  if (v === Infinity) return 'Infinity';
+  return v === -Infinity ? '-Infinity' : v;
+}
+
+// A NumPy slice as axes of {start, step, count, dropped}; throws with a message.
+export function parseAxes(text, shape) {
+  let items = text.replace(/^\s*\[|\]\s*$/g, '').split(',').map((t) => t.trim()).filter((t) => t !== '');
+  const dots = items.indexOf('...');
+  const fill = Array(Math.max(0, shape.length - items.filter((t) => t !== '...').length)).fill(':');
+  items = dots >= 0 ? [...items.slice(0, dots), ...fill, ...items.slice(dots + 1)] : [...items, ...fill];
+  if (items.length > shape.length) throw new Error(`too many indices for a tensor with ${shape.length} axes`);
+  return items.map((item, axis) => {
+    const size = shape[axis];
+    if (/^-?\d+$/.test(item)) {
+      const index = Number(item) < 0 ? Number(item) + size : Number(item);
+      if (index < 0 || index >= size) throw new Error(`index ${item} is out of bounds for axis ${axis} with size ${size}`);
+      return { start: index, step: 1, count: 1, dropped: true };
+    }
+    if (!/^(-?\d*)(:-?\d*){1,2}$/.test(item)) throw new Error(`"${item}" is not an index or a range`);
+    const [from, to, by] = item.split(':').map((t) => (t === '' || t === undefined ? null : Number(t)));
+    const step = by ?? 1;
+    const place = (bound) => Math.min(Math.max(bound < 0 ? bound + size : bound, 0), size);
+    const start = from === null ? (step > 0 ? 0 : size - 1) : place(from);
+    const stop = to === null ? (step > 0 ? size : -1) : place(to);
+    return { start, step, count: Math.max(0, Math.ceil((stop - start) / step)), dropped: false };
+  });
+}
+
+export function nestedSlice(node, step, axes) {
+  const shape = node.outputs[0].shape;
+  const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((a, b) => a * b, 1));
+  const take = (axis, offset) => {
+    if (axis === axes.length) return jsonNumber(valueAt(node, step, offset));
+    const { start, step: by, count, dropped } = axes[axis];
+    const at = (k) => take(axis + 1, offset + (start + k * by) * strides[axis]);
+    return dropped ? at(0) : Array.from({ length: count }, (_, k) => at(k));
+  };
+  return take(0, 0);
+}

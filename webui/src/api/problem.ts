@@ -1,0 +1,46 @@
+// Errors of the API as problem documents; network failures look alike, with
+// code "unreachable" and status 0.
+export class Problem extends Error {
+  constructor(
+    readonly status: number,
+    readonly code: string,
+    readonly title: string,
+    readonly detail: string,
+    readonly field: string | null = null,
+  ) {
+    super(detail || title);
+    this.name = 'Problem';
+  }
+}
+
+function textOf(body: Record<string, unknown>, key: string): string {
+  const value = body[key];
+  return typeof value === 'string' ? value : '';
+}
+
+export async function problemFrom(response: Response): Promise<Problem> {
+  let body: Record<string, unknown> = {};
+  try {
+    const parsed: unknown = await response.json();
+    if (typeof parsed === 'object' && parsed !== null) body = parsed as Record<string, unknown>;
+  } catch {
+    // Not a problem document, for example from a proxy: the status must do.
+  }
+  const title = textOf(body, 'title') || response.statusText || `HTTP ${response.status}`;
+  return new Problem(
+    response.status,
+    textOf(body, 'code') || `http_${response.status}`,
+    title,
+    textOf(body, 'detail') || title,
+    textOf(body, 'field') || null,
+  );
+}
+
+export function unreachable(): Problem {
+  return new Problem(0, 'unreachable', 'Server unreachable', 'The server does not answer.');
+}
+
+export function describe(error: unknown): string {
+  if (error instanceof Error) return error.message;
+  return String(error);
+}

@@ -1,0 +1,277 @@
+// The HTTP API's values, as the server sends them.
+
+import type { Num } from '../base/numbers';
+
+export type JobState =
+  | 'connecting'
+  | 'paused'
+  | 'running'
+  | 'pausing'
+  | 'finished'
+  | 'terminated'
+  | 'lost';
+
+export type PauseReason = 'start' | 'step' | 'node' | 'watchpoint' | 'user' | 'error';
+
+export interface Rank {
+  rank: number;
+  host: string;
+  pid: number;
+  peer: string;
+  device: string;
+  device_id: number;
+  state: JobState;
+  step: number;
+  node: string;
+}
+
+export interface JobException {
+  type: string;
+  message: string;
+  traceback: string;
+  node: string | null;
+}
+
+export interface Job {
+  id: string;
+  name: string;
+  framework: string;
+  framework_version: string;
+  state: JobState;
+  pause_reason: PauseReason | null;
+  step: number;
+  // Empty at a step's end.
+  node: string | null;
+  world_size: number;
+  created_at: string;
+  ranks: Rank[];
+  hit_count: number;
+  recommended_offered: boolean;
+  stopped_by?: number[];
+  exit_code?: number | null;
+  exception?: JobException | null;
+}
+
+export interface SourceLine {
+  file: string;
+  line: number;
+  text?: string;
+  function?: string;
+  user?: boolean;
+}
+
+export type NodeKind =
+  | 'scope'
+  | 'op'
+  | 'parameter'
+  | 'buffer'
+  | 'constant'
+  | 'input'
+  | 'aggregate';
+
+export type Category = 'weight' | 'gradient' | 'activation' | 'optimizer' | 'other';
+
+export interface TensorType {
+  dtype: string;
+  shape: number[];
+}
+
+export interface Output extends TensorType {
+  slot: number;
+}
+
+export interface GraphNode {
+  name: string;
+  label: string;
+  kind: NodeKind;
+  op_type: string;
+  category: Category;
+  child_count: number;
+  descendant_count: number;
+  outputs: Output[];
+  hit_count: number;
+  watched: 'all' | 'some' | 'none';
+  source: SourceLine | null;
+}
+
+export interface Endpoint extends TensorType {
+  node: string;
+  slot: number;
+}
+
+export interface NodeDetail extends GraphNode {
+  inputs: Endpoint[];
+  consumers: Endpoint[];
+  attributes: Record<string, unknown>;
+  stack: SourceLine[];
+}
+
+export interface GraphEdge {
+  from: string;
+  to: string;
+  tensors: number;
+  kind: 'data' | 'control';
+}
+
+export interface ScopeView {
+  scope: string;
+  nodes: GraphNode[];
+  edges: GraphEdge[];
+}
+
+export interface GraphSummary {
+  id: string;
+  node_count: number;
+  edge_count: number;
+}
+
+export interface SearchPage {
+  nodes: GraphNode[];
+  next_cursor: string | null;
+}
+
+export interface ConditionParam {
+  name: string;
+  type: string;
+  default: Num | null;
+  unit: string | null;
+  required: boolean;
+}
+
+export interface Condition {
+  id: string;
+  title: string;
+  target: string;
+  params: ConditionParam[];
+}
+
+export type PauseMode = 'node' | 'step' | 'none';
+
+export interface WatchpointSpec {
+  condition: { id: string; params: Record<string, Num> };
+  nodes: string[];
+  scopes: string[];
+  patterns: string[];
+  categories: Category[];
+  pause: PauseMode;
+  enabled: boolean;
+}
+
+export interface Watchpoint extends WatchpointSpec {
+  id: number;
+  node_count: number;
+  hit_count: number;
+  error: string | null;
+}
+
+export interface Statistics {
+  count: number;
+  nan_count: number;
+  pos_inf_count: number;
+  neg_inf_count: number;
+  zero_count: number;
+  negative_count: number;
+  positive_count: number;
+  min: Num | null;
+  max: Num | null;
+  mean: Num | null;
+  abs_mean: Num | null;
+  abs_max: Num | null;
+  variance: Num | null;
+  l1: Num | null;
+  l2: Num | null;
+}
+
+export interface Hit {
+  id: number;
+  watchpoint: number;
+  rank: number;
+  step: number;
+  node: string;
+  slot: number;
+  op_type: string;
+  order: number;
+  condition: string;
+  params: Record<string, Num>;
+  actual: Record<string, Num>;
+  statistics: Statistics | null;
+  origin: 'origin' | 'propagated' | 'unknown';
+  source: SourceLine | null;
+  error: string | null;
+  time: string;
+}
+
+export interface TensorSummary extends TensorType {
+  role: 'input' | 'output';
+  index: number;
+  name: string;
+  node: string;
+  slot: number;
+  statistics: Statistics | null;
+  statistics_step: number | null;
+}
+
+export type Scalar = Num | boolean | string;
+export type Nested = Scalar | Nested[];
+
+export interface Tensor extends TensorType {
+  name: string;
+  node: string;
+  slot: number;
+  rank: number;
+  step: number;
+  slice: string;
+  slice_shape: number[];
+  overwritten: boolean;
+  data: Nested;
+  statistics?: Statistics | null;
+}
+
+export interface TensorStatistics extends TensorType {
+  name: string;
+  rank: number;
+  step: number;
+  statistics: Statistics;
+}
+
+export interface ServerInfo {
+  name: string;
+  version: string;
+  http_address: string;
+  debugger_address: string;
+}
+
+export type ControlCommand =
+  | 'continue'
+  | 'step'
+  | 'next_node'
+  | 'continue_to'
+  | 'pause'
+  | 'terminate'
+  | 'recheck';
+
+interface EventBase {
+  seq: number;
+  job: string;
+  rank?: number;
+  time?: string;
+}
+
+export type ServerEvent =
+  | (EventBase & {
+      type: 'job' | 'state';
+      info: Job | null;
+      command_id?: string | null;
+      error?: string | { detail?: string; code?: string } | null;
+    })
+  | (EventBase & { type: 'graph'; node_count: number })
+  | (EventBase & { type: 'hit'; hit: Hit })
+  | (EventBase & { type: 'watchpoint'; watchpoint: Watchpoint | null; id?: number })
+  | (EventBase & { type: 'log'; level: string; message: string })
+  | (EventBase & { type: 'tensor' })
+  | (EventBase & {
+      type: 'snapshot';
+      info: Job | null;
+      watchpoints: Watchpoint[];
+      hits: Hit[];
+    });

@@ -1,0 +1,75 @@
+// Numbers, shapes and times as people read them.
+
+import { toNumber, type Num } from './numbers';
+
+const MINUS = '−';
+
+function scientific(value: number, digits: number): string {
+  const [mantissa = '', exponent = ''] = value.toExponential(digits - 1).split('e');
+  const trimmed = mantissa.includes('.') ? mantissa.replace(/\.?0+$/, '') : mantissa;
+  return `${trimmed}e${exponent.replace('+', '')}`;
+}
+
+// At most `digits` significant digits; scientific outside 1e-4 … 1e7.
+export function formatNumber(raw: Num | null | undefined, digits = 5): string {
+  if (raw === null || raw === undefined) return '–';
+  const value = toNumber(raw);
+  if (Number.isNaN(value)) return 'NaN';
+  if (value === Infinity) return '+Inf';
+  if (value === -Infinity) return '-Inf';
+  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
+  const size = Math.abs(value);
+  if (Number.isInteger(value) && size < 1e7) return String(value);
+  if (size < 1e-4 || size >= 1e7) return scientific(value, digits);
+  const text = value.toPrecision(digits);
+  return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
+}
+
+export function formatCount(value: number): string {
+  return value.toLocaleString('en-US').replace('-', MINUS);
+}
+
+// 950, 1.2k, 34k, 1.5M: for badges.
+export function compactCount(value: number): string {
+  if (value < 1000) return String(value);
+  const [scaled, unit] = value < 1e6 ? [value / 1e3, 'k'] : [value / 1e6, 'M'];
+  const text = scaled < 10 ? scaled.toFixed(1).replace(/\.0$/, '') : String(Math.floor(scaled));
+  return text + unit;
+}
+
+export function formatShape(shape: readonly number[]): string {
+  return shape.length === 0 ? 'scalar' : shape.join('×');
+}
+
+const SHORT_DTYPES: Record<string, string> = {
+  float64: 'f64',
+  float32: 'f32',
+  float16: 'f16',
+  bfloat16: 'bf16',
+  int64: 'i64',
+  int32: 'i32',
+  int16: 'i16',
+  int8: 'i8',
+  uint8: 'u8',
+  complex64: 'c64',
+  complex128: 'c128',
+};
+
+export function shortDtype(dtype: string): string {
+  return SHORT_DTYPES[dtype] ?? dtype;
+}
+
+// "12 s ago", "3 min ago", "2 h ago", else the date.
+export function formatAge(iso: string, now: number = Date.now()): string {
+  const then = Date.parse(iso);
+  if (Number.isNaN(then)) return '';
+  const seconds = Math.max(0, Math.round((now - then) / 1000));
+  if (seconds < 60) return `${seconds} s ago`;
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
+  return iso.slice(0, 10);
+}
+
+export function plural(count: number, noun: string, nouns = `${noun}s`): string {
+  return `${formatCount(count)} ${count === 1 ? noun : nouns}`;
+}

@@ -1,0 +1,19 @@
+// Floats as the API sends them: those that JSON cannot carry are words.
+export type Num = number | 'NaN' | 'Infinity' | '-Infinity';
+
+export function toNumber(raw: Num): number {
+  if (typeof raw === 'number') return raw;
+  if (raw === 'Infinity') return Infinity;
+  if (raw === '-Infinity') return -Infinity;
+  return NaN;
+}
+
+export type NumberClass = 'nan' | 'inf' | 'neg-inf' | 'zero' | 'positive' | 'negative';
+
+export function classify(value: number): NumberClass {
+  if (Number.isNaN(value)) return 'nan';
+  if (value === Infinity) return 'inf';
+  if (value === -Infinity) return 'neg-inf';
+  if (value === 0) return 'zero';
+  return value > 0 ? 'positive' : 'negative';
+}

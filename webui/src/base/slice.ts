@@ -1,0 +1,108 @@
+// NumPy's basic indexing as people type it: "[0, :, 10:20, ...]".
+// The server is the judge; parsing here gives instant messages, the labels of
+// rows and columns, and a first slice that is small enough to show.
+
+export interface AxisRange {
+  start: number;
+  step: number;
+  count: number;
+  // An integer index: the axis is not part of the result.
+  dropped: boolean;
+}
+
+export type SliceResult =
+  | { ok: true; axes: AxisRange[]; shape: number[]; count: number }
+  | { ok: false; error: string };
+
+const INTEGER = /^[+-]?\d+$/;
+
+function parseBound(text: string): number | null | undefined {
+  if (text === '') return null;
+  return INTEGER.test(text) ? Number(text) : undefined;
+}
+
+function clamp(value: number, low: number, high: number): number {
+  return Math.min(Math.max(value, low), high);
+}
+
+// As Python's slice.indices(size).
+function resolveRange(
+  from: number | null,
+  to: number | null,
+  step: number,
+  size: number,
+): AxisRange {
+  const low = step > 0 ? 0 : -1;
+  const high = step > 0 ? size : size - 1;
+  const place = (bound: number | null, otherwise: number) =>
+    bound === null ? otherwise : clamp(bound < 0 ? bound + size : bound, low, high);
+  const start = place(from, step > 0 ? low : high);
+  const stop = place(to, step > 0 ? high : low);
+  const count = Math.max(0, Math.ceil((stop - start) / step));
+  return { start, step, count, dropped: false };
+}
+
+function parseAxis(text: string, size: number, axis: number): AxisRange | string {
+  const parts = text.split(':').map((part) => part.trim());
+  const bounds = parts.map(parseBound);
+  if (bounds.includes(undefined) || parts.length > 3) return `"${text}" is not an index or a range`;
+  if (parts.length === 1) {
+    const index = bounds[0];
+    if (index === null || index === undefined) return 'an index is missing between two commas';
+    const place = index < 0 ? index + size : index;
+    if (place < 0 || place >= size) {
+      return `index ${index} is out of bounds for axis ${axis} with size ${size}`;
+    }
+    return { start: place, step: 1, count: 1, dropped: true };
+  }
+  const step = bounds[2] ?? 1;
+  if (step === 0) return 'a step of 0 is not possible';
+  return resolveRange(bounds[0] ?? null, bounds[1] ?? null, step, size);
+}
+
+function itemsOf(text: string): string[] | string {
+  let body = text.trim();
+  const opens = body.startsWith('[');
+  if (opens !== body.endsWith(']')) return 'the brackets do not match';
+  if (opens) body = body.slice(1, -1).trim();
+  if (body === '') return [];
+  const items = body.split(',').map((item) => item.trim());
+  if (items.length > 1 && items.at(-1) === '') items.pop();
+  return items;
+}
+
+export function parseSlice(text: string, shape: readonly number[]): SliceResult {
+  const items = itemsOf(text);
+  if (typeof items === 'string') return { ok: false, error: items };
+  const dots = items.indexOf('...');
+  if (dots >= 0 && items.includes('...', dots + 1)) {
+    return { ok: false, error: 'only one "..." is allowed' };
+  }
+  const given = items.filter((item) => item !== '...').length;
+  if (given > shape.length) {
+    return { ok: false, error: `${given} indices for a tensor with ${shape.length} axes` };
+  }
+  const fill = Array<string>(shape.length - given).fill(':');
+  const full =
+    dots >= 0 ? [...items.slice(0, dots), ...fill, ...items.slice(dots + 1)] : [...items, ...fill];
+  const axes: AxisRange[] = [];
+  for (const [axis, item] of full.entries()) {
+    const parsed = parseAxis(item, shape[axis] ?? 0, axis);
+    if (typeof parsed === 'string') return { ok: false, error: parsed };
+    axes.push(parsed);
+  }
+  const result = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
+  return { ok: true, axes, shape: result, count: result.reduce((a, b) => a * b, 1) };
+}
+
+// The last two axes, at most `rows` by `columns` of them, at index 0 of the others.
+export function defaultSlice(shape: readonly number[], rows = 200, columns = 200): string {
+  const range = (size: number, limit: number) => (size > limit ? `:${limit}` : ':');
+  const items = shape.map((size, axis) => {
+    const fromEnd = shape.length - axis;
+    if (fromEnd > 2) return size > 0 ? '0' : ':';
+    if (fromEnd === 2) return range(size, rows);
+    return range(size, shape.length === 1 ? rows * columns : columns);
+  });
+  return `[${items.join(', ')}]`;
+}

@@ -1,0 +1,99 @@
+// Which part of the drawing the canvas shows: screen = (world - origin) * scale.
+
+export interface Camera {
+  x: number;
+  y: number;
+  scale: number;
+}
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+export interface Rect extends Size {
+  x: number;
+  y: number;
+}
+
+export const MIN_SCALE = 0.02;
+export const MAX_SCALE = 3;
+const MARGIN = 24;
+
+export function limitScale(scale: number): number {
+  return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
+}
+
+// Shows all of `rect`; never larger than its natural size.
+export function fit(rect: Rect, view: Size, largest = 1.1): Camera {
+  const across = (view.width - 2 * MARGIN) / Math.max(1, rect.width);
+  const down = (view.height - 2 * MARGIN) / Math.max(1, rect.height);
+  const scale = limitScale(Math.min(across, down, largest));
+  return centreOn(rect, view, scale);
+}
+
+export function centreOn(rect: Rect, view: Size, scale: number): Camera {
+  return {
+    x: rect.x + rect.width / 2 - view.width / 2 / scale,
+    y: rect.y + rect.height / 2 - view.height / 2 / scale,
+    scale,
+  };
+}
+
+// Zooms so that the world point under the screen point stays there.
+export function zoomAt(camera: Camera, px: number, py: number, factor: number): Camera {
+  const scale = limitScale(camera.scale * factor);
+  return {
+    x: camera.x + px / camera.scale - px / scale,
+    y: camera.y + py / camera.scale - py / scale,
+    scale,
+  };
+}
+
+export function panBy(camera: Camera, dx: number, dy: number): Camera {
+  return { ...camera, x: camera.x - dx / camera.scale, y: camera.y - dy / camera.scale };
+}
+
+export function toWorld(camera: Camera, px: number, py: number): { x: number; y: number } {
+  return { x: camera.x + px / camera.scale, y: camera.y + py / camera.scale };
+}
+
+export function visibleRect(camera: Camera, view: Size): Rect {
+  return {
+    x: camera.x,
+    y: camera.y,
+    width: view.width / camera.scale,
+    height: view.height / camera.scale,
+  };
+}
+
+export function intersects(a: Rect, b: Rect): boolean {
+  return (
+    a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height
+  );
+}
+
+// The camera that shows `rect` with the least change: none if it is in view and
+// legible, else centred, at a scale at which names can be read.
+export function reveal(camera: Camera, rect: Rect, view: Size): Camera {
+  const seen = visibleRect(camera, view);
+  const margin = MARGIN / camera.scale;
+  const inside =
+    rect.x >= seen.x + margin &&
+    rect.y >= seen.y + margin &&
+    rect.x + rect.width <= seen.x + seen.width - margin &&
+    rect.y + rect.height <= seen.y + seen.height - margin;
+  const legible = camera.scale >= 0.55 || rect.width * camera.scale > 160;
+  if (inside && legible) return camera;
+  const roomy = fit(rect, view).scale;
+  return centreOn(rect, view, Math.min(Math.max(camera.scale, 0.8), roomy));
+}
+
+export function mix(from: Camera, to: Camera, share: number): Camera {
+  const blend = (a: number, b: number) => a + (b - a) * share;
+  return {
+    x: blend(from.x, to.x),
+    y: blend(from.y, to.y),
+    scale: blend(from.scale, to.scale),
+  };
+}

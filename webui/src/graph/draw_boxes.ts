@@ -1,0 +1,240 @@
+// Boxes and what marks them. Every mark has a shape of its own besides its colour.
+
+import { compactCount } from '../base/format';
+import type { Camera } from './camera';
+import { SCOPE_HEADER } from './layout_types';
+import type { Marks } from './marks';
+import type { Palette } from './palette';
+import type { Box } from './scene';
+import { CHEVRON_ROOM, DETAIL_PX, detailOf, LABEL_PX, MAX_LABEL, shorten } from './sizes';
+
+type Context = CanvasRenderingContext2D;
+
+// Below these scales the parts are too small to be read.
+const LABEL_SCALE = 0.42;
+const DETAIL_SCALE = 0.62;
+
+function radiusOf(box: Box): number {
+  if (box.open) return 8;
+  switch (box.node.kind) {
+    case 'parameter':
+    case 'buffer':
+    case 'constant':
+    case 'input':
+      return box.height / 2;
+    case 'scope':
+      return 6;
+    default:
+      return 4;
+  }
+}
+
+function outline(context: Context, box: Box, grow = 0): void {
+  context.beginPath();
+  context.roundRect(
+    box.x - grow,
+    box.y - grow,
+    box.width + 2 * grow,
+    box.height + 2 * grow,
+    radiusOf(box) + grow,
+  );
+}
+
+export function drawScope(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  const tints = palette.scopeInner;
+  context.fillStyle = tints[box.depth % tints.length] ?? palette.scope;
+  outline(context, box);
+  context.fill();
+  context.strokeStyle = palette.scopeBorder;
+  context.lineWidth = Math.max(1, 0.75 / camera.scale);
+  context.stroke();
+  if (camera.scale < 0.16) return;
+  drawChevron(context, box.x + 12, box.y + SCOPE_HEADER / 2, true, palette.muted);
+  // At small scales the name keeps a legible size as long as it fits its box.
+  const size = Math.min(LABEL_PX / Math.min(1, camera.scale / 0.85), 22);
+  const room = box.width - 30;
+  const advance = size * 0.6;
+  const label = shorten(box.node.label, Math.max(1, Math.floor(room / advance)));
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.text;
+  context.font = `600 ${size}px ${palette.fontMono}`;
+  context.fillText(label, box.x + 22, box.y + SCOPE_HEADER / 2 + 1);
+  if (camera.scale < DETAIL_SCALE) return;
+  const used = 22 + label.length * advance + 10;
+  const left = Math.floor((box.width - used - 30) / 6);
+  if (left < 4 || box.node.op_type === '') return;
+  context.fillStyle = palette.muted;
+  context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
+  context.fillText(shorten(box.node.op_type, left), box.x + used, box.y + SCOPE_HEADER / 2 + 1);
+}
+
+function drawChevron(context: Context, x: number, y: number, open: boolean, colour: string): void {
+  context.strokeStyle = colour;
+  context.lineWidth = 1.5;
+  context.lineCap = 'round';
+  context.lineJoin = 'round';
+  context.beginPath();
+  if (open) {
+    context.moveTo(x - 3.5, y - 2);
+    context.lineTo(x, y + 2);
+    context.lineTo(x + 3.5, y - 2);
+  } else {
+    context.moveTo(x - 2, y - 3.5);
+    context.lineTo(x + 2, y);
+    context.lineTo(x - 2, y + 3.5);
+  }
+  context.stroke();
+  context.lineCap = 'butt';
+  context.lineJoin = 'miter';
+}
+
+function drawShape(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  const hair = Math.max(1, 0.75 / camera.scale);
+  const tint = palette.category[box.node.category] ?? palette.category.other;
+  if (box.node.kind === 'scope' && camera.scale > 0.3) {
+    // A sheet behind the box says that there is more inside.
+    context.fillStyle = palette.box;
+    context.strokeStyle = palette.boxBorder;
+    context.lineWidth = hair;
+    context.beginPath();
+    context.roundRect(box.x + 4, box.y + 4, box.width, box.height, 6);
+    context.fill();
+    context.stroke();
+  }
+  context.fillStyle = palette.box;
+  outline(context, box);
+  context.fill();
+  if (box.node.kind === 'op' || box.node.kind === 'aggregate') {
+    context.save();
+    context.clip();
+    context.fillStyle = tint;
+    context.fillRect(box.x, box.y, 3.5, box.height);
+    context.restore();
+    outline(context, box);
+  }
+  const plain = box.node.kind === 'op' || box.node.kind === 'scope';
+  context.strokeStyle = plain ? palette.boxBorder : tint;
+  context.lineWidth = hair;
+  context.setLineDash(box.node.kind === 'buffer' || box.node.kind === 'constant' ? [3, 2] : []);
+  context.stroke();
+  context.setLineDash([]);
+}
+
+export function drawLeaf(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  drawShape(context, box, palette, camera);
+  if (camera.scale < LABEL_SCALE) return;
+  const scope = box.node.kind === 'scope';
+  const middle = box.x + box.width / 2 + (scope ? CHEVRON_ROOM / 2 : 1.5);
+  const detail = camera.scale >= DETAIL_SCALE ? detailOf(box.node) : '';
+  const twoLines = detail !== '' && box.height > 30;
+  const y = box.y + box.height / 2;
+  if (scope) drawChevron(context, box.x + 13, y, false, palette.muted);
+  context.textAlign = 'center';
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.text;
+  context.font = `${scope ? 600 : 500} ${LABEL_PX}px ${palette.fontMono}`;
+  context.fillText(shorten(box.node.label, MAX_LABEL), middle, twoLines ? y - 6.5 : y + 0.5);
+  if (twoLines) {
+    context.fillStyle = palette.muted;
+    context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
+    context.fillText(shorten(detail, 34), middle, y + 8.5);
+  }
+  context.textAlign = 'start';
+}
+
+// Marks keep their size on the screen when the drawing is small.
+function markScale(camera: Camera): number {
+  return Math.min(3, Math.max(1, 0.75 / camera.scale));
+}
+
+function drawRing(
+  context: Context,
+  box: Box,
+  colour: string,
+  width: number,
+  grow: number,
+  camera: Camera,
+): void {
+  context.strokeStyle = colour;
+  context.lineWidth = Math.max(width, width / camera.scale);
+  outline(context, box, Math.max(grow, grow / camera.scale));
+  context.stroke();
+}
+
+function drawHitBadge(context: Context, box: Box, hits: number, palette: Palette, k: number): void {
+  const text = compactCount(hits);
+  const width = (14 + text.length * 6.2 + 4) * k;
+  const height = 15 * k;
+  const x = box.x + box.width - width + 7 * k;
+  const y = box.y - height / 2;
+  context.fillStyle = palette.hit;
+  context.beginPath();
+  context.roundRect(x, y, width, height, 4 * k);
+  context.fill();
+  context.fillStyle = palette.onHit;
+  context.beginPath();
+  context.moveTo(x + 8 * k, y + 3 * k);
+  context.lineTo(x + 12.5 * k, y + 11.5 * k);
+  context.lineTo(x + 3.5 * k, y + 11.5 * k);
+  context.closePath();
+  context.fill();
+  context.font = `600 ${10 * k}px ${palette.fontMono}`;
+  context.textBaseline = 'middle';
+  context.fillText(text, x + 15 * k, y + height / 2 + 0.5 * k);
+}
+
+function drawWatched(context: Context, box: Box, some: boolean, palette: Palette, k: number): void {
+  const x = box.x + 1 * k;
+  const y = box.y + (box.open ? 1 : 1) * k;
+  const r = 4.2 * k;
+  context.fillStyle = palette.canvas;
+  context.strokeStyle = palette.watch;
+  context.lineWidth = 1.5 * k;
+  context.beginPath();
+  context.arc(x, y, r, 0, Math.PI * 2);
+  context.fill();
+  context.stroke();
+  context.fillStyle = palette.watch;
+  context.beginPath();
+  if (some) context.arc(x, y, r * 0.55, Math.PI / 2, -Math.PI / 2);
+  else context.arc(x, y, r * 0.55, 0, Math.PI * 2);
+  context.fill();
+}
+
+function drawCurrent(context: Context, box: Box, palette: Palette, k: number, camera: Camera): void {
+  drawRing(context, box, palette.current, 2, 1.5, camera);
+  const y = box.open ? box.y + SCOPE_HEADER / 2 : box.y + box.height / 2;
+  const x = box.x - 4 * k;
+  context.fillStyle = palette.current;
+  context.strokeStyle = palette.canvas;
+  context.lineWidth = 1.5 * k;
+  context.beginPath();
+  context.moveTo(x - 15 * k, y - 7 * k);
+  context.lineTo(x - 7 * k, y - 7 * k);
+  context.lineTo(x, y);
+  context.lineTo(x - 7 * k, y + 7 * k);
+  context.lineTo(x - 15 * k, y + 7 * k);
+  context.closePath();
+  context.stroke();
+  context.fill();
+}
+
+export function drawMarks(
+  context: Context,
+  box: Box,
+  marks: Marks,
+  currentBox: Box | null,
+  palette: Palette,
+  camera: Camera,
+): void {
+  const k = markScale(camera);
+  const hits = Math.max(box.node.hit_count, marks.hits.get(box.name) ?? 0);
+  if (hits > 0 && !box.open) drawRing(context, box, palette.hit, 1.5, 0, camera);
+  if (box === currentBox) drawCurrent(context, box, palette, k, camera);
+  if (box.name === marks.selected) drawRing(context, box, palette.select, 2, 3, camera);
+  else if (box.name === marks.hovered) drawRing(context, box, palette.edgeStrong, 1, 0, camera);
+  if (box.node.watched !== 'none' && camera.scale > 0.12) {
+    drawWatched(context, box, box.node.watched === 'some', palette, k);
+  }
+  if (hits > 0) drawHitBadge(context, box, hits, palette, k);
+}

@@ -1,0 +1,56 @@
+// Layered layout of one flat graph, top to bottom.
+//
+//   order   nodes come in execution order; an edge against it is turned round
+//   layers  longest path; sources sink to just above their first consumer;
+//           rows that are much too wide wrap
+//   trunks  one chain of dummies per source, shared by all its long edges
+//   sweeps  six barycentre sweeps, the one with the fewest crossings is kept
+//   x       least squares with fixed order in each layer (pool adjacent violators)
+//   fold    a drawing that is much too tall is cut into columns
+//
+// Linear passes only, and the same input always gives the same picture.
+
+import { assignLayers, type Layering } from './layers';
+import { buildItems, type Items } from './items';
+import { orderLayers } from './ordering';
+import { placeColumns } from './fold';
+import { placeX } from './placement';
+
+export interface FlatGraph {
+  widths: readonly number[];
+  heights: readonly number[];
+  // Pairs of node indices.
+  edges: ReadonlyArray<readonly [number, number]>;
+  // Wanted width / height.
+  aspect: number;
+}
+
+// Points of an edge: x, y, mode; mode 0 is a smooth step from the point before,
+// 1 a straight line with a round corner.
+export type RoutePoints = number[];
+
+export interface FlatLayout {
+  x: number[];
+  y: number[];
+  width: number;
+  height: number;
+  // By edge; null for an edge from a node to itself.
+  routes: Array<RoutePoints | null>;
+}
+
+export interface Spacing {
+  column: number;
+  row: number;
+  dummy: number;
+  gutter: number;
+}
+
+export const SPACING: Spacing = { column: 18, row: 26, dummy: 8, gutter: 44 };
+
+export function layoutFlat(graph: FlatGraph): FlatLayout {
+  const layering: Layering = assignLayers(graph, SPACING);
+  const items: Items = buildItems(graph, layering, SPACING);
+  orderLayers(items);
+  placeX(items, SPACING);
+  return placeColumns(graph, layering, items, SPACING);
+}

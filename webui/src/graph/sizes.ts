@@ -1,0 +1,41 @@
+// How large a closed box is. Names are set in a monospace face, so its width
+// follows from the number of characters and nothing has to be measured.
+
+import { formatShape, shortDtype } from '../base/format';
+import type { GraphNode } from '../api/types';
+
+export const LABEL_PX = 12;
+export const DETAIL_PX = 10;
+const LABEL_ADVANCE = 7.2;
+const DETAIL_ADVANCE = 6;
+export const MAX_LABEL = 30;
+const SIDE = 12;
+export const CHEVRON_ROOM = 16;
+const MIN_WIDTH = 64;
+
+export function shorten(text: string, limit: number): string {
+  return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
+}
+
+// The second line of a box: what comes out of an op, what a scope is.
+export function detailOf(node: GraphNode): string {
+  if (node.kind === 'scope') {
+    const count = `${node.descendant_count} ${node.descendant_count === 1 ? 'node' : 'nodes'}`;
+    return node.op_type === '' ? count : `${shorten(node.op_type, 22)} · ${count}`;
+  }
+  const output = node.outputs[0];
+  if (output === undefined) return '';
+  const more = node.outputs.length > 1 ? ` +${node.outputs.length - 1}` : '';
+  return `${formatShape(output.shape)} ${shortDtype(output.dtype)}${more}`;
+}
+
+export function sizeOfNode(node: GraphNode): { width: number; height: number } {
+  const detail = detailOf(node);
+  const label = shorten(node.label, MAX_LABEL).length * LABEL_ADVANCE;
+  const text = Math.max(label, Math.min(detail.length, 34) * DETAIL_ADVANCE);
+  const chevron = node.kind === 'scope' ? CHEVRON_ROOM : 0;
+  return {
+    width: Math.max(MIN_WIDTH, Math.ceil(text + 2 * SIDE + chevron)),
+    height: detail === '' ? 24 : 38,
+  };
+}

@@ -1,0 +1,70 @@
+// May the page talk to the server, and if not, why.
+
+import { create } from 'zustand';
+import { api, setUnauthorizedHandler } from '../api/client';
+import { describe, Problem } from '../api/problem';
+import { takeCode, writeToken } from '../api/token';
+import type { ServerInfo } from '../api/types';
+
+export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
+
+interface AuthState {
+  status: AuthStatus;
+  server: ServerInfo | null;
+  // What was wrong with the last try.
+  message: string | null;
+}
+
+export const useAuth = create<AuthState>(() => ({
+  status: 'checking',
+  server: null,
+  message: null,
+}));
+
+// Finds out whether requests are answered; keeps the page as it is on a break.
+export async function checkAuth(): Promise<void> {
+  try {
+    useAuth.setState({ server: await api.server(), status: 'ok', message: null });
+  } catch (error) {
+    if (error instanceof Problem && error.status === 401) {
+      useAuth.setState((state) => ({ ...state, status: 'needed' }));
+    } else if (useAuth.getState().status === 'checking') {
+      useAuth.setState({ status: 'unreachable', message: describe(error) });
+    }
+  }
+}
+
+export async function logIn(token: string): Promise<void> {
+  writeToken(token);
+  try {
+    const server = await api.server();
+    useAuth.setState({ server, status: 'ok', message: null });
+  } catch (error) {
+    writeToken(null);
+    const refused = error instanceof Problem && error.status === 401;
+    const message = refused ? 'The server does not know this token.' : describe(error);
+    useAuth.setState({ status: 'needed', message });
+  }
+}
+
+async function redeem(code: string): Promise<void> {
+  try {
+    const { token } = await api.login(code);
+    writeToken(token);
+  } catch (error) {
+    // A token from an earlier visit may still do; else the form says this.
+    useAuth.setState({ message: describe(error) });
+  }
+}
+
+export async function startAuth(): Promise<void> {
+  setUnauthorizedHandler(() => useAuth.setState((state) => ({ ...state, status: 'needed' })));
+  const { code, rest } = takeCode(window.location.hash);
+  if (code !== null) {
+    window.history.replaceState(null, '', rest === '' ? '#/' : rest);
+    await redeem(code);
+  }
+  const { message } = useAuth.getState();
+  await checkAuth();
+  if (useAuth.getState().status === 'needed') useAuth.setState({ message });
+}

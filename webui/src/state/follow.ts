@@ -1,0 +1,34 @@
+// When the job stops at a node, the page goes there, as a debugger does; unless
+// the user has just been looking at something else.
+
+import { useEffect, useRef } from 'react';
+import { useJob } from './job_store';
+import { useRouter } from './router';
+import { revealNode } from './scopes';
+import { useUi } from './ui';
+
+const QUIET_MS = 3000;
+
+export function shouldFollow(now: number, touched_at: number, commanded_at: number): boolean {
+  // A command after the last touch asks to be taken along.
+  return commanded_at >= touched_at || now - touched_at > QUIET_MS;
+}
+
+export function useFollowStop(): void {
+  const stops = useJob((state) => state.model.stops);
+  const first = useRef(true);
+  useEffect(() => {
+    const { model, commanded_at } = useJob.getState();
+    if (stops === 0 || model.info === null || model.info.state !== 'paused') return;
+    const node = model.info.node;
+    const wasFirst = first.current;
+    first.current = false;
+    if (!node) return;
+    const { route } = useRouter.getState();
+    // An address that names a node is followed before the job is.
+    if (wasFirst && route.view === 'job' && route.route.node !== null) return;
+    if (shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) {
+      revealNode(node, 'replace');
+    }
+  }, [stops]);
+}

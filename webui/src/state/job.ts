@@ -1,0 +1,178 @@
+// What the page knows of one job, and how each event changes it. Pure.
+
+import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
+
+export interface LogLine {
+  seq: number;
+  level: string;
+  message: string;
+}
+
+export interface JobModel {
+  info: Job | null;
+  // A snapshot or the job itself has arrived.
+  known: boolean;
+  forgotten: boolean;
+  watchpoints: Watchpoint[];
+  // In execution order.
+  hits: Hit[];
+  node_count: number;
+  // Grows each time the job stops somewhere else: values fetched before are old.
+  stops: number;
+  // Grows with each change of the graph, of watchpoints and of hits.
+  graph_version: number;
+  watch_version: number;
+  hit_version: number;
+  // Commands that took effect or were refused, newest last.
+  settled: string[];
+  refusal: { command_id: string; message: string } | null;
+  logs: LogLine[];
+}
+
+export const MAX_HITS = 5000;
+const MAX_SETTLED = 64;
+const MAX_LOGS = 200;
+
+export function emptyJob(): JobModel {
+  return {
+    info: null,
+    known: false,
+    forgotten: false,
+    watchpoints: [],
+    hits: [],
+    node_count: 0,
+    stops: 0,
+    graph_version: 0,
+    watch_version: 0,
+    hit_version: 0,
+    settled: [],
+    refusal: null,
+    logs: [],
+  };
+}
+
+export function compareHits(a: Hit, b: Hit): number {
+  return a.step - b.step || a.order - b.order || a.rank - b.rank || a.id - b.id;
+}
+
+// Hits mostly come in order, so that appending is the common case.
+export function mergeHits(hits: Hit[], arrived: readonly Hit[]): Hit[] {
+  const known = new Set(hits.map((hit) => hit.id));
+  const fresh = arrived.filter((hit) => !known.has(hit.id));
+  if (fresh.length === 0) return hits;
+  const next = [...hits, ...fresh].sort(compareHits);
+  return next.length > MAX_HITS ? next.slice(next.length - MAX_HITS) : next;
+}
+
+function stoppedElsewhere(before: Job | null, now: Job | null): boolean {
+  if (now === null || now.state !== 'paused') return false;
+  return (
+    before === null ||
+    before.state !== 'paused' ||
+    before.step !== now.step ||
+    before.node !== now.node
+  );
+}
+
+function withInfo(model: JobModel, info: Job | null): JobModel {
+  if (info === null) return { ...model, forgotten: true, known: true };
+  const stops = model.stops + (stoppedElsewhere(model.info, info) ? 1 : 0);
+  return { ...model, info, known: true, forgotten: false, stops };
+}
+
+function errorText(error: unknown): string | null {
+  if (typeof error === 'string') return error === '' ? null : error;
+  if (typeof error !== 'object' || error === null) return null;
+  const detail = (error as { detail?: unknown }).detail;
+  return typeof detail === 'string' ? detail : 'The command was refused.';
+}
+
+function settle(model: JobModel, command_id: string, error: unknown): JobModel {
+  const settled = [...model.settled, command_id].slice(-MAX_SETTLED);
+  const message = errorText(error);
+  return { ...model, settled, refusal: message === null ? null : { command_id, message } };
+}
+
+function withWatchpoint(model: JobModel, id: number, watchpoint: Watchpoint | null): JobModel {
+  const others = model.watchpoints.filter((other) => other.id !== id);
+  const watchpoints =
+    watchpoint === null ? others : [...others, watchpoint].sort((a, b) => a.id - b.id);
+  return { ...model, watchpoints, watch_version: model.watch_version + 1 };
+}
+
+function withHits(model: JobModel, arrived: readonly Hit[]): JobModel {
+  const hits = mergeHits(model.hits, arrived);
+  return hits === model.hits ? model : { ...model, hits, hit_version: model.hit_version + 1 };
+}
+
+export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
+  switch (event.type) {
+    case 'job':
+    case 'state': {
+      const next = withInfo(model, event.info);
+      return event.command_id ? settle(next, event.command_id, event.error) : next;
+    }
+    case 'graph':
+      return {
+        ...model,
+        node_count: event.node_count,
+        graph_version: model.graph_version + 1,
+      };
+    case 'hit':
+      return withHits(model, [event.hit]);
+    case 'watchpoint': {
+      const id = event.watchpoint?.id ?? event.id;
+      return id === undefined ? model : withWatchpoint(model, id, event.watchpoint);
+    }
+    case 'log': {
+      const line = { seq: event.seq, level: event.level, message: event.message };
+      return { ...model, logs: [...model.logs, line].slice(-MAX_LOGS) };
+    }
+    case 'snapshot': {
+      const next = withInfo(model, event.info);
+      return {
+        ...next,
+        watchpoints: [...event.watchpoints].sort((a, b) => a.id - b.id),
+        hits: [...event.hits].sort(compareHits),
+        graph_version: model.graph_version + 1,
+        watch_version: model.watch_version + 1,
+        hit_version: model.hit_version + 1,
+      };
+    }
+    case 'tensor':
+      return model;
+  }
+}
+
+// Many events at once; runs of hits are taken together.
+export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): JobModel {
+  let next = model;
+  let run: Hit[] = [];
+  const flush = () => {
+    if (run.length > 0) next = withHits(next, run);
+    run = [];
+  };
+  for (const event of events) {
+    if (event.type === 'hit') {
+      run.push(event.hit);
+      continue;
+    }
+    flush();
+    next = reduceJob(next, event);
+  }
+  flush();
+  return next;
+}
+
+// Adds one watchpoint that a request returned, ahead of its event.
+export function putWatchpoint(model: JobModel, watchpoint: Watchpoint): JobModel {
+  return withWatchpoint(model, watchpoint.id, watchpoint);
+}
+
+export function dropWatchpoint(model: JobModel, id: number): JobModel {
+  return withWatchpoint(model, id, null);
+}
+
+export function hasEnded(job: Job | null): boolean {
+  return job !== null && (job.state === 'finished' || job.state === 'terminated');
+}

@@ -1,0 +1,126 @@
+// The job that the page looks at: its model, the stream that feeds it, and the
+// command that is on its way.
+
+import { create } from 'zustand';
+import { api } from '../api/client';
+import { EventStream, type Connection } from '../api/events';
+import { describe, Problem } from '../api/problem';
+import type { ControlCommand, ServerEvent } from '../api/types';
+import { COMMAND_NAMES, type Pending } from './controls';
+import { emptyJob, hasEnded, reduceEvents, type JobModel } from './job';
+import { showToast } from './toasts';
+
+interface JobStore {
+  id: string | null;
+  model: JobModel;
+  connection: Connection;
+  attempt: number;
+  pending: Pending | null;
+  // Why the job cannot be shown, if so.
+  problem: Problem | null;
+  // When the user last sent a command, in ms since navigation.
+  commanded_at: number;
+}
+
+const INITIAL: JobStore = {
+  id: null,
+  model: emptyJob(),
+  connection: 'connecting',
+  attempt: 0,
+  pending: null,
+  problem: null,
+  commanded_at: -Infinity,
+};
+
+export const useJob = create<JobStore>(() => INITIAL);
+
+let stream: EventStream | null = null;
+let queue: ServerEvent[] = [];
+let scheduled = false;
+
+function pendingAfter(pending: Pending | null, model: JobModel): Pending | null {
+  if (pending === null || hasEnded(model.info) || model.info?.state === 'lost') return null;
+  const done = pending.command_id !== null && model.settled.includes(pending.command_id);
+  return done ? null : pending;
+}
+
+function flush(): void {
+  scheduled = false;
+  const events = queue;
+  queue = [];
+  if (events.length === 0) return;
+  const before = useJob.getState();
+  const model = reduceEvents(before.model, events);
+  useJob.setState({ model, pending: pendingAfter(before.pending, model) });
+  if (model.refusal !== null && model.refusal !== before.model.refusal) {
+    showToast({ kind: 'error', title: 'Command refused', detail: model.refusal.message });
+  }
+}
+
+// Bursts of events become one change per frame. A hidden page has no frames, but
+// must not fall behind either.
+function enqueue(event: ServerEvent): void {
+  queue.push(event);
+  if (scheduled) return;
+  scheduled = true;
+  if (document.hidden) setTimeout(flush, 50);
+  else requestAnimationFrame(flush);
+}
+
+// A snapshot replaces what was known; what a lost stream answered is lost too.
+function receive(event: ServerEvent): void {
+  if (event.type === 'snapshot') useJob.setState({ pending: null });
+  enqueue(event);
+}
+
+export function openJob(id: string, onRefused: () => void): () => void {
+  queue = [];
+  useJob.setState({ ...INITIAL, id, model: emptyJob() });
+  api.job(id).catch((error: unknown) => {
+    if (useJob.getState().id === id && error instanceof Problem && error.status !== 0) {
+      useJob.setState({ problem: error });
+    }
+  });
+  const own = new EventStream(id, {
+    onEvent: receive,
+    onConnection: (connection, attempt) => useJob.setState({ connection, attempt }),
+    onRefused,
+  });
+  stream = own;
+  return () => {
+    own.close();
+    if (stream === own) stream = null;
+  };
+}
+
+export function retryConnection(): void {
+  stream?.retryNow();
+}
+
+export interface CommandOptions {
+  steps?: number;
+  node?: string;
+}
+
+export async function sendCommand(
+  command: ControlCommand,
+  options: CommandOptions = {},
+): Promise<void> {
+  const { id } = useJob.getState();
+  if (id === null) return;
+  useJob.setState({ pending: { command, command_id: null }, commanded_at: performance.now() });
+  try {
+    const { command_id } = await api.control(id, { command, ...options });
+    // The outcome may have overtaken the answer.
+    useJob.setState((state) => ({
+      pending: pendingAfter({ command, command_id }, state.model),
+    }));
+  } catch (error) {
+    useJob.setState({ pending: null });
+    showToast({
+      kind: 'error',
+      title: `${COMMAND_NAMES[command]} was refused`,
+      detail: describe(error),
+    });
+  }
+}

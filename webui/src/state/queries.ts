@@ -1,0 +1,100 @@
+// What is asked of the server on demand. Keys carry what makes an answer old.
+
+import {
+  keepPreviousData,
+  QueryClient,
+  useInfiniteQuery,
+  useQuery,
+} from '@tanstack/react-query';
+import { api } from '../api/client';
+import { Problem } from '../api/problem';
+
+const MAX_RETRIES = 2;
+
+// Only a server that cannot be reached is asked again.
+function retry(failures: number, error: Error): boolean {
+  return error instanceof Problem && error.status === 0 && failures < MAX_RETRIES;
+}
+
+export function createQueryClient(): QueryClient {
+  return new QueryClient({
+    defaultOptions: {
+      queries: { retry, staleTime: Infinity, gcTime: 60_000, refetchOnWindowFocus: false },
+    },
+  });
+}
+
+export const SEARCH_PAGE = 200;
+
+export function useConditions() {
+  return useQuery({
+    queryKey: ['conditions'],
+    queryFn: ({ signal }) => api.conditions(signal),
+    select: (answer) => answer.conditions,
+  });
+}
+
+export function useNode(job: string, node: string | null, graphVersion: number) {
+  return useQuery({
+    queryKey: ['node', job, node, graphVersion],
+    queryFn: ({ signal }) => api.node(job, node ?? '', signal),
+    enabled: node !== null,
+    // A newer graph should not blank the panel, another node should.
+    placeholderData: (previous) => (previous?.name === node ? previous : undefined),
+  });
+}
+
+export function useSearch(job: string, text: string, graphVersion: number) {
+  return useInfiniteQuery({
+    queryKey: ['search', job, text, graphVersion],
+    queryFn: ({ signal, pageParam }) => api.search(job, text, SEARCH_PAGE, pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => (page.next_cursor === '' ? null : page.next_cursor),
+    enabled: text !== '',
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useTensors(job: string, node: string | null, rank: number, version: string) {
+  return useQuery({
+    queryKey: ['tensors', job, node, rank, version],
+    queryFn: ({ signal }) => api.tensors(job, node ?? '', rank, signal),
+    enabled: node !== null,
+    placeholderData: (previous) => (previous?.node === node ? previous : undefined),
+    select: (answer) => answer.tensors,
+  });
+}
+
+export interface ValueQuery {
+  job: string;
+  name: string | null;
+  rank: number;
+  step: string | null;
+  slice: string;
+  // Changes when the job stops somewhere else.
+  version: string;
+  enabled: boolean;
+}
+
+export function useTensor({ job, name, rank, step, slice, version, enabled }: ValueQuery) {
+  return useQuery({
+    queryKey: ['tensor', job, name, rank, step, slice, version],
+    queryFn: ({ signal }) => api.tensor(job, { name: name ?? '', rank, step, slice }, signal),
+    enabled: enabled && name !== null,
+    placeholderData: (previous) => (previous?.name === name ? previous : undefined),
+  });
+}
+
+export function useStatistics(
+  job: string,
+  name: string,
+  rank: number,
+  version: string,
+  enabled: boolean,
+) {
+  return useQuery({
+    queryKey: ['statistics', job, name, rank, version],
+    queryFn: ({ signal }) => api.statistics(job, name, rank, signal),
+    enabled,
+  });
+}

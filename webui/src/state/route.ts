@@ -1,0 +1,95 @@
+// The address: which job, and what is looked at in it. It lives in the fragment,
+// so that it can be sent to somebody else and Back works.
+
+export interface JobRoute {
+  job: string;
+  rank: number;
+  node: string | null;
+  // "0" is the first output, "in0" the first input.
+  slot: string | null;
+  // Null: the current value; "previous" or a number.
+  step: string | null;
+  // Null: the first slice that suits the tensor.
+  slice: string | null;
+  // Null: the page chooses which scopes to open.
+  open: string[] | null;
+}
+
+export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
+
+export function jobRoute(job: string): JobRoute {
+  return { job, rank: 0, node: null, slot: null, step: null, slice: null, open: null };
+}
+
+// Keeps names readable: only what would end the value is escaped.
+function encode(text: string): string {
+  return encodeURIComponent(text)
+    .replaceAll('%2F', '/')
+    .replaceAll('%3A', ':')
+    .replaceAll('%5B', '[')
+    .replaceAll('%5D', ']');
+}
+
+export function formatRoute(route: Route): string {
+  if (route.view === 'jobs') return '#/';
+  const { job, rank, node, slot, step, slice, open } = route.route;
+  const parts: string[] = [];
+  const add = (key: string, value: string | null) => {
+    if (value !== null) parts.push(`${key}=${value}`);
+  };
+  add('rank', rank === 0 ? null : String(rank));
+  add('node', node === null ? null : encode(node));
+  add('slot', slot === null ? null : encode(slot));
+  add('step', step === null ? null : encode(step));
+  add('slice', slice === null ? null : encode(slice));
+  add('open', open === null ? null : open.map(encode).join(','));
+  const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
+  return `#/jobs/${encodeURIComponent(job)}${query}`;
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+function readQuery(query: string): Map<string, string> {
+  const values = new Map<string, string>();
+  for (const part of query.split('&')) {
+    const cut = part.indexOf('=');
+    if (cut > 0) values.set(part.slice(0, cut), part.slice(cut + 1));
+  }
+  return values;
+}
+
+export function parseRoute(fragment: string): Route {
+  const match = /^#\/jobs\/([^?]+)(?:\?(.*))?$/.exec(fragment);
+  if (!match) return { view: 'jobs' };
+  const values = readQuery(match[2] ?? '');
+  const text = (key: string) => {
+    const value = values.get(key);
+    return value === undefined || value === '' ? null : decode(value);
+  };
+  const rank = Number(text('rank') ?? '0');
+  const open = values.get('open');
+  return {
+    view: 'job',
+    route: {
+      job: decode(match[1] ?? ''),
+      rank: Number.isInteger(rank) && rank >= 0 ? rank : 0,
+      node: text('node'),
+      slot: text('slot'),
+      step: text('step'),
+      slice: text('slice'),
+      open:
+        open === undefined
+          ? null
+          : open
+              .split(',')
+              .filter((name) => name !== '')
+              .map(decode),
+    },
+  };
+}

@@ -1,0 +1,39 @@
+// The address as state, and state as the address.
+
+import { create } from 'zustand';
+import { formatRoute, parseRoute, type JobRoute, type Route } from './route';
+
+interface RouterState {
+  route: Route;
+}
+
+export const useRouter = create<RouterState>(() => ({
+  route: parseRoute(window.location.hash),
+}));
+
+export function navigate(route: Route, how: 'push' | 'replace' = 'push'): void {
+  const address = formatRoute(route);
+  if (address !== window.location.hash) {
+    if (how === 'push') window.history.pushState(null, '', address);
+    else window.history.replaceState(null, '', address);
+  }
+  useRouter.setState({ route });
+}
+
+// Changes parts of a job's address; no effect on other views.
+export function patchRoute(change: Partial<JobRoute>, how: 'push' | 'replace' = 'replace'): void {
+  const { route } = useRouter.getState();
+  if (route.view !== 'job') return;
+  navigate({ view: 'job', route: { ...route.route, ...change } }, how);
+}
+
+// Follows Back, Forward and addresses typed by hand, until the returned call.
+export function followAddress(): () => void {
+  const read = () => useRouter.setState({ route: parseRoute(window.location.hash) });
+  window.addEventListener('hashchange', read);
+  window.addEventListener('popstate', read);
+  return () => {
+    window.removeEventListener('hashchange', read);
+    window.removeEventListener('popstate', read);
+  };
+}

@@ -1,0 +1,35 @@
+// Short messages that pass by: refused commands, failures, hits.
+
+import { create } from 'zustand';
+
+export type ToastKind = 'error' | 'hit' | 'info';
+
+export interface Toast {
+  id: number;
+  kind: ToastKind;
+  title: string;
+  detail: string;
+  // What a click on it does.
+  action?: { label: string; run: () => void };
+}
+
+interface ToastState {
+  toasts: Toast[];
+}
+
+const MOST = 4;
+const STAY_MS = 7000;
+let next = 1;
+
+export const useToasts = create<ToastState>(() => ({ toasts: [] }));
+
+export function dismissToast(id: number): void {
+  useToasts.setState(({ toasts }) => ({ toasts: toasts.filter((toast) => toast.id !== id) }));
+}
+
+export function showToast(toast: Omit<Toast, 'id'>): void {
+  const id = next;
+  next += 1;
+  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MOST) }));
+  setTimeout(() => dismissToast(id), STAY_MS);
+}

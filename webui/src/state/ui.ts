@@ -1,0 +1,74 @@
+// Sizes of panels, kept over visits, and small states that no address holds.
+
+import { create } from 'zustand';
+
+export interface PanelSizes {
+  left: number;
+  right: number;
+  bottom: number;
+  watch: number;
+}
+
+export const PANEL_LIMITS: Record<keyof PanelSizes, { min: number; max: number; first: number }> = {
+  left: { min: 180, max: 560, first: 264 },
+  right: { min: 240, max: 640, first: 328 },
+  bottom: { min: 140, max: 640, first: 300 },
+  watch: { min: 90, max: 520, first: 200 },
+};
+
+interface UiState {
+  sizes: PanelSizes;
+  // When the user last chose or moved something, in ms since navigation.
+  touched_at: number;
+  // The form for a new watchpoint is open, with this node or scope as target.
+  watch_form: { target: string | null } | null;
+}
+
+const KEY = 'graphdbg.panels';
+
+function readSizes(): PanelSizes {
+  const sizes = {} as PanelSizes;
+  let kept: Partial<Record<string, unknown>> = {};
+  try {
+    kept = (JSON.parse(localStorage.getItem(KEY) ?? '{}') ?? {}) as typeof kept;
+  } catch {
+    // Unreadable or blocked: the first sizes do.
+  }
+  for (const panel of Object.keys(PANEL_LIMITS) as Array<keyof PanelSizes>) {
+    const value = kept[panel];
+    sizes[panel] = limitSize(panel, typeof value === 'number' ? value : PANEL_LIMITS[panel].first);
+  }
+  return sizes;
+}
+
+export function limitSize(panel: keyof PanelSizes, size: number): number {
+  const { min, max } = PANEL_LIMITS[panel];
+  return Math.round(Math.min(max, Math.max(min, size)));
+}
+
+export const useUi = create<UiState>(() => ({
+  sizes: readSizes(),
+  touched_at: -Infinity,
+  watch_form: null,
+}));
+
+export function resizePanel(panel: keyof PanelSizes, size: number): void {
+  useUi.setState(({ sizes }) => ({ sizes: { ...sizes, [panel]: limitSize(panel, size) } }));
+  try {
+    localStorage.setItem(KEY, JSON.stringify(useUi.getState().sizes));
+  } catch {
+    // Kept for this visit only.
+  }
+}
+
+export function touch(): void {
+  useUi.setState({ touched_at: performance.now() });
+}
+
+export function openWatchForm(target: string | null): void {
+  useUi.setState({ watch_form: { target } });
+}
+
+export function closeWatchForm(): void {
+  useUi.setState({ watch_form: null });
+}

@@ -1,0 +1,48 @@
+// How a job ended, where it did.
+
+import { CircleAlert, Flag } from 'lucide-react';
+import type { Job } from '../api/types';
+import { plural } from '../base/format';
+import { useJob } from '../state/job_store';
+import { revealNode } from '../state/scopes';
+
+function textOf(job: Job): { strong: string; rest: string } {
+  const after = `after ${plural(job.step, 'step')}`;
+  const code = job.exit_code === null || job.exit_code === undefined ? '' : `, exit code ${job.exit_code}`;
+  if (job.state === 'lost') {
+    return {
+      strong: 'The job is lost.',
+      rest: `Its process no longer answers (last seen ${after}). It comes back by itself if the agent reconnects.`,
+    };
+  }
+  if (job.exception) {
+    return { strong: `The job failed ${after}.`, rest: `${job.exception.type}: ${job.exception.message}` };
+  }
+  const verb = job.state === 'terminated' ? 'was terminated' : 'has finished';
+  return {
+    strong: `The job ${verb} ${after}${code}.`,
+    rest: 'Graph, watchpoints and hits stay; values of tensors are gone.',
+  };
+}
+
+export function EndBanner() {
+  const job = useJob((state) => state.model.info);
+  if (job === null || !['finished', 'terminated', 'lost'].includes(job.state)) return null;
+  const { strong, rest } = textOf(job);
+  const bad = job.state === 'lost' || Boolean(job.exception);
+  const node = job.exception?.node;
+  const Icon = bad ? CircleAlert : Flag;
+  return (
+    <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label="How the job ended">
+      <Icon aria-hidden size={15} />
+      <span>
+        <strong>{strong}</strong> {rest}
+      </span>
+      {node ? (
+        <button type="button" className="banner-button" onClick={() => revealNode(node)}>
+          Show node
+        </button>
+      ) : null}
+    </div>
+  );
+}

@@ -1,0 +1,142 @@
+// One job: bar, controls, tree, graph, watchpoints and hits, and the node below.
+
+import { SearchX } from 'lucide-react';
+import { useEffect, useMemo } from 'react';
+import { throttle } from '../base/throttle';
+import { checkAuth } from '../state/auth';
+import { useFollowStop } from '../state/follow';
+import { indexHits } from '../state/hit_index';
+import { openJob, retryConnection, useJob } from '../state/job_store';
+import { useRouter } from '../state/router';
+import { ensureScopes, openScopes, refreshScopes, startScopes, useScopes } from '../state/scopes';
+import { useUi } from '../state/ui';
+import { Button } from '../widgets/button';
+import { Notice } from '../widgets/notice';
+import { Splitter } from '../widgets/splitter';
+import { navigate } from '../state/router';
+import { ConnectionBanner } from './connection_banner';
+import { Controls } from './controls';
+import { EndBanner } from './end_banner';
+import { GraphPanel } from './graph_panel';
+import { HitsPanel } from './hits_panel';
+import { NodePanel } from './node_panel';
+import { TopBar } from './top_bar';
+import { TreePanel } from './tree_panel';
+import { WatchPanel } from './watch_panel';
+import { JobContext, type JobContextValue } from './job_context';
+import './job_view.css';
+
+const REFRESH_MS = 400;
+
+// Fetches what is shown again when the graph, its watchpoints or its hits changed.
+function useScopeRefresh(): void {
+  const refresh = useMemo(() => throttle(() => void refreshScopes(), REFRESH_MS), []);
+  const version = useJob(
+    ({ model }) => model.graph_version + model.watch_version + model.hit_version,
+  );
+  useEffect(() => {
+    if (version > 0) refresh();
+  }, [version, refresh]);
+  useEffect(() => () => refresh.cancel(), [refresh]);
+}
+
+function useContextValue(id: string): JobContextValue {
+  const route = useRouter((state) => state.route);
+  const job = route.view === 'job' ? route.route : null;
+  const auto = useScopes((state) => state.auto);
+  const fromAddress = job?.open ?? null;
+  const node = job?.node ?? null;
+  const open = useMemo(() => openScopes(fromAddress, auto, node), [fromAddress, auto, node]);
+  const hits = useJob((state) => state.model.hits);
+  const hitIndex = useMemo(() => indexHits(hits), [hits]);
+  const current = useJob(({ model }) => (model.info?.node ? model.info.node : null));
+  return useMemo(
+    () => ({ id, route: job, open, hitIndex, current }),
+    [id, job, open, hitIndex, current],
+  );
+}
+
+function NoJob({ title, detail }: { title: string; detail: string }) {
+  return (
+    <Notice icon={SearchX} title={title} tone="error">
+      <p>{detail}</p>
+      <Button label="All jobs" onClick={() => navigate({ view: 'jobs' })} />
+    </Notice>
+  );
+}
+
+export function JobView({ id }: { id: string }) {
+  useEffect(() => {
+    startScopes(id);
+    return openJob(id, () => void checkAuth());
+  }, [id]);
+  const value = useContextValue(id);
+  const views = useScopes((state) => state.views);
+  const scopesJob = useScopes((state) => state.job);
+  const choose = value.route?.open === null;
+  useEffect(() => {
+    if (scopesJob === id) ensureScopes(value.open, choose);
+  }, [id, scopesJob, value.open, choose, views]);
+  useScopeRefresh();
+  useFollowStop();
+
+  const name = useJob((state) => state.model.info?.name);
+  useEffect(() => {
+    document.title = name === undefined ? 'graphdbg' : `${name} · graphdbg`;
+  }, [name]);
+  const problem = useJob((state) => state.problem);
+  const forgotten = useJob((state) => state.model.forgotten);
+  const connection = useJob((state) => state.connection);
+  const attempt = useJob((state) => state.attempt);
+  const sizes = useUi((state) => state.sizes);
+
+  if (problem !== null) return <NoJob title="This job cannot be shown" detail={problem.message} />;
+  if (forgotten) return <NoJob title="This job was removed" detail="Its data is gone." />;
+  return (
+    <JobContext value={value}>
+      <div className="job">
+        <TopBar />
+        <Controls />
+        {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
+        <EndBanner />
+        <main
+          className="job-main"
+          style={{
+            gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
+          }}
+        >
+          <TreePanel />
+          <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
+          <GraphPanel />
+          <Splitter
+            panel="right"
+            label="Width of watchpoints and hits"
+            side="after"
+            orientation="vertical"
+          />
+          <div className="job-right">
+            <div className="job-watch" style={{ height: sizes.watch }}>
+              <WatchPanel />
+            </div>
+            <Splitter
+              panel="watch"
+              label="Height of watchpoints"
+              side="before"
+              orientation="horizontal"
+            />
+            <HitsPanel />
+          </div>
+        </main>
+        <Splitter
+          panel="bottom"
+          label="Height of the node panel"
+          side="after"
+          orientation="horizontal"
+        />
+        <div className="job-bottom" style={{ height: sizes.bottom }}>
+          <NodePanel />
+        </div>
+      </div>
+    </JobContext>
+  );
+}

@@ -1,0 +1,165 @@
+// Home: the jobs of this server, live.
+
+import { Boxes, Trash2 } from 'lucide-react';
+import { useEffect, useState } from 'react';
+import type { Job } from '../api/types';
+import { formatAge, formatCount } from '../base/format';
+import { checkAuth, useAuth } from '../state/auth';
+import { hasEnded } from '../state/job';
+import { followJobs, forgetJob, loadJobs, useJobs } from '../state/jobs_store';
+import { formatRoute, jobRoute } from '../state/route';
+import { navigate } from '../state/router';
+import { showToast } from '../state/toasts';
+import { Button } from '../widgets/button';
+import { HitBadge } from '../widgets/node_marks';
+import { Notice } from '../widgets/notice';
+import { StateChip } from '../widgets/state_chip';
+import { Brand } from './brand';
+import { ConnectionBanner } from './connection_banner';
+import './jobs_view.css';
+
+const CLOCK_MS = 15_000;
+
+function useNow(): number {
+  const [now, setNow] = useState(Date.now);
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), CLOCK_MS);
+    return () => clearInterval(timer);
+  }, []);
+  return now;
+}
+
+async function forget(job: Job): Promise<void> {
+  const problem = await forgetJob(job.id);
+  if (problem === null) return;
+  showToast({ kind: 'error', title: `${job.name} was not removed`, detail: problem });
+}
+
+function JobRow({ job, now }: { job: Job; now: number }) {
+  const rank = job.ranks[0];
+  const target = { view: 'job', route: jobRoute(job.id) } as const;
+  return (
+    <tr className="jobs-row" onClick={() => navigate(target)}>
+      <td>
+        <a
+          className="jobs-name"
+          href={formatRoute(target)}
+          onClick={(event) => event.stopPropagation()}
+        >
+          {job.name}
+        </a>
+        <div className="muted mono">{job.id}</div>
+      </td>
+      <td>
+        <StateChip state={job.state} reason={job.pause_reason} />
+      </td>
+      <td className="number mono">{formatCount(job.step)}</td>
+      <td className="mono jobs-node">{job.node ? job.node : <span className="muted">–</span>}</td>
+      <td>{job.hit_count > 0 ? <HitBadge count={job.hit_count} /> : <span className="muted">–</span>}</td>
+      <td>
+        {job.framework} <span className="muted">{job.framework_version}</span>
+      </td>
+      <td>
+        {rank === undefined ? '' : `${rank.device} · ${rank.host}`}
+        {job.world_size > 1 && <span className="muted"> · {job.world_size} ranks</span>}
+      </td>
+      <td className="muted" title={job.created_at}>
+        {formatAge(job.created_at, now)}
+      </td>
+      <td className="number" onClick={(event) => event.stopPropagation()}>
+        <Button
+          label={`Forget ${job.name}`}
+          icon={Trash2}
+          iconOnly
+          small
+          tone="quiet"
+          disabledReason={
+            hasEnded(job.state === 'lost' ? { ...job, state: 'finished' } : job)
+              ? ''
+              : 'the job has not ended.'
+          }
+          onClick={() => void forget(job)}
+        />
+      </td>
+    </tr>
+  );
+}
+
+function NoJobs() {
+  const server = useAuth((state) => state.server);
+  const [host = '127.0.0.1', port = '50051'] = (server?.debugger_address ?? '').split(/:(?=\d+$)/);
+  return (
+    <Notice icon={Boxes} title="No job yet">
+      <p>It appears here as soon as a training script starts with graphdbg. No reload is needed.</p>
+      <pre className="jobs-howto mono">
+        {`export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`}
+      </pre>
+    </Notice>
+  );
+}
+
+function JobsTable({ jobs }: { jobs: readonly Job[] }) {
+  const now = useNow();
+  const ordered = [...jobs].sort((a, b) => b.created_at.localeCompare(a.created_at));
+  return (
+    <table className="jobs-table">
+      <thead>
+        <tr>
+          <th>Job</th>
+          <th>State</th>
+          <th className="number">Step</th>
+          <th>Node</th>
+          <th>Hits</th>
+          <th>Framework</th>
+          <th>Device</th>
+          <th>Started</th>
+          <th>
+            <span className="visually-hidden">Actions</span>
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {ordered.map((job) => (
+          <JobRow key={job.id} job={job} now={now} />
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function JobsView() {
+  const { jobs, error, connection } = useJobs();
+  const server = useAuth((state) => state.server);
+  useEffect(() => followJobs(() => void checkAuth()), []);
+  useEffect(() => {
+    document.title = 'graphdbg';
+  }, []);
+  return (
+    <div className="jobs">
+      <header className="jobs-head">
+        <h1>
+          <Brand />
+        </h1>
+        <span className="grow" />
+        {server !== null && (
+          <span className="muted">
+            {server.version} · agents connect to{' '}
+            <span className="mono">{server.debugger_address}</span>
+          </span>
+        )}
+      </header>
+      {connection === 'lost' && <ConnectionBanner attempt={1} onRetry={() => void loadJobs()} />}
+      <main className="jobs-main">
+        {jobs === null && error === null && <Notice title="Loading jobs" busy />}
+        {jobs === null && error !== null && (
+          <Notice title="The jobs could not be loaded" tone="error">
+            <p>{error}</p>
+            <Button label="Try again" onClick={() => void loadJobs()} />
+          </Notice>
+        )}
+        {jobs !== null && jobs.length === 0 && <NoJobs />}
+        {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
+      </main>
+    </div>
+  );
+}

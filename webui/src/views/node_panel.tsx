@@ -1,0 +1,193 @@
+// Below: the selected node. Its tensors, the values of one, its source.
+
+import { ArrowRightToLine, Eye, EyeOff, MousePointerClick } from 'lucide-react';
+import { describe } from '../api/problem';
+import type { NodeDetail, TensorSummary } from '../api/types';
+import { plural } from '../base/format';
+import { labelOf } from '../base/names';
+import { availability } from '../state/controls';
+import { sendCommand, useJob } from '../state/job_store';
+import { useNode, useTensors } from '../state/queries';
+import { selectNode } from '../state/scopes';
+import { openWatchForm, touch } from '../state/ui';
+import { Button } from '../widgets/button';
+import { KindIcon } from '../widgets/kind_icon';
+import { NodeMarks } from '../widgets/node_marks';
+import { Notice } from '../widgets/notice';
+import { useJobContext } from './job_context';
+import { SourcePane } from './source_pane';
+import { TensorTable } from './tensor_table';
+import { tensorKey } from './tensor_key';
+import { ValuesPane } from './values_pane';
+import './node_panel.css';
+
+// A path whose parts can be clicked.
+function Path({ name }: { name: string }) {
+  const parts = name.split('/');
+  return (
+    <span className="node-path mono ellipsis" title={name}>
+      {parts.map((part, i) => {
+        const path = parts.slice(0, i + 1).join('/');
+        const last = i === parts.length - 1;
+        return (
+          <span key={path}>
+            {last ? (
+              <strong>{part}</strong>
+            ) : (
+              <>
+                <button
+                  type="button"
+                  className="link muted"
+                  onClick={() => {
+                    touch();
+                    selectNode(path);
+                  }}
+                >
+                  {part}
+                </button>
+                <span className="muted">/</span>
+              </>
+            )}
+          </span>
+        );
+      })}
+    </span>
+  );
+}
+
+function NodeHead({ node }: { node: NodeDetail }) {
+  const { hitIndex, current } = useJobContext();
+  const job = useJob((state) => state.model.info);
+  const live = useJob((state) => state.connection === 'live');
+  const pending = useJob((state) => state.pending);
+  const reach = availability('continue_to', job, live, pending).reason;
+  return (
+    <header className="node-head">
+      <KindIcon kind={node.kind} category={node.category} />
+      <h2 className="node-title">
+        <Path name={node.name} />
+      </h2>
+      {node.op_type !== '' && <span className="tag mono">{node.op_type}</span>}
+      <span className="tag">{node.category === 'other' ? node.kind : node.category}</span>
+      <NodeMarks
+        hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
+        watched={node.watched}
+        current={current === node.name}
+      />
+      <span className="grow" />
+      <Button
+        label="Watch"
+        icon={node.watched === 'all' ? Eye : EyeOff}
+        small
+        hint={`Add a watchpoint on ${labelOf(node.name)}`}
+        onClick={() => openWatchForm(node.name)}
+      />
+      {node.kind === 'op' && (
+        <Button
+          label="Run to node"
+          icon={ArrowRightToLine}
+          small
+          hint="Continue until this node has run"
+          disabledReason={reach}
+          onClick={() => void sendCommand('continue_to', { node: node.name })}
+        />
+      )}
+    </header>
+  );
+}
+
+function ScopeSummary({ node }: { node: NodeDetail }) {
+  return (
+    <dl className="facts scope-facts">
+      <dt>Class</dt>
+      <dd className="mono">{node.op_type === '' ? '–' : node.op_type}</dd>
+      <dt>Holds</dt>
+      <dd>
+        {plural(node.child_count, 'child', 'children')}, {plural(node.descendant_count, 'node')} in all
+      </dd>
+      <dt>Watched</dt>
+      <dd>{node.watched}</dd>
+      <dt>Hits</dt>
+      <dd>{node.hit_count}</dd>
+    </dl>
+  );
+}
+
+// The tensor that the address names, else the first output.
+function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorSummary | null {
+  return (
+    tensors.find((tensor) => tensorKey(tensor) === slot) ??
+    tensors.find((tensor) => tensor.role === 'output') ??
+    tensors[0] ??
+    null
+  );
+}
+
+function NodeBody({ node }: { node: NodeDetail }) {
+  const { id, route } = useJobContext();
+  const stops = useJob((state) => state.model.stops);
+  const hitVersion = useJob((state) => state.model.hit_version);
+  const version = `${stops}:${hitVersion}`;
+  const rank = route?.rank ?? 0;
+  const isScope = node.kind === 'scope';
+  const tensors = useTensors(id, isScope ? null : node.name, rank, version);
+  const list = tensors.data ?? [];
+  const tensor = chosen(list, route?.slot ?? null);
+  if (isScope) {
+    return (
+      <div className="node-body node-body-scope">
+        <ScopeSummary node={node} />
+        <SourcePane node={node} />
+      </div>
+    );
+  }
+  return (
+    <div className="node-body">
+      <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
+      {tensor === null ? (
+        <Notice title={tensors.isPending ? 'Loading tensors' : 'No tensors'} busy={tensors.isPending} />
+      ) : (
+        <ValuesPane key={tensor.name} tensor={tensor} />
+      )}
+      <SourcePane node={node} />
+    </div>
+  );
+}
+
+export function NodePanel() {
+  const { id, route } = useJobContext();
+  const graphVersion = useJob((state) => state.model.graph_version + state.model.watch_version);
+  const name = route?.node ?? null;
+  const node = useNode(id, name, graphVersion);
+  const body = () => {
+    if (name === null) {
+      return (
+        <Notice icon={MousePointerClick} title="Nothing selected">
+          <p>Select a node in the tree or on the graph to see its tensors, values and source.</p>
+        </Notice>
+      );
+    }
+    if (node.data !== undefined) {
+      return (
+        <>
+          <NodeHead node={node.data} />
+          <NodeBody node={node.data} />
+        </>
+      );
+    }
+    if (node.error !== null) {
+      return (
+        <Notice title={`${name} cannot be shown`} tone="error">
+          <p>{describe(node.error)}</p>
+          <Button label="Try again" onClick={() => void node.refetch()} />
+        </Notice>
+      );
+    }
+    return <Notice title="Loading the node" busy />;
+  };
+  return (
+    <section className="node-panel" aria-label="Node">
+      {body()}
+    </section>
+  );
+}

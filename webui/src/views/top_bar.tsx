@@ -1,0 +1,98 @@
+// Who the job is and where it stands.
+
+import { ChevronRight } from 'lucide-react';
+import type { Job } from '../api/types';
+import { formatCount } from '../base/format';
+import { useJob } from '../state/job_store';
+import { navigate } from '../state/router';
+import { revealNode } from '../state/scopes';
+import { touch } from '../state/ui';
+import { CurrentArrow } from '../widgets/node_marks';
+import { StateChip } from '../widgets/state_chip';
+import { Tooltip } from '../widgets/tooltip';
+import { Brand } from './brand';
+import './top_bar.css';
+
+function deviceOf(job: Job): string {
+  const rank = job.ranks[0];
+  if (rank === undefined) return '';
+  if (rank.device === '' || rank.device === 'cpu') return rank.device.toUpperCase();
+  return `${rank.device}:${rank.device_id}`;
+}
+
+function Where({ job }: { job: Job }) {
+  const { node } = job;
+  return (
+    <>
+      <span className="top-fact">
+        <span className="muted">Step</span>
+        <span className="mono top-strong" data-testid="step">
+          {formatCount(job.step)}
+        </span>
+      </span>
+      {node ? (
+        <span className="top-fact top-node">
+          <CurrentArrow />
+          <button
+            type="button"
+            className="link mono ellipsis"
+            title={`${node}: show it`}
+            data-testid="current-node"
+            onClick={() => {
+              touch();
+              revealNode(node);
+            }}
+          >
+            {node}
+          </button>
+        </span>
+      ) : null}
+    </>
+  );
+}
+
+function Process({ job }: { job: Job }) {
+  const rank = job.ranks[0];
+  if (rank === undefined) return null;
+  const details = `${job.framework} ${job.framework_version}, job ${job.id}, agent at ${rank.peer}`;
+  return (
+    <Tooltip text={details}>
+      <span className="top-process">
+        <span>{deviceOf(job)}</span>
+        <span className="mono">
+          {rank.pid}@{rank.host}
+        </span>
+        {job.world_size > 1 && <span>{job.world_size} ranks</span>}
+      </span>
+    </Tooltip>
+  );
+}
+
+const LINK_WORDS = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;
+
+export function TopBar() {
+  const job = useJob((state) => state.model.info);
+  const connection = useJob((state) => state.connection);
+  const id = useJob((state) => state.id);
+  return (
+    <header className="top">
+      <button type="button" className="top-home" onClick={() => navigate({ view: 'jobs' })}>
+        <Brand />
+        <span className="visually-hidden">: all jobs</span>
+      </button>
+      <ChevronRight aria-hidden size={14} className="top-chevron" />
+      <h1 className="top-name ellipsis">{job?.name ?? id}</h1>
+      <span role="status" aria-label="Job state" className="top-state">
+        {job === null ? (
+          <StateChip state="connecting" />
+        ) : (
+          <StateChip state={job.state} reason={job.pause_reason} />
+        )}
+      </span>
+      {job !== null && <Where job={job} />}
+      <span className="grow" />
+      {job !== null && <Process job={job} />}
+      <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
+    </header>
+  );
+}

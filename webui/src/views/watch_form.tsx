@@ -1,0 +1,204 @@
+// A new watchpoint as a sentence: when <condition> on <target>, then <pause>.
+
+import { useEffect, useId, useState } from 'react';
+import { describe } from '../api/problem';
+import type { Condition, PauseMode } from '../api/types';
+import { toNumber } from '../base/numbers';
+import { useConditions } from '../state/queries';
+import { useScopes } from '../state/scopes';
+import { closeWatchForm } from '../state/ui';
+import { addWatchpoint, specOf, type Target } from '../state/watchpoints';
+import { Button } from '../widgets/button';
+import { Notice } from '../widgets/notice';
+import { useJobContext } from './job_context';
+
+type TargetKind = 'everything' | 'selection' | 'pattern';
+
+// A node that nobody knows is taken for a scope only if it was seen as one.
+function useIsScope(name: string | null): boolean {
+  return useScopes((state) => {
+    if (name === null) return false;
+    if (state.views.has(name)) return name !== '';
+    for (const view of state.views.values()) {
+      const node = view.nodes.find((other) => other.name === name);
+      if (node !== undefined) return node.kind === 'scope';
+    }
+    return false;
+  });
+}
+
+function readParams(condition: Condition, texts: Record<string, string>) {
+  const params: Record<string, number> = {};
+  for (const param of condition.params) {
+    const text = (texts[param.name] ?? defaultText(param.default)).trim();
+    if (text === '' && !param.required) continue;
+    const value = Number(text);
+    if (text === '' || Number.isNaN(value)) return { params, wrong: param.name };
+    params[param.name] = value;
+  }
+  return { params, wrong: null };
+}
+
+function defaultText(value: Condition['params'][number]['default']): string {
+  return value === null || value === undefined ? '' : String(toNumber(value));
+}
+
+interface FieldsProps {
+  condition: Condition;
+  texts: Record<string, string>;
+  wrong: string | null;
+  onChange: (texts: Record<string, string>) => void;
+}
+
+function ParamFields({ condition, texts, wrong, onChange }: FieldsProps) {
+  const id = useId();
+  return condition.params.map((param) => (
+    <div className="form-row" key={param.name}>
+      <label htmlFor={`${id}-${param.name}`}>{param.name}</label>
+      <input
+        id={`${id}-${param.name}`}
+        className="field mono"
+        inputMode="decimal"
+        placeholder="a number, as 1000 or 1e-6"
+        aria-invalid={wrong === param.name || undefined}
+        value={texts[param.name] ?? defaultText(param.default)}
+        onChange={(event) => onChange({ ...texts, [param.name]: event.target.value })}
+      />
+      {param.unit && <span className="muted">{param.unit}</span>}
+    </div>
+  ));
+}
+
+export function WatchForm({ target }: { target: string | null }) {
+  const { route } = useJobContext();
+  const selection = target ?? route?.node ?? null;
+  const isScope = useIsScope(selection);
+  const conditions = useConditions();
+  const id = useId();
+  const [conditionId, setConditionId] = useState('overflow');
+  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [kind, setKind] = useState<TargetKind>(target === null ? 'everything' : 'selection');
+  const [pattern, setPattern] = useState('');
+  const [pause, setPause] = useState<PauseMode>('node');
+  const [problem, setProblem] = useState<{ message: string; field: string | null } | null>(null);
+  const [busy, setBusy] = useState(false);
+  useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, pause]);
+
+  if (conditions.error !== null) {
+    return <Notice title="Conditions could not be loaded" tone="error">{describe(conditions.error)}</Notice>;
+  }
+  if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
+  const condition =
+    conditions.data.find((other) => other.id === conditionId) ?? conditions.data[0];
+  if (condition === undefined) return <Notice title="This server offers no conditions" />;
+
+  const targetOf = (): Target | string => {
+    if (kind === 'everything') return { kind };
+    if (kind === 'pattern') {
+      return pattern.trim() === '' ? 'Give a pattern.' : { kind, pattern: pattern.trim() };
+    }
+    if (selection === null) return 'Select a node or a scope first.';
+    return { kind: isScope ? 'scope' : 'node', name: selection };
+  };
+  const submit = async () => {
+    const { params, wrong } = readParams(condition, texts);
+    if (wrong !== null) {
+      setProblem({ message: `${wrong} must be a number.`, field: wrong });
+      return;
+    }
+    const to = targetOf();
+    if (typeof to === 'string') {
+      setProblem({ message: to, field: null });
+      return;
+    }
+    setBusy(true);
+    const refused = await addWatchpoint(specOf(condition, params, to, pause));
+    setBusy(false);
+    if (refused === null) closeWatchForm();
+    else setProblem({ message: refused.message, field: refused.field?.split('.').at(-1) ?? null });
+  };
+
+  return (
+    <form
+      className="watch-form"
+      aria-label="New watchpoint"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!busy) void submit();
+      }}
+      onKeyDown={(event) => event.key === 'Escape' && closeWatchForm()}
+    >
+      <div className="form-row">
+        <label htmlFor={`${id}-condition`}>When</label>
+        <select
+          id={`${id}-condition`}
+          className="field"
+          autoFocus
+          value={condition.id}
+          onChange={(event) => setConditionId(event.target.value)}
+        >
+          {conditions.data.map((other) => (
+            <option key={other.id} value={other.id}>
+              {other.title === '' ? other.id : other.title}
+            </option>
+          ))}
+        </select>
+      </div>
+      <ParamFields
+        condition={condition}
+        texts={texts}
+        wrong={problem?.field ?? null}
+        onChange={setTexts}
+      />
+      <div className="form-row">
+        <label htmlFor={`${id}-on`}>On</label>
+        <select
+          id={`${id}-on`}
+          className="field"
+          value={kind}
+          onChange={(event) => setKind(event.target.value as TargetKind)}
+        >
+          <option value="everything">everything</option>
+          <option value="selection" disabled={selection === null}>
+            {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
+          </option>
+          <option value="pattern">nodes that match a pattern</option>
+        </select>
+      </div>
+      {kind === 'pattern' && (
+        <div className="form-row">
+          <label htmlFor={`${id}-pattern`}>Pattern</label>
+          <input
+            id={`${id}-pattern`}
+            className="field mono"
+            spellCheck={false}
+            placeholder="backward/**"
+            value={pattern}
+            title="* within a part of a name, ** across parts, ? one character"
+            onChange={(event) => setPattern(event.target.value)}
+          />
+        </div>
+      )}
+      <div className="form-row">
+        <label htmlFor={`${id}-pause`}>Then</label>
+        <select
+          id={`${id}-pause`}
+          className="field"
+          value={pause}
+          onChange={(event) => setPause(event.target.value as PauseMode)}
+        >
+          <option value="node">stop at the node</option>
+          <option value="step">stop at the end of the step</option>
+          <option value="none">only record the hit</option>
+        </select>
+      </div>
+      <p className="form-problem" role="alert">
+        {problem?.message}
+      </p>
+      <div className="form-actions">
+        <Button label="Cancel" small onClick={closeWatchForm} />
+        <Button label="Add" small tone="primary" submit pending={busy} onClick={() => {}} />
+      </div>
+    </form>
+  );
+}

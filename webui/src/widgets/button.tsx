@@ -1,0 +1,68 @@
+// A button that stays reachable when it cannot be used, and then says why.
+
+import type { LucideIcon } from 'lucide-react';
+import { Tooltip } from './tooltip';
+import { Spinner } from './spinner';
+import './button.css';
+
+export interface ButtonProps {
+  label: string;
+  icon?: LucideIcon;
+  iconOnly?: boolean;
+  onClick: () => void;
+  // Empty or absent: it can be used.
+  disabledReason?: string | undefined;
+  // What the tooltip says instead of the label.
+  hint?: string | undefined;
+  shortcut?: string | undefined;
+  tone?: 'plain' | 'quiet' | 'primary' | 'danger';
+  pending?: boolean;
+  pressed?: boolean;
+  small?: boolean;
+  submit?: boolean;
+}
+
+export function Button({
+  label,
+  icon: Icon,
+  iconOnly = false,
+  onClick,
+  disabledReason = '',
+  hint,
+  shortcut,
+  tone = 'plain',
+  pending = false,
+  pressed,
+  small = false,
+  submit = false,
+}: ButtonProps) {
+  const disabled = disabledReason !== '';
+  const button = (
+    <button
+      type={submit ? 'submit' : 'button'}
+      className={`button button-${tone}${small ? ' button-small' : ''}${iconOnly ? ' button-icon' : ''}`}
+      aria-label={iconOnly ? label : undefined}
+      aria-disabled={disabled || undefined}
+      aria-description={disabled ? disabledReason : undefined}
+      aria-busy={pending || undefined}
+      aria-pressed={pressed}
+      onClick={(event) => {
+        if (disabled) {
+          event.preventDefault();
+          return;
+        }
+        if (!submit) onClick();
+      }}
+    >
+      {pending ? <Spinner /> : Icon !== undefined && <Icon aria-hidden size={small ? 14 : 15} />}
+      {!iconOnly && <span>{label}</span>}
+    </button>
+  );
+  const text = disabled ? `${label}: ${disabledReason}` : (hint ?? (iconOnly ? label : ''));
+  if (text === '' && shortcut === undefined) return button;
+  return (
+    <Tooltip text={text === '' ? label : text} shortcut={disabled ? undefined : shortcut}>
+      {button}
+    </Tooltip>
+  );
+}

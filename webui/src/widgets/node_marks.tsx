@@ -1,0 +1,51 @@
+// The marks of a node in lists, in the shapes that the graph uses.
+
+import { compactCount } from '../base/format';
+import './node_marks.css';
+
+interface Props {
+  hits: number;
+  watched: 'all' | 'some' | 'none';
+  current: boolean;
+}
+
+export function HitBadge({ count }: { count: number }) {
+  return (
+    <span className="hit-badge" role="img" aria-label={`${count} ${count === 1 ? 'hit' : 'hits'}`}>
+      <svg viewBox="0 0 10 9" width="8" height="8" aria-hidden>
+        <path d="M5 0 10 9H0z" fill="currentColor" />
+      </svg>
+      {compactCount(count)}
+    </span>
+  );
+}
+
+export function WatchDot({ watched }: { watched: 'all' | 'some' }) {
+  return (
+    <span
+      className={`watch-dot watch-${watched}`}
+      role="img"
+      aria-label={watched === 'all' ? 'watched' : 'partly watched'}
+    />
+  );
+}
+
+export function CurrentArrow() {
+  return (
+    <span className="current-arrow" role="img" aria-label="current">
+      <svg viewBox="0 0 15 14" width="12" height="11" aria-hidden>
+        <path d="M0 0h8l7 7-7 7H0z" fill="currentColor" />
+      </svg>
+    </span>
+  );
+}
+
+export function NodeMarks({ hits, watched, current }: Props) {
+  return (
+    <span className="node-marks">
+      {current && <CurrentArrow />}
+      {watched !== 'none' && <WatchDot watched={watched} />}
+      {hits > 0 && <HitBadge count={hits} />}
+    </span>
+  );
+}

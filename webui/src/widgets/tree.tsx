@@ -1,0 +1,164 @@
+// The node tree: virtual rows, one tab stop, keyboard after the ARIA Authoring
+// Practices. The canvas shows the same scopes; this is its accessible form.
+
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
+import { ChevronRight } from 'lucide-react';
+import { useEffect, useId, useRef, useState } from 'react';
+import { KindIcon } from './kind_icon';
+import { NodeMarks } from './node_marks';
+import { Spinner } from './spinner';
+import { treeKey, typeAhead, type TreeRow } from './tree_rows';
+import './tree.css';
+
+interface Props {
+  rows: readonly TreeRow[];
+  label: string;
+  selected: string | null;
+  current: string | null;
+  hits: ReadonlyMap<string, number>;
+  onSelect: (name: string) => void;
+  onToggle: (name: string) => void;
+}
+
+const ROW_PX = 24;
+const INDENT_PX = 14;
+const TYPE_AHEAD_MS = 600;
+
+export function Tree({ rows, label, selected, current, hits, onSelect, onToggle }: Props) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const id = useId();
+  const [focused, setFocused] = useState<string | null>(null);
+  const typed = useRef({ text: '', at: 0 });
+  const active = Math.max(
+    0,
+    rows.findIndex((row) => row.name === (focused ?? selected)),
+  );
+  const virtual = useVirtualizer({
+    count: rows.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: () => ROW_PX,
+    overscan: 12,
+    getItemKey: (index) => rows[index]?.name ?? index,
+    // The row that has the focus must exist, even if it is scrolled away.
+    rangeExtractor: (range) => {
+      const shown = defaultRangeExtractor(range);
+      return active < rows.length && !shown.includes(active)
+        ? [...shown, active].sort((a, b) => a - b)
+        : shown;
+    },
+  });
+
+  const selectedIndex = selected === null ? -1 : rows.findIndex((row) => row.name === selected);
+  useEffect(() => setFocused(selected), [selected]);
+  useEffect(() => {
+    if (selectedIndex >= 0) virtual.scrollToIndex(selectedIndex, { align: 'auto' });
+  }, [selectedIndex, virtual]);
+
+  const focus = (index: number) => {
+    setFocused(rows[index]?.name ?? null);
+    virtual.scrollToIndex(index, { align: 'auto' });
+  };
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const action = treeKey(rows, active, event.key);
+    if (action === null) {
+      if (event.key.length !== 1 || rows.length === 0) return;
+      const { text, at } = typed.current;
+      const next = event.timeStamp - at < TYPE_AHEAD_MS ? text + event.key : event.key;
+      typed.current = { text: next, at: event.timeStamp };
+      event.stopPropagation();
+      focus(typeAhead(rows, active, next));
+      return;
+    }
+    event.preventDefault();
+    event.stopPropagation();
+    if (action.kind === 'focus') focus(action.index);
+    if (action.kind === 'toggle') onToggle(action.name);
+    if (action.kind === 'select') {
+      if (action.name === selected && rows[active]?.open !== null) onToggle(action.name);
+      onSelect(action.name);
+    }
+  };
+  const rowId = (index: number) => `${id}-${index}`;
+
+  return (
+    <div
+      ref={scroller}
+      className="tree"
+      role="tree"
+      aria-label={label}
+      tabIndex={0}
+      aria-activedescendant={rows.length > 0 ? rowId(active) : undefined}
+      onKeyDown={onKeyDown}
+    >
+      <div role="presentation" style={{ height: virtual.getTotalSize() }}>
+        {virtual.getVirtualItems().map(({ index, start, key }) => {
+          const row = rows[index];
+          if (row === undefined) return null;
+          return (
+            <div
+              key={key}
+              id={rowId(index)}
+              role="treeitem"
+              aria-label={row.node.label}
+              aria-level={row.level}
+              aria-posinset={row.position}
+              aria-setsize={row.siblings}
+              aria-selected={row.name === selected}
+              aria-expanded={row.open ?? undefined}
+              aria-current={row.name === current || undefined}
+              className={`tree-row${index === active ? ' tree-row-active' : ''}`}
+              style={{
+                transform: `translateY(${start}px)`,
+                paddingLeft: 6 + (row.level - 1) * INDENT_PX,
+              }}
+              title={row.name}
+              onClick={() => onSelect(row.name)}
+              onDoubleClick={() => row.open !== null && onToggle(row.name)}
+            >
+              <Chevron row={row} onToggle={onToggle} />
+              <KindIcon kind={row.node.kind} category={row.node.category} />
+              <span className="tree-label mono ellipsis">{row.node.label}</span>
+              <span className="tree-type ellipsis">{typeOf(row)}</span>
+              <NodeMarks
+                hits={Math.max(row.node.hit_count, hits.get(row.name) ?? 0)}
+                watched={row.node.watched}
+                current={row.name === current}
+              />
+            </div>
+          );
+        })}
+      </div>
+    </div>
+  );
+}
+
+function typeOf({ node, note }: TreeRow): string {
+  if (note === 'failed') return 'could not be loaded';
+  if (node.kind === 'scope') return node.op_type;
+  return node.kind === 'op' ? '' : node.kind;
+}
+
+function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => void }) {
+  if (row.open === null) return <span className="tree-chevron" />;
+  if (row.note === 'loading') {
+    return (
+      <span className="tree-chevron">
+        <Spinner />
+      </span>
+    );
+  }
+  return (
+    <span
+      className={`tree-chevron tree-chevron-button${row.open ? ' tree-chevron-open' : ''}`}
+      aria-hidden
+      onClick={(event) => {
+        event.stopPropagation();
+        onToggle(row.name);
+      }}
+      onDoubleClick={(event) => event.stopPropagation()}
+    >
+      <ChevronRight size={14} />
+    </span>
+  );
+}

@@ -1,0 +1,102 @@
+// The tree as rows: what is open, in order, each with its place among its siblings.
+
+import type { GraphNode, ScopeView } from '../api/types';
+
+export interface TreeRow {
+  name: string;
+  node: GraphNode;
+  // From 1.
+  level: number;
+  position: number;
+  siblings: number;
+  // Null: not a scope.
+  open: boolean | null;
+  // A line below an open scope that is not known yet.
+  note: 'loading' | 'failed' | null;
+}
+
+export function buildRows(
+  open: ReadonlySet<string>,
+  views: ReadonlyMap<string, ScopeView>,
+  errors: ReadonlyMap<string, string>,
+): TreeRow[] {
+  const rows: TreeRow[] = [];
+  const add = (scope: string, level: number) => {
+    const nodes = views.get(scope)?.nodes ?? [];
+    nodes.forEach((node, index) => {
+      const isOpen = node.kind === 'scope' ? open.has(node.name) : null;
+      const row = { name: node.name, node, level, position: index + 1, siblings: nodes.length };
+      const unknown = isOpen === true && !views.has(node.name);
+      const note = !unknown ? null : errors.has(node.name) ? 'failed' : 'loading';
+      rows.push({ ...row, open: isOpen, note });
+      if (isOpen === true) add(node.name, level + 1);
+    });
+  };
+  add('', 1);
+  return rows;
+}
+
+export type TreeAction =
+  | { kind: 'focus'; index: number }
+  | { kind: 'toggle'; name: string }
+  | { kind: 'select'; name: string };
+
+function parentIndex(rows: readonly TreeRow[], index: number): number {
+  const level = rows[index]?.level ?? 1;
+  for (let i = index - 1; i >= 0; i -= 1) {
+    if ((rows[i]?.level ?? 1) < level) return i;
+  }
+  return index;
+}
+
+// The next row after `index`, round about, whose label starts with `typed`.
+export function typeAhead(rows: readonly TreeRow[], index: number, typed: string): number {
+  const wanted = typed.toLowerCase();
+  // A growing prefix may still mean the row it is on.
+  const first = typed.length > 1 ? 0 : 1;
+  for (let i = first; i < rows.length + first; i += 1) {
+    const at = (index + i) % rows.length;
+    if (rows[at]?.node.label.toLowerCase().startsWith(wanted)) return at;
+  }
+  return index;
+}
+
+// The keys of the ARIA Authoring Practices' tree view; null for other keys.
+export function treeKey(
+  rows: readonly TreeRow[],
+  index: number,
+  key: string,
+  page = 10,
+): TreeAction | null {
+  const row = rows[index];
+  if (row === undefined) return null;
+  const focus = (to: number): TreeAction => ({
+    kind: 'focus',
+    index: Math.min(rows.length - 1, Math.max(0, to)),
+  });
+  switch (key) {
+    case 'ArrowDown':
+      return focus(index + 1);
+    case 'ArrowUp':
+      return focus(index - 1);
+    case 'PageDown':
+      return focus(index + page);
+    case 'PageUp':
+      return focus(index - page);
+    case 'Home':
+      return focus(0);
+    case 'End':
+      return focus(rows.length - 1);
+    case 'ArrowRight':
+      if (row.open === null) return null;
+      if (!row.open) return { kind: 'toggle', name: row.name };
+      return rows[index + 1]?.level === row.level + 1 ? focus(index + 1) : null;
+    case 'ArrowLeft':
+      return row.open === true ? { kind: 'toggle', name: row.name } : focus(parentIndex(rows, index));
+    case 'Enter':
+    case ' ':
+      return { kind: 'select', name: row.name };
+    default:
+      return null;
+  }
+}
