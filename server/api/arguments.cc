@@ -1,0 +1,89 @@
+#include "server/api/arguments.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+#include <set>
+
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+
+absl::Status CheckQueryNames(const http::Request& request,
+                             const std::vector<std::string_view>& known) {
+  std::set<std::string_view> seen;
+  for (const auto& [name, value] : request.query) {
+    if (std::find(known.begin(), known.end(), name) == known.end()) {
+      std::string list;
+      for (std::string_view word : known) {
+        list += (list.empty() ? "" : ", ") + std::string(word);
+      }
+      return WithField(
+          Error(absl::StatusCode::kInvalidArgument, "unknown_parameter",
+                "there is no parameter '" + name + "' here" +
+                    (list.empty() ? std::string() : "; there are: " + list)),
+          name);
+    }
+    if (!seen.insert(name).second) {
+      return WithField(
+          Error(absl::StatusCode::kInvalidArgument, "invalid_parameter",
+                "parameter '" + name + "' comes twice"),
+          name);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::string Arguments::Text(std::string_view name) {
+  for (const auto& [key, value] : request_.query) {
+    if (key == name) return value;
+  }
+  return {};
+}
+
+std::string Arguments::RequiredText(std::string_view name) {
+  std::string text = Text(name);
+  if (text.empty()) Fail(name, "is missing");
+  return text;
+}
+
+std::optional<uint64_t> Arguments::Integer(std::string_view name, uint64_t min,
+                                           uint64_t max) {
+  std::string text = Text(name);
+  if (text.empty()) return std::nullopt;
+  uint64_t value = 0;
+  const char* end = text.data() + text.size();
+  auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || value < min || value > max) {
+    Fail(name, "'" + text + "' is not a whole number from " +
+                   std::to_string(min) + " to " + std::to_string(max));
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<uint32_t> Arguments::Number32(std::string_view name) {
+  auto value = Integer(name, 0, std::numeric_limits<uint32_t>::max());
+  if (!value) return std::nullopt;
+  return static_cast<uint32_t>(*value);
+}
+
+bool Arguments::Flag(std::string_view name) {
+  std::string text = Text(name);
+  if (text == "1" || text == "true") return true;
+  if (!text.empty() && text != "0" && text != "false") {
+    Fail(name, "'" + text + "' is neither 1 nor 0");
+  }
+  return false;
+}
+
+void Arguments::Fail(std::string_view name, const std::string& what) {
+  if (!status_.ok()) return;
+  std::string field(name);
+  status_ =
+      WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_parameter",
+                      "parameter '" + field + "': " + what),
+                field);
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,57 @@
+// A request's query, read by name and type.
+#ifndef SERVER_API_ARGUMENTS_H_
+#define SERVER_API_ARGUMENTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/api/words.h"
+#include "server/http/message.h"
+
+namespace graphdbg::api {
+
+// INVALID_ARGUMENT naming a parameter that is not in `known` or comes twice.
+absl::Status CheckQueryNames(const http::Request& request,
+                             const std::vector<std::string_view>& known);
+
+// Keeps the first error; what is read after it is worthless, so check status()
+// once at the end. An empty value counts as absent.
+class Arguments {
+ public:
+  // `request` outlives this.
+  explicit Arguments(const http::Request& request) : request_(request) {}
+
+  std::string Text(std::string_view name);
+  std::string RequiredText(std::string_view name);
+  std::optional<uint64_t> Integer(std::string_view name, uint64_t min,
+                                  uint64_t max);
+  // An unsigned number of 32 bits.
+  std::optional<uint32_t> Number32(std::string_view name);
+  // "1", "true", "0", "false"; false if absent.
+  bool Flag(std::string_view name);
+  template <class Enum>
+  std::optional<Enum> Choice(std::string_view name) {
+    std::string text = Text(name);
+    if (text.empty()) return std::nullopt;
+    auto value = FromWord<Enum>(text);
+    if (!value) {
+      Fail(name, "'" + text + "' is none of " + AllWords<Enum>());
+    }
+    return value;
+  }
+
+  void Fail(std::string_view name, const std::string& what);
+  const absl::Status& status() const { return status_; }
+
+ private:
+  const http::Request& request_;
+  absl::Status status_;
+};
+
+}  // namespace graphdbg::api
+
+#endif  // SERVER_API_ARGUMENTS_H_

@@ -1,0 +1,134 @@
+#include "server/api/body_reader.h"
+
+#include <cmath>
+#include <limits>
+
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+std::optional<double> ToNumber(const Json& value) {
+  if (value.is_number()) return value.get<double>();
+  if (!value.is_string()) return std::nullopt;
+  const std::string& word = value.get_ref<const std::string&>();
+  if (word == "NaN") return std::nan("");
+  if (word == "Infinity") return std::numeric_limits<double>::infinity();
+  if (word == "-Infinity") return -std::numeric_limits<double>::infinity();
+  return std::nullopt;
+}
+
+}  // namespace
+
+absl::StatusOr<Json> ParseObject(std::string_view body) {
+  Json json = Json::parse(body, nullptr, false);
+  if (json.is_discarded()) {
+    return Error(absl::StatusCode::kInvalidArgument, "bad_json",
+                 "the body is not JSON");
+  }
+  if (!json.is_object()) {
+    return Error(absl::StatusCode::kInvalidArgument, "bad_json",
+                 "the body is not a JSON object");
+  }
+  return json;
+}
+
+const Json* BodyReader::Find(const char* name) {
+  asked_.insert(name);
+  auto it = object_.find(name);
+  return it == object_.end() || it->is_null() ? nullptr : &*it;
+}
+
+std::optional<std::string> BodyReader::Text(const char* name) {
+  const Json* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_string()) {
+    Fail(name, "must be a string");
+    return std::nullopt;
+  }
+  return value->get<std::string>();
+}
+
+std::optional<uint64_t> BodyReader::Integer(const char* name, uint64_t min,
+                                            uint64_t max) {
+  const Json* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_number_unsigned() || value->get<uint64_t>() < min ||
+      value->get<uint64_t>() > max) {
+    Fail(name, "must be a whole number from " + std::to_string(min) + " to " +
+                   std::to_string(max));
+    return std::nullopt;
+  }
+  return value->get<uint64_t>();
+}
+
+std::optional<bool> BodyReader::Boolean(const char* name) {
+  const Json* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_boolean()) {
+    Fail(name, "must be true or false");
+    return std::nullopt;
+  }
+  return value->get<bool>();
+}
+
+std::optional<std::vector<std::string>> BodyReader::Texts(const char* name) {
+  const Json* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) {
+    Fail(name, "must be a list of strings");
+    return std::nullopt;
+  }
+  std::vector<std::string> texts;
+  for (const Json& item : *value) {
+    if (!item.is_string()) {
+      Fail(std::string(name) + "[" + std::to_string(texts.size()) + "]",
+           "must be a string");
+      return std::nullopt;
+    }
+    texts.push_back(item.get<std::string>());
+  }
+  return texts;
+}
+
+std::map<std::string, double> BodyReader::Numbers(const char* name) {
+  std::map<std::string, double> numbers;
+  const Json* value = Find(name);
+  if (value == nullptr) return numbers;
+  if (!value->is_object()) {
+    Fail(name, "must be an object of numbers");
+    return numbers;
+  }
+  for (const auto& [key, item] : value->items()) {
+    auto number = ToNumber(item);
+    if (!number) Fail(std::string(name) + "." + key, "must be a number");
+    numbers[key] = number.value_or(0);
+  }
+  return numbers;
+}
+
+std::optional<BodyReader> BodyReader::Object(const char* name) {
+  const Json* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_object()) {
+    Fail(name, "must be an object");
+    return std::nullopt;
+  }
+  return BodyReader(*value, prefix_ + name + ".", status_);
+}
+
+void BodyReader::Fail(const std::string& name, const std::string& what) {
+  if (!status_.ok()) return;
+  std::string field = prefix_ + name;
+  status_ = WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_field",
+                            "'" + field + "' " + what),
+                      field);
+}
+
+void BodyReader::RefuseOthers() {
+  for (const auto& [key, value] : object_.items()) {
+    if (asked_.count(key) == 0) Fail(key, "is not a field of this request");
+  }
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,127 @@
+#include "server/api/decode.h"
+
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "server/api/body_reader.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+
+constexpr uint64_t kMaxSteps = 1'000'000'000;
+
+std::optional<ConditionInstance> ReadCondition(BodyReader& body) {
+  auto reader = body.Object("condition");
+  if (!reader) return std::nullopt;
+  ConditionInstance condition;
+  condition.params = reader->Numbers("params");
+  auto id = reader->Text("id");
+  if (!id) reader->Fail("id", "is missing");
+  condition.id = id.value_or("");
+  reader->RefuseOthers();
+  return condition;
+}
+
+// Absent if the body gives no part of it.
+std::optional<Selection> ReadSelection(BodyReader& body, Selection selection) {
+  bool given = false;
+  auto take = [&](const char* name, std::vector<std::string>& into) {
+    auto texts = body.Texts(name);
+    if (!texts) return;
+    into = std::move(*texts);
+    given = true;
+  };
+  take("nodes", selection.nodes);
+  take("scopes", selection.scopes);
+  take("patterns", selection.patterns);
+  auto words = body.Texts("categories");
+  if (words) {
+    given = true;
+    selection.categories.clear();
+    for (const std::string& word : *words) {
+      auto category = FromWord<Category>(word);
+      if (!category) {
+        body.Fail(
+            "categories[" + std::to_string(selection.categories.size()) + "]",
+            "'" + word + "' is none of " + AllWords<Category>());
+        break;
+      }
+      selection.categories.push_back(*category);
+    }
+  }
+  if (!given) return std::nullopt;
+  return selection;
+}
+
+}  // namespace
+
+absl::StatusOr<ControlRequest> DecodeControl(std::string_view text) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  ControlRequest request;
+  auto verb = body.Choice<ControlVerb>("command");
+  if (!verb) body.Fail("command", "is missing");
+  request.verb = verb.value_or(ControlVerb::kContinue);
+  request.steps = body.Integer("steps", 1, kMaxSteps).value_or(1);
+  request.node = body.Text("node").value_or("");
+  if (request.verb == ControlVerb::kContinueTo && request.node.empty()) {
+    body.Fail("node", "is missing: the node to continue to");
+  }
+  auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
+  if (rank) request.rank = static_cast<uint32_t>(*rank);
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return request;
+}
+
+absl::StatusOr<WatchpointSpec> DecodeWatchpoint(std::string_view text) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  WatchpointSpec spec;
+  auto condition = ReadCondition(body);
+  if (!condition) body.Fail("condition", "is missing");
+  spec.condition = std::move(condition).value_or(ConditionInstance{});
+  spec.selection = ReadSelection(body, {}).value_or(Selection{});
+  spec.pause = body.Choice<PauseMode>("pause").value_or(PauseMode::kNode);
+  spec.enabled = body.Boolean("enabled").value_or(true);
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return spec;
+}
+
+absl::StatusOr<WatchpointChange> DecodeWatchpointChange(
+    std::string_view text, const WatchpointSpec& old) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  WatchpointChange change;
+  change.condition = ReadCondition(body);
+  change.selection = ReadSelection(body, old.selection);
+  change.pause = body.Choice<PauseMode>("pause");
+  change.enabled = body.Boolean("enabled");
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return change;
+}
+
+absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  auto code = body.Text("code");
+  if (!code) body.Fail("code", "is missing");
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return *code;
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,25 @@
+// Bodies of requests, checked field by field. Errors are INVALID_ARGUMENT and
+// name the field, as "condition.params.value".
+#ifndef SERVER_API_DECODE_H_
+#define SERVER_API_DECODE_H_
+
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "server/session/types.h"
+
+namespace graphdbg::api {
+
+absl::StatusOr<session::ControlRequest> DecodeControl(std::string_view body);
+absl::StatusOr<session::WatchpointSpec> DecodeWatchpoint(std::string_view body);
+// Absent nodes, scopes, patterns and categories of a selection of which one is
+// given are taken from `old`.
+absl::StatusOr<session::WatchpointChange> DecodeWatchpointChange(
+    std::string_view body, const session::WatchpointSpec& old);
+// The one-time code of a login.
+absl::StatusOr<std::string> DecodeLogin(std::string_view body);
+
+}  // namespace graphdbg::api
+
+#endif  // SERVER_API_DECODE_H_

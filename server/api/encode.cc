@@ -1,0 +1,298 @@
+#include "server/api/encode.h"
+
+#include <utility>
+
+#include "server/api/words.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+
+Json NullIfEmpty(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json Numbers(const std::map<std::string, double>& values) {
+  Json object = Json::object();
+  for (const auto& [name, value] : values) object[name] = Number(value);
+  return object;
+}
+
+Json OptionalNumber(const std::optional<double>& value) {
+  return value ? Number(*value) : Json();
+}
+
+template <class T>
+Json OrNull(const std::optional<T>& value) {
+  return value ? Encode(*value) : Json();
+}
+
+Json EncodeRank(const RankInfo& rank) {
+  return {{"rank", rank.rank},         {"host", rank.host},
+          {"pid", rank.pid},           {"peer", rank.peer},
+          {"device", rank.device},     {"device_id", rank.device_id},
+          {"state", Word(rank.state)}, {"step", rank.step},
+          {"node", rank.node}};
+}
+
+Json EncodeException(const ExceptionInfo& exception) {
+  return {{"type", exception.type},
+          {"message", exception.message},
+          {"traceback", exception.traceback},
+          {"node", NullIfEmpty(exception.node)}};
+}
+
+Json EncodeSource(const std::optional<SourceLine>& source) {
+  if (!source) return nullptr;
+  return {{"file", source->file},
+          {"line", source->line},
+          {"text", source->text},
+          {"function", source->function}};
+}
+
+Json EncodeFrame(const SourceLine& frame) {
+  return {{"file", frame.file},
+          {"line", frame.line},
+          {"function", frame.function},
+          {"text", frame.text},
+          {"user", frame.user}};
+}
+
+Json EncodeOutput(const OutputInfo& output) {
+  return {{"slot", output.slot},
+          {"dtype", output.type.dtype},
+          {"shape", output.type.shape}};
+}
+
+Json EncodeEndpoint(const Endpoint& end) {
+  return {{"node", end.node},
+          {"slot", end.slot},
+          {"dtype", end.type.dtype},
+          {"shape", end.type.shape}};
+}
+
+Json EncodeEdge(const EdgeInfo& edge) {
+  return {{"from", edge.from},
+          {"to", edge.to},
+          {"tensors", edge.tensors},
+          {"kind", Word(edge.kind)}};
+}
+
+template <class T, class Encoder>
+Json List(const std::vector<T>& values, Encoder encode) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(encode(value));
+  return list;
+}
+
+std::string_view TypeWord(Event::Type type) {
+  switch (type) {
+    case Event::Type::kJob:
+      return "job";
+    case Event::Type::kState:
+      return "state";
+    case Event::Type::kGraph:
+      return "graph";
+    case Event::Type::kHit:
+      return "hit";
+    case Event::Type::kTensor:
+      return "tensor";
+    case Event::Type::kWatchpoint:
+      return "watchpoint";
+    case Event::Type::kLog:
+      return "log";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+Json Encode(const JobInfo& job) {
+  bool has_reason = job.pause_reason != PauseReason::kNone;
+  return {
+      {"id", job.id},
+      {"name", job.name},
+      {"framework", job.framework},
+      {"framework_version", job.framework_version},
+      {"state", Word(job.state)},
+      {"pause_reason", has_reason ? Json(Word(job.pause_reason)) : Json()},
+      {"step", job.step},
+      {"node", job.node},
+      {"world_size", job.world_size},
+      {"created_at", TimeText(job.created_at_unix_nano)},
+      {"ranks", List(job.ranks, EncodeRank)},
+      {"hit_count", job.hit_count},
+      {"recommended_offered", job.recommended_offered},
+      {"stopped_by", job.stopped_by},
+      {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
+      {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+}
+
+Json Encode(const GraphInfo& graph) {
+  return {{"id", graph.id},
+          {"node_count", graph.node_count},
+          {"edge_count", graph.edge_count}};
+}
+
+Json Encode(const NodeInfo& node) {
+  return {{"name", node.name},
+          {"label", node.label},
+          {"kind", Word(node.kind)},
+          {"op_type", node.op_type},
+          {"category", Word(node.category)},
+          {"child_count", node.child_count},
+          {"descendant_count", node.descendant_count},
+          {"outputs", List(node.outputs, EncodeOutput)},
+          {"hit_count", node.hit_count},
+          {"watched", Word(node.watched)},
+          {"source", EncodeSource(node.source)},
+          {"order", node.order},
+          {"first_step", node.first_step}};
+}
+
+Json Encode(const NodeDetail& detail) {
+  Json json = Encode(detail.node);
+  json["inputs"] = List(detail.inputs, EncodeEndpoint);
+  json["consumers"] = List(detail.consumers, EncodeEndpoint);
+  json["attributes"] = Json::object();
+  for (const auto& [name, value] : detail.attributes) {
+    json["attributes"][name] = value;
+  }
+  json["stack"] = List(detail.stack, EncodeFrame);
+  return json;
+}
+
+Json Encode(const ScopeView& view) {
+  return {{"scope", view.scope},
+          {"nodes", EncodeAll(view.nodes)},
+          {"edges", List(view.edges, EncodeEdge)}};
+}
+
+Json Encode(const SearchResult& result) {
+  return {{"nodes", EncodeAll(result.nodes)},
+          {"next_cursor", NullIfEmpty(result.next_cursor)}};
+}
+
+Json Encode(const WatchpointInfo& watchpoint) {
+  const WatchpointSpec& spec = watchpoint.spec;
+  return {
+      {"id", watchpoint.id},
+      {"condition",
+       {{"id", spec.condition.id}, {"params", Numbers(spec.condition.params)}}},
+      {"nodes", spec.selection.nodes},
+      {"scopes", spec.selection.scopes},
+      {"patterns", spec.selection.patterns},
+      {"categories", List(spec.selection.categories, Word<Category>)},
+      {"pause", Word(spec.pause)},
+      {"enabled", spec.enabled},
+      {"node_count", watchpoint.node_count},
+      {"hit_count", watchpoint.hit_count},
+      {"error", NullIfEmpty(watchpoint.error)}};
+}
+
+Json Encode(const HitInfo& hit) {
+  return {{"id", hit.id},
+          {"watchpoint", hit.watchpoint},
+          {"rank", hit.rank},
+          {"step", hit.step},
+          {"node", hit.node},
+          {"slot", hit.slot},
+          {"op_type", hit.op_type},
+          {"order", hit.order},
+          {"condition", hit.condition},
+          {"params", Numbers(hit.params)},
+          {"actual", Numbers(hit.actual)},
+          {"statistics", Encode(hit.statistics)},
+          {"dtype", hit.type.dtype},
+          {"shape", hit.type.shape},
+          {"origin", Word(hit.origin)},
+          {"source", EncodeSource(hit.source)},
+          {"error", NullIfEmpty(hit.error)},
+          {"time", TimeText(hit.time_unix_nano)}};
+}
+
+Json Encode(const HitResult& result) {
+  return {{"hits", EncodeAll(result.hits)},
+          {"next_cursor", NullIfEmpty(result.next_cursor)}};
+}
+
+Json Encode(const StatisticsInfo& s) {
+  return {{"count", s.count},
+          {"nan_count", s.nan_count},
+          {"pos_inf_count", s.pos_inf_count},
+          {"neg_inf_count", s.neg_inf_count},
+          {"zero_count", s.zero_count},
+          {"negative_count", s.negative_count},
+          {"positive_count", s.positive_count},
+          {"min", OptionalNumber(s.min)},
+          {"max", OptionalNumber(s.max)},
+          {"mean", OptionalNumber(s.mean)},
+          {"abs_mean", OptionalNumber(s.abs_mean)},
+          {"abs_max", OptionalNumber(s.abs_max)},
+          {"variance", OptionalNumber(s.variance)},
+          {"l1", OptionalNumber(s.l1)},
+          {"l2", OptionalNumber(s.l2)}};
+}
+
+Json Encode(const TensorSummary& summary) {
+  const Endpoint& tensor = summary.tensor;
+  bool known = summary.statistics.has_value();
+  return {{"role", summary.role},
+          {"index", summary.index},
+          {"name", tensor.node + ":" + std::to_string(tensor.slot)},
+          {"node", tensor.node},
+          {"slot", tensor.slot},
+          {"dtype", tensor.type.dtype},
+          {"shape", tensor.type.shape},
+          {"statistics", OrNull(summary.statistics)},
+          {"statistics_step", known ? Json(summary.statistics_step) : Json()}};
+}
+
+Json EncodeHead(const TensorValue& value) {
+  return {{"name", value.node + ":" + std::to_string(value.slot)},
+          {"node", value.node},
+          {"slot", value.slot},
+          {"rank", value.rank},
+          {"step", value.step},
+          {"dtype", value.type.dtype},
+          {"shape", value.type.shape}};
+}
+
+Json Encode(const Event& event, int64_t time_unix_nano) {
+  Json json = {{"seq", event.seq},
+               {"type", TypeWord(event.type)},
+               {"job", event.job},
+               {"rank", event.rank},
+               {"time", TimeText(time_unix_nano)}};
+  switch (event.type) {
+    case Event::Type::kJob:
+      json["info"] = OrNull(event.job_info);
+      break;
+    case Event::Type::kState:
+      json["info"] = OrNull(event.job_info);
+      json["command_id"] = NullIfEmpty(event.command_id);
+      json["error"] = NullIfEmpty(event.message);
+      break;
+    case Event::Type::kGraph:
+      json["node_count"] = event.node_count;
+      break;
+    case Event::Type::kHit:
+      json["hit"] = OrNull(event.hit);
+      break;
+    case Event::Type::kWatchpoint:
+      json["watchpoint"] = OrNull(event.watchpoint);
+      json["id"] =
+          event.watchpoint ? event.watchpoint->id : event.watchpoint_id;
+      break;
+    case Event::Type::kLog:
+      json["level"] = event.level;
+      json["message"] = event.message;
+      break;
+    case Event::Type::kTensor:
+      break;
+  }
+  return json;
+}
+
+}  // namespace graphdbg::api

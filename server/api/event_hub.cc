@@ -1,0 +1,130 @@
+#include "server/api/event_hub.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/time/clock.h"
+
+namespace graphdbg::api {
+
+using session::Event;
+
+namespace {
+
+// The last event of a job that was forgotten.
+bool IsFarewell(const Event& event) {
+  return event.type == Event::Type::kJob && !event.job_info;
+}
+
+}  // namespace
+
+void EventHub::Log::Append(EventRecord record, size_t limit) {
+  records.push_back(std::move(record));
+  if (records.size() > limit) records.pop_front();
+}
+
+EventHub::Page EventHub::Log::After(uint64_t number, size_t max) const {
+  Page page;
+  page.next = last;
+  uint64_t before_first = last - records.size();
+  if (number < before_first || number > last) {
+    page.gapless = false;
+    return page;
+  }
+  size_t skip = number - before_first;
+  size_t count = std::min(max, records.size() - skip);
+  auto first = records.begin() + static_cast<std::ptrdiff_t>(skip);
+  page.records.assign(first, first + static_cast<std::ptrdiff_t>(count));
+  page.next = number + count;
+  return page;
+}
+
+EventHub::EventHub(session::Directory& directory, Limits limits)
+    : limits_(limits),
+      subscription_(directory.Subscribe(
+          [this](const std::shared_ptr<const Event>& event) { Take(event); })) {
+}
+
+EventHub::~EventHub() { subscription_.reset(); }
+
+void EventHub::Take(const std::shared_ptr<const Event>& event) {
+  EventRecord record{event, absl::GetCurrentTimeNanos()};
+  ++events_;
+  absl::MutexLock lock(&mu_);
+  if (event->type == Event::Type::kJob || event->type == Event::Type::kState) {
+    ++states_.last;
+    states_.Append(record, limits_.events_per_job);
+  }
+  TakeOfJob(record);
+  auto gone = [](const std::weak_ptr<std::function<void()>>& weak) {
+    auto wake = weak.lock();
+    if (wake) (*wake)();
+    return wake == nullptr;
+  };
+  listeners_.erase(std::remove_if(listeners_.begin(), listeners_.end(), gone),
+                   listeners_.end());
+}
+
+void EventHub::TakeOfJob(const EventRecord& record) {
+  const Event& event = *record.event;
+  JobLog& job = jobs_[event.job];
+  const bool forgotten = IsFarewell(event);
+  // A seq that does not follow the last one is of a new life of the job.
+  if (forgotten || event.seq != job.log.last + 1) job = JobLog();
+  job.log.last = event.seq;
+  job.log.Append(record, limits_.events_per_job);
+  if (event.type == Event::Type::kHit) {
+    job.hits.push_back(record);
+    if (job.hits.size() > limits_.hits_per_job) job.hits.pop_front();
+  }
+  if (!forgotten) return;
+  farewells_.push_back(event.job);
+  if (farewells_.size() <= limits_.farewells) return;
+  auto oldest = jobs_.find(farewells_.front());
+  farewells_.pop_front();
+  // It may be back.
+  if (oldest != jobs_.end() &&
+      IsFarewell(*oldest->second.log.records.back().event)) {
+    jobs_.erase(oldest);
+  }
+}
+
+EventHub::Page EventHub::After(const std::string& job, uint64_t seq,
+                               size_t max) const {
+  absl::MutexLock lock(&mu_);
+  auto found = jobs_.find(job);
+  return found == jobs_.end() ? Log().After(seq, max)
+                              : found->second.log.After(seq, max);
+}
+
+EventHub::Page EventHub::StatesAfter(uint64_t position, size_t max) const {
+  absl::MutexLock lock(&mu_);
+  return states_.After(position, max);
+}
+
+uint64_t EventHub::LastSeq(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
+  auto found = jobs_.find(job);
+  return found == jobs_.end() ? 0 : found->second.log.last;
+}
+
+uint64_t EventHub::LastPosition() const {
+  absl::MutexLock lock(&mu_);
+  return states_.last;
+}
+
+std::vector<EventRecord> EventHub::NewestHits(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
+  auto found = jobs_.find(job);
+  if (found == jobs_.end()) return {};
+  return {found->second.hits.begin(), found->second.hits.end()};
+}
+
+std::shared_ptr<void> EventHub::Listen(std::function<void()> wake) {
+  auto listener = std::make_shared<std::function<void()>>(std::move(wake));
+  absl::MutexLock lock(&mu_);
+  listeners_.push_back(listener);
+  return listener;
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,104 @@
+// The newest events of each job, for readers that come and go.
+//
+// Readers pull: each remembers how far it has read and is woken when there is
+// more. So a slow reader costs no memory and holds nobody back; if it falls
+// behind the oldest event kept, it starts again from a snapshot.
+#ifndef SERVER_API_EVENT_HUB_H_
+#define SERVER_API_EVENT_HUB_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/session/interfaces.h"
+
+namespace graphdbg::api {
+
+struct EventRecord {
+  std::shared_ptr<const session::Event> event;
+  int64_t time_unix_nano = 0;
+};
+
+// Safe from any thread; nothing here blocks for long.
+class EventHub {
+ public:
+  struct Limits {
+    size_t events_per_job = 2'048;
+    size_t hits_per_job = 1'000;
+    // Forgotten jobs whose last event readers can still get.
+    size_t farewells = 1'000;
+  };
+
+  explicit EventHub(session::Directory& directory)
+      : EventHub(directory, Limits()) {}
+  EventHub(session::Directory& directory, Limits limits);
+  ~EventHub();
+
+  EventHub(const EventHub&) = delete;
+  EventHub& operator=(const EventHub&) = delete;
+
+  struct Page {
+    // False: events after the place asked for are gone, or it is a place in
+    // another life of the job.
+    bool gapless = true;
+    std::vector<EventRecord> records;
+    // Where to go on.
+    uint64_t next = 0;
+  };
+  // Events of a job with a seq above `seq`, oldest first.
+  Page After(const std::string& job, uint64_t seq, size_t max) const;
+  // `job` and `state` events of all jobs above a position in their common
+  // order, which only this hub knows.
+  Page StatesAfter(uint64_t position, size_t max) const;
+
+  // The seq of a job's last event; 0 if there was none.
+  uint64_t LastSeq(const std::string& job) const;
+  uint64_t LastPosition() const;
+  // The newest hits, oldest first.
+  std::vector<EventRecord> NewestHits(const std::string& job) const;
+
+  // `wake` is called after each event, on any thread, until the handle is
+  // destroyed; it must not block or call the hub.
+  std::shared_ptr<void> Listen(std::function<void()> wake);
+
+  uint64_t events() const { return events_; }
+
+ private:
+  // Events with numbers without gaps.
+  struct Log {
+    std::deque<EventRecord> records;
+    uint64_t last = 0;
+
+    void Append(EventRecord record, size_t limit);
+    Page After(uint64_t number, size_t max) const;
+  };
+  struct JobLog {
+    Log log;
+    std::deque<EventRecord> hits;
+  };
+
+  void Take(const std::shared_ptr<const session::Event>& event);
+  void TakeOfJob(const EventRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Limits limits_;
+  std::atomic<uint64_t> events_{0};
+  mutable absl::Mutex mu_;
+  std::map<std::string, JobLog> jobs_ ABSL_GUARDED_BY(mu_);
+  std::deque<std::string> farewells_ ABSL_GUARDED_BY(mu_);
+  Log states_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<std::function<void()>>> listeners_
+      ABSL_GUARDED_BY(mu_);
+  // Last: no event comes once this is gone.
+  std::shared_ptr<void> subscription_;
+};
+
+}  // namespace graphdbg::api
+
+#endif  // SERVER_API_EVENT_HUB_H_

@@ -1,0 +1,64 @@
+#include "server/api/arguments.h"
+#include "server/api/encode.h"
+#include "server/api/handlers.h"
+
+namespace graphdbg::api {
+namespace {
+
+constexpr uint64_t kMaxSearchPage = 1'000;
+
+}  // namespace
+
+Answer ListGraphs(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  absl::StatusOr<std::vector<session::GraphInfo>> graphs =
+      co_await (*job)->Graphs();
+  if (!graphs.ok()) co_return graphs.status();
+  co_return JsonResponse({{"graphs", EncodeAll(*graphs)}});
+}
+
+Answer GetScope(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  absl::StatusOr<session::ScopeView> view =
+      co_await (*job)->Scope(arguments.Text("graph"), arguments.Text("name"));
+  if (!view.ok()) co_return view.status();
+  co_return JsonResponse(Encode(*view));
+}
+
+Answer GetNode(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  std::string name = arguments.RequiredText("name");
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<session::NodeDetail> node =
+      co_await (*job)->Node(std::move(name));
+  if (!node.ok()) co_return node.status();
+  co_return JsonResponse(Encode(*node));
+}
+
+Answer SearchNodes(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  session::SearchQuery query;
+  query.q = arguments.Text("q");
+  query.category = arguments.Choice<session::Category>("category");
+  query.kind = arguments.Choice<session::NodeKind>("kind");
+  query.op_type = arguments.Text("op_type");
+  query.source = arguments.Text("source");
+  query.watchpoint = arguments.Number32("watchpoint");
+  query.limit = static_cast<uint32_t>(
+      arguments.Integer("limit", 1, kMaxSearchPage).value_or(query.limit));
+  query.cursor = arguments.Text("cursor");
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<session::SearchResult> result =
+      co_await (*job)->Search(std::move(query));
+  if (!result.ok()) co_return result.status();
+  co_return JsonResponse(Encode(*result));
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,70 @@
+#include "server/api/metrics.h"
+
+#include <map>
+#include <string_view>
+
+#include "absl/strings/str_cat.h"
+#include "server/api/words.h"
+
+namespace graphdbg::api {
+namespace {
+
+void Head(std::string& text, const char* name, const char* type,
+          const char* help) {
+  absl::StrAppend(&text, "# HELP ", name, " ", help, "\n# TYPE ", name, " ",
+                  type, "\n");
+}
+
+void Single(std::string& text, const char* name, const char* type,
+            const char* help, uint64_t value) {
+  Head(text, name, type, help);
+  absl::StrAppend(&text, name, " ", value, "\n");
+}
+
+}  // namespace
+
+boost::asio::awaitable<std::string> MetricsText(const Services& services) {
+  using session::JobState;
+  std::map<JobState, uint64_t> jobs = {
+      {JobState::kConnecting, 0}, {JobState::kPaused, 0},
+      {JobState::kRunning, 0},    {JobState::kPausing, 0},
+      {JobState::kFinished, 0},   {JobState::kTerminated, 0},
+      {JobState::kLost, 0}};
+  uint64_t hits = 0;
+  for (const auto& job : services.directory.Jobs()) {
+    absl::StatusOr<session::JobInfo> info = co_await job->Describe();
+    if (!info.ok()) continue;
+    ++jobs[info->state];
+    hits += info->hit_count;
+  }
+  http::ServerCounters http = services.http_counters();
+  std::string text;
+  Head(text, "graphdbg_jobs", "gauge", "Jobs that the server knows.");
+  for (const auto& [state, count] : jobs) {
+    absl::StrAppend(&text, "graphdbg_jobs{state=\"", std::string(Word(state)),
+                    "\"} ", count, "\n");
+  }
+  Single(text, "graphdbg_hits", "gauge", "Hits of all jobs known.", hits);
+  Head(text, "graphdbg_http_responses_total", "counter",
+       "HTTP answers by class of status.");
+  for (size_t i = 1; i < http.responses.size(); ++i) {
+    absl::StrAppend(&text, "graphdbg_http_responses_total{status=\"", i,
+                    "xx\"} ", http.responses[i], "\n");
+  }
+  Single(text, "graphdbg_http_connections_total", "counter",
+         "Connections accepted.", http.connections);
+  Single(text, "graphdbg_http_connections_refused_total", "counter",
+         "Connections over the limit.", http.connections_refused);
+  Single(text, "graphdbg_http_connections", "gauge", "Connections open.",
+         http.open_connections);
+  Single(text, "graphdbg_event_readers", "gauge",
+         "WebSockets that read events.", http.open_channels);
+  Single(text, "graphdbg_events_total", "counter", "Events of all jobs.",
+         services.events.events());
+  Single(text, "graphdbg_event_snapshots_total", "counter",
+         "Snapshots sent to readers that were new or too slow.",
+         services.counters.snapshots);
+  co_return text;
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,118 @@
+#include "server/api/routes.h"
+
+#include <boost/asio/this_coro.hpp>
+#include <utility>
+
+#include "server/api/arguments.h"
+#include "server/api/event_stream.h"
+#include "server/api/status_problem.h"
+
+namespace graphdbg::api {
+namespace {
+
+namespace asio = boost::asio;
+
+const std::string kBase = "/api/v1";
+const std::string kJob = kBase + "/jobs/{job}";
+const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
+
+std::vector<Route> MakeRoutes() {
+  constexpr Access kOpen = Access::kOpen;
+  constexpr Access kToken = Access::kToken;
+  return {
+      {"GET", "/livez", kOpen, {}, Livez},
+      {"GET", "/readyz", kOpen, {}, Readyz},
+      {"GET", kBase + "/openapi.json", kOpen, {}, GetOpenApi},
+      {"POST", kBase + "/login", kOpen, {}, Login},
+      {"GET", kBase + "/metrics", kToken, {}, GetMetrics},
+      {"GET", kBase + "/server", kToken, {}, GetServer},
+      {"GET", kBase + "/events", kToken, {}, nullptr},
+      {"GET", kBase + "/conditions", kToken, {}, ListConditions},
+      {"GET", kBase + "/jobs", kToken, {}, ListJobs},
+      {"GET", kJob, kToken, {}, GetJob},
+      {"DELETE", kJob, kToken, {}, DeleteJob},
+      {"POST", kJob + "/control", kToken, {}, ControlJob},
+      {"GET", kJob + "/graphs", kToken, {}, ListGraphs},
+      {"GET", kJob + "/graph/scope", kToken, {"name", "graph"}, GetScope},
+      {"GET", kJob + "/graph/node", kToken, {"name"}, GetNode},
+      {"GET",
+       kJob + "/graph/search",
+       kToken,
+       {"q", "category", "kind", "op_type", "source", "watchpoint", "limit",
+        "cursor"},
+       SearchNodes},
+      {"GET", kJob + "/watchpoints", kToken, {}, ListWatchpoints},
+      {"POST", kJob + "/watchpoints", kToken, {}, AddWatchpoint},
+      {"GET", kWatchpoint, kToken, {}, GetWatchpoint},
+      {"PATCH", kWatchpoint, kToken, {}, ChangeWatchpoint},
+      {"DELETE", kWatchpoint, kToken, {}, DeleteWatchpoint},
+      {"GET",
+       kJob + "/hits",
+       kToken,
+       {"watchpoint", "rank", "step", "node", "limit", "cursor"},
+       ListHits},
+      {"GET", kJob + "/tensors", kToken, {"node", "rank"}, ListTensors},
+      {"GET",
+       kJob + "/tensor",
+       kToken,
+       {"name", "rank", "step", "slice", "statistics"},
+       GetTensor},
+      {"GET",
+       kJob + "/tensor/statistics",
+       kToken,
+       {"name", "rank", "step"},
+       GetTensorStatistics},
+  };
+}
+
+asio::awaitable<http::Response> Dispatch(const Services& services,
+                                         const Route& route,
+                                         http::Request request) {
+  if (route.access == Access::kToken) {
+    absl::Status allowed =
+        services.auth.CheckAuthorization(request.headers.Get("Authorization"));
+    if (!allowed.ok()) co_return ProblemOf(allowed, request.method);
+  }
+  absl::Status known = CheckQueryNames(request, route.query);
+  if (!known.ok()) co_return ProblemOf(known, request.method);
+  absl::StatusOr<http::Response> response =
+      co_await route.operation(services, request);
+  if (!response.ok()) co_return ProblemOf(response.status(), request.method);
+  co_return *std::move(response);
+}
+
+asio::awaitable<void> ServeEvents(
+    const Services& services, http::Request request,
+    std::shared_ptr<http::MessageChannel> channel) {
+  auto stream = std::make_shared<EventStream>(
+      services, co_await asio::this_coro::executor, std::move(channel));
+  co_await stream->Run(std::move(request));
+}
+
+}  // namespace
+
+const std::vector<Route>& Routes() {
+  static const auto* const kRoutes = new std::vector<Route>(MakeRoutes());
+  return *kRoutes;
+}
+
+void AddRoutes(const Services& services, http::Router& router) {
+  for (const Route& route : Routes()) {
+    if (route.operation == nullptr) {
+      router.AddChannel(
+          route.path,
+          [&services](http::Request request,
+                      std::shared_ptr<http::MessageChannel> channel) {
+            return ServeEvents(services, std::move(request),
+                               std::move(channel));
+          });
+      continue;
+    }
+    router.Add(std::string(route.method), route.path,
+               [&services, &route](http::Request request) {
+                 return Dispatch(services, route, std::move(request));
+               });
+  }
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,60 @@
+#include "server/api/decode.h"
+#include "server/api/handlers.h"
+#include "server/api/metrics.h"
+#include "server/api/openapi.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+http::Response TextResponse(std::string text, std::string_view type) {
+  http::Response response;
+  response.headers.Set("Content-Type", type);
+  response.headers.Set("Cache-Control", "no-store");
+  response.body = std::move(text);
+  return response;
+}
+
+constexpr char kPlainText[] = "text/plain; charset=utf-8";
+
+}  // namespace
+
+Answer Livez(const Services&, const http::Request&) {
+  co_return TextResponse("ok\n", kPlainText);
+}
+
+Answer Readyz(const Services& services, const http::Request&) {
+  if (services.ready()) co_return TextResponse("ok\n", kPlainText);
+  co_return Error(absl::StatusCode::kUnavailable, "not_ready",
+                  "the server is starting or stopping");
+}
+
+Answer GetMetrics(const Services& services, const http::Request&) {
+  std::string text = co_await MetricsText(services);
+  co_return TextResponse(std::move(text), "text/plain; version=0.0.4");
+}
+
+Answer GetOpenApi(const Services&, const http::Request&) {
+  http::Response response;
+  response.headers.Set("Content-Type", "application/json");
+  response.static_body = OpenApiJson();
+  co_return response;
+}
+
+Answer Login(const Services& services, const http::Request& request) {
+  absl::StatusOr<std::string> code = DecodeLogin(request.body);
+  if (!code.ok()) co_return code.status();
+  absl::StatusOr<std::string> token = services.auth.Redeem(*code);
+  if (!token.ok()) co_return token.status();
+  co_return JsonResponse({{"token", *token}});
+}
+
+Answer GetServer(const Services& services, const http::Request&) {
+  const ServerIdentity& identity = services.identity;
+  co_return JsonResponse({{"name", "graphdbg"},
+                          {"version", identity.version},
+                          {"http_address", identity.http_address},
+                          {"debugger_address", identity.debugger_address}});
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,65 @@
+#include "server/api/status_problem.h"
+
+#include <string>
+
+#include "server/base/error.h"
+#include "server/http/problem.h"
+
+namespace graphdbg::api {
+namespace {
+
+struct Row {
+  absl::StatusCode code;
+  // Empty: any other reason of the code.
+  std::string_view reason;
+  int http_status;
+};
+
+constexpr Row kTable[] = {
+    {absl::StatusCode::kInvalidArgument, "", 400},
+    {absl::StatusCode::kOutOfRange, "", 400},
+    {absl::StatusCode::kUnauthenticated, "", 401},
+    {absl::StatusCode::kPermissionDenied, "", 403},
+    {absl::StatusCode::kNotFound, "", 404},
+    {absl::StatusCode::kAlreadyExists, "", 409},
+    {absl::StatusCode::kFailedPrecondition, "", 409},
+    {absl::StatusCode::kAborted, "", 409},
+    {absl::StatusCode::kResourceExhausted, "slice_too_large", 413},
+    {absl::StatusCode::kResourceExhausted, "", 429},
+    {absl::StatusCode::kUnimplemented, "", 501},
+    {absl::StatusCode::kUnavailable, "", 503},
+    {absl::StatusCode::kCancelled, "", 503},
+    {absl::StatusCode::kDeadlineExceeded, "", 504},
+    {absl::StatusCode::kInternal, "", 500},
+    {absl::StatusCode::kDataLoss, "", 500},
+    {absl::StatusCode::kUnknown, "", 500},
+};
+
+bool HasBody(std::string_view method) {
+  return method == "POST" || method == "PATCH";
+}
+
+}  // namespace
+
+int HttpStatusOf(const absl::Status& status, std::string_view method) {
+  // The body was understood and one of its fields is wrong.
+  if (status.code() == absl::StatusCode::kInvalidArgument && HasBody(method) &&
+      !FieldOf(status).empty()) {
+    return 422;
+  }
+  const std::string reason = ReasonOf(status);
+  for (const Row& row : kTable) {
+    if (row.code == status.code() &&
+        (row.reason.empty() || row.reason == reason)) {
+      return row.http_status;
+    }
+  }
+  return 500;
+}
+
+http::Response ProblemOf(const absl::Status& status, std::string_view method) {
+  return http::ProblemResponse(HttpStatusOf(status, method), ReasonOf(status),
+                               std::string(status.message()), FieldOf(status));
+}
+
+}  // namespace graphdbg::api

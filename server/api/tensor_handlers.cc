@@ -1,0 +1,167 @@
+#include <charconv>
+
+#include "server/api/arguments.h"
+#include "server/api/encode.h"
+#include "server/api/handlers.h"
+#include "server/api/tensor_text.h"
+#include "server/base/error.h"
+#include "server/http/text.h"
+
+namespace graphdbg::api {
+namespace {
+
+using session::TensorQuery;
+using session::TensorValue;
+
+constexpr uint64_t kMaxJsonElements = 100'000;
+constexpr uint64_t kMaxBinaryBytes = uint64_t{256} << 20;
+
+// Splits "node:slot". Nodes' names may hold colons.
+void ReadName(Arguments& arguments, TensorQuery& query) {
+  std::string name = arguments.RequiredText("name");
+  size_t colon = name.rfind(':');
+  if (colon != std::string::npos && colon > 0) {
+    const char* begin = name.data() + colon + 1;
+    const char* end = name.data() + name.size();
+    auto [stop, error] = std::from_chars(begin, end, query.slot);
+    if (error == std::errc() && stop == end) {
+      query.node = name.substr(0, colon);
+      return;
+    }
+  }
+  arguments.Fail("name", "'" + name + "' is not NODE:SLOT");
+}
+
+void ReadStep(Arguments& arguments, TensorQuery& query) {
+  std::string step = arguments.Text("step");
+  if (step.empty() || step == "current") return;
+  if (step == "previous") {
+    query.version = TensorQuery::Version::kPrevious;
+    return;
+  }
+  const char* end = step.data() + step.size();
+  auto [stop, error] = std::from_chars(step.data(), end, query.step);
+  if (error != std::errc() || stop != end) {
+    arguments.Fail("step",
+                   "'" + step + "' is neither current, previous nor a number");
+  }
+  query.version = TensorQuery::Version::kStep;
+}
+
+std::string Dimensions(const std::vector<int64_t>& shape) {
+  std::string text;
+  for (int64_t size : shape) {
+    text += (text.empty() ? "" : ",") + std::to_string(size);
+  }
+  return text;
+}
+
+absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
+  auto item = ItemBytes(value.type.dtype);
+  auto count = ElementCount(value.slice_shape);
+  if (!count || (item && value.data.size() / *item != *count)) {
+    return Error(absl::StatusCode::kInternal, "bad_tensor",
+                 "the job sent bytes that do not fit the shape of the slice");
+  }
+  http::Response response;
+  response.headers.Set("Content-Type", "application/octet-stream");
+  response.headers.Set("Cache-Control", "no-store");
+  response.headers.Set("X-Graphdbg-Dtype", value.type.dtype);
+  response.headers.Set("X-Graphdbg-Shape", Dimensions(value.slice_shape));
+  response.headers.Set("X-Graphdbg-Step", std::to_string(value.step));
+  response.headers.Set("X-Graphdbg-Overwritten",
+                       value.overwritten ? "true" : "false");
+  response.body = std::move(value.data);
+  return response;
+}
+
+absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
+                                              const std::string& slice) {
+  auto count = ElementCount(value.slice_shape);
+  if (count && *count > kMaxJsonElements) {
+    return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
+                 "the slice has " + std::to_string(*count) +
+                     " elements; as JSON at most " +
+                     std::to_string(kMaxJsonElements) +
+                     " are sent: ask for less, or for "
+                     "application/octet-stream");
+  }
+  auto data = NestedLists(value.type.dtype, value.slice_shape, value.data);
+  if (!data.ok()) return data.status();
+  Json json = EncodeHead(value);
+  json["slice"] = slice;
+  json["slice_shape"] = value.slice_shape;
+  json["overwritten"] = value.overwritten;
+  if (value.statistics) json["statistics"] = Encode(*value.statistics);
+  http::Response response = JsonResponse(json);
+  // As text: a tree of values for each element would cost many times more.
+  response.body.pop_back();
+  response.body += ",\"data\":" + *data + "}";
+  return response;
+}
+
+}  // namespace
+
+Answer ListTensors(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  std::string node = arguments.RequiredText("node");
+  uint32_t rank = arguments.Number32("rank").value_or(0);
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<std::vector<session::TensorSummary>> tensors =
+      co_await (*job)->Tensors(node, rank);
+  if (!tensors.ok()) co_return tensors.status();
+  co_return JsonResponse({{"node", node}, {"tensors", EncodeAll(*tensors)}});
+}
+
+Answer GetTensor(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  TensorQuery query;
+  ReadName(arguments, query);
+  ReadStep(arguments, query);
+  query.rank = arguments.Number32("rank").value_or(0);
+  query.slice = arguments.Text("slice");
+  query.want_statistics = arguments.Flag("statistics");
+  if (!arguments.status().ok()) co_return arguments.status();
+  const bool binary = http::ListsToken(request.headers.Get("Accept"),
+                                       "application/octet-stream");
+  if (binary) {
+    query.max_bytes = kMaxBinaryBytes;
+  } else {
+    query.max_elements = kMaxJsonElements;
+  }
+  const std::string slice = query.slice;
+  absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
+  if (!value.ok()) co_return value.status();
+  co_return binary ? BinaryResponse(*std::move(value))
+                   : NestedResponse(*value, slice);
+}
+
+Answer GetTensorStatistics(const Services& services,
+                           const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  TensorQuery query;
+  ReadName(arguments, query);
+  ReadStep(arguments, query);
+  query.rank = arguments.Number32("rank").value_or(0);
+  query.want_data = false;
+  query.want_statistics = true;
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
+  if (!value.ok()) co_return value.status();
+  if (!value->statistics) {
+    co_return Error(absl::StatusCode::kInternal, "bad_tensor",
+                    "the job sent no statistics");
+  }
+  Json json = EncodeHead(*value);
+  json["overwritten"] = value->overwritten;
+  json["statistics"] = Encode(*value->statistics);
+  co_return JsonResponse(json);
+}
+
+}  // namespace graphdbg::api
