@@ -1,0 +1,270 @@
+// An implementation of graphdbg/agent.h that writes every call as a line of
+// JSON to $GRAPHDBG_TRACE_FILE: what the adapter's tests look at.
+//
+//   GRAPHDBG_TRACE_LEVEL        level that the adapter is told (2, ops)
+//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, told at the end of that step
+//   GRAPHDBG_TRACE_RETAIN       1: keep the outputs of each step to its end
+//   GRAPHDBG_TRACE_GATE         file for which graphdbg_start waits
+//   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program is to end
+#include <unistd.h>
+
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "graphdbg/agent.h"
+
+using Json = nlohmann::json;
+
+namespace {
+
+const char* Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+template <typename T>
+void CountNonFinite(const graphdbg_tensor& tensor, Json* out) {
+  std::vector<int64_t> index(tensor.ndim, 0);
+  int64_t count = 1;
+  for (uint32_t d = 0; d < tensor.ndim; ++d) count *= tensor.shape[d];
+  int nan = 0;
+  int inf = 0;
+  double sum = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t offset = 0;
+    for (uint32_t d = 0; d < tensor.ndim; ++d) {
+      offset += index[d] * tensor.strides[d];
+    }
+    const double value = static_cast<const T*>(tensor.data)[offset];
+    nan += std::isnan(value);
+    inf += std::isinf(value);
+    sum += value;
+    for (uint32_t d = tensor.ndim; d > 0; --d) {
+      if (++index[d - 1] < tensor.shape[d - 1]) break;
+      index[d - 1] = 0;
+    }
+  }
+  (*out)["nan"] = nan;
+  (*out)["inf"] = inf;
+  if (nan == 0 && inf == 0) (*out)["sum"] = sum;
+}
+
+Json Describe(const graphdbg_tensor& tensor) {
+  Json out;
+  out["dtype"] = tensor.framework_dtype;
+  out["shape"] = std::vector<int64_t>(tensor.shape, tensor.shape + tensor.ndim);
+  out["storage"] = tensor.storage_id;
+  if (tensor.data == nullptr || tensor.device != GRAPHDBG_CPU) return out;
+  if (tensor.dtype == GRAPHDBG_FLOAT32) CountNonFinite<float>(tensor, &out);
+  if (tensor.dtype == GRAPHDBG_FLOAT64) CountNonFinite<double>(tensor, &out);
+  return out;
+}
+
+Json Stack(const graphdbg_source_frame* frames, size_t depth) {
+  Json out = Json::array();
+  for (size_t i = 0; i < depth; ++i) {
+    out.push_back({{"file", frames[i].file},
+                   {"line", frames[i].line},
+                   {"function", frames[i].function},
+                   {"user", frames[i].user != 0}});
+  }
+  return out;
+}
+
+}  // namespace
+
+struct graphdbg_agent {
+  graphdbg_host host = {};
+  std::mutex mu;
+  std::ofstream file;
+  std::unordered_map<std::string, uint32_t> ids;
+  std::vector<std::string> names = {""};
+  std::vector<std::pair<std::string, void*>> bound;
+  std::vector<void*> retained;
+  int step = 0;
+  pid_t pid = getpid();
+
+  void Write(Json line) {
+    // A forked child shares the file.
+    line["pid"] = getpid();
+    line["step"] = step;
+    file << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n'
+         << std::flush;
+  }
+
+  bool Terminates() const {
+    const std::string at = Variable("GRAPHDBG_TRACE_TERMINATE");
+    return !at.empty() && step >= std::stoi(at);
+  }
+
+  void ReadBound(const char* call) {
+    for (const auto& [name, handle] : bound) {
+      graphdbg_tensor tensor = {};
+      int64_t shape[64];
+      int64_t strides[64];
+      if (host.resolve(host.user, handle, &tensor, shape, strides) != 0) {
+        continue;
+      }
+      Write({{"call", call}, {"name", name}, {"tensor", Describe(tensor)}});
+    }
+  }
+
+  graphdbg_status WaitForGate() {
+    const std::string gate = Variable("GRAPHDBG_TRACE_GATE");
+    if (gate.empty()) return GRAPHDBG_OK;
+    void* const token = host.begin_wait(host.user);
+    Write({{"call", "waiting"}});
+    graphdbg_status status = GRAPHDBG_OK;
+    while (access(gate.c_str(), F_OK) != 0 && status == GRAPHDBG_OK) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      if (host.interrupted(host.user, token) != 0) {
+        status = GRAPHDBG_INTERRUPTED;
+      }
+    }
+    host.end_wait(host.user, token);
+    return status;
+  }
+};
+
+extern "C" {
+
+graphdbg_status graphdbg_open(const graphdbg_options* options,
+                              graphdbg_agent** agent) {
+  *agent = new graphdbg_agent;
+  (*agent)->host = *options->host;
+  (*agent)->file.open(Variable("GRAPHDBG_TRACE_FILE"), std::ios::app);
+  (*agent)->Write({{"call", "open"},
+                   {"framework", options->framework},
+                   {"version", options->framework_version},
+                   {"job_name", options->job_name}});
+  const std::string level = Variable("GRAPHDBG_TRACE_LEVEL");
+  options->host->set_level(options->host->user,
+                           level.empty() ? 2 : std::stoi(level));
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_close(graphdbg_agent* agent,
+                               const graphdbg_ending* ending) {
+  const auto text = [](const char* s) { return s == nullptr ? "" : s; };
+  agent->Write({{"call", "close"},
+                {"exit_code", ending->exit_code},
+                {"type", text(ending->exception_type)},
+                {"message", text(ending->exception_message)},
+                {"traceback", text(ending->exception_traceback)}});
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
+                                      const graphdbg_node_info* info,
+                                      uint32_t* node) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  uint32_t& id = agent->ids[info->name];
+  if (id == 0) {
+    id = static_cast<uint32_t>(agent->names.size());
+    agent->names.push_back(info->name);
+  }
+  *node = id;
+  agent->Write({{"call", "node"},
+                {"name", info->name},
+                {"kind", info->kind},
+                {"category", info->category},
+                {"op_type", info->op_type},
+                {"forward", agent->names[info->forward_node]},
+                {"stack", Stack(info->stack, info->stack_depth)}});
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
+                                       const char* type) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  agent->Write({{"call", "scope"}, {"name", name}, {"type", type}});
+  return GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
+                                     void* bound) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  agent->bound.emplace_back(agent->names[node], bound);
+  return GRAPHDBG_OK;
+}
+
+int graphdbg_interest(graphdbg_agent*, uint32_t) { return 1; }
+
+graphdbg_status graphdbg_start(graphdbg_agent* agent) {
+  {
+    const std::lock_guard<std::mutex> lock(agent->mu);
+    agent->Write({{"call", "start"}});
+    agent->ReadBound("parameter");
+    agent->step = 1;
+  }
+  return agent->WaitForGate();
+}
+
+graphdbg_status graphdbg_executed(graphdbg_agent* agent,
+                                  const graphdbg_execution* execution) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  Json inputs = Json::array();
+  for (size_t i = 0; i < execution->input_count; ++i) {
+    const graphdbg_input& input = execution->inputs[i];
+    Json described = Describe(input.tensor);
+    described["from"] = agent->names[input.node];
+    described["slot"] = input.slot;
+    inputs.push_back(described);
+  }
+  Json outputs = Json::array();
+  bool bad = false;
+  for (size_t i = 0; i < execution->output_count; ++i) {
+    outputs.push_back(Describe(execution->outputs[i]));
+    bad = bad || outputs.back().value("nan", 0) > 0 ||
+          outputs.back().value("inf", 0) > 0;
+    if (*Variable("GRAPHDBG_TRACE_RETAIN") == '1') {
+      void* const owner = execution->outputs[i].owner;
+      agent->host.retain(agent->host.user, owner);
+      agent->retained.push_back(owner);
+    }
+  }
+  Json line = {{"call", "executed"},
+               {"name", agent->names[execution->node]},
+               {"flags", execution->flags},
+               {"inputs", inputs},
+               {"outputs", outputs}};
+  if (bad) {
+    std::vector<graphdbg_source_frame> frames(32);
+    const size_t depth = agent->host.capture_stack(
+        agent->host.user, frames.data(), frames.size());
+    line["stack"] = Stack(frames.data(), depth);
+  }
+  agent->Write(line);
+  return agent->Terminates() ? GRAPHDBG_TERMINATE : GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  agent->Write({{"call", "step_end"}});
+  agent->ReadBound("parameter");
+  for (void* owner : agent->retained) {
+    agent->host.release(agent->host.user, owner);
+  }
+  agent->retained.clear();
+  const std::string change = Variable("GRAPHDBG_TRACE_LEVEL_AFTER");
+  if (!change.empty() && std::stoi(change) == agent->step) {
+    agent->host.set_level(agent->host.user,
+                          std::stoi(change.substr(change.find(':') + 1)));
+  }
+  ++agent->step;
+  return agent->Terminates() ? GRAPHDBG_TERMINATE : GRAPHDBG_OK;
+}
+
+const char* graphdbg_last_error(void) { return ""; }
+
+const char* graphdbg_version(void) { return "0.0.0"; }
+
+}  // extern "C"

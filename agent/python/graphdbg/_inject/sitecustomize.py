@@ -1,0 +1,46 @@
+"""Reaches interpreters that graphdbg is not installed in.
+
+`graphdbg run` puts this directory on PYTHONPATH. Python imports one
+sitecustomize only, so this one runs the one that it hides.
+"""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def _run_hidden() -> None:
+    path = [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
+    spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
+    if spec is None or spec.loader is None:
+        return
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["sitecustomize"] = module
+    spec.loader.exec_module(module)
+
+
+def _load_graphdbg() -> None:
+    package = os.path.dirname(_HERE)
+    if "graphdbg" not in sys.modules:
+        # By its place: its parent directory may hold another environment's
+        # packages, and must not be searched.
+        spec = importlib.util.spec_from_file_location(
+            "graphdbg", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
+        )
+        if spec is None or spec.loader is None:
+            return
+        module = importlib.util.module_from_spec(spec)
+        sys.modules["graphdbg"] = module
+        spec.loader.exec_module(module)
+    import graphdbg._autoload  # noqa: F401
+
+
+if os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER"):
+    try:
+        _load_graphdbg()
+    except Exception as error:  # noqa: BLE001 - never keep a program from starting
+        print(f"graphdbg: cannot start: {error}; the program goes on undebugged", file=sys.stderr)
+_run_hidden()

@@ -1,0 +1,49 @@
+"""Decides which optimizer step ends a step of the job."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+
+class StepCounter:
+    """Ends a step after each step of the leading optimizer.
+
+    Programs may have several optimizers (a generator's and a discriminator's,
+    say) that step once per iteration each, or one more often than the other.
+    The first to step leads. Another one takes the lead when it steps twice
+    while the leader does not, or when the leader is gone.
+    """
+
+    def __init__(self, step_end: Callable[[], None]) -> None:
+        self._step_end = step_end
+        self._leader: weakref.ref[Any] | None = None
+        self._stepped: set[int] = set()
+
+    def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
+        """A hook for torch.optim's register_optimizer_step_post_hook."""
+        leader = self._leader() if self._leader is not None else None
+        if leader is not optimizer:
+            if leader is not None and id(optimizer) not in self._stepped:
+                self._stepped.add(id(optimizer))
+                return
+            self._leader = weakref.ref(optimizer)
+        self._stepped.clear()
+        self._step_end()
+
+
+def optimizer_exists() -> bool:
+    """Whether the program has made an optimizer.
+
+    Each optimizer class wraps its `step` when it is first instantiated.
+    """
+    import torch
+
+    classes = [torch.optim.Optimizer]
+    while classes:
+        cls = classes.pop()
+        if getattr(cls.__dict__.get("step"), "hooked", False):
+            return True
+        classes.extend(cls.__subclasses__())
+    return False
