@@ -1,0 +1,82 @@
+#include "tests/integration/server_fixture.h"
+
+#include <chrono>
+#include <utility>
+
+namespace graphdbg::integration {
+
+ServerFixture::ServerFixture() {
+  for (int i = 0; i < 2; ++i) {
+    threads_.emplace_back([this] { io_.run(); });
+  }
+}
+
+ServerFixture::~ServerFixture() {
+  server_.reset();
+  subscription_.reset();
+  work_.reset();
+  for (std::thread& thread : threads_) thread.join();
+  directory_.reset();
+}
+
+void ServerFixture::Start(session::SessionOptions sessions,
+                          ingest::IngestOptions agents) {
+  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
+  subscription_ = directory_->Subscribe(
+      [this](const std::shared_ptr<const session::Event>& event) {
+        std::lock_guard lock(mu_);
+        events_.push_back(event);
+        came_.notify_all();
+      });
+  agents.server_version = "0.1.0-test";
+  server_ =
+      std::make_unique<ingest::IngestServer>(directory_, std::move(agents));
+  auto port = server_->Start("127.0.0.1", 0);
+  ASSERT_TRUE(port.ok()) << port.status();
+  port_ = *port;
+}
+
+session::Event ServerFixture::WaitFor(const Test& test, size_t from) {
+  std::unique_lock lock(mu_);
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (size_t i = from;; ++i) {
+    const bool came =
+        came_.wait_until(lock, until, [&] { return events_.size() > i; });
+    if (!came) {
+      ADD_FAILURE() << "an event did not come; there were " << events_.size();
+      return {};
+    }
+    if (test(*events_[i])) return *events_[i];
+  }
+}
+
+session::Event ServerFixture::WaitForState(const std::string& job,
+                                           session::JobState state,
+                                           size_t from) {
+  return WaitFor(
+      [&](const session::Event& event) {
+        return event.job == job && event.job_info &&
+               event.job_info->state == state;
+      },
+      from);
+}
+
+std::vector<session::Event> ServerFixture::Events() {
+  std::lock_guard lock(mu_);
+  std::vector<session::Event> events;
+  for (const auto& event : events_) events.push_back(*event);
+  return events;
+}
+
+std::shared_ptr<session::Job> ServerFixture::StartJob(ScriptedAgent& agent,
+                                                      const v1::Hello& hello) {
+  const size_t from = Events().size();
+  const std::string id = agent.Join(hello).job();
+  EXPECT_TRUE(agent.SendGraph(SmallGraph()));
+  EXPECT_TRUE(agent.SendPaused(v1::PAUSE_REASON_START, 0));
+  WaitForState(id, session::JobState::kPaused, from);
+  return directory_->Find(id);
+}
+
+}  // namespace graphdbg::integration

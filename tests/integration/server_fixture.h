@@ -1,0 +1,82 @@
+// A server's inner half, real: sessions behind the agents' port.
+#ifndef TESTS_INTEGRATION_SERVER_FIXTURE_H_
+#define TESTS_INTEGRATION_SERVER_FIXTURE_H_
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_future.hpp>
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/ingest/ingest_server.h"
+#include "server/session/directory.h"
+#include "tests/integration/scripted_agent.h"
+
+namespace graphdbg::integration {
+
+class ServerFixture : public testing::Test {
+ protected:
+  ServerFixture();
+  ~ServerFixture() override;
+
+  // Starts the server; tests that need other options call it themselves first.
+  void Start(session::SessionOptions sessions = {},
+             ingest::IngestOptions agents = {});
+
+  uint16_t port() const { return port_; }
+  session::SessionDirectory& directory() { return *directory_; }
+  std::shared_ptr<session::SessionDirectory> shared_directory() {
+    return directory_;
+  }
+
+  // Runs a session's coroutine to its end.
+  template <class T>
+  T Await(boost::asio::awaitable<T> task) {
+    return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future)
+        .get();
+  }
+  // The same without waiting.
+  template <class T>
+  std::future<T> Begin(boost::asio::awaitable<T> task) {
+    return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future);
+  }
+
+  using Test = std::function<bool(const session::Event&)>;
+  // The first event from number `from` on (counted over all jobs) that passes;
+  // waits for it. Fails the test after 30 s.
+  session::Event WaitFor(const Test& test, size_t from = 0);
+  // The first event in which the job has this state.
+  session::Event WaitForState(const std::string& job, session::JobState state,
+                              size_t from = 0);
+  std::vector<session::Event> Events();
+
+  // A job that has the small graph and waits before its first step.
+  std::shared_ptr<session::Job> StartJob(ScriptedAgent& agent,
+                                         const v1::Hello& hello);
+
+ private:
+  boost::asio::io_context io_;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type>
+      work_{io_.get_executor()};
+  std::vector<std::thread> threads_;
+  std::shared_ptr<session::SessionDirectory> directory_;
+  std::shared_ptr<void> subscription_;
+  std::unique_ptr<ingest::IngestServer> server_;
+  uint16_t port_ = 0;
+
+  std::mutex mu_;
+  std::condition_variable came_;
+  std::vector<std::shared_ptr<const session::Event>> events_;
+};
+
+}  // namespace graphdbg::integration
+
+#endif  // TESTS_INTEGRATION_SERVER_FIXTURE_H_

@@ -1,0 +1,386 @@
+// A job's life as its agents and its people see it.
+#include <string>
+
+#include "server/base/error.h"
+#include "tests/integration/server_fixture.h"
+
+namespace graphdbg::integration {
+namespace {
+
+using session::ControlRequest;
+using session::ControlVerb;
+using session::Event;
+using session::JobState;
+using session::PauseReason;
+
+class SessionTest : public ServerFixture {
+ protected:
+  absl::StatusOr<std::string> Control(session::Job& job, ControlVerb verb,
+                                      std::string node = "",
+                                      uint64_t steps = 1) {
+    ControlRequest request;
+    request.verb = verb;
+    request.node = std::move(node);
+    request.steps = steps;
+    return Await(job.Control(request));
+  }
+
+  // The event that tells what became of a command.
+  Event WaitForEnd(const std::string& command_id) {
+    return WaitFor(
+        [&](const Event& event) { return event.command_id == command_id; });
+  }
+};
+
+TEST_F(SessionTest, TellsWhoTheJobIsAndThatItWaitsBeforeItsFirstStep) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto info = Await(job->Describe());
+  ASSERT_TRUE(info.ok());
+  EXPECT_EQ(info->id, "digits");
+  EXPECT_EQ(info->name, "train.py");
+  EXPECT_EQ(info->framework, "pytorch");
+  EXPECT_EQ(info->state, JobState::kPaused);
+  EXPECT_EQ(info->pause_reason, PauseReason::kStart);
+  EXPECT_EQ(info->step, 0u);
+  ASSERT_EQ(info->ranks.size(), 1u);
+  EXPECT_EQ(info->ranks[0].pid, 1000u);
+  EXPECT_EQ(info->ranks[0].peer.rfind("127.0.0.1:", 0), 0u);
+  EXPECT_EQ(directory().Jobs().size(), 1u);
+}
+
+TEST_F(SessionTest, ShowsTheGraphByScopes) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+
+  auto graphs = Await(job->Graphs());
+  ASSERT_TRUE(graphs.ok());
+  ASSERT_EQ(graphs->size(), 1u);
+  EXPECT_EQ(graphs->at(0).node_count, 4u);
+  EXPECT_EQ(graphs->at(0).edge_count, 3u);
+
+  auto view = Await(job->Scope("", "forward"));
+  ASSERT_TRUE(view.ok());
+  ASSERT_EQ(view->nodes.size(), 2u);
+  EXPECT_EQ(view->nodes[0].name, "forward/conv1");
+  EXPECT_EQ(view->nodes[0].op_type, "Conv2d");
+  EXPECT_EQ(view->nodes[0].descendant_count, 2u);
+  EXPECT_EQ(view->nodes[1].name, "forward/log");
+  ASSERT_EQ(view->edges.size(), 1u);
+  EXPECT_EQ(view->edges[0].from, "forward/conv1");
+  EXPECT_EQ(view->edges[0].to, "forward/log");
+
+  auto node = Await(job->Node("backward/log/log_backward"));
+  ASSERT_TRUE(node.ok());
+  // A backward op's line is that of its forward op.
+  ASSERT_TRUE(node->node.source.has_value());
+  EXPECT_EQ(node->node.source->line, 12u);
+  ASSERT_EQ(node->inputs.size(), 1u);
+  EXPECT_EQ(node->inputs[0].node, "forward/log");
+  EXPECT_EQ(ReasonOf(Await(job->Node("forward/none")).status()),
+            "unknown_node");
+}
+
+TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+
+  session::WatchpointSpec spec;
+  spec.condition.id = "inf";
+  auto made = Await(job->AddWatchpoint(spec));
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(made->id, 1u);
+  EXPECT_EQ(made->node_count, 4u);
+  const v1::ServerMessage pushed = agent.Receive();
+  ASSERT_TRUE(pushed.has_set_watchpoint());
+  EXPECT_EQ(pushed.set_watchpoint().condition().id(), "inf");
+  EXPECT_TRUE(pushed.set_watchpoint().enabled());
+
+  v1::AgentMessage message;
+  v1::Hit& hit = *message.mutable_hit();
+  hit.set_watchpoint(1);
+  hit.set_revision(pushed.set_watchpoint().revision());
+  hit.set_step(7);
+  hit.set_node_id(3);
+  hit.set_order(2);
+  (*hit.mutable_actual())["neg_inf_count"] = 2;
+  hit.mutable_statistics()->set_count(6);
+  hit.mutable_statistics()->set_neg_inf_count(2);
+  hit.mutable_statistics()->set_max(-1);
+  hit.set_origin(v1::HIT_ORIGIN_ORIGIN);
+  ASSERT_TRUE(agent.Send(message));
+  ASSERT_TRUE(agent.SendPaused(v1::PAUSE_REASON_WATCHPOINT, 7, 3, {1}));
+
+  const Event paused = WaitFor([](const Event& event) {
+    return event.job_info &&
+           event.job_info->pause_reason == PauseReason::kWatchpoint;
+  });
+  EXPECT_EQ(paused.job_info->node, "forward/log");
+  EXPECT_EQ(paused.job_info->step, 7u);
+  EXPECT_EQ(paused.job_info->stopped_by, std::vector<uint32_t>{1});
+  EXPECT_EQ(paused.job_info->hit_count, 1u);
+  const Event told =
+      WaitFor([](const Event& event) { return event.hit.has_value(); });
+  EXPECT_LT(told.seq, paused.seq);
+
+  auto hits = Await(job->Hits({}));
+  ASSERT_TRUE(hits.ok());
+  ASSERT_EQ(hits->hits.size(), 1u);
+  EXPECT_EQ(hits->hits[0].node, "forward/log");
+  EXPECT_EQ(hits->hits[0].condition, "inf");
+  EXPECT_EQ(hits->hits[0].source->line, 12u);
+  EXPECT_EQ(hits->hits[0].statistics.neg_inf_count, 2u);
+  EXPECT_FALSE(hits->hits[0].statistics.min.has_value());
+
+  auto scope = Await(job->Scope("", ""));
+  ASSERT_TRUE(scope.ok());
+  EXPECT_EQ(scope->nodes[0].name, "forward");
+  EXPECT_EQ(scope->nodes[0].hit_count, 1u);
+  EXPECT_EQ(scope->nodes[0].watched, session::Watched::kAll);
+  // What a hit told of a tensor is shown where its node is.
+  auto tensors = Await(job->Tensors("backward/log/log_backward", 0));
+  ASSERT_TRUE(tensors.ok());
+  ASSERT_EQ(tensors->size(), 2u);
+  EXPECT_EQ(tensors->at(0).role, "input");
+  ASSERT_TRUE(tensors->at(0).statistics.has_value());
+  EXPECT_EQ(tensors->at(0).statistics_step, 7u);
+}
+
+TEST_F(SessionTest, GivesEventsOfAJobNumbersWithoutGaps) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ASSERT_TRUE(Control(*job, ControlVerb::kContinue).ok());
+  ASSERT_TRUE(agent.SendRunning(1));
+  ASSERT_TRUE(agent.SendGoodbye(0, 3));
+  WaitForState("digits", JobState::kFinished);
+  uint64_t last = 0;
+  for (const Event& event : Events()) EXPECT_EQ(event.seq, ++last);
+}
+
+TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+
+  auto step = Control(*job, ControlVerb::kStep, "", 3);
+  ASSERT_TRUE(step.ok()) << step.status();
+  v1::Command first = agent.Receive().command();
+  EXPECT_EQ(first.step().steps(), 3u);
+  EXPECT_EQ(std::to_string(first.id()), *step);
+  agent.SendRunning(1);
+  agent.SendOutcome(first.id());
+  EXPECT_EQ(WaitForEnd(*step).message, "");
+
+  // A job that runs takes no step.
+  auto refused = Control(*job, ControlVerb::kStep);
+  EXPECT_EQ(ReasonOf(refused.status()), "invalid_state");
+  EXPECT_NE(refused.status().message().find("running"), std::string::npos);
+
+  auto pause = Control(*job, ControlVerb::kPause);
+  ASSERT_TRUE(pause.ok());
+  WaitForState("digits", JobState::kPausing);
+  v1::Command second = agent.Receive().command();
+  EXPECT_TRUE(second.has_pause());
+  EXPECT_GT(second.id(), first.id());
+  // Still running is no answer to a pause under way.
+  agent.SendRunning(2);
+  const size_t from = Events().size();
+  agent.SendPaused(v1::PAUSE_REASON_USER, 2);
+  agent.SendOutcome(second.id());
+  EXPECT_EQ(
+      WaitForState("digits", JobState::kPaused, from).job_info->pause_reason,
+      PauseReason::kUser);
+}
+
+TEST_F(SessionTest, RefusesASecondGoWhileTheFirstIsOnItsWay) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ASSERT_TRUE(Control(*job, ControlVerb::kContinue).ok());
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinue).status()),
+            "invalid_state");
+}
+
+TEST_F(SessionTest, TellsOfACommandThatTheAgentRefused) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto id = Control(*job, ControlVerb::kNextNode);
+  ASSERT_TRUE(id.ok());
+  agent.SendOutcome(agent.Receive().command().id(), "no node comes");
+  const Event end = WaitForEnd(*id);
+  EXPECT_EQ(end.level, "error");
+  EXPECT_NE(end.message.find("no node comes"), std::string::npos);
+  // The job is paused still and can be told something else.
+  EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
+}
+
+TEST_F(SessionTest, KnowsTheNodesToContinueTo) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinueTo, "no").status()),
+            "unknown_node");
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kRecheck).status()),
+            "unsupported");
+  EXPECT_EQ(FieldOf(Control(*job, ControlVerb::kStep, "", 0).status()),
+            "steps");
+  ASSERT_TRUE(Control(*job, ControlVerb::kContinueTo, "forward/log").ok());
+  EXPECT_EQ(agent.Receive().command().continue_to().node(), "forward/log");
+}
+
+TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_EQ(ReasonOf(Await(directory().Forget("digits"))), "invalid_state");
+  auto id = Control(*job, ControlVerb::kTerminate);
+  ASSERT_TRUE(id.ok());
+  v1::Command command = agent.Receive().command();
+  EXPECT_TRUE(command.has_terminate());
+  agent.SendOutcome(command.id());
+  agent.SendGoodbye(130, 2, true);
+  EXPECT_TRUE(agent.End().ok());
+  const Event end = WaitForState("digits", JobState::kTerminated);
+  EXPECT_EQ(end.job_info->exit_code, 130);
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kTerminate).status()),
+            "invalid_state");
+  // What was seen stays until it is forgotten.
+  EXPECT_TRUE(Await(job->Node("forward/log")).ok());
+  EXPECT_TRUE(Await(directory().Forget("digits")).ok());
+  EXPECT_EQ(directory().Find("digits"), nullptr);
+  EXPECT_EQ(ReasonOf(Await(directory().Forget("digits"))), "unknown_job");
+}
+
+TEST_F(SessionTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto command = Control(*job, ControlVerb::kContinue);
+  ASSERT_TRUE(command.ok());
+  session::TensorQuery query;
+  query.node = "forward/log";
+  auto tensor = Begin(job->Tensor(query));
+  EXPECT_TRUE(agent.Receive().has_command());
+  EXPECT_TRUE(agent.Receive().has_tensor_request());
+  agent.Break();
+  WaitForState("digits", JobState::kLost);
+  EXPECT_EQ(ReasonOf(tensor.get().status()), "job_gone");
+  EXPECT_EQ(WaitForEnd(*command).level, "error");
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinue).status()),
+            "invalid_state");
+  EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "job_gone");
+}
+
+TEST_F(SessionTest, LetsAProcessComeBackToItsRank) {
+  Start();
+  const v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, hello);
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  agent.Break();
+  WaitForState("digits", JobState::kLost);
+  // What changed in between reaches it when it is back.
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
+
+  const size_t from = Events().size();
+  ScriptedAgent again(port());
+  EXPECT_EQ(again.Join(hello).job(), "digits");
+  EXPECT_EQ(again.Receive().set_watchpoint().id(), 2u);
+  EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
+  // It goes on with the nodes it told of before.
+  again.SendPaused(v1::PAUSE_REASON_NODE, 4, 3);
+  EXPECT_EQ(WaitForState("digits", JobState::kPaused, from).job_info->node,
+            "forward/log");
+  EXPECT_EQ(directory().Jobs().size(), 1u);
+}
+
+TEST_F(SessionTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
+  Start();
+  ScriptedAgent first(port());
+  auto ended = StartJob(first, ScriptedAgent::MakeHello("digits"));
+  first.SendGoodbye(0, 5);
+  EXPECT_TRUE(first.End().ok());
+  WaitForState("digits", JobState::kFinished);
+
+  ScriptedAgent second(port());
+  EXPECT_EQ(second.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
+  second.Break();
+  WaitForState("digits-2", JobState::kLost);
+  ScriptedAgent third(port());
+  EXPECT_EQ(third.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-3");
+  EXPECT_EQ(directory().Jobs().size(), 3u);
+  EXPECT_EQ(Await(ended->Describe())->state, JobState::kFinished);
+}
+
+TEST_F(SessionTest, RefusesASecondProcessThatClaimsALiveRank) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ScriptedAgent rival(port());
+  ASSERT_TRUE(rival.SendHello(ScriptedAgent::MakeHello("digits")));
+  EXPECT_EQ(rival.Receive().message_case(), v1::ServerMessage::MESSAGE_NOT_SET);
+  const grpc::Status status = rival.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_NE(status.error_message().find("process 1000"), std::string::npos);
+  // The first is untouched.
+  EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
+  EXPECT_TRUE(agent.Receive().has_command());
+}
+
+TEST_F(SessionTest, KeepsTwoJobsApart) {
+  Start();
+  ScriptedAgent one(port());
+  ScriptedAgent two(port());
+  auto first = StartJob(one, ScriptedAgent::MakeHello("one"));
+  auto second = StartJob(two, ScriptedAgent::MakeHello("two"));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(second->AddWatchpoint(spec)).ok());
+  EXPECT_TRUE(two.Receive().has_set_watchpoint());
+  ASSERT_TRUE(Control(*first, ControlVerb::kContinue).ok());
+  // Nothing came before the command.
+  EXPECT_TRUE(one.Receive().has_command());
+  EXPECT_TRUE(Await(first->Watchpoints())->empty());
+  EXPECT_EQ(Await(second->Describe())->state, JobState::kPaused);
+}
+
+TEST_F(SessionTest, IsPausedOnceAllRanksAre) {
+  Start();
+  ScriptedAgent zero(port());
+  ScriptedAgent one(port());
+  auto job = StartJob(zero, ScriptedAgent::MakeHello("pair", 0, 2));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  one.Join(ScriptedAgent::MakeHello("pair", 1, 2));
+  // A rank that comes later gets the watchpoints that are there.
+  EXPECT_TRUE(one.Receive().has_set_watchpoint());
+  EXPECT_EQ(Await(job->Describe())->state, JobState::kConnecting);
+  const size_t from = Events().size();
+  one.SendGraph(SmallGraph());
+  one.SendPaused(v1::PAUSE_REASON_START, 0);
+  WaitForState("pair", JobState::kPaused, from);
+  EXPECT_EQ(Await(job->Describe())->world_size, 2u);
+  EXPECT_EQ(Await(job->Graphs())->at(0).node_count, 4u);
+
+  EXPECT_TRUE(zero.Receive().has_set_watchpoint());
+  auto id = Control(*job, ControlVerb::kContinue);
+  const uint64_t command = zero.Receive().command().id();
+  EXPECT_EQ(one.Receive().command().id(), command);
+  zero.SendRunning(1);
+  zero.SendOutcome(command);
+  one.SendRunning(1);
+  one.SendOutcome(command);
+  EXPECT_EQ(WaitForEnd(*id).job_info->state, JobState::kRunning);
+}
+
+}  // namespace
+}  // namespace graphdbg::integration

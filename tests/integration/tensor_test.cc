@@ -1,0 +1,159 @@
+// Tensor values from an agent to whoever asked.
+#include <chrono>
+#include <string>
+
+#include "server/base/error.h"
+#include "tests/integration/server_fixture.h"
+
+namespace graphdbg::integration {
+namespace {
+
+class TensorTest : public ServerFixture {
+ protected:
+  static session::TensorQuery Query(const std::string& slice = "") {
+    session::TensorQuery query;
+    query.node = "forward/log";
+    query.slice = slice;
+    return query;
+  }
+
+  // The header of a float32 answer of shape [rows, 3].
+  static v1::AgentMessage Header(uint64_t request_id, int64_t rows) {
+    v1::AgentMessage message;
+    v1::TensorData& tensor = *message.mutable_tensor();
+    tensor.set_request_id(request_id);
+    v1::TensorData::Header& header = *tensor.mutable_header();
+    header.mutable_type()->set_dtype(v1::DTYPE_FLOAT32);
+    header.mutable_type()->add_shape(rows);
+    header.mutable_type()->add_shape(3);
+    header.add_slice_shape(rows);
+    header.add_slice_shape(3);
+    header.set_total_bytes(rows * 3 * 4);
+    header.set_step(7);
+    return message;
+  }
+
+  static v1::AgentMessage Piece(uint64_t request_id, std::string data,
+                                bool last) {
+    v1::AgentMessage message;
+    message.mutable_tensor()->set_request_id(request_id);
+    message.mutable_tensor()->set_data(std::move(data));
+    message.mutable_tensor()->set_last(last);
+    return message;
+  }
+};
+
+TEST_F(TensorTest, PutsChunksOfASliceTogether) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto query = Query("[0:2, :]");
+  query.want_statistics = true;
+  auto tensor = Begin(job->Tensor(query));
+  const v1::TensorRequest request = agent.Receive().tensor_request();
+  EXPECT_EQ(request.node(), "forward/log");
+  EXPECT_EQ(request.slice_text(), "[0:2, :]");
+  EXPECT_TRUE(request.want_data());
+  EXPECT_GT(request.max_bytes(), 0u);
+
+  v1::AgentMessage header = Header(request.request_id(), 2);
+  header.mutable_tensor()->mutable_header()->mutable_statistics()->set_count(6);
+  const std::string bytes = "abcdefghijklmnopqrstuvwx";
+  header.mutable_tensor()->set_data(bytes.substr(0, 5));
+  agent.Send(header);
+  agent.Send(Piece(request.request_id(), bytes.substr(5, 10), false));
+  agent.Send(Piece(request.request_id(), bytes.substr(15), true));
+  auto value = tensor.get();
+  ASSERT_TRUE(value.ok()) << value.status();
+  EXPECT_EQ(value->data, bytes);
+  EXPECT_EQ(value->type.dtype, "float32");
+  EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(value->step, 7u);
+  // Statistics that were fetched are known from then on.
+  auto summaries = Await(job->Tensors("forward/log", 0));
+  ASSERT_TRUE(summaries.ok());
+  EXPECT_EQ(summaries->back().statistics->count, 6u);
+}
+
+TEST_F(TensorTest, CarriesAnAgentsOwnError) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto tensor = Begin(job->Tensor(Query("[9]")));
+  v1::AgentMessage message;
+  message.mutable_tensor()->set_request_id(
+      agent.Receive().tensor_request().request_id());
+  v1::Error& error = *message.mutable_tensor()->mutable_error();
+  error.set_code(grpc::StatusCode::INVALID_ARGUMENT);
+  error.set_reason("invalid_slice");
+  error.set_message("index 9 is out of bounds");
+  agent.Send(message);
+  auto value = tensor.get();
+  EXPECT_EQ(value.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReasonOf(value.status()), "invalid_slice");
+}
+
+TEST_F(TensorTest, RefusesAnAnswerThatDoesNotFitItsShape) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto tensor = Begin(job->Tensor(Query()));
+  const uint64_t id = agent.Receive().tensor_request().request_id();
+  v1::AgentMessage header = Header(id, 2);
+  header.mutable_tensor()->mutable_header()->set_total_bytes(8);
+  agent.Send(header);
+  EXPECT_EQ(ReasonOf(tensor.get().status()), "bad_answer");
+  // The rest of it is not wanted any more.
+  EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
+}
+
+TEST_F(TensorTest, RefusesAnAnswerLargerThanAllowed) {
+  session::SessionOptions options;
+  options.max_tensor_bytes = 100;
+  Start(options);
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto tensor = Begin(job->Tensor(Query()));
+  const v1::TensorRequest request = agent.Receive().tensor_request();
+  EXPECT_EQ(request.max_bytes(), 100u);
+  agent.Send(Header(request.request_id(), 50));
+  auto value = tensor.get();
+  EXPECT_EQ(value.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(ReasonOf(value.status()), "slice_too_large");
+}
+
+TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
+  session::SessionOptions options;
+  options.tensor_deadline = std::chrono::milliseconds(1);
+  Start(options);
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto value = Await(job->Tensor(Query()));
+  EXPECT_EQ(value.status().code(), absl::StatusCode::kDeadlineExceeded);
+  const uint64_t id = agent.Receive().tensor_request().request_id();
+  EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
+  // An answer that comes too late harms nobody.
+  agent.Send(Header(id, 2));
+  agent.SendRunning(1);
+  WaitForState("digits", session::JobState::kRunning);
+}
+
+TEST_F(TensorTest, NamesWhatItDoesNotKnow) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto query = Query();
+  query.slot = 1;
+  EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "unknown_slot");
+  query = Query();
+  query.rank = 3;
+  EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "unknown_rank");
+  query = Query();
+  query.node = "nowhere";
+  EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "unknown_node");
+  EXPECT_EQ(ReasonOf(Await(job->Tensors("nowhere", 0)).status()),
+            "unknown_node");
+}
+
+}  // namespace
+}  // namespace graphdbg::integration
