@@ -1,0 +1,244 @@
+#include "server/main/debug_server.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "server/api/event_hub.h"
+#include "server/api/routes.h"
+#include "server/auth/authenticator.h"
+#include "server/base/error.h"
+#include "server/http/assets.h"
+#include "server/http/server.h"
+#include "server/ingest/ingest_server.h"
+#include "server/main/parent_watch.h"
+#include "server/main/version.h"
+#include "server/session/directory.h"
+
+extern "C" const unsigned char graphdbg_web_assets[];
+extern "C" const uint64_t graphdbg_web_assets_size;
+
+namespace graphdbg {
+namespace {
+
+namespace asio = boost::asio;
+
+std::string Address(const std::string& host, uint16_t port) {
+  bool v6 = host.find(':') != std::string::npos;
+  return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+}
+
+// Not readable by others if it is made here.
+absl::Status MakeDataDir(const std::string& dir) {
+  std::error_code ec;
+  std::filesystem::path path(dir);
+  if (path.has_parent_path()) {
+    std::filesystem::create_directories(path.parent_path(), ec);
+  }
+  if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
+    return absl::UnavailableError("cannot make the data directory " + dir +
+                                  ": " + std::strerror(errno));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
+  return absl::Status(status.code(), std::string(status.message()) +
+                                         "; choose another port with " + flag);
+}
+
+}  // namespace
+
+class DebugServer::Rooms {
+ public:
+  Rooms(Options options, std::function<void(std::string_view)> log);
+  ~Rooms();
+
+  absl::Status Start();
+  void Wait();
+
+  const std::string& url() const { return url_; }
+  const api::ServerIdentity& identity() const { return identity_; }
+
+ private:
+  absl::Status Open();
+  void MakeFront(http::Assets assets);
+  void RunThreads();
+  void Close();
+
+  const Options options_;
+  const std::function<void(std::string_view)> log_;
+  std::string url_;
+  api::ServerIdentity identity_;
+  api::ApiCounters counters_;
+  std::atomic<bool> ready_{false};
+
+  // Outlives all that runs on it.
+  asio::io_context io_;
+  asio::executor_work_guard<asio::io_context::executor_type> work_;
+  asio::signal_set signals_;
+  std::promise<std::string> stop_reason_;
+  std::atomic<bool> stopping_{false};
+  std::optional<auth::Authenticator> auth_;
+  std::shared_ptr<session::SessionDirectory> directory_;
+  std::unique_ptr<api::EventHub> events_;
+  std::optional<api::Services> services_;
+  std::unique_ptr<http::Server> http_;
+  std::unique_ptr<ingest::IngestServer> ingest_;
+  std::vector<std::thread> threads_;
+};
+
+DebugServer::Rooms::Rooms(Options options,
+                          std::function<void(std::string_view)> log)
+    : options_(std::move(options)),
+      log_(std::move(log)),
+      work_(io_.get_executor()),
+      signals_(io_) {}
+
+DebugServer::Rooms::~Rooms() { Close(); }
+
+absl::Status DebugServer::Rooms::Start() {
+  absl::Status made = MakeDataDir(options_.data_dir);
+  if (!made.ok()) return made;
+  absl::StatusOr<auth::Secrets> secrets = auth::LoadSecrets(options_.data_dir);
+  if (!secrets.ok()) return secrets.status();
+  auth_.emplace(*std::move(secrets), options_.auth);
+  absl::StatusOr<http::Assets> assets =
+      http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
+                           graphdbg_web_assets_size});
+  if (!assets.ok()) return assets.status();
+  session::SessionOptions sessions;
+  sessions.log = log_;
+  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
+  events_ = std::make_unique<api::EventHub>(*directory_);
+  MakeFront(*std::move(assets));
+  return Open();
+}
+
+void DebugServer::Rooms::MakeFront(http::Assets assets) {
+  services_.emplace(api::Services{
+      .directory = *directory_,
+      .auth = *auth_,
+      .events = *events_,
+      .counters = counters_,
+      .identity = identity_,
+      .ready = [this] { return ready_.load(); },
+      .http_counters = [this] { return http_->counters(); },
+      .now_unix_nano = [] { return absl::GetCurrentTimeNanos(); },
+  });
+  auto router = std::make_shared<http::Router>();
+  api::AddRoutes(*services_, *router);
+  router->SetFallback(
+      [assets = std::make_shared<const http::Assets>(std::move(assets))](
+          http::Request request) -> asio::awaitable<http::Response> {
+        co_return assets->Serve(request);
+      });
+  http::ServerOptions http_options;
+  http_options.host = options_.host;
+  http_options.port = options_.port;
+  http_options.log = log_;
+  http_ = std::make_unique<http::Server>(io_.get_executor(), router,
+                                         std::move(http_options));
+  ingest::IngestOptions ingest_options;
+  ingest_options.server_version = kVersion;
+  ingest_options.check_token = [this](std::string_view token,
+                                      std::string_view peer) {
+    return auth_->CheckAgent(token, peer);
+  };
+  ingest_ = std::make_unique<ingest::IngestServer>(directory_,
+                                                   std::move(ingest_options));
+}
+
+absl::Status DebugServer::Rooms::Open() {
+  absl::StatusOr<uint16_t> port = http_->Start();
+  if (!port.ok()) return WithAdvice(port.status(), "--port");
+  absl::StatusOr<uint16_t> debugger_port =
+      ingest_->Start(options_.host, options_.debugger_port);
+  if (!debugger_port.ok()) {
+    return WithAdvice(debugger_port.status(), "--debugger-port");
+  }
+  identity_.version = kVersion;
+  identity_.http_address = "http://" + Address(options_.host, *port);
+  identity_.debugger_address = Address(options_.host, *debugger_port);
+  url_ = identity_.http_address + "/";
+  if (options_.auth) {
+    absl::StatusOr<std::string> code = auth_->IssueCode();
+    if (!code.ok()) return code.status();
+    url_ += "#code=" + *code;
+  }
+  ready_ = true;
+  RunThreads();
+  return absl::OkStatus();
+}
+
+// Requests are first seen here, when all the above is constant.
+void DebugServer::Rooms::RunThreads() {
+  auto stop = [this](std::string why) {
+    if (!stopping_.exchange(true)) stop_reason_.set_value(std::move(why));
+  };
+  signals_.add(SIGINT);
+  signals_.add(SIGTERM);
+  signals_.async_wait([stop](boost::system::error_code ec, int signal) {
+    if (!ec) stop(signal == SIGINT ? "interrupted" : "terminated");
+  });
+  if (options_.parent) {
+    WatchProcess(io_.get_executor(), *options_.parent, [stop] {
+      stop("the process that started this server is gone");
+    });
+  }
+  unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
+  for (unsigned i = 0; i < count; ++i) {
+    threads_.emplace_back([this] { io_.run(); });
+  }
+}
+
+void DebugServer::Rooms::Wait() {
+  std::string why = stop_reason_.get_future().get();
+  log_("stopping: " + why);
+  Close();
+}
+
+void DebugServer::Rooms::Close() {
+  ready_ = false;
+  if (http_) http_->Stop();
+  if (ingest_) ingest_->Stop();
+  io_.stop();
+  for (std::thread& thread : threads_) thread.join();
+  threads_.clear();
+}
+
+DebugServer::DebugServer(Options options,
+                         std::function<void(std::string_view)> log)
+    : rooms_(std::make_unique<Rooms>(std::move(options), std::move(log))) {}
+
+DebugServer::~DebugServer() = default;
+
+absl::Status DebugServer::Start() { return rooms_->Start(); }
+
+void DebugServer::Wait() { rooms_->Wait(); }
+
+const std::string& DebugServer::url() const { return rooms_->url(); }
+
+const std::string& DebugServer::http_address() const {
+  return rooms_->identity().http_address;
+}
+
+const std::string& DebugServer::debugger_address() const {
+  return rooms_->identity().debugger_address;
+}
+
+}  // namespace graphdbg

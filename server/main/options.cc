@@ -1,0 +1,85 @@
+#include "server/main/options.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+
+#include "server/auth/origin_policy.h"
+#include "server/main/version.h"
+
+namespace graphdbg {
+namespace {
+
+absl::Status CheckHost(Options& options) {
+  if (!auth::IsLoopbackName(options.host)) {
+    return absl::InvalidArgumentError(
+        "--host " + options.host +
+        ": an address beyond this machine needs TLS, which this version does "
+        "not have; listen on 127.0.0.1 and come from elsewhere through "
+        "'ssh -L'");
+  }
+  if (options.host.find_first_of(".:") == std::string::npos) {
+    options.host = "127.0.0.1";
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
+                                                    const char* const* argv) {
+  Options options;
+  CLI::App app("The debugger server of graphdbg.", "graphdbg_server");
+  app.set_version_flag("--version", kVersion);
+  app.add_option("--host", options.host, "address to listen on")
+      ->capture_default_str();
+  app.add_option("--port", options.port,
+                 "port of the page and the HTTP interface; 0 picks a free one")
+      ->capture_default_str();
+  app.add_option("--debugger-port", options.debugger_port,
+                 "port that jobs dial; 0 picks a free one")
+      ->capture_default_str();
+  app.add_option("--data-dir", options.data_dir,
+                 "where the tokens lie [$XDG_DATA_HOME/graphdbg or "
+                 "~/.local/share/graphdbg]");
+  bool no_auth = false;
+  app.add_flag("--no-auth", no_auth, "no token is needed; on loopback only");
+  app.add_flag("--json", options.json,
+               "print the addresses as one line of JSON");
+  std::string enable_debugger = "True";
+  app.add_option("--enable-debugger", enable_debugger,
+                 "accepted for compatibility")
+      ->check(CLI::IsMember({"True", "true", "1"}));
+  pid_t parent = 0;
+  app.add_option("--parent-pid", parent, "end when this process is gone")
+      ->check(CLI::PositiveNumber);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {
+    app.exit(done);
+    return std::nullopt;
+  } catch (const CLI::ParseError& error) {
+    return absl::InvalidArgumentError(error.what());
+  }
+  absl::Status host = CheckHost(options);
+  if (!host.ok()) return host;
+  if (options.data_dir.empty()) options.data_dir = DefaultDataDir();
+  if (options.data_dir.empty()) {
+    return absl::InvalidArgumentError(
+        "neither HOME nor XDG_DATA_HOME is set: say where with --data-dir");
+  }
+  options.auth = !no_auth;
+  if (parent > 0) options.parent = parent;
+  return options;
+}
+
+std::string DefaultDataDir() {
+  const char* data = std::getenv("XDG_DATA_HOME");
+  if (data != nullptr && *data != '\0') {
+    return std::string(data) + "/graphdbg";
+  }
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home == '\0') return {};
+  return std::string(home) + "/.local/share/graphdbg";
+}
+
+}  // namespace graphdbg
