@@ -156,12 +156,14 @@ graphdbg_status Adapter::EnterModel(uint32_t scope) {
     const graphdbg_status ended = StepEnd();
     if (ended != GRAPHDBG_OK) return ended;
   }
+  bool new_pass = false;
   {
     const std::lock_guard<std::mutex> lock(mu_);
-    if (called_models_.insert(scope).second) return GRAPHDBG_OK;
-    called_models_ = {scope};
+    new_pass = !called_models_.insert(scope).second;
+    if (new_pass) called_models_ = {scope};
+    graph_.EnterModel(static_cast<uint32_t>(called_models_.size()), new_pass);
   }
-  graph_.NewPass();
+  if (!new_pass) return GRAPHDBG_OK;
   // Without gradients nothing of an earlier pass comes back in a backward.
   return c10::GradMode::is_enabled() ? GRAPHDBG_OK : AtBoundary(GRAPHDBG_OK);
 }

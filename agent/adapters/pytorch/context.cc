@@ -33,7 +33,11 @@ uint32_t ContextStack::ModuleScope() const {
 }
 
 Placement ContextStack::Place() const {
-  if (contexts_.empty()) return {};
+  if (contexts_.empty()) {
+    Placement placement;
+    placement.outside = true;
+    return placement;
+  }
   const Context& inner = contexts_.back();
   switch (inner.kind) {
     case ContextKind::kModule:

@@ -5,10 +5,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "agent/adapters/pytorch/node_names.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
+
+enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 
 // What a thread is inside of, innermost last: modules, nodes of the autograd
 // engine, optimizers.
@@ -28,6 +29,8 @@ struct Placement {
   uint32_t scope = 0;
   graphdbg_category category = GRAPHDBG_OTHER;
   uint32_t forward_node = 0;
+  // Outside modules, backward pass and optimizers.
+  bool outside = false;
   // No part of the computation: loading of data.
   bool ignored = false;
 };

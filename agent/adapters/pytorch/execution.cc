@@ -11,7 +11,10 @@ namespace {
 void AddTensors(const c10::IValue& value, TensorList* out) {
   const auto add = [out](const at::TensorBase& tensor) {
     c10::StorageImpl* const storage = PlainStorage(tensor);
-    if (storage != nullptr) out->Add(tensor, storage);
+    if (storage == nullptr) return;
+    // A number in the program's text that PyTorch made a tensor of.
+    if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;
+    out->Add(tensor, storage);
   };
   if (value.isTensor()) {
     add(value.toTensor());

@@ -46,7 +46,7 @@ const OpName& GraphState::NameIn(const Placement& placement, const OpInfo& op) {
 NodeNames::Place GraphState::CountOp(const Placement& placement,
                                      const OpInfo& op) {
   const std::lock_guard<std::mutex> lock(mu_);
-  return names_.Count(placement.phase, placement.scope, NameIn(placement, op));
+  return names_.Count(placement, NameIn(placement, op));
 }
 
 uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
@@ -54,8 +54,7 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   const std::lock_guard<std::mutex> lock(mu_);
   const OpName& op_name = NameIn(placement, op);
   DeclareScopeOf(placement.phase, placement.scope);
-  const std::string name =
-      names_.NewName(placement.phase, placement.scope, op_name);
+  const std::string name = names_.NewName(placement, op_name);
   graphdbg_node_info info = {};
   info.struct_size = sizeof(info);
   info.name = name.c_str();
@@ -71,7 +70,7 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   } else {
     Remember(node, placement.scope, stack);
   }
-  names_.SetNode(placement.phase, placement.scope, op_name, position, node);
+  names_.SetNode(placement, op_name, position, node);
   return node;
 }
 
@@ -125,16 +124,20 @@ uint32_t GraphState::OptimizerScope(std::string_view type) {
   return names_.Scope(type, type);
 }
 
-void GraphState::NewPass() {
+void GraphState::EnterModel(uint32_t models, bool new_pass) {
   const std::lock_guard<std::mutex> lock(mu_);
-  names_.NewPass();
+  if (new_pass) {
+    names_.NewPass(models);
+  } else {
+    names_.NewStretch(models);
+  }
 }
 
 void GraphState::EndStep() {
   const std::lock_guard<std::mutex> lock(mu_);
   bound_.Refresh(&producers_);
   producers_.EndStep();
-  names_.NewPass();
+  names_.NewPass(0);
 }
 
 }  // namespace graphdbg::pytorch

@@ -63,7 +63,8 @@ class GraphState {
             bool overwrote);
 
   uint32_t OptimizerScope(std::string_view type);
-  void NewPass();
+  // A model is called, the how-manieth of its pass.
+  void EnterModel(uint32_t models, bool new_pass);
   void EndStep();
 
  private:

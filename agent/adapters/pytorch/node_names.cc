@@ -31,9 +31,17 @@ void NodeNames::Reserve(std::string full_name) {
   reserved_.insert(std::move(full_name));
 }
 
-NodeNames::Place NodeNames::Count(Phase phase, uint32_t scope,
+NodeNames::Series& NodeNames::SeriesOf(const Placement& placement,
+                                       const OpName& op) {
+  // Scopes are counted from 0, stretches from the other end.
+  const uint32_t scope =
+      placement.outside ? ~uint32_t{0} - stretch_ : placement.scope;
+  return series_[Key(placement.phase, scope, op)];
+}
+
+NodeNames::Place NodeNames::Count(const Placement& placement,
                                   const OpName& op) {
-  Series& series = series_[Key(phase, scope, op)];
+  Series& series = SeriesOf(placement, op);
   if (series.pass != pass_) {
     series.pass = pass_;
     series.count = 0;
@@ -43,9 +51,10 @@ NodeNames::Place NodeNames::Count(Phase phase, uint32_t scope,
   return {position, series.nodes[position]};
 }
 
-std::string NodeNames::NewName(Phase phase, uint32_t scope, const OpName& op) {
-  const std::string base = FullName(phase, scope) + '/' + op.text;
-  uint32_t& suffix = series_[Key(phase, scope, op)].next_suffix;
+std::string NodeNames::NewName(const Placement& placement, const OpName& op) {
+  const std::string base =
+      FullName(placement.phase, placement.scope) + '/' + op.text;
+  uint32_t& suffix = next_suffix_[Key(placement.phase, placement.scope, op)];
   while (true) {
     const uint32_t number = suffix++;
     std::string name = number == 0 ? base : base + '_' + std::to_string(number);
@@ -53,9 +62,11 @@ std::string NodeNames::NewName(Phase phase, uint32_t scope, const OpName& op) {
   }
 }
 
-void NodeNames::SetNode(Phase phase, uint32_t scope, const OpName& op,
+void NodeNames::SetNode(const Placement& placement, const OpName& op,
                         uint32_t position, uint32_t node) {
-  series_[Key(phase, scope, op)].nodes[position] = node;
+  std::vector<uint32_t>& nodes = SeriesOf(placement, op).nodes;
+  if (position >= nodes.size()) nodes.resize(position + 1);
+  nodes[position] = node;
 }
 
 }  // namespace graphdbg::pytorch

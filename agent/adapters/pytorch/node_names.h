@@ -10,11 +10,10 @@
 #include <unordered_set>
 #include <vector>
 
+#include "agent/adapters/pytorch/context.h"
 #include "agent/adapters/pytorch/op_info.h"
 
 namespace graphdbg::pytorch {
-
-enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 
 // The scopes of a program, and the names of its ops.
 //
@@ -23,6 +22,10 @@ enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 // step, or a part of one between two calls of the same model, so that the same
 // control flow meets the same names in every step, and an evaluation loop meets
 // the names of its first batch again.
+//
+// What runs outside all modules is counted by the stretch between two model
+// calls that it is in: the first step begins with the model's call, the others
+// with the making of their batch.
 //
 // Not thread safe.
 class NodeNames {
@@ -50,13 +53,18 @@ class NodeNames {
     uint32_t node;
   };
   // Counts an execution of an op.
-  Place Count(Phase phase, uint32_t scope, const OpName& op);
+  Place Count(const Placement& placement, const OpName& op);
   // The name for a new place. Each call gives another one.
-  std::string NewName(Phase phase, uint32_t scope, const OpName& op);
-  void SetNode(Phase phase, uint32_t scope, const OpName& op, uint32_t position,
+  std::string NewName(const Placement& placement, const OpName& op);
+  void SetNode(const Placement& placement, const OpName& op, uint32_t position,
                uint32_t node);
 
-  void NewPass() { ++pass_; }
+  // `stretch`: how many models the pass has called.
+  void NewPass(uint32_t stretch) {
+    ++pass_;
+    stretch_ = stretch;
+  }
+  void NewStretch(uint32_t stretch) { stretch_ = stretch; }
 
  private:
   // Beyond this many ops of one name in one scope, all are one node: a loop in
@@ -71,7 +79,6 @@ class NodeNames {
   struct Series {
     uint64_t pass = 0;
     uint32_t count = 0;
-    uint32_t next_suffix = 0;
     std::vector<uint32_t> nodes;
   };
 
@@ -79,12 +86,15 @@ class NodeNames {
     return (static_cast<uint64_t>(scope) << 32) |
            (static_cast<uint64_t>(op.id) << 2) | static_cast<uint64_t>(phase);
   }
+  Series& SeriesOf(const Placement& placement, const OpName& op);
 
   std::vector<ScopeRecord> scopes_;
   std::unordered_map<std::string, uint32_t> scope_by_path_;
   std::unordered_set<std::string> reserved_;
   ska::flat_hash_map<uint64_t, Series> series_;
+  std::unordered_map<uint64_t, uint32_t> next_suffix_;
   uint64_t pass_ = 1;
+  uint32_t stretch_ = 0;
 };
 
 }  // namespace graphdbg::pytorch

@@ -55,7 +55,8 @@ def _follow() -> None:
 
 
 def _job_name() -> str:
-    return Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    return name if name and not name.startswith("-") else "python"
 
 
 def _library_directories() -> list[str]:

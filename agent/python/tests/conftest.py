@@ -1,0 +1,147 @@
+"""Runs training scripts with the package as it would be installed.
+
+The package is taken from $GRAPHDBG_STAGE, a directory that holds `graphdbg` as
+the wheel installs it, or else from this interpreter's installed packages; the
+agent in it is replaced by one that writes down what it is told
+(agent/adapters/pytorch/testing), $GRAPHDBG_TRACE_AGENT or Bazel's output.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TRACE_AGENT = "bazel-bin/agent/adapters/pytorch/testing/libgraphdbg.so"
+
+Json = dict[str, Any]
+
+
+@dataclass
+class Run:
+    """A finished run of a script."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    calls: list[Json] = field(default_factory=list)
+
+    def called(self, name: str, step: int | None = None) -> list[Json]:
+        return [c for c in self.calls if c["call"] == name and step in (None, c["step"])]
+
+    def executed(self, step: int) -> list[str]:
+        """Names of the nodes of a step, in order."""
+        return [call["name"] for call in self.called("executed", step)]
+
+    def execution(self, name: str, step: int) -> Json:
+        calls = [call for call in self.called("executed", step) if call["name"] == name]
+        assert len(calls) == 1, f"{name} ran {len(calls)} times in step {step}: {self.executed(step)}"
+        return calls[0]
+
+    @property
+    def nodes(self) -> dict[str, Json]:
+        """The declarations, by name; the first of a name."""
+        nodes: dict[str, Json] = {}
+        for call in self.called("node"):
+            nodes.setdefault(call["name"], call)
+        return nodes
+
+    def user_line(self, name: str) -> int:
+        """Line of the innermost frame of the user's in a node's stack."""
+        return user_line(self.nodes[name]["stack"])
+
+
+def user_line(stack: list[Json]) -> int:
+    return next((frame["line"] for frame in stack if frame["user"]), 0)
+
+
+def line_of(script: str, mark: str) -> int:
+    """Number of the line of a script that ends in a comment."""
+    lines = [n for n, text in enumerate(textwrap.dedent(script).splitlines(), 1) if text.endswith(f"# {mark}")]
+    assert len(lines) == 1
+    return lines[0]
+
+
+@pytest.fixture(scope="session")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the package and the agent that writes a trace."""
+    place = os.environ.get("GRAPHDBG_STAGE")
+    if place:
+        package = Path(place) / "graphdbg"
+    else:
+        spec = importlib.util.find_spec("graphdbg")
+        if spec is None or spec.origin is None:
+            pytest.skip("graphdbg is not installed and GRAPHDBG_STAGE is not set")
+        package = Path(spec.origin).parent
+    agent = Path(os.environ.get("GRAPHDBG_TRACE_AGENT") or ROOT / TRACE_AGENT)
+    if not agent.exists():
+        pytest.skip(f"{agent} is not built and GRAPHDBG_TRACE_AGENT is not set")
+    directory = tmp_path_factory.mktemp("stage")
+    shutil.copytree(package, directory / "graphdbg", ignore=shutil.ignore_patterns("__pycache__"))
+    library = directory / "graphdbg" / "lib" / "libgraphdbg.so"
+    library.unlink(missing_ok=True)
+    shutil.copy(agent, library)
+    return directory
+
+
+@dataclass
+class Script:
+    """Runs Python programs under the staged package."""
+
+    stage: Path
+    directory: Path
+    runs: int = 0
+
+    def environment(self, trace: Path, variables: dict[str, str]) -> dict[str, str]:
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER", "PYTHON"))}
+        path = f"{self.stage}{os.pathsep}{self.stage / 'graphdbg' / '_inject'}"
+        ours = {"PYTHONPATH": path, "GRAPHDBG_ENABLE": "1", "GRAPHDBG_TRACE_FILE": str(trace), "OMP_NUM_THREADS": "1"}
+        return clean | ours | variables
+
+    def write(self, text: str) -> Path:
+        file = self.directory / "train.py"
+        file.write_text(textwrap.dedent(text))
+        return file
+
+    def start(self, text: str, *arguments: str, **variables: str) -> tuple[subprocess.Popen[str], Path]:
+        self.runs += 1
+        trace = self.directory / f"trace{self.runs}.jsonl"
+        process = subprocess.Popen(
+            [sys.executable, str(self.write(text)), *arguments],
+            env=self.environment(trace, variables),
+            cwd=self.directory,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        return process, trace
+
+    def finish(self, process: subprocess.Popen[str], trace: Path) -> Run:
+        try:
+            stdout, stderr = process.communicate(timeout=180)
+        finally:
+            process.kill()
+        return Run(process.returncode, stdout, stderr, read_trace(trace))
+
+    def __call__(self, text: str, *arguments: str, **variables: str) -> Run:
+        return self.finish(*self.start(text, *arguments, **variables))
+
+
+def read_trace(trace: Path) -> list[Json]:
+    return [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
+
+
+@pytest.fixture
+def script(stage: Path, tmp_path: Path) -> Callable[..., Run]:
+    return Script(stage, tmp_path)

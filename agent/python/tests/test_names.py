@@ -1,0 +1,146 @@
+"""Nodes get the names, links and source lines that the user expects."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Run, Script, line_of
+from scripts import CNN
+
+FORWARD = [
+    "forward/conv/convolution",
+    "forward/bn/add_",
+    "forward/bn/native_batch_norm",
+    "forward/relu/relu",
+    "forward/view",
+    "forward/fc/t",
+    "forward/fc/addmm",
+    "forward/CrossEntropyLoss/_log_softmax",
+    "forward/CrossEntropyLoss/nll_loss_forward",
+]
+
+BACKWARD = [
+    "backward/CrossEntropyLoss/nll_loss_backward",
+    "backward/CrossEntropyLoss/_log_softmax_backward_data",
+    "backward/fc/mm",
+    "backward/relu/threshold_backward",
+    "backward/bn/native_batch_norm_backward",
+    "backward/conv/convolution_backward",
+]
+
+
+@pytest.fixture(scope="module")
+def cnn(stage, tmp_path_factory) -> Run:
+    return Script(stage, tmp_path_factory.mktemp("cnn"))(CNN, "SGD")
+
+
+def test_ops_are_named_by_their_modules(cnn: Run) -> None:
+    executed = cnn.executed(step=1)
+    assert [name for name in executed if name in FORWARD] == FORWARD
+    assert [name for name in executed if name in BACKWARD] == BACKWARD
+    assert [name for name in executed if name.startswith("optimizer/")][:2] == [
+        "optimizer/SGD/add_",
+        "optimizer/SGD/add__1",
+    ]
+
+
+@pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
+def test_names_are_the_same_in_every_step_and_every_run(script: Script, optimizer: str) -> None:
+    first, second = script(CNN, optimizer), script(CNN, optimizer)
+    assert len(first.executed(step=2)) > 20
+    # Adam makes its state in the first step.
+    assert first.executed(step=3) == first.executed(step=2)
+    assert [n for n in first.executed(step=1) if not n.startswith("optimizer/")] == [
+        n for n in first.executed(step=2) if not n.startswith(("optimizer/", "forward/rand"))
+    ]
+    assert [c["name"] for c in second.called("executed")] == [c["name"] for c in first.called("executed")]
+
+
+def test_keeping_tensors_changes_no_names(script: Script) -> None:
+    # The autograd engine adds gradients in place only where nobody else holds
+    # them: a residual connection, whose gradient is a sum.
+    text = CNN.replace("x = self.relu(", "x = self.conv(x); x = x + self.relu(").replace(
+        "self.bn(self.conv(x))", "self.bn(x)"
+    )
+    without, kept = script(text, "SGD"), script(text, "SGD", GRAPHDBG_TRACE_RETAIN="1")
+    assert any(name.endswith("/add") for name in without.executed(step=2) if name.startswith("backward/"))
+    assert [c["name"] for c in kept.called("executed")] == [c["name"] for c in without.called("executed")]
+    assert kept.stdout == without.stdout
+
+
+def test_parameters_and_scopes_are_there_before_the_first_step(cnn: Run) -> None:
+    start = cnn.calls.index(cnn.called("start")[0])
+    before = cnn.calls[:start]
+    assert {c["name"]: c["type"] for c in before if c["call"] == "scope"} == {
+        "forward": "Net",
+        "forward/conv": "Conv2d",
+        "forward/bn": "BatchNorm2d",
+        "forward/relu": "ReLU",
+        "forward/fc": "Linear",
+    }
+    nodes = {c["name"]: c for c in before if c["call"] == "node"}
+    assert nodes["forward/conv/weight"]["kind"] == 2
+    assert nodes["forward/conv/weight"]["category"] == 1
+    assert nodes["forward/bn/running_mean"]["kind"] == 3
+    values = {c["name"]: c["tensor"] for c in cnn.called("parameter", step=0)}
+    assert values["forward/conv/weight"]["shape"] == [4, 1, 3, 3]
+    assert not [c for c in before if c["call"] == "executed"]
+
+
+def test_parameters_follow_training(cnn: Run) -> None:
+    sums = [c["tensor"]["sum"] for c in cnn.called("parameter") if c["name"] == "forward/fc/weight"]
+    assert len(set(sums)) == len(sums) == 5
+
+
+def test_categories(cnn: Run) -> None:
+    category = {name: node["category"] for name, node in cnn.nodes.items()}
+    assert category["forward/conv/convolution"] == 3
+    assert category["forward/view"] == 3
+    assert category["forward/randn"] == 0
+    assert category["backward/conv/convolution_backward"] == 2
+    assert category["optimizer/SGD/add_"] == 4
+
+
+def test_source_is_the_users_own_line(cnn: Run) -> None:
+    conv, fc, loss = (line_of(CNN, mark) for mark in ("conv", "fc", "loss"))
+    assert cnn.user_line("forward/conv/convolution") == conv
+    assert cnn.user_line("forward/fc/addmm") == fc
+    assert cnn.user_line("forward/CrossEntropyLoss/_log_softmax") == loss
+    stack = cnn.nodes["forward/conv/convolution"]["stack"]
+    assert [f["function"] for f in stack if f["user"]] == ["Net.forward", "<module>"]
+    assert stack[0]["file"].endswith("torch/nn/modules/conv.py")
+
+
+def test_backward_ops_know_their_forward_op_and_have_its_line(cnn: Run) -> None:
+    assert cnn.nodes["backward/conv/convolution_backward"]["forward"] == "forward/conv/convolution"
+    assert cnn.user_line("backward/conv/convolution_backward") == line_of(CNN, "conv")
+    assert cnn.nodes["backward/fc/mm"]["forward"] == "forward/fc/addmm"
+    # What stores the gradient of a parameter belongs to the parameter.
+    assert cnn.nodes["backward/conv/detach"]["forward"] == "forward/conv/weight"
+    assert cnn.user_line("backward/conv/detach") == line_of(CNN, "backward")
+
+
+def test_optimizer_ops_have_the_line_that_steps(cnn: Run) -> None:
+    assert cnn.user_line("optimizer/SGD/add_") == line_of(CNN, "step")
+
+
+def test_inputs_know_the_nodes_that_made_them(cnn: Run) -> None:
+    def origins(name: str) -> list[str]:
+        return [f"{i['from']}:{i['slot']}" for i in cnn.execution(name, step=3)["inputs"]]
+
+    assert origins("forward/conv/convolution") == ["forward/randn:0", "forward/conv/weight:0", "forward/conv/bias:0"]
+    assert origins("forward/fc/addmm") == ["forward/fc/bias:0", "forward/view:0", "forward/fc/t:0"]
+    assert origins("forward/fc/t") == ["forward/fc/weight:0"]
+    assert origins("backward/bn/native_batch_norm_backward")[-1] == "forward/bn/native_batch_norm:2"
+    assert origins("optimizer/SGD/add_") == ["forward/conv/weight:0", "backward/conv/detach:0"]
+
+
+def test_flags_tell_what_an_op_may_have_done(cnn: Run) -> None:
+    uninitialized, moves, in_place = 1, 2, 8
+    assert cnn.execution("forward/bn/empty", step=2)["flags"] == uninitialized
+    assert cnn.execution("forward/view", step=2)["flags"] == moves
+    assert cnn.execution("optimizer/SGD/add_", step=2)["flags"] == in_place
+    assert cnn.execution("forward/conv/convolution", step=2)["flags"] == 0
+
+
+def test_steps_are_the_optimizers(cnn: Run) -> None:
+    assert [c["step"] for c in cnn.called("step_end")] == [1, 2, 3, 4]
