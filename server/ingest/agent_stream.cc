@@ -95,7 +95,6 @@ void AgentStream::OnReadDone(bool ok) {
     std::lock_guard lock(mu_);
     in_good_order = said_goodbye_;
   }
-  TellClosed();
   Close(in_good_order
             ? absl::OkStatus()
             : Error(absl::StatusCode::kInvalidArgument, "no_goodbye",
@@ -190,6 +189,7 @@ void AgentStream::Send(session::AgentOrder order) {
     }
   }
   if (overflow) {
+    TellClosed();
     context_->TryCancel();
     std::lock_guard lock(mu_);
     --starting_;
@@ -198,6 +198,8 @@ void AgentStream::Send(session::AgentOrder order) {
 }
 
 void AgentStream::Close(absl::Status status) {
+  // Before the agent can learn of it: when it comes back, its rank is free.
+  TellClosed();
   {
     std::lock_guard lock(mu_);
     if (!ending_) ending_ = ToGrpc(status);
@@ -247,7 +249,6 @@ void AgentStream::OnCancel() {
     outbox_.clear();
     outbox_bytes_ = 0;
   }
-  TellClosed();
   Close(Error(absl::StatusCode::kCancelled, "cancelled",
               "the stream was broken off"));
 }

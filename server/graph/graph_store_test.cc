@@ -1,0 +1,230 @@
+#include "server/graph/graph_store.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/base/error.h"
+#include "server/graph/graph_view.h"
+
+namespace graphdbg::graph {
+namespace {
+
+class NoAnnotations final : public Annotations {
+ public:
+  uint64_t HitsOf(Child) const override { return 0; }
+  session::Watched WatchedOf(Child) const override {
+    return session::Watched::kNone;
+  }
+  bool Covers(uint32_t, NodeIndex) const override { return false; }
+};
+
+NodeRecord MakeNode(uint32_t id, const std::string& name, uint64_t order,
+                    std::vector<InputRecord> inputs = {}) {
+  NodeRecord record;
+  record.id = id;
+  record.name = name;
+  record.order = order;
+  record.inputs = std::move(inputs);
+  return record;
+}
+
+class GraphStoreTest : public testing::Test {
+ protected:
+  absl::Status Put(std::vector<NodeRecord> nodes,
+                   const std::string& graph = "") {
+    GraphPatch patch;
+    patch.graph = graph;
+    patch.nodes = std::move(nodes);
+    return store_.Apply(patch, ids_);
+  }
+
+  session::ScopeView View(const std::string& name,
+                          const std::string& graph = "") {
+    auto view = GraphView(store_, none_).ScopeNamed(graph, name);
+    EXPECT_TRUE(view.ok()) << view.status();
+    return view.ok() ? *view : session::ScopeView();
+  }
+
+  std::vector<std::string> Names(const std::string& scope) {
+    std::vector<std::string> names;
+    for (const auto& node : View(scope).nodes) names.push_back(node.label);
+    return names;
+  }
+
+  // "a>b:2" for two tensors from a to b; "a~b:1" for a control edge.
+  std::vector<std::string> Edges(const std::string& scope) {
+    std::vector<std::string> edges;
+    for (const auto& edge : View(scope).edges) {
+      const char* arrow = edge.kind == session::EdgeKind::kData ? ">" : "~";
+      edges.push_back(edge.from + arrow + edge.to + ":" +
+                      std::to_string(edge.tensors));
+    }
+    return edges;
+  }
+
+  NoAnnotations none_;
+  GraphStore store_;
+  AgentIds ids_;
+};
+
+using Strings = std::vector<std::string>;
+
+TEST_F(GraphStoreTest, IsEmptyNotUnknownBeforeTheFirstNode) {
+  EXPECT_TRUE(View("").nodes.empty());
+  auto view = GraphView(store_, none_).ScopeNamed("", "forward");
+  EXPECT_EQ(ReasonOf(view.status()), "unknown_graph");
+}
+
+TEST_F(GraphStoreTest, ShowsChildrenInExecutionOrderAndWhatDoesNotRunLast) {
+  ASSERT_TRUE(Put({MakeNode(1, "f/weight", 0), MakeNode(2, "f/late", 9),
+                   MakeNode(3, "f/bias", 0), MakeNode(4, "f/m/x", 2),
+                   MakeNode(5, "f/early", 1), MakeNode(6, "f/a", 9)})
+                  .ok());
+  EXPECT_EQ(Names("f"), (Strings{"early", "m", "a", "late", "bias", "weight"}));
+}
+
+TEST_F(GraphStoreTest, LiftsEdgesToTheChildrenShown) {
+  ASSERT_TRUE(Put({MakeNode(1, "a/x", 1), MakeNode(2, "a/b/y", 2, {{1, 0}}),
+                   MakeNode(3, "a/b/z", 3, {{2, 0}, {1, 0}}),
+                   MakeNode(4, "c/w", 4, {{3, 0}, {2, 1}, {1, 0, true}})})
+                  .ok());
+  EXPECT_EQ(Edges(""), (Strings{"a>c:2", "a~c:1"}));
+  EXPECT_EQ(Edges("a"), (Strings{"a/x>a/b:2"}));
+  // What leaves the scope is not in it.
+  EXPECT_EQ(Edges("a/b"), (Strings{"a/b/y>a/b/z:1"}));
+  EXPECT_EQ(store_.graphs()[0].edge_count, 6u);
+}
+
+TEST_F(GraphStoreTest, ReplacesANodeWithItsEdges) {
+  ASSERT_TRUE(Put({MakeNode(1, "x", 1), MakeNode(2, "y", 2),
+                   MakeNode(3, "z", 3, {{1, 0}, {1, 1}})})
+                  .ok());
+  EXPECT_EQ(Edges(""), (Strings{"x>z:2"}));
+  ASSERT_TRUE(Put({MakeNode(3, "z", 3, {{2, 0}})}).ok());
+  EXPECT_EQ(Edges(""), (Strings{"y>z:1"}));
+  EXPECT_TRUE(store_.node(store_.FindNode("x")).consumers.empty());
+  EXPECT_EQ(store_.node_count(), 3u);
+  EXPECT_EQ(store_.graphs()[0].edge_count, 1u);
+}
+
+TEST_F(GraphStoreTest, TakesProducersThatComeAfterTheirConsumers) {
+  ASSERT_TRUE(Put({MakeNode(1, "y", 2, {{2, 0}, {3, 0}})}).ok());
+  EXPECT_TRUE(Edges("").empty());
+  ASSERT_TRUE(Put({MakeNode(2, "x", 1)}).ok());
+  EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
+  // The consumer changed its mind before the other producer came.
+  ASSERT_TRUE(Put({MakeNode(1, "y", 2, {{2, 0}})}).ok());
+  ASSERT_TRUE(Put({MakeNode(3, "w", 1)}).ok());
+  EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
+}
+
+TEST_F(GraphStoreTest, MakesOneNodeOfWhatSeveralAgentsCallTheSame) {
+  ASSERT_TRUE(Put({MakeNode(1, "x", 1), MakeNode(2, "y", 2, {{1, 0}})}).ok());
+  AgentIds other;
+  GraphPatch patch;
+  patch.nodes = {MakeNode(1, "y", 2, {{2, 0}}), MakeNode(2, "x", 1),
+                 MakeNode(3, "only_here", 3)};
+  ASSERT_TRUE(store_.Apply(patch, other).ok());
+  EXPECT_EQ(store_.node_count(), 3u);
+  EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
+  EXPECT_EQ(other.Find(1), ids_.Find(2));
+}
+
+TEST_F(GraphStoreTest, TellsConsumersAndTypes) {
+  NodeRecord x = MakeNode(1, "x", 1);
+  x.outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {2}}}};
+  ASSERT_TRUE(Put({x, MakeNode(2, "y", 2, {{1, 1}})}).ok());
+  auto detail = GraphView(store_, none_).Detail("x");
+  ASSERT_TRUE(detail.ok());
+  ASSERT_EQ(detail->consumers.size(), 1u);
+  EXPECT_EQ(detail->consumers[0].node, "y");
+  EXPECT_EQ(detail->consumers[0].slot, 1u);
+  EXPECT_EQ(detail->consumers[0].type.dtype, "int64");
+  detail = GraphView(store_, none_).Detail("y");
+  ASSERT_EQ(detail->inputs.size(), 1u);
+  EXPECT_EQ(detail->inputs[0].type.shape, std::vector<int64_t>{2});
+}
+
+TEST_F(GraphStoreTest, FindsTheUsersLineAndForBackwardThatOfForward) {
+  NodeRecord forward = MakeNode(1, "f", 1);
+  forward.stack = {{"torch/nn.py", 1, "g", "", false},
+                   {"train.py", 7, "main", "f(x)", true}};
+  NodeRecord backward = MakeNode(2, "b", 2);
+  backward.forward_node_id = 1;
+  NodeRecord library = MakeNode(3, "l", 3);
+  library.stack = {{"torch/nn.py", 2, "g", "", false}};
+  ASSERT_TRUE(Put({forward, backward, library, MakeNode(4, "n", 4)}).ok());
+  EXPECT_EQ(store_.SourceOf(0)->line, 7u);
+  EXPECT_EQ(store_.SourceOf(1)->line, 7u);
+  EXPECT_EQ(store_.SourceOf(2)->line, 2u);
+  EXPECT_EQ(store_.SourceOf(3), nullptr);
+}
+
+TEST_F(GraphStoreTest, ShowsModulesBeforeTheirOpsAreKnown) {
+  GraphPatch patch;
+  patch.scope_types = {{"forward/conv1", "Conv2d"}};
+  ASSERT_TRUE(store_.Apply(patch, ids_).ok());
+  const auto view = View("forward");
+  ASSERT_EQ(view.nodes.size(), 1u);
+  EXPECT_EQ(view.nodes[0].kind, session::NodeKind::kScope);
+  EXPECT_EQ(view.nodes[0].op_type, "Conv2d");
+  EXPECT_EQ(view.nodes[0].descendant_count, 0u);
+}
+
+TEST_F(GraphStoreTest, KeepsGraphsApart) {
+  ASSERT_TRUE(Put({MakeNode(1, "s/x", 1)}).ok());
+  ASSERT_TRUE(Put({MakeNode(2, "s/y", 2, {{1, 0}})}, "eval").ok());
+  EXPECT_EQ(View("s").nodes.size(), 1u);
+  EXPECT_EQ(View("s", "main").nodes[0].label, "x");
+  EXPECT_EQ(View("s", "eval").nodes[0].label, "y");
+  EXPECT_EQ(GraphView(store_, none_).Graphs().size(), 2u);
+}
+
+TEST_F(GraphStoreTest, RefusesNamesAndIdsThatCannotBe) {
+  EXPECT_EQ(ReasonOf(Put({MakeNode(1, "a//b", 1)})), "invalid_name");
+  EXPECT_EQ(ReasonOf(Put({MakeNode(1, "/a", 1)})), "invalid_name");
+  EXPECT_EQ(ReasonOf(Put({MakeNode(1, "a/", 1)})), "invalid_name");
+  EXPECT_EQ(ReasonOf(Put({MakeNode(1, "", 1)})), "invalid_name");
+  EXPECT_EQ(ReasonOf(Put({MakeNode(0, "a", 1)})), "invalid_node");
+  ASSERT_TRUE(Put({MakeNode(1, "a", 1)}).ok());
+  EXPECT_EQ(ReasonOf(Put({MakeNode(1, "b", 1)})), "invalid_node");
+}
+
+TEST(GraphLimitsTest, RefusesMoreThanItMayHold) {
+  GraphLimits limits;
+  limits.max_nodes = 2;
+  limits.max_scopes = 4;
+  GraphStore store(limits);
+  AgentIds ids;
+  GraphPatch patch;
+  patch.nodes = {MakeNode(1, "a", 1), MakeNode(2, "b", 2), MakeNode(3, "c", 3)};
+  const absl::Status full = store.Apply(patch, ids);
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(store.node_count(), 2u);
+  patch.nodes = {};
+  patch.scope_types = {{"a/b/c/d/e", "M"}};
+  EXPECT_EQ(store.Apply(patch, ids).code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+TEST(GraphLimitsTest, CountsTheBytesOfWhatItHolds) {
+  GraphLimits limits;
+  limits.max_bytes = 100'000;
+  GraphStore store(limits);
+  AgentIds ids;
+  GraphPatch patch;
+  patch.nodes = {MakeNode(1, "a", 1)};
+  patch.nodes[0].attributes["big"] = std::string(60'000, 'x');
+  // The same again takes the place of what was there.
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  patch.nodes[0].id = 2;
+  patch.nodes[0].name = "b";
+  EXPECT_EQ(store.Apply(patch, ids).code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+}  // namespace
+}  // namespace graphdbg::graph

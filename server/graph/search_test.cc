@@ -1,0 +1,127 @@
+#include "server/graph/search.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/base/error.h"
+
+namespace graphdbg::graph {
+namespace {
+
+// Watchpoint 1 covers the first node.
+class FirstIsWatched final : public Annotations {
+ public:
+  uint64_t HitsOf(Child) const override { return 0; }
+  session::Watched WatchedOf(Child) const override {
+    return session::Watched::kNone;
+  }
+  bool Covers(uint32_t watchpoint, NodeIndex node) const override {
+    return watchpoint == 1 && node == 0;
+  }
+};
+
+class SearchTest : public testing::Test {
+ protected:
+  SearchTest() {
+    Add("forward/Conv1/conv2d", "aten::conv2d", 10);
+    Add("forward/Conv1/weight", "", 10);
+    Add("forward/log", "aten::log", 42);
+    Add("backward/log/log_backward", "LogBackward0", 42);
+    patch_.nodes[1].kind = session::NodeKind::kParameter;
+    patch_.nodes[1].category = session::Category::kWeight;
+    patch_.scope_types["forward/Conv1"] = "Conv2d";
+    AgentIds ids;
+    EXPECT_TRUE(store_.Apply(patch_, ids).ok());
+  }
+
+  void Add(const std::string& name, const std::string& op_type, uint32_t line) {
+    NodeRecord record;
+    record.id = static_cast<uint32_t>(patch_.nodes.size() + 1);
+    record.name = name;
+    record.op_type = op_type;
+    record.stack = {{"/home/me/src/train.py", line, "f", "", true}};
+    patch_.nodes.push_back(record);
+  }
+
+  std::vector<std::string> Find(const session::SearchQuery& query) {
+    std::vector<std::string> labels;
+    auto result = Search(store_, annotations_, query);
+    EXPECT_TRUE(result.ok()) << result.status();
+    for (const auto& node : result->nodes) labels.push_back(node.label);
+    return labels;
+  }
+
+  GraphPatch patch_;
+  GraphStore store_;
+  FirstIsWatched annotations_;
+};
+
+using Labels = std::vector<std::string>;
+
+TEST_F(SearchTest, FindsPartsOfNamesInAnyCase) {
+  session::SearchQuery query;
+  query.q = "CONV";
+  EXPECT_EQ(Find(query), (Labels{"conv2d", "weight"}));
+  query.q = "log";
+  EXPECT_EQ(Find(query), (Labels{"log", "log_backward"}));
+  query.q = "nothing";
+  EXPECT_TRUE(Find(query).empty());
+}
+
+TEST_F(SearchTest, FindsByKindCategoryAndOpType) {
+  session::SearchQuery query;
+  query.kind = session::NodeKind::kParameter;
+  EXPECT_EQ(Find(query), (Labels{"weight"}));
+  query = {};
+  query.category = session::Category::kWeight;
+  EXPECT_EQ(Find(query), (Labels{"weight"}));
+  query = {};
+  query.op_type = "conv2d";
+  EXPECT_EQ(Find(query), (Labels{"conv2d"}));
+  query.op_type = "aten::log";
+  EXPECT_EQ(Find(query), (Labels{"log"}));
+  // Part of a name is not the name.
+  query.op_type = "og";
+  EXPECT_TRUE(Find(query).empty());
+  query = {};
+  query.kind = session::NodeKind::kScope;
+  query.q = "conv";
+  EXPECT_EQ(Find(query), (Labels{"Conv1"}));
+}
+
+TEST_F(SearchTest, FindsBySourceLine) {
+  session::SearchQuery query;
+  query.source = "train.py:42";
+  EXPECT_EQ(Find(query), (Labels{"log", "log_backward"}));
+  query.source = "src/train.py";
+  EXPECT_EQ(Find(query).size(), 4u);
+  // Whole segments of the path.
+  query.source = "rain.py";
+  EXPECT_TRUE(Find(query).empty());
+}
+
+TEST_F(SearchTest, FindsWhatAWatchpointCovers) {
+  session::SearchQuery query;
+  query.watchpoint = 1;
+  EXPECT_EQ(Find(query), (Labels{"conv2d"}));
+}
+
+TEST_F(SearchTest, PagesWithoutLossOrRepetition) {
+  session::SearchQuery query;
+  query.limit = 3;
+  auto first = Search(store_, annotations_, query);
+  ASSERT_TRUE(first.ok());
+  ASSERT_EQ(first->nodes.size(), 3u);
+  query.cursor = first->next_cursor;
+  auto second = Search(store_, annotations_, query);
+  ASSERT_EQ(second->nodes.size(), 1u);
+  EXPECT_EQ(second->nodes[0].label, "log_backward");
+  EXPECT_TRUE(second->next_cursor.empty());
+  query.cursor = "from elsewhere";
+  EXPECT_EQ(FieldOf(Search(store_, annotations_, query).status()), "cursor");
+}
+
+}  // namespace
+}  // namespace graphdbg::graph

@@ -1,0 +1,138 @@
+#include "server/watch/hit_log.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "server/base/error.h"
+
+namespace graphdbg::watch {
+namespace {
+
+class HitLogTest : public testing::Test {
+ protected:
+  HitLogTest() {
+    graph::GraphPatch patch;
+    uint32_t id = 0;
+    for (const char* name : {"f/conv/conv2d", "f/log", "f/log_1"}) {
+      graph::NodeRecord record;
+      record.id = ++id;
+      record.name = name;
+      record.op_type = "op";
+      record.stack = {{"train.py", id, "main", "", true}};
+      patch.nodes.push_back(record);
+    }
+    graph::AgentIds ids;
+    EXPECT_TRUE(graph_.Apply(patch, ids).ok());
+  }
+
+  static HitRecord Hit(uint32_t watchpoint, uint64_t step, uint64_t order,
+                       const graph::NodeIndex node, uint32_t rank = 0) {
+    HitRecord record;
+    record.watchpoint = watchpoint;
+    record.condition = std::make_shared<const session::ConditionInstance>(
+        session::ConditionInstance{"nan", {}});
+    record.rank = rank;
+    record.step = step;
+    record.order = order;
+    record.node = node;
+    return record;
+  }
+
+  static std::vector<uint64_t> Ids(
+      const absl::StatusOr<session::HitResult>& result) {
+    std::vector<uint64_t> ids;
+    EXPECT_TRUE(result.ok()) << result.status();
+    for (const auto& hit : result->hits) ids.push_back(hit.id);
+    return ids;
+  }
+
+  graph::GraphStore graph_;
+};
+
+using Numbers = std::vector<uint64_t>;
+
+TEST_F(HitLogTest, ListsInExecutionOrderWhateverCameFirst) {
+  HitLog log(graph_);
+  log.Add(Hit(1, 2, 1, 0));
+  log.Add(Hit(1, 1, 5, 1));
+  log.Add(Hit(1, 1, 4, 0, 1));
+  log.Add(Hit(1, 1, 4, 0, 0));
+  EXPECT_EQ(Ids(log.Query({})), (Numbers{4, 3, 2, 1}));
+}
+
+TEST_F(HitLogTest, CountsForNodesScopesAndWatchpoints) {
+  HitLog log(graph_);
+  log.Add(Hit(1, 1, 1, 0));
+  log.Add(Hit(2, 1, 2, 1));
+  EXPECT_EQ(log.total(), 2u);
+  EXPECT_EQ(log.CountOf({false, 0}), 1u);
+  EXPECT_EQ(log.CountOf({false, 2}), 0u);
+  EXPECT_EQ(log.CountOf({true, *graph_.FindScope("", "f/conv")}), 1u);
+  EXPECT_EQ(log.CountOf({true, *graph_.FindScope("", "f")}), 2u);
+  EXPECT_EQ(log.CountOf({true, *graph_.FindScope("", "")}), 2u);
+  EXPECT_EQ(log.CountOfWatchpoint(2), 1u);
+}
+
+TEST_F(HitLogTest, Filters) {
+  HitLog log(graph_);
+  log.Add(Hit(1, 1, 1, 0));
+  log.Add(Hit(2, 1, 2, 1));
+  log.Add(Hit(1, 2, 2, 2, 1));
+  session::HitQuery query;
+  query.watchpoint = 1;
+  EXPECT_EQ(Ids(log.Query(query)), (Numbers{1, 3}));
+  query = {};
+  query.step = 1;
+  EXPECT_EQ(Ids(log.Query(query)), (Numbers{1, 2}));
+  query = {};
+  query.rank = 1;
+  EXPECT_EQ(Ids(log.Query(query)), (Numbers{3}));
+  query = {};
+  query.node = "f/log";
+  EXPECT_EQ(Ids(log.Query(query)), (Numbers{2}));
+  query.node = "f";
+  EXPECT_EQ(Ids(log.Query(query)), (Numbers{1, 2, 3}));
+}
+
+TEST_F(HitLogTest, PagesWithoutLossWhileHitsCome) {
+  HitLog log(graph_);
+  for (uint64_t order = 1; order <= 5; ++order) log.Add(Hit(1, 1, order, 0));
+  session::HitQuery query;
+  query.limit = 2;
+  Numbers seen;
+  for (int page = 0; page < 10; ++page) {
+    auto result = log.Query(query);
+    for (uint64_t id : Ids(result)) seen.push_back(id);
+    query.cursor = result->next_cursor;
+    if (query.cursor.empty()) break;
+    if (page == 0) log.Add(Hit(1, 1, 6, 0));
+  }
+  EXPECT_EQ(seen, (Numbers{1, 2, 3, 4, 5, 6}));
+  for (const char* cursor : {"x", "1.2.3", "1.2.3.4.5", "1..2.3", "-1.2.3.4"}) {
+    query.cursor = cursor;
+    EXPECT_EQ(FieldOf(log.Query(query).status()), "cursor") << cursor;
+  }
+}
+
+TEST_F(HitLogTest, TakesTheLineOfTheNodeIfTheAgentSentNone) {
+  HitLog log(graph_);
+  EXPECT_EQ(log.Add(Hit(1, 1, 1, 1)).source->line, 2u);
+  HitRecord record = Hit(1, 1, 1, 1);
+  record.source = session::SourceLine{"other.py", 99, "", "", true};
+  EXPECT_EQ(log.Add(record).source->line, 99u);
+}
+
+TEST_F(HitLogTest, KeepsTheFirstAndCountsTheRest) {
+  HitLog log(graph_, 2);
+  for (int i = 0; i < 5; ++i) log.Add(Hit(1, 1, 1, 0));
+  EXPECT_TRUE(log.full());
+  EXPECT_EQ(log.total(), 5u);
+  EXPECT_EQ(log.CountOf({false, 0}), 5u);
+  EXPECT_EQ(Ids(log.Query({})), (Numbers{1, 2}));
+}
+
+}  // namespace
+}  // namespace graphdbg::watch

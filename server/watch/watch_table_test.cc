@@ -1,0 +1,175 @@
+#include "server/watch/watch_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "server/base/error.h"
+
+namespace graphdbg::watch {
+namespace {
+
+using session::Watched;
+
+class WatchTableTest : public testing::Test {
+ protected:
+  WatchTableTest() : table_(graph_) {
+    Add({"forward/conv/conv2d", "forward/conv/weight", "forward/log"});
+  }
+
+  void Add(const std::vector<std::string>& names) {
+    graph::GraphPatch patch;
+    for (const std::string& name : names) {
+      graph::NodeRecord record;
+      record.id = ++last_id_;
+      record.name = name;
+      if (name.ends_with("weight"))
+        record.category = session::Category::kWeight;
+      patch.nodes.push_back(record);
+    }
+    ASSERT_TRUE(graph_.Apply(patch, ids_).ok());
+  }
+
+  static session::WatchpointSpec Nan() {
+    session::WatchpointSpec spec;
+    spec.condition.id = "nan";
+    return spec;
+  }
+
+  Watched OfScope(const std::string& name) {
+    return table_.WatchedOf({true, *graph_.FindScope("", name)});
+  }
+  Watched OfNode(const std::string& name) {
+    return table_.WatchedOf({false, graph_.FindNode(name)});
+  }
+
+  graph::GraphStore graph_;
+  graph::AgentIds ids_;
+  uint32_t last_id_ = 0;
+  WatchTable table_;
+};
+
+TEST_F(WatchTableTest, CoversEverythingIfNothingIsSelected) {
+  EXPECT_EQ(OfScope(""), Watched::kNone);
+  const uint32_t id = *table_.Add(Nan());
+  EXPECT_EQ(table_.NodeCountOf(id), 3u);
+  EXPECT_EQ(OfScope(""), Watched::kAll);
+}
+
+TEST_F(WatchTableTest, TellsAllSomeAndNone) {
+  auto spec = Nan();
+  spec.selection.nodes = {"forward/conv/weight"};
+  spec.selection.scopes = {"backward/"};
+  const uint32_t id = *table_.Add(spec);
+  EXPECT_EQ(OfNode("forward/conv/weight"), Watched::kAll);
+  EXPECT_EQ(OfNode("forward/log"), Watched::kNone);
+  EXPECT_EQ(OfScope("forward/conv"), Watched::kSome);
+  EXPECT_EQ(OfScope("forward"), Watched::kSome);
+  // What comes later is matched when it comes.
+  Add({"backward/log/neg"});
+  EXPECT_EQ(table_.MatchNewNodes(), std::vector<uint32_t>{id});
+  EXPECT_EQ(OfScope("backward"), Watched::kAll);
+  EXPECT_EQ(table_.NodeCountOf(id), 2u);
+  EXPECT_TRUE(table_.Covers(id, graph_.FindNode("backward/log/neg")));
+}
+
+TEST_F(WatchTableTest, CountsOnlyWatchpointsThatAreOn) {
+  const uint32_t one = *table_.Add(Nan());
+  const uint32_t two = *table_.Add(Nan());
+  session::WatchpointChange off;
+  off.enabled = false;
+  ASSERT_TRUE(table_.Change(one, off).ok());
+  EXPECT_EQ(OfScope(""), Watched::kAll);
+  ASSERT_TRUE(table_.Remove(two).ok());
+  EXPECT_EQ(OfScope(""), Watched::kNone);
+  // It still covers them and would watch them if it were on.
+  EXPECT_EQ(table_.NodeCountOf(one), 3u);
+}
+
+TEST_F(WatchTableTest, SelectsByPatternAndCategory) {
+  auto spec = Nan();
+  spec.selection.patterns = {"forward/*"};
+  EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
+  spec.selection.patterns = {"**/conv*"};
+  spec.selection.categories = {session::Category::kWeight};
+  EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 2u);
+}
+
+TEST_F(WatchTableTest, NeverUsesAnIdAgain) {
+  EXPECT_EQ(*table_.Add(Nan()), 1u);
+  ASSERT_TRUE(table_.Remove(1).ok());
+  EXPECT_EQ(*table_.Add(Nan()), 2u);
+  EXPECT_EQ(ReasonOf(table_.Remove(1)), "unknown_watchpoint");
+  EXPECT_EQ(table_.Ids(), std::vector<uint32_t>{2});
+  EXPECT_EQ(table_.RemovedIds(), std::vector<uint32_t>{1});
+}
+
+TEST_F(WatchTableTest, RemembersWhatAHitOfAnEarlierRevisionMeant) {
+  session::WatchpointSpec spec;
+  spec.condition = {"max_gt", {{"value", 1.0}}};
+  const uint32_t id = *table_.Add(spec);
+  EXPECT_EQ(table_.RevisionOf(id), 1u);
+  session::WatchpointChange change;
+  change.condition = session::ConditionInstance{"max_gt", {{"value", 2.0}}};
+  ASSERT_TRUE(table_.Change(id, change).ok());
+  EXPECT_EQ(table_.RevisionOf(id), 2u);
+  ASSERT_TRUE(table_.Remove(id).ok());
+  EXPECT_EQ(table_.ConditionAt(id, 1)->params.at("value"), 1.0);
+  EXPECT_EQ(table_.ConditionAt(id, 2)->params.at("value"), 2.0);
+  EXPECT_EQ(table_.ConditionAt(id, 3), nullptr);
+  EXPECT_EQ(table_.ConditionAt(id + 1, 1), nullptr);
+}
+
+TEST_F(WatchTableTest, NamesTheFieldThatIsWrong) {
+  auto field_of = [&](const session::WatchpointSpec& spec) {
+    const absl::Status status = table_.Add(spec).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    return FieldOf(status);
+  };
+  session::WatchpointSpec spec;
+  spec.condition.id = "no_such";
+  EXPECT_EQ(field_of(spec), "condition.id");
+  spec.condition.id = "max_gt";
+  EXPECT_EQ(field_of(spec), "condition.params.value");
+  spec.condition.params["value"] = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(field_of(spec), "condition.params.value");
+  spec = Nan();
+  spec.selection.nodes = {"forward/log", "forward/unknown"};
+  EXPECT_EQ(field_of(spec), "nodes[1]");
+  spec = Nan();
+  spec.selection.scopes = {"a", ""};
+  EXPECT_EQ(field_of(spec), "scopes[1]");
+  spec = Nan();
+  spec.selection.patterns.assign(1'000, "*");
+  EXPECT_EQ(field_of(spec), "patterns");
+  // Scopes may be about what is still to come.
+  spec = Nan();
+  spec.selection.scopes = {"optimizer"};
+  EXPECT_TRUE(table_.Add(spec).ok());
+}
+
+TEST_F(WatchTableTest, LeavesAWatchpointAsItWasIfAChangeIsWrong) {
+  const uint32_t id = *table_.Add(Nan());
+  session::WatchpointChange change;
+  change.condition = session::ConditionInstance{"no_such", {}};
+  EXPECT_EQ(FieldOf(table_.Change(id, change)), "condition.id");
+  EXPECT_EQ(table_.SpecOf(id).condition.id, "nan");
+  EXPECT_EQ(table_.RevisionOf(id), 1u);
+}
+
+TEST_F(WatchTableTest, ShowsWhatRanksCannotCheck) {
+  const uint32_t id = *table_.Add(Nan());
+  EXPECT_TRUE(table_.SetError(id, 1, 1, "no such op"));
+  EXPECT_FALSE(table_.SetError(id, 1, 1, "no such op"));
+  EXPECT_EQ(table_.ErrorOf(id), "rank 1: no such op");
+  // An answer to an earlier revision says nothing about this one.
+  ASSERT_TRUE(table_.Change(id, {}).ok());
+  EXPECT_EQ(table_.ErrorOf(id), "");
+  EXPECT_FALSE(table_.SetError(id, 1, 1, "late"));
+  EXPECT_FALSE(table_.SetError(99, 1, 1, "nobody"));
+}
+
+}  // namespace
+}  // namespace graphdbg::watch
