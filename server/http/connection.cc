@@ -113,7 +113,9 @@ Response MethodNotAllowed(const std::vector<std::string>& allow) {
 
 Connection::Connection(asio::ip::tcp::socket socket,
                        std::shared_ptr<Shared> shared)
-    : stream_(std::move(socket)), shared_(std::move(shared)) {
+    : stream_(std::move(socket)),
+      read_timer_(stream_.get_executor()),
+      shared_(std::move(shared)) {
   ++shared_->open_connections;
   error_code ec;
   auto endpoint = stream_.socket().remote_endpoint(ec);
@@ -163,8 +165,7 @@ asio::awaitable<bool> Connection::Read(Parser& parser) {
   }
   parser.header_limit(shared_->options.max_header_bytes);
   parser.body_limit(shared_->options.max_body_bytes);
-  stream_.expires_after(shared_->options.read_timeout);
-  co_await bhttp::async_read_header(stream_, buffer_, parser, Into(ec));
+  ec = co_await ReadInTime(parser, true);
   if (!ec && !parser.is_done()) {
     co_return co_await ReadRest(parser);
   }
@@ -181,12 +182,36 @@ asio::awaitable<bool> Connection::ReadRest(Parser& parser) {
     bhttp::response<bhttp::empty_body> proceed(bhttp::status::continue_, 11);
     if (!co_await WriteMessage(proceed)) co_return false;
   }
-  stream_.expires_after(shared_->options.read_timeout);
-  co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
+  ec = co_await ReadInTime(parser, false);
   if (!ec) co_return true;
   auto problem = ReadProblem(ec, shared_->options);
   if (problem) co_await Write(std::move(*problem), false, true);
   co_return false;
+}
+
+asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
+                                                   bool header_only) {
+  // The stream's own limit would close the socket, and the peer would never
+  // learn why.
+  stream_.expires_never();
+  const uint64_t read = ++reads_;
+  read_timer_.expires_after(shared_->options.read_timeout);
+  read_timer_.async_wait([self = shared_from_this(), read](error_code late) {
+    if (late || read != self->reads_) return;
+    self->read_timed_out_ = true;
+    error_code ignored;
+    self->stream_.socket().cancel(ignored);
+  });
+  error_code ec;
+  if (header_only) {
+    co_await bhttp::async_read_header(stream_, buffer_, parser, Into(ec));
+  } else {
+    co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
+  }
+  ++reads_;
+  read_timer_.cancel();
+  if (ec && read_timed_out_) ec = beast::error::timeout;
+  co_return ec;
 }
 
 asio::awaitable<bool> Connection::ServeOne() {

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
@@ -57,6 +58,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // False: nothing to answer, or answered already.
   boost::asio::awaitable<bool> Read(Parser& parser);
   boost::asio::awaitable<bool> ReadRest(Parser& parser);
+  // Reads the header, or else the whole message, within the time limit.
+  boost::asio::awaitable<boost::system::error_code> ReadInTime(
+      Parser& parser, bool header_only);
   boost::asio::awaitable<Response> Answer(Request request,
                                           const Router::Match& match);
   boost::asio::awaitable<void> RunChannel(Message message, Request request,
@@ -72,6 +76,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   boost::beast::tcp_stream stream_;
   boost::beast::flat_buffer buffer_;
+  boost::asio::steady_timer read_timer_;
+  // Counts reads, so that a late timer does not break the next one.
+  uint64_t reads_ = 0;
+  bool read_timed_out_ = false;
   const std::shared_ptr<Shared> shared_;
   std::string peer_;
 };

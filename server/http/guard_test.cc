@@ -1,0 +1,71 @@
+#include "server/http/guard.h"
+
+#include <gtest/gtest.h>
+
+namespace graphdbg::http {
+namespace {
+
+Request Get() {
+  Request request;
+  request.method = "GET";
+  request.headers.Set("Host", "127.0.0.1:8080");
+  return request;
+}
+
+int StatusOf(const Request& request) {
+  auto refusal = Refusal(request);
+  return refusal ? refusal->status : 200;
+}
+
+TEST(GuardTest, RefusesNamesThatAreNotLoopback) {
+  Request request = Get();
+  EXPECT_EQ(StatusOf(request), 200);
+  for (const char* host : {"", "evil.com", "127.0.0.1.evil.com", "0.0.0.0",
+                           "localhost.evil.com:8080", "[::1", "[::1]x"}) {
+    request.headers.Set("Host", host);
+    EXPECT_EQ(StatusOf(request), 421) << host;
+  }
+}
+
+TEST(GuardTest, RefusesPagesOfOtherOrigins) {
+  Request request = Get();
+  request.headers.Set("Origin", "http://127.0.0.1:8080");
+  EXPECT_EQ(StatusOf(request), 200);
+  for (const char* origin :
+       {"", "null", "http://127.0.0.1:8081", "http://localhost:8080",
+        "https://127.0.0.1:8080", "http://evil.com"}) {
+    request.headers.Set("Origin", origin);
+    EXPECT_EQ(StatusOf(request), 403) << origin;
+  }
+}
+
+TEST(GuardTest, WritesNeedJson) {
+  for (const char* method : {"POST", "PUT", "PATCH"}) {
+    Request request = Get();
+    request.method = method;
+    EXPECT_EQ(StatusOf(request), 415) << method;
+    request.headers.Set("Content-Type", "text/plain");
+    EXPECT_EQ(StatusOf(request), 415) << method;
+    request.headers.Set("Content-Type", "application/json; charset=utf-8");
+    EXPECT_EQ(StatusOf(request), 200) << method;
+  }
+  Request request = Get();
+  request.method = "DELETE";
+  EXPECT_EQ(StatusOf(request), 200);
+  request.body = "x=1";
+  EXPECT_EQ(StatusOf(request), 415);
+}
+
+TEST(GuardTest, AnswersForbidScriptsOfOthersAndFraming) {
+  Response response;
+  AddSecurityHeaders(response);
+  std::string_view policy = response.headers.Get("Content-Security-Policy");
+  EXPECT_NE(policy.find("default-src 'self'"), std::string_view::npos);
+  EXPECT_NE(policy.find("frame-ancestors 'none'"), std::string_view::npos);
+  EXPECT_EQ(policy.find("unsafe"), std::string_view::npos);
+  EXPECT_EQ(response.headers.Get("X-Content-Type-Options"), "nosniff");
+  EXPECT_EQ(response.headers.Get("Referrer-Policy"), "no-referrer");
+}
+
+}  // namespace
+}  // namespace graphdbg::http

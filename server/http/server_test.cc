@@ -1,0 +1,336 @@
+// A real listener, spoken to over real connections.
+#include "server/http/server.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/system/system_error.hpp>
+#include <future>
+#include <stdexcept>
+
+#include "server/base/error.h"
+#include "server/http/testing/client.h"
+
+namespace graphdbg::http {
+namespace {
+
+namespace asio = boost::asio;
+using testing::Client;
+using testing::Fetch;
+using testing::Reply;
+using testing::WebSocketClient;
+
+asio::awaitable<Response> Echo(Request request) {
+  Response response;
+  response.headers.Set("Content-Type", "text/plain");
+  response.body = request.method + " " + request.path;
+  for (const auto& [name, value] : request.query) {
+    response.body += " " + name + "=" + value;
+  }
+  if (!request.body.empty()) response.body += " " + request.body;
+  co_return response;
+}
+
+asio::awaitable<Response> Large(Request) {
+  Response response;
+  response.body.assign(32 << 20, 'x');
+  co_return response;
+}
+
+asio::awaitable<Response> Throw(Request) {
+  throw std::runtime_error("broken handler");
+  co_return Response();
+}
+
+// Sends each message back; "bye" ends it.
+asio::awaitable<void> EchoChannel(Request,
+                                  std::shared_ptr<MessageChannel> channel) {
+  while (true) {
+    absl::StatusOr<std::string> message = co_await channel->Receive();
+    if (!message.ok()) co_return;
+    if (*message == "bye") {
+      co_await channel->Close(1008, "as you say");
+      co_return;
+    }
+    absl::Status sent = co_await channel->Send("echo " + *message);
+    if (!sent.ok()) co_return;
+  }
+}
+
+class ServerTest : public ::testing::Test {
+ protected:
+  void Start(ServerOptions options = {}) {
+    auto router = std::make_shared<Router>();
+    router->Add("GET", "/echo", Echo);
+    router->Add("POST", "/echo", Echo);
+    router->Add("GET", "/large", Large);
+    router->Add("GET", "/throw", Throw);
+    router->AddChannel("/channel", EchoChannel);
+    options.log = [this](std::string_view line) {
+      std::lock_guard<std::mutex> lock(mu_);
+      log_ += std::string(line) + "\n";
+    };
+    server_ =
+        std::make_unique<Server>(io_.context().get_executor(), router, options);
+    absl::StatusOr<uint16_t> port = server_->Start();
+    ASSERT_TRUE(port.ok()) << port.status();
+    port_ = *port;
+  }
+
+  std::mutex mu_;
+  std::string log_;
+  std::unique_ptr<Server> server_;
+  // Ends before the above.
+  testing::IoThreads io_;
+  uint16_t port_ = 0;
+};
+
+TEST_F(ServerTest, AnswersRequestsOfOneConnectionInOrder) {
+  Start();
+  Client client(port_);
+  EXPECT_EQ(client.Fetch("GET", "/echo?a=1&b=x%20y").body,
+            "GET /echo a=1 b=x y");
+  EXPECT_EQ(client.Fetch("POST", "/echo", {}, "{\"k\":1}").body,
+            "POST /echo {\"k\":1}");
+  EXPECT_EQ(server_->counters().connections, 1u);
+}
+
+TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
+  Start();
+  Client client(port_);
+  std::string host = "Host: localhost\r\n\r\n";
+  client.SendRaw("GET /echo?n=1 HTTP/1.1\r\n" + host +
+                 "GET /echo?n=2 HTTP/1.1\r\n" + host);
+  EXPECT_EQ(client.ReadReply().body, "GET /echo n=1");
+  EXPECT_EQ(client.ReadReply().body, "GET /echo n=2");
+}
+
+TEST_F(ServerTest, HeadGivesTheLengthWithoutTheBody) {
+  Start();
+  Client client(port_);
+  Reply reply = client.Fetch("HEAD", "/large");
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.headers["content-length"], std::to_string(32 << 20));
+  EXPECT_TRUE(reply.body.empty());
+  EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
+}
+
+TEST_F(ServerTest, SendsLargeBodiesWhole) {
+  Start();
+  Reply reply = Fetch(port_, "GET", "/large");
+  EXPECT_EQ(reply.body.size(), size_t{32} << 20);
+  EXPECT_EQ(reply.body.find_first_not_of('x'), std::string::npos);
+}
+
+TEST_F(ServerTest, EveryAnswerCarriesTheSecurityHeaders) {
+  Start();
+  for (const char* target : {"/echo", "/nothing", "/throw"}) {
+    Reply reply = Fetch(port_, "GET", target);
+    EXPECT_EQ(reply.headers["x-content-type-options"], "nosniff") << target;
+    EXPECT_FALSE(reply.headers["content-security-policy"].empty()) << target;
+  }
+}
+
+TEST_F(ServerTest, RefusalsAreProblemDocuments) {
+  Start();
+  struct Case {
+    std::string method, target;
+    testing::Fields headers;
+    int status;
+    std::string code;
+  };
+  const Case cases[] = {
+      {"GET", "/nothing", {}, 404, "not_found"},
+      {"DELETE", "/echo", {}, 405, "method_not_allowed"},
+      {"GET", "/echo?a=%zz", {}, 400, "bad_request"},
+      {"GET", "http://localhost/echo", {}, 400, "bad_request"},
+      {"GET", "/echo", {{"Host", "evil.com"}}, 421, "wrong_host"},
+      {"GET", "/echo", {{"Host", ""}}, 421, "wrong_host"},
+      {"GET", "/echo", {{"Origin", "http://evil.com"}}, 403, "wrong_origin"},
+      {"POST", "/echo", {{"Content-Length", "0"}}, 415, "not_json"},
+      {"GET", "/channel", {}, 426, "upgrade_required"},
+      {"GET", "/throw", {}, 500, "internal"},
+  };
+  for (const Case& c : cases) {
+    Reply reply = Fetch(port_, c.method, c.target, c.headers);
+    EXPECT_EQ(reply.status, c.status) << c.method << " " << c.target;
+    EXPECT_EQ(reply.headers["content-type"], "application/problem+json");
+    EXPECT_NE(reply.body.find("\"code\":\"" + c.code + "\""), std::string::npos)
+        << reply.body;
+  }
+  EXPECT_EQ(Fetch(port_, "DELETE", "/echo").headers["allow"], "GET, POST");
+}
+
+TEST_F(ServerTest, AFailingHandlerIsLoggedAndTheConnectionGoesOn) {
+  Start();
+  Client client(port_);
+  EXPECT_EQ(client.Fetch("GET", "/throw").status, 500);
+  EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
+  std::lock_guard<std::mutex> lock(mu_);
+  EXPECT_NE(log_.find("broken handler"), std::string::npos);
+}
+
+TEST_F(ServerTest, TextThatIsNotHttpIsAnsweredAndTheConnectionEnds) {
+  Start();
+  Client client(port_);
+  client.SendRaw("\x16\x03\x01 hello\r\n\r\n");
+  EXPECT_EQ(client.ReadReply().status, 400);
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, HeadersOverTheLimitAreRefused) {
+  Start();
+  Client client(port_);
+  Reply reply =
+      client.Fetch("GET", "/echo", {{"X-Long", std::string(20'000, 'x')}});
+  EXPECT_EQ(reply.status, 431);
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, BodiesOverTheLimitAreRefusedBeforeTheyAreRead) {
+  ServerOptions options;
+  options.max_body_bytes = 1'000;
+  Start(options);
+  EXPECT_EQ(Fetch(port_, "POST", "/echo", {}, std::string(1'000, '1')).status,
+            200);
+  // The body never comes.
+  Client client(port_);
+  Reply reply = client.Fetch("POST", "/echo", {{"Content-Length", "1001"}});
+  EXPECT_EQ(reply.status, 413);
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, ABodyThatMakesTheClientWaitIsAskedFor) {
+  Start();
+  Client client(port_);
+  client.SendRaw(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\n"
+      "Content-Type: application/json\r\nContent-Length: 2\r\n\r\n");
+  EXPECT_EQ(client.ReadReply().status, 100);
+  client.SendRaw("{}");
+  EXPECT_EQ(client.ReadReply().body, "POST /echo {}");
+}
+
+TEST_F(ServerTest, ARequestThatDoesNotCompleteTimesOut) {
+  ServerOptions options;
+  options.read_timeout = std::chrono::milliseconds(50);
+  Start(options);
+  Client header(port_);
+  header.SendRaw("GET /echo HTTP/1.1\r\nHost: loc");
+  EXPECT_EQ(header.ReadReply().status, 408);
+  EXPECT_TRUE(header.ReadsEnd());
+  Client body(port_);
+  body.SendRaw(
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{");
+  EXPECT_EQ(body.ReadReply().status, 408);
+  EXPECT_TRUE(body.ReadsEnd());
+}
+
+TEST_F(ServerTest, AnIdleConnectionIsClosedWithoutAWord) {
+  ServerOptions options;
+  options.idle_timeout = std::chrono::milliseconds(50);
+  Start(options);
+  Client client(port_);
+  EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, ConnectionsOverTheLimitAreToldSo) {
+  ServerOptions options;
+  options.max_connections = 1;
+  Start(options);
+  Client first(port_);
+  ASSERT_EQ(first.Fetch("GET", "/echo").status, 200);
+  Client second(port_);
+  Reply reply = second.ReadReply();
+  EXPECT_EQ(reply.status, 503);
+  EXPECT_NE(reply.body.find("too_many_connections"), std::string::npos);
+  EXPECT_TRUE(second.ReadsEnd());
+  EXPECT_EQ(first.Fetch("GET", "/echo").status, 200);
+  EXPECT_EQ(server_->counters().connections_refused, 1u);
+}
+
+TEST_F(ServerTest, ConnectionCloseIsHonoured) {
+  Start();
+  Client client(port_);
+  EXPECT_EQ(client.Fetch("GET", "/echo", {{"Connection", "close"}})
+                .headers["connection"],
+            "close");
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, ChannelsCarryMessagesBothWays) {
+  Start();
+  WebSocketClient client(port_, "/channel");
+  client.Send("one");
+  client.Send("two");
+  EXPECT_EQ(client.Receive(), "echo one");
+  EXPECT_EQ(client.Receive(), "echo two");
+  EXPECT_EQ(server_->counters().open_channels, 1u);
+}
+
+TEST_F(ServerTest, ChannelsCloseWithTheirReason) {
+  Start();
+  WebSocketClient client(port_, "/channel");
+  client.Send("bye");
+  EXPECT_EQ(client.Receive(), std::nullopt);
+  EXPECT_EQ(client.close_code(), 1008);
+}
+
+TEST_F(ServerTest, MessagesOverTheLimitCloseTheChannel) {
+  ServerOptions options;
+  options.max_message_bytes = 100;
+  Start(options);
+  WebSocketClient client(port_, "/channel");
+  client.Send(std::string(100, 'x'));
+  EXPECT_TRUE(client.Receive().has_value());
+  client.Send(std::string(101, 'x'));
+  EXPECT_EQ(client.Receive(), std::nullopt);
+  EXPECT_EQ(client.close_code(), 1009);
+}
+
+TEST_F(ServerTest, PagesOfOtherOriginsGetNoChannel) {
+  Start();
+  EXPECT_THROW(
+      WebSocketClient(port_, "/channel", {{"Origin", "http://evil.com"}}),
+      boost::system::system_error);
+  WebSocketClient own(
+      port_, "/channel",
+      {{"Origin", "http://127.0.0.1:" + std::to_string(port_)}});
+  own.Send("x");
+  EXPECT_EQ(own.Receive(), "echo x");
+}
+
+TEST_F(ServerTest, StopBreaksWhatIsOpen) {
+  Start();
+  Client idle(port_);
+  ASSERT_EQ(idle.Fetch("GET", "/echo").status, 200);
+  WebSocketClient channel(port_, "/channel");
+  server_->Stop();
+  EXPECT_TRUE(idle.ReadsEnd());
+  EXPECT_EQ(channel.Receive(), std::nullopt);
+}
+
+TEST_F(ServerTest, APortInUseIsNamed) {
+  Start();
+  ServerOptions options;
+  options.port = port_;
+  Server second(io_.context().get_executor(), std::make_shared<Router>(),
+                options);
+  absl::StatusOr<uint16_t> port = second.Start();
+  EXPECT_EQ(port.status().code(), absl::StatusCode::kAlreadyExists);
+  EXPECT_NE(port.status().message().find(std::to_string(port_)),
+            absl::string_view::npos);
+}
+
+TEST_F(ServerTest, AnAddressBeyondLoopbackNeedsTls) {
+  for (const char* host : {"0.0.0.0", "::", "192.168.1.2", "example.com"}) {
+    ServerOptions options;
+    options.host = host;
+    Server server(io_.context().get_executor(), std::make_shared<Router>(),
+                  options);
+    EXPECT_EQ(ReasonOf(server.Start().status()), "needs_tls") << host;
+  }
+}
+
+}  // namespace
+}  // namespace graphdbg::http
