@@ -4,7 +4,6 @@ import type {
   Condition,
   ControlCommand,
   GraphSummary,
-  Hit,
   Job,
   NodeDetail,
   ScopeView,
@@ -112,8 +111,6 @@ export const api = {
     request<Watchpoint>(job(id, `/watchpoints/${watchpoint}`), { method: 'PATCH', body: change }),
   removeWatchpoint: (id: string, watchpoint: number) =>
     request<void>(job(id, `/watchpoints/${watchpoint}`), { method: 'DELETE' }),
-  hits: (id: string, node: string, signal?: AbortSignal) =>
-    request<{ hits: Hit[] }>(job(id, '/hits'), { query: { node, limit: 200 }, signal }),
 
   tensors: (id: string, node: string, rank: number, signal?: AbortSignal) =>
     request<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank }, signal }),

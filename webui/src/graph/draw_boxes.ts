@@ -185,11 +185,11 @@ function drawHitBadge(context: Context, box: Box, hits: number, palette: Palette
 
 function drawWatched(context: Context, box: Box, some: boolean, palette: Palette, k: number): void {
   const x = box.x + 1 * k;
-  const y = box.y + (box.open ? 1 : 1) * k;
-  const r = 4.2 * k;
+  const y = box.y + 1 * k;
+  const r = 3.4 * k;
   context.fillStyle = palette.canvas;
   context.strokeStyle = palette.watch;
-  context.lineWidth = 1.5 * k;
+  context.lineWidth = 1.2 * k;
   context.beginPath();
   context.arc(x, y, r, 0, Math.PI * 2);
   context.fill();

@@ -86,6 +86,7 @@ export function drawLinks(
   if (self === null || self === undefined) return;
   context.strokeStyle = palette.select;
   context.lineWidth = Math.max(1.4, 1.2 / camera.scale);
+  context.globalAlpha = 0.65;
   context.setLineDash([6, 4]);
   const link = (from: Box, to: Box) => {
     if (from === to || from.parent === to.parent) return;
@@ -107,5 +108,6 @@ export function drawLinks(
     const box = boxFor(name);
     if (box !== null) link(self, box);
   }
+  context.globalAlpha = 1;
   context.setLineDash([]);
 }

@@ -45,7 +45,7 @@ export interface Spacing {
   gutter: number;
 }
 
-export const SPACING: Spacing = { column: 18, row: 26, dummy: 8, gutter: 44 };
+export const SPACING: Spacing = { column: 26, row: 26, dummy: 8, gutter: 44 };
 
 export function layoutFlat(graph: FlatGraph): FlatLayout {
   const layering: Layering = assignLayers(graph, SPACING);

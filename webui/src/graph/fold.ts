@@ -101,7 +101,7 @@ function cutInto(
 function sizeOf(columns: Column[], spacing: Spacing): { width: number; height: number } {
   const width = columns.reduce((sum, column) => sum + column.right - column.left, 0);
   return {
-    width: width + spacing.gutter * (columns.length - 1),
+    width: width + spacing.gutter * Math.max(0, columns.length - 1),
     height: Math.max(0, ...columns.map((column) => column.height)),
   };
 }
@@ -115,8 +115,7 @@ function chooseColumns(graph: FlatGraph, items: Items, spacing: Spacing): Column
     const { width, height } = sizeOf(columns, spacing);
     return Math.abs(Math.log(width / Math.max(1, height) / graph.aspect));
   };
-  const whole = sizeOf(single, spacing);
-  if (whole.height < MIN_FOLD_HEIGHT || whole.height < whole.width * 1.8) return single;
+  if (sizeOf(single, spacing).height < MIN_FOLD_HEIGHT) return single;
   let best = single;
   let bestMisfit = misfit(single) - 0.25;
   for (let count = 2; count <= Math.min(MAX_COLUMNS, heights.length); count += 1) {

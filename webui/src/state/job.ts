@@ -16,7 +16,6 @@ export interface JobModel {
   watchpoints: Watchpoint[];
   // In execution order.
   hits: Hit[];
-  node_count: number;
   // Grows each time the job stops somewhere else: values fetched before are old.
   stops: number;
   // Grows with each change of the graph, of watchpoints and of hits.
@@ -40,7 +39,6 @@ export function emptyJob(): JobModel {
     forgotten: false,
     watchpoints: [],
     hits: [],
-    node_count: 0,
     stops: 0,
     graph_version: 0,
     watch_version: 0,
@@ -113,11 +111,7 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
       return event.command_id ? settle(next, event.command_id, event.error) : next;
     }
     case 'graph':
-      return {
-        ...model,
-        node_count: event.node_count,
-        graph_version: model.graph_version + 1,
-      };
+      return { ...model, graph_version: model.graph_version + 1 };
     case 'hit':
       return withHits(model, [event.hit]);
     case 'watchpoint': {

@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
+import { useJob } from './job_store';
 
 const MAX_RETRIES = 2;
 
@@ -26,6 +27,16 @@ export function createQueryClient(): QueryClient {
 
 export const SEARCH_PAGE = 200;
 
+// How many nodes the job's graphs have; undefined while that is not known.
+export function useNodeCount(job: string, graphVersion: number): number | undefined {
+  return useQuery({
+    queryKey: ['graphs', job, graphVersion],
+    queryFn: ({ signal }) => api.graphs(job, signal),
+    enabled: graphVersion > 0,
+    placeholderData: keepPreviousData,
+  }).data?.graphs.reduce((sum, graph) => sum + graph.node_count, 0);
+}
+
 export function useConditions() {
   return useQuery({
     queryKey: ['conditions'],
@@ -34,9 +45,10 @@ export function useConditions() {
   });
 }
 
-export function useNode(job: string, node: string | null, graphVersion: number) {
+export function useNode(job: string, node: string | null) {
+  const version = useJob(({ model }) => model.graph_version + model.watch_version);
   return useQuery({
-    queryKey: ['node', job, node, graphVersion],
+    queryKey: ['node', job, node, version],
     queryFn: ({ signal }) => api.node(job, node ?? '', signal),
     enabled: node !== null,
     // A newer graph should not blank the panel, another node should.

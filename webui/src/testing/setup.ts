@@ -17,4 +17,10 @@ window.matchMedia ??= (query: string) =>
     removeEventListener: () => {},
   }) as unknown as MediaQueryList;
 
+// Virtual lists show what fits: let something fit.
+Object.defineProperties(HTMLElement.prototype, {
+  offsetWidth: { configurable: true, get: () => 400 },
+  offsetHeight: { configurable: true, get: () => 600 },
+});
+
 afterEach(cleanup);

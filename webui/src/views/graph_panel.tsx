@@ -8,7 +8,6 @@ import { CanvasRenderer } from '../graph/canvas_renderer';
 import type { Marks } from '../graph/marks';
 import { boxOf, type Box, type Scene } from '../graph/scene';
 import { summarise } from '../graph/summary';
-import { useJob } from '../state/job_store';
 import { useNode } from '../state/queries';
 import { selectNode, toggleScope, useScopes } from '../state/scopes';
 import { touch } from '../state/ui';
@@ -29,8 +28,7 @@ const NONE: ReadonlySet<string> = new Set();
 function useMarks(hovered: string | null): Marks {
   const { id, route, hitIndex, current } = useJobContext();
   const selected = route?.node ?? null;
-  const graphVersion = useJob((state) => state.model.graph_version);
-  const detail = useNode(id, selected, graphVersion).data;
+  const detail = useNode(id, selected).data;
   return useMemo(
     () => ({
       selected,

@@ -29,6 +29,10 @@ function useNow(): number {
   return now;
 }
 
+function isOver(job: Job): boolean {
+  return hasEnded(job) || job.state === 'lost';
+}
+
 async function forget(job: Job): Promise<void> {
   const problem = await forgetJob(job.id);
   if (problem === null) return;
@@ -73,11 +77,7 @@ function JobRow({ job, now }: { job: Job; now: number }) {
           iconOnly
           small
           tone="quiet"
-          disabledReason={
-            hasEnded(job.state === 'lost' ? { ...job, state: 'finished' } : job)
-              ? ''
-              : 'the job has not ended.'
-          }
+          disabledReason={isOver(job) ? '' : 'the job has not ended.'}
           onClick={() => void forget(job)}
         />
       </td>
@@ -100,7 +100,10 @@ function NoJobs() {
 
 function JobsTable({ jobs }: { jobs: readonly Job[] }) {
   const now = useNow();
-  const ordered = [...jobs].sort((a, b) => b.created_at.localeCompare(a.created_at));
+  // Those that still run first, then the newest.
+  const ordered = [...jobs].sort(
+    (a, b) => Number(isOver(a)) - Number(isOver(b)) || b.created_at.localeCompare(a.created_at),
+  );
   return (
     <table className="jobs-table">
       <thead>
@@ -150,15 +153,18 @@ export function JobsView() {
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={1} onRetry={() => void loadJobs()} />}
       <main className="jobs-main">
-        {jobs === null && error === null && <Notice title="Loading jobs" busy />}
-        {jobs === null && error !== null && (
-          <Notice title="The jobs could not be loaded" tone="error">
-            <p>{error}</p>
-            <Button label="Try again" onClick={() => void loadJobs()} />
-          </Notice>
-        )}
-        {jobs !== null && jobs.length === 0 && <NoJobs />}
-        {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
+        <h2>Jobs</h2>
+        <div className={`jobs-card${jobs !== null && jobs.length > 0 ? '' : ' jobs-empty'}`}>
+          {jobs === null && error === null && <Notice title="Loading jobs" busy />}
+          {jobs === null && error !== null && (
+            <Notice title="The jobs could not be loaded" tone="error">
+              <p>{error}</p>
+              <Button label="Try again" onClick={() => void loadJobs()} />
+            </Notice>
+          )}
+          {jobs !== null && jobs.length === 0 && <NoJobs />}
+          {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
+        </div>
       </main>
     </div>
   );

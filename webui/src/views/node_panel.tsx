@@ -1,6 +1,6 @@
 // Below: the selected node. Its tensors, the values of one, its source.
 
-import { ArrowRightToLine, Eye, EyeOff, MousePointerClick } from 'lucide-react';
+import { ArrowRightToLine, Eye } from 'lucide-react';
 import { describe } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { plural } from '../base/format';
@@ -19,6 +19,7 @@ import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
 import { ValuesPane } from './values_pane';
+import { Welcome } from './welcome';
 import './node_panel.css';
 
 // A path whose parts can be clicked.
@@ -77,7 +78,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
       <span className="grow" />
       <Button
         label="Watch"
-        icon={node.watched === 'all' ? Eye : EyeOff}
+        icon={Eye}
         small
         hint={`Add a watchpoint on ${labelOf(node.name)}`}
         onClick={() => openWatchForm(node.name)}
@@ -156,16 +157,11 @@ function NodeBody({ node }: { node: NodeDetail }) {
 
 export function NodePanel() {
   const { id, route } = useJobContext();
-  const graphVersion = useJob((state) => state.model.graph_version + state.model.watch_version);
   const name = route?.node ?? null;
-  const node = useNode(id, name, graphVersion);
+  const node = useNode(id, name);
   const body = () => {
     if (name === null) {
-      return (
-        <Notice icon={MousePointerClick} title="Nothing selected">
-          <p>Select a node in the tree or on the graph to see its tensors, values and source.</p>
-        </Notice>
-      );
+      return <Welcome />;
     }
     if (node.data !== undefined) {
       return (

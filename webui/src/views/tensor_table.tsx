@@ -49,7 +49,7 @@ function Count({ count, kind, label }: { count: number; kind: 'nan' | 'inf'; lab
   if (count === 0) return null;
   return (
     <span className={`special special-${kind}`}>
-      {kind === 'nan' ? '✕' : '▲'} {compactCount(count)} {label}
+      {label} {compactCount(count)}
     </span>
   );
 }
@@ -62,7 +62,6 @@ function StatisticsCells({ statistics }: { statistics: Statistics | undefined })
       </td>
     );
   }
-  const inf = statistics.pos_inf_count + statistics.neg_inf_count;
   return (
     <>
       <td className="number mono">{formatNumber(statistics.min, 4)}</td>
@@ -70,8 +69,9 @@ function StatisticsCells({ statistics }: { statistics: Statistics | undefined })
       <td className="number mono">{formatNumber(statistics.mean, 4)}</td>
       <td>
         <span className="specials">
-          <Count count={statistics.nan_count} kind="nan" label="NaN" />
-          <Count count={inf} kind="inf" label="Inf" />
+          <Count count={statistics.nan_count} kind="nan" label="✕ NaN" />
+          <Count count={statistics.pos_inf_count} kind="inf" label="▲ +Inf" />
+          <Count count={statistics.neg_inf_count} kind="inf" label="▼ -Inf" />
         </span>
       </td>
     </>

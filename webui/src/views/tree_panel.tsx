@@ -5,6 +5,7 @@ import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
+import { useNodeCount } from '../state/queries';
 import { closeAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -63,7 +64,9 @@ export function TreePanel() {
   const query = useDeferredValue(text.trim());
   const input = useRef<HTMLInputElement>(null);
   const results = useRef<SearchResultsHandle>(null);
-  const nodeCount = useJob((state) => state.model.node_count);
+  const { id } = useJobContext();
+  const graphVersion = useJob((state) => state.model.graph_version);
+  const nodeCount = useNodeCount(id, graphVersion) ?? 0;
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {

@@ -1,0 +1,68 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { api, setUnauthorizedHandler } from './client';
+import { Problem } from './problem';
+import { writeToken } from './token';
+
+const fetched = vi.fn<typeof fetch>();
+
+beforeEach(() => {
+  fetched.mockReset();
+  vi.stubGlobal('fetch', fetched);
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+  writeToken(null);
+});
+
+function answer(status: number, body: unknown): void {
+  fetched.mockResolvedValue(new Response(JSON.stringify(body), { status }));
+}
+
+describe('requests', () => {
+  it('carry the token, and names with slashes and blanks as they are', async () => {
+    writeToken('secret');
+    answer(200, { scope: '', nodes: [], edges: [] });
+    await api.scope('job 1/x', 'forward/a b&c');
+    const [address, options] = fetched.mock.calls[0] ?? [];
+    expect(address).toBe('/api/v1/jobs/job%201%2Fx/graph/scope?name=forward%2Fa+b%26c');
+    expect(options?.headers).toMatchObject({ Authorization: 'Bearer secret' });
+  });
+
+  it('leave out what is not given', async () => {
+    answer(200, {});
+    await api.tensor('j', { name: 'a:0', rank: 0, step: null, slice: '[0]' });
+    expect(fetched.mock.calls[0]?.[0]).toBe(
+      '/api/v1/jobs/j/tensor?name=a%3A0&rank=0&slice=%5B0%5D&statistics=1',
+    );
+  });
+});
+
+describe('refusals', () => {
+  it('become problems with code, detail and field', async () => {
+    answer(422, { title: 'Bad', detail: 'no such axis', code: 'bad_slice', field: 'slice' });
+    await expect(api.jobs()).rejects.toMatchObject({
+      status: 422,
+      code: 'bad_slice',
+      message: 'no such axis',
+      field: 'slice',
+    });
+  });
+
+  it('without a document still say something', async () => {
+    fetched.mockResolvedValue(new Response('<html>', { status: 502, statusText: 'Bad Gateway' }));
+    await expect(api.jobs()).rejects.toMatchObject({ code: 'http_502', message: 'Bad Gateway' });
+  });
+
+  it('for want of a token ask for a login', async () => {
+    const asked = vi.fn();
+    setUnauthorizedHandler(asked);
+    answer(401, { code: 'unauthorized' });
+    await expect(api.jobs()).rejects.toBeInstanceOf(Problem);
+    expect(asked).toHaveBeenCalledOnce();
+  });
+
+  it('of the network are problems too', async () => {
+    fetched.mockRejectedValue(new TypeError('failed'));
+    await expect(api.jobs()).rejects.toMatchObject({ status: 0, code: 'unreachable' });
+  });
+});

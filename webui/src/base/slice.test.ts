@@ -1,0 +1,76 @@
+import { describe, expect, it } from 'vitest';
+import { defaultSlice, parseSlice } from './slice';
+
+const SHAPE = [4, 3, 10];
+
+function shapeOf(text: string, shape = SHAPE): number[] | string {
+  const result = parseSlice(text, shape);
+  return result.ok ? result.shape : result.error;
+}
+
+describe('parseSlice', () => {
+  it.each([
+    ['', [4, 3, 10]],
+    ['[]', [4, 3, 10]],
+    ['[...]', [4, 3, 10]],
+    ['[0]', [3, 10]],
+    ['[0, 1, 2]', []],
+    ['0, :, 2:5', [3, 3]],
+    ['[..., -1]', [4, 3]],
+    ['[1:3, ..., ::4]', [2, 3, 3]],
+    ['[::-1]', [4, 3, 10]],
+    ['[-2:]', [2, 3, 10]],
+    ['[:, :, 8:100]', [4, 3, 2]],
+    ['[5:2]', [0, 3, 10]],
+    ['[0,]', [3, 10]],
+    ['[:, :, 7:1:-2]', [4, 3, 3]],
+  ])('%s gives the shape that NumPy gives', (text, shape) => expect(shapeOf(text)).toEqual(shape));
+
+  it.each([
+    ['[9]', 'index 9 is out of bounds for axis 0 with size 4'],
+    ['[-5]', 'index -5 is out of bounds for axis 0 with size 4'],
+    ['[0, 0, 0, 0]', '4 indices for a tensor with 3 axes'],
+    ['[..., 0, ...]', 'only one "..." is allowed'],
+    ['[a]', '"a" is not an index or a range'],
+    ['[1:2:3:4]', '"1:2:3:4" is not an index or a range'],
+    ['[::0]', 'a step of 0 is not possible'],
+    ['[0', 'the brackets do not match'],
+    ['[0,,1]', 'an index is missing between two commas'],
+  ])('%s is refused', (text, error) => expect(shapeOf(text)).toBe(error));
+
+  it('knows where each row and column comes from', () => {
+    const result = parseSlice('[-1, :, 8:2:-3]', SHAPE);
+    expect(result).toMatchObject({
+      axes: [
+        { start: 3, dropped: true },
+        { start: 0, step: 1, count: 3 },
+        { start: 8, step: -3, count: 2 },
+      ],
+      count: 6,
+    });
+  });
+
+  it('takes a scalar', () => {
+    expect(shapeOf('', [])).toEqual([]);
+    expect(shapeOf('[0]', [])).toBe('1 indices for a tensor with 0 axes');
+  });
+});
+
+describe('defaultSlice', () => {
+  it('shows the last two axes at the start of the others', () => {
+    expect(defaultSlice([64, 16, 8, 8])).toBe('[0, 0, :, :]');
+    expect(defaultSlice([10])).toBe('[:]');
+    expect(defaultSlice([])).toBe('[]');
+  });
+
+  it('never asks for more than fits', () => {
+    for (const shape of [[1_000_000], [5000, 5000], [2, 3, 100_000, 100_000]]) {
+      const result = parseSlice(defaultSlice(shape), shape);
+      expect(result.ok && result.count).toBe(40_000);
+    }
+  });
+
+  it('takes an axis of size 0', () => {
+    expect(parseSlice(defaultSlice([0, 3, 4]), [0, 3, 4])).toMatchObject({ ok: true, count: 0 });
+  });
+});

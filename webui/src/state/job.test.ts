@@ -1,0 +1,121 @@
+import { describe, expect, it } from 'vitest';
+import type { ServerEvent } from '../api/types';
+import { sampleHit, sampleJob, sampleWatchpoint } from '../testing/samples';
+import { emptyJob, MAX_HITS, mergeHits, reduceEvents, reduceJob, type JobModel } from './job';
+
+const base = { seq: 1, job: 'j' };
+
+function state(change: Parameters<typeof sampleJob>[0], more: object = {}): ServerEvent {
+  return { ...base, type: 'state', info: sampleJob(change), ...more };
+}
+
+function after(...events: ServerEvent[]): JobModel {
+  return events.reduce(reduceJob, emptyJob());
+}
+
+describe('stops', () => {
+  it('are counted when the job stops somewhere else, not when it is told again', () => {
+    const start = after(state({}));
+    expect(start.stops).toBe(1);
+    expect(reduceJob(start, state({})).stops).toBe(1);
+    const running = reduceJob(start, state({ state: 'running', pause_reason: null }));
+    expect(running.stops).toBe(1);
+    expect(reduceJob(running, state({ step: 1 })).stops).toBe(2);
+    expect(reduceJob(start, state({ node: 'forward/log' })).stops).toBe(2);
+  });
+});
+
+describe('commands', () => {
+  it('settle when their event comes', () => {
+    const model = after(state({ state: 'running' }, { command_id: 'c7' }));
+    expect(model.settled).toContain('c7');
+    expect(model.refusal).toBeNull();
+  });
+
+  it('that are refused say why', () => {
+    const model = after(state({}, { command_id: 'c8', error: 'the job is running' }));
+    expect(model.refusal).toEqual({ command_id: 'c8', message: 'the job is running' });
+    const next = reduceJob(model, state({}, { command_id: 'c9', error: null }));
+    expect(next.refusal).toBeNull();
+  });
+});
+
+describe('hits', () => {
+  it('stand in execution order, however they arrive', () => {
+    const hits = [
+      sampleHit({ id: 3, step: 2, order: 1 }),
+      sampleHit({ id: 1, step: 1, order: 9 }),
+      sampleHit({ id: 2, step: 1, order: 4 }),
+    ];
+    const events: ServerEvent[] = hits.map((hit) => ({ ...base, type: 'hit', hit }));
+    expect(reduceEvents(emptyJob(), events).hits.map((hit) => hit.id)).toEqual([2, 1, 3]);
+  });
+
+  it('that come twice count once', () => {
+    const event: ServerEvent = { ...base, type: 'hit', hit: sampleHit() };
+    const model = after(event);
+    expect(reduceJob(model, event)).toBe(model);
+  });
+
+  it('are capped at the newest', () => {
+    const many = Array.from({ length: MAX_HITS + 10 }, (_, i) => sampleHit({ id: i + 1, step: i }));
+    const kept = mergeHits([], many);
+    expect(kept).toHaveLength(MAX_HITS);
+    expect(kept.at(-1)?.id).toBe(MAX_HITS + 10);
+  });
+
+  it('of a burst change the model once, between other events in order', () => {
+    const burst: ServerEvent[] = Array.from({ length: 100 }, (_, i) => ({
+      ...base,
+      type: 'hit',
+      hit: sampleHit({ id: i + 1, order: i }),
+    }));
+    const model = reduceEvents(emptyJob(), [...burst, state({ step: 5 })]);
+    expect(model.hits).toHaveLength(100);
+    expect(model.hit_version).toBe(1);
+    expect(model.info?.step).toBe(5);
+  });
+});
+
+describe('watchpoints', () => {
+  const put = (change: Parameters<typeof sampleWatchpoint>[0]): ServerEvent => ({
+    ...base,
+    type: 'watchpoint',
+    watchpoint: sampleWatchpoint(change),
+  });
+
+  it('are added, changed and removed by id', () => {
+    const model = after(put({ id: 2 }), put({ id: 1 }), put({ id: 2, enabled: false }));
+    expect(model.watchpoints.map((w) => [w.id, w.enabled])).toEqual([
+      [1, true],
+      [2, false],
+    ]);
+    const removed = reduceJob(model, { ...base, type: 'watchpoint', watchpoint: null, id: 1 });
+    expect(removed.watchpoints.map((w) => w.id)).toEqual([2]);
+  });
+});
+
+describe('a snapshot', () => {
+  it('replaces all that was known', () => {
+    const before = after(
+      { ...base, type: 'hit', hit: sampleHit({ id: 99 }) },
+      { ...base, type: 'watchpoint', watchpoint: sampleWatchpoint({ id: 9 }) },
+    );
+    const model = reduceJob(before, {
+      ...base,
+      type: 'snapshot',
+      info: sampleJob({ step: 3 }),
+      watchpoints: [sampleWatchpoint({ id: 1 })],
+      hits: [sampleHit({ id: 2, order: 2 }), sampleHit({ id: 1, order: 1 })],
+    });
+    expect(model.info?.step).toBe(3);
+    expect(model.watchpoints.map((w) => w.id)).toEqual([1]);
+    expect(model.hits.map((hit) => hit.id)).toEqual([1, 2]);
+    expect(model.graph_version).toBeGreaterThan(before.graph_version);
+  });
+});
+
+it('knows a job that was forgotten', () => {
+  const model = after(state({}), { ...base, type: 'job', info: null });
+  expect(model.forgotten).toBe(true);
+});

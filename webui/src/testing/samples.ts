@@ -1,0 +1,116 @@
+// Values as the server sends them, for tests.
+
+import type { GraphNode, Hit, Job, ScopeView, Watchpoint } from '../api/types';
+import { labelOf } from '../base/names';
+
+export function sampleJob(change: Partial<Job> = {}): Job {
+  return {
+    id: 'j',
+    name: 'train.py',
+    framework: 'pytorch',
+    framework_version: '2.13.0',
+    state: 'paused',
+    pause_reason: 'start',
+    step: 0,
+    node: '',
+    world_size: 1,
+    created_at: '2026-01-01T00:00:00Z',
+    ranks: [
+      {
+        rank: 0,
+        host: 'node7',
+        pid: 4242,
+        peer: '127.0.0.1:5000',
+        device: 'cpu',
+        device_id: 0,
+        state: 'paused',
+        step: 0,
+        node: '',
+      },
+    ],
+    hit_count: 0,
+    recommended_offered: false,
+    stopped_by: [],
+    exit_code: null,
+    exception: null,
+    ...change,
+  };
+}
+
+export function sampleHit(change: Partial<Hit> = {}): Hit {
+  return {
+    id: 1,
+    watchpoint: 1,
+    rank: 0,
+    step: 1,
+    node: 'forward/log',
+    slot: 0,
+    op_type: 'aten::log',
+    order: 10,
+    condition: 'inf',
+    params: {},
+    actual: { inf_count: 3 },
+    statistics: null,
+    origin: 'origin',
+    source: null,
+    error: null,
+    time: '2026-01-01T00:00:00Z',
+    ...change,
+  };
+}
+
+export function sampleWatchpoint(change: Partial<Watchpoint> = {}): Watchpoint {
+  return {
+    id: 1,
+    condition: { id: 'nan', params: {} },
+    nodes: [],
+    scopes: [],
+    patterns: [],
+    categories: [],
+    pause: 'node',
+    enabled: true,
+    node_count: 5,
+    hit_count: 0,
+    error: null,
+    ...change,
+  };
+}
+
+export function sampleNode(name: string, change: Partial<GraphNode> = {}): GraphNode {
+  return {
+    name,
+    label: labelOf(name),
+    kind: 'op',
+    op_type: '',
+    category: 'activation',
+    child_count: 0,
+    descendant_count: 0,
+    outputs: [{ slot: 0, dtype: 'float32', shape: [2, 3] }],
+    hit_count: 0,
+    watched: 'none',
+    source: null,
+    ...change,
+  };
+}
+
+export function sampleScope(name: string, children: number): GraphNode {
+  return sampleNode(name, {
+    kind: 'scope',
+    child_count: children,
+    descendant_count: children,
+    outputs: [],
+  });
+}
+
+// A view whose edges are given as "from>to" by label.
+export function sampleView(scope: string, nodes: GraphNode[], edges: string[] = []): ScopeView {
+  const full = (label: string) => (scope === '' ? label : `${scope}/${label}`);
+  return {
+    scope,
+    nodes,
+    edges: edges.map((text) => {
+      const [from = '', to = ''] = text.split('>');
+      return { from: full(from), to: full(to), tensors: 1, kind: 'data' };
+    }),
+  };
+}

@@ -1,0 +1,132 @@
+import { fireEvent, render, screen, waitFor } from '@testing-library/react';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { ServerEvent } from '../api/types';
+import { reduceEvents } from '../state/job';
+import { useJob } from '../state/job_store';
+import { emptyJob } from '../state/job';
+import { useToasts } from '../state/toasts';
+import { sampleJob } from '../testing/samples';
+import { TooltipProvider } from '../widgets/tooltip';
+import { Controls } from './controls';
+
+const fetched = vi.fn<typeof fetch>();
+
+function put(change: Parameters<typeof sampleJob>[0], more: object = {}): void {
+  const event: ServerEvent = { seq: 1, type: 'state', job: 'j', info: sampleJob(change), ...more };
+  useJob.setState(({ model }) => ({ model: reduceEvents(model, [event]) }));
+}
+
+function show(): void {
+  render(
+    <TooltipProvider>
+      <Controls />
+    </TooltipProvider>,
+  );
+}
+
+function bodies(): unknown[] {
+  return fetched.mock.calls.map(([, options]) => JSON.parse(String(options?.body)) as unknown);
+}
+
+const button = (name: string) => screen.getByRole('button', { name });
+
+beforeEach(() => {
+  fetched.mockReset();
+  fetched.mockImplementation(async () => Response.json({ command_id: 'c1' }, { status: 202 }));
+  vi.stubGlobal('fetch', fetched);
+  HTMLDialogElement.prototype.showModal = function showModal() {
+    this.open = true;
+  };
+  HTMLDialogElement.prototype.close = function close() {
+    this.open = false;
+    this.dispatchEvent(new Event('close'));
+  };
+  useJob.setState({ id: 'j', model: emptyJob(), connection: 'live', pending: null });
+  useToasts.setState({ toasts: [] });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+describe('buttons', () => {
+  it('fit the state and say why they cannot be used', () => {
+    put({ state: 'running' });
+    show();
+    expect(button('Continue').getAttribute('aria-disabled')).toBe('true');
+    expect(button('Continue').getAttribute('aria-description')).toContain('running');
+    expect(button('Pause').getAttribute('aria-disabled')).toBeNull();
+    expect(button('Recheck').getAttribute('aria-description')).toContain('not part of this version');
+  });
+
+  it('that cannot be used send nothing', () => {
+    put({ state: 'running' });
+    show();
+    fireEvent.click(button('Continue'));
+    fireEvent.keyDown(window, { key: 'F10' });
+    expect(fetched).not.toHaveBeenCalled();
+  });
+
+  it('step as often as asked, and not by nonsense', () => {
+    put({});
+    show();
+    const count = screen.getByLabelText('Number of steps');
+    fireEvent.change(count, { target: { value: '0' } });
+    expect(button('Step').getAttribute('aria-disabled')).toBe('true');
+    fireEvent.change(count, { target: { value: '25' } });
+    fireEvent.click(button('Step'));
+    expect(bodies()).toEqual([{ command: 'step', steps: 25 }]);
+  });
+});
+
+describe('a command', () => {
+  it('is pending until the job confirms it', async () => {
+    put({});
+    show();
+    fireEvent.click(button('Continue'));
+    expect(button('Continue').getAttribute('aria-busy')).toBe('true');
+    await waitFor(() => expect(useJob.getState().pending?.command_id).toBe('c1'));
+    expect(button('Step').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('whose outcome overtakes its answer is not pending for ever', async () => {
+    put({});
+    fetched.mockImplementation(async () => {
+      put({ state: 'running' }, { command_id: 'c1' });
+      return Response.json({ command_id: 'c1' }, { status: 202 });
+    });
+    show();
+    fireEvent.click(button('Continue'));
+    await waitFor(() => expect(useJob.getState().pending).toBeNull());
+  });
+
+  it('that is refused says so and leaves the buttons as they were', async () => {
+    put({});
+    fetched.mockImplementation(async () =>
+      Response.json({ detail: 'the job has ended', code: 'invalid_state' }, { status: 409 }),
+    );
+    show();
+    fireEvent.click(button('Continue'));
+    await waitFor(() =>
+      expect(useToasts.getState().toasts[0]).toMatchObject({ detail: 'the job has ended' }),
+    );
+    expect(button('Continue').getAttribute('aria-disabled')).toBeNull();
+  });
+});
+
+describe('keys', () => {
+  it('are those of other debuggers, and do not reload the page', () => {
+    put({});
+    show();
+    const event = new KeyboardEvent('keydown', { key: 'F5', cancelable: true });
+    fireEvent(window, event);
+    expect(event.defaultPrevented).toBe(true);
+    expect(bodies()).toEqual([{ command: 'continue' }]);
+  });
+
+  it('ask before they end the job', () => {
+    put({});
+    show();
+    fireEvent.keyDown(window, { key: 'F5', shiftKey: true });
+    expect(fetched).not.toHaveBeenCalled();
+    fireEvent.click(screen.getByRole('button', { name: 'Terminate job' }));
+    expect(bodies()).toEqual([{ command: 'terminate' }]);
+  });
+});

@@ -1,0 +1,59 @@
+// What stands below while nothing is selected: how to begin, and the keys.
+
+import './welcome.css';
+
+const STEPS: Array<[string, string]> = [
+  ['Watch', 'Add a watchpoint: a condition on the outputs of some nodes, or of all.'],
+  ['Run', 'Continue. The job stops at the first node whose output meets the condition.'],
+  ['Look', 'Select a node on the graph or in the tree: tensors, values and source appear here.'],
+];
+
+const KEYS: Array<[string[], string]> = [
+  [['F8', 'F5'], 'Continue'],
+  [['F6'], 'Pause'],
+  [['F10'], 'Step'],
+  [['F11'], 'Next node'],
+  [['Shift+F5'], 'Terminate'],
+  [['/'], 'Search nodes'],
+  [['Enter'], 'Open or close the selected scope'],
+  [['Space'], 'Show the whole graph'],
+  [['F'], 'Focus the selection'],
+  [['.', ','], 'Next or previous node'],
+];
+
+export function Welcome() {
+  return (
+    <div className="welcome">
+      <section>
+        <h2>Getting started</h2>
+        <ol className="welcome-steps">
+          {STEPS.map(([title, text], i) => (
+            <li key={title}>
+              <span className="welcome-number mono">{i + 1}</span>
+              <span>
+                <strong>{title}.</strong> {text}
+              </span>
+            </li>
+          ))}
+        </ol>
+      </section>
+      <section>
+        <h2>Keys</h2>
+        <dl className="welcome-keys">
+          {KEYS.map(([keys, text]) => (
+            <div key={text}>
+              <dt>
+                {keys.map((key) => (
+                  <kbd key={key} className="key">
+                    {key}
+                  </kbd>
+                ))}
+              </dt>
+              <dd>{text}</dd>
+            </div>
+          ))}
+        </dl>
+      </section>
+    </div>
+  );
+}

@@ -1,0 +1,70 @@
+import { fireEvent, render, screen } from '@testing-library/react';
+import { expect, it, vi } from 'vitest';
+import { sampleNode, sampleScope, sampleView } from '../testing/samples';
+import { Tree } from './tree';
+import { buildRows } from './tree_rows';
+
+const VIEWS = new Map([
+  ['', sampleView('', [sampleScope('forward', 2)])],
+  [
+    'forward',
+    sampleView('forward', [
+      sampleNode('forward/exp', { hit_count: 2 }),
+      sampleNode('forward/<b>log</b>', { watched: 'all', label: '<b>log</b>' }),
+    ]),
+  ],
+]);
+
+function show(selected: string | null = null) {
+  const onSelect = vi.fn();
+  const onToggle = vi.fn();
+  render(
+    <Tree
+      rows={buildRows(new Set(['forward']), VIEWS, new Map())}
+      label="Nodes"
+      selected={selected}
+      current="forward/exp"
+      hits={new Map()}
+      onSelect={onSelect}
+      onToggle={onToggle}
+    />,
+  );
+  return { tree: screen.getByRole('tree'), onSelect, onToggle };
+}
+
+it('names its items by label and tells level, place, state and marks', () => {
+  show('forward/exp');
+  const item = screen.getByRole('treeitem', { name: 'exp' });
+  expect(item.getAttribute('aria-level')).toBe('2');
+  expect(item.getAttribute('aria-setsize')).toBe('2');
+  expect(item.getAttribute('aria-selected')).toBe('true');
+  expect(item.querySelector('[aria-label="2 hits"]')).not.toBeNull();
+  expect(item.querySelector('[aria-label="current"]')).not.toBeNull();
+  expect(screen.getByRole('treeitem', { name: 'forward' }).getAttribute('aria-expanded')).toBe('true');
+});
+
+it('shows names from a job as text, never as markup', () => {
+  show();
+  expect(screen.getByRole('treeitem', { name: '<b>log</b>' }).querySelector('b')).toBeNull();
+});
+
+it('goes by keys: one tab stop, focus moves, Enter selects, arrows open and close', () => {
+  const { tree, onSelect, onToggle } = show();
+  fireEvent.keyDown(tree, { key: 'ArrowDown' });
+  const active = document.getElementById(tree.getAttribute('aria-activedescendant') ?? '');
+  expect(active?.getAttribute('aria-label')).toBe('exp');
+  expect(onSelect).not.toHaveBeenCalled();
+  fireEvent.keyDown(tree, { key: 'Enter' });
+  expect(onSelect).toHaveBeenCalledWith('forward/exp');
+  fireEvent.keyDown(tree, { key: 'ArrowLeft' });
+  fireEvent.keyDown(tree, { key: 'ArrowLeft' });
+  expect(onToggle).toHaveBeenCalledWith('forward');
+});
+
+it('selects by a click and toggles by a double click', () => {
+  const { onSelect, onToggle } = show();
+  fireEvent.click(screen.getByRole('treeitem', { name: 'exp' }));
+  expect(onSelect).toHaveBeenCalledWith('forward/exp');
+  fireEvent.doubleClick(screen.getByRole('treeitem', { name: 'forward' }));
+  expect(onToggle).toHaveBeenCalledWith('forward');
+});
