@@ -1,0 +1,248 @@
+// The C functions. Nothing that goes wrong here gets out: not an exception,
+// not an error of the agent's own.
+#include <pthread.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/core/agent.h"
+#include "agent/core/config.h"
+#include "agent/core/version.h"
+#include "agent/include/graphdbg/agent.h"
+#include "agent/transport/grpc_transport.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// Sizes of the structs of version 1 of the interface, which none undercuts.
+constexpr size_t kTensorSize = sizeof(graphdbg_tensor);
+constexpr size_t kExecutionSize = sizeof(graphdbg_execution);
+constexpr size_t kNodeInfoSize = sizeof(graphdbg_node_info);
+constexpr size_t kOptionsSize = sizeof(graphdbg_options);
+
+thread_local std::string last_error;
+
+graphdbg_status Fail(graphdbg_status status, absl::string_view message) {
+  last_error.assign(message.data(), message.size());
+  return status;
+}
+
+graphdbg_status ToCode(const absl::Status& status) {
+  switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return GRAPHDBG_OK;
+    case absl::StatusCode::kInvalidArgument:
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, status.message());
+    case absl::StatusCode::kResourceExhausted:
+      return Fail(GRAPHDBG_RESOURCE_EXHAUSTED, status.message());
+    default:
+      return Fail(GRAPHDBG_INTERNAL, status.message());
+  }
+}
+
+bool SizesOf(const graphdbg_tensor* tensors, size_t count) {
+  return count == 0 ||
+         (tensors != nullptr && tensors->struct_size >= kTensorSize);
+}
+
+std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
+
+}  // namespace
+}  // namespace graphdbg::agent
+
+// Never freed: threads of the program may hold it after it was closed.
+struct graphdbg_agent {
+  std::unique_ptr<graphdbg::agent::Agent> agent;
+  std::atomic<bool> closed{false};
+};
+
+namespace graphdbg::agent {
+namespace {
+
+std::atomic<bool> in_forked_child{false};
+std::atomic<graphdbg_agent*> agent_of_process{nullptr};
+
+// Runs in the child, where only the forking thread exists: no locks.
+void AfterForkInChild() {
+  in_forked_child = true;
+  if (graphdbg_agent* handle = agent_of_process) handle->agent->GoInert();
+}
+
+bool Usable(const graphdbg_agent* handle) {
+  return handle != nullptr &&
+         !in_forked_child.load(std::memory_order_relaxed) &&
+         !handle->closed.load(std::memory_order_relaxed) &&
+         handle->agent->live();
+}
+
+// Calls `body`; an exception detaches the agent.
+template <class Body>
+graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
+  if (!Usable(handle)) return GRAPHDBG_DETACHED;
+  last_error.clear();
+  const char* what = "unknown exception";
+  try {
+    return body(*handle->agent);
+  } catch (const std::exception& e) {
+    what = e.what();
+    try {
+      Fail(GRAPHDBG_INTERNAL, what);
+      handle->agent->Detach(absl::StrCat("internal error (", what,
+                                         "); training goes on undebugged"));
+    } catch (...) {
+      handle->agent->GoInert();
+    }
+  } catch (...) {
+    handle->agent->GoInert();
+  }
+  return GRAPHDBG_INTERNAL;
+}
+
+graphdbg_status OpenAgent(const graphdbg_options& options,
+                          graphdbg_agent** out) {
+  const std::vector<std::string> command_line = OwnCommandLine();
+  Config config =
+      ReadConfig([](const char* name) { return getenv(name); }, command_line);
+  if (!config.enabled) return GRAPHDBG_DETACHED;
+  Identity identity;
+  identity.framework = TextOf(options.framework);
+  identity.framework_version = TextOf(options.framework_version);
+  identity.device = TextOf(options.device);
+  identity.device_id = options.device_id;
+  identity.job_name = TextOf(options.job_name);
+  identity.command_line = command_line;
+  auto transport = MakeGrpcTransport(config.host, config.port, config.token);
+  auto handle = std::make_unique<graphdbg_agent>();
+  handle->agent =
+      std::make_unique<Agent>(std::move(config), std::move(identity),
+                              Host(options.host), std::move(transport));
+  static const int registered =
+      pthread_atfork(nullptr, nullptr, AfterForkInChild);
+  (void)registered;
+  agent_of_process = handle.get();
+  handle->agent->Open();
+  *out = handle.release();
+  return GRAPHDBG_OK;
+}
+
+}  // namespace
+}  // namespace graphdbg::agent
+
+using graphdbg::agent::Agent;
+using graphdbg::agent::CopySized;
+using graphdbg::agent::Fail;
+using graphdbg::agent::Guarded;
+using graphdbg::agent::ToCode;
+
+graphdbg_status graphdbg_open(const graphdbg_options* options,
+                              graphdbg_agent** agent) {
+  if (agent == nullptr) {
+    return Fail(GRAPHDBG_INVALID_ARGUMENT, "agent is null");
+  }
+  *agent = nullptr;
+  if (options == nullptr ||
+      options->struct_size < graphdbg::agent::kOptionsSize) {
+    return Fail(GRAPHDBG_INVALID_ARGUMENT, "options are missing");
+  }
+  if (options->abi_version != GRAPHDBG_ABI_VERSION) {
+    return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                "the adapter was made for another version of the interface");
+  }
+  if (graphdbg::agent::in_forked_child) return GRAPHDBG_DETACHED;
+  try {
+    return graphdbg::agent::OpenAgent(*options, agent);
+  } catch (...) {
+    return GRAPHDBG_INTERNAL;
+  }
+}
+
+graphdbg_status graphdbg_close(graphdbg_agent* agent,
+                               const graphdbg_ending* ending) {
+  if (agent == nullptr || graphdbg::agent::in_forked_child ||
+      agent->closed.exchange(true)) {
+    return GRAPHDBG_DETACHED;
+  }
+  try {
+    return agent->agent->Close(ending != nullptr ? CopySized(ending)
+                                                 : graphdbg_ending{});
+  } catch (...) {
+    return GRAPHDBG_INTERNAL;
+  }
+}
+
+graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
+                                      const graphdbg_node_info* info,
+                                      uint32_t* node) {
+  if (node != nullptr) *node = 0;
+  return Guarded(agent, [&](Agent& a) {
+    if (node == nullptr || info == nullptr ||
+        info->struct_size < graphdbg::agent::kNodeInfoSize ||
+        !graphdbg::agent::SizesOf(info->outputs, info->output_count)) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, "node info is missing");
+    }
+    const absl::StatusOr<uint32_t> id = a.DeclareNode(*info);
+    if (id.ok()) *node = *id;
+    return ToCode(id.status());
+  });
+}
+
+graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
+                                       const char* type) {
+  return Guarded(agent, [&](Agent& a) {
+    if (name == nullptr || type == nullptr) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, "name or type is null");
+    }
+    a.DeclareScope(name, type);
+    return GRAPHDBG_OK;
+  });
+}
+
+graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
+                                     void* bound) {
+  return Guarded(agent,
+                 [&](Agent& a) { return ToCode(a.BindTensor(node, bound)); });
+}
+
+int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
+  // An agent that is not live wants nothing.
+  return agent != nullptr && agent->agent->Interest(node) ? 1 : 0;
+}
+
+graphdbg_status graphdbg_start(graphdbg_agent* agent) {
+  return Guarded(agent, [](Agent& a) { return a.Start(); });
+}
+
+graphdbg_status graphdbg_executed(graphdbg_agent* agent,
+                                  const graphdbg_execution* execution) {
+  return Guarded(agent, [&](Agent& a) {
+    const bool complete =
+        execution != nullptr &&
+        execution->struct_size >= graphdbg::agent::kExecutionSize &&
+        (execution->input_count == 0 || execution->inputs != nullptr) &&
+        (execution->input_count == 0 ||
+         graphdbg::agent::SizesOf(&execution->inputs->tensor, 1)) &&
+        graphdbg::agent::SizesOf(execution->outputs, execution->output_count);
+    if (!complete) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, "execution is incomplete");
+    }
+    const graphdbg_status status = a.Executed(*execution);
+    return status == GRAPHDBG_INVALID_ARGUMENT
+               ? Fail(status, "execution of a node that was not declared")
+               : status;
+  });
+}
+
+graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
+  return Guarded(agent, [](Agent& a) { return a.StepEnd(); });
+}
+
+const char* graphdbg_last_error(void) {
+  return graphdbg::agent::last_error.c_str();
+}
+
+const char* graphdbg_version(void) { return graphdbg::agent::kVersion; }

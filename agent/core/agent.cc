@@ -1,0 +1,239 @@
+#include "agent/core/agent.h"
+
+#include <random>
+#include <utility>
+
+#include "absl/strings/str_format.h"
+#include "agent/core/log.h"
+#include "proto/wire/error.h"
+#include "proto/wire/limits.h"
+#include "proto/wire/utf8.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// How often a running program's step is told, and policies are looked at.
+constexpr auto kTick = std::chrono::milliseconds(100);
+constexpr auto kCloseLimit = std::chrono::seconds(5);
+
+std::string RandomName() {
+  std::random_device random;
+  return absl::StrFormat("%08x%08x%08x%08x", random(), random(), random(),
+                         random());
+}
+
+std::string Text(const char* text) {
+  return text == nullptr ? std::string()
+                         : wire::ToValidUtf8(text, wire::kMaxTextBytes);
+}
+
+v1::CommandResult ResultOf(uint64_t id, const absl::Status& status) {
+  v1::CommandResult result;
+  result.set_command_id(id);
+  if (!status.ok()) *result.mutable_error() = wire::ToError(status);
+  return result;
+}
+
+}  // namespace
+
+Agent::Agent(Config config, Identity identity, const Host& host,
+             std::unique_ptr<Transport> transport)
+    : config_(std::move(config)),
+      identity_(std::move(identity)),
+      incarnation_(RandomName()),
+      host_(host),
+      watch_(&nodes_),
+      kept_(&host_, config_.tensor_budget_bytes),
+      gate_(&host_,
+            {[this](const v1::StateUpdate& state) { outbox_.PutState(state); },
+             [this](uint64_t id, const absl::Status& status) {
+               outbox_.PutCommandResult(ResultOf(id, status));
+             },
+             [this] { UpdateNeeds(); }},
+            config_.on_disconnect == OnDisconnect::kHold),
+      checker_(&nodes_, &host_,
+               [this](const std::string& line) {
+                 outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
+               }),
+      desk_({&host_, &nodes_, &bindings_, &kept_, &gate_, &outbox_}),
+      transport_(std::move(transport)) {
+  nodes_.set_on_change([this] { outbox_.Wake(); });
+}
+
+Agent::~Agent() {
+  if (worker_.joinable()) Close(graphdbg_ending{});
+}
+
+void Agent::Open() {
+  for (const std::string& problem : config_.problems) Say(problem);
+  opened_at_ = std::chrono::steady_clock::now();
+  UpdateNeeds();
+  worker_ = std::thread([this] { Work(); });
+  transport_->Start(this);
+}
+
+graphdbg_status Agent::Close(const graphdbg_ending& ending) {
+  const bool was_live = live_.exchange(false);
+  wanted_ = 0;
+  const bool terminated = gate_.terminating();
+  gate_.Open(/*terminate=*/false);
+  v1::Goodbye goodbye;
+  goodbye.set_exit_code(ending.exit_code);
+  goodbye.set_steps(steps_ended_);
+  goodbye.set_terminated(terminated);
+  if (ending.exception_type != nullptr) {
+    v1::ExceptionInfo* exception = goodbye.mutable_exception();
+    exception->set_type(
+        wire::ToValidUtf8(ending.exception_type, wire::kMaxNameBytes));
+    exception->set_message(Text(ending.exception_message));
+    exception->set_traceback(Text(ending.exception_traceback));
+  }
+  outbox_.PutGoodbye(std::move(goodbye));
+  bool connected;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    closing_ = true;
+    connected = connection_ == Connection::kUp;
+  }
+  changed_.notify_all();
+  transport_->Finish(connected && was_live ? kCloseLimit
+                                           : std::chrono::seconds(0));
+  worker_.join();
+  kept_.Clear();
+  DeliverLevel();
+  return was_live ? GRAPHDBG_OK : GRAPHDBG_DETACHED;
+}
+
+void Agent::Detach(const std::string& line) {
+  if (!live_.exchange(false)) return;
+  Say(line);
+  wanted_ = 0;
+  gate_.Open(/*terminate=*/false);
+  transport_->Cancel();
+  kept_.Clear();
+  changed_.notify_all();
+  UpdateNeeds();
+}
+
+void Agent::GoInert() {
+  live_ = false;
+  wanted_ = 0;
+}
+
+void Agent::Work() {
+  std::unique_lock<std::mutex> lock(mu_);
+  while (!closing_) {
+    changed_.wait_for(lock, kTick, [&] { return closing_ || work_to_do_; });
+    work_to_do_ = false;
+    lock.unlock();
+    try {
+      while (desk_.ServeOne()) {
+      }
+      gate_.TellState(/*always=*/false);
+      ObeyDisconnectPolicy();
+    } catch (const std::exception& e) {
+      Detach(absl::StrFormat("internal error (%s); training goes on undebugged",
+                             e.what()));
+    }
+    lock.lock();
+  }
+}
+
+void Agent::ObeyDisconnectPolicy() {
+  const auto closed_since = gate_.closed_since();
+  if (!closed_since || !live()) return;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (connection_ != Connection::kLost) return;
+    const auto now = std::chrono::steady_clock::now();
+    const bool patient = config_.on_disconnect == OnDisconnect::kHold ||
+                         now - lost_since_ < config_.grace;
+    if (patient) return;
+  }
+  if (config_.on_disconnect == OnDisconnect::kStop) {
+    Say("the server is gone while the program was paused; it is ended "
+        "(GRAPHDBG_ON_DISCONNECT=stop)");
+    gate_.Open(/*terminate=*/true);
+    return;
+  }
+  Say("the server is gone while the program was paused; it goes on");
+  gate_.Resume();
+}
+
+// Needs are computed under a lock, the host is told without it: a callback may
+// want a lock of the host's that a thread holds which is about to come here.
+void Agent::UpdateNeeds() {
+  level_ = ComputeNeeds();
+  DeliverLevel();
+}
+
+int Agent::ComputeNeeds() {
+  std::lock_guard<std::mutex> lock(needs_mu_);
+  const Gate::Needs needs = gate_.needs();
+  const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
+  if (needs.awaited_node != awaited_node_) {
+    if (NodeFacts* old = nodes_.Facts(awaited_node_)) {
+      old->Set(kAwaited, false);
+    }
+    if (NodeFacts* next = nodes_.Facts(needs.awaited_node)) {
+      next->Set(kAwaited, true);
+    }
+    awaited_node_ = needs.awaited_node;
+  }
+  const bool keeps = needs.tensors || watch->pauses();
+  const Keep keep = !keeps                   ? Keep::kNothing
+                    : config_.partial_memory ? Keep::kWatched
+                                             : Keep::kEverything;
+  uint8_t wanted = kNeverExecuted | kWatched | kAwaited;
+  if (needs.every_node || keep == Keep::kEverything) wanted |= kAnyNode;
+  if (keep == Keep::kWatched) wanted |= kWrites;
+  if (watch->about_infinities()) wanted |= kNamesNonFinite;
+  keep_ = keep;
+  gate_wants_every_node_ = needs.every_node;
+  wanted_ = live() ? wanted : 0;
+  const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
+                   needs.tensors || needs.awaited_node != 0;
+  return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
+}
+
+void Agent::DeliverLevel() {
+  // Another thread that is telling looks again after it has told.
+  constexpr auto kPatience = std::chrono::milliseconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  const auto wanted = [this] {
+    return live() ? level_.load() : int{GRAPHDBG_LEVEL_OFF};
+  };
+  do {
+    std::unique_lock<std::mutex> telling(level_mu_, std::try_to_lock);
+    while (!telling.owns_lock()) {
+      if (std::chrono::steady_clock::now() > deadline) return;
+      std::this_thread::yield();
+      telling.try_lock();
+    }
+    const int level = wanted();
+    if (level == told_level_) return;
+    told_level_ = level;
+    host_.SetLevel(level);
+    telling.unlock();
+  } while (true);
+}
+
+absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
+  absl::StatusOr<uint32_t> id = nodes_.Declare(info);
+  if (id.ok()) watch_.AddNode(*id);
+  return id;
+}
+
+void Agent::DeclareScope(absl::string_view name, absl::string_view type) {
+  nodes_.DeclareScope(name, type);
+}
+
+absl::Status Agent::BindTensor(uint32_t node, void* bound) {
+  if (nodes_.Facts(node) == nullptr || node > nodes_.size()) {
+    return absl::InvalidArgumentError("no such node");
+  }
+  bindings_.Bind(node, bound);
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::agent

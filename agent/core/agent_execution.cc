@@ -1,0 +1,219 @@
+// What happens on the program's own threads.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/core/agent.h"
+
+namespace graphdbg::agent {
+namespace {
+
+constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
+// A late start still gives the server a moment.
+constexpr auto kLastChance = std::chrono::seconds(1);
+
+std::string Seconds(std::chrono::milliseconds time) {
+  return absl::StrCat(static_cast<double>(time.count()) / 1000, " s");
+}
+
+}  // namespace
+
+graphdbg_status Agent::WaitForServer() {
+  const auto now = std::chrono::steady_clock::now();
+  const auto deadline =
+      std::max(opened_at_ + config_.connect_timeout,
+               now + std::min<std::chrono::milliseconds>(
+                         config_.connect_timeout, kLastChance));
+  const auto settled = [this] {
+    return connection_ != Connection::kNever || !live();
+  };
+  std::unique_lock<std::mutex> lock(mu_);
+  if (!settled()) {
+    lock.unlock();
+    void* token = host_.BeginWait();
+    bool interrupted = false;
+    lock.lock();
+    while (!settled() && !interrupted &&
+           std::chrono::steady_clock::now() < deadline) {
+      changed_.wait_for(lock, kInterruptPoll);
+      lock.unlock();
+      interrupted = host_.Interrupted(token);
+      lock.lock();
+    }
+    lock.unlock();
+    host_.EndWait(token);
+    if (interrupted) return GRAPHDBG_INTERRUPTED;
+    lock.lock();
+  }
+  const bool never = connection_ == Connection::kNever;
+  lock.unlock();
+  if (never) {
+    Detach(absl::StrCat("no server at ", ServerName(), " after ",
+                        Seconds(config_.connect_timeout),
+                        "; training goes on undebugged"));
+  }
+  return live() ? GRAPHDBG_OK : GRAPHDBG_DETACHED;
+}
+
+graphdbg_status Agent::Start() {
+  if (!live()) return GRAPHDBG_DETACHED;
+  if (started_.exchange(true)) return GRAPHDBG_OK;
+  const graphdbg_status found = WaitForServer();
+  if (found != GRAPHDBG_OK) return found;
+  MarkMeantBuffers();
+  Findings findings;
+  CheckBoundTensors(0, &findings);
+  std::vector<uint32_t> stops = findings.stop_at_step_end;
+  Report(std::move(findings), &stops);
+  bool wait = config_.wait;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    wait &= !start_running_;
+  }
+  const graphdbg_status status = gate_.Start(wait, stops);
+  UpdateNeeds();
+  return live() ? status : GRAPHDBG_DETACHED;
+}
+
+// A buffer that holds infinities before the first step was made with them, as
+// the mask of an attention.
+void Agent::MarkMeantBuffers() {
+  BoundTensor bound;
+  for (const auto& [node, handle] : bindings_.All()) {
+    const graphdbg_node_kind kind = nodes_.InfoOf(node).kind;
+    if (kind != GRAPHDBG_BUFFER && kind != GRAPHDBG_CONSTANT) continue;
+    Statistics statistics;
+    if (!ResolveBound(handle, &bound) || !Measure(bound.tensor, &statistics)) {
+      continue;
+    }
+    if (statistics.inf_count() > 0 && statistics.nan_count == 0) {
+      nodes_.Facts(node)->meant_infinities_in_step = NodeFacts::kAlways;
+    }
+  }
+}
+
+bool Agent::ResolveBound(void* bound, BoundTensor* out) const {
+  return host_.Resolve(bound, &out->tensor, out->shape, out->strides);
+}
+
+void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
+  const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
+  if (watch->empty()) return;
+  BoundTensor bound;
+  for (const auto& [node, handle] : bindings_.All()) {
+    if (watch->On(node) == nullptr || !ResolveBound(handle, &bound)) continue;
+    checker_.CheckBound(*watch, node, bound.tensor, {step, NextOrder()},
+                        findings);
+  }
+}
+
+bool Agent::Interest(uint32_t node) {
+  const NodeFacts* facts = nodes_.Facts(node);
+  if (facts == nullptr) return false;
+  const uint8_t wanted = wanted_.load(std::memory_order_relaxed);
+  if (wanted == 0) return false;
+  executions_.fetch_add(1, std::memory_order_relaxed);
+  return (facts->flags.load(std::memory_order_relaxed) & wanted) != 0;
+}
+
+// Executions that nobody was interested in count, too.
+uint64_t Agent::NextOrder() {
+  uint64_t last = last_order_.load();
+  uint64_t order;
+  do {
+    order = std::max(executions_.load(), last + 1);
+  } while (!last_order_.compare_exchange_weak(last, order));
+  return order;
+}
+
+graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
+  if (!live()) return GRAPHDBG_DETACHED;
+  const NodeFacts* facts = nodes_.Facts(raw.node);
+  if (facts == nullptr || !facts->has(kAnyNode)) {
+    return GRAPHDBG_INVALID_ARGUMENT;
+  }
+  const Execution execution = ExecutionOf(raw);
+  const Moment moment{steps_ended_.load() + 1, NextOrder()};
+  nodes_.Learn(execution, moment.order, moment.step);
+  std::vector<uint32_t> stops;
+  {
+    const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
+    Findings findings;
+    checker_.CheckExecution(*watch, execution, moment, &findings);
+    KeepTensors(execution, moment.step, !findings.hits.empty());
+    if (!findings.hits.empty()) Report(std::move(findings), &stops);
+  }
+  if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
+    return GRAPHDBG_OK;
+  }
+  const graphdbg_status status = gate_.AtNode(raw.node, stops);
+  return live() ? status : GRAPHDBG_DETACHED;
+}
+
+void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
+  const Keep keep = keep_.load(std::memory_order_relaxed);
+  if (keep == Keep::kNothing && !hit) return;
+  if (execution.has(GRAPHDBG_IN_PLACE)) {
+    for (size_t i = 0; i < execution.outputs.size(); ++i) {
+      kept_.NoteWrite(execution.outputs[i].storage_id);
+    }
+  }
+  const bool watched = nodes_.Facts(execution.node)->has(kWatched) ||
+                       nodes_.Facts(execution.node)->has(kAwaited);
+  if (hit || keep == Keep::kEverything || watched) {
+    for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
+      kept_.Keep(execution.node, slot, execution.outputs[slot], step);
+    }
+  }
+  if (!hit) return;
+  // What the node read, as far as it is not kept as somebody's output.
+  for (size_t i = 0; i < execution.inputs.size(); ++i) {
+    const graphdbg_input& input = execution.inputs[i];
+    if (nodes_.Facts(input.node) == nullptr ||
+        bindings_.Find(input.node) != nullptr ||
+        kept_.Has(input.node, input.slot)) {
+      continue;
+    }
+    kept_.Keep(input.node, input.slot, input.tensor, step);
+  }
+}
+
+void Agent::Report(Findings findings, std::vector<uint32_t>* stop_here) {
+  stop_here->insert(stop_here->end(), findings.stop_here.begin(),
+                    findings.stop_here.end());
+  if (!findings.stop_at_step_end.empty()) {
+    std::lock_guard<std::mutex> lock(mu_);
+    for (uint32_t id : findings.stop_at_step_end) {
+      auto& stops = step_end_stops_;
+      if (std::find(stops.begin(), stops.end(), id) == stops.end()) {
+        stops.push_back(id);
+      }
+    }
+  }
+  for (v1::Hit& hit : findings.hits) outbox_.PutHit(std::move(hit));
+}
+
+graphdbg_status Agent::StepEnd() {
+  if (!live()) return GRAPHDBG_DETACHED;
+  const uint64_t step = steps_ended_.load() + 1;
+  Findings findings;
+  CheckBoundTensors(step, &findings);
+  std::vector<uint32_t> stops;
+  Report(std::move(findings), &stops);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    stops.insert(stops.end(), step_end_stops_.begin(), step_end_stops_.end());
+    step_end_stops_.clear();
+  }
+  steps_ended_ = step;
+  first_step_ended_ = true;
+  const graphdbg_status status = gate_.AtStepEnd(step, stops);
+  kept_.Clear();
+  executions_ = 0;
+  last_order_ = 0;
+  if (!live()) return GRAPHDBG_DETACHED;
+  UpdateNeeds();
+  return status;
+}
+
+}  // namespace graphdbg::agent

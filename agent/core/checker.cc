@@ -1,0 +1,271 @@
+#include "agent/core/checker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/limits.h"
+#include "proto/wire/utf8.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// As many as a capture may look through for a line of the user's.
+constexpr size_t kMaxCapturedFrames = 64;
+
+std::string Text(const char* text) {
+  return text == nullptr ? std::string()
+                         : wire::ToValidUtf8(text, wire::kMaxNameBytes);
+}
+
+bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
+  if (a.storage_id != 0 && b.storage_id != 0) {
+    return a.storage_id == b.storage_id;
+  }
+  return a.data == b.data;
+}
+
+void AddStop(const Watchpoint& watchpoint, Findings* findings) {
+  std::vector<uint32_t>* stops =
+      watchpoint.pause == v1::PAUSE_MODE_NODE   ? &findings->stop_here
+      : watchpoint.pause == v1::PAUSE_MODE_STEP ? &findings->stop_at_step_end
+                                                : nullptr;
+  if (stops == nullptr) return;
+  if (std::find(stops->begin(), stops->end(), watchpoint.id) == stops->end()) {
+    stops->push_back(watchpoint.id);
+  }
+}
+
+}  // namespace
+
+// The inputs of one execution, measured when first asked for.
+class Checker::Inputs {
+ public:
+  explicit Inputs(const Execution& execution) : execution_(execution) {}
+
+  size_t size() const { return execution_.inputs.size(); }
+  uint32_t node(size_t i) const { return execution_.inputs[i].node; }
+
+  // Whether it still holds what the op read.
+  bool Intact(size_t i) const {
+    if (!execution_.has(GRAPHDBG_IN_PLACE)) return true;
+    const graphdbg_tensor& input = execution_.inputs[i].tensor;
+    for (size_t o = 0; o < execution_.outputs.size(); ++o) {
+      if (SharesMemory(input, execution_.outputs[o])) return false;
+    }
+    return true;
+  }
+
+  // Null if it cannot be measured.
+  const Statistics* Of(size_t i) {
+    if (measured_.empty()) measured_.resize(size());
+    Measured& measured = measured_[i];
+    if (!measured.done) {
+      measured.done = true;
+      measured.ok = Measure(execution_.inputs[i].tensor, &measured.statistics);
+    }
+    return measured.ok ? &measured.statistics : nullptr;
+  }
+
+ private:
+  struct Measured {
+    bool done = false;
+    bool ok = false;
+    Statistics statistics;
+  };
+
+  const Execution& execution_;
+  std::vector<Measured> measured_;
+};
+
+void Checker::CheckExecution(const WatchSnapshot& watch,
+                             const Execution& execution, const Moment& moment,
+                             Findings* findings) const {
+  NodeFacts* facts = nodes_->Facts(execution.node);
+  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
+    facts->meant_infinities_in_step.store(moment.step);
+  }
+  const WatchSnapshot::Set* set = watch.On(execution.node);
+  if (set == nullptr || execution.has(GRAPHDBG_UNINITIALIZED)) return;
+  Inputs inputs(execution);
+  for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
+    const graphdbg_tensor& tensor = execution.outputs[slot];
+    Statistics statistics;
+    if (!Measure(tensor, &statistics)) {
+      ComplainAbout(tensor);
+      continue;
+    }
+    // Only asked where a condition is met.
+    std::optional<bool> meant;
+    for (const Watchpoint* watchpoint : *set) {
+      const conditions::Predicate& predicate = watchpoint->predicate;
+      if (!predicate.Test(statistics)) continue;
+      if (predicate.about_infinities() && statistics.nan_count == 0) {
+        if (!meant) {
+          meant = InfinitiesAreMeant(execution, &inputs, moment.step);
+          if (*meant) facts->meant_infinities_in_step.store(moment.step);
+        }
+        if (*meant) continue;
+      }
+      v1::Hit hit = MakeHit(*watchpoint, execution.node, slot, tensor,
+                            statistics, moment);
+      hit.set_origin(OriginOf(predicate, execution, &inputs, moment.step));
+      findings->hits.push_back(std::move(hit));
+      AddStop(*watchpoint, findings);
+    }
+  }
+}
+
+void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
+                         const graphdbg_tensor& tensor, const Moment& moment,
+                         Findings* findings) const {
+  const WatchSnapshot::Set* set = watch.On(node);
+  if (set == nullptr) return;
+  Statistics statistics;
+  if (!Measure(tensor, &statistics)) return ComplainAbout(tensor);
+  for (const Watchpoint* watchpoint : *set) {
+    const conditions::Predicate& predicate = watchpoint->predicate;
+    if (!predicate.Test(statistics)) continue;
+    if (predicate.about_infinities() && statistics.nan_count == 0 &&
+        IsMeant(node, moment.step)) {
+      continue;
+    }
+    findings->hits.push_back(
+        MakeHit(*watchpoint, node, 0, tensor, statistics, moment));
+    AddStop(*watchpoint, findings);
+  }
+}
+
+bool Checker::IsMeant(uint32_t node, uint64_t step) const {
+  const NodeFacts* facts = nodes_->Facts(node);
+  if (facts == nullptr) return false;
+  const uint64_t meant = facts->meant_infinities_in_step.load();
+  return meant == NodeFacts::kAlways || (meant == step && step != 0);
+}
+
+bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
+                                 uint64_t step) const {
+  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
+  bool found = false;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    // One that was overwritten shows the output's own infinities.
+    if (!inputs->Intact(i)) continue;
+    const Statistics* statistics = inputs->Of(i);
+    if (statistics == nullptr || statistics->inf_count() == 0) continue;
+    if (!IsMeant(inputs->node(i), step)) return false;
+    found = true;
+  }
+  return found;
+}
+
+v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
+                                const Execution& execution, Inputs* inputs,
+                                uint64_t step) const {
+  bool all_known = true;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    if (!inputs->Intact(i)) {
+      all_known = false;
+      continue;
+    }
+    const Statistics* statistics = inputs->Of(i);
+    if (statistics == nullptr) {
+      all_known &= Readable(execution.inputs[i].tensor);
+      continue;
+    }
+    if (!predicate.Test(*statistics)) continue;
+    // Meant infinities are not what made a NaN bad.
+    if (predicate.about_infinities() && statistics->nan_count == 0 &&
+        IsMeant(inputs->node(i), step)) {
+      continue;
+    }
+    return v1::HIT_ORIGIN_PROPAGATED;
+  }
+  const bool moved = execution.has(GRAPHDBG_MOVES_VALUES) && inputs->size() > 0;
+  return all_known && !moved ? v1::HIT_ORIGIN_ORIGIN : v1::HIT_ORIGIN_UNKNOWN;
+}
+
+v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
+                         uint32_t slot, const graphdbg_tensor& tensor,
+                         const Statistics& statistics,
+                         const Moment& moment) const {
+  v1::Hit hit;
+  hit.set_watchpoint(watchpoint.id);
+  hit.set_revision(watchpoint.revision);
+  hit.set_step(moment.step);
+  hit.set_node_id(node);
+  hit.set_slot(slot);
+  hit.set_order(moment.order);
+  conditions::Actual actual;
+  watchpoint.predicate.Test(statistics, &actual);
+  hit.mutable_actual()->insert(actual.begin(), actual.end());
+  *hit.mutable_statistics() = ToProto(statistics);
+  *hit.mutable_type() = TypeOf(tensor);
+  *hit.mutable_source() = SourceOf(node);
+  hit.set_time_unix_nano(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(
+          std::chrono::system_clock::now().time_since_epoch())
+          .count());
+  return hit;
+}
+
+v1::SourceFrame Checker::SourceOf(uint32_t node) const {
+  v1::SourceFrame frame;
+  if (nodes_->executes(node)) {
+    graphdbg_source_frame frames[kMaxCapturedFrames];
+    const size_t count = std::min(
+        host_->CaptureStack(frames, kMaxCapturedFrames), kMaxCapturedFrames);
+    for (size_t i = 0; i < count; ++i) {
+      if (!frames[i].user) continue;
+      frame.set_file(Text(frames[i].file));
+      frame.set_function(Text(frames[i].function));
+      frame.set_line(frames[i].line);
+      frame.set_user(true);
+      return frame;
+    }
+  }
+  return nodes_->UserFrameOf(node);
+}
+
+void Checker::ComplainAbout(const graphdbg_tensor& tensor) const {
+  if (tensor.device == GRAPHDBG_CPU || complained_.exchange(true)) return;
+  complain_(
+      "tensors on accelerators are not checked: conditions hold for "
+      "tensors in host memory only");
+}
+
+v1::Statistics ToProto(const Statistics& s) {
+  v1::Statistics proto;
+  proto.set_count(s.count);
+  proto.set_nan_count(s.nan_count);
+  proto.set_pos_inf_count(s.pos_inf_count);
+  proto.set_neg_inf_count(s.neg_inf_count);
+  proto.set_zero_count(s.zero_count);
+  proto.set_negative_count(s.negative_count);
+  proto.set_positive_count(s.positive_count);
+  if (!s.has_finite()) return proto;
+  proto.set_min(s.min);
+  proto.set_max(s.max);
+  proto.set_mean(s.mean);
+  proto.set_abs_mean(s.abs_mean);
+  proto.set_abs_max(s.abs_max);
+  proto.set_variance(s.variance);
+  proto.set_l1(s.l1);
+  proto.set_l2(s.l2);
+  return proto;
+}
+
+v1::TensorType TypeOf(const graphdbg_tensor& tensor) {
+  v1::TensorType type;
+  type.set_dtype(static_cast<v1::DType>(DTypeFromNumber(tensor.dtype)));
+  type.set_framework_dtype(Text(tensor.framework_dtype));
+  const size_t ndim = tensor.shape == nullptr
+                          ? 0
+                          : std::min<size_t>(tensor.ndim, wire::kMaxDimensions);
+  for (size_t d = 0; d < ndim; ++d) {
+    type.add_shape(std::max<int64_t>(tensor.shape[d], 0));
+  }
+  return type;
+}
+
+}  // namespace graphdbg::agent

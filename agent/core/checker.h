@@ -1,0 +1,85 @@
+// Tests conditions on what a node produced, and says where a bad value came
+// from.
+#ifndef AGENT_CORE_CHECKER_H_
+#define AGENT_CORE_CHECKER_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core/execution.h"
+#include "agent/core/host.h"
+#include "agent/core/node_table.h"
+#include "agent/core/watch_table.h"
+#include "proto/graphdbg/v1/watch.pb.h"
+
+namespace graphdbg::agent {
+
+// What an execution point found. Empty, without allocations, if nothing hit.
+struct Findings {
+  std::vector<v1::Hit> hits;
+  // Watchpoints that stop the program here, and at the step's end.
+  std::vector<uint32_t> stop_here;
+  std::vector<uint32_t> stop_at_step_end;
+};
+
+// When and where something executed.
+struct Moment {
+  uint64_t step = 0;
+  // Position within the step, from 1.
+  uint64_t order = 0;
+};
+
+// Any training thread. Takes no lock and allocates nothing unless something
+// hits.
+//
+// Infinities that the program asked for by name (masked_fill(-inf)) are no hit
+// of conditions about infinities. Nor are infinities of a later node of the
+// same step that come from such outputs alone, as of an attention score to
+// which a mask was added.
+class Checker {
+ public:
+  // Both must outlive the checker. `complain` is told, once, what cannot be
+  // checked; any thread.
+  Checker(const NodeTable* nodes, const Host* host,
+          std::function<void(const std::string&)> complain)
+      : nodes_(nodes), host_(host), complain_(std::move(complain)) {}
+
+  void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
+                      const Moment& moment, Findings* findings) const;
+
+  // The present value of a bound tensor.
+  void CheckBound(const WatchSnapshot& watch, uint32_t node,
+                  const graphdbg_tensor& tensor, const Moment& moment,
+                  Findings* findings) const;
+
+ private:
+  class Inputs;
+
+  bool InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
+                          uint64_t step) const;
+  v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
+                         const Execution& execution, Inputs* inputs,
+                         uint64_t step) const;
+  bool IsMeant(uint32_t node, uint64_t step) const;
+  v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
+                  const graphdbg_tensor& tensor, const Statistics& statistics,
+                  const Moment& moment) const;
+  v1::SourceFrame SourceOf(uint32_t node) const;
+  void ComplainAbout(const graphdbg_tensor& tensor) const;
+
+  const NodeTable* const nodes_;
+  const Host* const host_;
+  const std::function<void(const std::string&)> complain_;
+  mutable std::atomic<bool> complained_{false};
+};
+
+v1::Statistics ToProto(const Statistics& statistics);
+v1::TensorType TypeOf(const graphdbg_tensor& tensor);
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_CHECKER_H_

@@ -1,0 +1,241 @@
+#include "agent/core/config.h"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+
+namespace graphdbg::agent {
+namespace {
+
+constexpr size_t kMaxTokenBytes = 4096;
+
+// Bytes of "2GiB", "512MB", "1.5 GiB", "1000".
+std::optional<int64_t> ParseBytes(absl::string_view text) {
+  size_t digits = 0;
+  while (digits < text.size() &&
+         (absl::ascii_isdigit(text[digits]) || text[digits] == '.')) {
+    ++digits;
+  }
+  double number;
+  if (!absl::SimpleAtod(text.substr(0, digits), &number)) return std::nullopt;
+  const std::string unit =
+      absl::AsciiStrToLower(absl::StripAsciiWhitespace(text.substr(digits)));
+  static const std::pair<const char*, double> kUnits[] = {
+      {"", 1},         {"b", 1},        {"kb", 1e3},     {"mb", 1e6},
+      {"gb", 1e9},     {"tb", 1e12},    {"kib", 1024.0}, {"mib", 0x1p20},
+      {"gib", 0x1p30}, {"tib", 0x1p40}, {"k", 1024.0},   {"m", 0x1p20},
+      {"g", 0x1p30},   {"t", 0x1p40}};
+  for (const auto& [name, factor] : kUnits) {
+    if (unit != name) continue;
+    const double bytes = number * factor;
+    if (!(bytes < 0x1p62)) return std::nullopt;
+    return static_cast<int64_t>(bytes);
+  }
+  return std::nullopt;
+}
+
+std::optional<bool> ParseBool(absl::string_view text) {
+  const std::string word = absl::AsciiStrToLower(text);
+  if (word == "1" || word == "true" || word == "yes" || word == "on") {
+    return true;
+  }
+  if (word == "0" || word == "false" || word == "no" || word == "off") {
+    return false;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::chrono::milliseconds> ParseSeconds(absl::string_view text) {
+  double seconds;
+  if (!absl::SimpleAtod(text, &seconds) || !(seconds >= 0) || seconds > 1e9) {
+    return std::nullopt;
+  }
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+std::optional<uint16_t> ParsePort(absl::string_view text) {
+  uint32_t port;
+  if (!absl::SimpleAtoi(text, &port) || port == 0 || port > 65535) {
+    return std::nullopt;
+  }
+  return static_cast<uint16_t>(port);
+}
+
+std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
+  if (text == "resume") return OnDisconnect::kResume;
+  if (text == "hold") return OnDisconnect::kHold;
+  if (text == "stop") return OnDisconnect::kStop;
+  return std::nullopt;
+}
+
+class Reader {
+ public:
+  Reader(const Environment& environment, Config* config)
+      : environment_(environment), config_(config) {}
+
+  // Empty counts as not set.
+  std::optional<std::string> Value(const char* name) const {
+    const char* value = environment_(name);
+    if (value == nullptr) return std::nullopt;
+    const absl::string_view text = absl::StripAsciiWhitespace(value);
+    if (text.empty()) return std::nullopt;
+    return std::string(text);
+  }
+
+  // The first of the names that is set counts.
+  template <class T, class Parse>
+  void Read(std::initializer_list<const char*> names, const char* expected,
+            const Parse& parse, T* field) {
+    for (const char* name : names) {
+      const std::optional<std::string> text = Value(name);
+      if (!text) continue;
+      if (auto value = parse(*text)) {
+        *field = *value;
+      } else {
+        config_->problems.push_back(
+            absl::StrCat(name, "=", *text, " is ignored: expected ", expected));
+      }
+      return;
+    }
+  }
+
+  void ReadToken() {
+    if (const auto token = Value("GRAPHDBG_TOKEN")) config_->token = *token;
+    const auto file = Value("GRAPHDBG_TOKEN_FILE");
+    if (!file || !config_->token.empty()) return;
+    std::ifstream stream(*file);
+    std::string text;
+    if (!std::getline(stream, text) || text.size() > kMaxTokenBytes) {
+      config_->problems.push_back(
+          absl::StrCat("GRAPHDBG_TOKEN_FILE=", *file, " cannot be read"));
+      return;
+    }
+    config_->token = std::string(absl::StripAsciiWhitespace(text));
+  }
+
+  // Rank and size have to come from one and the same launcher.
+  void ReadRank() {
+    static const std::pair<const char*, const char*> kLaunchers[] = {
+        {"GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE"},
+        {"RANK", "WORLD_SIZE"},
+        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+        {"SLURM_PROCID", "SLURM_NTASKS"},
+        {"PMI_RANK", "PMI_SIZE"},
+    };
+    for (const auto& [rank_name, size_name] : kLaunchers) {
+      const auto rank_text = Value(rank_name);
+      if (!rank_text) continue;
+      const auto size_text = Value(size_name);
+      uint32_t rank = 0, size = 1;
+      if (!size_text && *rank_text == "0") return;
+      if (size_text && absl::SimpleAtoi(*rank_text, &rank) &&
+          absl::SimpleAtoi(*size_text, &size) && rank < size) {
+        config_->rank = rank;
+        config_->world_size = size;
+        return;
+      }
+      config_->problems.push_back(
+          absl::StrCat(rank_name, "=", *rank_text, " with ", size_name, "=",
+                       size_text.value_or("(not set)"),
+                       " is ignored: expected a rank below the world size"));
+    }
+  }
+
+  void ReadJob() {
+    if (const auto job = Value("GRAPHDBG_JOB")) {
+      config_->job = *job;
+      return;
+    }
+    // Ranks must agree on a name: that of what launched them all.
+    std::string launch = absl::StrCat(getpid());
+    if (config_->world_size > 1) {
+      launch = absl::StrCat(getppid());
+      if (const auto slurm = Value("SLURM_JOB_ID")) launch = *slurm;
+    }
+    config_->job = absl::StrCat(config_->program, "-", launch);
+  }
+
+ private:
+  const Environment& environment_;
+  Config* config_;
+};
+
+bool StartsWithPython(absl::string_view name) {
+  return absl::ConsumePrefix(&name, "python") || name == "torchrun";
+}
+
+std::string FileName(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+}  // namespace
+
+std::string ProgramName(const std::vector<std::string>& command_line) {
+  if (command_line.empty()) return "program";
+  const std::string program = FileName(command_line[0]);
+  if (!StartsWithPython(program)) return program;
+  for (size_t i = 1; i < command_line.size(); ++i) {
+    const std::string& argument = command_line[i];
+    if (argument == "-m" && i + 1 < command_line.size()) {
+      return command_line[i + 1];
+    }
+    if (argument == "-c") break;
+    if (argument == "-W" || argument == "-X") {
+      ++i;
+    } else if (!argument.empty() && argument[0] != '-') {
+      return FileName(argument);
+    }
+  }
+  return program;
+}
+
+std::vector<std::string> OwnCommandLine() {
+  std::ifstream stream("/proc/self/cmdline", std::ios::binary);
+  const std::string text((std::istreambuf_iterator<char>(stream)),
+                         std::istreambuf_iterator<char>());
+  std::vector<std::string> arguments = absl::StrSplit(text, '\0');
+  if (!arguments.empty() && arguments.back().empty()) arguments.pop_back();
+  return arguments;
+}
+
+Config ReadConfig(const Environment& environment,
+                  const std::vector<std::string>& command_line) {
+  Config config;
+  Reader reader(environment, &config);
+  reader.Read({"GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER"}, "0 or 1", ParseBool,
+              &config.enabled);
+  if (!config.enabled) return config;
+  const auto text = [](const std::string& s) { return std::optional(s); };
+  reader.Read({"GRAPHDBG_HOST", "MS_DEBUGGER_HOST"}, "a host", text,
+              &config.host);
+  reader.Read({"GRAPHDBG_PORT", "MS_DEBUGGER_PORT"}, "a port, 1 to 65535",
+              ParsePort, &config.port);
+  reader.Read({"GRAPHDBG_PARTIAL_MEM", "MS_DEBUGGER_PARTIAL_MEM"}, "0 or 1",
+              ParseBool, &config.partial_memory);
+  reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "bytes, as 2GiB", ParseBytes,
+              &config.tensor_budget_bytes);
+  reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
+  reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
+              &config.connect_timeout);
+  reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold or stop",
+              ParseOnDisconnect, &config.on_disconnect);
+  reader.Read({"GRAPHDBG_GRACE"}, "seconds", ParseSeconds, &config.grace);
+  config.program = ProgramName(command_line);
+  reader.ReadToken();
+  reader.ReadRank();
+  reader.ReadJob();
+  return config;
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,140 @@
+#include "agent/core/config.h"
+
+#include <fstream>
+#include <map>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::StartsWith;
+
+Config Read(const std::map<std::string, std::string>& variables) {
+  return ReadConfig(
+      [&](const char* name) {
+        auto it = variables.find(name);
+        return it == variables.end() ? nullptr : it->second.c_str();
+      },
+      {"/usr/bin/python3", "-u", "dir/train.py", "--lr", "1"});
+}
+
+TEST(ConfigTest, IsOffUnlessEnabled) {
+  EXPECT_FALSE(Read({}).enabled);
+  EXPECT_FALSE(Read({{"GRAPHDBG_ENABLE", "0"}}).enabled);
+  EXPECT_TRUE(Read({{"GRAPHDBG_ENABLE", "true"}}).enabled);
+  EXPECT_TRUE(Read({{"ENABLE_MS_DEBUGGER", "1"}}).enabled);
+  EXPECT_FALSE(
+      Read({{"GRAPHDBG_ENABLE", "0"}, {"ENABLE_MS_DEBUGGER", "1"}}).enabled);
+}
+
+TEST(ConfigTest, HasTheDocumentedDefaults) {
+  const Config c = Read({{"GRAPHDBG_ENABLE", "1"}});
+  EXPECT_EQ(c.host, "127.0.0.1");
+  EXPECT_EQ(c.port, 50051);
+  EXPECT_EQ(c.tensor_budget_bytes, int64_t{2} << 30);
+  EXPECT_TRUE(c.wait);
+  EXPECT_FALSE(c.partial_memory);
+  EXPECT_EQ(c.connect_timeout, milliseconds(10000));
+  EXPECT_EQ(c.grace, milliseconds(60000));
+  EXPECT_EQ(c.on_disconnect, OnDisconnect::kResume);
+  EXPECT_THAT(c.job, StartsWith("train.py-"));
+  EXPECT_THAT(c.problems, IsEmpty());
+}
+
+TEST(ConfigTest, ReadsAliasesAndPrefersOwnNames) {
+  const Config c = Read({{"ENABLE_MS_DEBUGGER", "1"},
+                         {"MS_DEBUGGER_HOST", "a"},
+                         {"GRAPHDBG_HOST", "b"},
+                         {"MS_DEBUGGER_PORT", "1234"},
+                         {"MS_DEBUGGER_PARTIAL_MEM", "1"}});
+  EXPECT_EQ(c.host, "b");
+  EXPECT_EQ(c.port, 1234);
+  EXPECT_TRUE(c.partial_memory);
+}
+
+TEST(ConfigTest, ReadsSizesAndTimes) {
+  const auto budget = [](const char* text) {
+    return Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TENSOR_BUDGET", text}})
+        .tensor_budget_bytes;
+  };
+  EXPECT_EQ(budget("1000"), 1000);
+  EXPECT_EQ(budget("512MiB"), int64_t{512} << 20);
+  EXPECT_EQ(budget("1.5 GB"), 1500000000);
+  EXPECT_EQ(budget("0"), 0);
+  EXPECT_EQ(Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_GRACE", "0.25"}}).grace,
+            milliseconds(250));
+}
+
+TEST(ConfigTest, BadValuesKeepTheDefaultAndAreNamedOnce) {
+  const Config c = Read({{"GRAPHDBG_ENABLE", "1"},
+                         {"GRAPHDBG_PORT", "70000"},
+                         {"GRAPHDBG_WAIT", "maybe"},
+                         {"GRAPHDBG_TENSOR_BUDGET", "much"},
+                         {"GRAPHDBG_CONNECT_TIMEOUT", "-1"},
+                         {"GRAPHDBG_ON_DISCONNECT", "panic"}});
+  EXPECT_EQ(c.port, 50051);
+  EXPECT_TRUE(c.wait);
+  EXPECT_EQ(c.problems.size(), 5u);
+  EXPECT_THAT(c.problems[0], HasSubstr("GRAPHDBG_PORT=70000 is ignored"));
+}
+
+TEST(ConfigTest, RankAndSizeComeFromOneLauncher) {
+  Config c = Read({{"GRAPHDBG_ENABLE", "1"},
+                   {"RANK", "3"},
+                   {"WORLD_SIZE", "4"},
+                   {"SLURM_PROCID", "1"},
+                   {"SLURM_NTASKS", "2"}});
+  EXPECT_EQ(c.rank, 3u);
+  EXPECT_EQ(c.world_size, 4u);
+  c = Read({{"GRAPHDBG_ENABLE", "1"},
+            {"RANK", "9"},
+            {"WORLD_SIZE", "4"},
+            {"SLURM_PROCID", "1"},
+            {"SLURM_NTASKS", "2"}});
+  EXPECT_EQ(c.rank, 1u);
+  EXPECT_EQ(c.problems.size(), 1u);
+}
+
+TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {
+  const std::map<std::string, std::string> common = {{"GRAPHDBG_ENABLE", "1"},
+                                                     {"WORLD_SIZE", "2"}};
+  auto first = common, second = common;
+  first["RANK"] = "0";
+  second["RANK"] = "1";
+  EXPECT_EQ(Read(first).job, Read(second).job);
+}
+
+TEST(ConfigTest, TheTokenComesFromTheVariableOrTheFile) {
+  const std::string path = testing::TempDir() + "/token";
+  std::ofstream(path) << "from-file\n";
+  EXPECT_EQ(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TOKEN_FILE", path}}).token,
+      "from-file");
+  EXPECT_EQ(Read({{"GRAPHDBG_ENABLE", "1"},
+                  {"GRAPHDBG_TOKEN_FILE", path},
+                  {"GRAPHDBG_TOKEN", "direct"}})
+                .token,
+            "direct");
+  const Config missing =
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TOKEN_FILE", path + ".none"}});
+  EXPECT_EQ(missing.token, "");
+  EXPECT_THAT(missing.problems, ElementsAre(HasSubstr("cannot be read")));
+}
+
+TEST(ConfigTest, NamesProgramsByTheirScript) {
+  EXPECT_EQ(ProgramName({"python3.11", "-u", "a/train.py", "x"}), "train.py");
+  EXPECT_EQ(ProgramName({"python", "-W", "ignore", "t.py"}), "t.py");
+  EXPECT_EQ(ProgramName({"python", "-m", "pkg.train"}), "pkg.train");
+  EXPECT_EQ(ProgramName({"python", "-c", "pass"}), "python");
+  EXPECT_EQ(ProgramName({"/opt/bin/trainer", "--x"}), "trainer");
+  EXPECT_EQ(ProgramName({}), "program");
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

@@ -1,0 +1,66 @@
+// The program that hosts the agent, with every callback optional.
+#ifndef AGENT_CORE_HOST_H_
+#define AGENT_CORE_HOST_H_
+
+#include <algorithm>
+#include <cstring>
+
+#include "agent/include/graphdbg/agent.h"
+
+namespace graphdbg::agent {
+
+// A copy of a struct that the caller may know in another size: fields that it
+// does not know are zero.
+template <class T>
+T CopySized(const T* from) {
+  T to{};
+  std::memcpy(&to, from, std::min<size_t>(from->struct_size, sizeof(T)));
+  to.struct_size = sizeof(T);
+  return to;
+}
+
+class Host {
+ public:
+  Host() : host_{} {}
+  explicit Host(const graphdbg_host* host)
+      : host_(host != nullptr ? CopySized(host) : graphdbg_host{}) {}
+
+  bool can_retain() const { return host_.retain && host_.release; }
+  void Retain(void* owner) const { host_.retain(host_.user, owner); }
+  void Release(void* owner) const { host_.release(host_.user, owner); }
+
+  void* BeginWait() const {
+    return host_.begin_wait ? host_.begin_wait(host_.user) : nullptr;
+  }
+  void EndWait(void* token) const {
+    if (host_.end_wait) host_.end_wait(host_.user, token);
+  }
+  bool Interrupted(void* token) const {
+    return host_.interrupted && host_.interrupted(host_.user, token) != 0;
+  }
+
+  // False if the tensor is gone. The arrays hold 64 numbers each.
+  bool Resolve(void* bound, graphdbg_tensor* out, int64_t* shape,
+               int64_t* strides) const {
+    *out = graphdbg_tensor{};
+    out->struct_size = sizeof(graphdbg_tensor);
+    return host_.resolve &&
+           host_.resolve(host_.user, bound, out, shape, strides) == 0;
+  }
+
+  void SetLevel(int level) const {
+    if (host_.set_level) host_.set_level(host_.user, level);
+  }
+
+  size_t CaptureStack(graphdbg_source_frame* frames, size_t max) const {
+    return host_.capture_stack ? host_.capture_stack(host_.user, frames, max)
+                               : 0;
+  }
+
+ private:
+  graphdbg_host host_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_HOST_H_

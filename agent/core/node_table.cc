@@ -1,0 +1,298 @@
+#include "agent/core/node_table.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/limits.h"
+#include "proto/wire/utf8.h"
+
+namespace graphdbg::agent {
+namespace {
+
+static_assert(wire::kMaxNodes < SegmentedArray<NodeFacts>::kCapacity);
+
+std::string Text(const char* text) {
+  return text == nullptr ? std::string()
+                         : wire::ToValidUtf8(text, wire::kMaxNameBytes);
+}
+
+size_t Bounded(size_t count) {
+  return std::min(count, static_cast<size_t>(wire::kMaxNodeEdges));
+}
+
+size_t Dimensions(const graphdbg_tensor& tensor) {
+  if (tensor.shape == nullptr) return 0;
+  return std::min<size_t>(tensor.ndim, wire::kMaxDimensions);
+}
+
+// FNV-1a over 64-bit words, with the high bits folded in.
+class Hash {
+ public:
+  void Add(uint64_t word) {
+    value_ = (value_ ^ word) * 0x100000001B3ull;
+    value_ ^= value_ >> 32;
+  }
+  // Never 0, which stands for "not seen".
+  uint64_t value() const { return value_ | 1; }
+
+ private:
+  uint64_t value_ = 0xCBF29CE484222325ull;
+};
+
+uint64_t SignatureOf(const Execution& execution) {
+  Hash hash;
+  for (size_t i = 0; i < execution.inputs.size(); ++i) {
+    const graphdbg_input& input = execution.inputs[i];
+    hash.Add(uint64_t{input.node} << 32 | input.slot);
+  }
+  for (size_t i = 0; i < execution.outputs.size(); ++i) {
+    const graphdbg_tensor& tensor = execution.outputs[i];
+    hash.Add(uint64_t{tensor.dtype} << 32 | tensor.ndim);
+    for (size_t d = 0; d < Dimensions(tensor); ++d) {
+      hash.Add(static_cast<uint64_t>(tensor.shape[d]));
+    }
+  }
+  return hash.value();
+}
+
+bool IsKind(graphdbg_node_kind kind) {
+  return kind >= GRAPHDBG_OP && kind <= GRAPHDBG_INPUT;
+}
+
+conditions::Category CategoryOf(graphdbg_category category) {
+  return category >= GRAPHDBG_OTHER && category <= GRAPHDBG_OPTIMIZER
+             ? static_cast<conditions::Category>(category)
+             : conditions::Category::kOther;
+}
+
+}  // namespace
+
+absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
+  if (info.name == nullptr || *info.name == '\0') {
+    return absl::InvalidArgumentError("a node needs a name");
+  }
+  const absl::string_view given = info.name;
+  if (given.size() > wire::kMaxNameBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the name of a node has ", given.size(),
+                     " bytes; the limit is ", wire::kMaxNameBytes));
+  }
+  if (!IsKind(info.kind)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("node ", given, " is of unknown kind ", int{info.kind}));
+  }
+  std::string name = wire::ToValidUtf8(given, wire::kMaxNameBytes);
+  uint32_t id;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    auto it = names_.find(name);
+    if (it != names_.end()) return it->second;
+    if (records_.size() >= wire::kMaxNodes) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("a graph has at most ", wire::kMaxNodes, " nodes"));
+    }
+    id = Add(info, std::move(name));
+  }
+  if (on_change_) on_change_();
+  return id;
+}
+
+uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
+  const uint32_t id = static_cast<uint32_t>(records_.size()) + 1;
+  const auto entry = names_.emplace(std::move(name), id).first;
+  Record& record = records_.emplace_back();
+  record.name = &entry->first;
+  record.op_type = pool_.Intern(Text(info.op_type));
+  record.kind = info.kind;
+  record.category = CategoryOf(info.category);
+  record.forward_node = info.forward_node < id ? info.forward_node : 0;
+  const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
+  for (size_t i = 0; info.stack != nullptr && i < depth; ++i) {
+    const graphdbg_source_frame& frame = info.stack[i];
+    record.stack.push_back({pool_.Intern(Text(frame.file)),
+                            pool_.Intern(Text(frame.function)), frame.line,
+                            frame.user != 0});
+  }
+  SetOutputs(Tensors(info.outputs, info.output_count), &record);
+  NodeFacts& facts = facts_.Grow(id);
+  facts.Set(kAnyNode, true);
+  facts.Set(kNeverExecuted, info.kind == GRAPHDBG_OP);
+  MarkChanged(id);
+  return id;
+}
+
+void NodeTable::SetOutputs(const TensorArray& tensors, Record* record) {
+  record->outputs.clear();
+  for (size_t i = 0; i < Bounded(tensors.size()); ++i) {
+    const graphdbg_tensor& tensor = tensors[i];
+    OutputType type;
+    type.dtype = static_cast<graphdbg_dtype>(DTypeFromNumber(tensor.dtype));
+    type.framework_dtype = pool_.Intern(Text(tensor.framework_dtype));
+    const size_t ndim = Dimensions(tensor);
+    if (ndim > 0) type.shape.assign(tensor.shape, tensor.shape + ndim);
+    record->outputs.push_back(std::move(type));
+  }
+}
+
+void NodeTable::DeclareScope(absl::string_view name, absl::string_view type) {
+  std::string scope = wire::ToValidUtf8(name, wire::kMaxNameBytes);
+  if (scope.empty()) return;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    std::string& known = scope_types_[scope];
+    std::string now = wire::ToValidUtf8(type, wire::kMaxNameBytes);
+    if (known == now) return;
+    known = std::move(now);
+    changed_scopes_.push_back(std::move(scope));
+  }
+  if (on_change_) on_change_();
+}
+
+void NodeTable::Learn(const Execution& execution, uint64_t order,
+                      uint64_t step) {
+  NodeFacts* facts = Facts(execution.node);
+  if (execution.has(GRAPHDBG_IN_PLACE)) facts->Set(kWrites, true);
+  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
+    facts->Set(kNamesNonFinite, true);
+  }
+  const uint64_t signature = SignatureOf(execution);
+  if (facts->signature.load(std::memory_order_relaxed) == signature) return;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    facts->signature.store(signature, std::memory_order_relaxed);
+    facts->Set(kNeverExecuted, false);
+    Record& record = records_[execution.node - 1];
+    if (record.first_step == 0) {
+      record.first_step = step;
+      record.order = order;
+    }
+    record.inputs.clear();
+    for (size_t i = 0; i < Bounded(execution.inputs.size()); ++i) {
+      const graphdbg_input& input = execution.inputs[i];
+      if (input.node == 0 || input.node > records_.size()) continue;
+      const auto slot = std::min<uint32_t>(input.slot, wire::kMaxNodeEdges);
+      record.inputs.push_back({input.node, slot});
+    }
+    SetOutputs(execution.outputs, &record);
+    MarkChanged(execution.node);
+  }
+  if (on_change_) on_change_();
+}
+
+void NodeTable::MarkChanged(uint32_t id) {
+  Record& record = records_[id - 1];
+  if (record.changed) return;
+  record.changed = true;
+  changed_nodes_.push_back(id);
+}
+
+void NodeTable::TakeAllAgain() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    changed_nodes_.clear();
+    changed_scopes_.clear();
+    for (size_t i = 0; i < records_.size(); ++i) {
+      records_[i].changed = true;
+      changed_nodes_.push_back(static_cast<uint32_t>(i) + 1);
+    }
+    for (const auto& [name, type] : scope_types_) {
+      changed_scopes_.push_back(name);
+    }
+  }
+  if (on_change_) on_change_();
+}
+
+bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
+  std::lock_guard<std::mutex> lock(mu_);
+  size_t bytes = 0;
+  while (!changed_scopes_.empty() && bytes < max_bytes) {
+    const std::string& scope = changed_scopes_.front();
+    const std::string& type = scope_types_[scope];
+    bytes += scope.size() + type.size() + 8;
+    (*update->mutable_scope_types())[scope] = type;
+    changed_scopes_.pop_front();
+  }
+  while (!changed_nodes_.empty() && bytes < max_bytes) {
+    const uint32_t id = changed_nodes_.front();
+    changed_nodes_.pop_front();
+    Record& record = records_[id - 1];
+    record.changed = false;
+    Fill(id, record, update->add_nodes());
+    bytes += update->nodes(update->nodes_size() - 1).ByteSizeLong();
+  }
+  return bytes > 0;
+}
+
+void NodeTable::Fill(uint32_t id, const Record& record, v1::Node* node) const {
+  node->set_id(id);
+  node->set_name(*record.name);
+  node->set_kind(static_cast<v1::NodeKind>(record.kind));
+  node->set_op_type(*record.op_type);
+  node->set_category(static_cast<v1::NodeCategory>(record.category));
+  node->set_order(record.order);
+  node->set_first_step(record.first_step);
+  node->set_forward_node_id(record.forward_node);
+  for (const Endpoint& endpoint : record.inputs) {
+    v1::Input* input = node->add_inputs();
+    input->set_node_id(endpoint.node);
+    input->set_slot(endpoint.slot);
+  }
+  for (size_t slot = 0; slot < record.outputs.size(); ++slot) {
+    const OutputType& type = record.outputs[slot];
+    v1::Output* output = node->add_outputs();
+    output->set_slot(static_cast<uint32_t>(slot));
+    output->mutable_type()->set_dtype(static_cast<v1::DType>(type.dtype));
+    output->mutable_type()->set_framework_dtype(*type.framework_dtype);
+    for (int64_t size : type.shape) {
+      output->mutable_type()->add_shape(std::max<int64_t>(size, 0));
+    }
+  }
+  for (const Frame& from : record.stack) {
+    v1::SourceFrame* frame = node->add_stack();
+    frame->set_file(*from.file);
+    frame->set_function(*from.function);
+    frame->set_line(from.line);
+    frame->set_user(from.user);
+  }
+}
+
+uint32_t NodeTable::size() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return static_cast<uint32_t>(records_.size());
+}
+
+uint32_t NodeTable::Find(absl::string_view name) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  auto it = names_.find(std::string(name));
+  return it == names_.end() ? 0 : it->second;
+}
+
+NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  const Record& record = At(id);
+  return {*record.name, *record.op_type, record.kind, record.category};
+}
+
+v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  v1::SourceFrame frame;
+  for (uint32_t node : {At(id).forward_node, id}) {
+    if (node == 0) continue;
+    for (const Frame& from : At(node).stack) {
+      if (!from.user) continue;
+      frame.set_file(*from.file);
+      frame.set_function(*from.function);
+      frame.set_line(from.line);
+      frame.set_user(true);
+      return frame;
+    }
+  }
+  return frame;
+}
+
+bool NodeTable::executes(uint32_t id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return At(id).kind == GRAPHDBG_OP;
+}
+
+}  // namespace graphdbg::agent

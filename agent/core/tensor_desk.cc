@@ -1,0 +1,282 @@
+#include "agent/core/tensor_desk.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/core/checker.h"
+#include "agent/core/execution.h"
+#include "agent/tensor/slice.h"
+#include "proto/wire/error.h"
+#include "proto/wire/limits.h"
+
+namespace graphdbg::agent {
+namespace {
+
+constexpr size_t kMaxOrders = 1000;
+
+absl::Status Gone(absl::string_view what) {
+  return wire::MakeError(
+      absl::StatusCode::kNotFound, "value_gone",
+      absl::StrCat(what,
+                   "; pause inside or at the end of the next step to "
+                   "catch it there"));
+}
+
+std::vector<int64_t> ShapeOf(const graphdbg_tensor& tensor) {
+  if (tensor.ndim == 0) return {};
+  return {tensor.shape, tensor.shape + tensor.ndim};
+}
+
+Slice SliceOf(const v1::TensorRequest& request) {
+  Slice slice;
+  for (const v1::SliceDimension& dim : request.slice()) {
+    slice.push_back({dim.start(), dim.count(), dim.step(), dim.drop()});
+  }
+  return slice;
+}
+
+absl::StatusOr<Slice> ResolveSlice(const v1::TensorRequest& request,
+                                   const std::vector<int64_t>& shape) {
+  if (!request.slice_text().empty() || request.slice_size() == 0) {
+    return ParseSlice(request.slice_text(), shape);
+  }
+  Slice slice = SliceOf(request);
+  if (absl::Status status = CheckSlice(slice, shape); !status.ok()) {
+    return status;
+  }
+  return slice;
+}
+
+absl::Status CheckSize(const v1::TensorRequest& request, const Slice& slice,
+                       size_t item_size) {
+  const auto elements = static_cast<uint64_t>(ElementCount(slice));
+  const auto too_large = [](const std::string& what) {
+    return wire::MakeError(absl::StatusCode::kResourceExhausted,
+                           "slice_too_large", what);
+  };
+  if (request.max_elements() > 0 && elements > request.max_elements()) {
+    return too_large(absl::StrCat("the slice holds ", elements,
+                                  " elements; the limit is ",
+                                  request.max_elements()));
+  }
+  const uint64_t bytes = elements * item_size;
+  if (request.max_bytes() > 0 && bytes > request.max_bytes()) {
+    return too_large(absl::StrCat("the slice holds ", bytes,
+                                  " bytes; the limit is ",
+                                  request.max_bytes()));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+// Where an answer is taken from.
+struct TensorDesk::Value {
+  std::shared_ptr<const KeptTensor> kept;
+  // Without a kept one.
+  void* bound = nullptr;
+  BoundTensor resolved;
+  // The pause in which the answer was begun; 0: the program was running.
+  uint64_t pause = 0;
+  uint64_t step = 0;
+  bool overwritten = false;
+  // As last looked at.
+  graphdbg_tensor tensor{};
+};
+
+void TensorDesk::Ask(v1::TensorRequest request) {
+  const uint64_t stream = parts_.outbox->stream();
+  std::lock_guard<std::mutex> lock(mu_);
+  if (orders_.size() < kMaxOrders) {
+    orders_.push_back({std::move(request), stream});
+  }
+}
+
+void TensorDesk::Cancel(uint64_t request_id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  // Ids of answers that are through would pile up.
+  if (cancelled_.size() < kMaxOrders) cancelled_.insert(request_id);
+}
+
+void TensorDesk::DropAll() {
+  std::lock_guard<std::mutex> lock(mu_);
+  orders_.clear();
+  cancelled_.clear();
+}
+
+bool TensorDesk::Cancelled(uint64_t request_id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  return cancelled_.count(request_id) > 0;
+}
+
+bool TensorDesk::ServeOne() {
+  Order order;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    if (orders_.empty()) return false;
+    order = std::move(orders_.front());
+    orders_.pop_front();
+  }
+  const uint64_t id = order.request.request_id();
+  const absl::Status status = Serve(order);
+  if (!status.ok()) {
+    v1::TensorData answer;
+    answer.set_request_id(id);
+    answer.set_last(true);
+    *answer.mutable_error() = wire::ToError(status);
+    parts_.outbox->PutTensor(std::move(answer), order.stream);
+  }
+  std::lock_guard<std::mutex> lock(mu_);
+  cancelled_.erase(id);
+  return true;
+}
+
+absl::Status TensorDesk::Serve(const Order& order) {
+  Value value;
+  if (absl::Status s = Find(order.request, &value); !s.ok()) return s;
+  v1::TensorData first;
+  first.set_request_id(order.request.request_id());
+  Slice slice;
+  {
+    std::unique_lock<std::mutex> lock;
+    if (absl::Status s = Look(&value, &lock); !s.ok()) return s;
+    absl::Status s =
+        FillHeader(order.request, &value, &slice, first.mutable_header());
+    if (!s.ok()) return s;
+  }
+  if (!order.request.want_data()) {
+    first.mutable_header()->set_total_bytes(0);
+    first.set_last(true);
+    parts_.outbox->PutTensor(std::move(first), order.stream);
+    return absl::OkStatus();
+  }
+  return SendData(order, slice, &value, std::move(first));
+}
+
+absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
+  const uint32_t node = parts_.nodes->Find(request.node());
+  if (node == 0) {
+    return wire::MakeError(
+        absl::StatusCode::kNotFound, "unknown_node",
+        absl::StrCat("no node \"", request.node(), "\" has been seen"));
+  }
+  if (request.version() == v1::TensorRequest::VERSION_PREVIOUS) {
+    return Gone("values of the previous step are not kept");
+  }
+  value->kept = parts_.kept->Find(node, request.slot());
+  if (value->kept == nullptr && request.slot() == 0) {
+    value->bound = parts_.bindings->Find(node);
+  }
+  if (value->kept == nullptr && value->bound == nullptr) {
+    return Gone(absl::StrCat("the value of ", request.node(), ":",
+                             request.slot(), " is not there any more"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TensorDesk::Look(Value* value,
+                              std::unique_lock<std::mutex>* lock) {
+  uint64_t pause = 0;
+  *lock = parts_.gate->HoldPaused(&pause);
+  const bool paused = lock->owns_lock();
+  if (value->pause != 0 && pause != value->pause && value->kept == nullptr) {
+    return Gone("the program went on while the value was read");
+  }
+  value->pause = pause;
+  if (value->kept != nullptr) {
+    const bool overwritten = parts_.kept->Overwritten(*value->kept);
+    if (value->tensor.struct_size != 0 && overwritten && !value->overwritten) {
+      return Gone("the value was overwritten while it was read");
+    }
+    value->overwritten = overwritten;
+    value->tensor = value->kept->tensor();
+    value->step = value->kept->step();
+    return absl::OkStatus();
+  }
+  if (!paused) return Gone("the program is running");
+  if (!parts_.host->Resolve(value->bound, &value->resolved.tensor,
+                            value->resolved.shape, value->resolved.strides)) {
+    return Gone("the tensor does not exist any more");
+  }
+  value->tensor = value->resolved.tensor;
+  value->step = parts_.gate->step();
+  return absl::OkStatus();
+}
+
+absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
+                                    Value* value, Slice* slice,
+                                    v1::TensorData::Header* header) {
+  if (request.version() == v1::TensorRequest::VERSION_STEP &&
+      request.step() != value->step) {
+    return Gone(absl::StrCat("of step ", request.step(),
+                             " nothing is kept; the value there is of step ",
+                             value->step));
+  }
+  const TensorView view = ViewOf(value->tensor);
+  const size_t item_size = ItemSize(view.dtype);
+  if (!Readable(value->tensor) || !view.byte_count() ||
+      (item_size == 0 && request.want_data())) {
+    return wire::MakeError(
+        absl::StatusCode::kUnimplemented, "unreadable",
+        "values of this type or on this device cannot be read yet");
+  }
+  const std::vector<int64_t> shape = ShapeOf(value->tensor);
+  absl::StatusOr<Slice> resolved = ResolveSlice(request, shape);
+  if (!resolved.ok()) return resolved.status();
+  *slice = *std::move(resolved);
+  if (request.want_data()) {
+    absl::Status fits = CheckSize(request, *slice, item_size);
+    if (!fits.ok()) return fits;
+  }
+  *header->mutable_type() = TypeOf(value->tensor);
+  for (int64_t size : graphdbg::ShapeOf(*slice)) header->add_slice_shape(size);
+  header->set_total_bytes(static_cast<uint64_t>(ElementCount(*slice)) *
+                          item_size);
+  header->set_step(value->step);
+  header->set_overwritten(value->overwritten);
+  Statistics statistics;
+  if (request.want_statistics() && Measure(value->tensor, &statistics)) {
+    *header->mutable_statistics() = ToProto(statistics);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TensorDesk::SendData(const Order& order, const Slice& slice,
+                                  Value* value, v1::TensorData first) {
+  // The view may move between pieces; the reader's place in the slice does not.
+  std::optional<SliceReader> reader;
+  const void* address = nullptr;
+  v1::TensorData piece = std::move(first);
+  for (;;) {
+    {
+      std::unique_lock<std::mutex> lock;
+      if (absl::Status s = Look(value, &lock); !s.ok()) return s;
+      if (!reader) {
+        address = value->tensor.data;
+        reader.emplace(ViewOf(value->tensor), slice);
+      } else if (value->tensor.data != address) {
+        return Gone("the tensor was replaced while it was read");
+      }
+      if (!reader->done()) {
+        reader->Read(wire::kMaxChunkBytes, piece.mutable_data());
+      }
+      if (value->kept != nullptr && !value->overwritten &&
+          parts_.kept->Overwritten(*value->kept)) {
+        return Gone("the value was overwritten while it was read");
+      }
+    }
+    piece.set_last(reader->done());
+    const bool last = piece.last();
+    if (!parts_.outbox->PutTensor(std::move(piece), order.stream)) break;
+    if (last || Cancelled(order.request.request_id())) break;
+    piece = v1::TensorData();
+    piece.set_request_id(order.request.request_id());
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::agent

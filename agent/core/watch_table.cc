@@ -1,0 +1,116 @@
+#include "agent/core/watch_table.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "agent/conditions/catalogue.h"
+#include "proto/wire/error.h"
+#include "proto/wire/limits.h"
+
+namespace graphdbg::agent {
+namespace {
+
+conditions::NodeSelection SelectionOf(const v1::NodeSelection& message) {
+  conditions::NodeSelection selection;
+  selection.nodes = {message.nodes().begin(), message.nodes().end()};
+  selection.scopes = {message.scopes().begin(), message.scopes().end()};
+  selection.patterns = {message.patterns().begin(), message.patterns().end()};
+  for (int category : message.categories()) {
+    selection.categories.push_back(static_cast<conditions::Category>(category));
+  }
+  return selection;
+}
+
+bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
+  return set != nullptr &&
+         std::any_of(set->begin(), set->end(),
+                     [id](const Watchpoint* w) { return w->id == id; });
+}
+
+}  // namespace
+
+WatchTable::WatchTable(const NodeTable* nodes)
+    : nodes_(nodes), current_(std::make_shared<WatchSnapshot>()) {
+  snapshot_ = current_;
+}
+
+absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
+  std::lock_guard<std::mutex> lock(mu_);
+  watchpoints_.erase(message.id());
+  const v1::Condition& condition = message.condition();
+  absl::StatusOr<conditions::Predicate> predicate = conditions::Compile(
+      condition.id(), {condition.params().begin(), condition.params().end()});
+  absl::Status status = predicate.status();
+  if (status.ok() && watchpoints_.size() >= wire::kMaxWatchpoints) {
+    status = wire::MakeError(
+        absl::StatusCode::kResourceExhausted, "too_many_watchpoints",
+        absl::StrCat("at most ", wire::kMaxWatchpoints,
+                     " watchpoints are checked at a time"));
+  }
+  if (status.ok() && message.enabled()) {
+    watchpoints_[message.id()] = std::make_shared<Watchpoint>(
+        Watchpoint{message.id(), message.revision(), *predicate,
+                   SelectionOf(message.selection()), message.pause()});
+  }
+  const uint32_t count = Rebuild(message.id());
+  if (!status.ok()) return status;
+  return count;
+}
+
+void WatchTable::Remove(uint32_t id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (watchpoints_.erase(id) > 0) Rebuild(0);
+}
+
+void WatchTable::AddNode(uint32_t id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (current_->empty()) return;
+  nodes_->Facts(id)->Set(kWatched, Match(current_.get(), id) != nullptr);
+}
+
+uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
+  auto next = std::make_shared<WatchSnapshot>();
+  next->watchpoints_ = watchpoints_;
+  for (const auto& [id, watchpoint] : watchpoints_) {
+    next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
+    next->about_infinities_ |= watchpoint->predicate.about_infinities();
+  }
+  const uint32_t size = nodes_->size();
+  uint32_t count = 0;
+  if (!next->empty()) {
+    for (uint32_t node = 1; node <= size; ++node) {
+      count += Covers(Match(next.get(), node), count_of_id) ? 1 : 0;
+    }
+  }
+  current_ = next;
+  std::atomic_store(&snapshot_, std::shared_ptr<const WatchSnapshot>(next));
+  // After it is published: a node that is watched must be found in it.
+  for (uint32_t node = 1; node <= size; ++node) {
+    nodes_->Facts(node)->Set(kWatched, next->On(node) != nullptr);
+  }
+  return count;
+}
+
+const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
+                                            uint32_t node) const {
+  const NodeTable::Info info = nodes_->InfoOf(node);
+  WatchSnapshot::Set set;
+  for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
+    if (conditions::Matches(watchpoint->selection, info.name, info.category)) {
+      set.push_back(watchpoint.get());
+    }
+  }
+  if (set.empty()) return nullptr;
+  auto it = snapshot->sets_.find(set);
+  if (it == snapshot->sets_.end()) {
+    auto owned = std::make_unique<const WatchSnapshot::Set>(set);
+    it = snapshot->sets_.emplace(std::move(set), std::move(owned)).first;
+  }
+  snapshot->sets_of_nodes_.Grow(node).store(it->second.get(),
+                                            std::memory_order_release);
+  return it->second.get();
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,93 @@
+// Which conditions are checked on which nodes.
+#ifndef AGENT_CORE_WATCH_TABLE_H_
+#define AGENT_CORE_WATCH_TABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/conditions/predicate.h"
+#include "agent/conditions/selector.h"
+#include "agent/core/node_table.h"
+#include "agent/core/segmented_array.h"
+#include "proto/graphdbg/v1/watch.pb.h"
+
+namespace graphdbg::agent {
+
+struct Watchpoint {
+  uint32_t id;
+  uint32_t revision;
+  conditions::Predicate predicate;
+  conditions::NodeSelection selection;
+  v1::PauseMode pause;
+};
+
+// One state of the table. Watchpoints and what covers a known node never
+// change; nodes that become known are added.
+class WatchSnapshot {
+ public:
+  // The watchpoints of one node, in the order of their ids.
+  using Set = std::vector<const Watchpoint*>;
+
+  // Null if nothing watches the node. No lock.
+  const Set* On(uint32_t node) const {
+    const auto* slot = sets_of_nodes_.Find(node);
+    return slot == nullptr ? nullptr : slot->load(std::memory_order_acquire);
+  }
+
+  bool empty() const { return watchpoints_.empty(); }
+  // Some watchpoint stops the program when it hits.
+  bool pauses() const { return pauses_; }
+  // Some condition is met by infinities.
+  bool about_infinities() const { return about_infinities_; }
+
+ private:
+  friend class WatchTable;
+
+  std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
+  bool pauses_ = false;
+  bool about_infinities_ = false;
+  // Most nodes share a few sets.
+  std::map<Set, std::unique_ptr<const Set>> sets_;
+  SegmentedArray<std::atomic<const Set*>> sets_of_nodes_;
+};
+
+// Any thread. Keeps the nodes' kWatched flags.
+class WatchTable {
+ public:
+  // `nodes` must outlive the table.
+  explicit WatchTable(const NodeTable* nodes);
+
+  std::shared_ptr<const WatchSnapshot> snapshot() const {
+    return std::atomic_load(&snapshot_);
+  }
+
+  // How many known nodes it covers (0 if it is not enabled), or why it cannot
+  // be checked, in which case an older one of the same id is gone.
+  absl::StatusOr<uint32_t> Set(const v1::SetWatchpoint& message);
+  void Remove(uint32_t id);
+
+  // A node was declared.
+  void AddNode(uint32_t id);
+
+ private:
+  // With mu_ held.
+  uint32_t Rebuild(uint32_t count_of_id);
+  const WatchSnapshot::Set* Match(WatchSnapshot* snapshot, uint32_t node) const;
+
+  const NodeTable* const nodes_;
+  std::mutex mu_;
+  // Guarded by mu_; those that are enabled.
+  std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
+  // Written with mu_ held, read with atomic_load.
+  std::shared_ptr<WatchSnapshot> current_;
+  std::shared_ptr<const WatchSnapshot> snapshot_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_WATCH_TABLE_H_

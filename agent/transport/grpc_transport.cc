@@ -1,0 +1,187 @@
+#include "agent/transport/grpc_transport.h"
+
+#include <grpc/support/log.h>
+#include <grpcpp/grpcpp.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "proto/graphdbg/v1/agent_service.grpc.pb.h"
+#include "proto/wire/limits.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// How long one attempt to connect may take.
+constexpr auto kDialLimit = std::chrono::seconds(2);
+constexpr auto kDialPoll = std::chrono::milliseconds(100);
+
+using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::ServerMessage>;
+
+std::string AddressOf(const std::string& host, uint16_t port) {
+  const bool bare_ipv6 =
+      absl::StrContains(host, ':') && !absl::StartsWith(host, "[");
+  return bare_ipv6 ? absl::StrCat("[", host, "]:", port)
+                   : absl::StrCat(host, ":", port);
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
+  arguments.SetMaxSendMessageSize(wire::kMaxMessageBytes);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
+  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  // The job's proxy settings are for the job.
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  // Connections of an earlier stream to a server that went are not reused.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
+                                   arguments);
+}
+
+absl::Status ToAbsl(const grpc::Status& status) {
+  return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
+                      status.error_message());
+}
+
+class GrpcTransport final : public Transport {
+ public:
+  GrpcTransport(std::string address, std::string token)
+      : address_(std::move(address)), token_(std::move(token)) {}
+
+  ~GrpcTransport() override { Finish(std::chrono::milliseconds(0)); }
+
+  void Start(Link* link) override {
+    link_ = link;
+    thread_ = std::thread([this] { Run(); });
+  }
+
+  void Cancel() override {
+    std::lock_guard<std::mutex> lock(mu_);
+    cancelled_ = true;
+    if (context_ != nullptr) context_->TryCancel();
+    changed_.notify_all();
+  }
+
+  void Finish(std::chrono::milliseconds limit) override {
+    if (!thread_.joinable()) return;
+    {
+      std::unique_lock<std::mutex> lock(mu_);
+      finishing_ = true;
+      changed_.notify_all();
+      changed_.wait_for(lock, limit, [this] { return ended_; });
+    }
+    Cancel();
+    thread_.join();
+  }
+
+ private:
+  void Run() {
+    bool graceful = false;
+    while (!graceful && !Stopping()) {
+      const absl::Status status = RunStream(&graceful);
+      const auto delay = link_->OnStreamEnded(status);
+      if (!delay) break;
+      std::unique_lock<std::mutex> lock(mu_);
+      changed_.wait_for(lock, *delay,
+                        [this] { return cancelled_ || finishing_; });
+    }
+    std::lock_guard<std::mutex> lock(mu_);
+    ended_ = true;
+    changed_.notify_all();
+  }
+
+  bool Stopping() {
+    std::lock_guard<std::mutex> lock(mu_);
+    return cancelled_ || finishing_;
+  }
+
+  // True when connected; false if the time is over or it is to stop.
+  bool Dial(grpc::Channel* channel) {
+    const auto deadline = std::chrono::system_clock::now() + kDialLimit;
+    while (!Stopping() && std::chrono::system_clock::now() < deadline) {
+      if (channel->WaitForConnected(std::chrono::system_clock::now() +
+                                    kDialPoll)) {
+        return true;
+      }
+      // Refused at once: the pause is up to the caller.
+      if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) break;
+    }
+    return false;
+  }
+
+  absl::Status RunStream(bool* graceful) {
+    const std::shared_ptr<grpc::Channel> channel = MakeChannel(address_);
+    if (!Dial(channel.get())) {
+      return absl::UnavailableError("cannot connect");
+    }
+    grpc::ClientContext context;
+    if (!token_.empty()) {
+      context.AddMetadata("authorization", "Bearer " + token_);
+    }
+    {
+      std::lock_guard<std::mutex> lock(mu_);
+      if (cancelled_) return absl::CancelledError("stopped");
+      context_ = &context;
+    }
+    const auto stub = v1::AgentService::NewStub(channel);
+    const std::unique_ptr<Stream> stream = stub->Session(&context);
+    bool open = stream->Write(link_->OpenStream());
+    // Also if the stream is broken: its status comes after the last message.
+    std::thread receiver([this, &stream] {
+      v1::ServerMessage message;
+      while (stream->Read(&message)) link_->OnMessage(message);
+      link_->OnReceivingEnded();
+    });
+    *graceful = Send(stream.get(), open);
+    // A server that does not end its side is left by Finish's time limit.
+    receiver.join();
+    const grpc::Status status = stream->Finish();
+    std::lock_guard<std::mutex> lock(mu_);
+    context_ = nullptr;
+    return ToAbsl(status);
+  }
+
+  // True if all there was to send was sent.
+  bool Send(Stream* stream, bool open) {
+    bool graceful = false;
+    v1::AgentMessage message;
+    while (open && link_->Next(&message, &graceful)) {
+      open = stream->Write(message);
+      if (!open) link_->PutBack(std::move(message));
+    }
+    if (open) stream->WritesDone();
+    return open && graceful;
+  }
+
+  const std::string address_;
+  const std::string token_;
+  Link* link_ = nullptr;
+  std::thread thread_;
+
+  std::mutex mu_;
+  std::condition_variable changed_;
+  // All below guarded by mu_.
+  // Of the present stream.
+  grpc::ClientContext* context_ = nullptr;
+  bool cancelled_ = false;
+  bool finishing_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> MakeGrpcTransport(const std::string& host,
+                                             uint16_t port,
+                                             const std::string& token) {
+  // gRPC's own log lines are not for the people at the job's terminal.
+  gpr_set_log_function([](gpr_log_func_args*) {});
+  return std::make_unique<GrpcTransport>(AddressOf(host, port), token);
+}
+
+}  // namespace graphdbg::agent
