@@ -18,9 +18,9 @@ window.matchMedia ??= (query: string) =>
   }) as unknown as MediaQueryList;
 
 // Virtual lists show what fits: let something fit.
-Object.defineProperties(HTMLElement.prototype, {
-  offsetWidth: { configurable: true, get: () => 400 },
-  offsetHeight: { configurable: true, get: () => 600 },
+Object.defineProperties(Element.prototype, {
+  clientWidth: { configurable: true, get: () => 400 },
+  clientHeight: { configurable: true, get: () => 600 },
 });
 
 afterEach(cleanup);
