@@ -5,12 +5,12 @@ import { Crosshair } from 'lucide-react';
 import { useEffect, useRef } from 'react';
 import type { Hit } from '../api/types';
 import { formatCount } from '../base/format';
-import { labelOf, parentOf } from '../base/names';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
 import { actualText, conditionText } from '../state/watchpoints';
+import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { useJobContext } from './job_context';
@@ -37,10 +37,7 @@ function HitRow({ hit }: { hit: Hit }) {
         {hit.step}
       </span>
       <span className="hit-node">
-        <div className="mono ellipsis">
-          {labelOf(hit.node)}
-          <span className="muted"> {parentOf(hit.node)}</span>
-        </div>
+        <FullName name={hit.node} />
         <div className="hit-detail ellipsis">
           {hit.error ? (
             <span className="hit-error">{hit.error}</span>
@@ -126,7 +123,6 @@ export function HitsPanel() {
                   key={key}
                   role="option"
                   aria-selected={hit.node === route?.node}
-                  aria-label={`Step ${hit.step}: ${hit.node}, ${actualText(hit)}`}
                   className="hit-row"
                   title={hit.node}
                   style={{ transform: `translateY(${start}px)` }}

@@ -95,47 +95,51 @@ export function JobView({ id }: { id: string }) {
   return (
     <JobContext value={value}>
       <div className="job">
-        <TopBar />
-        <Controls />
+        <header className="job-head">
+          <TopBar />
+          <Controls />
+        </header>
         {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
         <EndBanner />
-        <main
-          className="job-main"
-          style={{
-            gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
-          }}
-        >
-          <TreePanel />
-          <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
-          <GraphPanel />
-          <Splitter
-            panel="right"
-            label="Width of watchpoints and hits"
-            side="after"
-            orientation="vertical"
-          />
-          <div className="job-right">
-            <div className="job-watch" style={{ height: sizes.watch }}>
-              <WatchPanel />
-            </div>
+        <main className="job-main">
+          <div
+            className="job-upper"
+            style={{
+              gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
+            }}
+          >
+            <TreePanel />
+            <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
+            <GraphPanel />
             <Splitter
-              panel="watch"
-              label="Height of watchpoints"
-              side="before"
-              orientation="horizontal"
+              panel="right"
+              label="Width of watchpoints and hits"
+              side="after"
+              orientation="vertical"
             />
-            <HitsPanel />
+            <div className="job-right">
+              <div className="job-watch" style={{ height: sizes.watch }}>
+                <WatchPanel />
+              </div>
+              <Splitter
+                panel="watch"
+                label="Height of watchpoints"
+                side="before"
+                orientation="horizontal"
+              />
+              <HitsPanel />
+            </div>
+          </div>
+          <Splitter
+            panel="bottom"
+            label="Height of the node panel"
+            side="after"
+            orientation="horizontal"
+          />
+          <div className="job-bottom" style={{ height: sizes.bottom }}>
+            <NodePanel />
           </div>
         </main>
-        <Splitter
-          panel="bottom"
-          label="Height of the node panel"
-          side="after"
-          orientation="horizontal"
-        />
-        <div className="job-bottom" style={{ height: sizes.bottom }}>
-          <NodePanel />
-        </div>
       </div>
     </JobContext>
   );

@@ -65,7 +65,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
   return (
     <header className="node-head">
       <KindIcon kind={node.kind} category={node.category} />
-      <h2 className="node-title">
+      <h2 className="node-title" aria-label={node.name}>
         <Path name={node.name} />
       </h2>
       {node.op_type !== '' && <span className="tag mono">{node.op_type}</span>}

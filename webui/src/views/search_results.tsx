@@ -5,17 +5,17 @@ import { useEffect, useImperativeHandle, useMemo, useRef, useState, type Ref } f
 import { describe } from '../api/problem';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
-import { labelOf, parentOf } from '../base/names';
 import { endMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
 import { useSearch } from '../state/queries';
 import { Button } from '../widgets/button';
+import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
 import { NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
 
-const ROW_PX = 40;
+const ROW_PX = 26;
 
 export interface SearchResultsHandle {
   move(by: number): void;
@@ -29,36 +29,21 @@ interface Props {
   ref: Ref<SearchResultsHandle>;
 }
 
-export function Highlight({ text, query }: { text: string; query: string }) {
-  const at = text.toLowerCase().indexOf(query.toLowerCase());
-  if (at < 0) return text;
-  return (
-    <>
-      {text.slice(0, at)}
-      <mark>{text.slice(at, at + query.length)}</mark>
-      {text.slice(at + query.length)}
-    </>
-  );
-}
-
 function Result({ node, query }: { node: GraphNode; query: string }) {
   const { hitIndex, current } = useJobContext();
   return (
     <>
       <KindIcon kind={node.kind} category={node.category} />
-      <span className="result-names">
-        <div className="mono ellipsis">
-          <Highlight text={labelOf(node.name)} query={query} />
-        </div>
-        <div className="result-path ellipsis">
-          <Highlight text={parentOf(node.name)} query={query} />
-        </div>
+      <span className="grow">
+        <FullName name={node.name} mark={query} />
       </span>
-      <NodeMarks
-        hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
-        watched={node.watched}
-        current={node.name === current}
-      />
+      <span aria-hidden>
+        <NodeMarks
+          hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
+          watched={node.watched}
+          current={node.name === current}
+        />
+      </span>
     </>
   );
 }

@@ -75,7 +75,7 @@ export function TopBar() {
   const connection = useJob((state) => state.connection);
   const id = useJob((state) => state.id);
   return (
-    <header className="top">
+    <div className="top">
       <button type="button" className="top-home" onClick={() => navigate({ view: 'jobs' })}>
         <Brand />
         <span className="visually-hidden">: all jobs</span>
@@ -93,6 +93,6 @@ export function TopBar() {
       <span className="grow" />
       {job !== null && <Process job={job} />}
       <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
-    </header>
+    </div>
   );
 }

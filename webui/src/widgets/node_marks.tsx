@@ -1,6 +1,6 @@
 // The marks of a node in lists, in the shapes that the graph uses.
 
-import { compactCount } from '../base/format';
+import { compactCount, plural } from '../base/format';
 import './node_marks.css';
 
 interface Props {
@@ -11,11 +11,15 @@ interface Props {
 
 export function HitBadge({ count }: { count: number }) {
   return (
-    <span className="hit-badge" role="img" aria-label={`${count} ${count === 1 ? 'hit' : 'hits'}`}>
+    <span
+      className="hit-badge"
+      role="img"
+      aria-label={plural(count, 'hit')}
+      data-count={compactCount(count)}
+    >
       <svg viewBox="0 0 10 9" width="8" height="8" aria-hidden>
         <path d="M5 0 10 9H0z" fill="currentColor" />
       </svg>
-      {compactCount(count)}
     </span>
   );
 }

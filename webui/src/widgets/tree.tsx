@@ -4,6 +4,7 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronRight } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
+import { plural } from '../base/format';
 import { KindIcon } from './kind_icon';
 import { NodeMarks } from './node_marks';
 import { Spinner } from './spinner';
@@ -79,6 +80,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
       onSelect(action.name);
     }
   };
+  const hitsOf = (row: TreeRow) => Math.max(row.node.hit_count, hits.get(row.name) ?? 0);
   const rowId = (index: number) => `${id}-${index}`;
 
   return (
@@ -107,6 +109,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
               aria-selected={row.name === selected}
               aria-expanded={row.open ?? undefined}
               aria-current={row.name === current || undefined}
+              aria-description={descriptionOf(row, hitsOf(row), row.name === current)}
               className={`tree-row${index === active ? ' tree-row-active' : ''}`}
               style={{
                 transform: `translateY(${start}px)`,
@@ -119,12 +122,14 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
               <Chevron row={row} onToggle={onToggle} />
               <KindIcon kind={row.node.kind} category={row.node.category} />
               <span className="tree-label mono ellipsis">{row.node.label}</span>
-              <span className="tree-type ellipsis">{typeOf(row)}</span>
-              <NodeMarks
-                hits={Math.max(row.node.hit_count, hits.get(row.name) ?? 0)}
-                watched={row.node.watched}
-                current={row.name === current}
-              />
+              <span className="tree-rest" aria-hidden>
+                <span className="tree-type ellipsis" data-text={typeOf(row)} />
+                <NodeMarks
+                  hits={hitsOf(row)}
+                  watched={row.node.watched}
+                  current={row.name === current}
+                />
+              </span>
             </div>
           );
         })}
@@ -137,6 +142,15 @@ function typeOf({ node, note }: TreeRow): string {
   if (note === 'failed') return 'could not be loaded';
   if (node.kind === 'scope') return node.op_type;
   return node.kind === 'op' ? '' : node.kind;
+}
+
+// What is seen beside the label, in words.
+function descriptionOf(row: TreeRow, hits: number, current: boolean): string {
+  const parts = [typeOf(row)];
+  if (current) parts.push('the job stands here');
+  if (row.node.watched !== 'none') parts.push(row.node.watched === 'all' ? 'watched' : 'partly watched');
+  if (hits > 0) parts.push(plural(hits, 'hit'));
+  return parts.filter((part) => part !== '').join(', ');
 }
 
 function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => void }) {

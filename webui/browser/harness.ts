@@ -1,0 +1,112 @@
+// A real browser on the built page over the fixture server. Needs `npm run build`
+// and a Chromium (CHROMIUM, else /usr/bin/chromium).
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type BrowserContext, chromium, type Page } from 'playwright-core';
+
+const ROOT = join(import.meta.dirname, '..');
+const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const CHROMIUM = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const QUIET = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export class Fixture {
+  private process: ChildProcess | null = null;
+  address = '';
+
+  constructor(private readonly flags: string[] = []) {}
+
+  // On the port it had before, if there was one.
+  async start(): Promise<void> {
+    if (!existsSync(join(ROOT, 'dist/index.html'))) throw new Error('run `npm run build` first');
+    const port = this.address === '' ? '0' : new URL(this.address).port;
+    const args = [join(ROOT, 'dev/fixture_server.mjs'), '--port', port, ...this.flags];
+    const started = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    this.process = started;
+    const [line] = (await once(started.stdout, 'data')) as [Buffer];
+    this.address = line.toString().trim();
+  }
+
+  async stop(): Promise<void> {
+    const running = this.process;
+    this.process = null;
+    if (running === null || running.exitCode !== null) return;
+    running.kill('SIGKILL');
+    await once(running, 'exit');
+  }
+}
+
+export interface Options {
+  scheme?: 'light' | 'dark';
+  width?: number;
+  height?: number;
+}
+
+export class Browser {
+  // Errors of scripts and of the content policy; a test ends with none.
+  readonly errors: string[] = [];
+  readonly outside: string[] = [];
+
+  private constructor(
+    private readonly context: BrowserContext,
+    private readonly profile: string,
+    readonly page: Page,
+  ) {
+    page.on('pageerror', (error) => this.errors.push(error.message));
+    page.on('console', (message) => {
+      const refused = /Failed to load resource|WebSocket connection/.test(message.text());
+      if (message.type() === 'error' && !refused) this.errors.push(message.text());
+    });
+    page.on('request', (request) => {
+      if (new URL(request.url()).hostname !== '127.0.0.1') this.outside.push(request.url());
+    });
+  }
+
+  static async open({ scheme = 'dark', width = 1280, height = 800 }: Options = {}) {
+    const profile = mkdtempSync(join(tmpdir(), 'graphdbg-webui-'));
+    const context = await chromium.launchPersistentContext(profile, {
+      executablePath: CHROMIUM,
+      headless: true,
+      args: QUIET,
+      colorScheme: scheme,
+      viewport: { width, height },
+    });
+    context.setDefaultTimeout(10_000);
+    return new Browser(context, profile, context.pages()[0] ?? (await context.newPage()));
+  }
+
+  async close(): Promise<void> {
+    await this.context.close();
+    rmSync(this.profile, { recursive: true, force: true });
+  }
+
+  // What axe finds wrong with the page as it is.
+  async axe(): Promise<string[]> {
+    await this.page.evaluate(AXE);
+    return await this.page.evaluate(async () => {
+      const { axe } = window as unknown as { axe: typeof import('axe-core') };
+      const { violations } = await axe.run();
+      return violations.flatMap((found) =>
+        found.nodes.map((node) => `${found.id}: ${node.target.join(' ')}: ${node.failureSummary}`),
+      );
+    });
+  }
+
+  async shot(name: string): Promise<void> {
+    const folder = process.env['GRAPHDBG_SHOTS'];
+    if (folder === undefined) return;
+    mkdirSync(folder, { recursive: true });
+    await this.page.screenshot({ path: join(folder, `${name}.png`) });
+  }
+}
