@@ -105,8 +105,9 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
 }
 
 void Agent::Detach(const std::string& line) {
-  if (!live_.exchange(false)) return;
+  if (!live() || detaching_.exchange(true)) return;
   Say(line);
+  live_ = false;
   wanted_ = 0;
   gate_.Open(/*terminate=*/false);
   transport_->Cancel();

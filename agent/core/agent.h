@@ -83,7 +83,7 @@ class Agent final : public Link {
       const absl::Status& status) override;
 
  private:
-  enum class Connection { kNever, kUp, kLost, kRefused };
+  enum class Connection { kNever, kUp, kLost };
 
   // agent.cc
   void Work();
@@ -107,7 +107,6 @@ class Agent final : public Link {
   void OnWelcome(const v1::Welcome& welcome);
   void OnCommand(const v1::Command& command);
   void OnSetWatchpoint(const v1::SetWatchpoint& watchpoint);
-  void SetConnection(Connection connection);
   std::string ServerName() const;
   std::string RefusalLine(const absl::Status& status) const;
 
@@ -128,7 +127,10 @@ class Agent final : public Link {
   SourceText source_text_;
 
   std::atomic<bool> live_{true};
+  std::atomic<bool> detaching_{false};
   std::atomic<bool> started_{false};
+  // Start has let the program go.
+  std::atomic<bool> running_{false};
   std::atomic<bool> first_step_ended_{false};
 
   // The hot path: which NodeFlags make an execution interesting, and whether

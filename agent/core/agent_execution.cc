@@ -71,6 +71,7 @@ graphdbg_status Agent::Start() {
     wait &= !start_running_;
   }
   const graphdbg_status status = gate_.Start(wait, stops);
+  running_ = true;
   UpdateNeeds();
   return live() ? status : GRAPHDBG_DETACHED;
 }

@@ -110,7 +110,7 @@ v1::Hello Agent::MakeHello() const {
     hello.add_command_line(wire::ToValidUtf8(argument, kMaxArgumentBytes));
   }
   hello.set_incarnation(incarnation_);
-  hello.set_waits_at_start(config_.wait && !started_);
+  hello.set_waits_at_start(config_.wait && !running_);
   return hello;
 }
 
@@ -200,7 +200,9 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
   outbox_.BeginStream();
   gate_.SetConnected(true);
   gate_.TellState(/*always=*/true);
-  SetConnection(Connection::kUp);
+  std::lock_guard<std::mutex> lock(mu_);
+  connection_ = Connection::kUp;
+  changed_.notify_all();
 }
 
 void Agent::OnCommand(const v1::Command& command) {
@@ -236,12 +238,6 @@ void Agent::OnSetWatchpoint(const v1::SetWatchpoint& watchpoint) {
 
 void Agent::OnReceivingEnded() { outbox_.EndStream(); }
 
-void Agent::SetConnection(Connection connection) {
-  std::lock_guard<std::mutex> lock(mu_);
-  connection_ = connection;
-  changed_.notify_all();
-}
-
 std::optional<std::chrono::milliseconds> Agent::OnStreamEnded(
     const absl::Status& status) {
   outbox_.EndStream();
@@ -249,7 +245,6 @@ std::optional<std::chrono::milliseconds> Agent::OnStreamEnded(
   gate_.SetConnected(false);
   if (!live()) return std::nullopt;
   if (IsRefusal(status)) {
-    SetConnection(Connection::kRefused);
     Detach(RefusalLine(status));
     return std::nullopt;
   }

@@ -67,6 +67,7 @@ void Outbox::PutGoodbye(v1::Goodbye goodbye) {
   *message.mutable_goodbye() = std::move(goodbye);
   Put(std::move(message));
   closed_ = true;
+  drained_.notify_all();
 }
 
 bool Outbox::PutTensor(v1::TensorData tensor, uint64_t stream) {

@@ -1,0 +1,115 @@
+// A program with two ops and a parameter, and the host side of the agent's
+// interface: what an adapter does, in the smallest form.
+//
+//   forward/log      y = f(x), the test chooses its values
+//   forward/sum      the sum of y
+//   forward/weight   a parameter
+#ifndef AGENT_TESTING_TOY_PROGRAM_H_
+#define AGENT_TESTING_TOY_PROGRAM_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "agent/include/graphdbg/agent.h"
+
+namespace graphdbg::agent {
+
+// The functions of the interface, wherever they come from.
+struct AgentFunctions {
+  decltype(&graphdbg_open) open;
+  decltype(&graphdbg_close) close;
+  decltype(&graphdbg_declare_node) declare_node;
+  decltype(&graphdbg_declare_scope) declare_scope;
+  decltype(&graphdbg_bind_tensor) bind_tensor;
+  decltype(&graphdbg_interest) interest;
+  decltype(&graphdbg_start) start;
+  decltype(&graphdbg_executed) executed;
+  decltype(&graphdbg_step_end) step_end;
+  decltype(&graphdbg_last_error) last_error;
+};
+
+// Callbacks that count.
+class ToyHost {
+ public:
+  graphdbg_host host();
+
+  // Owners that are retained now.
+  int retained() const { return retained_; }
+  int waits() const { return waits_; }
+  int level() const { return level_; }
+  void Interrupt() { interrupted_ = true; }
+
+  // The tensor that stands behind a bound handle, of this shape.
+  void SetBound(void* handle, std::vector<float>* values);
+
+ private:
+  static void Retain(void* user, void* owner);
+  static void Release(void* user, void* owner);
+  static void* BeginWait(void* user);
+  static void EndWait(void* user, void* token);
+  static int Interrupted(void* user, void* token);
+  static int Resolve(void* user, void* bound, graphdbg_tensor* out,
+                     int64_t* shape, int64_t* strides);
+  static void SetLevel(void* user, int level);
+  static size_t CaptureStack(void* user, graphdbg_source_frame* out,
+                             size_t max);
+
+  std::atomic<int> retained_{0};
+  std::atomic<int> waits_{0};
+  std::atomic<int> level_{-1};
+  std::atomic<bool> interrupted_{false};
+  std::mutex mu_;
+  // Guarded by mu_.
+  std::map<void*, std::vector<float>*> bound_;
+};
+
+// A one-dimensional float32 tensor over `values`, which must outlive it.
+graphdbg_tensor TensorOf(const std::vector<float>& values, const int64_t* shape,
+                         uint64_t storage_id = 0);
+
+class ToyProgram {
+ public:
+  explicit ToyProgram(const AgentFunctions& functions);
+
+  // GRAPHDBG_DETACHED if debugging is off.
+  graphdbg_status Open();
+  graphdbg_status Start() { return functions_.start(agent_); }
+  // One op of a step, as an adapter reports it.
+  graphdbg_status Log();
+  graphdbg_status Sum();
+  graphdbg_status EndStep() { return functions_.step_end(agent_); }
+  // All of a step; stops at the first call that is not GRAPHDBG_OK.
+  graphdbg_status Step();
+  graphdbg_status Close(int exit_code = 0);
+
+  graphdbg_agent* agent() const { return agent_; }
+  ToyHost& host() { return host_; }
+  // The output of forward/log.
+  std::vector<float>& y() { return y_; }
+  std::vector<float>& weight() { return weight_; }
+  int executed() const { return executed_; }
+
+ private:
+  graphdbg_status Execute(uint32_t node, const std::vector<float>& input,
+                          uint32_t input_node,
+                          const std::vector<float>& output);
+
+  const AgentFunctions functions_;
+  ToyHost host_;
+  graphdbg_agent* agent_ = nullptr;
+  uint32_t log_ = 0;
+  uint32_t sum_ = 0;
+  uint32_t weight_node_ = 0;
+  std::vector<float> x_ = {1, 2, 3, 4};
+  std::vector<float> y_ = {0, 1, 2, 3};
+  std::vector<float> total_ = {6};
+  std::vector<float> weight_ = {0.5f, -0.5f};
+  int executed_ = 0;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_TESTING_TOY_PROGRAM_H_
