@@ -56,10 +56,14 @@ std::string Dimensions(const std::vector<int64_t>& shape) {
   return text;
 }
 
+bool Fits(uint64_t bytes, uint64_t count, uint64_t item_bytes) {
+  return bytes % item_bytes == 0 && bytes / item_bytes == count;
+}
+
 absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
   auto item = ItemBytes(value.type.dtype);
   auto count = ElementCount(value.slice_shape);
-  if (!count || (item && value.data.size() / *item != *count)) {
+  if (!count || (item && !Fits(value.data.size(), *count, *item))) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
                  "the job sent bytes that do not fit the shape of the slice");
   }

@@ -1,0 +1,142 @@
+#include "server/api/decode.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+
+TEST(DecodeControlTest, ReadsEveryCommand) {
+  EXPECT_EQ(DecodeControl(R"({"command":"continue"})")->verb,
+            ControlVerb::kContinue);
+  EXPECT_EQ(DecodeControl(R"({"command":"next_node"})")->verb,
+            ControlVerb::kNextNode);
+  EXPECT_EQ(DecodeControl(R"({"command":"pause"})")->verb, ControlVerb::kPause);
+  EXPECT_EQ(DecodeControl(R"({"command":"terminate"})")->verb,
+            ControlVerb::kTerminate);
+  EXPECT_EQ(DecodeControl(R"({"command":"recheck"})")->verb,
+            ControlVerb::kRecheck);
+  auto step = DecodeControl(R"({"command":"step","steps":5,"rank":3})");
+  EXPECT_EQ(step->verb, ControlVerb::kStep);
+  EXPECT_EQ(step->steps, 5u);
+  EXPECT_EQ(step->rank, 3u);
+  auto until = DecodeControl(R"({"command":"continue_to","node":"a/b"})");
+  EXPECT_EQ(until->verb, ControlVerb::kContinueTo);
+  EXPECT_EQ(until->node, "a/b");
+}
+
+TEST(DecodeControlTest, AbsentFieldsHaveDefaults) {
+  auto step = DecodeControl(R"({"command":"step","steps":null})");
+  EXPECT_EQ(step->steps, 1u);
+  EXPECT_EQ(step->rank, std::nullopt);
+}
+
+TEST(DecodeControlTest, ErrorsNameTheField) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({})", "command"},
+      {R"({"command":"jump"})", "command"},
+      {R"({"command":7})", "command"},
+      {R"({"command":"step","steps":0})", "steps"},
+      {R"({"command":"step","steps":-1})", "steps"},
+      {R"({"command":"step","steps":1.5})", "steps"},
+      {R"({"command":"step","steps":"5"})", "steps"},
+      {R"({"command":"continue_to"})", "node"},
+      {R"({"command":"step","rank":4294967296})", "rank"},
+      {R"({"command":"step","count":2})", "count"},
+  };
+  for (const auto& [body, field] : cases) {
+    absl::Status status = DecodeControl(body).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << body;
+    EXPECT_EQ(FieldOf(status), field) << body;
+  }
+}
+
+TEST(DecodeControlTest, WhatIsNoObjectIsBadJson) {
+  for (const char* body : {"", "{", "[]", "7", "null", "{\"command\":}"}) {
+    EXPECT_EQ(ReasonOf(DecodeControl(body).status()), "bad_json") << body;
+  }
+}
+
+TEST(DecodeWatchpointTest, ReadsAllFields) {
+  auto spec = DecodeWatchpoint(R"({
+    "condition": {"id": "max_gt", "params": {"value": 2}},
+    "nodes": ["a"], "scopes": ["b", "c"], "patterns": ["*/d"],
+    "categories": ["weight", "gradient"], "pause": "step", "enabled": false})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->condition.id, "max_gt");
+  EXPECT_EQ(spec->condition.params,
+            (std::map<std::string, double>{{"value", 2}}));
+  EXPECT_EQ(spec->selection.nodes, std::vector<std::string>{"a"});
+  EXPECT_EQ(spec->selection.scopes, (std::vector<std::string>{"b", "c"}));
+  EXPECT_EQ(spec->selection.patterns, std::vector<std::string>{"*/d"});
+  EXPECT_EQ(spec->selection.categories,
+            (std::vector<Category>{Category::kWeight, Category::kGradient}));
+  EXPECT_EQ(spec->pause, PauseMode::kStep);
+  EXPECT_FALSE(spec->enabled);
+}
+
+TEST(DecodeWatchpointTest, TheConditionAloneIsEnough) {
+  auto spec = DecodeWatchpoint(R"({"condition":{"id":"nan"}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_TRUE(spec->condition.params.empty());
+  EXPECT_EQ(spec->pause, PauseMode::kNode);
+  EXPECT_TRUE(spec->enabled);
+}
+
+TEST(DecodeWatchpointTest, NumbersMayBeInfinite) {
+  auto spec = DecodeWatchpoint(
+      R"({"condition":{"id":"x","params":{"a":"Infinity","b":"NaN"}}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_TRUE(std::isinf(spec->condition.params["a"]));
+  EXPECT_TRUE(std::isnan(spec->condition.params["b"]));
+}
+
+TEST(DecodeWatchpointTest, ErrorsNameTheField) {
+  const std::pair<const char*, const char*> cases[] = {
+      {R"({})", "condition"},
+      {R"({"condition":"nan"})", "condition"},
+      {R"({"condition":{}})", "condition.id"},
+      {R"({"condition":{"id":1}})", "condition.id"},
+      {R"({"condition":{"id":"x","params":[]}})", "condition.params"},
+      {R"({"condition":{"id":"x","params":{"v":"2"}}})", "condition.params.v"},
+      {R"({"condition":{"id":"x","when":1}})", "condition.when"},
+      {R"({"condition":{"id":"x"},"nodes":"a"})", "nodes"},
+      {R"({"condition":{"id":"x"},"nodes":["a",1]})", "nodes[1]"},
+      {R"({"condition":{"id":"x"},"categories":["weights"]})", "categories[0]"},
+      {R"({"condition":{"id":"x"},"pause":"now"})", "pause"},
+      {R"({"condition":{"id":"x"},"enabled":1})", "enabled"},
+      {R"({"condition":{"id":"x"},"color":"red"})", "color"},
+  };
+  for (const auto& [body, field] : cases) {
+    absl::Status status = DecodeWatchpoint(body).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << body;
+    EXPECT_EQ(FieldOf(status), field) << body;
+  }
+}
+
+TEST(DecodeWatchpointChangeTest, WhatIsNotGivenStays) {
+  WatchpointSpec old;
+  old.selection.nodes = {"a"};
+  old.selection.scopes = {"s"};
+  auto change = DecodeWatchpointChange(R"({"enabled":false})", old);
+  ASSERT_TRUE(change.ok()) << change.status();
+  EXPECT_EQ(change->enabled, false);
+  EXPECT_FALSE(change->condition || change->selection || change->pause);
+  change = DecodeWatchpointChange(R"({"nodes":["b"]})", old);
+  ASSERT_TRUE(change.ok() && change->selection);
+  EXPECT_EQ(change->selection->nodes, std::vector<std::string>{"b"});
+  EXPECT_EQ(change->selection->scopes, std::vector<std::string>{"s"});
+}
+
+TEST(DecodeLoginTest, ReadsTheCode) {
+  EXPECT_EQ(*DecodeLogin(R"({"code":"abc"})"), "abc");
+  EXPECT_EQ(FieldOf(DecodeLogin(R"({"password":"abc"})").status()), "code");
+}
+
+}  // namespace
+}  // namespace graphdbg::api

@@ -1,0 +1,131 @@
+#include <gtest/gtest.h>
+
+#include "server/api/testing/api_fixture.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+using testing::BodyOf;
+
+NodeInfo Addmm() {
+  NodeInfo node;
+  node.name = "forward/fc/addmm";
+  node.label = "addmm";
+  node.op_type = "aten::addmm";
+  node.category = Category::kActivation;
+  node.outputs = {{0, {"float32", {8, 10}}}};
+  node.watched = Watched::kSome;
+  node.source = SourceLine{"train.py", 12, "forward", "x = self.fc(x)", true};
+  node.order = 5;
+  return node;
+}
+
+class GraphHandlersTest : public testing::ApiTest {};
+
+TEST_F(GraphHandlersTest, GraphsAreListedWithTheirSizes) {
+  Json expected = Json::parse(
+      R"({"graphs":[{"id":"main","node_count":10,"edge_count":20}]})");
+  EXPECT_EQ(BodyOf(Get("/jobs/train/graphs")), expected);
+}
+
+TEST_F(GraphHandlersTest, AScopeHasNodesAndEdges) {
+  job_->scope.scope = "forward";
+  job_->scope.nodes = {Addmm()};
+  job_->scope.edges = {{"a", "b", 3, EdgeKind::kControl}};
+  Json view = BodyOf(Get("/jobs/train/graph/scope?name=forward&graph=main"));
+  EXPECT_EQ(job_->asked_scope,
+            std::make_pair(std::string("main"), std::string("forward")));
+  EXPECT_EQ(view["scope"], "forward");
+  EXPECT_EQ(view["edges"], Json::parse(R"([{"from":"a","to":"b","tensors":3,
+                                            "kind":"control"}])"));
+  const Json& node = view["nodes"][0];
+  EXPECT_EQ(node["name"], "forward/fc/addmm");
+  EXPECT_EQ(node["kind"], "op");
+  EXPECT_EQ(node["category"], "activation");
+  EXPECT_EQ(node["watched"], "some");
+  EXPECT_EQ(node["outputs"], Json::parse(R"([{"slot":0,"dtype":"float32",
+                                              "shape":[8,10]}])"));
+  EXPECT_EQ(node["source"]["file"], "train.py");
+  EXPECT_EQ(node["source"]["line"], 12);
+}
+
+TEST_F(GraphHandlersTest, TheTopIsTheScopeWithoutAName) {
+  EXPECT_EQ(Get("/jobs/train/graph/scope").status, 200);
+  EXPECT_EQ(job_->asked_scope, (std::pair<std::string, std::string>()));
+}
+
+TEST_F(GraphHandlersTest, ANodeComesWithAllThatIsKnown) {
+  job_->node.node = Addmm();
+  job_->node.node.source.reset();
+  job_->node.inputs = {{"forward/flatten", 0, {"float32", {8, 64}}}};
+  job_->node.consumers = {{"forward/relu", 0, {"float32", {8, 10}}}};
+  job_->node.attributes = {{"alpha", "1"}};
+  job_->node.stack = {{"train.py", 3, "main", "loss.backward()", true}};
+  Json node = BodyOf(Get("/jobs/train/graph/node?name=forward%2Ffc%2Faddmm"));
+  EXPECT_EQ(job_->asked_node, "forward/fc/addmm");
+  EXPECT_EQ(node["label"], "addmm");
+  EXPECT_TRUE(node["source"].is_null());
+  EXPECT_EQ(node["inputs"], Json::parse(R"([{"node":"forward/flatten",
+      "slot":0,"dtype":"float32","shape":[8,64]}])"));
+  EXPECT_EQ(node["consumers"][0]["node"], "forward/relu");
+  EXPECT_EQ(node["attributes"], Json::parse(R"({"alpha":"1"})"));
+  EXPECT_EQ(node["stack"][0]["user"], true);
+}
+
+TEST_F(GraphHandlersTest, ANodeNeedsAName) {
+  ExpectProblem(Get("/jobs/train/graph/node"), 400, "invalid_parameter",
+                "name");
+  job_->error = Error(absl::StatusCode::kNotFound, "unknown_node", "no node");
+  ExpectProblem(Get("/jobs/train/graph/node?name=x"), 404, "unknown_node");
+}
+
+TEST_F(GraphHandlersTest, SearchReadsAllItsParameters) {
+  job_->found.nodes = {Addmm()};
+  job_->found.next_cursor = "next";
+  Json page = BodyOf(
+      Get("/jobs/train/graph/search?q=FC&category=weight&kind=parameter"
+          "&op_type=aten::t&source=train.py:12&watchpoint=3&limit=7&cursor=c"));
+  EXPECT_EQ(page["nodes"].size(), 1u);
+  EXPECT_EQ(page["next_cursor"], "next");
+  ASSERT_TRUE(job_->asked_search);
+  const SearchQuery& query = *job_->asked_search;
+  EXPECT_EQ(query.q, "FC");
+  EXPECT_EQ(query.category, Category::kWeight);
+  EXPECT_EQ(query.kind, NodeKind::kParameter);
+  EXPECT_EQ(query.op_type, "aten::t");
+  EXPECT_EQ(query.source, "train.py:12");
+  EXPECT_EQ(query.watchpoint, 3u);
+  EXPECT_EQ(query.limit, 7u);
+  EXPECT_EQ(query.cursor, "c");
+}
+
+TEST_F(GraphHandlersTest, TheLastPageHasNoCursor) {
+  EXPECT_TRUE(BodyOf(Get("/jobs/train/graph/search"))["next_cursor"].is_null());
+  EXPECT_EQ(job_->asked_search->limit, 100u);
+}
+
+TEST_F(GraphHandlersTest, WrongParametersAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"limit=0", "limit"},
+      {"limit=1001", "limit"},
+      {"limit=x", "limit"},
+      {"limit=-1", "limit"},
+      {"limit=5x", "limit"},
+      {"category=weights", "category"},
+      {"kind=module", "kind"},
+      {"watchpoint=1.5", "watchpoint"},
+      {"watchpoint=4294967296", "watchpoint"}};
+  for (const auto& [query, field] : cases) {
+    ExpectProblem(Get(std::string("/jobs/train/graph/search?") + query), 400,
+                  "invalid_parameter", field);
+  }
+  ExpectProblem(Get("/jobs/train/graph/search?query=x"), 400,
+                "unknown_parameter", "query");
+  ExpectProblem(Get("/jobs/train/graph/search?q=a&q=b"), 400,
+                "invalid_parameter", "q");
+}
+
+}  // namespace
+}  // namespace graphdbg::api

@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include "server/api/testing/api_fixture.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+using testing::BodyOf;
+
+class JobHandlersTest : public testing::ApiTest {};
+
+TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
+  job_->info.name = "Digits";
+  job_->info.framework = "pytorch";
+  job_->info.state = JobState::kPaused;
+  job_->info.pause_reason = PauseReason::kWatchpoint;
+  job_->info.step = 7;
+  job_->info.node = "forward/fc/addmm";
+  job_->info.created_at_unix_nano = 1'700'000'000'123'456'000;
+  job_->info.stopped_by = {2};
+  RankInfo rank;
+  rank.pid = 42;
+  rank.device = "cpu";
+  rank.state = JobState::kPaused;
+  job_->info.ranks = {rank};
+  Json job = BodyOf(Get("/jobs/train"));
+  EXPECT_EQ(job["id"], "train");
+  EXPECT_EQ(job["name"], "Digits");
+  EXPECT_EQ(job["state"], "paused");
+  EXPECT_EQ(job["pause_reason"], "watchpoint");
+  EXPECT_EQ(job["step"], 7);
+  EXPECT_EQ(job["node"], "forward/fc/addmm");
+  EXPECT_EQ(job["created_at"], "2023-11-14T22:13:20.123456Z");
+  EXPECT_EQ(job["stopped_by"], Json::array({2}));
+  EXPECT_EQ(job["ranks"][0]["pid"], 42);
+  EXPECT_EQ(job["ranks"][0]["state"], "paused");
+  EXPECT_TRUE(job["exit_code"].is_null());
+  EXPECT_TRUE(job["exception"].is_null());
+  EXPECT_EQ(BodyOf(Get("/jobs"))["jobs"], Json::array({job}));
+}
+
+TEST_F(JobHandlersTest, AnEndedJobSaysHow) {
+  job_->info.state = JobState::kFinished;
+  job_->info.exit_code = 1;
+  job_->info.exception = ExceptionInfo{"ValueError", "bad", "trace", ""};
+  Json job = BodyOf(Get("/jobs/train"));
+  EXPECT_TRUE(job["pause_reason"].is_null());
+  EXPECT_EQ(job["exit_code"], 1);
+  EXPECT_EQ(job["exception"]["type"], "ValueError");
+  EXPECT_TRUE(job["exception"]["node"].is_null());
+}
+
+TEST_F(JobHandlersTest, TextThatIsNotUnicodeIsReplaced) {
+  job_->info.name = "caf\xe9";
+  EXPECT_EQ(BodyOf(Get("/jobs/train"))["name"], "caf\xef\xbf\xbd");
+}
+
+TEST_F(JobHandlersTest, EveryRouteOfAnUnknownJobSaysSo) {
+  for (const Route& route : Routes()) {
+    size_t job = route.path.find("{job}");
+    if (job == std::string::npos) continue;
+    std::string path = route.path.substr(std::string("/api/v1").size());
+    path.replace(path.find("{job}"), 5, "nobody");
+    ExpectProblem(fixture_.Call(std::string(route.method), path), 404,
+                  "unknown_job");
+  }
+}
+
+TEST_F(JobHandlersTest, NamesOfJobsMayHoldAnything) {
+  fixture_.directory.Add("a/b c");
+  EXPECT_EQ(BodyOf(Get("/jobs/a%2Fb%20c"))["id"], "a/b c");
+}
+
+TEST_F(JobHandlersTest, OnlyAnEndedJobCanBeForgotten) {
+  job_->info.state = JobState::kRunning;
+  ExpectProblem(fixture_.Call("DELETE", "/jobs/train"), 409, "invalid_state");
+  job_->info.state = JobState::kFinished;
+  http::Response response = fixture_.Call("DELETE", "/jobs/train");
+  EXPECT_EQ(response.status, 204);
+  EXPECT_TRUE(response.bytes().empty());
+  ExpectProblem(Get("/jobs/train"), 404, "unknown_job");
+}
+
+TEST_F(JobHandlersTest, ControlIsTakenAndItsOutcomeComesLater) {
+  http::Response response =
+      Post("/jobs/train/control", R"({"command":"step","steps":3})");
+  EXPECT_EQ(response.status, 202);
+  EXPECT_EQ(BodyOf(response)["command_id"], "command-1");
+  ASSERT_TRUE(job_->asked_control);
+  EXPECT_EQ(job_->asked_control->verb, ControlVerb::kStep);
+  EXPECT_EQ(job_->asked_control->steps, 3u);
+}
+
+TEST_F(JobHandlersTest, ControlThatDoesNotFitIsRefused) {
+  ExpectProblem(Post("/jobs/train/control", R"({"command":"jump"})"), 422,
+                "invalid_field", "command");
+  ExpectProblem(Post("/jobs/train/control", "not json"), 400, "bad_json");
+  EXPECT_FALSE(job_->asked_control);
+  job_->error = Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                      "the job is running");
+  ExpectProblem(Post("/jobs/train/control", R"({"command":"continue"})"), 409,
+                "invalid_state");
+  job_->error = Error(absl::StatusCode::kNotFound, "unknown_node", "no such");
+  ExpectProblem(
+      Post("/jobs/train/control", R"({"command":"continue_to","node":"x"})"),
+      404, "unknown_node");
+}
+
+}  // namespace
+}  // namespace graphdbg::api

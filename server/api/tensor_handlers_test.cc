@@ -1,0 +1,193 @@
+#include <gtest/gtest.h>
+
+#include "server/api/testing/api_fixture.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+using testing::BodyOf;
+
+class TensorHandlersTest : public testing::ApiTest {
+ protected:
+  TensorHandlersTest() {
+    TensorValue& value = job_->tensor;
+    value.node = "forward/fc";
+    value.slot = 1;
+    value.step = 9;
+    value.type = {"uint8", {4, 3}};
+    value.slice_shape = {2, 2};
+    value.data = "\x01\x02\x03\x04";
+  }
+
+  http::Response GetBytes(const std::string& target) {
+    return fixture_.Call(
+        "GET", target,
+        {.body = {}, .accept = "application/octet-stream;q=1.0"});
+  }
+};
+
+TEST_F(TensorHandlersTest, ValuesComeAsNestedLists) {
+  Json tensor =
+      BodyOf(Get("/jobs/train/tensor?name=forward/fc:1&slice=[:2,:2]"));
+  Json expected = Json::parse(R"({"name":"forward/fc:1","node":"forward/fc",
+      "slot":1,"rank":0,"step":9,"dtype":"uint8","shape":[4,3],
+      "slice":"[:2,:2]","slice_shape":[2,2],"overwritten":false,
+      "data":[[1,2],[3,4]]})");
+  EXPECT_EQ(tensor, expected);
+  ASSERT_TRUE(job_->asked_tensor);
+  EXPECT_EQ(job_->asked_tensor->node, "forward/fc");
+  EXPECT_EQ(job_->asked_tensor->slot, 1u);
+  EXPECT_EQ(job_->asked_tensor->slice, "[:2,:2]");
+  EXPECT_EQ(job_->asked_tensor->max_elements, 100'000u);
+  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kCurrent);
+  EXPECT_TRUE(job_->asked_tensor->want_data);
+  EXPECT_FALSE(job_->asked_tensor->want_statistics);
+}
+
+TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
+  job_->tensor.statistics = StatisticsInfo();
+  job_->tensor.statistics->count = 12;
+  job_->tensor.statistics->max = 4;
+  Json tensor = BodyOf(Get("/jobs/train/tensor?name=a:0&statistics=1"));
+  EXPECT_TRUE(job_->asked_tensor->want_statistics);
+  EXPECT_EQ(tensor["statistics"]["count"], 12);
+  EXPECT_EQ(tensor["statistics"]["max"], 4.0);
+  EXPECT_TRUE(tensor["statistics"]["min"].is_null());
+}
+
+TEST_F(TensorHandlersTest, BytesComeWithTypeAndShape) {
+  http::Response response = GetBytes("/jobs/train/tensor?name=a:0");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.Get("Content-Type"), "application/octet-stream");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Dtype"), "uint8");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Shape"), "2,2");
+  EXPECT_EQ(response.headers.Get("X-Graphdbg-Step"), "9");
+  EXPECT_EQ(response.body, "\x01\x02\x03\x04");
+  EXPECT_EQ(job_->asked_tensor->max_bytes, uint64_t{256} << 20);
+  EXPECT_EQ(job_->asked_tensor->max_elements, 0u);
+}
+
+TEST_F(TensorHandlersTest, VersionsAreCurrentPreviousOrAStep) {
+  Get("/jobs/train/tensor?name=a:0&step=current");
+  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kCurrent);
+  Get("/jobs/train/tensor?name=a:0&step=previous&rank=3");
+  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kPrevious);
+  EXPECT_EQ(job_->asked_tensor->rank, 3u);
+  Get("/jobs/train/tensor?name=a:0&step=12");
+  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kStep);
+  EXPECT_EQ(job_->asked_tensor->step, 12u);
+}
+
+TEST_F(TensorHandlersTest, WrongParametersAreNamed) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "name"},
+      {"name=", "name"},
+      {"name=a", "name"},
+      {"name=a:", "name"},
+      {"name=:0", "name"},
+      {"name=a:x", "name"},
+      {"name=a:-1", "name"},
+      {"name=a:4294967296", "name"},
+      {"name=a:0&step=next", "step"},
+      {"name=a:0&step=-1", "step"},
+      {"name=a:0&rank=x", "rank"},
+      {"name=a:0&statistics=yes", "statistics"}};
+  for (const auto& [query, field] : cases) {
+    ExpectProblem(Get(std::string("/jobs/train/tensor?") + query), 400,
+                  "invalid_parameter", field);
+  }
+  EXPECT_FALSE(job_->asked_tensor);
+}
+
+TEST_F(TensorHandlersTest, NamesMayHoldColons) {
+  Get("/jobs/train/tensor?name=a:b:2");
+  EXPECT_EQ(job_->asked_tensor->node, "a:b");
+  EXPECT_EQ(job_->asked_tensor->slot, 2u);
+}
+
+TEST_F(TensorHandlersTest, TooMuchForJsonSaysHowMuchAndWhatIsAllowed) {
+  job_->tensor.slice_shape = {100'001};
+  job_->tensor.data.assign(100'001, '\0');
+  http::Response response = Get("/jobs/train/tensor?name=a:0");
+  ExpectProblem(response, 413, "slice_too_large");
+  std::string detail = BodyOf(response)["detail"];
+  EXPECT_NE(detail.find("100001"), std::string::npos);
+  EXPECT_NE(detail.find("100000"), std::string::npos);
+  EXPECT_EQ(GetBytes("/jobs/train/tensor?name=a:0").status, 200);
+}
+
+TEST_F(TensorHandlersTest, ErrorsOfTheSessionAreShown) {
+  struct Case {
+    absl::Status error;
+    int status;
+    const char* code;
+  };
+  using absl::StatusCode;
+  const Case cases[] = {
+      {Error(StatusCode::kInvalidArgument, "bad_slice", "x"), 400, "bad_slice"},
+      {Error(StatusCode::kNotFound, "value_gone", "x"), 404, "value_gone"},
+      {Error(StatusCode::kResourceExhausted, "slice_too_large", "x"), 413,
+       "slice_too_large"},
+      {Error(StatusCode::kUnavailable, "job_lost", "x"), 503, "job_lost"},
+      {Error(StatusCode::kDeadlineExceeded, "no_answer", "x"), 504,
+       "no_answer"}};
+  for (const Case& c : cases) {
+    job_->error = c.error;
+    ExpectProblem(Get("/jobs/train/tensor?name=a:0"), c.status, c.code);
+  }
+}
+
+TEST_F(TensorHandlersTest, BytesOfTheWrongLengthAreNotPassedOn) {
+  job_->tensor.data.pop_back();
+  ExpectProblem(Get("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
+  ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
+  job_->tensor.data = "12345";
+  ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
+  // Also where a whole division hides it.
+  job_->tensor.type.dtype = "int16";
+  job_->tensor.slice_shape = {2};
+  ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
+}
+
+TEST_F(TensorHandlersTest, TypesWithoutReadableValuesComeAsBytesOnly) {
+  job_->tensor.type.dtype = "quint4x2";
+  ExpectProblem(Get("/jobs/train/tensor?name=a:0"), 501, "unreadable_dtype");
+  EXPECT_EQ(GetBytes("/jobs/train/tensor?name=a:0").body.size(), 4u);
+}
+
+TEST_F(TensorHandlersTest, StatisticsAloneNeedNoData) {
+  job_->tensor.statistics = StatisticsInfo();
+  job_->tensor.statistics->nan_count = 3;
+  Json json = BodyOf(Get("/jobs/train/tensor/statistics?name=a:0"));
+  EXPECT_FALSE(job_->asked_tensor->want_data);
+  EXPECT_EQ(json["statistics"]["nan_count"], 3);
+  EXPECT_EQ(json["shape"], Json::array({4, 3}));
+  EXPECT_FALSE(json.contains("data"));
+}
+
+TEST_F(TensorHandlersTest, TensorsOfANodeAreListed) {
+  TensorSummary input;
+  input.role = "input";
+  input.tensor = {"forward/relu", 2, {"float32", {8}}};
+  input.index = 1;
+  TensorSummary output = input;
+  output.role = "output";
+  output.statistics = StatisticsInfo();
+  output.statistics_step = 4;
+  job_->tensors = {input, output};
+  Json json = BodyOf(Get("/jobs/train/tensors?node=forward/fc&rank=1"));
+  EXPECT_EQ(job_->asked_tensors,
+            std::make_pair(std::string("forward/fc"), uint32_t{1}));
+  EXPECT_EQ(json["node"], "forward/fc");
+  EXPECT_EQ(json["tensors"][0], Json::parse(R"({"role":"input","index":1,
+      "name":"forward/relu:2","node":"forward/relu","slot":2,
+      "dtype":"float32","shape":[8],"statistics":null,
+      "statistics_step":null})"));
+  EXPECT_EQ(json["tensors"][1]["statistics_step"], 4);
+  ExpectProblem(Get("/jobs/train/tensors"), 400, "invalid_parameter", "node");
+}
+
+}  // namespace
+}  // namespace graphdbg::api

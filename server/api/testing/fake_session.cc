@@ -1,0 +1,168 @@
+#include "server/api/testing/fake_session.h"
+
+#include <utility>
+
+#include "server/base/error.h"
+
+namespace graphdbg::api::testing {
+
+using namespace session;
+
+FakeJob::FakeJob(std::string id) { info.id = std::move(id); }
+
+Task<JobInfo> FakeJob::Describe() { co_return info; }
+
+Task<std::string> FakeJob::Control(ControlRequest request) {
+  asked_control = std::move(request);
+  if (!error.ok()) co_return error;
+  co_return "command-1";
+}
+
+Task<std::vector<GraphInfo>> FakeJob::Graphs() {
+  if (!error.ok()) co_return error;
+  std::vector<GraphInfo> graphs = {{"main", 10, 20}};
+  co_return graphs;
+}
+
+Task<ScopeView> FakeJob::Scope(std::string graph, std::string name) {
+  asked_scope = {std::move(graph), std::move(name)};
+  if (!error.ok()) co_return error;
+  co_return scope;
+}
+
+Task<NodeDetail> FakeJob::Node(std::string name) {
+  asked_node = std::move(name);
+  if (!error.ok()) co_return error;
+  co_return node;
+}
+
+Task<SearchResult> FakeJob::Search(SearchQuery query) {
+  asked_search = std::move(query);
+  if (!error.ok()) co_return error;
+  co_return found;
+}
+
+Task<std::vector<WatchpointInfo>> FakeJob::Watchpoints() {
+  if (!error.ok()) co_return error;
+  std::vector<WatchpointInfo> list;
+  for (const auto& [id, watchpoint] : watchpoints) list.push_back(watchpoint);
+  co_return list;
+}
+
+Task<WatchpointInfo> FakeJob::GetWatchpoint(uint32_t id) {
+  if (!error.ok()) co_return error;
+  auto it = watchpoints.find(id);
+  if (it == watchpoints.end()) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_watchpoint",
+                    "there is no such watchpoint");
+  }
+  co_return it->second;
+}
+
+Task<WatchpointInfo> FakeJob::AddWatchpoint(WatchpointSpec spec) {
+  if (!error.ok()) co_return error;
+  WatchpointInfo made;
+  made.id = static_cast<uint32_t>(watchpoints.size()) + 1;
+  made.spec = std::move(spec);
+  watchpoints[made.id] = made;
+  co_return made;
+}
+
+Task<WatchpointInfo> FakeJob::ChangeWatchpoint(uint32_t id,
+                                               WatchpointChange change) {
+  if (!error.ok()) co_return error;
+  WatchpointSpec& spec = watchpoints.at(id).spec;
+  if (change.condition) spec.condition = *change.condition;
+  if (change.selection) spec.selection = *change.selection;
+  if (change.pause) spec.pause = *change.pause;
+  if (change.enabled) spec.enabled = *change.enabled;
+  co_return watchpoints.at(id);
+}
+
+StatusTask FakeJob::RemoveWatchpoint(uint32_t id) {
+  if (!error.ok()) co_return error;
+  if (watchpoints.erase(id) == 0) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_watchpoint",
+                    "there is no such watchpoint");
+  }
+  co_return absl::OkStatus();
+}
+
+Task<HitResult> FakeJob::Hits(HitQuery query) {
+  asked_hits = std::move(query);
+  if (!error.ok()) co_return error;
+  co_return hits;
+}
+
+Task<std::vector<TensorSummary>> FakeJob::Tensors(std::string node,
+                                                  uint32_t rank) {
+  asked_tensors = {std::move(node), rank};
+  if (!error.ok()) co_return error;
+  co_return tensors;
+}
+
+Task<TensorValue> FakeJob::Tensor(TensorQuery query) {
+  asked_tensor = std::move(query);
+  if (!error.ok()) co_return error;
+  co_return tensor;
+}
+
+std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
+  auto job = std::make_shared<FakeJob>(id);
+  std::lock_guard<std::mutex> lock(mu_);
+  jobs_[id] = job;
+  return job;
+}
+
+void FakeDirectory::Emit(Event event) {
+  std::vector<std::shared_ptr<EventSink>> sinks;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    event.seq = ++seqs_[event.job];
+    for (const auto& weak : sinks_) {
+      if (auto sink = weak.lock()) sinks.push_back(sink);
+    }
+  }
+  auto shared = std::make_shared<const Event>(std::move(event));
+  for (const auto& sink : sinks) (*sink)(shared);
+}
+
+std::vector<std::shared_ptr<Job>> FakeDirectory::Jobs() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  std::vector<std::shared_ptr<Job>> jobs;
+  for (const auto& [id, job] : jobs_) jobs.push_back(job);
+  return jobs;
+}
+
+std::shared_ptr<Job> FakeDirectory::Find(const std::string& id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  auto it = jobs_.find(id);
+  return it == jobs_.end() ? nullptr : it->second;
+}
+
+StatusTask FakeDirectory::Forget(std::string id) {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    auto it = jobs_.find(id);
+    if (it == jobs_.end()) co_return absl::NotFoundError("no such job");
+    if (it->second->info.state != JobState::kFinished) {
+      co_return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                      "the job is alive");
+    }
+    jobs_.erase(it);
+  }
+  Event event;
+  event.type = Event::Type::kJob;
+  event.job = id;
+  Emit(std::move(event));
+  co_return absl::OkStatus();
+}
+
+std::shared_ptr<void> FakeDirectory::Subscribe(EventSink sink) {
+  auto shared = std::make_shared<EventSink>(std::move(sink));
+  std::lock_guard<std::mutex> lock(mu_);
+  sinks_.push_back(shared);
+  return shared;
+}
+
+}  // namespace graphdbg::api::testing

@@ -1,0 +1,87 @@
+// A session with one scripted answer per question, for tests of handlers.
+#ifndef SERVER_API_TESTING_FAKE_SESSION_H_
+#define SERVER_API_TESTING_FAKE_SESSION_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/session/interfaces.h"
+
+namespace graphdbg::api::testing {
+
+// Answers what is set in it and remembers what it was asked. Set the answers
+// before requests come.
+class FakeJob : public session::Job {
+ public:
+  explicit FakeJob(std::string id);
+
+  const std::string& id() const override { return info.id; }
+  session::Task<session::JobInfo> Describe() override;
+  session::Task<std::string> Control(session::ControlRequest request) override;
+  session::Task<std::vector<session::GraphInfo>> Graphs() override;
+  session::Task<session::ScopeView> Scope(std::string graph,
+                                          std::string name) override;
+  session::Task<session::NodeDetail> Node(std::string name) override;
+  session::Task<session::SearchResult> Search(
+      session::SearchQuery query) override;
+  session::Task<std::vector<session::WatchpointInfo>> Watchpoints() override;
+  session::Task<session::WatchpointInfo> GetWatchpoint(uint32_t id) override;
+  session::Task<session::WatchpointInfo> AddWatchpoint(
+      session::WatchpointSpec spec) override;
+  session::Task<session::WatchpointInfo> ChangeWatchpoint(
+      uint32_t id, session::WatchpointChange change) override;
+  session::StatusTask RemoveWatchpoint(uint32_t id) override;
+  session::Task<session::HitResult> Hits(session::HitQuery query) override;
+  session::Task<std::vector<session::TensorSummary>> Tensors(
+      std::string node, uint32_t rank) override;
+  session::Task<session::TensorValue> Tensor(
+      session::TensorQuery query) override;
+
+  session::JobInfo info;
+  // If not OK, the answer to everything but Describe.
+  absl::Status error;
+  session::ScopeView scope;
+  session::NodeDetail node;
+  session::SearchResult found;
+  // By id.
+  std::map<uint32_t, session::WatchpointInfo> watchpoints;
+  session::HitResult hits;
+  std::vector<session::TensorSummary> tensors;
+  session::TensorValue tensor;
+
+  std::optional<session::ControlRequest> asked_control;
+  std::optional<session::SearchQuery> asked_search;
+  std::optional<session::HitQuery> asked_hits;
+  std::optional<session::TensorQuery> asked_tensor;
+  // Graph and name, node and rank.
+  std::pair<std::string, std::string> asked_scope;
+  std::string asked_node;
+  std::pair<std::string, uint32_t> asked_tensors;
+};
+
+class FakeDirectory : public session::Directory {
+ public:
+  std::shared_ptr<FakeJob> Add(const std::string& id);
+
+  // Gives the event its seq and tells the subscribers.
+  void Emit(session::Event event);
+
+  std::vector<std::shared_ptr<session::Job>> Jobs() const override;
+  std::shared_ptr<session::Job> Find(const std::string& id) const override;
+  session::StatusTask Forget(std::string id) override;
+  std::shared_ptr<void> Subscribe(session::EventSink sink) override;
+
+ private:
+  mutable std::mutex mu_;
+  std::map<std::string, std::shared_ptr<FakeJob>> jobs_;
+  std::map<std::string, uint64_t> seqs_;
+  std::vector<std::weak_ptr<session::EventSink>> sinks_;
+};
+
+}  // namespace graphdbg::api::testing
+
+#endif  // SERVER_API_TESTING_FAKE_SESSION_H_

@@ -1,0 +1,126 @@
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "agent/conditions/catalogue.h"
+#include "server/api/testing/api_fixture.h"
+#include "server/base/error.h"
+
+namespace graphdbg::api {
+namespace {
+
+using namespace session;
+using testing::BodyOf;
+
+class WatchpointHandlersTest : public testing::ApiTest {};
+
+TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
+  Json list = BodyOf(Get("/conditions"))["conditions"];
+  ASSERT_EQ(list.size(), conditions::Catalogue().size());
+  EXPECT_EQ(list[0]["id"], "nan");
+  EXPECT_TRUE(list[0]["params"].empty());
+  bool found = false;
+  for (const Json& condition : list) {
+    if (condition["id"] != "max_gt") continue;
+    found = true;
+    EXPECT_EQ(condition["params"],
+              Json::parse(R"([{"name":"value","type":"number","default":null,
+                               "unit":null,"required":true}])"));
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(WatchpointHandlersTest, OneIsMadeReadChangedAndRemoved) {
+  http::Response made =
+      Post("/jobs/train/watchpoints",
+           R"({"condition":{"id":"max_gt","params":{"value":2.5}},
+               "nodes":["a","b"],"categories":["weight"],"pause":"step"})");
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(made.headers.Get("Location"), "/api/v1/jobs/train/watchpoints/1");
+  Json expected = Json::parse(R"({"id":1,
+      "condition":{"id":"max_gt","params":{"value":2.5}},"nodes":["a","b"],
+      "scopes":[],"patterns":[],"categories":["weight"],"pause":"step",
+      "enabled":true,"node_count":0,"hit_count":0,"error":null})");
+  EXPECT_EQ(BodyOf(made), expected);
+  EXPECT_EQ(BodyOf(Get("/jobs/train/watchpoints/1")), expected);
+  EXPECT_EQ(BodyOf(Get("/jobs/train/watchpoints"))["watchpoints"],
+            Json::array({expected}));
+
+  http::Response changed = fixture_.Call(
+      "PATCH", "/jobs/train/watchpoints/1",
+      {.body = R"({"enabled":false,"nodes":["c"]})", .accept = {}});
+  EXPECT_EQ(changed.status, 200);
+  expected["enabled"] = false;
+  expected["nodes"] = {"c"};
+  EXPECT_EQ(BodyOf(changed), expected);
+
+  EXPECT_EQ(fixture_.Call("DELETE", "/jobs/train/watchpoints/1").status, 204);
+  ExpectProblem(Get("/jobs/train/watchpoints/1"), 404, "unknown_watchpoint");
+}
+
+TEST_F(WatchpointHandlersTest, AWrongFieldIsNamed) {
+  ExpectProblem(Post("/jobs/train/watchpoints",
+                     R"({"condition":{"id":"nan"},"pause":"now"})"),
+                422, "invalid_field", "pause");
+  // What the session finds wrong is shown alike.
+  job_->error = WithField(
+      Error(absl::StatusCode::kInvalidArgument, "unknown_condition", "no such"),
+      "condition.id");
+  ExpectProblem(Post("/jobs/train/watchpoints", R"({"condition":{"id":"x"}})"),
+                422, "unknown_condition", "condition.id");
+}
+
+TEST_F(WatchpointHandlersTest, AnIdThatIsNoneIsUnknown) {
+  for (const char* id : {"0", "7", "x", "-1", "1x", "4294967296"}) {
+    ExpectProblem(Get(std::string("/jobs/train/watchpoints/") + id), 404,
+                  "unknown_watchpoint");
+    ExpectProblem(
+        fixture_.Call("PATCH", std::string("/jobs/train/watchpoints/") + id,
+                      {.body = "{}", .accept = {}}),
+        404, "unknown_watchpoint");
+  }
+}
+
+TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
+  HitInfo hit;
+  hit.id = 1;
+  hit.watchpoint = 2;
+  hit.node = "forward/log";
+  hit.condition = "max_gt";
+  hit.params = {{"value", 2}};
+  hit.actual = {{"max", std::numeric_limits<double>::infinity()}};
+  hit.statistics.count = 10;
+  hit.statistics.neg_inf_count = 10;
+  hit.type = {"float32", {10}};
+  hit.origin = Origin::kOrigin;
+  hit.time_unix_nano = 1'000'000'000;
+  job_->hits.hits = {hit};
+  Json page = BodyOf(Get("/jobs/train/hits"));
+  ASSERT_EQ(page["hits"].size(), 1u);
+  const Json& json = page["hits"][0];
+  EXPECT_EQ(json["actual"]["max"], "Infinity");
+  EXPECT_EQ(json["params"]["value"], 2.0);
+  EXPECT_EQ(json["statistics"]["neg_inf_count"], 10);
+  EXPECT_TRUE(json["statistics"]["min"].is_null());
+  EXPECT_EQ(json["origin"], "origin");
+  EXPECT_EQ(json["time"], "1970-01-01T00:00:01.000000Z");
+  EXPECT_TRUE(json["source"].is_null());
+  EXPECT_TRUE(json["error"].is_null());
+  EXPECT_TRUE(page["next_cursor"].is_null());
+}
+
+TEST_F(WatchpointHandlersTest, HitsAreFiltered) {
+  Get("/jobs/train/hits?watchpoint=1&rank=2&step=3&node=a&limit=5&cursor=c");
+  ASSERT_TRUE(job_->asked_hits);
+  EXPECT_EQ(job_->asked_hits->watchpoint, 1u);
+  EXPECT_EQ(job_->asked_hits->rank, 2u);
+  EXPECT_EQ(job_->asked_hits->step, 3u);
+  EXPECT_EQ(job_->asked_hits->node, "a");
+  EXPECT_EQ(job_->asked_hits->limit, 5u);
+  EXPECT_EQ(job_->asked_hits->cursor, "c");
+  ExpectProblem(Get("/jobs/train/hits?step=last"), 400, "invalid_parameter",
+                "step");
+}
+
+}  // namespace
+}  // namespace graphdbg::api
