@@ -162,6 +162,7 @@ absl::Status DirectoryImpl::MakeRoom() {
         absl::StatusCode::kResourceExhausted, "too_many_jobs",
         absl::StrCat("the server has ", entries_.size(), " jobs, all alive"));
   }
+  it->job->Evict();
   entries_.erase(it);
   return absl::OkStatus();
 }

@@ -55,12 +55,29 @@ StatusTask JobImpl::Retire() {
                    absl::StrCat("cannot forget job ", self->id_, ": it is ",
                                 std::string(Word(self->run_.state))));
     }
-    self->retired_ = true;
-    Event event;
-    event.type = Event::Type::kJob;
-    self->Publish(std::move(event));
+    self->DoRetire();
     return absl::OkStatus();
   });
+}
+
+void JobImpl::Evict() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    // An agent may have come back in the meantime: too late.
+    for (auto& [number, rank] : self->ranks_) {
+      if (!rank.link) continue;
+      rank.link->Close(Error(absl::StatusCode::kResourceExhausted,
+                             "too_many_jobs", "the job made room for others"));
+    }
+    self->DoRetire();
+  });
+}
+
+void JobImpl::DoRetire() {
+  if (retired_) return;
+  retired_ = true;
+  Event event;
+  event.type = Event::Type::kJob;
+  Publish(std::move(event));
 }
 
 absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(

@@ -68,6 +68,8 @@ class JobImpl final : public Job,
   // FAILED_PRECONDITION "invalid_state" while alive; after OK no agent can
   // attach any more.
   StatusTask Retire();
+  // The same whatever its state: the directory has let go of it.
+  void Evict();
   // As of the last change of state.
   bool ended() const { return ended_; }
 
@@ -83,6 +85,7 @@ class JobImpl final : public Job,
   // --- Agents (job_agents.cc) ----------------------------------------------
   absl::StatusOr<std::shared_ptr<AgentPort>> DoAttach(
       AgentHello hello, std::shared_ptr<AgentLink> link);
+  void DoRetire();
   void WelcomeRank(Rank& rank, bool resumed);
   void DoDeliver(uint32_t rank, uint64_t stream, AgentReport report,
                  const std::function<void(absl::Status)>& done);

@@ -334,7 +334,8 @@ struct Event {
   uint64_t seq = 0;
   std::string job;
   uint32_t rank = 0;
-  // kJob, kState: the job as it is now.
+  // kJob, kState: the job as it is now; absent in a kJob: it was forgotten, and
+  // this is its last event.
   std::optional<JobInfo> job_info;
   // kHit.
   std::optional<HitInfo> hit;
@@ -343,7 +344,7 @@ struct Event {
   uint32_t watchpoint_id = 0;
   // kGraph: how many nodes the graph has now.
   uint64_t node_count = 0;
-  // kLog.
+  // kLog; also kState of a command that failed ("error", and why).
   std::string level;
   std::string message;
   // kState, when a command took effect or was refused.

@@ -140,6 +140,11 @@ TEST_F(IngestTest, ForgetsTheOldestEndedJobWhenFullAndRefusesWhenAllLive) {
   four.Join(ScriptedAgent::MakeHello("four"));
   EXPECT_EQ(directory().Find("one"), nullptr);
   EXPECT_NE(directory().Find("two"), nullptr);
+  // Whoever looks at the forgotten job is told.
+  WaitFor([](const session::Event& event) {
+    return event.job == "one" && event.type == session::Event::Type::kJob &&
+           !event.job_info;
+  });
 }
 
 TEST_F(IngestTest, NamesAnAddressThatIsInUse) {
