@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -49,7 +50,7 @@ TEST(TensorTextTest, FloatsAreTheShortestThatReadBackTheSame) {
   EXPECT_EQ(List<double>("float64", {0.1, 1e-300, 3}), "[0.1,1e-300,3.0]");
   float least = std::numeric_limits<float>::denorm_min();
   std::string text = List<float>("float32", {least});
-  EXPECT_EQ(std::stof(text.substr(1)), least);
+  EXPECT_EQ(std::strtof(text.c_str() + 1, nullptr), least);
 }
 
 TEST(TensorTextTest, WhatJsonCannotCarryAreStrings) {

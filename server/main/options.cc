@@ -29,6 +29,8 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                                                     const char* const* argv) {
   Options options;
   CLI::App app("The debugger server of graphdbg.", "graphdbg_server");
+  // A flag that comes twice is a script's default and its user's wish.
+  app.option_defaults()->take_last();
   app.set_version_flag("--version", kVersion);
   app.add_option("--host", options.host, "address to listen on")
       ->capture_default_str();

@@ -1,0 +1,87 @@
+#include "server/main/options.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <vector>
+
+namespace graphdbg {
+namespace {
+
+absl::StatusOr<std::optional<Options>> Parse(std::vector<const char*> args) {
+  args.insert(args.begin(), "graphdbg_server");
+  return ParseOptions(static_cast<int>(args.size()), args.data());
+}
+
+TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
+  setenv("XDG_DATA_HOME", "/data", 1);
+  auto options = Parse({});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->host, "127.0.0.1");
+  EXPECT_EQ((*options)->port, 8080);
+  EXPECT_EQ((*options)->debugger_port, 50051);
+  EXPECT_EQ((*options)->data_dir, "/data/graphdbg");
+  EXPECT_TRUE((*options)->auth);
+  EXPECT_FALSE((*options)->json);
+  EXPECT_FALSE((*options)->parent.has_value());
+}
+
+TEST(OptionsTest, ReadsAllFlags) {
+  auto options = Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
+                        "--data-dir=/d", "--no-auth", "--json",
+                        "--parent-pid=12", "--enable-debugger", "True"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->host, "127.0.0.1");
+  EXPECT_EQ((*options)->port, 0);
+  EXPECT_EQ((*options)->debugger_port, 0);
+  EXPECT_EQ((*options)->data_dir, "/d");
+  EXPECT_FALSE((*options)->auth);
+  EXPECT_TRUE((*options)->json);
+  EXPECT_EQ((*options)->parent, 12);
+}
+
+TEST(OptionsTest, OfAFlagThatComesTwiceTheLastCounts) {
+  auto options = Parse({"--data-dir=/d", "--port=1", "--port=2"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->port, 2);
+}
+
+TEST(OptionsTest, TheDataDirectoryFallsBackToHome) {
+  unsetenv("XDG_DATA_HOME");
+  setenv("HOME", "/home/anna", 1);
+  EXPECT_EQ(DefaultDataDir(), "/home/anna/.local/share/graphdbg");
+  unsetenv("HOME");
+  EXPECT_EQ(Parse({}).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(Parse({"--data-dir=/d"}).ok());
+}
+
+TEST(OptionsTest, WrongUsageIsOneLineThatNamesTheFlag) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"--port=x", "--port"},
+      {"--port=70000", "--port"},
+      {"--port=-1", "--port"},
+      {"--debugger-port=x", "--debugger-port"},
+      {"--enable-debugger=False", "--enable-debugger"},
+      {"--parent-pid=0", "--parent-pid"},
+      {"--host=0.0.0.0", "--host"},
+      {"--colour", "--colour"},
+  };
+  for (const auto& [argument, flag] : cases) {
+    absl::Status status = Parse({"--data-dir=/d", argument}).status();
+    std::string message(status.message());
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << argument;
+    EXPECT_NE(message.find(flag), std::string::npos) << message;
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+  }
+}
+
+TEST(OptionsTest, AnAddressBeyondThisMachineIsRefusedForWantOfTls) {
+  for (const char* host : {"0.0.0.0", "::", "192.168.0.2", "example.com"}) {
+    absl::Status status =
+        Parse({"--data-dir=/d", "--host", host, "--no-auth"}).status();
+    EXPECT_NE(std::string(status.message()).find("TLS"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace graphdbg

@@ -1,0 +1,227 @@
+// The program as users and scripts start it.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "server/http/testing/client.h"
+
+namespace graphdbg {
+namespace {
+
+namespace fs = std::filesystem;
+using http::testing::Fetch;
+using nlohmann::json;
+
+constexpr char kProgram[] = "server/main/graphdbg_server";
+
+// A child process with its outputs in pipes.
+class Program {
+ public:
+  explicit Program(std::vector<std::string> arguments) {
+    int out[2], err[2];
+    EXPECT_EQ(pipe2(out, O_CLOEXEC), 0);
+    EXPECT_EQ(pipe2(err, O_CLOEXEC), 0);
+    arguments.insert(arguments.begin(), kProgram);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+      dup2(out[1], STDOUT_FILENO);
+      dup2(err[1], STDERR_FILENO);
+      execv(kProgram, argv.data());
+      _exit(127);
+    }
+    close(out[1]);
+    close(err[1]);
+    out_ = fdopen(out[0], "r");
+    err_ = fdopen(err[0], "r");
+  }
+  ~Program() {
+    if (pid_ > 0) {
+      kill(pid_, SIGKILL);
+      waitpid(pid_, nullptr, 0);
+    }
+    fclose(out_);
+    fclose(err_);
+  }
+
+  std::string Line() {
+    std::string line;
+    for (int c = getc(out_); c != EOF && c != '\n'; c = getc(out_)) {
+      line.push_back(static_cast<char>(c));
+    }
+    return line;
+  }
+  std::string Errors() {
+    std::string text;
+    for (int c = getc(err_); c != EOF; c = getc(err_)) {
+      text.push_back(static_cast<char>(c));
+    }
+    return text;
+  }
+  void Signal(int signal) { kill(pid_, signal); }
+  int ExitCode() {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  }
+
+ private:
+  pid_t pid_ = -1;
+  FILE* out_ = nullptr;
+  FILE* err_ = nullptr;
+};
+
+uint16_t PortOf(const std::string& address) {
+  return static_cast<uint16_t>(
+      std::stoi(address.substr(address.rfind(':') + 1)));
+}
+
+class ProgramTest : public ::testing::Test {
+ protected:
+  ProgramTest() {
+    data_dir_ = fs::path(::testing::TempDir()) /
+                ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(data_dir_);
+  }
+
+  std::vector<std::string> Arguments(std::vector<std::string> more = {}) {
+    std::vector<std::string> arguments = {"--json", "--port=0",
+                                          "--debugger-port=0",
+                                          "--data-dir=" + data_dir_.string()};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return arguments;
+  }
+  std::string Token() {
+    std::string token;
+    std::ifstream(data_dir_ / "token") >> token;
+    return token;
+  }
+
+  fs::path data_dir_;
+};
+
+TEST_F(ProgramTest, TheFirstLineSaysWhereEverythingIs) {
+  Program program(Arguments());
+  json addresses = json::parse(program.Line());
+  EXPECT_EQ(addresses["data_dir"], data_dir_.string());
+  uint16_t port = PortOf(addresses["http_address"]);
+  EXPECT_EQ(Fetch(port, "GET", "/readyz").status, 200);
+  EXPECT_NE(Fetch(port, "GET", "/").body.find("<html"), std::string::npos);
+  http::testing::Fields bearer = {{"Authorization", "Bearer " + Token()}};
+  json server = json::parse(Fetch(port, "GET", "/api/v1/server", bearer).body);
+  EXPECT_EQ(server["http_address"], addresses["http_address"]);
+  EXPECT_EQ(server["debugger_address"], addresses["debugger_address"]);
+  EXPECT_EQ(Fetch(port, "GET", "/api/v1/jobs", bearer).body, R"({"jobs":[]})");
+  EXPECT_EQ(Fetch(port, "GET", "/api/v1/jobs").status, 401);
+}
+
+TEST_F(ProgramTest, TheCodeOfTheAddressBuysTheToken) {
+  Program program(Arguments());
+  json addresses = json::parse(program.Line());
+  std::string url = addresses["url"];
+  size_t code = url.find("/#code=");
+  ASSERT_NE(code, std::string::npos) << url;
+  EXPECT_EQ(url.substr(0, code), addresses["http_address"]);
+  json body = {{"code", url.substr(code + 7)}};
+  http::testing::Reply reply = Fetch(PortOf(addresses["http_address"]), "POST",
+                                     "/api/v1/login", {}, body.dump());
+  EXPECT_EQ(json::parse(reply.body)["token"], Token());
+}
+
+TEST_F(ProgramTest, TokensAreTheOwnersAloneAndOutliveTheServer) {
+  std::string token;
+  {
+    Program program(Arguments());
+    program.Line();
+    token = Token();
+    for (const char* name : {"token", "agent_token"}) {
+      struct stat info {};
+      ASSERT_EQ(stat((data_dir_ / name).c_str(), &info), 0) << name;
+      EXPECT_EQ(info.st_mode & 0777, 0600u) << name;
+    }
+  }
+  Program program(Arguments());
+  program.Line();
+  EXPECT_EQ(Token(), token);
+}
+
+TEST_F(ProgramTest, SignalsStopItInGoodOrder) {
+  for (int signal : {SIGINT, SIGTERM}) {
+    Program program(Arguments());
+    program.Line();
+    program.Signal(signal);
+    EXPECT_EQ(program.ExitCode(), 0);
+  }
+}
+
+TEST_F(ProgramTest, APortInUseIsOneLineThatNamesPortAndFlag) {
+  Program first(Arguments());
+  json addresses = json::parse(first.Line());
+  const std::pair<const char*, const char*> ports[] = {
+      {"--port", "http_address"}, {"--debugger-port", "debugger_address"}};
+  for (const auto& [flag, address] : ports) {
+    std::string port = std::to_string(PortOf(addresses[address]));
+    Program second(Arguments({std::string(flag) + "=" + port}));
+    std::string errors = second.Errors();
+    EXPECT_EQ(second.ExitCode(), 3);
+    EXPECT_NE(errors.find(port), std::string::npos) << errors;
+    EXPECT_NE(errors.find(flag), std::string::npos) << errors;
+    EXPECT_NE(errors.find("another program"), std::string::npos) << errors;
+    EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+  }
+}
+
+TEST_F(ProgramTest, WrongUsageIsOneLine) {
+  Program program({"--port=x"});
+  std::string errors = program.Errors();
+  EXPECT_EQ(program.ExitCode(), 2);
+  EXPECT_EQ(errors.rfind("graphdbg: ", 0), 0u) << errors;
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+}
+
+TEST_F(ProgramTest, ADataDirectoryThatCannotBeMadeIsNamed) {
+  Program program({"--port=0", "--debugger-port=0", "--data-dir=/proc/none"});
+  std::string errors = program.Errors();
+  EXPECT_EQ(program.ExitCode(), 3);
+  EXPECT_NE(errors.find("/proc/none"), std::string::npos) << errors;
+}
+
+TEST_F(ProgramTest, ItEndsWithItsParent) {
+  pid_t parent = fork();
+  if (parent == 0) {
+    pause();
+    _exit(0);
+  }
+  Program program(Arguments({"--parent-pid=" + std::to_string(parent)}));
+  EXPECT_FALSE(program.Line().empty());
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  EXPECT_EQ(program.ExitCode(), 0);
+}
+
+TEST_F(ProgramTest, WithoutAuthenticationTheAddressHasNoCode) {
+  Program program(Arguments({"--no-auth"}));
+  json addresses = json::parse(program.Line());
+  EXPECT_EQ(addresses["url"].get<std::string>().find("code"),
+            std::string::npos);
+  EXPECT_EQ(
+      Fetch(PortOf(addresses["http_address"]), "GET", "/api/v1/jobs").status,
+      200);
+}
+
+}  // namespace
+}  // namespace graphdbg
