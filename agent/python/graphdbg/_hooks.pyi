@@ -15,7 +15,6 @@ def install(
     on_unknown: Callable[..., None],
     optimizer_exists: Callable[[], bool],
     terminated: type[BaseException],
-    main_thread: int,
     library_directories: Sequence[str],
     /,
 ) -> None:

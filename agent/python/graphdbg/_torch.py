@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import sysconfig
-import threading
 from pathlib import Path
 
 from . import Terminated, _ending
@@ -44,7 +43,6 @@ def _follow() -> None:
         _modules.ModuleTree(_hooks).add,
         _steps.optimizer_exists,
         Terminated,
-        threading.main_thread().ident or 0,
         _library_directories(),
     )
     from torch.optim.optimizer import register_optimizer_step_post_hook

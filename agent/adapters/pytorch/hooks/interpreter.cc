@@ -6,13 +6,20 @@
 namespace graphdbg::hooks {
 namespace {
 
+// Always false: an exception is set.
+bool RaiseTerminated() {
+  PyObject* const exception = PyObject_CallNoArgs(Global().terminated);
+  if (exception == nullptr) return false;
+  PyErr_SetObject(Global().terminated, exception);
+  Py_DECREF(exception);
+  return false;
+}
+
 // Runs in the middle of an op, which cannot raise: the exception comes to the
-// main thread as soon as it is back in Python.
+// main thread as soon as it is back in Python. (An asynchronous exception would
+// do so too, but may reach Python's exit without its code.)
 void Terminate() {
-  if (!Py_IsInitialized()) return;
-  const PyGILState_STATE gil = PyGILState_Ensure();
-  PyThreadState_SetAsyncExc(Global().main_thread, Global().terminated);
-  PyGILState_Release(gil);
+  Py_AddPendingCall([](void*) { return RaiseTerminated() ? 0 : -1; }, nullptr);
 }
 
 }  // namespace
@@ -26,13 +33,8 @@ const graphdbg_interpreter* Interpreter() {
 
 bool CheckStatus(graphdbg_status status) {
   switch (status) {
-    case GRAPHDBG_TERMINATE: {
-      PyObject* const exception = PyObject_CallNoArgs(Global().terminated);
-      if (exception == nullptr) return false;
-      PyErr_SetObject(Global().terminated, exception);
-      Py_DECREF(exception);
-      return false;
-    }
+    case GRAPHDBG_TERMINATE:
+      return RaiseTerminated();
     case GRAPHDBG_INTERRUPTED:
       return PyErr_CheckSignals() == 0;
     default:

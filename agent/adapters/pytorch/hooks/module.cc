@@ -42,13 +42,11 @@ PyObject* Open(PyObject*, PyObject* args) {
 
 PyObject* Install(PyObject*, PyObject* args) {
   PyObject *module_class, *on_unknown, *optimizer_exists, *terminated, *dirs;
-  unsigned long main_thread;
-  if (!PyArg_ParseTuple(args, "OOOOkO", &module_class, &on_unknown,
-                        &optimizer_exists, &terminated, &main_thread, &dirs)) {
+  if (!PyArg_ParseTuple(args, "OOOOO", &module_class, &on_unknown,
+                        &optimizer_exists, &terminated, &dirs)) {
     return nullptr;
   }
   Global().terminated = Py_NewRef(terminated);
-  Global().main_thread = main_thread;
   SetLibraryDirectories(dirs);
   if (PyErr_Occurred() != nullptr ||
       !InstallModuleCalls(module_class, on_unknown, optimizer_exists)) {

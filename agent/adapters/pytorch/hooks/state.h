@@ -14,8 +14,6 @@ struct State {
   const graphdbg_torch_adapter* adapter = nullptr;
   // graphdbg.Terminated.
   PyObject* terminated = nullptr;
-  // The interpreter's number of the main thread.
-  unsigned long main_thread = 0;
   // False in a forked child: module calls go straight through.
   bool enabled = false;
 };

@@ -1,0 +1,151 @@
+"""Which processes are debugged, and which are left alone."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from conftest import Script
+
+LOADER = """
+import multiprocessing
+import sys
+
+import torch
+from torch import nn
+from torch.utils.data import DataLoader, Dataset
+
+
+class Numbers(Dataset):
+    def __len__(self):
+        return 16
+
+    def __getitem__(self, i):
+        return nn.Flatten(0)(torch.full((1, 3), float(i))).mul(2)
+
+
+if __name__ == "__main__":
+    context = sys.argv[1] if sys.argv[1] != "none" else None
+    net = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    loader = DataLoader(Numbers(), batch_size=4, num_workers=2 if context else 0, multiprocessing_context=context)
+    for epoch in range(2):
+        for x in loader:
+            net(x).sum().backward()
+            optimizer.step()
+    print("done")
+"""
+
+
+def test_forked_loader_workers_are_inert(script: Script) -> None:
+    run = script(LOADER, "fork")
+    assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
+    assert {call["pid"] for call in run.calls} == {run.calls[0]["pid"]}
+    assert len(run.called("step_end")) == 8
+
+
+def test_spawned_loader_workers_are_inert(script: Script) -> None:
+    run = script(LOADER, "spawn")
+    assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
+    assert len(run.called("open")) == 1
+
+
+def test_loading_of_data_is_no_part_of_the_graph(script: Script) -> None:
+    run = script(LOADER, "none")
+    assert not [name for name in run.nodes if name.startswith(("forward/mul", "forward/full", "forward/stack"))]
+    assert run.executed(step=8) == run.executed(step=2)
+
+
+def test_a_forked_child_ends_without_a_word(script: Script) -> None:
+    run = script("""
+import os, sys
+
+import torch
+from torch import nn
+
+net = nn.Linear(3, 2)
+net(torch.ones(1, 3))
+if os.fork() == 0:
+    net(torch.ones(1, 3)).sum().backward()
+    sys.exit(5)
+os.wait()
+net(torch.ones(1, 3))
+""")
+    assert run.returncode == 0
+    assert {call["pid"] for call in run.calls} == {run.calls[0]["pid"]}
+    assert [c["exit_code"] for c in run.called("close")] == [0]
+
+
+def test_switched_off_nothing_is_loaded(script: Script) -> None:
+    run = script(
+        """
+import sys
+
+import torch
+
+print([name for name in sys.modules if name.startswith("graphdbg")])
+print("graphdbg" in open("/proc/self/maps").read())
+""",
+        GRAPHDBG_ENABLE="0",
+    )
+    assert run.stdout == "[]\nFalse\n" or run.stdout.startswith("['graphdbg', 'graphdbg._autoload']\nFalse")
+
+
+def test_a_program_without_torch_is_as_it_was(script: Script) -> None:
+    run = script("import json\nprint(json.dumps(1))\n")
+    assert (run.returncode, run.stdout, run.stderr) == (0, "1\n", "")
+    assert run.calls == []
+
+
+def test_the_hidden_sitecustomize_runs(script: Script, tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    own.mkdir()
+    (own / "sitecustomize.py").write_text("import builtins; builtins.customized = __file__\n")
+    environment = script.environment(tmp_path / "trace", {})
+    environment["PYTHONPATH"] += f"{os.pathsep}{own}"
+    code = "import sys, torch; print(customized, sys.modules['sitecustomize'].__file__)"
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [str(own / "sitecustomize.py")] * 2
+    assert "open" in (tmp_path / "trace").read_text()
+
+
+def test_torch_is_imported_as_if_nobody_watched(script: Script) -> None:
+    run = script("""
+import sys
+
+import torch
+
+print(type(torch.__spec__.loader).__name__, torch.__loader__ is torch.__spec__.loader)
+print([type(finder).__module__ for finder in sys.meta_path if "graphdbg" in type(finder).__module__])
+""")
+    assert run.stdout == "SourceFileLoader True\n[]\n"
+
+
+def test_another_minor_version_of_torch_is_refused_in_one_line(script: Script) -> None:
+    run = script("""
+import importlib.util, pathlib, sys
+
+site = pathlib.Path("site/torch")
+site.mkdir(parents=True)
+(site / "__init__.py").write_text("__version__ = '1.4.0'\\nclass nn: Module = object\\n")
+sys.path.insert(0, "site")
+import torch
+print(torch.__version__)
+""")
+    assert run.stdout == "1.4.0\n"
+    assert len(run.stderr.splitlines()) == 1 and "built for PyTorch" in run.stderr
+    assert run.calls == []
+
+
+def test_launchers_are_not_debugged(script: Script, tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    done = subprocess.run(
+        [sys.executable, "-m", "torch.distributed.run", "--help"],
+        env=script.environment(trace, {}),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0
+    assert not trace.exists()

@@ -1,0 +1,320 @@
+"""Shapes of programs: loops, several models, modules made on the way."""
+
+from __future__ import annotations
+
+from conftest import Script
+
+PREAMBLE = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+"""
+
+
+def test_evaluation_meets_the_names_of_its_first_batch(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(2):
+    net(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    net.eval()
+    with torch.no_grad():
+        for _ in range(5):
+            (net(torch.ones(1, 3)) > 0).sum()
+"""
+    )
+    assert [name for name in run.nodes if "addmm" in name] == ["forward/addmm"]
+    assert [name for name in run.nodes if "gt" in name] == ["forward/gt"]
+    assert run.executed(step=2).count("forward/addmm") == 6
+
+
+def test_gradient_accumulation_is_one_step_with_one_set_of_names(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for batch in range(4):
+    net(torch.ones(1, 3)).sum().backward()
+    if batch % 2:
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+    )
+    assert len(run.called("step_end")) == 2
+    assert run.executed(step=1).count("backward/mm") == 2
+    assert "forward/addmm_1" not in run.nodes
+
+
+def test_two_models_with_an_optimizer_each_make_one_step(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+class Generator(nn.Linear):
+    pass
+
+
+class Critic(nn.Linear):
+    pass
+
+
+g, d = Generator(2, 3), Critic(3, 1)
+optimize_g = torch.optim.SGD(g.parameters(), lr=0.1)
+optimize_d = torch.optim.SGD(d.parameters(), lr=0.1)
+for _ in range(3):
+    d(g(torch.ones(1, 2)).detach()).sum().backward()
+    optimize_d.step()
+    d(g(torch.ones(1, 2))).sum().backward()
+    optimize_g.step()
+"""
+    )
+    assert len(run.called("step_end")) == 3
+    # The first model called has the empty path, the other one its class.
+    assert {"forward/addmm", "forward/Critic/addmm", "forward/Critic/weight"} <= run.nodes.keys()
+    assert run.executed(step=3) == run.executed(step=2)
+
+
+def test_an_op_does_not_take_the_name_of_a_child_module(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.relu = nn.ReLU()
+
+    def forward(self, x):
+        return torch.relu(self.relu(self.fc(x)))
+
+
+Net()(torch.ones(1, 3))
+"""
+    )
+    assert {"forward/relu/relu", "forward/relu_1"} <= run.nodes.keys()
+    assert "forward/relu" not in run.nodes
+
+
+def test_modules_made_on_the_way_have_stable_names(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 3)
+        self.hidden = [nn.Linear(3, 3)]
+
+    def forward(self, x):
+        x = nn.ReLU()(self.hidden[0](self.first(x)))
+        if not hasattr(self, "late"):
+            self.late = nn.Linear(3, 2)
+        return self.late(x)
+
+
+net = Net()
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    loss = nn.MSELoss()(net(torch.ones(1, 3)), torch.ones(1, 2))
+    loss.backward()
+    optimizer.step()
+"""
+    )
+    assert run.executed(step=3) == run.executed(step=2)
+    assert {
+        "forward/Linear/addmm",
+        "forward/ReLU/relu",
+        "forward/late/addmm",
+        "forward/late/weight",
+        "forward/MSELoss/mse_loss",
+    } <= run.nodes.keys()
+
+
+def test_a_new_model_of_the_same_kind_takes_the_place_of_the_old_one(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+def fold():
+    net = nn.Linear(3, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(2):
+        net(torch.ones(1, 3)).sum().backward()
+        optimizer.step()
+
+
+fold()
+fold()
+"""
+    )
+    assert len(run.called("step_end")) == 4
+    assert run.executed(step=4) == run.executed(step=2)
+    assert not [name for name in run.nodes if "Linear" in name]
+
+
+def test_an_exception_in_forward_leaves_no_scope_open(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.block = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+
+    def forward(self, x):
+        return self.block(x)
+
+
+net = Net()
+for width in (3, 4, 3):
+    try:
+        net(torch.ones(1, width))
+    except RuntimeError:
+        print("failed")
+torch.ones(2).cos()
+"""
+    )
+    assert run.stdout == "failed\n"
+    assert "forward/cos" in run.nodes
+    assert run.called("executed")[-2]["name"] == "forward/ones"
+
+
+def test_recomputed_forward_is_part_of_the_backward_pass(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+from torch.utils.checkpoint import checkpoint
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(3, 3)
+        self.outer = nn.Linear(3, 1)
+
+    def forward(self, x):
+        return self.outer(checkpoint(self.inner, x, use_reentrant=False))
+
+
+Net()(torch.ones(1, 3)).sum().backward()
+"""
+    )
+    assert {"forward/inner/addmm", "backward/inner/addmm", "backward/inner/mm"} <= run.nodes.keys()
+    assert not [name for name in run.nodes if name.startswith("forward/inner/addmm_")]
+
+
+def test_without_an_optimizer_a_step_is_a_call_of_the_model(script: Script) -> None:
+    text = """
+net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
+with torch.set_grad_enabled({grad}):
+    for _ in range(3):
+        net(torch.ones(1, 3))
+"""
+    without = script(PREAMBLE + text.format(grad=False))
+    assert [c["step"] for c in without.called("step_end")] == [1, 2, 3]
+    # With gradients a backward pass may follow: the step ends at the next call.
+    recorded = script(PREAMBLE + text.format(grad=True))
+    assert [c["step"] for c in recorded.called("step_end")] == [1, 2]
+
+
+def test_evaluation_before_the_first_training_step_is_no_step(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+with torch.no_grad():
+    net(torch.ones(1, 3))
+net(torch.ones(1, 3)).sum().backward()
+optimizer.step()
+"""
+    )
+    assert len(run.called("step_end")) == 1
+
+
+def test_a_program_without_modules_starts_at_its_first_backward(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+w = torch.ones(3, requires_grad=True)
+optimizer = torch.optim.SGD([w], lr=0.1)
+for _ in range(2):
+    loss = (w * w).sum()
+    loss.backward()
+    optimizer.step()
+"""
+    )
+    assert len(run.called("start")) == 1
+    assert "forward/mul" not in run.executed(step=1)
+    assert "forward/mul" in run.executed(step=2)
+    assert "backward/mul" in run.executed(step=2)
+
+
+def test_ops_before_the_first_step_are_not_captured(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+torch.ones(3).cos()
+nn.Flatten()(torch.ones(3, 3)).tan()
+net = nn.Linear(3, 2)
+net(torch.ones(1, 3))
+"""
+    )
+    assert not [name for name in run.nodes if name.endswith(("cos", "tan", "uniform_"))]
+    assert run.executed(step=1) == ["forward/t", "forward/addmm"]
+
+
+def test_ops_of_other_threads_do_not_shift_names(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+import threading
+
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    other = threading.Thread(target=lambda: torch.ones(3).mul(2).sum())
+    other.start()
+    other.join()
+    net(torch.ones(1, 3)).mul(2).sum().backward()
+    optimizer.step()
+"""
+    )
+    assert "forward/mul_1" not in run.nodes
+    assert run.executed(step=3) == run.executed(step=2)
+
+
+def test_a_loop_over_elements_does_not_fill_the_graph(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+nn.Linear(3, 2)(torch.ones(1, 3))
+x = torch.arange(5000.0)
+for i in range(5000):
+    x[i].cos()
+"""
+    )
+    assert len([name for name in run.nodes if "cos" in name]) == 4096
+
+
+def test_following_begins_and_ends_at_a_step(script: Script) -> None:
+    text = (
+        PREAMBLE
+        + """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(4):
+    net(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+"""
+    )
+    whole = script(text)
+    late = script(text, GRAPHDBG_TRACE_LEVEL="1", GRAPHDBG_TRACE_LEVEL_AFTER="2:2")
+    assert [late.executed(step) for step in (1, 2)] == [[], []]
+    assert set(late.executed(step=4)) == set(whole.executed(step=4))
+    off = script(text, GRAPHDBG_TRACE_LEVEL_AFTER="2:0")
+    assert off.executed(step=2) and not off.executed(step=3)
+    assert len(off.called("step_end")) == 4
