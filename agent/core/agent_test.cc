@@ -1,0 +1,309 @@
+// The agent as a whole, without network and without the C interface.
+#include "agent/core/agent.h"
+
+#include <cmath>
+#include <future>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/testing/fake_transport.h"
+#include "agent/testing/toy_program.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+const float kNan = std::nanf("");
+constexpr float kInf = std::numeric_limits<float>::infinity();
+
+class AgentTest : public testing::Test {
+ protected:
+  AgentTest() {
+    config_.enabled = true;
+    config_.job = "job";
+    config_.wait = false;
+  }
+
+  // Opens, connects and starts.
+  void Run() {
+    auto transport = std::make_unique<FakeTransport>();
+    server_ = transport.get();
+    const graphdbg_host callbacks = host_.host();
+    agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
+                                     std::move(transport));
+    agent_->Open();
+    server_->Connect();
+  }
+
+  uint32_t Declare(const std::string& name,
+                   graphdbg_node_kind kind = GRAPHDBG_OP) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = kind;
+    return *agent_->DeclareNode(info);
+  }
+
+  // Reports an execution if the agent is interested; whether it was.
+  bool Execute(uint32_t node, const std::vector<float>& values,
+               uint32_t flags = 0, uint64_t storage = 0) {
+    if (!agent_->Interest(node)) return false;
+    const int64_t shape[] = {static_cast<int64_t>(values.size())};
+    const graphdbg_tensor output = TensorOf(values, shape, storage);
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.flags = flags;
+    execution.outputs = &output;
+    execution.output_count = 1;
+    EXPECT_EQ(agent_->Executed(execution), GRAPHDBG_OK);
+    return true;
+  }
+
+  // Runs `body` until it stops at the gate.
+  template <class Body>
+  std::future<void> Stop(Body body) {
+    auto done = std::async(std::launch::async, std::move(body));
+    server_->WaitForPause();
+    return done;
+  }
+  void Resume(std::future<void>* stopped) {
+    server_->Continue();
+    stopped->get();
+  }
+
+  Config config_;
+  ToyHost host_;
+  std::unique_ptr<Agent> agent_;
+  // Owned by the agent.
+  FakeTransport* server_ = nullptr;
+};
+
+TEST_F(AgentTest, UnwatchedNodesAreOfInterestOnceToLearnThem) {
+  Run();
+  const uint32_t node = Declare("a");
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  const std::vector<float> values = {1};
+  EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_OPS);
+  EXPECT_TRUE(Execute(node, values));
+  EXPECT_FALSE(Execute(node, values));
+  EXPECT_EQ(host_.retained(), 0);
+  agent_->StepEnd();
+  EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_STEPS);
+}
+
+TEST_F(AgentTest, TheLevelFollowsWatchpoints) {
+  Run();
+  agent_->Start();
+  agent_->StepEnd();
+  EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_STEPS);
+  EXPECT_EQ(server_->Watch(1, "nan").error().message(), "");
+  EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_OPS);
+  v1::ServerMessage remove;
+  remove.mutable_remove_watchpoint()->set_id(1);
+  server_->Send(remove);
+  EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_STEPS);
+}
+
+TEST_F(AgentTest, OnlyWatchedNodesAreReportedWhenNothingStops) {
+  Run();
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  agent_->Start();
+  const std::vector<float> values = {1}, bad = {kNan};
+  Execute(a, values);
+  Execute(b, values);
+  agent_->StepEnd();
+  server_->Watch(1, "nan", "b");
+  EXPECT_FALSE(Execute(a, values));
+  EXPECT_TRUE(Execute(b, bad));
+  const v1::Hit hit = server_->WaitForHit();
+  EXPECT_EQ(hit.node_id(), b);
+  EXPECT_EQ(hit.step(), 2u);
+  // The execution that nobody looked at counts.
+  EXPECT_EQ(hit.order(), 2u);
+  agent_->StepEnd();
+  EXPECT_EQ(host_.retained(), 0);
+}
+
+TEST_F(AgentTest, AllOfAStepIsKeptUntilItEnds) {
+  Run();
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  agent_->Start();
+  server_->Watch(1, "nan", "b", v1::PAUSE_MODE_NODE);
+  const std::vector<float> first = {1, 2, 3}, bad = {kNan};
+  Execute(a, first);
+  auto stopped = Stop([&] { Execute(b, bad); });
+  EXPECT_EQ(server_->Tensor("a").data().size(), 12u);
+  EXPECT_EQ(server_->Tensor("b").data().size(), 4u);
+  Resume(&stopped);
+  agent_->StepEnd();
+  EXPECT_EQ(host_.retained(), 0);
+  const v1::TensorData gone = server_->Tensor("a");
+  EXPECT_EQ(gone.error().reason(), "value_gone");
+  EXPECT_THAT(gone.error().message(), HasSubstr("next step"));
+}
+
+TEST_F(AgentTest, PartialMemoryKeepsWhatIsWatchedOnly) {
+  config_.partial_memory = true;
+  Run();
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  agent_->Start();
+  server_->Watch(1, "nan", "b", v1::PAUSE_MODE_NODE);
+  const std::vector<float> first = {1, 2, 3}, bad = {kNan};
+  EXPECT_TRUE(Execute(a, first));
+  EXPECT_FALSE(Execute(a, first));
+  auto stopped = Stop([&] { Execute(b, bad); });
+  EXPECT_EQ(server_->Tensor("a").error().reason(), "value_gone");
+  EXPECT_EQ(server_->Tensor("b").data().size(), 4u);
+  Resume(&stopped);
+}
+
+TEST_F(AgentTest, AValueThatWasOverwrittenIsShownAsSuch) {
+  Run();
+  const uint32_t a = Declare("a");
+  const uint32_t relu = Declare("relu_");
+  agent_->Start();
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  const std::vector<float> values = {1};
+  Execute(a, values, 0, 77);
+  auto stopped = Stop([&] {
+    const std::vector<float> bad = {kNan};
+    Execute(relu, bad, GRAPHDBG_IN_PLACE, 77);
+  });
+  EXPECT_TRUE(server_->Tensor("a").header().overwritten());
+  EXPECT_FALSE(server_->Tensor("relu_").header().overwritten());
+  Resume(&stopped);
+}
+
+TEST_F(AgentTest, ABadParameterStopsAtTheEndOfItsStep) {
+  Run();
+  std::vector<float> weight = {1, 2};
+  const uint32_t node = Declare("weight", GRAPHDBG_PARAMETER);
+  host_.SetBound(this, &weight);
+  EXPECT_TRUE(agent_->BindTensor(node, this).ok());
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  agent_->Start();
+  agent_->StepEnd();
+  weight[1] = kNan;
+  auto ended = std::async(std::launch::async, [&] { agent_->StepEnd(); });
+  const v1::Hit hit = server_->WaitForHit();
+  EXPECT_EQ(hit.node_id(), node);
+  EXPECT_EQ(hit.step(), 2u);
+  const v1::StateUpdate pause = server_->WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_WATCHPOINT);
+  EXPECT_TRUE(pause.step_ended());
+  EXPECT_EQ(server_->Tensor("weight").data().size(), 8u);
+  Resume(&ended);
+  // It runs: its parameters may be written at any time.
+  EXPECT_EQ(server_->Tensor("weight").error().reason(), "value_gone");
+}
+
+TEST_F(AgentTest, AMaskThatWasMadeWithInfinitiesIsNoHit) {
+  Run();
+  std::vector<float> mask = {0, -kInf};
+  const uint32_t node = Declare("mask", GRAPHDBG_BUFFER);
+  host_.SetBound(this, &mask);
+  EXPECT_TRUE(agent_->BindTensor(node, this).ok());
+  server_->Watch(1, "overflow", "", v1::PAUSE_MODE_NODE);
+  // Neither stops.
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+}
+
+TEST_F(AgentTest, HitsOfPauseAtStepStopAtItsEnd) {
+  Run();
+  const uint32_t a = Declare("a");
+  agent_->Start();
+  server_->Watch(3, "nan", "", v1::PAUSE_MODE_STEP);
+  const std::vector<float> bad = {kNan};
+  EXPECT_TRUE(Execute(a, bad));
+  auto ended = std::async(std::launch::async, [&] { agent_->StepEnd(); });
+  const v1::StateUpdate pause = server_->WaitForPause();
+  EXPECT_THAT(pause.watchpoints(), testing::ElementsAre(3));
+  EXPECT_EQ(pause.step(), 1u);
+  Resume(&ended);
+  EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+}
+
+TEST_F(AgentTest, HitsOfALostConnectionComeWithTheNext) {
+  Run();
+  const uint32_t a = Declare("a");
+  agent_->Start();
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  server_->Disconnect();
+  const std::vector<float> bad = {kNan};
+  // Nobody could let it go on: it does not stop.
+  EXPECT_TRUE(Execute(a, bad));
+  server_->Connect();
+  // The node comes first.
+  const v1::AgentMessage graph = server_->WaitFor(
+      [](const v1::AgentMessage& m) { return m.has_graph() || m.has_hit(); });
+  ASSERT_TRUE(graph.has_graph());
+  EXPECT_EQ(graph.graph().nodes(0).name(), "a");
+  EXPECT_EQ(server_->WaitForHit().node_id(), a);
+}
+
+TEST_F(AgentTest, LargeAnswersComeInPieces) {
+  Run();
+  const uint32_t a = Declare("a");
+  agent_->Start();
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  std::vector<float> values(700'000, 1);
+  values.back() = kNan;
+  auto stopped = Stop([&] { Execute(a, values); });
+  const v1::TensorData data = server_->Tensor("a");
+  EXPECT_EQ(data.header().total_bytes(), 2'800'000u);
+  ASSERT_EQ(data.data().size(), 2'800'000u);
+  EXPECT_EQ(data.data(),
+            std::string(reinterpret_cast<const char*>(values.data()),
+                        values.size() * 4));
+  Resume(&stopped);
+}
+
+TEST_F(AgentTest, RefusedWatchpointsSayWhy) {
+  Run();
+  const v1::WatchpointStatus status = server_->Watch(1, "bogus");
+  EXPECT_EQ(status.error().reason(), "unknown_condition");
+  EXPECT_THAT(status.error().message(), HasSubstr("bogus"));
+}
+
+TEST_F(AgentTest, MessagesThatBreakTheRulesAreIgnoredWithALine) {
+  Run();
+  server_->Send(v1::ServerMessage());
+  const v1::AgentMessage log =
+      server_->WaitFor([](const v1::AgentMessage& m) { return m.has_log(); });
+  EXPECT_THAT(log.log().message(), HasSubstr("was ignored"));
+}
+
+TEST_F(AgentTest, ThreadsMayExecuteAtOnce) {
+  Run();
+  std::vector<uint32_t> nodes;
+  for (int i = 0; i < 4; ++i) nodes.push_back(Declare(std::to_string(i)));
+  agent_->Start();
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  std::vector<std::future<void>> threads;
+  const std::vector<float> values(1000, 1);
+  for (uint32_t node : nodes) {
+    threads.push_back(std::async(std::launch::async, [&, node] {
+      for (int i = 0; i < 200; ++i) Execute(node, values);
+    }));
+  }
+  for (auto& thread : threads) thread.get();
+  const std::vector<float> bad = {kNan};
+  auto stopped = Stop([&] { Execute(nodes[0], bad); });
+  Resume(&stopped);
+  agent_->StepEnd();
+  EXPECT_EQ(host_.retained(), 0);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

@@ -1,0 +1,260 @@
+#include "agent/core/checker.h"
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr float kInf = std::numeric_limits<float>::infinity();
+const float kNan = std::nanf("");
+
+// One op after the other, each with float32 vectors in and out.
+class CheckerTest : public testing::Test {
+ protected:
+  struct In {
+    uint32_t node;
+    std::vector<float> values;
+    // Written over by the op.
+    bool overwritten = false;
+  };
+
+  uint32_t Declare(const std::string& name) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = GRAPHDBG_OP;
+    const uint32_t node = *nodes_.Declare(info);
+    watch_.AddNode(node);
+    return node;
+  }
+
+  void Watch(uint32_t id, const std::string& condition,
+             v1::PauseMode pause = v1::PAUSE_MODE_NODE,
+             std::map<std::string, double> params = {}) {
+    v1::SetWatchpoint message;
+    message.set_id(id);
+    message.mutable_condition()->set_id(condition);
+    message.mutable_condition()->mutable_params()->insert(params.begin(),
+                                                          params.end());
+    message.set_pause(pause);
+    message.set_enabled(true);
+    EXPECT_TRUE(watch_.Set(message).ok());
+  }
+
+  graphdbg_tensor Tensor(const std::vector<float>& values, int64_t* size,
+                         uint64_t storage) {
+    *size = static_cast<int64_t>(values.size());
+    graphdbg_tensor tensor = {};
+    tensor.struct_size = sizeof(tensor);
+    tensor.dtype = GRAPHDBG_FLOAT32;
+    tensor.data = values.data();
+    tensor.ndim = 1;
+    tensor.shape = size;
+    tensor.storage_id = storage;
+    return tensor;
+  }
+
+  Findings Execute(uint32_t node, const std::vector<In>& in,
+                   const std::vector<float>& out, uint32_t flags = 0,
+                   uint64_t step = 1) {
+    std::vector<graphdbg_input> inputs;
+    std::vector<int64_t> sizes(in.size() + 1);
+    const uint64_t own_storage = 1000;
+    for (size_t i = 0; i < in.size(); ++i) {
+      const std::vector<float>& values = in[i].overwritten ? out : in[i].values;
+      inputs.push_back(
+          {in[i].node, 0,
+           Tensor(values, &sizes[i], in[i].overwritten ? own_storage : i + 1)});
+    }
+    const graphdbg_tensor output = Tensor(out, &sizes.back(), own_storage);
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.flags = flags;
+    execution.inputs = inputs.data();
+    execution.input_count = inputs.size();
+    execution.outputs = &output;
+    execution.output_count = 1;
+    Findings findings;
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
+                            {step, 1}, &findings);
+    return findings;
+  }
+
+  v1::HitOrigin OriginOf(const Findings& findings) {
+    EXPECT_EQ(findings.hits.size(), 1u);
+    return findings.hits.empty() ? v1::HIT_ORIGIN_UNKNOWN
+                                 : findings.hits[0].origin();
+  }
+
+  NodeTable nodes_;
+  WatchTable watch_{&nodes_};
+  Host host_;
+  std::vector<std::string> complaints_;
+  Checker checker_{&nodes_, &host_, [this](const std::string& line) {
+                     complaints_.push_back(line);
+                   }};
+};
+
+TEST_F(CheckerTest, WhatIsNotWatchedIsNotLookedAt) {
+  const uint32_t a = Declare("a");
+  EXPECT_THAT(Execute(a, {}, {kNan}).hits, IsEmpty());
+}
+
+TEST_F(CheckerTest, StopsAreSortedByWhereTheyTakeEffect) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan", v1::PAUSE_MODE_NODE);
+  Watch(2, "overflow", v1::PAUSE_MODE_STEP);
+  Watch(3, "max_gt", v1::PAUSE_MODE_NONE, {{"value", 4}});
+  const Findings findings = Execute(a, {}, {kNan, 5});
+  EXPECT_EQ(findings.hits.size(), 3u);
+  EXPECT_THAT(findings.stop_here, ElementsAre(1));
+  EXPECT_THAT(findings.stop_at_step_end, ElementsAre(2));
+  EXPECT_EQ(findings.hits[2].actual().at("max"), 5);
+}
+
+TEST_F(CheckerTest, UninitializedMemoryIsNotChecked) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan");
+  EXPECT_THAT(Execute(a, {}, {kNan}, GRAPHDBG_UNINITIALIZED).hits, IsEmpty());
+}
+
+TEST_F(CheckerTest, TheFirstNodeThatShowsItIsTheOrigin) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  Watch(1, "nan");
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {1, 2}}}, {1, kNan})),
+            v1::HIT_ORIGIN_ORIGIN);
+  EXPECT_EQ(OriginOf(Execute(b, {{a, {1, kNan}}}, {kNan})),
+            v1::HIT_ORIGIN_PROPAGATED);
+}
+
+TEST_F(CheckerTest, ComparisonsPropagateByTheSameComparison) {
+  const uint32_t a = Declare("a");
+  Watch(1, "abs_max_gt", v1::PAUSE_MODE_NODE, {{"value", 10}});
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {9}}}, {11})), v1::HIT_ORIGIN_ORIGIN);
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {-12}}}, {11})),
+            v1::HIT_ORIGIN_PROPAGATED);
+}
+
+TEST_F(CheckerTest, WhatWasOverwrittenCannotTellTheOrigin) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan");
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {}, true}, {0, {1}}}, {kNan},
+                             GRAPHDBG_IN_PLACE)),
+            v1::HIT_ORIGIN_UNKNOWN);
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {}, true}, {0, {kNan}}}, {kNan},
+                             GRAPHDBG_IN_PLACE)),
+            v1::HIT_ORIGIN_PROPAGATED);
+}
+
+TEST_F(CheckerTest, MovingValuesIsNoOrigin) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan");
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {kNan}}}, {kNan}, GRAPHDBG_MOVES_VALUES)),
+            v1::HIT_ORIGIN_PROPAGATED);
+  EXPECT_EQ(OriginOf(Execute(a, {{0, {1}}}, {kNan}, GRAPHDBG_MOVES_VALUES)),
+            v1::HIT_ORIGIN_UNKNOWN);
+}
+
+// scores.masked_fill(mask, -inf) and what is made of it.
+TEST_F(CheckerTest, InfinitiesThatWereAskedForAreNoHit) {
+  const uint32_t fill = Declare("masked_fill");
+  const uint32_t add = Declare("add");
+  const uint32_t other = Declare("other");
+  Watch(1, "inf");
+  Watch(2, "overflow");
+  EXPECT_THAT(Execute(fill, {}, {1, -kInf}, GRAPHDBG_EXPLICIT_NONFINITE).hits,
+              IsEmpty());
+  EXPECT_THAT(
+      Execute(add, {{other, {1, 2}}, {fill, {0, -kInf}}}, {1, -kInf}).hits,
+      IsEmpty());
+  // The mark goes along.
+  EXPECT_THAT(Execute(other, {{add, {1, -kInf}}}, {2, -kInf}).hits, IsEmpty());
+}
+
+TEST_F(CheckerTest, AnInfinityFromElsewhereIsAHitBesideAMeantOne) {
+  const uint32_t fill = Declare("masked_fill");
+  const uint32_t exp = Declare("exp");
+  const uint32_t add = Declare("add");
+  Watch(1, "inf", v1::PAUSE_MODE_NODE);
+  Execute(fill, {}, {-kInf}, GRAPHDBG_EXPLICIT_NONFINITE);
+  EXPECT_EQ(Execute(exp, {{0, {100}}}, {kInf}).hits.size(), 1u);
+  EXPECT_EQ(Execute(add, {{fill, {-kInf}}, {exp, {kInf}}}, {-kInf}).hits.size(),
+            1u);
+  // Nobody knows where this one is from.
+  EXPECT_EQ(Execute(add, {{0, {kInf}}}, {kInf}).hits.size(), 1u);
+}
+
+TEST_F(CheckerTest, AMarkHoldsForItsStepOnly) {
+  const uint32_t fill = Declare("masked_fill");
+  const uint32_t add = Declare("add");
+  Watch(1, "inf");
+  Execute(fill, {}, {-kInf}, GRAPHDBG_EXPLICIT_NONFINITE, 1);
+  EXPECT_EQ(Execute(add, {{fill, {-kInf}}}, {-kInf}, 0, 2).hits.size(), 1u);
+}
+
+TEST_F(CheckerTest, NanIsAHitWhateverWasMeant) {
+  const uint32_t fill = Declare("masked_fill");
+  const uint32_t softmax = Declare("softmax");
+  Watch(1, "overflow");
+  EXPECT_EQ(
+      Execute(fill, {}, {kNan, -kInf}, GRAPHDBG_EXPLICIT_NONFINITE).hits.size(),
+      1u);
+  // A row that is masked all over: this is where the NaN is made.
+  EXPECT_EQ(OriginOf(Execute(softmax, {{fill, {-kInf, -kInf}}}, {kNan, kNan})),
+            v1::HIT_ORIGIN_ORIGIN);
+}
+
+TEST_F(CheckerTest, AddingAMaskInPlaceIsMeantToo) {
+  const uint32_t fill = Declare("full");
+  const uint32_t add = Declare("add_");
+  Watch(1, "inf");
+  Execute(fill, {}, {-kInf, 0}, GRAPHDBG_EXPLICIT_NONFINITE);
+  EXPECT_THAT(Execute(add, {{0, {}, true}, {fill, {-kInf, 0}}}, {-kInf, 1},
+                      GRAPHDBG_IN_PLACE)
+                  .hits,
+              IsEmpty());
+}
+
+TEST_F(CheckerTest, BuffersMadeWithInfinitiesAreMeantForEver) {
+  const uint32_t mask = Declare("mask");
+  const uint32_t add = Declare("add");
+  Watch(1, "inf");
+  nodes_.Facts(mask)->meant_infinities_in_step = NodeFacts::kAlways;
+  EXPECT_THAT(Execute(add, {{mask, {-kInf}}}, {-kInf}, 0, 9).hits, IsEmpty());
+}
+
+TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
+  const uint32_t a = Declare("a");
+  Watch(1, "nan");
+  int64_t size;
+  const std::vector<float> values = {kNan};
+  graphdbg_tensor output = Tensor(values, &size, 1);
+  output.device = GRAPHDBG_CUDA;
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = a;
+  execution.outputs = &output;
+  execution.output_count = 1;
+  Findings findings;
+  for (int i = 0; i < 3; ++i) {
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution), {1, 1},
+                            &findings);
+  }
+  EXPECT_THAT(findings.hits, IsEmpty());
+  EXPECT_EQ(complaints_.size(), 1u);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

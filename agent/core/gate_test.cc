@@ -1,0 +1,309 @@
+#include "agent/core/gate.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using ::testing::ElementsAre;
+
+// Runs execution points on threads of their own and notes what is told.
+class GateTest : public testing::Test {
+ protected:
+  GateTest() {
+    graphdbg_host callbacks = {};
+    callbacks.struct_size = sizeof(callbacks);
+    callbacks.user = this;
+    callbacks.interrupted = [](void* user, void*) {
+      return static_cast<GateTest*>(user)->interrupted_.load() ? 1 : 0;
+    };
+    host_ = Host(&callbacks);
+    Make(/*hold=*/false);
+  }
+
+  void Make(bool hold) {
+    gate_ = std::make_unique<Gate>(
+        &host_,
+        Gate::Listener{[this](const v1::StateUpdate& state) {
+                         std::lock_guard<std::mutex> lock(mu_);
+                         states_.push_back(state);
+                         changed_.notify_all();
+                       },
+                       [this](uint64_t id, const absl::Status& status) {
+                         std::lock_guard<std::mutex> lock(mu_);
+                         results_.push_back({id, status.code()});
+                       },
+                       [] {}},
+        hold);
+    gate_->SetConnected(true);
+  }
+
+  std::future<graphdbg_status> Node(uint32_t node,
+                                    std::vector<uint32_t> hits = {}) {
+    return std::async(std::launch::async,
+                      [this, node, hits] { return gate_->AtNode(node, hits); });
+  }
+  std::future<graphdbg_status> StepEnd(uint64_t step,
+                                       std::vector<uint32_t> hits = {}) {
+    return std::async(std::launch::async, [this, step, hits] {
+      return gate_->AtStepEnd(step, hits);
+    });
+  }
+
+  // The newest state, which must be a pause.
+  v1::StateUpdate WaitForPause() {
+    std::unique_lock<std::mutex> lock(mu_);
+    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(30), [&] {
+      return !states_.empty() && states_.back().state() == v1::RUN_STATE_PAUSED;
+    }));
+    return states_.empty() ? v1::StateUpdate() : states_.back();
+  }
+
+  void Continue() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_continue_();
+    gate_->Apply(command, 0);
+  }
+  void Step(uint64_t steps) {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_step()->set_steps(steps);
+    gate_->Apply(command, 0);
+  }
+  void NextNode() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_next_node();
+    gate_->Apply(command, 0);
+  }
+  void ContinueTo(uint32_t node) {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_continue_to()->set_node("any");
+    gate_->Apply(command, node);
+  }
+  void Pause() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_pause();
+    gate_->Apply(command, 0);
+  }
+  void Terminate() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_terminate();
+    gate_->Apply(command, 0);
+  }
+
+  // Starts, waits, and lets it go.
+  void StartWith(const std::function<void()>& order) {
+    auto start = std::async(std::launch::async,
+                            [this] { return gate_->Start(true, {}); });
+    EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_START);
+    order();
+    EXPECT_EQ(start.get(), GRAPHDBG_OK);
+  }
+
+  std::atomic<bool> interrupted_{false};
+  Host host_;
+  std::mutex mu_;
+  std::condition_variable changed_;
+  std::vector<v1::StateUpdate> states_;
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results_;
+  uint64_t last_id_ = 0;
+  std::unique_ptr<Gate> gate_;
+};
+
+TEST_F(GateTest, FreeProgramsPass) {
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+  ASSERT_EQ(states_.size(), 1u);
+  EXPECT_EQ(states_[0].state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states_[0].step(), 0u);
+}
+
+TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
+  StartWith([&] { Step(2); });
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+  auto end = StepEnd(2);
+  v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_STEP);
+  EXPECT_EQ(pause.step(), 2u);
+  EXPECT_TRUE(pause.step_ended());
+  NextNode();
+  EXPECT_EQ(end.get(), GRAPHDBG_OK);
+  auto node = Node(7);
+  pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_NODE);
+  EXPECT_EQ(pause.step(), 3u);
+  EXPECT_EQ(pause.node_id(), 7u);
+  // Inside step 3 its own end counts.
+  Step(1);
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+  end = StepEnd(3);
+  EXPECT_EQ(WaitForPause().step(), 3u);
+  Continue();
+  EXPECT_EQ(end.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, RunsUntilTheNodeInAnyStep) {
+  StartWith([&] { ContinueTo(5); });
+  EXPECT_EQ(gate_->needs().awaited_node, 5u);
+  EXPECT_EQ(gate_->AtNode(4, {}), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+  auto node = Node(5);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_NODE);
+  EXPECT_EQ(gate_->needs().awaited_node, 0u);
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtNode(5, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, AWatchpointIsTheReasonAboveAllOthers) {
+  StartWith([&] { NextNode(); });
+  auto node = Node(3, {2, 9});
+  v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_WATCHPOINT);
+  EXPECT_THAT(pause.watchpoints(), ElementsAre(2, 9));
+  Step(1);
+  node.get();
+  auto end = StepEnd(1, {4});
+  pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_WATCHPOINT);
+  EXPECT_EQ(pause.node_id(), 0u);
+  Continue();
+  end.get();
+}
+
+TEST_F(GateTest, ANodeIsAStrongerReasonThanAPauseByHand) {
+  StartWith([&] { ContinueTo(3); });
+  Pause();
+  auto node = Node(3);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_NODE);
+  // The pause has come, too: it is answered and not owed any more.
+  EXPECT_EQ(results_.back(), std::make_pair(last_id_, absl::StatusCode::kOk));
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtNode(4, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, AllThreadsStopWhileItIsClosed) {
+  StartWith([&] { Continue(); });
+  Pause();
+  EXPECT_TRUE(gate_->needs().every_node);
+  auto first = Node(1);
+  WaitForPause();
+  auto second = Node(2);
+  auto third = StepEnd(1);
+  EXPECT_TRUE(gate_->needs().every_node);
+  Continue();
+  EXPECT_EQ(first.get(), GRAPHDBG_OK);
+  EXPECT_EQ(second.get(), GRAPHDBG_OK);
+  EXPECT_EQ(third.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, CommandsThatDoNotFitAreRefused) {
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  Continue();
+  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  Step(1);
+  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  ContinueTo(0);
+  EXPECT_EQ(results_.back().second, absl::StatusCode::kNotFound);
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, ContinueTakesBackAPauseThatHasNotCome) {
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  Pause();
+  EXPECT_TRUE(results_.empty());
+  Continue();
+  EXPECT_EQ(results_.size(), 2u);
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, TerminateEndsAWaitAndAllThatFollow) {
+  StartWith([&] { NextNode(); });
+  auto node = Node(1);
+  WaitForPause();
+  Terminate();
+  EXPECT_EQ(node.get(), GRAPHDBG_TERMINATE);
+  EXPECT_EQ(gate_->AtNode(2, {1}), GRAPHDBG_TERMINATE);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_TERMINATE);
+  EXPECT_TRUE(gate_->terminating());
+  Continue();
+  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+}
+
+TEST_F(GateTest, AnInterruptOpensIt) {
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  interrupted_ = true;
+  EXPECT_EQ(gate_->AtNode(1, {1}), GRAPHDBG_INTERRUPTED);
+  EXPECT_FALSE(gate_->closed_since());
+  interrupted_ = false;
+  EXPECT_EQ(gate_->AtNode(2, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, WithoutAServerNothingStops) {
+  StartWith([&] { Step(1); });
+  gate_->SetConnected(false);
+  EXPECT_EQ(gate_->AtNode(1, {1}), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, WithHoldItStopsAndWaitsForTheServer) {
+  Make(/*hold=*/true);
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  gate_->SetConnected(false);
+  auto node = Node(1, {1});
+  WaitForPause();
+  gate_->SetConnected(true);
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, TheStepIsToldAgainOnlyWhenItChanged) {
+  EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
+  gate_->TellState(false);
+  EXPECT_EQ(states_.size(), 1u);
+  gate_->AtStepEnd(1, {});
+  gate_->TellState(false);
+  ASSERT_EQ(states_.size(), 2u);
+  EXPECT_EQ(states_[1].step(), 1u);
+  gate_->TellState(true);
+  EXPECT_EQ(states_.size(), 3u);
+}
+
+// Needed so that a tensor is not read while the program writes it.
+TEST_F(GateTest, AReaderHoldsThePauseUntilItIsThrough) {
+  StartWith([&] { NextNode(); });
+  auto node = Node(1);
+  WaitForPause();
+  uint64_t pause = 0;
+  auto reading = gate_->HoldPaused(&pause);
+  ASSERT_TRUE(reading.owns_lock());
+  EXPECT_GT(pause, 0u);
+  Continue();
+  EXPECT_EQ(node.wait_for(std::chrono::milliseconds(20)),
+            std::future_status::timeout);
+  reading.unlock();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+  EXPECT_FALSE(gate_->HoldPaused(&pause).owns_lock());
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

@@ -1,0 +1,121 @@
+#include "agent/core/kept_tensors.h"
+
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// Tensors of float32 whose owner is a counter of references.
+class KeptTensorsTest : public testing::Test {
+ protected:
+  KeptTensorsTest() {
+    graphdbg_host callbacks = {};
+    callbacks.struct_size = sizeof(callbacks);
+    callbacks.retain = [](void*, void* owner) { ++*static_cast<int*>(owner); };
+    callbacks.release = [](void*, void* owner) { --*static_cast<int*>(owner); };
+    host_ = Host(&callbacks);
+  }
+
+  graphdbg_tensor Tensor(int64_t* elements, uint64_t storage, int* owner) {
+    graphdbg_tensor tensor = {};
+    tensor.struct_size = sizeof(tensor);
+    tensor.dtype = GRAPHDBG_FLOAT32;
+    tensor.data = memory_;
+    tensor.ndim = 1;
+    tensor.shape = elements;
+    tensor.storage_id = storage;
+    tensor.owner = owner;
+    return tensor;
+  }
+
+  Host host_;
+  float memory_[100] = {};
+  int64_t ten_ = 10;
+  int64_t twenty_ = 20;
+  int owners_[4] = {};
+};
+
+TEST_F(KeptTensorsTest, HoldsAReferenceUntilCleared) {
+  KeptTensors kept(&host_, 1000);
+  kept.Keep(1, 0, Tensor(&ten_, 5, &owners_[0]), 3);
+  EXPECT_EQ(owners_[0], 1);
+  EXPECT_EQ(kept.bytes(), 40);
+  auto tensor = kept.Find(1, 0);
+  ASSERT_NE(tensor, nullptr);
+  EXPECT_EQ(tensor->step(), 3u);
+  EXPECT_EQ(tensor->tensor().shape[0], 10);
+  EXPECT_EQ(kept.Find(1, 1), nullptr);
+  kept.Clear();
+  EXPECT_EQ(kept.Find(1, 0), nullptr);
+  // Whoever still reads it keeps it alive.
+  EXPECT_EQ(owners_[0], 1);
+  tensor.reset();
+  EXPECT_EQ(owners_[0], 0);
+  EXPECT_EQ(kept.bytes(), 0);
+}
+
+TEST_F(KeptTensorsTest, TheOldestGoesWhenTheBudgetIsFull) {
+  KeptTensors kept(&host_, 100);
+  kept.Keep(1, 0, Tensor(&ten_, 1, &owners_[0]), 1);
+  kept.Keep(2, 0, Tensor(&ten_, 2, &owners_[1]), 1);
+  kept.Keep(3, 0, Tensor(&ten_, 3, &owners_[2]), 1);
+  EXPECT_EQ(owners_[0], 0);
+  EXPECT_EQ(kept.Find(1, 0), nullptr);
+  EXPECT_NE(kept.Find(2, 0), nullptr);
+  EXPECT_EQ(kept.bytes(), 80);
+}
+
+TEST_F(KeptTensorsTest, WhatNeverFitsIsNotKept) {
+  KeptTensors kept(&host_, 50);
+  kept.Keep(1, 0, Tensor(&ten_, 1, &owners_[0]), 1);
+  kept.Keep(2, 0, Tensor(&twenty_, 2, &owners_[1]), 1);
+  EXPECT_EQ(owners_[1], 0);
+  EXPECT_NE(kept.Find(1, 0), nullptr);
+}
+
+TEST_F(KeptTensorsTest, ViewsOfOneStorageCountOnce) {
+  KeptTensors kept(&host_, 100);
+  kept.Keep(1, 0, Tensor(&twenty_, 7, &owners_[0]), 1);
+  kept.Keep(2, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  kept.Keep(3, 0, Tensor(&twenty_, 7, &owners_[0]), 1);
+  EXPECT_EQ(kept.bytes(), 80);
+  EXPECT_EQ(owners_[0], 3);
+}
+
+TEST_F(KeptTensorsTest, ANewValueOfTheSameNodeReplaces) {
+  KeptTensors kept(&host_, 100);
+  kept.Keep(1, 0, Tensor(&ten_, 1, &owners_[0]), 1);
+  kept.Keep(1, 0, Tensor(&ten_, 2, &owners_[1]), 1);
+  EXPECT_EQ(owners_[0], 0);
+  EXPECT_EQ(kept.Find(1, 0)->storage_id(), 2u);
+  EXPECT_EQ(kept.bytes(), 40);
+}
+
+TEST_F(KeptTensorsTest, AWriteMarksWhatWasKeptBeforeIt) {
+  KeptTensors kept(&host_, 1000);
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  kept.Keep(9, 0, Tensor(&ten_, 8, &owners_[1]), 1);
+  EXPECT_FALSE(kept.Overwritten(*kept.Find(1, 0)));
+  kept.NoteWrite(7);
+  kept.Keep(2, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  EXPECT_TRUE(kept.Overwritten(*kept.Find(1, 0)));
+  EXPECT_FALSE(kept.Overwritten(*kept.Find(2, 0)));
+  EXPECT_FALSE(kept.Overwritten(*kept.Find(9, 0)));
+}
+
+TEST_F(KeptTensorsTest, WhatIsNotFollowedAnyMoreMayBeOverwritten) {
+  KeptTensors kept(&host_, 1000);
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  auto tensor = kept.Find(1, 0);
+  kept.Clear();
+  EXPECT_TRUE(kept.Overwritten(*tensor));
+}
+
+TEST_F(KeptTensorsTest, MemoryWithoutAnOwnerIsNotKept) {
+  KeptTensors kept(&host_, 1000);
+  kept.Keep(1, 0, Tensor(&ten_, 7, nullptr), 1);
+  EXPECT_EQ(kept.Find(1, 0), nullptr);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

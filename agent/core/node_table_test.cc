@@ -1,0 +1,148 @@
+#include "agent/core/node_table.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+class NodeTableTest : public testing::Test {
+ protected:
+  uint32_t Declare(const std::string& name,
+                   graphdbg_node_kind kind = GRAPHDBG_OP) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = kind;
+    info.op_type = "toy::op";
+    return nodes_.Declare(info).value_or(0);
+  }
+
+  void Execute(uint32_t node, std::vector<graphdbg_input> inputs,
+               std::vector<int64_t> shape, uint64_t step = 1) {
+    graphdbg_tensor output = {};
+    output.struct_size = sizeof(output);
+    output.dtype = GRAPHDBG_FLOAT32;
+    output.ndim = static_cast<uint32_t>(shape.size());
+    output.shape = shape.data();
+    for (graphdbg_input& input : inputs) input.tensor = output;
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.inputs = inputs.data();
+    execution.input_count = inputs.size();
+    execution.outputs = &output;
+    execution.output_count = 1;
+    nodes_.Learn(ExecutionOf(execution), 1, step);
+  }
+
+  v1::GraphUpdate Take(size_t max_bytes = 1 << 20) {
+    v1::GraphUpdate update;
+    nodes_.TakeUpdate(max_bytes, &update);
+    return update;
+  }
+
+  NodeTable nodes_;
+};
+
+TEST_F(NodeTableTest, IdsAreDenseAndTheSameForTheSameName) {
+  EXPECT_EQ(Declare("a"), 1u);
+  EXPECT_EQ(Declare("b"), 2u);
+  EXPECT_EQ(Declare("a"), 1u);
+  EXPECT_EQ(nodes_.Find("b"), 2u);
+  EXPECT_EQ(nodes_.Find("c"), 0u);
+  EXPECT_EQ(nodes_.size(), 2u);
+}
+
+TEST_F(NodeTableTest, NamesThatCannotBeAreRefused) {
+  EXPECT_EQ(Declare(""), 0u);
+  EXPECT_EQ(Declare(std::string(5000, 'x')), 0u);
+  EXPECT_EQ(Declare("a", static_cast<graphdbg_node_kind>(9)), 0u);
+}
+
+TEST_F(NodeTableTest, NamesThatAreNotUtf8DoNotBreakTheStream) {
+  const uint32_t node = Declare("bad\xFFname");
+  EXPECT_EQ(node, 1u);
+  EXPECT_EQ(Declare("bad\xFFname"), node);
+  EXPECT_EQ(Take().nodes(0).name(), "bad\xEF\xBF\xBDname");
+}
+
+TEST_F(NodeTableTest, OnlyOpsThatHaveNotRunAreOfInterestByThemselves) {
+  const uint32_t op = Declare("op");
+  const uint32_t parameter = Declare("p", GRAPHDBG_PARAMETER);
+  EXPECT_TRUE(nodes_.Facts(op)->has(kNeverExecuted));
+  EXPECT_FALSE(nodes_.Facts(parameter)->has(kNeverExecuted));
+  Execute(op, {}, {2});
+  EXPECT_FALSE(nodes_.Facts(op)->has(kNeverExecuted));
+  EXPECT_EQ(nodes_.Facts(0), nullptr);
+}
+
+TEST_F(NodeTableTest, ExecutionsTeachEdgesAndShapes) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  Execute(a, {}, {2, 3}, 4);
+  Execute(b, {{a, 0, {}}, {0, 0, {}}, {99, 0, {}}}, {6}, 4);
+  const v1::GraphUpdate update = Take();
+  ASSERT_EQ(update.nodes_size(), 2);
+  const v1::Node& node = update.nodes(1);
+  // Producers that are not known are no edges.
+  ASSERT_EQ(node.inputs_size(), 1);
+  EXPECT_EQ(node.inputs(0).node_id(), a);
+  EXPECT_EQ(node.first_step(), 4u);
+  EXPECT_THAT(update.nodes(0).outputs(0).type().shape(),
+              testing::ElementsAre(2, 3));
+}
+
+TEST_F(NodeTableTest, OnlyWhatChangedIsTakenAgain) {
+  const uint32_t a = Declare("a");
+  Execute(a, {}, {2});
+  EXPECT_EQ(Take().nodes_size(), 1);
+  Execute(a, {}, {2});
+  EXPECT_EQ(Take().nodes_size(), 0);
+  Execute(a, {}, {3});
+  EXPECT_EQ(Take().nodes_size(), 1);
+  nodes_.TakeAllAgain();
+  EXPECT_EQ(Take().nodes_size(), 1);
+}
+
+TEST_F(NodeTableTest, UpdatesKeepToTheirSize) {
+  for (int i = 0; i < 100; ++i) Declare("node" + std::to_string(i));
+  int nodes = 0;
+  for (v1::GraphUpdate update = Take(200); update.nodes_size() > 0;
+       update = Take(200)) {
+    EXPECT_LT(update.nodes_size(), 20);
+    nodes += update.nodes_size();
+  }
+  EXPECT_EQ(nodes, 100);
+}
+
+TEST_F(NodeTableTest, ScopesAreToldOnce) {
+  nodes_.DeclareScope("forward/conv1", "Conv2d");
+  EXPECT_EQ(Take().scope_types().at("forward/conv1"), "Conv2d");
+  nodes_.DeclareScope("forward/conv1", "Conv2d");
+  EXPECT_EQ(Take().scope_types_size(), 0);
+}
+
+TEST_F(NodeTableTest, ABackwardOpHasTheLineOfItsForwardOp) {
+  graphdbg_source_frame frames[] = {{"lib.py", 1, "f", 0},
+                                    {"train.py", 7, "main", 1}};
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.kind = GRAPHDBG_OP;
+  info.name = "forward/a";
+  info.stack = frames;
+  info.stack_depth = 2;
+  const uint32_t forward = *nodes_.Declare(info);
+  frames[1].line = 99;
+  info.name = "backward/a";
+  info.forward_node = forward;
+  const uint32_t backward = *nodes_.Declare(info);
+  EXPECT_EQ(nodes_.UserFrameOf(forward).line(), 7u);
+  EXPECT_EQ(nodes_.UserFrameOf(backward).line(), 7u);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

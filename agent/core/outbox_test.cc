@@ -1,0 +1,132 @@
+#include "agent/core/outbox.h"
+
+#include <future>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using ::testing::HasSubstr;
+
+v1::Hit HitOf(uint64_t order) {
+  v1::Hit hit;
+  hit.set_order(order);
+  return hit;
+}
+
+v1::AgentMessage MustTake(Outbox* outbox) {
+  v1::AgentMessage message;
+  EXPECT_EQ(outbox->Take(&message), Outbox::Next::kMessage);
+  return message;
+}
+
+TEST(OutboxTest, GivesMessagesInOrder) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  outbox.PutHit(HitOf(1));
+  v1::StateUpdate state;
+  state.set_step(5);
+  outbox.PutState(state);
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
+  EXPECT_EQ(MustTake(&outbox).state().step(), 5u);
+}
+
+TEST(OutboxTest, WaitsUntilTheStreamIsWelcome) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.PutHit(HitOf(1));
+  auto taken =
+      std::async(std::launch::async, [&] { return MustTake(&outbox); });
+  outbox.BeginStream();
+  EXPECT_EQ(taken.get().hit().order(), 1u);
+}
+
+TEST(OutboxTest, HitsOutliveAStreamAndStatesDoNot) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  outbox.PutState({});
+  outbox.PutHit(HitOf(1));
+  outbox.EndStream();
+  outbox.PutState({});
+  outbox.PutHit(HitOf(2));
+  v1::AgentMessage message;
+  EXPECT_EQ(outbox.Take(&message), Outbox::Next::kEnd);
+  outbox.OpenStream();
+  outbox.BeginStream();
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 2u);
+}
+
+TEST(OutboxTest, AHitThatWasNotSentComesAgain) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  outbox.PutHit(HitOf(1));
+  outbox.PutHit(HitOf(2));
+  outbox.PutBack(MustTake(&outbox));
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
+}
+
+TEST(OutboxTest, HitsBeyondTheLimitAreCountedNotForgotten) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  for (size_t i = 0; i < Outbox::kMaxHits + 7; ++i) outbox.PutHit(HitOf(i));
+  size_t hits = 0;
+  v1::AgentMessage message;
+  do {
+    message = MustTake(&outbox);
+    hits += message.has_hit() ? 1 : 0;
+  } while (message.has_hit());
+  EXPECT_THAT(message.log().message(), HasSubstr("7 hits were not recorded"));
+  EXPECT_GT(hits, 0u);
+}
+
+TEST(OutboxTest, TensorsWaitForRoomAndForTheirOwnStreamOnly) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  v1::TensorData piece;
+  piece.set_data(std::string(Outbox::kMaxTensorBytes, 'x'));
+  EXPECT_TRUE(outbox.PutTensor(piece, outbox.stream()));
+  auto second = std::async(std::launch::async,
+                           [&] { return outbox.PutTensor(piece, 1); });
+  EXPECT_TRUE(MustTake(&outbox).has_tensor());
+  EXPECT_TRUE(second.get());
+  auto third = std::async(std::launch::async,
+                          [&] { return outbox.PutTensor(piece, 1); });
+  outbox.EndStream();
+  EXPECT_FALSE(third.get());
+  EXPECT_FALSE(outbox.PutTensor(piece, 1));
+}
+
+TEST(OutboxTest, WhatItIsWokenForGoesBeforeMessages) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  outbox.PutHit(HitOf(1));
+  outbox.Wake();
+  v1::AgentMessage message;
+  EXPECT_EQ(outbox.Take(&message), Outbox::Next::kWoken);
+  EXPECT_EQ(outbox.Take(&message), Outbox::Next::kMessage);
+}
+
+TEST(OutboxTest, NothingComesAfterTheGoodbye) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream();
+  outbox.PutHit(HitOf(1));
+  outbox.PutGoodbye({});
+  outbox.PutHit(HitOf(2));
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
+  EXPECT_TRUE(MustTake(&outbox).has_goodbye());
+  v1::AgentMessage message;
+  EXPECT_EQ(outbox.Take(&message), Outbox::Next::kEnd);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

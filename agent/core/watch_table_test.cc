@@ -1,0 +1,105 @@
+#include "agent/core/watch_table.h"
+
+#include <string>
+
+#include "gtest/gtest.h"
+#include "proto/wire/error.h"
+
+namespace graphdbg::agent {
+namespace {
+
+class WatchTableTest : public testing::Test {
+ protected:
+  uint32_t Declare(const std::string& name) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = GRAPHDBG_OP;
+    const uint32_t node = *nodes_.Declare(info);
+    watch_.AddNode(node);
+    return node;
+  }
+
+  absl::StatusOr<uint32_t> Watch(uint32_t id, const std::string& pattern,
+                                 const std::string& condition = "nan",
+                                 bool enabled = true) {
+    v1::SetWatchpoint message;
+    message.set_id(id);
+    message.mutable_condition()->set_id(condition);
+    if (!pattern.empty()) message.mutable_selection()->add_patterns(pattern);
+    message.set_enabled(enabled);
+    return watch_.Set(message);
+  }
+
+  std::vector<uint32_t> IdsOn(uint32_t node) {
+    std::vector<uint32_t> ids;
+    const auto snapshot = watch_.snapshot();
+    if (const WatchSnapshot::Set* set = snapshot->On(node)) {
+      for (const Watchpoint* watchpoint : *set) ids.push_back(watchpoint->id);
+    }
+    EXPECT_EQ(nodes_.Facts(node)->has(kWatched), !ids.empty());
+    return ids;
+  }
+
+  using Ids = std::vector<uint32_t>;
+  NodeTable nodes_;
+  WatchTable watch_{&nodes_};
+};
+
+TEST_F(WatchTableTest, CountsTheNodesItCovers) {
+  const uint32_t a = Declare("forward/a");
+  const uint32_t b = Declare("forward/b");
+  EXPECT_EQ(*Watch(1, "**/a"), 1u);
+  EXPECT_EQ(*Watch(2, ""), 2u);
+  EXPECT_EQ(IdsOn(a), (Ids{1, 2}));
+  EXPECT_EQ(IdsOn(b), (Ids{2}));
+}
+
+TEST_F(WatchTableTest, NewNodesAreMatchedAsTheyAreDeclared) {
+  EXPECT_EQ(*Watch(1, "forward/*"), 0u);
+  EXPECT_EQ(IdsOn(Declare("forward/late")), (Ids{1}));
+  EXPECT_EQ(IdsOn(Declare("backward/late")), Ids{});
+}
+
+TEST_F(WatchTableTest, ChangesAndRemovalsTakeEffectOnAllNodes) {
+  const uint32_t a = Declare("a");
+  EXPECT_TRUE(Watch(1, "").ok());
+  EXPECT_TRUE(Watch(1, "b").ok());
+  EXPECT_EQ(IdsOn(a), Ids{});
+  EXPECT_TRUE(Watch(1, "a").ok());
+  EXPECT_TRUE(Watch(2, "a").ok());
+  watch_.Remove(1);
+  EXPECT_EQ(IdsOn(a), (Ids{2}));
+  EXPECT_EQ(*Watch(2, "a", "nan", /*enabled=*/false), 0u);
+  EXPECT_EQ(IdsOn(a), Ids{});
+  EXPECT_TRUE(watch_.snapshot()->empty());
+}
+
+TEST_F(WatchTableTest, ConditionsThatAreNoneAreRefusedByName) {
+  Declare("a");
+  const absl::Status status = Watch(1, "", "bogus").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(wire::ReasonOf(status), "unknown_condition");
+  EXPECT_TRUE(watch_.snapshot()->empty());
+}
+
+TEST_F(WatchTableTest, ASnapshotStaysAsItWas) {
+  const uint32_t a = Declare("a");
+  EXPECT_TRUE(Watch(1, "").ok());
+  const auto old = watch_.snapshot();
+  watch_.Remove(1);
+  ASSERT_NE(old->On(a), nullptr);
+  EXPECT_EQ(old->On(a)->front()->id, 1u);
+  EXPECT_EQ(watch_.snapshot()->On(a), nullptr);
+}
+
+TEST_F(WatchTableTest, KnowsWhetherAnythingStopsOrConcernsInfinities) {
+  EXPECT_TRUE(Watch(1, "", "nan").ok());
+  EXPECT_TRUE(watch_.snapshot()->pauses());
+  EXPECT_FALSE(watch_.snapshot()->about_infinities());
+  EXPECT_TRUE(Watch(2, "", "overflow").ok());
+  EXPECT_TRUE(watch_.snapshot()->about_infinities());
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

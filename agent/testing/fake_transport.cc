@@ -1,0 +1,138 @@
+#include "agent/testing/fake_transport.h"
+
+#include <utility>
+
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+}  // namespace
+
+FakeTransport::~FakeTransport() { Finish(std::chrono::milliseconds(0)); }
+
+void FakeTransport::Cancel() {
+  if (link_ != nullptr) link_->OnReceivingEnded();
+}
+
+void FakeTransport::Finish(std::chrono::milliseconds limit) {
+  {
+    std::unique_lock<std::mutex> lock(mu_);
+    changed_.wait_for(lock, limit, [&] { return pump_ended_; });
+  }
+  if (!pump_.joinable()) return;
+  Cancel();
+  JoinPump();
+}
+
+void FakeTransport::JoinPump() {
+  if (pump_.joinable()) pump_.join();
+}
+
+void FakeTransport::Connect() {
+  const v1::AgentMessage hello = link_->OpenStream();
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    pump_ended_ = false;
+  }
+  pump_ = std::thread([this] { Pump(); });
+  v1::ServerMessage message;
+  *message.mutable_welcome()->mutable_capabilities() =
+      hello.hello().capabilities();
+  Send(message);
+}
+
+void FakeTransport::Pump() {
+  v1::AgentMessage message;
+  bool graceful = false;
+  while (link_->Next(&message, &graceful)) {
+    std::lock_guard<std::mutex> lock(mu_);
+    sent_.push_back(std::move(message));
+    changed_.notify_all();
+  }
+  std::lock_guard<std::mutex> lock(mu_);
+  pump_ended_ = true;
+  changed_.notify_all();
+}
+
+void FakeTransport::Disconnect() {
+  link_->OnReceivingEnded();
+  JoinPump();
+  link_->OnStreamEnded(absl::UnavailableError("broken"));
+}
+
+v1::AgentMessage FakeTransport::WaitFor(
+    const std::function<bool(const v1::AgentMessage&)>& wanted) {
+  std::unique_lock<std::mutex> lock(mu_);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    if (!changed_.wait_until(lock, deadline, [&] { return !sent_.empty(); })) {
+      ADD_FAILURE() << "nothing was sent";
+      return {};
+    }
+    v1::AgentMessage message = std::move(sent_.front());
+    sent_.pop_front();
+    if (wanted(message)) return message;
+  }
+}
+
+v1::WatchpointStatus FakeTransport::Watch(uint32_t id,
+                                          const std::string& condition,
+                                          const std::string& node,
+                                          v1::PauseMode pause) {
+  v1::ServerMessage message;
+  v1::SetWatchpoint* watchpoint = message.mutable_set_watchpoint();
+  watchpoint->set_id(id);
+  watchpoint->mutable_condition()->set_id(condition);
+  if (!node.empty()) watchpoint->mutable_selection()->add_nodes(node);
+  watchpoint->set_pause(pause);
+  watchpoint->set_enabled(true);
+  Send(message);
+  return WaitFor([&](const v1::AgentMessage& m) {
+           return m.has_watchpoint_status() && m.watchpoint_status().id() == id;
+         })
+      .watchpoint_status();
+}
+
+void FakeTransport::Continue() {
+  v1::ServerMessage message;
+  message.mutable_command()->set_id(next_id_++);
+  message.mutable_command()->mutable_continue_();
+  Send(message);
+}
+
+v1::TensorData FakeTransport::Tensor(const std::string& node) {
+  const uint64_t id = next_id_++;
+  v1::ServerMessage message;
+  message.mutable_tensor_request()->set_request_id(id);
+  message.mutable_tensor_request()->set_node(node);
+  message.mutable_tensor_request()->set_want_data(true);
+  Send(message);
+  v1::TensorData whole;
+  while (!whole.last() && !testing::Test::HasFailure()) {
+    const v1::TensorData piece =
+        WaitFor([&](const v1::AgentMessage& m) {
+          return m.has_tensor() && m.tensor().request_id() == id;
+        }).tensor();
+    whole.set_last(piece.last());
+    whole.mutable_data()->append(piece.data());
+    if (piece.has_header()) *whole.mutable_header() = piece.header();
+    if (piece.has_error()) *whole.mutable_error() = piece.error();
+  }
+  return whole;
+}
+
+v1::Hit FakeTransport::WaitForHit() {
+  return WaitFor([](const v1::AgentMessage& m) { return m.has_hit(); }).hit();
+}
+
+v1::StateUpdate FakeTransport::WaitForPause() {
+  return WaitFor([](const v1::AgentMessage& m) {
+           return m.state().state() == v1::RUN_STATE_PAUSED;
+         })
+      .state();
+}
+
+}  // namespace graphdbg::agent
