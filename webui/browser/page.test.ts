@@ -187,7 +187,7 @@ describe('a session', () => {
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'forward/log' }).waitFor();
     await page.keyboard.press('Shift+F5');
-    await page.getByRole('dialog').waitFor();
+    await page.getByRole('alertdialog').waitFor();
     await page.keyboard.press('Escape');
     await state().getByText('Paused at a node').waitFor();
   });
@@ -268,7 +268,7 @@ describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
     expect(await browser.axe()).toEqual([]);
     await browser.shot(`hit-${scheme}-1600`);
     await button('Terminate').click();
-    await page.getByRole('dialog').waitFor();
+    await page.getByRole('alertdialog').waitFor();
     expect(await browser.axe()).toEqual([]);
   });
 });

@@ -19,6 +19,8 @@ export interface Rect extends Size {
 export const MIN_SCALE = 0.02;
 export const MAX_SCALE = 3;
 const MARGIN = 24;
+// Above and below stand the zoom buttons and the legend.
+const BAR = 46;
 
 export function limitScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
@@ -27,7 +29,7 @@ export function limitScale(scale: number): number {
 // Shows all of `rect`; never larger than its natural size.
 export function fit(rect: Rect, view: Size, largest = 1.1): Camera {
   const across = (view.width - 2 * MARGIN) / Math.max(1, rect.width);
-  const down = (view.height - 2 * MARGIN) / Math.max(1, rect.height);
+  const down = (view.height - 2 * BAR) / Math.max(1, rect.height);
   const scale = limitScale(Math.min(across, down, largest));
   return centreOn(rect, view, scale);
 }

@@ -39,7 +39,7 @@ function drawArrow(context: CanvasRenderingContext2D, points: readonly number[],
 }
 
 function widthOf(edge: SceneEdge): number {
-  return Math.min(3, 1 + Math.log2(Math.max(1, edge.tensors)) * 0.35);
+  return Math.min(2.2, 1 + Math.log2(Math.max(1, edge.tensors)) * 0.25);
 }
 
 function isAbout(edge: SceneEdge, name: string | null): boolean {

@@ -97,7 +97,17 @@ describe('the first view', () => {
     expect(autoOpen(new Map()).wanted).toEqual(['']);
     const top = sampleView('', [sampleScope('a', 10), sampleScope('b', 40)]);
     expect(autoOpen(views(top))).toEqual({ open: ['b'], wanted: ['b'] });
-    expect(autoOpen(views(top, many('b', 40)))).toEqual({ open: ['b'], wanted: [] });
+    expect(autoOpen(views(top, many('b', 40), many('a', 10))).open).toEqual(['b', 'a']);
+  });
+
+  it('opens level by level, and no more once enough is shown', () => {
+    const top = sampleView('', [sampleScope('a', 2), sampleScope('b', 30)]);
+    const a = sampleView('a', [sampleScope('a/x', 20), sampleNode('a/y')]);
+    expect(autoOpen(views(top, a, many('b', 30))).open).toEqual(['b', 'a']);
+  });
+
+  it('does not open what is empty', () => {
+    expect(autoOpen(views(sampleView('', [sampleScope('a', 0)])))).toEqual({ open: [], wanted: [] });
   });
 
   it('skips scopes that would show too much', () => {

@@ -12,3 +12,9 @@ export function indexHits(hits: readonly Hit[]): ReadonlyMap<string, number> {
   }
   return counts;
 }
+
+export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, number> {
+  const counts = new Map<number, number>();
+  for (const { watchpoint } of hits) counts.set(watchpoint, (counts.get(watchpoint) ?? 0) + 1);
+  return counts;
+}

@@ -25,9 +25,12 @@ export const useScopes = create<ScopeState>(() => ({
 }));
 
 const loading = new Set<string>();
+// The first view's choice has been made in full.
+let chosen = false;
 
 export function startScopes(job: string): void {
   loading.clear();
+  chosen = false;
   useScopes.setState({ job, views: new Map(), errors: new Map(), auto: [] });
 }
 
@@ -70,16 +73,22 @@ async function fetchScope(job: string, name: string): Promise<void> {
 }
 
 // Fetches what is open and not known yet, and what the first view wants to open.
-export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
+// Once the choice is `settled`, a growing graph does not change it.
+export function ensureScopes(
+  open: ReadonlySet<string>,
+  choose: boolean,
+  settled: boolean,
+): void {
   const { job, views, errors } = useScopes.getState();
   if (job === null) return;
   const missing = new Set(['', ...open].filter((name) => !views.has(name)));
-  if (choose) {
+  if (choose && !(settled && chosen)) {
     const choice = autoOpen(views);
     for (const name of choice.wanted) missing.add(name);
     if (choice.open.join() !== useScopes.getState().auto.join()) {
       useScopes.setState({ auto: choice.open });
     }
+    chosen = choice.wanted.length === 0 && choice.open.length > 0;
   }
   for (const name of missing) {
     if (views.has(name) || loading.has(name) || errors.has(name)) continue;
@@ -100,11 +109,13 @@ export async function refreshScopes(): Promise<void> {
   const names = ['', ...currentOpen()];
   const answers = await Promise.allSettled(names.map((name) => api.scope(job, name)));
   if (useScopes.getState().job !== job) return;
-  const views = new Map<string, ScopeView>();
+  if (!answers.some((answer) => answer.status === 'fulfilled')) return;
+  // A scope that was opened meanwhile has come by itself.
+  const shown = new Set(['', ...currentOpen()]);
+  const views = new Map([...useScopes.getState().views].filter(([name]) => shown.has(name)));
   answers.forEach((answer, i) => {
     if (answer.status === 'fulfilled') views.set(names[i] as string, answer.value);
   });
-  if (views.size === 0) return;
   useScopes.setState({ views, errors: new Map() });
 }
 

@@ -136,6 +136,7 @@ export function GraphPanel() {
         aria-label="Graph view"
         aria-description="The node tree shows the same scopes. Arrow keys move the view, Enter opens or closes the selected scope."
         tabIndex={0}
+        title={pointer.hovered ?? undefined}
         onKeyDown={(event) => {
           if (graphKey(event, target)) {
             event.preventDefault();

@@ -1,8 +1,10 @@
 // Right, above: watchpoints.
 
 import { Eye, Plus, Trash2 } from 'lucide-react';
+import { useMemo } from 'react';
 import type { Watchpoint } from '../api/types';
 import { compactCount, plural } from '../base/format';
+import { countByWatchpoint } from '../state/hit_index';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, openWatchForm, useUi } from '../state/ui';
 import { conditionText, removeWatchpoint, switchWatchpoint, targetText } from '../state/watchpoints';
@@ -20,7 +22,13 @@ const PAUSE_WORDS = {
   none: 'records only',
 } as const;
 
-function WatchRow({ watchpoint, stopped }: { watchpoint: Watchpoint; stopped: boolean }) {
+interface RowProps {
+  watchpoint: Watchpoint;
+  hits: number;
+  stopped: boolean;
+}
+
+function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { id, condition, enabled } = watchpoint;
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
@@ -51,7 +59,7 @@ function WatchRow({ watchpoint, stopped }: { watchpoint: Watchpoint; stopped: bo
           )}
         </div>
       </div>
-      {watchpoint.hit_count > 0 && <HitBadge count={watchpoint.hit_count} />}
+      {hits > 0 && <HitBadge count={hits} />}
       <Button
         label={`Delete watchpoint ${id}`}
         icon={Trash2}
@@ -70,6 +78,8 @@ export function WatchPanel() {
   const stoppedBy = useJob((state) =>
     state.model.info?.state === 'paused' ? state.model.info.stopped_by : undefined,
   );
+  const hits = useJob((state) => state.model.hits);
+  const counts = useMemo(() => countByWatchpoint(hits), [hits]);
   const known = useJob((state) => state.model.known);
   const form = useUi((state) => state.watch_form);
   return (
@@ -96,6 +106,7 @@ export function WatchPanel() {
               <WatchRow
                 key={watchpoint.id}
                 watchpoint={watchpoint}
+                hits={Math.max(watchpoint.hit_count, counts.get(watchpoint.id) ?? 0)}
                 stopped={stoppedBy?.includes(watchpoint.id) ?? false}
               />
             ))}

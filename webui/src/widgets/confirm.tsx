@@ -21,11 +21,18 @@ export function Confirm({ open, title, text, action, onConfirm, onClose }: Props
     if (!open && dialog.current?.open === true) dialog.current.close();
   }, [open]);
   return (
-    <dialog ref={dialog} className="confirm" aria-labelledby="confirm-title" onClose={onClose}>
+    <dialog
+      ref={dialog}
+      className="confirm"
+      role="alertdialog"
+      aria-labelledby="confirm-title"
+      aria-describedby="confirm-text"
+      onClose={onClose}
+    >
       {open && (
         <>
           <h2 id="confirm-title">{title}</h2>
-          <p>{text}</p>
+          <p id="confirm-text">{text}</p>
           <div className="confirm-actions">
             <Button label="Cancel" onClick={onClose} />
             <Button

@@ -9,7 +9,7 @@ export interface TreeRow {
   level: number;
   position: number;
   siblings: number;
-  // Null: not a scope.
+  // Null: holds nothing.
   open: boolean | null;
   // A line below an open scope that is not known yet.
   note: 'loading' | 'failed' | null;
@@ -24,7 +24,7 @@ export function buildRows(
   const add = (scope: string, level: number) => {
     const nodes = views.get(scope)?.nodes ?? [];
     nodes.forEach((node, index) => {
-      const isOpen = node.kind === 'scope' ? open.has(node.name) : null;
+      const isOpen = node.kind === 'scope' && node.child_count > 0 ? open.has(node.name) : null;
       const row = { name: node.name, node, level, position: index + 1, siblings: nodes.length };
       const unknown = isOpen === true && !views.has(node.name);
       const note = !unknown ? null : errors.has(node.name) ? 'failed' : 'loading';
