@@ -113,6 +113,13 @@ uint64_t EventHub::LastPosition() const {
   return states_.last;
 }
 
+bool EventHub::IsForgotten(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
+  auto found = jobs_.find(job);
+  return found != jobs_.end() &&
+         IsFarewell(*found->second.log.records.back().event);
+}
+
 std::vector<EventRecord> EventHub::NewestHits(const std::string& job) const {
   absl::MutexLock lock(&mu_);
   auto found = jobs_.find(job);

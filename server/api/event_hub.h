@@ -61,6 +61,9 @@ class EventHub {
   // The seq of a job's last event; 0 if there was none.
   uint64_t LastSeq(const std::string& job) const;
   uint64_t LastPosition() const;
+  // Whether the job's last event says that it was forgotten; the directory may
+  // still have it for a moment.
+  bool IsForgotten(const std::string& job) const;
   // The newest hits, oldest first.
   std::vector<EventRecord> NewestHits(const std::string& job) const;
 

@@ -93,6 +93,7 @@ TEST_F(EventHubTest, OfAForgottenJobOnlyTheFarewellStays) {
   farewell.type = Event::Type::kJob;
   farewell.job = "a";
   directory_.Emit(farewell);
+  EXPECT_TRUE(hub_.IsForgotten("a"));
   EXPECT_TRUE(hub_.NewestHits("a").empty());
   EXPECT_EQ(Seqs(hub_.After("a", 1, 9)), (SeqList{2}));
   // The next one pushes it out.
@@ -100,6 +101,17 @@ TEST_F(EventHubTest, OfAForgottenJobOnlyTheFarewellStays) {
   directory_.Emit(farewell);
   EXPECT_EQ(hub_.LastSeq("a"), 0u);
   EXPECT_EQ(hub_.LastSeq("b"), 1u);
+}
+
+TEST_F(EventHubTest, AJobMayComeBack) {
+  Emit("a", Event::Type::kGraph);
+  Event farewell;
+  farewell.type = Event::Type::kJob;
+  farewell.job = "a";
+  directory_.Emit(farewell);
+  Emit("a", Event::Type::kGraph);
+  EXPECT_FALSE(hub_.IsForgotten("a"));
+  EXPECT_EQ(Seqs(hub_.After("a", 2, 9)), (SeqList{3}));
 }
 
 TEST_F(EventHubTest, ListenersAreWokenUntilTheyLeave) {

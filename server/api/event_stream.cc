@@ -197,7 +197,7 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
   places_[job] = {seq, false};
   Json snapshot = {{"type", "snapshot"}, {"seq", seq}, {"job", job}};
   std::shared_ptr<session::Job> found = services_.directory.Find(job);
-  if (found) {
+  if (found && !services_.events.IsForgotten(job)) {
     absl::StatusOr<session::JobInfo> info = co_await found->Describe();
     absl::StatusOr<std::vector<session::WatchpointInfo>> watchpoints =
         co_await found->Watchpoints();
@@ -219,6 +219,7 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
 asio::awaitable<bool> EventStream::SendAllJobs() {
   places_[kAllJobs] = {services_.events.LastPosition(), false};
   for (const auto& job : services_.directory.Jobs()) {
+    if (services_.events.IsForgotten(job->id())) continue;
     Event event;
     event.type = Event::Type::kJob;
     event.job = job->id();

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <boost/system/system_error.hpp>
-#include <future>
+#include <mutex>
 #include <stdexcept>
 
 #include "server/base/error.h"
@@ -76,11 +76,13 @@ class ServerTest : public ::testing::Test {
     port_ = *port;
   }
 
+  void TearDown() override { server_.reset(); }
+
   std::mutex mu_;
   std::string log_;
-  std::unique_ptr<Server> server_;
-  // Ends before the above.
+  // Its threads end before the above.
   testing::IoThreads io_;
+  std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
 };
 

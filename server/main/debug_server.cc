@@ -215,7 +215,8 @@ void DebugServer::Rooms::Wait() {
 void DebugServer::Rooms::Close() {
   ready_ = false;
   if (http_) http_->Stop();
-  if (ingest_) ingest_->Stop();
+  // Its destructor waits until the last agent is gone.
+  ingest_.reset();
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
