@@ -10,6 +10,8 @@ import { boxOf, type Scene } from './scene';
 
 // Marks and shadows reach out of their boxes.
 const BLEED = 30;
+// What would be narrower on the screen is left out.
+const LEAST_PX = 1.5;
 
 export class CanvasRenderer implements Renderer {
   constructor(private readonly canvas: HTMLCanvasElement) {}
@@ -48,7 +50,8 @@ export class CanvasRenderer implements Renderer {
       width: seen.width + 2 * BLEED,
       height: seen.height + 2 * BLEED,
     };
-    const boxes = scene.boxes.filter((box) => intersects(box, near));
+    const least = LEAST_PX / camera.scale;
+    const boxes = scene.boxes.filter((box) => box.width >= least && intersects(box, near));
     edges('');
     for (const box of boxes) {
       if (box.open) {
@@ -60,6 +63,9 @@ export class CanvasRenderer implements Renderer {
     }
     drawLinks(context, scene, marks, palette, camera, (name) => boxOf(scene, name));
     const current = marks.current === null ? null : boxOf(scene, marks.current);
-    for (const box of boxes) drawMarks(context, box, marks, current, palette, camera);
+    for (const box of boxes) {
+      const implied = scene.byName.get(box.parent)?.node.watched === 'all';
+      drawMarks(context, box, marks, current, implied, palette, camera);
+    }
   }
 }

@@ -11,8 +11,10 @@ import { CHEVRON_ROOM, DETAIL_PX, detailOf, LABEL_PX, MAX_LABEL, shorten } from 
 type Context = CanvasRenderingContext2D;
 
 // Below these scales the parts are too small to be read.
-const LABEL_SCALE = 0.42;
+const LABEL_SCALE = 0.34;
 const DETAIL_SCALE = 0.62;
+// Below this a box is a coloured block.
+export const BLOCK_SCALE = 0.2;
 
 function radiusOf(box: Box): number {
   if (box.open) return 8;
@@ -120,7 +122,26 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
   context.setLineDash([]);
 }
 
+function drawBlock(context: Context, box: Box, palette: Palette): void {
+  const scope = box.node.kind === 'scope';
+  context.fillStyle = scope ? palette.boxBorder : palette.category[box.node.category];
+  context.globalAlpha = scope ? 1 : 0.75;
+  context.fillRect(box.x, box.y, box.width, box.height);
+  context.globalAlpha = 1;
+}
+
+// Where the second line is too small to be drawn, the first takes its room.
+function roomyLabel(box: Box, characters: number, camera: Camera): number {
+  const room = box.width - 12 - (box.node.kind === 'scope' ? CHEVRON_ROOM : 0);
+  const wanted = Math.min(9.5 / camera.scale, box.height * 0.55, room / (characters * 0.6));
+  return Math.max(LABEL_PX, wanted);
+}
+
 export function drawLeaf(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  if (camera.scale < BLOCK_SCALE) {
+    drawBlock(context, box, palette);
+    return;
+  }
   drawShape(context, box, palette, camera);
   if (camera.scale < LABEL_SCALE) return;
   const scope = box.node.kind === 'scope';
@@ -132,8 +153,10 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
   context.textAlign = 'center';
   context.textBaseline = 'middle';
   context.fillStyle = palette.text;
-  context.font = `${scope ? 600 : 500} ${LABEL_PX}px ${palette.fontMono}`;
-  context.fillText(shorten(box.node.label, MAX_LABEL), middle, twoLines ? y - 6.5 : y + 0.5);
+  const label = shorten(box.node.label, MAX_LABEL);
+  const size = twoLines ? LABEL_PX : roomyLabel(box, label.length, camera);
+  context.font = `${scope ? 600 : 500} ${size}px ${palette.fontMono}`;
+  context.fillText(label, middle, twoLines ? y - 6.5 : y + 0.5);
   if (twoLines) {
     context.fillStyle = palette.muted;
     context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
@@ -183,10 +206,19 @@ function drawHitBadge(context: Context, box: Box, hits: number, palette: Palette
   context.fillText(text, x + 15 * k, y + height / 2 + 0.5 * k);
 }
 
-function drawWatched(context: Context, box: Box, some: boolean, palette: Palette, k: number): void {
+// Where the scope around it is watched as a whole, a box's own mark says little.
+function drawWatched(
+  context: Context,
+  box: Box,
+  implied: boolean,
+  palette: Palette,
+  k: number,
+): void {
+  const some = box.node.watched === 'some';
   const x = box.x + 1 * k;
   const y = box.y + 1 * k;
-  const r = 3.4 * k;
+  const r = (implied ? 2.6 : 3.8) * k;
+  context.globalAlpha = implied ? 0.55 : 1;
   context.fillStyle = palette.canvas;
   context.strokeStyle = palette.watch;
   context.lineWidth = 1.2 * k;
@@ -199,6 +231,7 @@ function drawWatched(context: Context, box: Box, some: boolean, palette: Palette
   if (some) context.arc(x, y, r * 0.55, Math.PI / 2, -Math.PI / 2);
   else context.arc(x, y, r * 0.55, 0, Math.PI * 2);
   context.fill();
+  context.globalAlpha = 1;
 }
 
 function drawCurrent(context: Context, box: Box, palette: Palette, k: number, camera: Camera): void {
@@ -224,6 +257,7 @@ export function drawMarks(
   box: Box,
   marks: Marks,
   currentBox: Box | null,
+  implied: boolean,
   palette: Palette,
   camera: Camera,
 ): void {
@@ -234,7 +268,7 @@ export function drawMarks(
   if (box.name === marks.selected) drawRing(context, box, palette.select, 2, 3, camera);
   else if (box.name === marks.hovered) drawRing(context, box, palette.edgeStrong, 1, 0, camera);
   if (box.node.watched !== 'none' && camera.scale > 0.12) {
-    drawWatched(context, box, box.node.watched === 'some', palette, k);
+    drawWatched(context, box, implied, palette, k);
   }
   if (hits > 0) drawHitBadge(context, box, hits, palette, k);
 }

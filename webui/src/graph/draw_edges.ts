@@ -2,6 +2,7 @@
 
 import type { Camera, Rect } from './camera';
 import { intersects } from './camera';
+import { BLOCK_SCALE } from './draw_boxes';
 import type { Marks } from './marks';
 import type { Palette } from './palette';
 import type { Box, Scene, SceneEdge } from './scene';
@@ -46,6 +47,25 @@ function isAbout(edge: SceneEdge, name: string | null): boolean {
   return name !== null && (edge.from === name || edge.to === name);
 }
 
+// From afar: all in one stroke, without curves and arrows.
+function drawFarEdges(
+  context: CanvasRenderingContext2D,
+  edges: readonly SceneEdge[],
+  width: number,
+  palette: Palette,
+): void {
+  context.strokeStyle = palette.edge;
+  context.lineWidth = width * 0.6;
+  context.beginPath();
+  for (const { points } of edges) {
+    context.moveTo(points[0] as number, points[1] as number);
+    for (let i = 3; i < points.length; i += 3) {
+      context.lineTo(points[i] as number, points[i + 1] as number);
+    }
+  }
+  context.stroke();
+}
+
 export function drawEdges(
   context: CanvasRenderingContext2D,
   edges: readonly SceneEdge[],
@@ -56,6 +76,10 @@ export function drawEdges(
 ): void {
   const thin = 1 / camera.scale;
   const visible = edges.filter((edge) => intersects(edge.bounds, seen));
+  if (camera.scale < BLOCK_SCALE) {
+    drawFarEdges(context, visible, thin, palette);
+    return;
+  }
   const strong = (edge: SceneEdge) => isAbout(edge, marks.selected) || isAbout(edge, marks.hovered);
   const ordered = [...visible.filter((edge) => !strong(edge)), ...visible.filter(strong)];
   for (const edge of ordered) {

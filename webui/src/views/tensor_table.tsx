@@ -9,6 +9,7 @@ import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
+import { FullName } from '../widgets/full_name';
 import { useJobContext } from './job_context';
 import { tensorKey } from './tensor_key';
 
@@ -104,12 +105,12 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
             <td className="tensor-name">
               <button
                 type="button"
-                className="link mono ellipsis"
+                className="link"
                 title={`${tensor.name}: show its values`}
                 onClick={() => choose(tensor)}
                 onDoubleClick={() => revealNode(tensor.node)}
               >
-                {role === 'input' ? tensor.name : `${node.label}:${tensor.slot}`}
+                <FullName name={role === 'input' ? tensor.name : `${node.label}:${tensor.slot}`} />
               </button>
             </td>
             <td className="mono">

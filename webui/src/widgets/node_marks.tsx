@@ -7,6 +7,8 @@ interface Props {
   hits: number;
   watched: 'all' | 'some' | 'none';
   current: boolean;
+  // Watched only because the scope around it is.
+  implied?: boolean;
 }
 
 export function HitBadge({ count }: { count: number }) {
@@ -24,10 +26,10 @@ export function HitBadge({ count }: { count: number }) {
   );
 }
 
-export function WatchDot({ watched }: { watched: 'all' | 'some' }) {
+export function WatchDot({ watched, faint = false }: { watched: 'all' | 'some'; faint?: boolean }) {
   return (
     <span
-      className={`watch-dot watch-${watched}`}
+      className={`watch-dot watch-${watched}${faint ? ' watch-faint' : ''}`}
       role="img"
       aria-label={watched === 'all' ? 'watched' : 'partly watched'}
     />
@@ -44,11 +46,11 @@ export function CurrentArrow() {
   );
 }
 
-export function NodeMarks({ hits, watched, current }: Props) {
+export function NodeMarks({ hits, watched, current, implied = false }: Props) {
   return (
     <span className="node-marks">
       {current && <CurrentArrow />}
-      {watched !== 'none' && <WatchDot watched={watched} />}
+      {watched !== 'none' && <WatchDot watched={watched} faint={implied} />}
       {hits > 0 && <HitBadge count={hits} />}
     </span>
   );

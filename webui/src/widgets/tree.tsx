@@ -128,6 +128,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
                   hits={hitsOf(row)}
                   watched={row.node.watched}
                   current={row.name === current}
+                  implied={row.implied}
                 />
               </span>
             </div>

@@ -13,6 +13,8 @@ export interface TreeRow {
   open: boolean | null;
   // A line below an open scope that is not known yet.
   note: 'loading' | 'failed' | null;
+  // The scope around it is watched as a whole.
+  implied: boolean;
 }
 
 export function buildRows(
@@ -21,18 +23,18 @@ export function buildRows(
   errors: ReadonlyMap<string, string>,
 ): TreeRow[] {
   const rows: TreeRow[] = [];
-  const add = (scope: string, level: number) => {
+  const add = (scope: string, level: number, implied: boolean) => {
     const nodes = views.get(scope)?.nodes ?? [];
     nodes.forEach((node, index) => {
       const isOpen = node.kind === 'scope' && node.child_count > 0 ? open.has(node.name) : null;
       const row = { name: node.name, node, level, position: index + 1, siblings: nodes.length };
       const unknown = isOpen === true && !views.has(node.name);
       const note = !unknown ? null : errors.has(node.name) ? 'failed' : 'loading';
-      rows.push({ ...row, open: isOpen, note });
-      if (isOpen === true) add(node.name, level + 1);
+      rows.push({ ...row, open: isOpen, note, implied });
+      if (isOpen === true) add(node.name, level + 1, node.watched === 'all');
     });
   };
-  add('', 1);
+  add('', 1, false);
   return rows;
 }
 
