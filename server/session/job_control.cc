@@ -166,7 +166,7 @@ absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
         "name");
   }
   if (query.slice.size() > kMaxSliceBytes) {
-    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_slice",
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "bad_slice",
                            absl::StrCat("the slice is longer than ",
                                         kMaxSliceBytes, " bytes")),
                      "slice");

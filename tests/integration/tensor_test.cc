@@ -85,12 +85,12 @@ TEST_F(TensorTest, CarriesAnAgentsOwnError) {
       agent.Receive().tensor_request().request_id());
   v1::Error& error = *message.mutable_tensor()->mutable_error();
   error.set_code(grpc::StatusCode::INVALID_ARGUMENT);
-  error.set_reason("invalid_slice");
+  error.set_reason("bad_slice");
   error.set_message("index 9 is out of bounds");
   agent.Send(message);
   auto value = tensor.get();
   EXPECT_EQ(value.status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_EQ(ReasonOf(value.status()), "invalid_slice");
+  EXPECT_EQ(ReasonOf(value.status()), "bad_slice");
 }
 
 TEST_F(TensorTest, RefusesAnAnswerThatDoesNotFitItsShape) {
@@ -148,6 +148,9 @@ TEST_F(TensorTest, NamesWhatItDoesNotKnow) {
   query = Query();
   query.rank = 3;
   EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "unknown_rank");
+  EXPECT_EQ(
+      FieldOf(Await(job->Tensor(Query(std::string(2'000, ':')))).status()),
+      "slice");
   query = Query();
   query.node = "nowhere";
   EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "unknown_node");
