@@ -26,6 +26,12 @@ bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
   return a.data == b.data;
 }
 
+// Zeros and -inf, as a mask that is added to attention scores.
+bool LooksLikeMask(const Statistics& s) {
+  return s.neg_inf_count > 0 && s.pos_inf_count == 0 && s.nan_count == 0 &&
+         s.zero_count == s.finite_count();
+}
+
 void AddStop(const Watchpoint& watchpoint, Findings* findings) {
   std::vector<uint32_t>* stops =
       watchpoint.pause == v1::PAUSE_MODE_NODE   ? &findings->stop_here
@@ -144,6 +150,13 @@ bool Checker::IsMeant(uint32_t node, uint64_t step) const {
   return meant == NodeFacts::kAlways || (meant == step && step != 0);
 }
 
+bool Checker::IsMeantInput(uint32_t node, const Statistics& statistics,
+                           uint64_t step) const {
+  if (statistics.nan_count > 0) return false;
+  // What was made before the first step has no producer.
+  return node == 0 ? LooksLikeMask(statistics) : IsMeant(node, step);
+}
+
 bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
                                  uint64_t step) const {
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
@@ -153,7 +166,7 @@ bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
     if (!inputs->Intact(i)) continue;
     const Statistics* statistics = inputs->Of(i);
     if (statistics == nullptr || statistics->inf_count() == 0) continue;
-    if (!IsMeant(inputs->node(i), step)) return false;
+    if (!IsMeantInput(inputs->node(i), *statistics, step)) return false;
     found = true;
   }
   return found;
@@ -175,8 +188,8 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
     }
     if (!predicate.Test(*statistics)) continue;
     // Meant infinities are not what made a NaN bad.
-    if (predicate.about_infinities() && statistics->nan_count == 0 &&
-        IsMeant(inputs->node(i), step)) {
+    if (predicate.about_infinities() &&
+        IsMeantInput(inputs->node(i), *statistics, step)) {
       continue;
     }
     return v1::HIT_ORIGIN_PROPAGATED;

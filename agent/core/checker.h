@@ -39,7 +39,8 @@ struct Moment {
 // Infinities that the program asked for by name (masked_fill(-inf)) are no hit
 // of conditions about infinities. Nor are infinities of a later node of the
 // same step that come from such outputs alone, as of an attention score to
-// which a mask was added.
+// which a mask was added, or from a tensor of zeros and -inf that was made out
+// of sight, which is such a mask.
 class Checker {
  public:
   // Both must outlive the checker. `complain` is told, once, what cannot be
@@ -65,6 +66,9 @@ class Checker {
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
   bool IsMeant(uint32_t node, uint64_t step) const;
+  // Of an input that holds infinities.
+  bool IsMeantInput(uint32_t node, const Statistics& statistics,
+                    uint64_t step) const;
   v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
                   const graphdbg_tensor& tensor, const Statistics& statistics,
                   const Moment& moment) const;

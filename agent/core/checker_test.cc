@@ -235,6 +235,21 @@ TEST_F(CheckerTest, BuffersMadeWithInfinitiesAreMeantForEver) {
   EXPECT_THAT(Execute(add, {{mask, {-kInf}}}, {-kInf}, 0, 9).hits, IsEmpty());
 }
 
+// Masks are often made before the first step, where nobody looks.
+TEST_F(CheckerTest, AMaskFromOutOfSightIsMeantAndNothingElseFromThere) {
+  const uint32_t view = Declare("unsqueeze");
+  const uint32_t add = Declare("add");
+  Watch(1, "overflow");
+  EXPECT_THAT(Execute(view, {{0, {0, -kInf}}}, {0, -kInf}).hits, IsEmpty());
+  EXPECT_THAT(Execute(add, {{view, {0, -kInf}}, {0, {1, 2}}}, {1, -kInf}).hits,
+              IsEmpty());
+  for (const std::vector<float>& values :
+       {std::vector<float>{0, kInf}, {1, -kInf}, {0, kNan}}) {
+    EXPECT_EQ(OriginOf(Execute(view, {{0, values}}, values)),
+              v1::HIT_ORIGIN_PROPAGATED);
+  }
+}
+
 TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
   const uint32_t a = Declare("a");
   Watch(1, "nan");
