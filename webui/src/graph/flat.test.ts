@@ -67,6 +67,13 @@ describe('layoutFlat', () => {
     expect([...layout.y]).toEqual([...layout.y].sort((a, b) => a - b));
   });
 
+  it('draws every edge downwards unless there is a cycle, whatever order nodes come in', () => {
+    // As a scope whose parameters are listed after the ops that read them.
+    const edges: Array<[number, number]> = [[0, 1], [2, 0], [3, 1]];
+    const layout = layoutFlat(graph(4, edges));
+    for (const [from, to] of edges) expect(layout.y[from]!).toBeLessThan(layout.y[to]!);
+  });
+
   it('puts a source just above its first consumer', () => {
     // 4 is a parameter that only the last op of the chain reads.
     const layout = layoutFlat(graph(5, [[0, 1], [1, 2], [2, 4], [3, 4]]));

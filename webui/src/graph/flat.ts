@@ -1,6 +1,6 @@
 // Layered layout of one flat graph, top to bottom.
 //
-//   order   nodes come in execution order; an edge against it is turned round
+//   order   producers first, else execution order; cycles are broken along it
 //   layers  longest path; sources sink to just above their first consumer;
 //           rows that are much too wide wrap
 //   trunks  one chain of dummies per source, shared by all its long edges

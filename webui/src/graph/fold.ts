@@ -252,7 +252,8 @@ export function placeColumns(
     const link = layering.linkOf[edge] as number;
     if (link < 0) return null;
     const route = byLink[link] as RoutePoints;
-    return from < to ? route : reverseRoute(route);
+    const along = (layering.rank[from] as number) < (layering.rank[to] as number);
+    return along ? route : reverseRoute(route);
   });
   const size = sizeOf(columns, spacing);
   return { x, y, width: size.width, height: size.height, routes };

@@ -3,24 +3,67 @@
 import type { FlatGraph, Spacing } from './flat';
 
 export interface Layering {
+  // By node: its place in an order that edges follow where they can.
+  rank: Int32Array;
   // By node.
   layer: Int32Array;
   count: number;
-  // Edges turned along the execution order, without loops and doubles; by edge
-  // the index into `links`, or -1 for a loop.
+  // Edges turned along that order, without loops and doubles; by edge the index
+  // into `links`, or -1 for a loop.
   links: Array<[number, number]>;
   linkOf: Int32Array;
 }
 
-function orient(graph: FlatGraph): { links: Array<[number, number]>; linkOf: Int32Array } {
+// An order in which producers come first. Among those that may come next it takes
+// the first in execution order; where there is a cycle, it breaks it there.
+function rankNodes(count: number, edges: FlatGraph['edges']): Int32Array {
+  const outgoing: number[][] = Array.from({ length: count }, () => []);
+  const missing = new Int32Array(count);
+  for (const [from, to] of edges) {
+    if (from === to) continue;
+    (outgoing[from] as number[]).push(to);
+    missing[to] = (missing[to] as number) + 1;
+  }
+  const rank = new Int32Array(count).fill(-1);
+  let next = 0;
+  // Depth first from each node that is free, so that chains stay together.
+  const stack: number[] = [];
+  const take = (node: number) => {
+    rank[node] = next;
+    next += 1;
+    for (const to of (outgoing[node] as number[]).toReversed()) {
+      missing[to] = (missing[to] as number) - 1;
+      if (missing[to] === 0 && rank[to] === -1) stack.push(to);
+    }
+  };
+  const drain = () => {
+    for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+      if (rank[node] === -1) take(node);
+    }
+  };
+  for (let node = 0; node < count; node += 1) {
+    if (missing[node] !== 0 || rank[node] !== -1) continue;
+    take(node);
+    drain();
+  }
+  for (let node = 0; node < count; node += 1) {
+    if (rank[node] !== -1) continue;
+    take(node);
+    drain();
+  }
+  return rank;
+}
+
+function orient(graph: FlatGraph, rank: Int32Array): { links: Array<[number, number]>; linkOf: Int32Array } {
   const links: Array<[number, number]> = [];
   const linkOf = new Int32Array(graph.edges.length).fill(-1);
   const seen = new Map<number, number>();
   const count = graph.widths.length;
   graph.edges.forEach(([from, to], index) => {
     if (from === to) return;
-    const low = Math.min(from, to);
-    const high = Math.max(from, to);
+    const along = (rank[from] as number) < (rank[to] as number);
+    const low = along ? from : to;
+    const high = along ? to : from;
     const key = low * count + high;
     let link = seen.get(key);
     if (link === undefined) {
@@ -32,7 +75,12 @@ function orient(graph: FlatGraph): { links: Array<[number, number]>; linkOf: Int
   return { links, linkOf };
 }
 
-function longestPath(count: number, links: Array<[number, number]>): Int32Array {
+function longestPath(
+  count: number,
+  links: Array<[number, number]>,
+  rank: Int32Array,
+): Int32Array {
+  const order = Array.from(rank.keys()).sort((a, b) => (rank[a] as number) - (rank[b] as number));
   const layer = new Int32Array(count);
   const outgoing: number[][] = Array.from({ length: count }, () => []);
   const hasInput = new Uint8Array(count);
@@ -40,8 +88,8 @@ function longestPath(count: number, links: Array<[number, number]>): Int32Array 
     (outgoing[from] as number[]).push(to);
     hasInput[to] = 1;
   }
-  // Every link goes to a higher index, so one pass in index order is enough.
-  for (let node = 0; node < count; node += 1) {
+  // Every link goes to a higher rank, so one pass in that order is enough.
+  for (const node of order) {
     for (const to of outgoing[node] as number[]) {
       layer[to] = Math.max(layer[to] as number, (layer[node] as number) + 1);
     }
@@ -89,8 +137,9 @@ function wrapRow(nodes: number[], graph: FlatGraph, spacing: Spacing, limit: num
 
 export function assignLayers(graph: FlatGraph, spacing: Spacing): Layering {
   const count = graph.widths.length;
-  const { links, linkOf } = orient(graph);
-  const raw = longestPath(count, links);
+  const rank = rankNodes(count, graph.edges);
+  const { links, linkOf } = orient(graph, rank);
+  const raw = longestPath(count, links, rank);
   const byLayer: number[][] = [];
   for (let node = 0; node < count; node += 1) {
     (byLayer[raw[node] as number] ??= []).push(node);
@@ -105,5 +154,5 @@ export function assignLayers(graph: FlatGraph, spacing: Spacing): Layering {
       next += 1;
     }
   }
-  return { layer, count: next, links, linkOf };
+  return { rank, layer, count: next, links, linkOf };
 }

@@ -65,9 +65,6 @@ function StatisticsCells({ statistics }: { statistics: Statistics | undefined })
   }
   return (
     <>
-      <td className="number mono">{formatNumber(statistics.min, 4)}</td>
-      <td className="number mono">{formatNumber(statistics.max, 4)}</td>
-      <td className="number mono">{formatNumber(statistics.mean, 4)}</td>
       <td>
         <span className="specials">
           <Count count={statistics.nan_count} kind="nan" label="✕ NaN" />
@@ -75,6 +72,9 @@ function StatisticsCells({ statistics }: { statistics: Statistics | undefined })
           <Count count={statistics.neg_inf_count} kind="inf" label="▼ -Inf" />
         </span>
       </td>
+      <td className="number mono">{formatNumber(statistics.min, 4)}</td>
+      <td className="number mono">{formatNumber(statistics.max, 4)}</td>
+      <td className="number mono">{formatNumber(statistics.mean, 4)}</td>
     </>
   );
 }
@@ -87,6 +87,7 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
   };
   const rows = (role: TensorSummary['role'], title: string) => {
     const list = tensors.filter((tensor) => tensor.role === role);
+    if (list.length === 0) return null;
     return (
       <tbody aria-label={title}>
         <tr className="tensor-group">
@@ -131,10 +132,10 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
             <th>#</th>
             <th>Tensor</th>
             <th>Shape</th>
+            <th>Not finite</th>
             <th className="number">Min</th>
             <th className="number">Max</th>
             <th className="number">Mean</th>
-            <th>Not finite</th>
           </tr>
         </thead>
         {rows('output', 'Outputs')}

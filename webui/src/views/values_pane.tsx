@@ -155,17 +155,14 @@ function Values({ value, fetching }: { value: Tensor; fetching: boolean }) {
   );
 }
 
-const NO_VALUE_HINTS: Record<string, string> = {
-  value_gone: 'Watch this node, or step once more, to catch it at the next step.',
-  slice_too_large: 'Take a smaller slice.',
-};
+// These say that there is nothing to see, not that something went wrong.
+const ORDINARY = new Set(['value_gone', 'slice_too_large']);
 
 function ValueProblem({ error, retry }: { error: Error; retry: () => void }) {
-  const hint = error instanceof Problem ? NO_VALUE_HINTS[error.code] : undefined;
+  const ordinary = error instanceof Problem && ORDINARY.has(error.code);
   return (
-    <Notice title="No value to show" tone={hint === undefined ? 'error' : 'plain'}>
+    <Notice title="No value to show" tone={ordinary ? 'plain' : 'error'}>
       <p>{describe(error)}</p>
-      {hint !== undefined && <p>{hint}</p>}
       <Button label="Try again" small onClick={retry} />
     </Notice>
   );
@@ -186,7 +183,9 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     version: String(stops),
     enabled: paused && info.step > 0,
   });
-  const statistics = value.data?.statistics ?? tensor.statistics;
+  const shown = value.isPlaceholderData ? undefined : value.data?.statistics;
+  // What is known without asking is of the current step.
+  const statistics = shown ?? (route?.step ? null : tensor.statistics);
   const content = () => {
     if (value.error !== null && !value.isPlaceholderData) {
       return <ValueProblem error={value.error} retry={() => void value.refetch()} />;

@@ -1,7 +1,7 @@
 // Right, above: watchpoints.
 
 import { Eye, Plus, Trash2 } from 'lucide-react';
-import { useMemo } from 'react';
+import { useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { compactCount, plural } from '../base/format';
 import { countByWatchpoint } from '../state/hit_index';
@@ -32,15 +32,23 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { id, condition, enabled } = watchpoint;
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
+  // What was asked for, until the server has answered.
+  const [wanted, setWanted] = useState<boolean | null>(null);
+  const change = async (on: boolean) => {
+    setWanted(on);
+    await switchWatchpoint(watchpoint, on);
+    setWanted(null);
+  };
   return (
     <li className={`watch-row${enabled ? '' : ' watch-off'}${stopped ? ' watch-stopped' : ''}`}>
       <input
         type="checkbox"
         className="switch"
         role="switch"
-        checked={enabled}
+        checked={wanted ?? enabled}
+        aria-busy={wanted !== null || undefined}
         aria-label={`Watchpoint ${id}: ${text} on ${target}`}
-        onChange={(event) => void switchWatchpoint(watchpoint, event.target.checked)}
+        onChange={(event) => void change(event.target.checked)}
       />
       <span className="watch-id mono">{id}</span>
       <div className="grow">

@@ -15,7 +15,7 @@ export interface ButtonProps {
   // What the tooltip says instead of the label.
   hint?: string | undefined;
   shortcut?: string | undefined;
-  tone?: 'plain' | 'quiet' | 'primary' | 'danger';
+  tone?: 'plain' | 'quiet' | 'primary' | 'danger' | 'critical';
   pending?: boolean;
   pressed?: boolean;
   small?: boolean;

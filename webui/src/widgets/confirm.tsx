@@ -37,7 +37,7 @@ export function Confirm({ open, title, text, action, onConfirm, onClose }: Props
             <Button label="Cancel" onClick={onClose} />
             <Button
               label={action}
-              tone="danger"
+              tone="critical"
               onClick={() => {
                 onClose();
                 onConfirm();

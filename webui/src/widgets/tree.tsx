@@ -122,8 +122,8 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
               <Chevron row={row} onToggle={onToggle} />
               <KindIcon kind={row.node.kind} category={row.node.category} />
               <span className="tree-label mono ellipsis">{row.node.label}</span>
-              <span className="tree-rest" aria-hidden>
-                <span className="tree-type ellipsis" data-text={typeOf(row)} />
+              <span className="tree-type ellipsis" data-text={typeOf(row)} aria-hidden />
+              <span aria-hidden>
                 <NodeMarks
                   hits={hitsOf(row)}
                   watched={row.node.watched}
