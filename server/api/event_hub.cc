@@ -50,7 +50,7 @@ EventHub::~EventHub() { subscription_.reset(); }
 void EventHub::Take(const std::shared_ptr<const Event>& event) {
   EventRecord record{event, absl::GetCurrentTimeNanos()};
   ++events_;
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   if (event->type == Event::Type::kJob || event->type == Event::Type::kState) {
     ++states_.last;
     states_.Append(record, limits_.events_per_job);
@@ -91,37 +91,37 @@ void EventHub::TakeOfJob(const EventRecord& record) {
 
 EventHub::Page EventHub::After(const std::string& job, uint64_t seq,
                                size_t max) const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found == jobs_.end() ? Log().After(seq, max)
                               : found->second.log.After(seq, max);
 }
 
 EventHub::Page EventHub::StatesAfter(uint64_t position, size_t max) const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   return states_.After(position, max);
 }
 
 uint64_t EventHub::LastSeq(const std::string& job) const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found == jobs_.end() ? 0 : found->second.log.last;
 }
 
 uint64_t EventHub::LastPosition() const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   return states_.last;
 }
 
 bool EventHub::IsForgotten(const std::string& job) const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found != jobs_.end() &&
          IsFarewell(*found->second.log.records.back().event);
 }
 
 std::vector<EventRecord> EventHub::NewestHits(const std::string& job) const {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   if (found == jobs_.end()) return {};
   return {found->second.hits.begin(), found->second.hits.end()};
@@ -129,7 +129,7 @@ std::vector<EventRecord> EventHub::NewestHits(const std::string& job) const {
 
 std::shared_ptr<void> EventHub::Listen(std::function<void()> wake) {
   auto listener = std::make_shared<std::function<void()>>(std::move(wake));
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   listeners_.push_back(listener);
   return listener;
 }

@@ -12,11 +12,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/session/interfaces.h"
 
 namespace graphdbg::api {
@@ -88,17 +87,19 @@ class EventHub {
   };
 
   void Take(const std::shared_ptr<const session::Event>& event);
-  void TakeOfJob(const EventRecord& record) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // With mu_ held.
+  void TakeOfJob(const EventRecord& record);
 
   const Limits limits_;
   std::atomic<uint64_t> events_{0};
-  mutable absl::Mutex mu_;
-  std::map<std::string, JobLog> jobs_ ABSL_GUARDED_BY(mu_);
-  std::deque<std::string> farewells_ ABSL_GUARDED_BY(mu_);
-  Log states_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::weak_ptr<std::function<void()>>> listeners_
-      ABSL_GUARDED_BY(mu_);
-  // Last: no event comes once this is gone.
+  // Guards what follows. Of the standard library, which the thread sanitizer
+  // sees into.
+  mutable std::mutex mu_;
+  std::map<std::string, JobLog> jobs_;
+  std::deque<std::string> farewells_;
+  Log states_;
+  std::vector<std::weak_ptr<std::function<void()>>> listeners_;
+  // Not guarded. Last: no event comes once this is gone.
   std::shared_ptr<void> subscription_;
 };
 

@@ -75,13 +75,13 @@ absl::Status Authenticator::CheckAgent(std::string_view token,
 absl::StatusOr<std::string> Authenticator::IssueCode() {
   absl::StatusOr<std::string> code = RandomToken();
   if (!code.ok()) return code;
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   codes_.push_back(*code);
   return code;
 }
 
 absl::StatusOr<std::string> Authenticator::Redeem(std::string_view code) {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   auto found = std::find_if(
       codes_.begin(), codes_.end(),
       [&](const std::string& known) { return SameSecret(known, code); });

@@ -8,11 +8,10 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <mutex>
 #include <unordered_map>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
-#include "absl/synchronization/mutex.h"
 #include "server/auth/origin_policy.h"
 #include "server/base/error.h"
 #include "server/http/connection.h"
@@ -62,10 +61,11 @@ class Server::Core : public std::enable_shared_from_this<Core> {
   tcp::acceptor acceptor_;
   const std::shared_ptr<Shared> shared_;
 
-  absl::Mutex mu_;
-  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
-  std::unordered_map<Connection*, std::weak_ptr<Connection>> live_
-      ABSL_GUARDED_BY(mu_);
+  // Guards what follows. Of the standard library, which the thread sanitizer
+  // sees into.
+  std::mutex mu_;
+  bool stopped_ = false;
+  std::unordered_map<Connection*, std::weak_ptr<Connection>> live_;
 };
 
 absl::StatusOr<uint16_t> Server::Core::Start() {
@@ -145,7 +145,7 @@ void Server::Core::Admit(tcp::socket socket) {
 }
 
 void Server::Core::Remember(const std::shared_ptr<Connection>& connection) {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   live_[connection.get()] = connection;
   if (stopped_) {
     asio::post(connection->executor(), [connection] { connection->Abort(); });
@@ -153,13 +153,13 @@ void Server::Core::Remember(const std::shared_ptr<Connection>& connection) {
 }
 
 void Server::Core::Forget(Connection* connection) {
-  absl::MutexLock lock(&mu_);
+  std::lock_guard<std::mutex> lock(mu_);
   live_.erase(connection);
 }
 
 void Server::Core::Stop() {
   {
-    absl::MutexLock lock(&mu_);
+    std::lock_guard<std::mutex> lock(mu_);
     if (stopped_) return;
     stopped_ = true;
     for (const auto& [key, weak] : live_) {
