@@ -73,5 +73,5 @@ def _follow() -> None:
 
 try:
     install()
-except Exception as error:  # noqa: BLE001
+except Exception as error:
     warn(f"cannot start: {error}")

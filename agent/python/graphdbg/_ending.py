@@ -17,9 +17,7 @@ from typing import Protocol
 class Closer(Protocol):
     """The part of _hooks that ends a session."""
 
-    def close(
-        self, exit_code: int, type_name: str | None, message: str | None, trace: str | None, /
-    ) -> None: ...
+    def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
 
     def close_at_exit(self) -> None: ...
 
@@ -54,7 +52,7 @@ def _type_name(exception: BaseException) -> str:
 def _message(exception: BaseException) -> str:
     try:
         return str(exception)
-    except Exception:  # noqa: BLE001 - somebody's __str__
+    except Exception:
         return "<no message: __str__ failed>"
 
 

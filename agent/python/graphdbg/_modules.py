@@ -26,6 +26,11 @@ def _join(path: str, name: str) -> str:
     return f"{path}/{name}" if path and name else path or name
 
 
+def _name_in(parent: Module, module: Module) -> str:
+    """Of a module that was added since its parent was first called; "" if it is not registered there."""
+    return next((name for name, child in parent.named_modules() if child is module), "")
+
+
 class ModuleTree:
     """The modules that were called so far, and those inside them.
 
@@ -51,23 +56,16 @@ class ModuleTree:
 
     def _add_root(self, module: Module) -> None:
         has_parameters = next(module.parameters(), None) is not None
-        if has_parameters and self._is_free("", module):
-            path = ""
-        else:
-            path = self._free_path(type(module).__name__, module)
+        is_model = has_parameters and self._is_free("", module)
+        path = "" if is_model else self._free_path(type(module).__name__, module)
         self._register(module, path, model=has_parameters)
 
     def _add_inner(self, module: Module, parent_path: str) -> None:
         owner = self._owners.get(parent_path)
         parent = owner() if owner is not None else None
-        # Added since its parent was first called, or not registered there.
-        names = (name for name, child in parent.named_modules() if child is module) if parent is not None else iter(())
-        name = next(names, None)
-        if name:
-            path = _join(parent_path, name)
-        else:
-            path = self._free_path(_join(parent_path, type(module).__name__), module)
-        self._register(module, path, model=False)
+        name = _name_in(parent, module) if parent is not None else ""
+        path = _join(parent_path, name or type(module).__name__)
+        self._register(module, path if name else self._free_path(path, module), model=False)
 
     def _is_free(self, path: str, module: Module) -> bool:
         owner = self._owners.get(path)

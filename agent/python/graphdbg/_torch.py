@@ -17,7 +17,7 @@ def follow() -> None:
     """Starts the agent and installs the hooks; never raises."""
     try:
         _follow()
-    except Exception as error:  # noqa: BLE001
+    except Exception as error:
         warn(f"cannot follow PyTorch: {error}")
 
 

@@ -65,17 +65,18 @@ class Critic(nn.Linear):
 g, d = Generator(2, 3), Critic(3, 1)
 optimize_g = torch.optim.SGD(g.parameters(), lr=0.1)
 optimize_d = torch.optim.SGD(d.parameters(), lr=0.1)
-for _ in range(3):
+for _ in range(4):
     d(g(torch.ones(1, 2)).detach()).sum().backward()
     optimize_d.step()
     d(g(torch.ones(1, 2))).sum().backward()
     optimize_g.step()
 """
     )
-    assert len(run.called("step_end")) == 3
+    assert len(run.called("step_end")) == 4
     # The first model called has the empty path, the other one its class.
     assert {"forward/addmm", "forward/Critic/addmm", "forward/Critic/weight"} <= run.nodes.keys()
-    assert run.executed(step=3) == run.executed(step=2)
+    # Gradients are first made, then added to.
+    assert run.executed(step=4) == run.executed(step=3)
 
 
 def test_an_op_does_not_take_the_name_of_a_child_module(script: Script) -> None:

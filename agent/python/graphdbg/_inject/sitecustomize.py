@@ -41,6 +41,6 @@ def _load_graphdbg() -> None:
 if os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER"):
     try:
         _load_graphdbg()
-    except Exception as error:  # noqa: BLE001 - never keep a program from starting
+    except Exception as error:
         print(f"graphdbg: cannot start: {error}; the program goes on undebugged", file=sys.stderr)
 _run_hidden()
