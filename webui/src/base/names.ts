@@ -4,12 +4,6 @@ export function labelOf(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
 
-// The scope that holds `name`; empty for the top.
-export function parentOf(name: string): string {
-  const cut = name.lastIndexOf('/');
-  return cut < 0 ? '' : name.slice(0, cut);
-}
-
 // Scopes around `name`, outermost first, without `name` itself.
 export function ancestorsOf(name: string): string[] {
   const result: string[] = [];
@@ -17,14 +11,6 @@ export function ancestorsOf(name: string): string[] {
     result.push(name.slice(0, cut));
   }
   return result;
-}
-
-export function isWithin(name: string, scope: string): boolean {
-  return scope === '' || name === scope || name.startsWith(`${scope}/`);
-}
-
-export function tensorName(node: string, slot: number): string {
-  return `${node}:${slot}`;
 }
 
 // The last part of a path of either separator, for short source references.

@@ -11,12 +11,3 @@ export interface Marks {
   producers: ReadonlySet<string>;
   consumers: ReadonlySet<string>;
 }
-
-export const NO_MARKS: Marks = {
-  selected: null,
-  hovered: null,
-  current: null,
-  hits: new Map(),
-  producers: new Set(),
-  consumers: new Set(),
-};

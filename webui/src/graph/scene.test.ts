@@ -3,9 +3,18 @@ import { sampleNode, sampleScope, sampleView } from '../testing/samples';
 import type { ScopeView } from '../api/types';
 import { autoOpen, MOST_BOXES } from './auto_open';
 import { composeLayout, LayoutCache } from './compose';
-import { NO_MARKS } from './marks';
+import type { Marks } from './marks';
 import { boxAt, boxOf, buildScene, layoutScopes, leafBoxes, onChevron, type Scene } from './scene';
 import { summarise } from './summary';
+
+const NO_MARKS: Marks = {
+  selected: null,
+  hovered: null,
+  current: null,
+  hits: new Map(),
+  producers: new Set(),
+  consumers: new Set(),
+};
 
 const VIEWS: ReadonlyMap<string, ScopeView> = new Map(
   [

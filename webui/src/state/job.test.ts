@@ -115,6 +115,13 @@ describe('a snapshot', () => {
   });
 });
 
+it('passes on each message of the job once', () => {
+  const log: ServerEvent = { ...base, type: 'log', level: 'warning', message: 'slow' };
+  const model = reduceEvents(emptyJob(), [log]);
+  expect(model.logs).toEqual([{ level: 'warning', message: 'slow' }]);
+  expect(reduceEvents(model, [state({})]).logs).toEqual([]);
+});
+
 it('knows a job that was forgotten', () => {
   const model = after(state({}), { ...base, type: 'job', info: null });
   expect(model.forgotten).toBe(true);

@@ -3,7 +3,6 @@
 import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
 
 export interface LogLine {
-  seq: number;
   level: string;
   message: string;
 }
@@ -25,12 +24,12 @@ export interface JobModel {
   // Commands that took effect or were refused, newest last.
   settled: string[];
   refusal: { command_id: string; message: string } | null;
+  // Those that arrived with the last events.
   logs: LogLine[];
 }
 
 export const MAX_HITS = 5000;
 const MAX_SETTLED = 64;
-const MAX_LOGS = 200;
 
 export function emptyJob(): JobModel {
   return {
@@ -119,8 +118,8 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
       return id === undefined ? model : withWatchpoint(model, id, event.watchpoint);
     }
     case 'log': {
-      const line = { seq: event.seq, level: event.level, message: event.message };
-      return { ...model, logs: [...model.logs, line].slice(-MAX_LOGS) };
+      const line = { level: event.level, message: event.message };
+      return { ...model, logs: [...model.logs, line] };
     }
     case 'snapshot': {
       const next = withInfo(model, event.info);
@@ -140,7 +139,7 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
 
 // Many events at once; runs of hits are taken together.
 export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): JobModel {
-  let next = model;
+  let next = model.logs.length === 0 ? model : { ...model, logs: [] };
   let run: Hit[] = [];
   const flush = () => {
     if (run.length > 0) next = withHits(next, run);

@@ -55,6 +55,10 @@ function flush(): void {
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
     showToast({ kind: 'error', title: 'Command refused', detail: model.refusal.message });
   }
+  for (const { level, message } of model.logs) {
+    const kind = level === 'error' ? 'error' : 'info';
+    showToast({ kind, title: level === 'info' ? 'The job says' : `The job says (${level})`, detail: message });
+  }
 }
 
 // Bursts of events become one change per frame. A hidden page has no frames, but

@@ -96,17 +96,3 @@ export function useTensor({ job, name, rank, step, slice, version, enabled }: Va
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
   });
 }
-
-export function useStatistics(
-  job: string,
-  name: string,
-  rank: number,
-  version: string,
-  enabled: boolean,
-) {
-  return useQuery({
-    queryKey: ['statistics', job, name, rank, version],
-    queryFn: ({ signal }) => api.statistics(job, name, rank, signal),
-    enabled,
-  });
-}

@@ -7,6 +7,7 @@ import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
 import { beginMeasure } from '../base/timing';
 import { autoOpen } from '../graph/auto_open';
+import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
 
 interface ScopeState {
@@ -25,12 +26,19 @@ export const useScopes = create<ScopeState>(() => ({
 }));
 
 const loading = new Set<string>();
-// The first view's choice has been made in full.
+// The step that the job was at when the views were asked for.
+let views_step = -1;
+// The first view's choice has been made in full, on a graph that a whole step built.
 let chosen = false;
+
+function jobStep(): number {
+  return useJob.getState().model.info?.step ?? 0;
+}
 
 export function startScopes(job: string): void {
   loading.clear();
   chosen = false;
+  views_step = -1;
   useScopes.setState({ job, views: new Map(), errors: new Map(), auto: [] });
 }
 
@@ -56,6 +64,7 @@ export function currentOpen(): ReadonlySet<string> {
 
 async function fetchScope(job: string, name: string): Promise<void> {
   loading.add(name);
+  if (name === '') views_step = jobStep();
   try {
     const view = await api.scope(job, name);
     if (useScopes.getState().job !== job) return;
@@ -73,22 +82,18 @@ async function fetchScope(job: string, name: string): Promise<void> {
 }
 
 // Fetches what is open and not known yet, and what the first view wants to open.
-// Once the choice is `settled`, a growing graph does not change it.
-export function ensureScopes(
-  open: ReadonlySet<string>,
-  choose: boolean,
-  settled: boolean,
-): void {
+// The first step builds the graph; what later steps add does not change the choice.
+export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
   const { job, views, errors } = useScopes.getState();
   if (job === null) return;
   const missing = new Set(['', ...open].filter((name) => !views.has(name)));
-  if (choose && !(settled && chosen)) {
+  if (choose && !chosen) {
     const choice = autoOpen(views);
     for (const name of choice.wanted) missing.add(name);
     if (choice.open.join() !== useScopes.getState().auto.join()) {
       useScopes.setState({ auto: choice.open });
     }
-    chosen = choice.wanted.length === 0 && choice.open.length > 0;
+    chosen = choice.wanted.length === 0 && choice.open.length > 0 && views_step > 1;
   }
   for (const name of missing) {
     if (views.has(name) || loading.has(name) || errors.has(name)) continue;
@@ -107,6 +112,7 @@ export async function refreshScopes(): Promise<void> {
   const { job } = useScopes.getState();
   if (job === null) return;
   const names = ['', ...currentOpen()];
+  const step = jobStep();
   const answers = await Promise.allSettled(names.map((name) => api.scope(job, name)));
   if (useScopes.getState().job !== job) return;
   if (!answers.some((answer) => answer.status === 'fulfilled')) return;
@@ -116,6 +122,7 @@ export async function refreshScopes(): Promise<void> {
   answers.forEach((answer, i) => {
     if (answer.status === 'fulfilled') views.set(names[i] as string, answer.value);
   });
+  views_step = step;
   useScopes.setState({ views, errors: new Map() });
 }
 

@@ -1,16 +1,14 @@
-// Short messages that pass by: refused commands, failures, hits.
+// Short messages that pass by: refused commands, failures, what the job says.
 
 import { create } from 'zustand';
 
-export type ToastKind = 'error' | 'hit' | 'info';
+export type ToastKind = 'error' | 'info';
 
 export interface Toast {
   id: number;
   kind: ToastKind;
   title: string;
   detail: string;
-  // What a click on it does.
-  action?: { label: string; run: () => void };
 }
 
 interface ToastState {

@@ -74,11 +74,9 @@ export function JobView({ id }: { id: string }) {
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);
   const choose = value.route?.open === null;
-  // The first step builds the graph; what later steps add is little.
-  const settled = useJob((state) => (state.model.info?.step ?? 0) > 1);
   useEffect(() => {
-    if (scopesJob === id) ensureScopes(value.open, choose, settled);
-  }, [id, scopesJob, value.open, choose, settled, views]);
+    if (scopesJob === id) ensureScopes(value.open, choose);
+  }, [id, scopesJob, value.open, choose, views]);
   useScopeRefresh();
   useFollowStop();
 

@@ -1,10 +1,9 @@
-import { CircleAlert, Info, TriangleAlert, X, type LucideIcon } from 'lucide-react';
+import { CircleAlert, Info, X, type LucideIcon } from 'lucide-react';
 import { dismissToast, useToasts, type ToastKind } from '../state/toasts';
 import './toasts.css';
 
 const ICONS: Record<ToastKind, LucideIcon> = {
   error: CircleAlert,
-  hit: TriangleAlert,
   info: Info,
 };
 
@@ -21,18 +20,6 @@ export function Toasts() {
               <p className="toast-title">{toast.title}</p>
               <p className="toast-detail">{toast.detail}</p>
             </div>
-            {toast.action !== undefined && (
-              <button
-                type="button"
-                className="toast-action"
-                onClick={() => {
-                  toast.action?.run();
-                  dismissToast(toast.id);
-                }}
-              >
-                {toast.action.label}
-              </button>
-            )}
             <button
               type="button"
               className="toast-close"
