@@ -6,9 +6,11 @@ itself needs no change and does not import this package.
 
 from __future__ import annotations
 
+from typing import Any
+
 __version__ = "0.1.0"
 
-__all__ = ["Terminated", "__version__"]
+__all__ = ["Terminated", "__version__", "run_local"]
 
 
 class Terminated(SystemExit):
@@ -22,3 +24,12 @@ class Terminated(SystemExit):
 
     def __init__(self) -> None:
         super().__init__(self.EXIT_CODE)
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded when asked for: a training process has no use for it.
+    if name == "run_local":
+        from .cli.local import run_local
+
+        return run_local
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -56,8 +56,8 @@ class ModuleTree:
 
     def _add_root(self, module: Module) -> None:
         has_parameters = next(module.parameters(), None) is not None
-        is_model = has_parameters and self._is_free("", module)
-        path = "" if is_model else self._free_path(type(module).__name__, module)
+        is_first = has_parameters and self._is_free("", module)
+        path = "" if is_first else self._free_path(type(module).__name__, module)
         self._register(module, path, model=has_parameters)
 
     def _add_inner(self, module: Module, parent_path: str) -> None:
@@ -69,7 +69,8 @@ class ModuleTree:
 
     def _is_free(self, path: str, module: Module) -> bool:
         owner = self._owners.get(path)
-        return owner is None or owner() in (None, module)
+        holder = owner() if owner is not None else None
+        return holder is None or holder is module
 
     def _free_path(self, base: str, module: Module) -> str:
         path, number = base, 0

@@ -35,6 +35,10 @@ bool CheckStatus(graphdbg_status status) {
   switch (status) {
     case GRAPHDBG_TERMINATE:
       return RaiseTerminated();
+    case GRAPHDBG_DETACHED:
+      // For good: from now on module calls go straight through.
+      Global().enabled = false;
+      return true;
     case GRAPHDBG_INTERRUPTED:
       return PyErr_CheckSignals() == 0;
     default:

@@ -14,7 +14,8 @@ struct State {
   const graphdbg_torch_adapter* adapter = nullptr;
   // graphdbg.Terminated.
   PyObject* terminated = nullptr;
-  // False in a forked child: module calls go straight through.
+  // False in a forked child and after the agent has gone: module calls go
+  // straight through.
   bool enabled = false;
 };
 
