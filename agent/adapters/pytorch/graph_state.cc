@@ -30,6 +30,15 @@ void GraphState::BindTensor(uint32_t scope, std::string_view name,
   info.kind = kind;
   info.category = kind == GRAPHDBG_PARAMETER ? GRAPHDBG_WEIGHT : GRAPHDBG_OTHER;
   info.op_type = kind == GRAPHDBG_PARAMETER ? "Parameter" : "Buffer";
+  const at::TensorBase view = at::TensorBase::wrap_tensor_impl(
+      c10::intrusive_ptr<c10::TensorImpl,
+                         c10::UndefinedTensorImpl>::reclaim_copy(tensor));
+  graphdbg_tensor output = {};
+  if (c10::StorageImpl* const storage = PlainStorage(view)) {
+    DescribeTensor(view, storage, &output);
+    info.outputs = &output;
+    info.output_count = 1;
+  }
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
   names_.Reserve(full_name);

@@ -1,4 +1,4 @@
-"""A learning rate far too large: a deep stack of layers overflows in forward."""
+"""A learning rate far too large: one step later the squared error overflows."""
 
 import torch
 from torch import nn
@@ -11,7 +11,7 @@ class Stack(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         for layer in self.layers:
-            x = torch.relu(layer(x))  # first bad value
+            x = torch.relu(layer(x))
         return x
 
 
@@ -19,7 +19,7 @@ torch.manual_seed(0)
 model = Stack()
 optimizer = torch.optim.SGD(model.parameters(), lr=1e9)
 for _ in range(8):
-    loss = (model(torch.randn(16, 32)) - 1.0).pow(2).sum().sqrt()
+    loss = (model(torch.randn(16, 32)) - 1.0).pow(2).sum().sqrt()  # first bad value
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

@@ -1,0 +1,20 @@
+"""One version everywhere: the wheel's, the package's, the server's, the agent's."""
+
+from __future__ import annotations
+
+import ctypes
+from importlib import metadata
+from pathlib import Path
+
+import graphdbg
+from conftest import Server
+
+
+def test_all_parts_say_the_same_version(server: Server) -> None:
+    wheel = (Path(__file__).resolve().parents[2] / "tools/wheel/VERSION").read_text().strip()
+    agent = ctypes.CDLL(str(Path(graphdbg.__file__).parent / "lib" / "libgraphdbg.so"))
+    agent.graphdbg_version.restype = ctypes.c_char_p
+    assert metadata.version("graphdbg") == wheel
+    assert graphdbg.__version__ == wheel
+    assert agent.graphdbg_version().decode() == wheel
+    assert server.client.get("/server")["version"] == wheel
