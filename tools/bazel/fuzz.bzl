@@ -1,5 +1,27 @@
+"""fuzz_target: a libFuzzer program, and a test that replays its corpus."""
+
 def fuzz_target(name, srcs, deps = [], corpus = [], **kwargs):
-    """A libFuzzer binary under --config=fuzz; otherwise a test that replays the corpus."""
-    native.cc_library(name = name + "_lib", srcs = srcs, deps = deps, alwayslink = True, testonly = True)
-    native.cc_binary(name = name, deps = [":" + name + "_lib"], linkopts = ["-fsanitize=fuzzer"], testonly = True, tags = ["manual"])
-    native.cc_test(name = name + "_replay", srcs = ["//tests/fuzz:replay_main.cc"], deps = [":" + name + "_lib"], data = corpus, args = ["$(locations %s)" % c for c in corpus], size = "small", **kwargs)
+    """NAME is the libFuzzer program (--config=fuzz); NAME_replay runs the corpus."""
+    native.cc_library(
+        name = name + "_lib",
+        testonly = True,
+        srcs = srcs,
+        alwayslink = True,
+        deps = deps,
+    )
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        linkopts = ["-fsanitize=fuzzer"],
+        tags = ["manual"],
+        deps = [":" + name + "_lib"],
+    )
+    native.cc_test(
+        name = name + "_replay",
+        size = "small",
+        srcs = ["//tests/fuzz:replay_main.cc"],
+        args = ["$(location %s)" % c for c in corpus],
+        data = corpus,
+        deps = [":" + name + "_lib"],
+        **kwargs
+    )
