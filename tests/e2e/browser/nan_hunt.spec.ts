@@ -36,7 +36,12 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
 
   // Before the first step the modules and their parameters are there.
   await expect(treeItem(page, "forward")).toBeVisible();
-  await expect(treeItem(page, "conv1")).toBeVisible();
+  await treeItem(page, "conv1").click();
+  await page.keyboard.press("ArrowRight");
+  await treeItem(page, "weight").click();
+  const weight = page.getByRole("region", { name: "Values" });
+  await expect(weight.getByRole("grid")).toBeVisible();
+  await expect(weight.getByLabel("Statistics")).toContainText("count");
   await page.screenshot({ path: screenshot("1-before-the-first-step") });
 
   await watchForOverflow(page);
@@ -47,7 +52,7 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   await expect(page.getByRole("img", { name: /forward\/log/ })).toBeVisible();
 
   await hit.click();
-  const node = page.getByRole("region", { name: "Node" });
+  const node = page.getByRole("region", { name: "Node", exact: true });
   await expect(node).toContainText("aten::log");
   await expect(page.getByRole("region", { name: "Source" })).toContainText("torch.log(probabilities)");
   const values = page.getByRole("region", { name: "Values" });
@@ -65,7 +70,7 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   const address = page.url();
   const second = await page.context().newPage();
   await second.goto(address);
-  await expect(second.getByRole("region", { name: "Node" })).toContainText("aten::log");
+  await expect(second.getByRole("region", { name: "Node", exact: true })).toContainText("aten::log");
 
   // A step from inside the step ends it; both pages see it, unasked.
   await button(page, "Step").click();
@@ -74,7 +79,7 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   await second.close();
 
   await button(page, "Terminate").click();
-  await page.getByRole("alertdialog").getByRole("button", { name: "Terminate" }).click();
+  await page.getByRole("alertdialog").getByRole("button", { name: "Terminate job" }).click();
   await expect(state(page)).toHaveText(/terminated/i, { timeout: 30_000 });
   await page.screenshot({ path: screenshot("4-terminated") });
   expect(await job.exitCode()).toBe(143);

@@ -181,7 +181,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     step: route?.step ?? null,
     slice,
     version: String(stops),
-    enabled: paused && info.step > 0,
+    enabled: paused,
   });
   const shown = value.isPlaceholderData ? undefined : value.data?.statistics;
   // What is known without asking is of the current step.
@@ -193,11 +193,10 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     if (value.data !== undefined) {
       return <Values value={value.data} fetching={value.isFetching} />;
     }
-    if (paused && info.step > 0) return <Notice title="Fetching values" busy />;
+    if (paused) return <Notice title="Fetching values" busy />;
     if (hasEnded(info) || info?.state === 'lost') {
       return <Notice title="No values">The job has ended; its tensors are gone.</Notice>;
     }
-    if (info?.step === 0) return <Notice title="No values yet">The first step has not begun.</Notice>;
     return <Notice title="The job is running">Values are fetched when it stops.</Notice>;
   };
   return (
