@@ -17,8 +17,8 @@ constexpr char kFieldUrl[] = "graphdbg/field";
 absl::Status Error(absl::StatusCode code, std::string_view reason,
                    std::string_view message) {
   absl::Status status(code, {message.data(), message.size()});
-  status.SetPayload(kReasonUrl,
-                    absl::Cord(absl::string_view(reason.data(), reason.size())));
+  status.SetPayload(
+      kReasonUrl, absl::Cord(absl::string_view(reason.data(), reason.size())));
   return status;
 }
 

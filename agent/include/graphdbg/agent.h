@@ -4,10 +4,10 @@
  *   graphdbg_agent* agent;
  *   graphdbg_open(&options, &agent);              once, early
  *   graphdbg_declare_node(agent, &info, &node);   once per op, parameter, input
- *   graphdbg_start(agent);                        before the first step; may wait
- *   per op:   if (graphdbg_interest(agent, node)) graphdbg_executed(agent, &e);
- *   per step: graphdbg_step_end(agent);
- *   graphdbg_close(agent, &ending);               once, at the end
+ *   graphdbg_start(agent);                        before the first step; may
+ * wait per op:   if (graphdbg_interest(agent, node)) graphdbg_executed(agent,
+ * &e); per step: graphdbg_step_end(agent); graphdbg_close(agent, &ending);
+ * once, at the end
  *
  * Errors. No function throws, aborts or exits. Every function is safe on a null
  * agent and after the agent has gone inert (switched off, no server, forked
@@ -159,8 +159,8 @@ typedef struct graphdbg_host {
    * of *out may point into the buffers given, which hold 64 numbers each.
    * Called on a training thread at a step's end or start, or on the agent's
    * thread while the program is paused. */
-  int (*resolve)(void* user, void* bound, graphdbg_tensor* out,
-                 int64_t* shape, int64_t* strides);
+  int (*resolve)(void* user, void* bound, graphdbg_tensor* out, int64_t* shape,
+                 int64_t* strides);
 
   /* How closely the agent needs to follow from now on. Called on any thread,
    * also from within graphdbg_open. */
@@ -187,7 +187,7 @@ enum {
  * and so on) is read from the environment, see README. */
 typedef struct graphdbg_options {
   uint32_t struct_size;
-  uint32_t abi_version; /* GRAPHDBG_ABI_VERSION */
+  uint32_t abi_version;          /* GRAPHDBG_ABI_VERSION */
   const char* framework;         /* "pytorch" */
   const char* framework_version; /* "2.13.0" */
   const char* device;            /* "cpu" */
@@ -292,8 +292,8 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_start(graphdbg_agent* agent);
 
 /* A node has executed: checks its watchpoints, keeps its tensors, and waits if
  * the program is to stop here. */
-GRAPHDBG_EXPORT graphdbg_status graphdbg_executed(
-    graphdbg_agent* agent, const graphdbg_execution* execution);
+GRAPHDBG_EXPORT graphdbg_status
+graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 
 /* A step has ended; the next one begins. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);
