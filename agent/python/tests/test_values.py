@@ -169,3 +169,24 @@ for options in ({"foreach": True}, {"fused": True}):
     fused = run.execution("optimizer/Adam/_fused_adam_", step=2)
     assert [o["shape"] for o in fused["outputs"]][:2] == [[2, 3], [2]]
     assert fused["inputs"][0]["from"] == "forward/weight"
+
+
+def test_generated_code_is_not_the_users(script: Script) -> None:
+    text = """
+import torch
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return torch.sqrt(x)
+
+net = torch.fx.symbolic_trace(Net())
+scale = nn.Parameter(torch.ones(2))
+optimizer = torch.optim.SGD([scale], lr=0.1)
+loss = net(scale * torch.tensor([1.0, -1.0])).sum()  # call
+loss.backward()
+optimizer.step()
+"""
+    first = bad(script(text))[0]
+    assert first["name"] == "forward/sqrt"
+    assert user_line(first["stack"]) == line_of(text, "call")

@@ -36,9 +36,11 @@ bool StartsWith(const std::string& text, const std::string& prefix) {
 }
 
 bool IsUsers(const std::string& path) {
-  // Code without a file: the interpreter's own, unlike <stdin> and <string>.
-  if (StartsWith(path, "<frozen ") || StartsWith(path, "<__array")) {
-    return false;
+  // Code without a file is generated (<frozen importlib>, <eval_with_key>),
+  // unless somebody typed it.
+  if (StartsWith(path, "<")) {
+    return path == "<stdin>" || path == "<string>" || path == "<console>" ||
+           StartsWith(path, "<ipython-input-");
   }
   if (path.find("/site-packages/") != std::string::npos ||
       path.find("/dist-packages/") != std::string::npos) {
