@@ -4,8 +4,11 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <string_view>
+
+#include "agent/adapters/pytorch/ranges.h"
 
 namespace graphdbg::pytorch {
 namespace {
@@ -75,6 +78,13 @@ bool UserCodeInEngine(const SourceStack& stack) {
   return false;
 }
 
+// GRAPHDBG_CAPTURE=record_function: for programs whose compiled code must not
+// be disturbed.
+bool UsesRecordFunction() {
+  const char* const capture = std::getenv("GRAPHDBG_CAPTURE");
+  return capture != nullptr && std::string_view(capture) == "record_function";
+}
+
 }  // namespace
 
 Adapter& Adapter::Get() {
@@ -107,23 +117,37 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   const graphdbg_status status = graphdbg_open(&options, &agent_);
   if (status != GRAPHDBG_OK) return status;
   graph_.SetAgent(agent_);
-  recorder_.Attach(agent_, &graph_, this);
+  follower_.Attach(agent_, &graph_, this);
+  engine_ = UsesRecordFunction() ? MakeRecordFunctionEngine(&follower_)
+                                 : MakeDispatchEngine(&follower_);
+  FollowRanges(&follower_, engine_);
   pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
   return GRAPHDBG_OK;
 }
 
+void Adapter::FollowOps(bool on) {
+  if (engine_ != nullptr) engine_->FollowOps(on);
+}
+
+size_t Adapter::Enter(uint32_t scope) {
+  engine_->SyncThread();
+  ThreadState& thread = CurrentThread();
+  thread.Enter(ContextKind::kModule, scope);
+  return thread.contexts.depth() - 1;
+}
+
 void Adapter::AfterFork() {
-  recorder_.Die();
+  follower_.Die();
   interpreter_.store(nullptr, std::memory_order_relaxed);
 }
 
 void Adapter::DetachInterpreter() {
-  recorder_.FollowOps(false);
+  FollowOps(false);
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
 void Adapter::Close(const graphdbg_ending* ending) {
-  recorder_.FollowOps(false);
+  FollowOps(false);
   graphdbg_close(agent_, ending);
 }
 
@@ -131,21 +155,21 @@ void Adapter::SetLevel(int level) {
   level_.store(level);
   // Other changes wait for a boundary: an op that is counted from the middle
   // of a step on would get another op's name.
-  if (level == GRAPHDBG_LEVEL_OFF) recorder_.FollowOps(false);
+  if (level == GRAPHDBG_LEVEL_OFF) FollowOps(false);
 }
 
 graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
   graph_.bound().ReleaseResolved();
   if (status == GRAPHDBG_DETACHED) level_.store(GRAPHDBG_LEVEL_OFF);
   if (status == GRAPHDBG_TERMINATE) terminating_.store(true);
-  recorder_.FollowOps(level_.load() == GRAPHDBG_LEVEL_OPS);
+  FollowOps(level_.load() == GRAPHDBG_LEVEL_OPS);
   return status;
 }
 
 graphdbg_status Adapter::Start() {
   if (started_.exchange(true)) return GRAPHDBG_OK;
   CurrentThread().trains = true;
-  recorder_.Started();
+  FirstBackwardSeen();
   return AtBoundary(graphdbg_start(agent_));
 }
 
@@ -220,10 +244,9 @@ void Adapter::OnStatus(graphdbg_status status) {
 namespace {
 
 using graphdbg::pytorch::Adapter;
-using graphdbg::pytorch::Context;
-using graphdbg::pytorch::ContextKind;
 using graphdbg::pytorch::ContextStack;
 using graphdbg::pytorch::CurrentThread;
+using graphdbg::pytorch::EvaluatedNode;
 
 // No function of the table lets an exception out.
 template <typename Result, typename Body>
@@ -266,18 +289,14 @@ const graphdbg_torch_adapter kTable = {
     },
     /*enter=*/
     [](uint32_t scope) {
-      return OrElse(size_t{0}, [&] {
-        ContextStack& contexts = CurrentThread().contexts;
-        contexts.Push({ContextKind::kModule, scope});
-        return contexts.depth() - 1;
-      });
+      return OrElse(size_t{0}, [&] { return Adapter::Get().Enter(scope); });
     },
     /*leave=*/
     [](size_t depth) { CurrentThread().contexts.PopTo(depth); },
     /*current_scope=*/
     [](int* inside) {
       const ContextStack& contexts = CurrentThread().contexts;
-      *inside = contexts.empty() ? 0 : 1;
+      *inside = contexts.empty() && EvaluatedNode() == nullptr ? 0 : 1;
       return contexts.ModuleScope();
     },
     /*enter_model=*/

@@ -5,16 +5,17 @@
 #include <mutex>
 #include <unordered_set>
 
+#include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/hooks_api.h"
-#include "agent/adapters/pytorch/op_recorder.h"
+#include "agent/adapters/pytorch/op_follower.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
 // The adapter of this process: the agent's host, and the life of the program
 // from the first step to the last. One instance, never destroyed. Any thread.
-class Adapter : public RecorderHost {
+class Adapter : public FollowerHost {
  public:
   static Adapter& Get();
 
@@ -26,7 +27,10 @@ class Adapter : public RecorderHost {
   void AfterFork();
 
   GraphState& graph() { return graph_; }
-  bool dead() const { return recorder_.dead(); }
+  bool dead() const { return follower_.dead(); }
+
+  // This thread enters a scope.
+  size_t Enter(uint32_t scope);
 
   graphdbg_status EnterModel(uint32_t scope);
   graphdbg_status LeaveModel();
@@ -45,6 +49,8 @@ class Adapter : public RecorderHost {
 
  private:
   Adapter() = default;
+  // Nothing while there is no engine.
+  void FollowOps(bool on);
 
   graphdbg_status Start();
   // After every call that may have waited, between two steps or passes.
@@ -54,7 +60,8 @@ class Adapter : public RecorderHost {
   std::atomic<const graphdbg_interpreter*> interpreter_{nullptr};
   void (*end_wait_)(void* token) = nullptr;
   GraphState graph_;
-  OpRecorder recorder_;
+  OpFollower follower_;
+  CaptureEngine* engine_ = nullptr;
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> started_{false};
   std::atomic<bool> terminating_{false};

@@ -2,16 +2,8 @@
 
 namespace graphdbg::pytorch {
 
-void ContextStack::Push(Context context) {
-  contexts_.push_back(context);
-  if (context.kind == ContextKind::kBackward) ++backward_depth_;
-}
-
 void ContextStack::PopTo(size_t depth) {
-  while (contexts_.size() > depth) {
-    if (contexts_.back().kind == ContextKind::kBackward) --backward_depth_;
-    contexts_.pop_back();
-  }
+  if (contexts_.size() > depth) contexts_.resize(depth, Context{});
 }
 
 void ContextStack::Pop(ContextKind kind) {
@@ -43,11 +35,8 @@ Placement ContextStack::Place() const {
     case ContextKind::kModule:
       // A module that runs inside the backward pass is being recomputed
       // (activation checkpointing).
-      return {InBackward() ? Phase::kBackward : Phase::kForward, inner.scope,
-              GRAPHDBG_ACTIVATION};
-    case ContextKind::kBackward:
-      return {Phase::kBackward, inner.scope, GRAPHDBG_GRADIENT,
-              inner.forward_node};
+      return {inner.evaluated != nullptr ? Phase::kBackward : Phase::kForward,
+              inner.scope, GRAPHDBG_ACTIVATION};
     case ContextKind::kOptimizer:
       return {Phase::kOptimizer, inner.scope, GRAPHDBG_OPTIMIZER};
     case ContextKind::kIgnored:

@@ -11,16 +11,15 @@ namespace graphdbg::pytorch {
 
 enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 
-// What a thread is inside of, innermost last: modules, nodes of the autograd
-// engine, optimizers.
-enum class ContextKind : uint8_t { kModule, kBackward, kOptimizer, kIgnored };
+// What a thread is inside of, innermost last: modules and optimizers.
+enum class ContextKind : uint8_t { kModule, kOptimizer, kIgnored };
 
 struct Context {
   ContextKind kind;
-  // For kBackward: the module scope of the forward op.
   uint32_t scope = 0;
-  // For kBackward: the forward op's node, or the parameter's.
-  uint32_t forward_node = 0;
+  // What the autograd engine evaluated on this thread when it was entered: a
+  // module is then being recomputed. Null outside the engine.
+  const void* evaluated = nullptr;
 };
 
 // Where an op belongs that runs in the present context.
@@ -40,21 +39,25 @@ class ContextStack {
  public:
   size_t depth() const { return contexts_.size(); }
   bool empty() const { return contexts_.empty(); }
-  void Push(Context context);
+  void Push(Context context) { contexts_.push_back(context); }
   // Back to an earlier depth; also when contexts inside were left by an
   // exception.
   void PopTo(size_t depth);
   // Leaves the innermost context of a kind, and what is inside it.
   void Pop(ContextKind kind);
 
-  bool InBackward() const { return backward_depth_ > 0; }
+  // Whether the engine has gone on to evaluate `node` (null: nothing) since
+  // the innermost context was entered: what runs now belongs to that node.
+  bool IsEvaluating(const void* node) const {
+    return node != nullptr &&
+           (contexts_.empty() || contexts_.back().evaluated != node);
+  }
   // 0 if there is none.
   uint32_t ModuleScope() const;
   Placement Place() const;
 
  private:
   std::vector<Context> contexts_;
-  size_t backward_depth_ = 0;
 };
 
 }  // namespace graphdbg::pytorch

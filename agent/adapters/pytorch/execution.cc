@@ -1,7 +1,5 @@
 #include "agent/adapters/pytorch/execution.h"
 
-#include <exception>
-
 #include "agent/adapters/pytorch/explicit_fill.h"
 
 namespace graphdbg::pytorch {
@@ -34,56 +32,49 @@ bool IsFloating(graphdbg_dtype dtype) {
 }  // namespace
 
 void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-                      const OpInfo& op, const at::RecordFunction& fn) {
+                      const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
   op_ = &op;
   node_ = node;
-  exceptions_ = std::uncaught_exceptions();
   interested_ = graphdbg_interest(agent, node) != 0;
-  if (interested_ || op.returns_nothing) CollectArguments(op, fn.inputs());
+  if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
   if (!interested_) return;
-  names_non_finite_ = op.fills && NamesNonFinite(fn.inputs());
+  names_non_finite_ = op.fills && NamesNonFinite(arguments);
   described_inputs_.resize(inputs_.size());
   graph->FindOrigins(inputs_, described_inputs_.data());
 }
 
 void Execution::CollectArguments(const OpInfo& op,
-                                 c10::ArrayRef<const c10::IValue> arguments) {
+                                 c10::ArrayRef<c10::IValue> arguments) {
   for (size_t i = 0; i < arguments.size() && i < op.written.size(); ++i) {
     if (op.returns_nothing && op.written[i]) {
       AddTensors(arguments[i], &outputs_);
     }
     if (interested_ && !op.out_only[i]) AddTensors(arguments[i], &inputs_);
   }
+  inputs_.Finish();
 }
 
 graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
-                               const at::RecordFunction& fn) {
+                               c10::ArrayRef<c10::IValue> results) {
+  if (!op_->returns_nothing) {
+    for (const c10::IValue& value : results) AddTensors(value, &outputs_);
+  }
+  outputs_.Finish();
+  graph->Made(outputs_, node_, op_->in_place);
   graphdbg_status status = GRAPHDBG_OK;
-  // An op that threw has no results.
-  if (std::uncaught_exceptions() == exceptions_) {
-    if (!op_->returns_nothing) CollectOutputs(fn);
-    for (uint32_t slot = 0; slot < outputs_.size(); ++slot) {
-      graph->Made(outputs_.storage(slot), outputs_.signature(slot),
-                  {node_, slot}, op_->in_place);
-    }
-    if (interested_) {
-      graphdbg_execution execution = {};
-      execution.struct_size = sizeof(execution);
-      execution.node = node_;
-      execution.flags = Flags();
-      execution.inputs = described_inputs_.data();
-      execution.input_count = described_inputs_.size();
-      execution.outputs = outputs_.data();
-      execution.output_count = outputs_.size();
-      status = graphdbg_executed(agent, &execution);
-    }
+  if (interested_) {
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node_;
+    execution.flags = Flags();
+    execution.inputs = described_inputs_.data();
+    execution.input_count = described_inputs_.size();
+    execution.outputs = outputs_.data();
+    execution.output_count = outputs_.size();
+    status = graphdbg_executed(agent, &execution);
   }
   Clear();
   return status;
-}
-
-void Execution::CollectOutputs(const at::RecordFunction& fn) {
-  for (const c10::IValue& value : fn.outputs()) AddTensors(value, &outputs_);
 }
 
 uint32_t Execution::Flags() const {
@@ -104,9 +95,7 @@ uint32_t Execution::Flags() const {
 
 bool Execution::OverwroteInput() const {
   // Only out= variants can without saying so; views merely share memory.
-  bool has_out = false;
-  for (const bool out_only : op_->out_only) has_out |= out_only;
-  if (!has_out) return false;
+  if (!op_->has_out) return false;
   for (size_t out = 0; out < outputs_.size(); ++out) {
     for (size_t in = 0; in < inputs_.size(); ++in) {
       if (outputs_.storage(out) == inputs_.storage(in)) return true;

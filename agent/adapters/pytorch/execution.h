@@ -1,10 +1,11 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
 #define AGENT_ADAPTERS_PYTORCH_EXECUTION_H_
 
-#include <ATen/record_function.h>
+#include <ATen/core/ivalue.h>
+#include <c10/util/ArrayRef.h>
+#include <c10/util/SmallVector.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
@@ -19,19 +20,17 @@ class Execution {
  public:
   // `node` is the op's, not 0.
   void Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-             const OpInfo& op, const at::RecordFunction& fn);
+             const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
 
   // Tells `graph` and, if it is interested, the agent; may wait for the user.
   // GRAPHDBG_OK if there is nothing to tell.
   graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
-                      const at::RecordFunction& fn);
-
-  bool active() const { return op_ != nullptr; }
+                      c10::ArrayRef<c10::IValue> results);
+  // The op has thrown: there are no results.
+  void Abandon() { Clear(); }
 
  private:
-  void CollectArguments(const OpInfo& op,
-                        c10::ArrayRef<const c10::IValue> arguments);
-  void CollectOutputs(const at::RecordFunction& fn);
+  void CollectArguments(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
   uint32_t Flags() const;
   bool OverwroteInput() const;
   void Clear();
@@ -40,9 +39,8 @@ class Execution {
   uint32_t node_ = 0;
   bool interested_ = false;
   bool names_non_finite_ = false;
-  int exceptions_ = 0;
   TensorList inputs_;
-  std::vector<graphdbg_input> described_inputs_;
+  c10::SmallVector<graphdbg_input, 4> described_inputs_;
   TensorList outputs_;
 };
 

@@ -32,7 +32,7 @@ bool HoldsInfinity(const at::TensorBase& tensor) {
 
 }  // namespace
 
-bool NamesNonFinite(c10::ArrayRef<const c10::IValue> arguments) {
+bool NamesNonFinite(c10::ArrayRef<c10::IValue> arguments) {
   for (const c10::IValue& argument : arguments) {
     if (argument.isDouble() && !std::isfinite(argument.toDouble())) return true;
     if (argument.isTensor() && HoldsInfinity(argument.toTensor())) return true;

@@ -8,7 +8,7 @@ namespace graphdbg::pytorch {
 // True if an argument is a non-finite number, or a tensor of one infinite
 // number in host memory: the caller asked for it. (A tensor of one NaN rather
 // is a result that went wrong.)
-bool NamesNonFinite(c10::ArrayRef<const c10::IValue> arguments);
+bool NamesNonFinite(c10::ArrayRef<c10::IValue> arguments);
 
 }  // namespace graphdbg::pytorch
 

@@ -2,7 +2,7 @@
 
 namespace graphdbg::pytorch {
 
-void ForwardLinks::OpStarted(uint64_t thread, int64_t sequence, uint32_t node) {
+std::vector<ForwardLinks::Link>& ForwardLinks::RingOf(uint64_t thread) {
   if (last_ring_ == nullptr || last_thread_ != thread) {
     if (rings_.size() >= kMaxThreads && rings_.count(thread) == 0) {
       rings_.clear();
@@ -11,7 +11,15 @@ void ForwardLinks::OpStarted(uint64_t thread, int64_t sequence, uint32_t node) {
     last_thread_ = thread;
     if (last_ring_->empty()) last_ring_->resize(kRingSize);
   }
-  (*last_ring_)[static_cast<uint64_t>(sequence) % kRingSize] = {sequence, node};
+  return *last_ring_;
+}
+
+void ForwardLinks::OpStarted(const ForwardLink& link, uint32_t node) {
+  std::vector<Link>& ring = RingOf(link.thread);
+  if (link.first < link.next) {
+    ring[link.first % kRingSize] = {link.first + 1, node};
+  }
+  if (link.makes_nodes) ring[link.next % kRingSize] = {link.next + 1, node};
 }
 
 uint32_t ForwardLinks::Find(uint64_t thread, uint64_t sequence) const {
@@ -20,7 +28,7 @@ uint32_t ForwardLinks::Find(uint64_t thread, uint64_t sequence) const {
   for (uint64_t back = 0; back < kMaxNodesPerOp && back <= sequence; ++back) {
     const uint64_t wanted = sequence - back;
     const Link& link = found->second[wanted % kRingSize];
-    if (link.sequence == static_cast<int64_t>(wanted)) return link.node;
+    if (link.mark == wanted + 1) return link.node;
   }
   return 0;
 }

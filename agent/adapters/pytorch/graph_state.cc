@@ -53,13 +53,17 @@ const OpName& GraphState::NameIn(const Placement& placement, const OpInfo& op) {
 }
 
 NodeNames::Place GraphState::CountOp(const Placement& placement,
-                                     const OpInfo& op) {
+                                     const OpInfo& op,
+                                     const ForwardLink& link) {
   const std::lock_guard<std::mutex> lock(mu_);
-  return names_.Count(placement, NameIn(placement, op));
+  const NodeNames::Place place = names_.Count(placement, NameIn(placement, op));
+  if (place.node != 0) links_.OpStarted(link, place.node);
+  return place;
 }
 
 uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
-                               uint32_t position, const SourceStack& stack) {
+                               uint32_t position, const SourceStack& stack,
+                               const ForwardLink& link) {
   const std::lock_guard<std::mutex> lock(mu_);
   const OpName& op_name = NameIn(placement, op);
   DeclareScopeOf(placement.phase, placement.scope);
@@ -78,6 +82,7 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
     node = kNoNode;
   } else {
     Remember(node, placement.scope, stack);
+    links_.OpStarted(link, node);
   }
   names_.SetNode(placement, op_name, position, node);
   return node;
@@ -94,22 +99,20 @@ SourceStack GraphState::StackOf(uint32_t node) const {
   return node < nodes_.size() ? nodes_[node].stack : SourceStack();
 }
 
-void GraphState::LinkForward(uint64_t thread, int64_t sequence, uint32_t node) {
+Placement GraphState::BackwardOf(const AutogradNode& node) const {
+  Placement placement;
+  placement.phase = Phase::kBackward;
+  placement.category = GRAPHDBG_GRADIENT;
   const std::lock_guard<std::mutex> lock(mu_);
-  links_.OpStarted(thread, sequence, node);
-}
-
-Context GraphState::BackwardOf(uint64_t thread, uint64_t sequence) const {
-  const std::lock_guard<std::mutex> lock(mu_);
-  const uint32_t node = links_.Find(thread, sequence);
-  const uint32_t scope = node < nodes_.size() ? nodes_[node].scope : 0;
-  return {ContextKind::kBackward, scope, node};
-}
-
-Context GraphState::BackwardOf(const c10::TensorImpl* parameter) const {
-  const BoundTensors::Binding* const binding = bound_.Find(parameter);
-  if (binding == nullptr) return {ContextKind::kBackward};
-  return {ContextKind::kBackward, binding->scope, binding->node};
+  if (node.leaf == nullptr) {
+    placement.forward_node = links_.Find(node.thread, node.sequence);
+  } else if (const auto* parameter = bound_.Find(node.leaf)) {
+    placement.forward_node = parameter->node;
+  }
+  if (placement.forward_node < nodes_.size()) {
+    placement.scope = nodes_[placement.forward_node].scope;
+  }
+  return placement;
 }
 
 void GraphState::FindOrigins(const TensorList& tensors,
@@ -122,10 +125,13 @@ void GraphState::FindOrigins(const TensorList& tensors,
   }
 }
 
-void GraphState::Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
+void GraphState::Made(const TensorList& tensors, uint32_t node,
                       bool overwrote) {
   const std::lock_guard<std::mutex> lock(mu_);
-  producers_.Made(storage, view, origin, overwrote);
+  for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
+    producers_.Made(tensors.storage(slot), tensors.signature(slot),
+                    {node, slot}, overwrote);
+  }
 }
 
 uint32_t GraphState::OptimizerScope(std::string_view type) {

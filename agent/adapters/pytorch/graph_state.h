@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "agent/adapters/pytorch/autograd_node.h"
 #include "agent/adapters/pytorch/bound_tensors.h"
 #include "agent/adapters/pytorch/context.h"
 #include "agent/adapters/pytorch/forward_links.h"
@@ -42,25 +43,23 @@ class GraphState {
   BoundTensors& bound() { return bound_; }
 
   // ---- ops
-  // Counts an execution of `op`. Where it is the first of its place, `node` is
+  // An execution of `op` begins. Where it is the first of its place, `node` is
   // 0, and DeclareOp has to be called.
-  NodeNames::Place CountOp(const Placement& placement, const OpInfo& op);
+  NodeNames::Place CountOp(const Placement& placement, const OpInfo& op,
+                           const ForwardLink& link);
   uint32_t DeclareOp(const Placement& placement, const OpInfo& op,
-                     uint32_t position, const SourceStack& stack);
+                     uint32_t position, const SourceStack& stack,
+                     const ForwardLink& link);
   // The source stack of a node; empty if it has none.
   SourceStack StackOf(uint32_t node) const;
 
-  // ---- from backward to forward
-  void LinkForward(uint64_t thread, int64_t sequence, uint32_t node);
-  // The context of an autograd node made as number `sequence` on `thread`.
-  Context BackwardOf(uint64_t thread, uint64_t sequence) const;
-  // The same for the node that accumulates the gradient of a parameter.
-  Context BackwardOf(const c10::TensorImpl* parameter) const;
+  // Where the ops belong that the engine runs to evaluate a node.
+  Placement BackwardOf(const AutogradNode& node) const;
 
   // ---- tensors
   void FindOrigins(const TensorList& tensors, graphdbg_input* inputs) const;
-  void Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
-            bool overwrote);
+  // `node` has made the tensors, or, if it `overwrote`, written into them.
+  void Made(const TensorList& tensors, uint32_t node, bool overwrote);
 
   uint32_t OptimizerScope(std::string_view type);
   // A model is called, the how-manieth of its pass.

@@ -159,6 +159,7 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
     const bool written =
         argument.alias_info() != nullptr && argument.alias_info()->isWrite();
     const bool out_only = written && argument.kwarg_only();
+    if (out_only) info->has_out = true;
     info->written.push_back(written);
     info->out_only.push_back(out_only);
     if (written && HoldsTensors(argument.type())) info->node = true;
@@ -169,12 +170,10 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
 // All ops met so far. Entries are never removed, so that pointers stay.
 class OpRegistry {
  public:
-  const OpInfo* Find(const at::RecordFunction& fn) {
-    const auto name = fn.operator_name();
-    if (!name) return nullptr;
+  const OpInfo* Find(const c10::OperatorName& name) {
     const std::lock_guard<std::mutex> lock(mu_);
-    auto& info = ops_[c10::toString(*name)];
-    if (info == nullptr) info = Describe(*name);
+    auto& info = ops_[c10::toString(name)];
+    if (info == nullptr) info = Describe(name);
     return info.get();
   }
 
@@ -237,9 +236,21 @@ const OpInfo* FindOp(const at::RecordFunction& fn) {
   if (line.address == name && line.info->full_name == name) return line.info;
   // Operators have a namespace; most ranges do not.
   if (std::strstr(name, "::") == nullptr) return nullptr;
-  const OpInfo* info = Registry().Find(fn);
-  if (info != nullptr) line = {name, info};
+  const auto operator_name = fn.operator_name();
+  if (!operator_name) return nullptr;
+  const OpInfo* info = Registry().Find(*operator_name);
+  line = {name, info};
   return info;
+}
+
+const OpInfo* FindOp(const c10::OperatorHandle& op) {
+  thread_local std::array<CacheLine, kCacheSize> cache;
+  // Part of the operator's definition, which stays where it is.
+  const c10::OperatorName& name = op.operator_name();
+  const char* const address = reinterpret_cast<const char*>(&name);
+  CacheLine& line = cache[CacheIndex(address)];
+  if (line.address != address) line = {address, Registry().Find(name)};
+  return line.info;
 }
 
 }  // namespace graphdbg::pytorch

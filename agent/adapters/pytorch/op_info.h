@@ -1,6 +1,7 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_OP_INFO_H_
 #define AGENT_ADAPTERS_PYTORCH_OP_INFO_H_
 
+#include <ATen/core/dispatch/Dispatcher.h>
 #include <ATen/record_function.h>
 
 #include <cstdint>
@@ -35,6 +36,8 @@ struct OpInfo {
   bool fills = false;
   // GRAPHDBG_UNINITIALIZED and GRAPHDBG_MOVES_VALUES.
   uint32_t flags = 0;
+  // It has out= arguments.
+  bool has_out = false;
   // Which arguments are written, and which are only written (out=).
   std::vector<bool> written;
   std::vector<bool> out_only;
@@ -43,6 +46,8 @@ struct OpInfo {
 // The op that `fn` runs, or null if it is no operator but a named range. The
 // result lives as long as the process. Any thread.
 const OpInfo* FindOp(const at::RecordFunction& fn);
+// The same for an operator of the dispatcher; never null.
+const OpInfo* FindOp(const c10::OperatorHandle& op);
 
 }  // namespace graphdbg::pytorch
 

@@ -62,14 +62,19 @@ graphdbg_device DeviceOf(c10::DeviceType type) {
   }
 }
 
-// Tensors with any of these are wrappers, have no plain numbers in memory, or
-// numbers that still want a conjugation or negation.
-constexpr c10::DispatchKeySet kNotPlain({
+constexpr c10::DispatchKeySet kWrapper({
     c10::DispatchKey::Python,
-    c10::DispatchKey::PythonTLSSnapshot,
     c10::DispatchKey::Functionalize,
-    c10::DispatchKey::FuncTorchGradWrapper,
     c10::DispatchKey::FuncTorchBatched,
+    c10::DispatchKey::FuncTorchGradWrapper,
+    c10::DispatchKey::FuncTorchDynamicLayerFrontMode,
+    c10::DispatchKey::FuncTorchDynamicLayerBackMode,
+});
+
+// Tensors with any of these have no plain numbers in memory, or numbers that
+// still want a conjugation or negation.
+constexpr c10::DispatchKeySet kNotPlain({
+    c10::DispatchKey::PythonTLSSnapshot,
     c10::DispatchKey::Conjugate,
     c10::DispatchKey::Negative,
     c10::DispatchKey::ZeroTensor,
@@ -79,11 +84,15 @@ constexpr c10::DispatchKeySet kNotPlain({
 
 // Decided by the key set alone: asking a wrapper anything else may run Python.
 bool IsPlain(c10::DispatchKeySet keys) {
-  return !keys.has_any(kNotPlain) &&
-         !keys.has_backend(c10::BackendComponent::MetaBit);
+  return !AreOfWrapper(keys) && !keys.has_any(kNotPlain);
 }
 
 }  // namespace
+
+bool AreOfWrapper(c10::DispatchKeySet keys) {
+  return keys.has_any(kWrapper) ||
+         keys.has_backend(c10::BackendComponent::MetaBit);
+}
 
 c10::StorageImpl* PlainStorage(const at::TensorBase& tensor) {
   if (!tensor.defined()) return nullptr;
@@ -134,24 +143,16 @@ void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
 }
 
 void TensorList::Add(const at::TensorBase& tensor, c10::StorageImpl* storage) {
-  graphdbg_tensor description;
-  DescribeTensor(tensor, storage, &description);
-  const int64_t* const before = dimensions_.data();
-  const size_t begin = dimensions_.size();
-  dimensions_.insert(dimensions_.end(), description.shape,
-                     description.shape + description.ndim);
-  dimensions_.insert(dimensions_.end(), description.strides,
-                     description.strides + description.ndim);
-  description.shape = dimensions_.data() + begin;
-  description.strides = description.shape + description.ndim;
-  tensors_.push_back(description);
+  DescribeTensor(tensor, storage, &tensors_.emplace_back());
+  const c10::IntArrayRef shape = tensor.sizes();
+  const c10::IntArrayRef strides = tensor.strides();
+  dimensions_.append(shape.begin(), shape.end());
+  dimensions_.append(strides.begin(), strides.end());
   signatures_.push_back(ViewSignature(tensor));
   storages_.push_back(StorageRef::reclaim_copy(storage));
-  if (dimensions_.data() != before) PointAtDimensions();
 }
 
-// After `dimensions_` has moved.
-void TensorList::PointAtDimensions() {
+void TensorList::Finish() {
   const int64_t* next = dimensions_.data();
   for (graphdbg_tensor& tensor : tensors_) {
     tensor.shape = next;

@@ -2,17 +2,25 @@
 #define AGENT_ADAPTERS_PYTORCH_TENSOR_VIEW_H_
 
 #include <ATen/core/TensorBase.h>
+#include <c10/core/DispatchKeySet.h>
 #include <c10/core/StorageImpl.h>
+#include <c10/util/SmallVector.h>
 #include <c10/util/intrusive_ptr.h>
 
 #include <cstdint>
-#include <vector>
 
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
 using StorageRef = c10::intrusive_ptr<c10::StorageImpl>;
+
+// Whether tensors with these keys wrap others, or have no values at all: an op
+// on them is run again on what is inside.
+bool AreOfWrapper(c10::DispatchKeySet keys);
+inline bool IsWrapper(const at::TensorBase& tensor) {
+  return tensor.defined() && AreOfWrapper(tensor.key_set());
+}
 
 // The storage of a tensor that has plain, readable memory; null for all others
 // (undefined, fake, meta, functional, sparse, quantized, nested, opaque). Never
@@ -29,10 +37,14 @@ void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
 
 // Descriptions that outlive their tensors: copies shapes and strides, and
 // holds the storages (never the tensors: autograd looks at their use counts).
+// Clear and reuse it: small lists of small tensors are then free of
+// allocations.
 class TensorList {
  public:
   // `tensor` has plain storage.
   void Add(const at::TensorBase& tensor, c10::StorageImpl* storage);
+  // To be called after the last Add: until then shapes point nowhere.
+  void Finish();
   void Clear();
   size_t size() const { return tensors_.size(); }
   bool empty() const { return tensors_.empty(); }
@@ -42,13 +54,11 @@ class TensorList {
   c10::StorageImpl* storage(size_t i) const { return storages_[i].get(); }
 
  private:
-  void PointAtDimensions();
-
-  std::vector<graphdbg_tensor> tensors_;
-  std::vector<uint64_t> signatures_;
-  std::vector<StorageRef> storages_;
+  c10::SmallVector<graphdbg_tensor, 4> tensors_;
+  c10::SmallVector<uint64_t, 4> signatures_;
+  c10::SmallVector<StorageRef, 4> storages_;
   // Shape and strides of each tensor, one after the other.
-  std::vector<int64_t> dimensions_;
+  c10::SmallVector<int64_t, 40> dimensions_;
 };
 
 }  // namespace graphdbg::pytorch

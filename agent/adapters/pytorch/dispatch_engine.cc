@@ -1,0 +1,94 @@
+#include <ATen/Parallel.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/library.h>
+
+#include <atomic>
+
+#include "agent/adapters/pytorch/capture_engine.h"
+#include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/tensor_view.h"
+
+namespace graphdbg::pytorch {
+namespace {
+
+using c10::DispatchKey;
+using c10::DispatchKeySet;
+
+// Above autograd and autocast, so that an op is what the program wrote. Kept
+// by PyTorch for a project outside of it that has ended.
+constexpr DispatchKey kKey = DispatchKey::DeferredInit;
+
+OpFollower* follower = nullptr;
+std::atomic<bool> following{false};
+
+bool IsLeaf(const c10::OperatorHandle& op, DispatchKeySet keys) {
+  return !AreOfWrapper(keys) && FindOp(op)->leaf && !at::in_parallel_region();
+}
+
+// What runs inside an op with kernels of its own is that kernel's business.
+void RunLeaf(const c10::OperatorHandle& op, DispatchKeySet after,
+             torch::jit::Stack* stack) {
+  const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
+  const size_t argument_count = op.schema().arguments().size();
+  bool begun = false;
+  follower->Guarded([&] {
+    begun =
+        follower->Begin(*FindOp(op), torch::jit::last(*stack, argument_count));
+  });
+  if (!begun) {
+    op.redispatchBoxed(after, stack);
+    return;
+  }
+  try {
+    op.redispatchBoxed(after, stack);
+  } catch (...) {
+    follower->Guarded([] { follower->Abandon(); });
+    throw;
+  }
+  follower->Guarded([&] {
+    follower->End(torch::jit::last(*stack, op.schema().returns().size()));
+  });
+}
+
+void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
+              torch::jit::Stack* stack) {
+  const DispatchKeySet after =
+      keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, kKey);
+  if (!following.load(std::memory_order_relaxed) || follower->dead()) {
+    c10::impl::tls_set_dispatch_key_included(kKey, false);
+    op.redispatchBoxed(after, stack);
+  } else if (IsLeaf(op, keys)) {
+    RunLeaf(op, after, stack);
+  } else {
+    op.redispatchBoxed(after, stack);
+  }
+}
+
+class DispatchEngine : public CaptureEngine {
+ public:
+  void FollowOps(bool on) override {
+    following.store(on, std::memory_order_relaxed);
+    // Other threads notice at their next op, or when they enter something.
+    if (!follower->dead()) SyncThread();
+  }
+
+  void SyncThread() override {
+    const bool on = following.load(std::memory_order_relaxed);
+    if (on == c10::impl::tls_is_dispatch_key_included(kKey)) return;
+    c10::impl::tls_set_dispatch_key_included(kKey, on);
+    if (on) OpFollower::Resume();
+  }
+};
+
+}  // namespace
+
+CaptureEngine* MakeDispatchEngine(OpFollower* the_follower) {
+  follower = the_follower;
+  // Never destroyed: threads may run ops while the process exits.
+  static auto* const library =
+      new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
+  library->fallback(torch::CppFunction::makeFromBoxedFunction<&Fallback>());
+  return new DispatchEngine;
+}
+
+}  // namespace graphdbg::pytorch

@@ -1,0 +1,84 @@
+#include "agent/adapters/pytorch/ranges.h"
+
+#include <ATen/record_function.h>
+
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+namespace graphdbg::pytorch {
+namespace {
+
+using Observer = std::unique_ptr<at::ObserverContext>;
+
+OpFollower* follower = nullptr;
+CaptureEngine* engine = nullptr;
+at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
+
+bool StartsWith(const char* text, std::string_view prefix) {
+  return std::strncmp(text, prefix.data(), prefix.size()) == 0;
+}
+
+// The class in "Optimizer.step#SGD.step"; empty for other ranges.
+std::string_view OptimizerClass(std::string_view range) {
+  constexpr std::string_view kPrefix = "Optimizer.";
+  if (range.substr(0, kPrefix.size()) != kPrefix) return {};
+  const size_t mark = range.find('#');
+  if (mark == std::string_view::npos) return {};
+  const size_t dot = range.rfind('.');
+  return range.substr(mark + 1, dot - mark - 1);
+}
+
+bool IsDataLoading(const char* range) {
+  return StartsWith(range, "enumerate(DataLoader)#");
+}
+
+Observer StartRange(const at::RecordFunction& fn) {
+  follower->Guarded([&fn] {
+    ThreadState& thread = CurrentThread();
+    const std::string_view optimizer = OptimizerClass(fn.name());
+    if (!optimizer.empty()) {
+      if (StartsWith(fn.name(), "Optimizer.step#")) {
+        follower->host().TrainingSeen(true);
+      }
+      engine->SyncThread();
+      thread.Enter(ContextKind::kOptimizer,
+                   follower->graph().OptimizerScope(optimizer));
+    } else if (IsDataLoading(fn.name())) {
+      thread.Enter(ContextKind::kIgnored, 0);
+    }
+  });
+  return nullptr;
+}
+
+void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
+  follower->Guarded([&fn] {
+    ThreadState& thread = CurrentThread();
+    if (!OptimizerClass(fn.name()).empty()) {
+      thread.contexts.Pop(ContextKind::kOptimizer);
+    } else if (IsDataLoading(fn.name())) {
+      thread.contexts.Pop(ContextKind::kIgnored);
+    }
+  });
+}
+
+Observer StartBackward(const at::RecordFunction&) {
+  follower->Guarded([] { follower->host().TrainingSeen(false); });
+  return nullptr;
+}
+
+}  // namespace
+
+void FollowRanges(OpFollower* the_follower, CaptureEngine* the_engine) {
+  follower = the_follower;
+  engine = the_engine;
+  using Callback = at::RecordFunctionCallback;
+  at::addGlobalCallback(
+      Callback(StartRange, EndRange).scopes({at::RecordScope::USER_SCOPE}));
+  backward = at::addGlobalCallback(
+      Callback(StartBackward).scopes({at::RecordScope::BACKWARD_FUNCTION}));
+}
+
+void FirstBackwardSeen() { at::disableCallback(backward); }
+
+}  // namespace graphdbg::pytorch

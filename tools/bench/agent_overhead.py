@@ -1,0 +1,184 @@
+"""How much slower training gets: graphdbg beside what people use without it.
+
+One process for each workload and mode, all alive at once; each in turn trains
+a few steps, in an order that is shuffled every round, so that whatever else the
+machine does falls on all alike. A ratio is that of CPU times to the plain run
+of the same round; medians over the rounds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from graphdbg.cli.client import Client
+from graphdbg.cli.server_process import ServerProcess
+
+sys.path.insert(0, str(Path(__file__).parent))
+from workloads import WORKLOADS
+
+WORKER = Path(__file__).parent / "worker.py"
+
+MODES = {
+    "plain": "the script alone",
+    "again": "the same once more: the noise",
+    "attached": "(a) graphdbg attached, nothing watched",
+    "nan_inf": "(b) all outputs watched for NaN and infinity",
+    "everything": "(c) all outputs, every condition",
+    "anomaly": "(d) autograd.detect_anomaly",
+    "hooks": "(e) forward hooks with torch's statistics",
+    "dispatch": "(f) TorchDispatchMode with torch's statistics",
+}
+def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
+    """The conditions of a mode, with parameters that nothing sound meets."""
+    if mode == "nan_inf":
+        return [{"id": "overflow", "params": {}}]
+    if mode != "everything":
+        return []
+    return [_unmet(condition) for condition in client.get("/conditions")["conditions"]]
+
+
+def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
+    less = condition["id"].endswith("_lt")
+    params = {p["name"]: -1e30 if less else 1e30 for p in condition["params"]}
+    return {"id": condition["id"], "params": params}
+
+
+@dataclass
+class Slice:
+    """Seconds that some steps took."""
+
+    cpu: float
+    wall: float
+
+
+class Worker:
+    """A process that trains one workload in one mode."""
+
+    def __init__(self, workload: str, mode: str, server: ServerProcess) -> None:
+        self.mode = mode
+        self._job = f"{workload}-{mode}"
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG", "ENABLE_MS", "MS_DEBUGGER"))}
+        if self.debugged:
+            host, port = server.debugger_address.rsplit(":", 1)
+            clean |= {"GRAPHDBG_ENABLE": "1", "GRAPHDBG_HOST": host, "GRAPHDBG_PORT": port, "GRAPHDBG_JOB": self._job}
+        self._process = subprocess.Popen(
+            [sys.executable, str(WORKER), workload, mode],
+            env=clean | {"OMP_NUM_THREADS": "1"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        if self.debugged:
+            self._let_go(server.client)
+        self._answer()
+
+    @property
+    def debugged(self) -> bool:
+        return self.mode in ("attached", "nan_inf", "everything")
+
+    def _let_go(self, client: Client) -> None:
+        while self._state(client) != "paused":
+            if self._process.poll() is not None:
+                raise SystemExit(f"{self._job}: the job ended before its first step")
+            time.sleep(0.1)
+        for condition in _watchpoints(client, self.mode):
+            client.post(f"/jobs/{self._job}/watchpoints", {"condition": condition})
+        client.post(f"/jobs/{self._job}/control", {"command": "continue"})
+
+    def _state(self, client: Client) -> str:
+        jobs = {job["id"]: job["state"] for job in client.get("/jobs")["jobs"]}
+        return str(jobs.get(self._job, ""))
+
+    def _answer(self) -> str:
+        output: IO[str] = self._process.stdout  # type: ignore[assignment]
+        line = output.readline()
+        if not line:
+            raise SystemExit(f"{self._job}: the job has died")
+        return line
+
+    def run(self, steps: int) -> Slice:
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{steps}\n")
+        self._process.stdin.flush()
+        cpu, wall = self._answer().split()
+        return Slice(float(cpu), float(wall))
+
+    def stop(self) -> None:
+        self._process.communicate()
+
+
+def measure(workload: str, modes: list[str], rounds: int, server: ServerProcess) -> dict[str, list[Slice]]:
+    """Slices by mode, the first round left out."""
+    steps = WORKLOADS[workload][1]
+    workers = [Worker(workload, mode, server) for mode in modes]
+    slices: dict[str, list[Slice]] = {mode: [] for mode in modes}
+    for number in range(rounds + 1):
+        random.shuffle(workers)
+        for worker in workers:
+            part = worker.run(steps)
+            if number:
+                slices[worker.mode].append(part)
+    for worker in workers:
+        worker.stop()
+    return slices
+
+
+def ratios(slices: dict[str, list[Slice]]) -> dict[str, dict[str, float]]:
+    plain = slices["plain"]
+
+    def median(mode: str, clock: str) -> float:
+        return statistics.median(
+            getattr(one, clock) / getattr(base, clock) for one, base in zip(slices[mode], plain, strict=True)
+        )
+
+    return {mode: {clock: median(mode, clock) for clock in ("cpu", "wall")} for mode in slices}
+
+
+def table(results: dict[str, Any]) -> str:
+    names = list(results)
+    lines = ["| mode | " + " | ".join(names) + " |", "| --- |" + " --- |" * len(names)]
+    milliseconds = (f"{results[name]['plain_ms']:.2f} ms" for name in names)
+    lines.append(f"| {MODES['plain']}, a step | " + " | ".join(milliseconds) + " |")
+    for mode in list(MODES)[1:]:
+        cells = [results[name]["ratios"].get(mode) for name in names]
+        if any(cells):
+            shown = (f"{cell['cpu']:.3f}" if cell else "" for cell in cells)
+            lines.append(f"| {MODES[mode]} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="tools/dev bench agent", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=9, help="at least 7 for figures to quote (%(default)s)")
+    parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
+    parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), metavar="MODE")
+    parser.add_argument("--json", type=Path, help="write all figures there")
+    arguments = parser.parse_args()
+    modes = ["plain", *(mode for mode in arguments.modes if mode != "plain")]
+    results: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as directory:
+        server = ServerProcess(Path(directory))
+        for workload in arguments.workloads:
+            slices = measure(workload, modes, arguments.rounds, server)
+            step = statistics.median(part.cpu for part in slices["plain"]) / WORKLOADS[workload][1]
+            results[workload] = {"plain_ms": step * 1000, "ratios": ratios(slices)}
+            print(f"{workload}: done", file=sys.stderr)
+        server.stop()
+    print(table(results))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()
