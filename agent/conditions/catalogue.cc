@@ -1,89 +1,276 @@
 #include "agent/conditions/catalogue.h"
 
-#include <cmath>
+#include <utility>
 
-#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace graphdbg::conditions {
 namespace {
 
-constexpr char kValue[] = "value";
+constexpr char kFiniteOnly[] =
+    "NaN and infinities are left out; a tensor without finite elements does "
+    "not meet it.";
+constexpr char kShareOfAll[] =
+    "NaN and infinities count as elements that are outside; an empty tensor "
+    "does not meet it.";
+constexpr char kFinitePairs[] =
+    "Elements that are NaN or infinite now or were a step earlier are left "
+    "out; where nothing is left, it is not met.";
 
-// What a comparison compares.
-struct Compared {
-  const char* name;
-  const char* words;
-  double Statistics::*statistic;
-};
+Parameter Number(absl::string_view name) {
+  Parameter parameter;
+  parameter.name = std::string(name);
+  parameter.type = "number";
+  return parameter;
+}
 
-constexpr Compared kCompared[] = {
-    {"min", "minimum", &Statistics::min},
-    {"max", "maximum", &Statistics::max},
-    {"mean", "mean", &Statistics::mean},
-    {"abs_max", "largest absolute value", &Statistics::abs_max},
-    {"abs_mean", "mean absolute value", &Statistics::abs_mean},
-};
+Parameter Tested(absl::string_view name) {
+  Parameter parameter = Number(name);
+  parameter.tested = true;
+  return parameter;
+}
 
-Condition Comparison(const Compared& compared, bool greater) {
+// What is compared is never below zero.
+Parameter TestedSize(absl::string_view name) {
+  Parameter parameter = Tested(name);
+  parameter.min = 0;
+  return parameter;
+}
+
+Parameter TestedShare(absl::string_view name,
+                      std::optional<double> default_value = std::nullopt) {
+  Parameter parameter = TestedSize(name);
+  parameter.max = 100;
+  parameter.unit = "percent";
+  parameter.default_value = default_value;
+  return parameter;
+}
+
+Parameter Default(Parameter parameter, double value) {
+  parameter.default_value = value;
+  return parameter;
+}
+
+Parameter AboveZero(Parameter parameter) {
+  parameter.min = 0;
+  parameter.above_min = true;
+  return parameter;
+}
+
+Parameter Advanced(absl::string_view name, double default_value) {
+  Parameter parameter = Default(Number(name), default_value);
+  parameter.advanced = true;
+  parameter.min = 0;
+  return parameter;
+}
+
+Condition Row(const char* id, const char* title, const char* help,
+              const char* target, std::vector<Parameter> params,
+              const char* nan_policy, std::optional<int> wire_condition) {
   Condition condition;
-  condition.id = absl::StrCat(compared.name, greater ? "_gt" : "_lt");
-  const char* relation = greater ? "above" : "below";
-  condition.title = absl::StrCat(compared.words, " ", relation, " a number");
-  condition.title[0] = static_cast<char>(condition.title[0] - 'a' + 'A');
-  condition.help = absl::StrCat("The ", compared.words,
-                                " of the tensor's finite elements is ",
-                                relation, " the value.");
-  condition.target = "tensor";
-  condition.params = {{kValue, "number", std::nullopt, "", true}};
-  condition.nan_policy =
-      "NaN and infinities are left out; a tensor without finite elements does "
-      "not meet it.";
+  condition.id = id;
+  condition.title = title;
+  condition.help = help;
+  condition.target = target;
+  condition.params = std::move(params);
+  condition.nan_policy = nan_policy;
+  condition.wire_condition = wire_condition;
   return condition;
 }
 
-Condition NonFinite(const char* id, const char* title, const char* help) {
-  return {id, title, help, "tensor", {}, "An empty tensor does not meet it."};
+Condition NonFinite(const char* id, const char* title, const char* help,
+                    const char* target, int wire_condition) {
+  return Row(id, title, help, target, {}, "An empty tensor does not meet it.",
+             wire_condition);
+}
+
+Condition Overflow(const char* id, const char* title, const char* target) {
+  return NonFinite(id, title,
+                   "At least one element is NaN or infinite. Infinities that "
+                   "the program asked for by name are not reported.",
+                   target, 13);
+}
+
+Condition TooLarge(const char* id, const char* title, const char* target) {
+  return Row(id, title,
+             "The mean absolute value, the maximum, the minimum or the mean is "
+             "above the value given for it.",
+             target,
+             {TestedSize("abs_mean_gt"), Tested("max_gt"), Tested("min_gt"),
+              Tested("mean_gt")},
+             kFiniteOnly, 15);
+}
+
+Condition TooSmall(const char* id, const char* title, const char* target) {
+  return Row(id, title,
+             "The mean absolute value, the maximum, the minimum or the mean is "
+             "below the value given for it.",
+             target,
+             {TestedSize("abs_mean_lt"), Tested("max_lt"), Tested("min_lt"),
+              Tested("mean_lt")},
+             kFiniteOnly, 16);
+}
+
+Condition Range(const char* id, const char* title, const char* target) {
+  return Row(
+      id, title,
+      "The share of elements from range_start_inclusive to "
+      "range_end_inclusive, or the difference of maximum and minimum, "
+      "lies beyond the value given for it.",
+      target,
+      {Number("range_start_inclusive"), Number("range_end_inclusive"),
+       TestedShare("range_percentage_lt"), TestedShare("range_percentage_gt"),
+       AboveZero(Tested("max_min_lt")), TestedSize("max_min_gt")},
+      "In the share, NaN and infinities count as outside; maximum and "
+      "minimum are of the finite elements. An empty tensor does not "
+      "meet it.",
+      21);
+}
+
+Condition NotChanged(const char* id, const char* title, const char* target) {
+  Parameter equal_nan = Advanced("equal_nan", 0);
+  equal_nan.type = "bool";
+  equal_nan.max = 1;
+  Parameter rtol = Default(Number("rtol"), 1e-5);
+  rtol.min = 0;
+  return Row(id, title,
+             "Every element is what it was a step earlier, but for at most "
+             "atol + rtol * |old value|.",
+             target, {rtol, Advanced("atol", 1e-8), equal_nan},
+             "Infinities are unchanged if they are the same, NaN only with "
+             "equal_nan; an empty tensor does not meet it.",
+             20);
+}
+
+Condition ChangeTooLarge() {
+  return Row("weight_change_too_large", "Weight changes too much",
+             "The mean absolute change since the previous step, over the mean "
+             "absolute value that it had then, is above the value.",
+             "weight",
+             {Default(TestedSize("abs_mean_update_ratio_gt"), 0.1),
+              Advanced("epsilon", 1e-9)},
+             kFinitePairs, 18);
+}
+
+Condition ChangeTooSmall() {
+  return Row("weight_change_too_small", "Weight changes too little",
+             "The mean absolute change since the previous step, over the mean "
+             "absolute value that it had then, is below the value.",
+             "weight",
+             {Default(TestedSize("abs_mean_update_ratio_lt"), 1e-4),
+              Advanced("epsilon", 1e-9)},
+             kFinitePairs, 19);
+}
+
+Condition WeightInitialization() {
+  Condition condition =
+      Row("weight_initialization", "Weight starts badly",
+          "Before the first step, the share of zeros reaches a value, or the "
+          "maximum or the minimum lies beyond the one given for it.",
+          "weight",
+          {TestedShare("zero_percentage_ge", 100), Tested("max_gt"),
+           Tested("min_lt")},
+          "Shares are of all elements, maximum and minimum of the finite ones; "
+          "an empty tensor does not meet it.",
+          14);
+  condition.before_first_step = true;
+  return condition;
+}
+
+Condition OperatorOverflow() {
+  Condition condition =
+      NonFinite("operator_overflow", "Overflow flag of the device",
+                "The device said that the operator overflowed.", "tensor", 2);
+  condition.backends = {"ascend"};
+  return condition;
+}
+
+// A comparison of one statistic with one value.
+struct Compared {
+  const char* name;
+  bool never_negative;
+  // Of the condition "above"; the one of "below" follows.
+  std::optional<int> wire_condition;
+};
+
+constexpr Compared kCompared[] = {
+    {"max", false, 3},
+    {"min", false, 5},
+    {"max_min", true, 7},
+    {"mean", false, 9},
+    {"sd", true, 11},
+    {"abs_max", true, std::nullopt},
+    {"abs_mean", true, std::nullopt},
+};
+
+Condition Comparison(const Compared& compared, bool greater) {
+  const char* words = FindMeasure(compared.name)->words;
+  const char* relation = greater ? "above" : "below";
+  Parameter value = Number("value");
+  value.required = true;
+  if (compared.never_negative) value.min = 0;
+  Condition condition;
+  condition.id = absl::StrCat(compared.name, greater ? "_gt" : "_lt");
+  condition.title = absl::StrCat(words, " ", relation, " a number");
+  condition.title[0] = static_cast<char>(condition.title[0] - 'a' + 'A');
+  condition.help =
+      absl::StrCat("The ", words, " of the tensor's finite elements is ",
+                   relation, " the value.");
+  condition.target = "tensor";
+  condition.params = {value};
+  condition.nan_policy = kFiniteOnly;
+  if (compared.wire_condition) {
+    condition.wire_condition = *compared.wire_condition + (greater ? 0 : 1);
+  }
+  return condition;
 }
 
 std::vector<Condition> MakeCatalogue() {
   std::vector<Condition> rows = {
-      NonFinite("nan", "Not a number", "At least one element is NaN."),
+      NonFinite("nan", "Not a number", "At least one element is NaN.", "tensor",
+                0),
       NonFinite("inf", "Infinity",
                 "At least one element is infinite. Infinities that the program "
                 "asked for by name, as in masked_fill(mask, -inf), are not "
-                "reported."),
-      NonFinite("overflow", "NaN or infinity",
-                "At least one element is NaN or infinite. Infinities that the "
-                "program asked for by name are not reported."),
+                "reported.",
+                "tensor", 1),
+      Overflow("overflow", "NaN or infinity", "tensor"),
+      Overflow("tensor_overflow", "Tensor overflows", "tensor"),
+      OperatorOverflow(),
+      TooLarge("tensor_too_large", "Tensor too large", "tensor"),
+      TooSmall("tensor_too_small", "Tensor too small", "tensor"),
+      Row("tensor_all_zero", "Tensor all zero",
+          "The share of elements that are zero reaches the value.", "tensor",
+          {TestedShare("zero_percentage_ge", 100)}, kShareOfAll, 17),
+      Range("tensor_range", "Tensor out of range", "tensor"),
+      Row("tensor_variance", "Variance of a tensor",
+          "The variance is above or below the value given for it.", "tensor",
+          {TestedSize("variance_gt"), AboveZero(Tested("variance_lt"))},
+          kFiniteOnly, std::nullopt),
+      NotChanged("tensor_not_changed", "Tensor does not change", "tensor"),
+      WeightInitialization(),
+      Overflow("weight_overflow", "Weight overflows", "weight"),
+      TooLarge("weight_too_large", "Weight too large", "weight"),
+      TooSmall("weight_too_small", "Weight too small", "weight"),
+      NotChanged("weight_not_changed", "Weight does not change", "weight"),
+      ChangeTooLarge(),
+      ChangeTooSmall(),
+      Overflow("gradient_exploding", "Gradient explodes", "gradient"),
+      TooLarge("gradient_too_large", "Gradient too large", "gradient"),
+      TooSmall("gradient_vanishing", "Gradient vanishes", "gradient"),
+      Range("activation_range", "Activation out of range", "activation"),
+      Row("activation_inactive", "Activation inactive",
+          "The share of elements that are zero or below reaches the value: "
+          "dead ReLUs.",
+          "activation", {TestedShare("inactive_percentage_ge", 100)},
+          kShareOfAll, std::nullopt),
   };
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));
   }
   return rows;
-}
-
-absl::Status FieldError(absl::string_view reason, absl::string_view field,
-                        absl::string_view message) {
-  absl::Status status =
-      absl::InvalidArgumentError(absl::StrCat(field, ": ", message));
-  status.SetPayload("graphdbg/reason", absl::Cord(reason));
-  status.SetPayload("graphdbg/field", absl::Cord(field));
-  return status;
-}
-
-absl::Status ParameterError(absl::string_view name, absl::string_view message) {
-  return FieldError("invalid_condition",
-                    absl::StrCat("condition.params.", name), message);
-}
-
-const Parameter* FindParameter(const Condition& condition,
-                               const std::string& name) {
-  for (const Parameter& parameter : condition.params) {
-    if (parameter.name == name) return &parameter;
-  }
-  return nullptr;
 }
 
 }  // namespace
@@ -100,54 +287,11 @@ const Condition* Find(absl::string_view id) {
   return nullptr;
 }
 
-absl::Status Validate(absl::string_view id,
-                      const std::map<std::string, double>& params) {
-  const Condition* condition = Find(id);
-  if (condition == nullptr) {
-    return FieldError(
-        "unknown_condition", "condition.id",
-        absl::StrCat("there is no condition \"", id.substr(0, 100), "\""));
-  }
-  for (const auto& [name, value] : params) {
-    if (FindParameter(*condition, name) == nullptr) {
-      return ParameterError(
-          name.substr(0, 100),
-          absl::StrCat("condition \"", id, "\" has no such parameter"));
-    }
-    if (!std::isfinite(value)) {
-      return ParameterError(name, "has to be a finite number");
-    }
-  }
-  for (const Parameter& parameter : condition->params) {
-    if (parameter.required && params.count(parameter.name) == 0) {
-      return ParameterError(
-          parameter.name, absl::StrCat("condition \"", id, "\" needs a value"));
-    }
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<Predicate> Compile(absl::string_view id,
-                                  const std::map<std::string, double>& params) {
-  if (absl::Status status = Validate(id, params); !status.ok()) return status;
-  if (id == "nan") return Predicate::NonFinite(Predicate::Kind::kNan);
-  if (id == "inf") return Predicate::NonFinite(Predicate::Kind::kInf);
-  if (id == "overflow") {
-    return Predicate::NonFinite(Predicate::Kind::kOverflow);
-  }
-  for (const Compared& compared : kCompared) {
-    const double bound = params.at(kValue);
-    if (id == absl::StrCat(compared.name, "_gt")) {
-      return Predicate::Compare(compared.statistic, compared.name,
-                                Predicate::Kind::kGreater, bound);
-    }
-    if (id == absl::StrCat(compared.name, "_lt")) {
-      return Predicate::Compare(compared.statistic, compared.name,
-                                Predicate::Kind::kLess, bound);
-    }
-  }
-  return absl::InternalError(
-      absl::StrCat("condition \"", id, "\" has a row but no predicate"));
+std::optional<Category> TargetOf(const Condition& condition) {
+  if (condition.target == "weight") return Category::kWeight;
+  if (condition.target == "gradient") return Category::kGradient;
+  if (condition.target == "activation") return Category::kActivation;
+  return std::nullopt;
 }
 
 }  // namespace graphdbg::conditions

@@ -12,17 +12,27 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/conditions/predicate.h"
+#include "agent/conditions/selector.h"
 
 namespace graphdbg::conditions {
 
 struct Parameter {
   std::string name;
-  // Name of a type in the API; "number" is the only one so far.
+  // Name of a type in the API: "number", or "bool", whose value is 0 or 1.
   std::string type;
   std::optional<double> default_value;
-  // Empty: a plain number, in the tensor's own unit.
+  // "percent", or empty: a plain number, in the tensor's own unit.
   std::string unit;
   bool required = false;
+  // It is compared with; of these, at least one has to be given, and the
+  // condition is met if any that is given holds. The defaults of these count
+  // only where none is given.
+  bool tested = false;
+  // Seldom changed.
+  bool advanced = false;
+  std::optional<double> min, max;
+  // The value has to be above `min`, not equal to it.
+  bool above_min = false;
 };
 
 struct Condition {
@@ -30,11 +40,18 @@ struct Condition {
   std::string id;
   std::string title;
   std::string help;
-  // What it looks at: "tensor".
+  // What it is about: "weight", "gradient", "activation", or "tensor" for all
+  // of them.
   std::string target;
   std::vector<Parameter> params;
   // What it answers for NaN, infinities and empty tensors.
   std::string nan_policy;
+  // Its number in MindSpore's debugger.
+  std::optional<int> wire_condition;
+  // Where it can be checked.
+  std::vector<std::string> backends = {"cpu"};
+  // Only the values from before the first step are looked at.
+  bool before_first_step = false;
 };
 
 // All conditions, in the order in which people should see them. Lives for
@@ -44,13 +61,17 @@ const std::vector<Condition>& Catalogue();
 // Null if there is none of this id.
 const Condition* Find(absl::string_view id);
 
+// The only nodes that it applies to; absent: all.
+std::optional<Category> TargetOf(const Condition& condition);
+
 // The error names the wrong field in its message and, for programs, in its
 // payload "graphdbg/field": "condition.id", "condition.params.value". Its
 // payload "graphdbg/reason" is "unknown_condition" or "invalid_condition".
 absl::Status Validate(absl::string_view id,
                       const std::map<std::string, double>& params);
 
-// Errors as Validate.
+// Errors as Validate, and UNIMPLEMENTED with the reason "unsupported_condition"
+// for what cannot be checked in host memory.
 absl::StatusOr<Predicate> Compile(absl::string_view id,
                                   const std::map<std::string, double>& params);
 

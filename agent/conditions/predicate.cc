@@ -1,47 +1,78 @@
 #include "agent/conditions/predicate.h"
 
+#include <cmath>
+#include <utility>
+
 namespace graphdbg::conditions {
+namespace {
 
-Predicate Predicate::Compare(double Statistics::*statistic, const char* name,
-                             Kind kind, double bound) {
-  Predicate predicate(kind);
-  predicate.statistic_ = statistic;
-  predicate.name_ = name;
-  predicate.bound_ = bound;
-  return predicate;
-}
-
-bool Predicate::Holds(const Statistics& s) const {
-  switch (kind_) {
-    case Kind::kNan:
-      return s.nan_count > 0;
-    case Kind::kInf:
-      return s.inf_count() > 0;
-    case Kind::kOverflow:
-      return s.nan_count > 0 || s.inf_count() > 0;
-    case Kind::kGreater:
-      return s.has_finite() && s.*statistic_ > bound_;
-    case Kind::kLess:
-      return s.has_finite() && s.*statistic_ < bound_;
+bool Compare(double x, Relation relation, double bound) {
+  switch (relation) {
+    case Relation::kGreater:
+      return x > bound;
+    case Relation::kGreaterEqual:
+      return x >= bound;
+    case Relation::kLess:
+      return x < bound;
+    case Relation::kLessEqual:
+      return x <= bound;
   }
   return false;
 }
 
-bool Predicate::Test(const Statistics& statistics, Actual* actual) const {
-  if (!Holds(statistics)) return false;
-  if (actual == nullptr) return true;
-  if (kind_ == Kind::kGreater || kind_ == Kind::kLess) {
-    (*actual)[name_] = statistics.*statistic_;
-    return true;
+}  // namespace
+
+Predicate Predicate::NonFinite(bool nan, bool inf) {
+  Predicate predicate;
+  predicate.nan_ = nan;
+  predicate.inf_ = inf;
+  return predicate;
+}
+
+Predicate Predicate::AnyOf(std::vector<Term> terms) {
+  Predicate predicate;
+  predicate.needs_.statistics = true;
+  for (const Term& term : terms) {
+    predicate.needs_.previous |= NeedsPrevious(term.quantity);
   }
-  if (kind_ != Kind::kInf) {
-    (*actual)["nan_count"] = static_cast<double>(statistics.nan_count);
+  predicate.terms_ = std::move(terms);
+  return predicate;
+}
+
+bool Predicate::Holds(Evidence* evidence) const {
+  for (const Term& term : terms_) {
+    if (Compare(ValueOf(term.quantity, evidence), term.relation, term.bound)) {
+      return true;
+    }
   }
-  if (kind_ != Kind::kNan) {
-    (*actual)["pos_inf_count"] = static_cast<double>(statistics.pos_inf_count);
-    (*actual)["neg_inf_count"] = static_cast<double>(statistics.neg_inf_count);
+  if (!(nan_ || inf_) || evidence->all_finite()) return false;
+  const Statistics& s = evidence->statistics();
+  return (nan_ && s.nan_count > 0) || (inf_ && s.inf_count() > 0);
+}
+
+Outcome Predicate::Test(Evidence* evidence, Actual* actual) const {
+  if (only_before_first_step_ && evidence->step() != 0) {
+    return Outcome::kNotMet;
   }
-  return true;
+  if (Holds(evidence)) {
+    if (actual != nullptr) Describe(evidence, actual);
+    return Outcome::kMet;
+  }
+  return needs_.previous && !evidence->has_previous() ? Outcome::kNoPrevious
+                                                      : Outcome::kNotMet;
+}
+
+void Predicate::Describe(Evidence* evidence, Actual* actual) const {
+  for (const Term& term : terms_) {
+    const double value = ValueOf(term.quantity, evidence);
+    if (!std::isnan(value)) (*actual)[term.name] = value;
+  }
+  const Statistics& s = evidence->statistics();
+  if (nan_) (*actual)["nan_count"] = static_cast<double>(s.nan_count);
+  if (inf_) {
+    (*actual)["pos_inf_count"] = static_cast<double>(s.pos_inf_count);
+    (*actual)["neg_inf_count"] = static_cast<double>(s.neg_inf_count);
+  }
 }
 
 }  // namespace graphdbg::conditions

@@ -1,51 +1,66 @@
-// A condition with its parameters, ready to be tested on statistics.
+// A condition with its parameters, ready to be tested.
 #ifndef AGENT_CONDITIONS_PREDICATE_H_
 #define AGENT_CONDITIONS_PREDICATE_H_
 
 #include <map>
 #include <string>
+#include <vector>
 
-#include "agent/kernels/statistics.h"
+#include "agent/conditions/evidence.h"
+#include "agent/conditions/measure.h"
 
 namespace graphdbg::conditions {
 
-// What was found, by name: the counts or the statistic that met a condition.
+// What was found, by name: the counts or the numbers that were compared.
 using Actual = std::map<std::string, double>;
 
-// A small value, free to copy. Testing allocates nothing unless it holds.
+enum class Outcome {
+  kNotMet,
+  kMet,
+  // It compares with the previous step, and that value is not known.
+  kNoPrevious,
+};
+
+enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
+
+// One comparison. Numbers that do not exist compare as false.
+struct Term {
+  // In Actual.
+  std::string name;
+  Quantity quantity;
+  Relation relation;
+  double bound;
+};
+
+// Testing allocates nothing unless `actual` is asked for; any thread.
 class Predicate {
  public:
-  enum class Kind {
-    kNan,
-    kInf,
-    kOverflow,
-    kGreater,
-    kLess,
-  };
+  // Met by elements of these kinds.
+  static Predicate NonFinite(bool nan, bool inf);
+  // Met if any term holds.
+  static Predicate AnyOf(std::vector<Term> terms);
 
-  static Predicate NonFinite(Kind kind) { return Predicate(kind); }
-  // `name` is the statistic's name in `Actual` and must live for ever.
-  static Predicate Compare(double Statistics::*statistic, const char* name,
-                           Kind kind, double bound);
+  // Not met at any step but 0.
+  void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
-  // Whether the condition holds. If so and `actual` is not null, what was found
-  // is put there. Comparisons are over the finite elements; where there is
-  // none, they do not hold.
-  bool Test(const Statistics& statistics, Actual* actual = nullptr) const;
-
+  // What evidence has to measure, at least.
+  const Needs& needs() const { return needs_; }
   // Infinities alone can meet it, as "inf" and "overflow".
-  bool about_infinities() const {
-    return kind_ == Kind::kInf || kind_ == Kind::kOverflow;
-  }
+  bool about_infinities() const { return inf_; }
+
+  // `evidence` was measured. If the condition is met and `actual` is not null,
+  // what was found for each term is put there.
+  Outcome Test(Evidence* evidence, Actual* actual = nullptr) const;
 
  private:
-  explicit Predicate(Kind kind) : kind_(kind) {}
-  bool Holds(const Statistics& s) const;
+  bool Holds(Evidence* evidence) const;
+  void Describe(Evidence* evidence, Actual* actual) const;
 
-  Kind kind_;
-  double Statistics::*statistic_ = nullptr;
-  const char* name_ = "";
-  double bound_ = 0;
+  Needs needs_;
+  bool nan_ = false;
+  bool inf_ = false;
+  bool only_before_first_step_ = false;
+  std::vector<Term> terms_;
 };
 
 }  // namespace graphdbg::conditions

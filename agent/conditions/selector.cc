@@ -87,6 +87,7 @@ bool MatchesPattern(absl::string_view pattern, absl::string_view name) {
 
 bool Matches(const NodeSelection& selection, absl::string_view name,
              Category category) {
+  if (selection.target && *selection.target != category) return false;
   if (selection.everything()) return true;
   return Any(selection.categories, [&](Category c) { return c == category; }) ||
          Any(selection.nodes, [&](const auto& n) { return n == name; }) ||

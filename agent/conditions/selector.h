@@ -2,6 +2,7 @@
 #ifndef AGENT_CONDITIONS_SELECTOR_H_
 #define AGENT_CONDITIONS_SELECTOR_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct NodeSelection {
   // Shell patterns over full names, see MatchesPattern.
   std::vector<std::string> patterns;
   std::vector<Category> categories;
+  // Of what is listed, nodes of this category alone: the condition is about no
+  // others.
+  std::optional<Category> target;
 
   bool everything() const {
     return nodes.empty() && scopes.empty() && patterns.empty() &&

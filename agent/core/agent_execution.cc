@@ -103,8 +103,8 @@ void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
   BoundTensor bound;
   for (const auto& [node, handle] : bindings_.All()) {
     if (watch->On(node) == nullptr || !ResolveBound(handle, &bound)) continue;
-    checker_.CheckBound(*watch, node, bound.tensor, {step, NextOrder()},
-                        findings);
+    checker_.CheckBound(*watch, node, bound.tensor, /*previous=*/nullptr,
+                        {step, NextOrder()}, findings);
   }
 }
 
@@ -142,7 +142,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
     Findings findings;
     checker_.CheckExecution(*watch, execution, moment, &findings);
     KeepTensors(execution, moment.step, !findings.hits.empty());
-    if (!findings.hits.empty()) Report(std::move(findings), &stops);
+    if (!findings.empty()) Report(std::move(findings), &stops);
   }
   if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
     return GRAPHDBG_OK;
@@ -192,6 +192,9 @@ void Agent::Report(Findings findings, std::vector<uint32_t>* stop_here) {
     }
   }
   for (v1::Hit& hit : findings.hits) outbox_.PutHit(std::move(hit));
+  for (v1::WatchpointStatus& status : findings.unchecked) {
+    outbox_.PutWatchpointStatus(std::move(status));
+  }
 }
 
 graphdbg_status Agent::StepEnd() {

@@ -2,17 +2,23 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/error.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
 namespace {
 
+using conditions::Outcome;
+
 // As many as a capture may look through for a line of the user's.
 constexpr size_t kMaxCapturedFrames = 64;
+
+constexpr conditions::Needs kStatistics = {true, false};
 
 std::string Text(const char* text) {
   return text == nullptr ? std::string()
@@ -64,25 +70,29 @@ class Checker::Inputs {
   }
 
   // Null if it cannot be measured.
-  const Statistics* Of(size_t i) {
+  conditions::Evidence* Of(size_t i, uint64_t step) {
     if (measured_.empty()) measured_.resize(size());
-    Measured& measured = measured_[i];
-    if (!measured.done) {
-      measured.done = true;
-      measured.ok = Measure(execution_.inputs[i].tensor, &measured.statistics);
+    std::unique_ptr<Measured>& measured = measured_[i];
+    if (measured == nullptr) {
+      measured = std::make_unique<Measured>(execution_.inputs[i].tensor, step);
     }
-    return measured.ok ? &measured.statistics : nullptr;
+    return measured->ok ? &measured->evidence : nullptr;
   }
 
  private:
   struct Measured {
-    bool done = false;
-    bool ok = false;
-    Statistics statistics;
+    Measured(const graphdbg_tensor& tensor, uint64_t step)
+        : view(ViewOf(tensor)),
+          evidence(&view, nullptr, step),
+          ok(Readable(tensor) && evidence.Measure(kStatistics)) {}
+
+    const TensorView view;
+    conditions::Evidence evidence;
+    const bool ok;
   };
 
   const Execution& execution_;
-  std::vector<Measured> measured_;
+  std::vector<std::unique_ptr<Measured>> measured_;
 };
 
 void Checker::CheckExecution(const WatchSnapshot& watch,
@@ -97,25 +107,31 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
   Inputs inputs(execution);
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& tensor = execution.outputs[slot];
-    Statistics statistics;
-    if (!Measure(tensor, &statistics)) {
+    const TensorView view = ViewOf(tensor);
+    conditions::Evidence evidence(&view, nullptr, moment.step);
+    if (!Readable(tensor) || !evidence.Measure(set->needs)) {
       ComplainAbout(tensor);
       continue;
     }
     // Only asked where a condition is met.
     std::optional<bool> meant;
-    for (const Watchpoint* watchpoint : *set) {
+    for (const Watchpoint* watchpoint : set->watchpoints) {
       const conditions::Predicate& predicate = watchpoint->predicate;
-      if (!predicate.Test(statistics)) continue;
-      if (predicate.about_infinities() && statistics.nan_count == 0) {
+      const Outcome outcome = predicate.Test(&evidence);
+      if (outcome == Outcome::kNoPrevious) {
+        NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
+      }
+      if (outcome != Outcome::kMet) continue;
+      if (predicate.about_infinities() &&
+          evidence.statistics().nan_count == 0) {
         if (!meant) {
           meant = InfinitiesAreMeant(execution, &inputs, moment.step);
           if (*meant) facts->meant_infinities_in_step.store(moment.step);
         }
         if (*meant) continue;
       }
-      v1::Hit hit = MakeHit(*watchpoint, execution.node, slot, tensor,
-                            statistics, moment);
+      v1::Hit hit =
+          MakeHit(*watchpoint, execution.node, slot, tensor, &evidence, moment);
       hit.set_origin(OriginOf(predicate, execution, &inputs, moment.step));
       findings->hits.push_back(std::move(hit));
       AddStop(*watchpoint, findings);
@@ -124,21 +140,29 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
 }
 
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
-                         const graphdbg_tensor& tensor, const Moment& moment,
+                         const graphdbg_tensor& tensor,
+                         const TensorView* previous, const Moment& moment,
                          Findings* findings) const {
   const WatchSnapshot::Set* set = watch.On(node);
   if (set == nullptr) return;
-  Statistics statistics;
-  if (!Measure(tensor, &statistics)) return ComplainAbout(tensor);
-  for (const Watchpoint* watchpoint : *set) {
+  const TensorView view = ViewOf(tensor);
+  conditions::Evidence evidence(&view, previous, moment.step);
+  if (!Readable(tensor) || !evidence.Measure(set->needs)) {
+    return ComplainAbout(tensor);
+  }
+  for (const Watchpoint* watchpoint : set->watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    if (!predicate.Test(statistics)) continue;
-    if (predicate.about_infinities() && statistics.nan_count == 0 &&
+    const Outcome outcome = predicate.Test(&evidence);
+    if (outcome == Outcome::kNoPrevious) {
+      NoteNoPrevious(*watchpoint, node, moment.step, findings);
+    }
+    if (outcome != Outcome::kMet) continue;
+    if (predicate.about_infinities() && evidence.statistics().nan_count == 0 &&
         IsMeant(node, moment.step)) {
       continue;
     }
     findings->hits.push_back(
-        MakeHit(*watchpoint, node, 0, tensor, statistics, moment));
+        MakeHit(*watchpoint, node, 0, tensor, &evidence, moment));
     AddStop(*watchpoint, findings);
   }
 }
@@ -164,9 +188,11 @@ bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
   for (size_t i = 0; i < inputs->size(); ++i) {
     // One that was overwritten shows the output's own infinities.
     if (!inputs->Intact(i)) continue;
-    const Statistics* statistics = inputs->Of(i);
-    if (statistics == nullptr || statistics->inf_count() == 0) continue;
-    if (!IsMeantInput(inputs->node(i), *statistics, step)) return false;
+    conditions::Evidence* evidence = inputs->Of(i, step);
+    if (evidence == nullptr || evidence->all_finite()) continue;
+    const Statistics& statistics = evidence->statistics();
+    if (statistics.inf_count() == 0) continue;
+    if (!IsMeantInput(inputs->node(i), statistics, step)) return false;
     found = true;
   }
   return found;
@@ -181,15 +207,17 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
       all_known = false;
       continue;
     }
-    const Statistics* statistics = inputs->Of(i);
-    if (statistics == nullptr) {
+    conditions::Evidence* evidence = inputs->Of(i, step);
+    if (evidence == nullptr) {
       all_known &= Readable(execution.inputs[i].tensor);
       continue;
     }
-    if (!predicate.Test(*statistics)) continue;
+    const Outcome outcome = predicate.Test(evidence);
+    all_known &= outcome != Outcome::kNoPrevious;
+    if (outcome != Outcome::kMet) continue;
     // Meant infinities are not what made a NaN bad.
     if (predicate.about_infinities() &&
-        IsMeantInput(inputs->node(i), *statistics, step)) {
+        IsMeantInput(inputs->node(i), evidence->statistics(), step)) {
       continue;
     }
     return v1::HIT_ORIGIN_PROPAGATED;
@@ -200,7 +228,7 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
 
 v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
                          uint32_t slot, const graphdbg_tensor& tensor,
-                         const Statistics& statistics,
+                         conditions::Evidence* evidence,
                          const Moment& moment) const {
   v1::Hit hit;
   hit.set_watchpoint(watchpoint.id);
@@ -210,9 +238,9 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
   hit.set_slot(slot);
   hit.set_order(moment.order);
   conditions::Actual actual;
-  watchpoint.predicate.Test(statistics, &actual);
+  watchpoint.predicate.Test(evidence, &actual);
   hit.mutable_actual()->insert(actual.begin(), actual.end());
-  *hit.mutable_statistics() = ToProto(statistics);
+  *hit.mutable_statistics() = ToProto(evidence->statistics());
   *hit.mutable_type() = TypeOf(tensor);
   *hit.mutable_source() = SourceOf(node);
   hit.set_time_unix_nano(
@@ -220,6 +248,30 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
           std::chrono::system_clock::now().time_since_epoch())
           .count());
   return hit;
+}
+
+// At the first time there is none yet, which is no error.
+void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
+                             uint64_t step, Findings* findings) const {
+  uint64_t first = watchpoint.first_missed_step.load();
+  if (first == Watchpoint::kReported || step == 0) return;
+  if (first == 0) {
+    watchpoint.first_missed_step.compare_exchange_strong(first, step);
+    return;
+  }
+  if (step < first + 2 || !watchpoint.first_missed_step.compare_exchange_strong(
+                              first, Watchpoint::kReported)) {
+    return;
+  }
+  v1::WatchpointStatus status;
+  status.set_id(watchpoint.id);
+  status.set_revision(watchpoint.revision);
+  *status.mutable_error() = wire::ToError(wire::MakeError(
+      absl::StatusCode::kFailedPrecondition, "no_previous_value",
+      absl::StrCat("the previous step's value of \"", nodes_->InfoOf(node).name,
+                   "\" is not kept, so that the condition cannot be checked "
+                   "there")));
+  findings->unchecked.push_back(std::move(status));
 }
 
 v1::SourceFrame Checker::SourceOf(uint32_t node) const {

@@ -24,6 +24,10 @@ struct Findings {
   // Watchpoints that stop the program here, and at the step's end.
   std::vector<uint32_t> stop_here;
   std::vector<uint32_t> stop_at_step_end;
+  // Watchpoints that go on lacking previous values; each is told once.
+  std::vector<v1::WatchpointStatus> unchecked;
+
+  bool empty() const { return hits.empty() && unchecked.empty(); }
 };
 
 // When and where something executed.
@@ -52,10 +56,11 @@ class Checker {
   void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
                       const Moment& moment, Findings* findings) const;
 
-  // The present value of a bound tensor.
+  // The present value of a bound tensor, and the one it had a step earlier;
+  // null: not known.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,
-                  const graphdbg_tensor& tensor, const Moment& moment,
-                  Findings* findings) const;
+                  const graphdbg_tensor& tensor, const TensorView* previous,
+                  const Moment& moment, Findings* findings) const;
 
  private:
   class Inputs;
@@ -70,8 +75,11 @@ class Checker {
   bool IsMeantInput(uint32_t node, const Statistics& statistics,
                     uint64_t step) const;
   v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
-                  const graphdbg_tensor& tensor, const Statistics& statistics,
+                  const graphdbg_tensor& tensor, conditions::Evidence* evidence,
                   const Moment& moment) const;
+  // The condition compares with a previous value that is not known.
+  void NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
+                      uint64_t step, Findings* findings) const;
   v1::SourceFrame SourceOf(uint32_t node) const;
   void ComplainAbout(const graphdbg_tensor& tensor) const;
 

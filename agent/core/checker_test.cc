@@ -123,6 +123,36 @@ TEST_F(CheckerTest, StopsAreSortedByWhereTheyTakeEffect) {
   EXPECT_EQ(findings.hits[2].actual().at("max"), 5);
 }
 
+TEST_F(CheckerTest, ALastingLackOfPreviousValuesIsToldOnce) {
+  const uint32_t a = Declare("a");
+  Watch(1, "tensor_not_changed");
+  for (uint64_t step : {1, 1, 2}) {
+    EXPECT_TRUE(Execute(a, {}, {1}, 0, step).empty()) << step;
+  }
+  const Findings findings = Execute(a, {}, {1}, 0, 3);
+  EXPECT_THAT(findings.hits, IsEmpty());
+  ASSERT_EQ(findings.unchecked.size(), 1u);
+  EXPECT_EQ(findings.unchecked[0].id(), 1u);
+  EXPECT_EQ(findings.unchecked[0].error().reason(), "no_previous_value");
+  EXPECT_TRUE(Execute(a, {}, {1}, 0, 4).empty());
+}
+
+TEST_F(CheckerTest, ABoundTensorIsComparedWithItsPreviousValue) {
+  const uint32_t weight = Declare("weight");
+  Watch(1, "tensor_not_changed");
+  int64_t size;
+  const std::vector<float> old = {1, 2}, values = {1, 2}, other = {1, 3};
+  const graphdbg_tensor previous = Tensor(old, &size, 1);
+  const TensorView view = ViewOf(previous);
+  Findings same, changed;
+  checker_.CheckBound(*watch_.snapshot(), weight, Tensor(values, &size, 2),
+                      &view, {2, 1}, &same);
+  checker_.CheckBound(*watch_.snapshot(), weight, Tensor(other, &size, 2),
+                      &view, {2, 2}, &changed);
+  EXPECT_EQ(same.hits.size(), 1u);
+  EXPECT_TRUE(changed.empty());
+}
+
 TEST_F(CheckerTest, UninitializedMemoryIsNotChecked) {
   const uint32_t a = Declare("a");
   Watch(1, "nan");

@@ -12,20 +12,24 @@
 namespace graphdbg::agent {
 namespace {
 
-conditions::NodeSelection SelectionOf(const v1::NodeSelection& message) {
+conditions::NodeSelection SelectionOf(const v1::SetWatchpoint& message) {
+  const v1::NodeSelection& listed = message.selection();
   conditions::NodeSelection selection;
-  selection.nodes = {message.nodes().begin(), message.nodes().end()};
-  selection.scopes = {message.scopes().begin(), message.scopes().end()};
-  selection.patterns = {message.patterns().begin(), message.patterns().end()};
-  for (int category : message.categories()) {
+  selection.nodes = {listed.nodes().begin(), listed.nodes().end()};
+  selection.scopes = {listed.scopes().begin(), listed.scopes().end()};
+  selection.patterns = {listed.patterns().begin(), listed.patterns().end()};
+  for (int category : listed.categories()) {
     selection.categories.push_back(static_cast<conditions::Category>(category));
+  }
+  if (const auto* row = conditions::Find(message.condition().id())) {
+    selection.target = conditions::TargetOf(*row);
   }
   return selection;
 }
 
 bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
   return set != nullptr &&
-         std::any_of(set->begin(), set->end(),
+         std::any_of(set->watchpoints.begin(), set->watchpoints.end(),
                      [id](const Watchpoint* w) { return w->id == id; });
 }
 
@@ -50,9 +54,13 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
                      " watchpoints are checked at a time"));
   }
   if (status.ok() && message.enabled()) {
-    watchpoints_[message.id()] = std::make_shared<Watchpoint>(
-        Watchpoint{message.id(), message.revision(), *predicate,
-                   SelectionOf(message.selection()), message.pause()});
+    auto watchpoint = std::make_shared<Watchpoint>();
+    watchpoint->id = message.id();
+    watchpoint->revision = message.revision();
+    watchpoint->predicate = *std::move(predicate);
+    watchpoint->selection = SelectionOf(message);
+    watchpoint->pause = message.pause();
+    watchpoints_[message.id()] = std::move(watchpoint);
   }
   const uint32_t count = Rebuild(message.id());
   if (!status.ok()) return status;
@@ -96,17 +104,18 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
 const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
                                             uint32_t node) const {
   const NodeTable::Info info = nodes_->InfoOf(node);
-  WatchSnapshot::Set set;
+  auto set = std::make_unique<WatchSnapshot::Set>();
   for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
     if (conditions::Matches(watchpoint->selection, info.name, info.category)) {
-      set.push_back(watchpoint.get());
+      set->watchpoints.push_back(watchpoint.get());
+      set->needs.Add(watchpoint->predicate.needs());
     }
   }
-  if (set.empty()) return nullptr;
-  auto it = snapshot->sets_.find(set);
+  if (set->watchpoints.empty()) return nullptr;
+  auto it = snapshot->sets_.find(set->watchpoints);
   if (it == snapshot->sets_.end()) {
-    auto owned = std::make_unique<const WatchSnapshot::Set>(set);
-    it = snapshot->sets_.emplace(std::move(set), std::move(owned)).first;
+    WatchSnapshot::Watchpoints key = set->watchpoints;
+    it = snapshot->sets_.emplace(std::move(key), std::move(set)).first;
   }
   snapshot->sets_of_nodes_.Grow(node).store(it->second.get(),
                                             std::memory_order_release);

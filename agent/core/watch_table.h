@@ -24,6 +24,11 @@ struct Watchpoint {
   conditions::Predicate predicate;
   conditions::NodeSelection selection;
   v1::PauseMode pause;
+  // When it could first not be tested for want of a previous value; 0: never,
+  // kReported: the user was told.
+  mutable std::atomic<uint64_t> first_missed_step{0};
+
+  static constexpr uint64_t kReported = UINT64_MAX;
 };
 
 // One state of the table. Watchpoints and what covers a known node never
@@ -31,7 +36,12 @@ struct Watchpoint {
 class WatchSnapshot {
  public:
   // The watchpoints of one node, in the order of their ids.
-  using Set = std::vector<const Watchpoint*>;
+  using Watchpoints = std::vector<const Watchpoint*>;
+  struct Set {
+    Watchpoints watchpoints;
+    // Of all of them together.
+    conditions::Needs needs;
+  };
 
   // Null if nothing watches the node. No lock.
   const Set* On(uint32_t node) const {
@@ -52,7 +62,7 @@ class WatchSnapshot {
   bool pauses_ = false;
   bool about_infinities_ = false;
   // Most nodes share a few sets.
-  std::map<Set, std::unique_ptr<const Set>> sets_;
+  std::map<Watchpoints, std::unique_ptr<const Set>> sets_;
   SegmentedArray<std::atomic<const Set*>> sets_of_nodes_;
 };
 

@@ -10,11 +10,13 @@ namespace {
 
 class WatchTableTest : public testing::Test {
  protected:
-  uint32_t Declare(const std::string& name) {
+  uint32_t Declare(const std::string& name,
+                   graphdbg_category category = GRAPHDBG_OTHER) {
     graphdbg_node_info info = {};
     info.struct_size = sizeof(info);
     info.name = name.c_str();
     info.kind = GRAPHDBG_OP;
+    info.category = category;
     const uint32_t node = *nodes_.Declare(info);
     watch_.AddNode(node);
     return node;
@@ -35,7 +37,9 @@ class WatchTableTest : public testing::Test {
     std::vector<uint32_t> ids;
     const auto snapshot = watch_.snapshot();
     if (const WatchSnapshot::Set* set = snapshot->On(node)) {
-      for (const Watchpoint* watchpoint : *set) ids.push_back(watchpoint->id);
+      for (const Watchpoint* watchpoint : set->watchpoints) {
+        ids.push_back(watchpoint->id);
+      }
     }
     EXPECT_EQ(nodes_.Facts(node)->has(kWatched), !ids.empty());
     return ids;
@@ -83,13 +87,27 @@ TEST_F(WatchTableTest, ConditionsThatAreNoneAreRefusedByName) {
   EXPECT_TRUE(watch_.snapshot()->empty());
 }
 
+TEST_F(WatchTableTest, ConditionsAboutWeightsCoverWeightsAlone) {
+  const uint32_t op = Declare("forward/fc/addmm");
+  const uint32_t weight = Declare("forward/fc/weight", GRAPHDBG_WEIGHT);
+  EXPECT_EQ(*Watch(1, "", "weight_not_changed"), 1u);
+  EXPECT_EQ(*Watch(2, "forward/**", "nan"), 2u);
+  EXPECT_EQ(IdsOn(op), (Ids{2}));
+  EXPECT_EQ(IdsOn(weight), (Ids{1, 2}));
+  const auto snapshot = watch_.snapshot();
+  EXPECT_FALSE(snapshot->On(op)->needs.statistics);
+  EXPECT_FALSE(snapshot->On(op)->needs.previous);
+  EXPECT_TRUE(snapshot->On(weight)->needs.statistics);
+  EXPECT_TRUE(snapshot->On(weight)->needs.previous);
+}
+
 TEST_F(WatchTableTest, ASnapshotStaysAsItWas) {
   const uint32_t a = Declare("a");
   EXPECT_TRUE(Watch(1, "").ok());
   const auto old = watch_.snapshot();
   watch_.Remove(1);
   ASSERT_NE(old->On(a), nullptr);
-  EXPECT_EQ(old->On(a)->front()->id, 1u);
+  EXPECT_EQ(old->On(a)->watchpoints.front()->id, 1u);
   EXPECT_EQ(watch_.snapshot()->On(a), nullptr);
 }
 

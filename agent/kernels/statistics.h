@@ -1,4 +1,5 @@
-// The statistics of one tensor, as every part of graphdbg understands them.
+// The statistics of one tensor, and of a tensor and its value a step earlier,
+// as every part of graphdbg understands them.
 #ifndef AGENT_KERNELS_STATISTICS_H_
 #define AGENT_KERNELS_STATISTICS_H_
 
@@ -32,6 +33,28 @@ struct Statistics {
   uint64_t inf_count() const { return pos_inf_count + neg_inf_count; }
   uint64_t finite_count() const { return count - nan_count - inf_count(); }
   bool has_finite() const { return finite_count() > 0; }
+};
+
+// A tensor beside its previous value, element by element, read as float64. The
+// values are over the pairs whose elements are both finite and mean nothing if
+// finite_count is 0; change is now - previous.
+struct PairStatistics {
+  uint64_t count = 0;
+  uint64_t finite_count = 0;
+  double change_abs_mean = 0;
+  double change_abs_max = 0;
+  double change_l2 = 0;
+  double previous_abs_mean = 0;
+  double previous_l2 = 0;
+};
+
+// What counts as equal, as in numpy.isclose(now, previous):
+// |now - previous| <= atol + rtol * |previous|; infinities if they are the
+// same, NaN only with equal_nan.
+struct Tolerance {
+  double rtol = 1e-5;
+  double atol = 1e-8;
+  bool equal_nan = false;
 };
 
 }  // namespace graphdbg

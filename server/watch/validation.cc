@@ -26,6 +26,15 @@ absl::Status Wrong(std::string_view field, const std::string& message) {
       field);
 }
 
+absl::Status UnknownNode(std::string_view field, const std::string& name) {
+  return WithField(
+      Error(absl::StatusCode::kInvalidArgument, "unknown_node",
+            absl::StrCat("no node \"", name,
+                         "\"; use scopes or patterns for nodes that are not "
+                         "known yet")),
+      field);
+}
+
 absl::Status CheckList(const std::vector<std::string>& list,
                        const std::string& field, size_t max_count,
                        size_t max_bytes) {
@@ -50,6 +59,22 @@ absl::Status CheckList(const std::vector<std::string>& list,
 
 }  // namespace
 
+conditions::Category CategoryOf(session::Category category) {
+  switch (category) {
+    case session::Category::kOther:
+      return conditions::Category::kOther;
+    case session::Category::kWeight:
+      return conditions::Category::kWeight;
+    case session::Category::kGradient:
+      return conditions::Category::kGradient;
+    case session::Category::kActivation:
+      return conditions::Category::kActivation;
+    case session::Category::kOptimizer:
+      return conditions::Category::kOptimizer;
+  }
+  return conditions::Category::kOther;
+}
+
 absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
   auto condition =
@@ -63,14 +88,17 @@ absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                   kMaxPatternBytes)}) {
     if (!status.ok()) return status;
   }
+  const auto& row = *conditions::Find(spec.condition.id);
   for (size_t i = 0; i < selection.nodes.size(); ++i) {
-    if (graph.FindNode(selection.nodes[i]) != graph::kNoNode) continue;
-    return WithField(
-        Error(absl::StatusCode::kInvalidArgument, "unknown_node",
-              absl::StrCat("no node \"", selection.nodes[i],
-                           "\"; use scopes or patterns for nodes that are "
-                           "not known yet")),
-        absl::StrCat("nodes[", i, "]"));
+    const std::string field = absl::StrCat("nodes[", i, "]");
+    const graph::NodeIndex node = graph.FindNode(selection.nodes[i]);
+    if (node == graph::kNoNode) return UnknownNode(field, selection.nodes[i]);
+    const auto target = conditions::TargetOf(row);
+    if (target && *target != CategoryOf(graph.node(node).category)) {
+      return Wrong(
+          field, absl::StrCat("\"", selection.nodes[i], "\" is no ", row.target,
+                              ", which condition \"", row.id, "\" is about"));
+    }
   }
   return absl::OkStatus();
 }

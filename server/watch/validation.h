@@ -3,14 +3,18 @@
 #define SERVER_WATCH_VALIDATION_H_
 
 #include "absl/status/status.h"
+#include "agent/conditions/selector.h"
 #include "server/graph/graph_store.h"
 #include "server/session/types.h"
 
 namespace graphdbg::watch {
 
+conditions::Category CategoryOf(session::Category category);
+
 // INVALID_ARGUMENT with the wrong field named through WithField:
-// "condition.id", "condition.params.value", "nodes[0]". Nodes must be known;
-// scopes and patterns may be about what is still to come.
+// "condition.id", "condition.params.value", "nodes[0]". Nodes must be known
+// and of the kind that the condition is about; scopes and patterns may be about
+// what is still to come.
 absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                           const graph::GraphStore& graph);
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "agent/conditions/catalogue.h"
 #include "server/base/error.h"
 #include "server/watch/validation.h"
 
@@ -12,23 +13,8 @@ namespace {
 using graph::NodeIndex;
 using graph::ScopeIndex;
 
-conditions::Category CategoryOf(session::Category category) {
-  switch (category) {
-    case session::Category::kOther:
-      return conditions::Category::kOther;
-    case session::Category::kWeight:
-      return conditions::Category::kWeight;
-    case session::Category::kGradient:
-      return conditions::Category::kGradient;
-    case session::Category::kActivation:
-      return conditions::Category::kActivation;
-    case session::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-  }
-  return conditions::Category::kOther;
-}
-
-conditions::NodeSelection SelectionOf(const session::Selection& selection) {
+conditions::NodeSelection SelectionOf(const session::WatchpointSpec& spec) {
+  const session::Selection& selection = spec.selection;
   conditions::NodeSelection out;
   out.nodes = selection.nodes;
   out.scopes = selection.scopes;
@@ -36,6 +22,7 @@ conditions::NodeSelection SelectionOf(const session::Selection& selection) {
   for (session::Category category : selection.categories) {
     out.categories.push_back(CategoryOf(category));
   }
+  out.target = conditions::TargetOf(*conditions::Find(spec.condition.id));
   return out;
 }
 
@@ -99,7 +86,7 @@ absl::Status WatchTable::Remove(uint32_t id) {
 
 void WatchTable::Install(Entry& entry, session::WatchpointSpec spec) {
   entry.spec = std::move(spec);
-  entry.selection = SelectionOf(entry.spec.selection);
+  entry.selection = SelectionOf(entry.spec);
   entry.conditions.push_back(
       std::make_shared<const session::ConditionInstance>(entry.spec.condition));
   entry.errors.clear();

@@ -51,6 +51,17 @@ class WatchTableTest : public testing::Test {
   WatchTable table_;
 };
 
+TEST_F(WatchTableTest, ConditionsAboutWeightsCoverWeightsAlone) {
+  session::WatchpointSpec spec;
+  spec.condition.id = "weight_overflow";
+  EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
+  EXPECT_EQ(OfNode("forward/conv/weight"), Watched::kAll);
+  EXPECT_EQ(OfScope("forward/conv"), Watched::kSome);
+  spec.selection.nodes = {"forward/conv/weight", "forward/log"};
+  const absl::Status status = table_.Add(spec).status();
+  EXPECT_EQ(FieldOf(status), "nodes[1]");
+}
+
 TEST_F(WatchTableTest, CoversEverythingIfNothingIsSelected) {
   EXPECT_EQ(OfScope(""), Watched::kNone);
   const uint32_t id = *table_.Add(Nan());

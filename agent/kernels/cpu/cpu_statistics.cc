@@ -85,4 +85,10 @@ bool ComputeStatistics(const TensorView& view, Statistics* statistics) {
   return true;
 }
 
+std::optional<bool> AllFinite(const TensorView& view) {
+  Statistics statistics;
+  if (!ComputeStatistics(view, &statistics)) return std::nullopt;
+  return statistics.finite_count() == statistics.count;
+}
+
 }  // namespace graphdbg::cpu

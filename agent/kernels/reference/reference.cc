@@ -34,23 +34,66 @@ double HalfToDouble(uint16_t bits) {
   return bits & 0x8000 ? -magnitude : magnitude;
 }
 
-// Calls visit(address) for each element.
+using Index = std::array<int64_t, kMaxDimensions>;
+
+const void* AddressOf(const TensorView& view, const Index& index) {
+  int64_t offset = 0, row_major = 1;
+  for (size_t d = view.ndim; d-- > 0;) {
+    offset += index[d] * (view.strides ? view.strides[d] : row_major);
+    row_major *= view.shape[d];
+  }
+  return static_cast<const char*>(view.data) +
+         offset * static_cast<int64_t>(ItemSize(view.dtype));
+}
+
+// Calls visit(index) for each element, in row-major order.
 template <class Visit>
-void ForEach(const TensorView& view, int64_t count, const Visit& visit) {
-  const int64_t item_size = static_cast<int64_t>(ItemSize(view.dtype));
-  std::array<int64_t, kMaxDimensions> index{};
+void ForEachIndex(const TensorView& view, int64_t count, const Visit& visit) {
+  Index index{};
   for (int64_t n = 0; n < count; ++n) {
-    int64_t offset = 0, row_major = 1;
-    for (size_t d = view.ndim; d-- > 0;) {
-      offset += index[d] * (view.strides ? view.strides[d] : row_major);
-      row_major *= view.shape[d];
-    }
-    visit(static_cast<const char*>(view.data) + offset * item_size);
+    visit(index);
     for (size_t d = view.ndim; d-- > 0;) {
       if (++index[d] < view.shape[d]) break;
       index[d] = 0;
     }
   }
+}
+
+// Calls visit(address) for each element.
+template <class Visit>
+void ForEach(const TensorView& view, int64_t count, const Visit& visit) {
+  ForEachIndex(view, count,
+               [&](const Index& index) { visit(AddressOf(view, index)); });
+}
+
+// Calls visit(now, previous) for each pair of elements; false if the views are
+// not of one tensor.
+template <class Visit>
+bool ForEachPair(const TensorView& now, const TensorView& previous,
+                 const Visit& visit) {
+  const std::optional<int64_t> count = now.element_count();
+  if (!count || !HasStatistics(now.dtype) || now.dtype != previous.dtype ||
+      now.ndim != previous.ndim ||
+      !std::equal(now.shape, now.shape + now.ndim, previous.shape)) {
+    return false;
+  }
+  const auto value = [](const TensorView& view, const Index& index) {
+    return static_cast<double>(
+        ElementValue(view.dtype, AddressOf(view, index)));
+  };
+  ForEachIndex(now, *count, [&](const Index& index) {
+    visit(value(now, index), value(previous, index));
+  });
+  return true;
+}
+
+bool IsClose(double now, double previous, const Tolerance& tolerance) {
+  if (std::isnan(now) || std::isnan(previous)) {
+    return tolerance.equal_nan && std::isnan(now) && std::isnan(previous);
+  }
+  if (std::isinf(now) || std::isinf(previous)) return now == previous;
+  return std::fabs(now - previous) <=
+         tolerance.atol + tolerance.rtol * std::fabs(previous);
 }
 
 // Counts the element; true if it is finite.
@@ -142,6 +185,57 @@ bool ComputeStatistics(const TensorView& view, Statistics* statistics) {
   }
   *statistics = s;
   return true;
+}
+
+std::optional<uint64_t> CountInRange(const TensorView& view, double start,
+                                     double end) {
+  const std::optional<int64_t> count = view.element_count();
+  if (!count || !HasStatistics(view.dtype)) return std::nullopt;
+  uint64_t found = 0;
+  ForEach(view, *count, [&](const void* p) {
+    const auto x = static_cast<double>(ElementValue(view.dtype, p));
+    found += x >= start && x <= end ? 1 : 0;
+  });
+  return found;
+}
+
+bool ComparePair(const TensorView& now, const TensorView& previous,
+                 PairStatistics* statistics) {
+  PairStatistics s;
+  long double change = 0, change_squares = 0, old = 0, old_squares = 0;
+  const bool same = ForEachPair(now, previous, [&](double x, double before) {
+    ++s.count;
+    if (!std::isfinite(x) || !std::isfinite(before)) return;
+    ++s.finite_count;
+    const double distance = std::fabs(x - before);
+    const long double wide = distance, wide_before = std::fabs(before);
+    s.change_abs_max = std::max(s.change_abs_max, distance);
+    change += wide;
+    change_squares += wide * wide;
+    old += wide_before;
+    old_squares += wide_before * wide_before;
+  });
+  if (!same) return false;
+  if (s.finite_count > 0) {
+    const long double n = static_cast<long double>(s.finite_count);
+    s.change_abs_mean = static_cast<double>(change / n);
+    s.change_l2 = static_cast<double>(std::sqrt(change_squares));
+    s.previous_abs_mean = static_cast<double>(old / n);
+    s.previous_l2 = static_cast<double>(std::sqrt(old_squares));
+  }
+  *statistics = s;
+  return true;
+}
+
+std::optional<uint64_t> CountChanged(const TensorView& now,
+                                     const TensorView& previous,
+                                     const Tolerance& tolerance) {
+  uint64_t changed = 0;
+  const bool same = ForEachPair(now, previous, [&](double x, double before) {
+    changed += IsClose(x, before, tolerance) ? 0 : 1;
+  });
+  if (!same) return std::nullopt;
+  return changed;
 }
 
 }  // namespace graphdbg::reference

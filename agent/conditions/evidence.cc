@@ -1,0 +1,56 @@
+#include "agent/conditions/evidence.h"
+
+#include "agent/kernels/cpu/cpu_pair.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
+
+namespace graphdbg::conditions {
+
+Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
+                   uint64_t step)
+    : step_(step),
+      all_finite_(statistics.finite_count() == statistics.count),
+      measured_(true),
+      compared_(true),
+      statistics_(statistics) {
+  if (change != nullptr) change_ = *change;
+}
+
+bool Evidence::Measure(const Needs& needs) {
+  if (measured_) return true;
+  if (!needs.statistics) {
+    const std::optional<bool> finite = cpu::AllFinite(*now_);
+    if (!finite) return false;
+    all_finite_ = *finite;
+    if (all_finite_) return true;
+  }
+  if (!cpu::ComputeStatistics(*now_, &statistics_)) return false;
+  measured_ = true;
+  all_finite_ = statistics_.finite_count() == statistics_.count;
+  return true;
+}
+
+const Statistics& Evidence::statistics() {
+  if (!measured_) Measure({true, false});
+  return statistics_;
+}
+
+const PairStatistics* Evidence::change() {
+  if (!compared_ && previous_ != nullptr) {
+    PairStatistics change;
+    if (cpu::ComparePair(*now_, *previous_, &change)) change_ = change;
+  }
+  compared_ = true;
+  return change_ ? &*change_ : nullptr;
+}
+
+std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
+  if (now_ == nullptr) return std::nullopt;
+  return cpu::CountInRange(*now_, start, end);
+}
+
+std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance) {
+  if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
+  return cpu::CountChanged(*now_, *previous_, tolerance);
+}
+
+}  // namespace graphdbg::conditions

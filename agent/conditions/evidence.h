@@ -1,0 +1,68 @@
+// What is known of one tensor when conditions are tested.
+#ifndef AGENT_CONDITIONS_EVIDENCE_H_
+#define AGENT_CONDITIONS_EVIDENCE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "agent/kernels/statistics.h"
+#include "agent/tensor/tensor_view.h"
+
+namespace graphdbg::conditions {
+
+// What has to be at hand before a condition can be tested.
+struct Needs {
+  // More than whether all elements are finite.
+  bool statistics = false;
+  // The tensor's value a step earlier.
+  bool previous = false;
+
+  void Add(const Needs& other) {
+    statistics |= other.statistics;
+    previous |= other.previous;
+  }
+};
+
+// Each thing is measured once, when it is first asked for. Allocates nothing;
+// one thread.
+class Evidence {
+ public:
+  // Of values in host memory, now and a step earlier (null: not known); both
+  // must outlive this. `step` is 0 before the first step.
+  Evidence(const TensorView* now, const TensorView* previous, uint64_t step)
+      : now_(now), previous_(previous), step_(step) {}
+  // Of what was measured elsewhere; `change` may be null.
+  Evidence(const Statistics& statistics, const PairStatistics* change,
+           uint64_t step);
+
+  // To be called first. Where nobody needs statistics, a cheaper pass looks for
+  // NaN and infinities, and only if it finds some they are measured. False if
+  // the tensor's values cannot be read.
+  bool Measure(const Needs& needs);
+
+  uint64_t step() const { return step_; }
+  // These need Measure to have succeeded.
+  bool all_finite() const { return all_finite_; }
+  const Statistics& statistics();
+  bool has_previous() const { return previous_ != nullptr || change_; }
+
+  // Null if there is no previous value of the same dtype and shape.
+  const PairStatistics* change();
+  // Absent if the values are not at hand, or as above.
+  std::optional<uint64_t> CountInRange(double start, double end);
+  std::optional<uint64_t> CountChanged(const Tolerance& tolerance);
+
+ private:
+  const TensorView* now_ = nullptr;
+  const TensorView* previous_ = nullptr;
+  const uint64_t step_;
+  bool all_finite_ = false;
+  bool measured_ = false;
+  bool compared_ = false;
+  Statistics statistics_;
+  std::optional<PairStatistics> change_;
+};
+
+}  // namespace graphdbg::conditions
+
+#endif  // AGENT_CONDITIONS_EVIDENCE_H_

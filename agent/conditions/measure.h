@@ -1,0 +1,53 @@
+// The numbers that conditions compare.
+#ifndef AGENT_CONDITIONS_MEASURE_H_
+#define AGENT_CONDITIONS_MEASURE_H_
+
+#include <variant>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "agent/conditions/evidence.h"
+
+namespace graphdbg::conditions {
+
+// A statistic by its name, as expressions and hits have it.
+struct Measure {
+  const char* name;
+  // "largest absolute value"
+  const char* words;
+  bool of_change;
+  // NaN where it does not exist: no finite element, no previous value.
+  double (*value)(Evidence* evidence);
+};
+
+// In the order in which people should see them. Lives for ever; any thread.
+const std::vector<Measure>& Measures();
+// Null if there is none.
+const Measure* FindMeasure(absl::string_view name);
+
+// Measures with parameters: each is one more pass over the tensor.
+
+// Share of the elements within [start, end], of 100.
+struct RangePercentage {
+  double start;
+  double end;
+};
+// mean |now - previous| / (mean |previous| + epsilon)
+struct UpdateRatio {
+  double epsilon;
+};
+// How many elements are not close to what they were a step earlier.
+struct ChangedCount {
+  Tolerance tolerance;
+};
+
+using Quantity =
+    std::variant<const Measure*, RangePercentage, UpdateRatio, ChangedCount>;
+
+// NaN where it does not exist.
+double ValueOf(const Quantity& quantity, Evidence* evidence);
+bool NeedsPrevious(const Quantity& quantity);
+
+}  // namespace graphdbg::conditions
+
+#endif  // AGENT_CONDITIONS_MEASURE_H_

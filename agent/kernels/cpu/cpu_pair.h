@@ -1,0 +1,25 @@
+// More passes over tensors in host memory, for conditions that plain statistics
+// do not answer.
+#ifndef AGENT_KERNELS_CPU_CPU_PAIR_H_
+#define AGENT_KERNELS_CPU_CPU_PAIR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "agent/kernels/statistics.h"
+#include "agent/tensor/tensor_view.h"
+
+namespace graphdbg::cpu {
+
+// As the functions of the same names in the reference.
+std::optional<uint64_t> CountInRange(const TensorView& view, double start,
+                                     double end);
+bool ComparePair(const TensorView& now, const TensorView& previous,
+                 PairStatistics* statistics);
+std::optional<uint64_t> CountChanged(const TensorView& now,
+                                     const TensorView& previous,
+                                     const Tolerance& tolerance);
+
+}  // namespace graphdbg::cpu
+
+#endif  // AGENT_KERNELS_CPU_CPU_PAIR_H_
