@@ -45,7 +45,10 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       watch_(&nodes_),
       kept_(&host_, config_.tensor_budget_bytes),
       gate_(&host_,
-            {[this](const v1::StateUpdate& state) { outbox_.PutState(state); },
+            {[this](const v1::StateUpdate& state) {
+               if (state.state() == v1::RUN_STATE_PAUSED) nodes_.TellLastSteps();
+               outbox_.PutState(state);
+             },
              [this](uint64_t id, const absl::Status& status) {
                outbox_.PutCommandResult(ResultOf(id, status));
              },
@@ -88,6 +91,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
     exception->set_message(Text(ending.exception_message));
     exception->set_traceback(Text(ending.exception_traceback));
   }
+  nodes_.TellLastSteps();
   outbox_.PutGoodbye(std::move(goodbye));
   bool connected;
   {

@@ -104,6 +104,7 @@ class Agent final : public Link {
 
   // agent_link.cc
   v1::Hello MakeHello() const;
+  void Handle(const v1::ServerMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   void OnCommand(const v1::Command& command);
   void OnSetWatchpoint(const v1::SetWatchpoint& watchpoint);
@@ -158,6 +159,8 @@ class Agent final : public Link {
   std::chrono::steady_clock::time_point lost_since_;
   bool said_lost_ = false;
   bool start_running_ = false;
+  // Watchpoints that the server announced and that have not come yet.
+  uint32_t awaited_watchpoints_ = 0;
   bool work_to_do_ = false;
   bool closing_ = false;
   std::chrono::milliseconds retry_delay_{0};

@@ -25,7 +25,9 @@ graphdbg_status Agent::WaitForServer() {
                now + std::min<std::chrono::milliseconds>(
                          config_.connect_timeout, kLastChance));
   const auto settled = [this] {
-    return connection_ != Connection::kNever || !live();
+    const bool all_here =
+        connection_ == Connection::kUp && awaited_watchpoints_ == 0;
+    return all_here || connection_ == Connection::kLost || !live();
   };
   std::unique_lock<std::mutex> lock(mu_);
   if (!settled()) {

@@ -155,6 +155,15 @@ void Agent::PutBack(v1::AgentMessage message) {
 
 void Agent::OnMessage(const v1::ServerMessage& message) {
   if (!live()) return;
+  Handle(message);
+  // Also one that was ignored: no other comes in its place.
+  if (!message.has_set_watchpoint()) return;
+  std::lock_guard<std::mutex> lock(mu_);
+  if (awaited_watchpoints_ == 0 || --awaited_watchpoints_ > 0) return;
+  changed_.notify_all();
+}
+
+void Agent::Handle(const v1::ServerMessage& message) {
   if (absl::Status status = wire::Validate(message); !status.ok()) {
     outbox_.PutLog(v1::Log::LEVEL_WARNING,
                    absl::StrCat("a message of the server was ignored: ",
@@ -193,6 +202,7 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
   {
     std::lock_guard<std::mutex> lock(mu_);
     start_running_ = welcome.start_running();
+    awaited_watchpoints_ = welcome.watchpoint_count();
     if (std::exchange(said_lost_, false)) Say("the server is back");
     retry_delay_ = kFirstRetry;
   }

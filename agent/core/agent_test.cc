@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -30,15 +31,15 @@ class AgentTest : public testing::Test {
     config_.wait = false;
   }
 
-  // Opens, connects and starts.
-  void Run() {
+  // Opens and connects; so many watchpoints are to follow.
+  void Run(uint32_t watchpoints = 0) {
     auto transport = std::make_unique<FakeTransport>();
     server_ = transport.get();
     const graphdbg_host callbacks = host_.host();
     agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
                                      std::move(transport));
     agent_->Open();
-    server_->Connect();
+    server_->Connect(watchpoints);
   }
 
   uint32_t Declare(const std::string& name,
@@ -130,6 +131,24 @@ TEST_F(AgentTest, OnlyWatchedNodesAreReportedWhenNothingStops) {
   EXPECT_EQ(hit.order(), 2u);
   agent_->StepEnd();
   EXPECT_EQ(host_.retained(), 0);
+}
+
+TEST_F(AgentTest, WatchpointsThatWereThereBeforeHoldFromTheFirstStep) {
+  Run(/*watchpoints=*/1);
+  const uint32_t node = Declare("a");
+  auto trained = std::async(std::launch::async, [&] {
+    EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+    const std::vector<float> bad = {kNan};
+    EXPECT_TRUE(Execute(node, bad));
+  });
+  // It waits although it was told not to wait for the user.
+  for (int i = 0; host_.waits() == 0; ++i) {
+    ASSERT_LT(i, 3000) << "the program did not wait";
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  server_->Watch(1, "nan");
+  EXPECT_EQ(server_->WaitForHit().step(), 1u);
+  trained.get();
 }
 
 TEST_F(AgentTest, AllOfAStepIsKeptUntilItEnds) {

@@ -151,6 +151,7 @@ void NodeTable::DeclareScope(absl::string_view name, absl::string_view type) {
 void NodeTable::Learn(const Execution& execution, uint64_t order,
                       uint64_t step) {
   NodeFacts* facts = Facts(execution.node);
+  facts->last_step.store(step, std::memory_order_relaxed);
   if (execution.has(GRAPHDBG_IN_PLACE)) facts->Set(kWrites, true);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->Set(kNamesNonFinite, true);
@@ -217,13 +218,48 @@ bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
     changed_nodes_.pop_front();
     Record& record = records_[id - 1];
     record.changed = false;
-    Fill(id, record, update->add_nodes());
+    Fill(id, &record, update->add_nodes());
     bytes += update->nodes(update->nodes_size() - 1).ByteSizeLong();
   }
+  if (bytes < max_bytes) bytes += TakeLastSteps(max_bytes - bytes, update);
   return bytes > 0;
 }
 
-void NodeTable::Fill(uint32_t id, const Record& record, v1::Node* node) const {
+void NodeTable::TellLastSteps() {
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    next_to_tell_ = 1;
+  }
+  if (on_change_) on_change_();
+}
+
+size_t NodeTable::TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update) {
+  constexpr size_t kBytesOfId = 4;
+  size_t bytes = 0;
+  std::map<uint64_t, v1::SeenNodes*> by_step;
+  for (; next_to_tell_ <= records_.size() && bytes < max_bytes;
+       ++next_to_tell_) {
+    const uint64_t step =
+        Facts(next_to_tell_)->last_step.load(std::memory_order_relaxed);
+    Record& record = records_[next_to_tell_ - 1];
+    if (record.told_last_step == step) continue;
+    record.told_last_step = step;
+    v1::SeenNodes*& seen = by_step[step];
+    if (seen == nullptr) {
+      seen = update->add_seen();
+      seen->set_step(step);
+    }
+    seen->add_node_ids(next_to_tell_);
+    bytes += kBytesOfId;
+  }
+  if (next_to_tell_ > records_.size()) next_to_tell_ = kNothingToTell;
+  return bytes;
+}
+
+void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
+  Record& record = *from;
+  record.told_last_step = Facts(id)->last_step.load(std::memory_order_relaxed);
+  node->set_last_step(record.told_last_step);
   node->set_id(id);
   node->set_name(*record.name);
   node->set_kind(static_cast<v1::NodeKind>(record.kind));

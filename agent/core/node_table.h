@@ -45,6 +45,8 @@ struct NodeFacts {
   std::atomic<uint64_t> signature{0};
   // The infinities of this step's outputs are meant; kAlways: in every step.
   std::atomic<uint64_t> meant_infinities_in_step{0};
+  // The newest step in which an execution was looked at.
+  std::atomic<uint64_t> last_step{0};
 
   static constexpr uint64_t kAlways = UINT64_MAX;
 
@@ -94,6 +96,10 @@ class NodeTable {
   // Takes a lock then only.
   void Learn(const Execution& execution, uint64_t order, uint64_t step);
 
+  // From now on there is to take, too, which nodes executed since that was
+  // last told.
+  void TellLastSteps();
+
   // Appends what changed since it was last taken, up to about `max_bytes`.
   // False if nothing did.
   bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update);
@@ -131,16 +137,21 @@ class NodeTable {
     bool changed = false;
     uint64_t order = 0;
     uint64_t first_step = 0;
+    uint64_t told_last_step = 0;
     std::vector<Frame> stack;
     std::vector<Endpoint> inputs;
     std::vector<OutputType> outputs;
   };
 
+  static constexpr uint32_t kNothingToTell = UINT32_MAX;
+
   // With mu_ held.
   uint32_t Add(const graphdbg_node_info& info, std::string name);
   void SetOutputs(const TensorArray& tensors, Record* record);
   void MarkChanged(uint32_t id);
-  void Fill(uint32_t id, const Record& record, v1::Node* node) const;
+  void Fill(uint32_t id, Record* record, v1::Node* node) const;
+  // The bytes that were added.
+  size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update);
   const Record& At(uint32_t id) const { return records_[id - 1]; }
 
   std::function<void()> on_change_;
@@ -154,6 +165,8 @@ class NodeTable {
   StringPool pool_;
   std::deque<uint32_t> changed_nodes_;
   std::deque<std::string> changed_scopes_;
+  // The next node whose last step may have to be told.
+  uint32_t next_to_tell_ = kNothingToTell;
 };
 
 }  // namespace graphdbg::agent

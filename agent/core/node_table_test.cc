@@ -96,6 +96,25 @@ TEST_F(NodeTableTest, ExecutionsTeachEdgesAndShapes) {
               testing::ElementsAre(2, 3));
 }
 
+TEST_F(NodeTableTest, LastStepsAreToldWhenAskedForAndOnce) {
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  Execute(a, {}, {2}, 1);
+  Execute(b, {}, {2}, 1);
+  v1::GraphUpdate update = Take();
+  EXPECT_EQ(update.nodes(0).last_step(), 1u);
+  EXPECT_EQ(update.seen_size(), 0);
+  Execute(a, {}, {2}, 4);
+  EXPECT_EQ(Take().seen_size(), 0);
+  nodes_.TellLastSteps();
+  update = Take();
+  ASSERT_EQ(update.seen_size(), 1);
+  EXPECT_EQ(update.seen(0).step(), 4u);
+  EXPECT_THAT(update.seen(0).node_ids(), testing::ElementsAre(a));
+  nodes_.TellLastSteps();
+  EXPECT_EQ(Take().seen_size(), 0);
+}
+
 TEST_F(NodeTableTest, OnlyWhatChangedIsTakenAgain) {
   const uint32_t a = Declare("a");
   Execute(a, {}, {2});

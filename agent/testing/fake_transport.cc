@@ -31,7 +31,7 @@ void FakeTransport::JoinPump() {
   if (pump_.joinable()) pump_.join();
 }
 
-void FakeTransport::Connect() {
+void FakeTransport::Connect(uint32_t watchpoints) {
   const v1::AgentMessage hello = link_->OpenStream();
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -41,6 +41,7 @@ void FakeTransport::Connect() {
   v1::ServerMessage message;
   *message.mutable_welcome()->mutable_capabilities() =
       hello.hello().capabilities();
+  message.mutable_welcome()->set_watchpoint_count(watchpoints);
   Send(message);
 }
 

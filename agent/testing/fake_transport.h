@@ -25,8 +25,8 @@ class FakeTransport final : public Transport {
 
   // --- The test's side.
 
-  // Opens a stream and welcomes it.
-  void Connect();
+  // Opens a stream and welcomes it; so many watchpoints are to follow.
+  void Connect(uint32_t watchpoints = 0);
   // Breaks it.
   void Disconnect();
   void Send(const v1::ServerMessage& message) { link_->OnMessage(message); }

@@ -19,6 +19,10 @@ namespace {
 // How long one attempt to connect may take.
 constexpr auto kDialLimit = std::chrono::seconds(2);
 constexpr auto kDialPoll = std::chrono::milliseconds(100);
+// A server whose machine vanished is noticed after the sum of these, also in a
+// long pause. The server takes pings from 5 s apart.
+constexpr int kKeepaliveMs = 20'000;
+constexpr int kKeepaliveTimeoutMs = 10'000;
 
 using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::ServerMessage>;
 
@@ -36,6 +40,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 100);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
+  // Pings go on while no message does: a paused program says nothing.
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   // The job's proxy settings are for the job.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Connections of an earlier stream to a server that went are not reused.

@@ -129,7 +129,12 @@ absl::Status Check(const v1::Node& node) {
 }
 
 absl::Status Check(const v1::GraphUpdate& graph) {
+  const auto seen = [](const v1::SeenNodes& nodes) {
+    return AtMost("number of graph.seen.node_ids",
+                  static_cast<uint64_t>(nodes.node_ids_size()), kMaxNodes);
+  };
   return First(Name("graph.graph", graph.graph()),
+               Each("graph.seen", graph.seen(), kMaxNodes, seen),
                Each("graph.nodes", graph.nodes(), kMaxNodes,
                     [](const v1::Node& node) { return Check(node); }),
                Each("graph.scope_types", graph.scope_types(), kMaxNodes,

@@ -148,7 +148,8 @@ Json Encode(const NodeInfo& node) {
           {"watched", Word(node.watched)},
           {"source", EncodeSource(node.source)},
           {"order", node.order},
-          {"first_step", node.first_step}};
+          {"first_step", node.first_step},
+          {"last_step", node.last_step}};
 }
 
 Json Encode(const NodeDetail& detail) {

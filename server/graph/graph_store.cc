@@ -82,6 +82,13 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids) {
     auto filled = Fill(indices[i], patch.nodes[i], ids);
     if (!filled.ok()) return filled;
   }
+  for (const auto& [step, seen] : patch.seen) {
+    for (uint32_t id : seen) {
+      const NodeIndex index = ids.Find(id);
+      if (index == kNoNode) continue;
+      nodes_[index].last_step = std::max(nodes_[index].last_step, step);
+    }
+  }
   return absl::OkStatus();
 }
 
@@ -176,6 +183,7 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   node.attributes = record.attributes;
   node.order = record.order;
   node.first_step = record.first_step;
+  node.last_step = std::max(node.last_step, record.last_step);
   node.forward = ids.Find(record.forward_node_id);
   node.stack.clear();
   for (const session::SourceLine& line : record.stack) {

@@ -101,6 +101,7 @@ struct Node {
   NodeIndex forward = kNoNode;
   uint64_t order = 0;
   uint64_t first_step = 0;
+  uint64_t last_step = 0;
   std::vector<Input> inputs;
   // Counts changes of `inputs`.
   uint32_t inputs_revision = 0;

@@ -71,6 +71,19 @@ class GraphStoreTest : public testing::Test {
 
 using Strings = std::vector<std::string>;
 
+TEST_F(GraphStoreTest, KnowsTheLastStepInWhichANodeWasSeen) {
+  ASSERT_TRUE(Put({MakeNode(1, "a", 1), MakeNode(2, "b", 2)}).ok());
+  GraphPatch patch;
+  patch.seen[4] = {2, 77};
+  EXPECT_FALSE(patch.changes_graph());
+  ASSERT_TRUE(store_.Apply(patch, ids_).ok());
+  // Another rank is behind.
+  patch.seen = {{3, {1, 2}}};
+  ASSERT_TRUE(store_.Apply(patch, ids_).ok());
+  EXPECT_EQ(View("").nodes[0].last_step, 3u);
+  EXPECT_EQ(View("").nodes[1].last_step, 4u);
+}
+
 TEST_F(GraphStoreTest, IsEmptyNotUnknownBeforeTheFirstNode) {
   EXPECT_TRUE(View("").nodes.empty());
   auto view = GraphView(store_, none_).ScopeNamed("", "forward");

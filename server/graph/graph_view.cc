@@ -134,6 +134,7 @@ session::NodeInfo GraphView::NodeOf(NodeIndex index) const {
   if (const auto* source = store_.SourceOf(index)) info.source = *source;
   info.order = node.order;
   info.first_step = node.first_step;
+  info.last_step = node.last_step;
   return info;
 }
 

@@ -36,6 +36,7 @@ struct NodeRecord {
   // 0 for nodes that do not execute.
   uint64_t order = 0;
   uint64_t first_step = 0;
+  uint64_t last_step = 0;
   // For a backward op the agent's id of its forward op, else 0.
   uint32_t forward_node_id = 0;
 };
@@ -46,6 +47,12 @@ struct GraphPatch {
   std::vector<NodeRecord> nodes;
   // Class names of module scopes, by scope name.
   std::map<std::string, std::string> scope_types;
+  // Ids of nodes that were told of before, by the step in which they were seen
+  // to execute last.
+  std::map<uint64_t, std::vector<uint32_t>> seen;
+
+  // Nothing but what was seen.
+  bool changes_graph() const { return !nodes.empty() || !scope_types.empty(); }
 };
 
 }  // namespace graphdbg::graph

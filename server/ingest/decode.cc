@@ -162,6 +162,7 @@ graph::NodeRecord NodeOf(v1::Node& node) {
   record.attributes.insert(node.attributes().begin(), node.attributes().end());
   record.order = node.order();
   record.first_step = node.first_step();
+  record.last_step = node.last_step();
   record.forward_node_id = node.forward_node_id();
   return record;
 }
@@ -175,6 +176,10 @@ AgentReport Decode(v1::GraphUpdate& update) {
   }
   patch.scope_types.insert(update.scope_types().begin(),
                            update.scope_types().end());
+  for (const v1::SeenNodes& seen : update.seen()) {
+    std::vector<uint32_t>& ids = patch.seen[seen.step()];
+    ids.insert(ids.end(), seen.node_ids().begin(), seen.node_ids().end());
+  }
   return patch;
 }
 

@@ -120,6 +120,7 @@ class Encoder {
     }
     welcome.set_server_version(server_version_);
     welcome.set_job(order.job);
+    welcome.set_watchpoint_count(order.watchpoint_count);
   }
   void operator()(const session::CommandOrder& order) {
     Fill(order, *message_.mutable_command());

@@ -33,6 +33,7 @@ TEST(DecodeTest, KeepsAllOfANode) {
   node.set_op_type("aten::conv2d");
   node.set_order(7);
   node.set_first_step(2);
+  node.set_last_step(5);
   node.set_forward_node_id(1);
   node.add_inputs()->set_node_id(2);
   node.mutable_inputs(0)->set_slot(1);
@@ -44,10 +45,15 @@ TEST(DecodeTest, KeepsAllOfANode) {
   node.mutable_stack(0)->set_line(9);
   node.mutable_stack(0)->set_user(true);
   (*node.mutable_attributes())["stride"] = "2";
+  v1::SeenNodes& seen = *message.mutable_graph()->add_seen();
+  seen.set_step(6);
+  seen.add_node_ids(1);
+  seen.add_node_ids(2);
 
   const auto patch = Decoded<graph::GraphPatch>(message);
   EXPECT_EQ(patch.graph, "eval");
   EXPECT_EQ(patch.scope_types.at("f/conv"), "Conv2d");
+  EXPECT_EQ(patch.seen.at(6), (std::vector<uint32_t>{1, 2}));
   ASSERT_EQ(patch.nodes.size(), 1u);
   const graph::NodeRecord& record = patch.nodes[0];
   EXPECT_EQ(record.id, 3u);
@@ -57,6 +63,7 @@ TEST(DecodeTest, KeepsAllOfANode) {
   EXPECT_EQ(record.op_type, "aten::conv2d");
   EXPECT_EQ(record.order, 7u);
   EXPECT_EQ(record.first_step, 2u);
+  EXPECT_EQ(record.last_step, 5u);
   EXPECT_EQ(record.forward_node_id, 1u);
   EXPECT_EQ(record.inputs[0].node_id, 2u);
   EXPECT_EQ(record.inputs[0].slot, 1u);
@@ -144,8 +151,9 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
 }
 
 TEST(EncodeTest, WelcomesWithWhatTheServerUnderstands) {
-  const auto message = Encode(session::WelcomeOrder{"digits-2"}, "1.2.3");
+  const auto message = Encode(session::WelcomeOrder{"digits-2", 3}, "1.2.3");
   EXPECT_EQ(message.welcome().job(), "digits-2");
+  EXPECT_EQ(message.welcome().watchpoint_count(), 3u);
   EXPECT_EQ(message.welcome().server_version(), "1.2.3");
   v1::Hello hello;
   *hello.mutable_capabilities() = message.welcome().capabilities();

@@ -120,6 +120,8 @@ using AgentReport =
 struct WelcomeOrder {
   // The id the job goes by, which need not be the one asked for.
   std::string job;
+  // Orders to set watchpoints that follow at once.
+  uint32_t watchpoint_count = 0;
 };
 
 struct CommandOrder {

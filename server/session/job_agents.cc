@@ -127,11 +127,13 @@ absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(
 }
 
 void JobImpl::WelcomeRank(Rank& rank, bool resumed) {
-  rank.link->Send(WelcomeOrder{id_});
+  std::vector<uint32_t> pushed;
   for (uint32_t id : watch_.Ids()) {
     // A process that was here before may hold what has changed since.
-    if (resumed || watch_.SpecOf(id).enabled) PushWatchpoint(*rank.link, id);
+    if (resumed || watch_.SpecOf(id).enabled) pushed.push_back(id);
   }
+  rank.link->Send(WelcomeOrder{id_, static_cast<uint32_t>(pushed.size())});
+  for (uint32_t id : pushed) PushWatchpoint(*rank.link, id);
   if (!resumed) return;
   for (uint32_t id : watch_.RemovedIds()) {
     rank.link->Send(RemoveWatchpointOrder{id});
@@ -175,6 +177,7 @@ void JobImpl::GiveUpOn(uint32_t number, const std::string& why) {
 
 absl::Status JobImpl::On(Rank& rank, graph::GraphPatch& patch) {
   absl::Status applied = graph_.Apply(patch, rank.ids);
+  if (!patch.changes_graph()) return applied;
   const std::vector<uint32_t> grown = watch_.MatchNewNodes();
   Event event;
   event.type = Event::Type::kGraph;

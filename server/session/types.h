@@ -128,6 +128,7 @@ struct NodeInfo {
   std::optional<SourceLine> source;
   uint64_t order = 0;
   uint64_t first_step = 0;
+  uint64_t last_step = 0;
 };
 
 struct NodeDetail {

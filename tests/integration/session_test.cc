@@ -292,7 +292,9 @@ TEST_F(SessionTest, LetsAProcessComeBackToItsRank) {
 
   const size_t from = Events().size();
   ScriptedAgent again(port());
-  EXPECT_EQ(again.Join(hello).job(), "digits");
+  const v1::Welcome welcome = again.Join(hello);
+  EXPECT_EQ(welcome.job(), "digits");
+  EXPECT_EQ(welcome.watchpoint_count(), 1u);
   EXPECT_EQ(again.Receive().set_watchpoint().id(), 2u);
   EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
   // It goes on with the nodes it told of before.

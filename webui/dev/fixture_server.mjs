@@ -89,7 +89,7 @@ function nodeDetail(job, name) {
   if (own === undefined) return { ...nodeView(job, name), inputs: [], consumers: [], attributes: {}, stack: [] };
   const consumers = job.graph.nodes.filter((node) => node.inputs.includes(name)).map(endpoint);
   const inputs = own.inputs.map((input) => endpoint(job.graph.byName.get(input)));
-  return { ...nodeView(job, name), inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1 };
+  return { ...nodeView(job, name), inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1, last_step: 3 };
 }
 
 function tensorOf(job, name) {
