@@ -46,7 +46,8 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       kept_(&host_, config_.tensor_budget_bytes),
       gate_(&host_,
             {[this](const v1::StateUpdate& state) {
-               if (state.state() == v1::RUN_STATE_PAUSED) nodes_.TellLastSteps();
+               if (state.state() == v1::RUN_STATE_PAUSED)
+                 nodes_.TellLastSteps();
                outbox_.PutState(state);
              },
              [this](uint64_t id, const absl::Status& status) {
