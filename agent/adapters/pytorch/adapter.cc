@@ -248,15 +248,11 @@ using graphdbg::pytorch::ContextStack;
 using graphdbg::pytorch::CurrentThread;
 using graphdbg::pytorch::EvaluatedNode;
 
-// No function of the table lets an exception out.
+// No function of the table lets an exception out: it ends the debugging.
 template <typename Result, typename Body>
 Result OrElse(Result otherwise, Body body) {
-  if (Adapter::Get().dead()) return otherwise;
-  try {
-    return body();
-  } catch (const std::exception&) {
-    return otherwise;
-  }
+  Adapter::Get().Guarded([&] { otherwise = body(); });
+  return otherwise;
 }
 
 const graphdbg_torch_adapter kTable = {

@@ -28,6 +28,10 @@ class Adapter : public FollowerHost {
 
   GraphState& graph() { return graph_; }
   bool dead() const { return follower_.dead(); }
+  template <typename Body>
+  void Guarded(Body body) {
+    follower_.Guarded(body);
+  }
 
   // This thread enters a scope.
   size_t Enter(uint32_t scope);

@@ -45,8 +45,8 @@ void BoundTensors::Refresh(Producers* producers) {
   for (const auto& binding : bindings_) {
     auto strong = binding->tensor.lock();
     if (!strong) continue;
-    const at::TensorBase tensor =
-        at::TensorBase::wrap_tensor_impl(std::move(strong));
+    // Not wrap_tensor_impl, which refuses tensors whose memory was given back.
+    const at::TensorBase tensor(std::move(strong));
     c10::StorageImpl* storage = PlainStorage(tensor);
     // `producers` holds on to the storage's address, so it is not another's.
     if (storage == nullptr || storage == binding->storage) continue;
@@ -59,8 +59,7 @@ int BoundTensors::Resolve(void* handle, graphdbg_tensor* out, int64_t* shape,
                           int64_t* strides) {
   auto strong = static_cast<Binding*>(handle)->tensor.lock();
   if (!strong) return 1;
-  const at::TensorBase tensor =
-      at::TensorBase::wrap_tensor_impl(std::move(strong));
+  const at::TensorBase tensor(std::move(strong));
   c10::StorageImpl* storage = PlainStorage(tensor);
   if (storage == nullptr || tensor.dim() > kMaxDimensions) return 1;
   DescribeTensor(tensor, storage, out);

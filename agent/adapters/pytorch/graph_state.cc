@@ -30,7 +30,7 @@ void GraphState::BindTensor(uint32_t scope, std::string_view name,
   info.kind = kind;
   info.category = kind == GRAPHDBG_PARAMETER ? GRAPHDBG_WEIGHT : GRAPHDBG_OTHER;
   info.op_type = kind == GRAPHDBG_PARAMETER ? "Parameter" : "Buffer";
-  const at::TensorBase view = at::TensorBase::wrap_tensor_impl(
+  const at::TensorBase view(
       c10::intrusive_ptr<c10::TensorImpl,
                          c10::UndefinedTensorImpl>::reclaim_copy(tensor));
   graphdbg_tensor output = {};

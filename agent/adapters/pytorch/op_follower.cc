@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 namespace graphdbg::pytorch {
@@ -23,9 +24,11 @@ void OpFollower::Attach(graphdbg_agent* agent, GraphState* graph,
 
 void OpFollower::DieOf(const std::exception& error) {
   Die();
-  std::fprintf(stderr,
-               "graphdbg: internal error, the program goes on undebugged: %s\n",
-               error.what());
+  // PyTorch's errors go on with a stack trace.
+  std::fprintf(
+      stderr,
+      "graphdbg: internal error, the program goes on undebugged: %.*s\n",
+      static_cast<int>(std::strcspn(error.what(), "\n")), error.what());
 }
 
 bool OpFollower::Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {

@@ -1,7 +1,8 @@
 #include "agent/adapters/pytorch/hooks/module_calls.h"
 
-#include <array>
-#include <memory>
+#include <structmember.h>
+
+#include <cstddef>
 #include <unordered_map>
 
 #include "agent/adapters/pytorch/hooks/interpreter.h"
@@ -53,24 +54,6 @@ void Sweep() {
   Table().sweep_at = 1024 + 2 * scopes.size();
 }
 
-PyObject* CallOriginal(PyObject* self, PyObject* const* args, Py_ssize_t count,
-                       PyObject* keywords) {
-  const Py_ssize_t total =
-      count + (keywords == nullptr ? 0 : PyTuple_GET_SIZE(keywords));
-  constexpr Py_ssize_t kSmall = 8;
-  std::array<PyObject*, kSmall + 1> small;
-  std::unique_ptr<PyObject*[]> large;
-  PyObject** all = small.data();
-  if (total > kSmall) {
-    large.reset(new PyObject*[static_cast<size_t>(total) + 1]);
-    all = large.get();
-  }
-  all[0] = self;
-  for (Py_ssize_t i = 0; i < total; ++i) all[i + 1] = args[i];
-  return PyObject_Vectorcall(Table().original, all,
-                             static_cast<size_t>(count) + 1, keywords);
-}
-
 // Asks Python for the module's scope. A failure there is ours, not the
 // program's: it is reported, and the call goes on without a scope.
 bool AskForScope(PyObject* module, ModuleScope* out) {
@@ -101,23 +84,30 @@ void LookForOptimizer() {
   Py_DECREF(answer);
 }
 
-PyObject* CallInScope(const ModuleScope& module, PyObject* self,
-                      PyObject* const* args, Py_ssize_t count,
-                      PyObject* keywords) {
+// A call as the vectorcall protocol hands it over; args[0] is the module.
+struct Arguments {
+  PyObject* const* args;
+  size_t count;
+  PyObject* keywords;
+
+  PyObject* PassOn() const {
+    return PyObject_Vectorcall(Table().original, args, count, keywords);
+  }
+};
+
+PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
   const size_t depth = Global().adapter->enter(module.scope);
-  PyObject* const result = CallOriginal(self, args, count, keywords);
+  PyObject* const result = call.PassOn();
   Global().adapter->leave(depth);
   return result;
 }
 
-PyObject* CallModel(const ModuleScope& module, PyObject* self,
-                    PyObject* const* args, Py_ssize_t count,
-                    PyObject* keywords) {
+PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
   LookForOptimizer();
   if (!CheckStatus(Global().adapter->enter_model(module.scope))) {
     return nullptr;
   }
-  PyObject* const result = CallInScope(module, self, args, count, keywords);
+  PyObject* const result = CallInScope(module, call);
   if (result == nullptr) return nullptr;
   if (!CheckStatus(Global().adapter->leave_model())) {
     Py_DECREF(result);
@@ -126,25 +116,71 @@ PyObject* CallModel(const ModuleScope& module, PyObject* self,
   return result;
 }
 
-PyObject* Call(PyObject* self, PyObject* const* args, Py_ssize_t count,
+PyObject* Call(PyObject*, PyObject* const* args, size_t count,
                PyObject* keywords) {
+  const Arguments call{args, count, keywords};
+  if (!Global().enabled || PyVectorcall_NARGS(count) == 0) {
+    return call.PassOn();
+  }
   ModuleScope module;
-  if (!Global().enabled ||
-      (!Find(self, &module) && !AskForScope(self, &module))) {
-    return CallOriginal(self, args, count, keywords);
+  if (!Find(args[0], &module) && !AskForScope(args[0], &module)) {
+    return call.PassOn();
   }
   int inside = 0;
   if (module.model) Global().adapter->current_scope(&inside);
-  if (module.model && !inside) {
-    return CallModel(module, self, args, count, keywords);
-  }
-  return CallInScope(module, self, args, count, keywords);
+  return module.model && !inside ? CallModel(module, call)
+                                 : CallInScope(module, call);
 }
 
-PyMethodDef call_method = {
-    "__call__",
-    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(Call)),
-    METH_FASTCALL | METH_KEYWORDS, nullptr};
+// The type of what stands in for torch.nn.Module.__call__. It is called as a
+// function of the class would be, at a tenth of the cost of one in Python, and
+// looks like the function that it hides: PyTorch's profiler, for one, asks it
+// for its __code__.
+struct ModuleCall {
+  PyObject_HEAD vectorcallfunc call;
+};
+
+PyObject* BindToModule(PyObject* self, PyObject* module, PyObject*) {
+  if (module == nullptr || module == Py_None) return Py_NewRef(self);
+  return PyMethod_New(self, module);
+}
+
+PyObject* AttributeOfOriginal(PyObject* self, PyObject* name) {
+  PyObject* const own = PyObject_GenericGetAttr(self, name);
+  if (own != nullptr || !PyErr_ExceptionMatches(PyExc_AttributeError)) {
+    return own;
+  }
+  PyErr_Clear();
+  return PyObject_GetAttr(Table().original, name);
+}
+
+PyMemberDef module_call_members[] = {
+    {"__vectorcalloffset__", T_PYSSIZET, offsetof(ModuleCall, call), READONLY,
+     nullptr},
+    {nullptr, 0, 0, 0, nullptr}};
+
+PyType_Slot module_call_slots[] = {
+    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_descr_get, reinterpret_cast<void*>(BindToModule)},
+    {Py_tp_getattro, reinterpret_cast<void*>(AttributeOfOriginal)},
+    {Py_tp_members, module_call_members},
+    {0, nullptr}};
+
+PyType_Spec module_call_spec = {
+    "graphdbg._hooks.ModuleCall", sizeof(ModuleCall), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
+        Py_TPFLAGS_METHOD_DESCRIPTOR,
+    module_call_slots};
+
+PyObject* NewModuleCall() {
+  PyObject* const type = PyType_FromSpec(&module_call_spec);
+  if (type == nullptr) return nullptr;
+  ModuleCall* const made =
+      PyObject_New(ModuleCall, reinterpret_cast<PyTypeObject*>(type));
+  Py_DECREF(type);
+  if (made != nullptr) made->call = Call;
+  return reinterpret_cast<PyObject*>(made);
+}
 
 }  // namespace
 
@@ -159,12 +195,10 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
   if (calls.original == nullptr) return false;
   calls.on_unknown = Py_NewRef(on_unknown);
   calls.optimizer_exists = Py_NewRef(optimizer_exists);
-  PyObject* const descriptor = PyDescr_NewMethod(
-      reinterpret_cast<PyTypeObject*>(module_class), &call_method);
-  if (descriptor == nullptr) return false;
-  const int failed =
-      PyObject_SetAttrString(module_class, "__call__", descriptor);
-  Py_DECREF(descriptor);
+  PyObject* const call = NewModuleCall();
+  if (call == nullptr) return false;
+  const int failed = PyObject_SetAttrString(module_class, "__call__", call);
+  Py_DECREF(call);
   return failed == 0;
 }
 
