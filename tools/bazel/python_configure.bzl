@@ -1,79 +1,110 @@
-"""@local_python: headers of the project's Python and of its PyTorch.
+"""@local_python: headers of the Pythons and PyTorchs that the adapter is built for.
 
-Reads the virtual environment in <workspace>/.venv (tools/dev setup makes it).
-Always makes a valid repository:
-  //:have_torch   config_setting: there is a PyTorch to compile against
-  //:headers      Python.h
-  //:torch        PyTorch's C++ headers and libraries (nothing without torch)
-  //:defs.bzl     TORCH_VERSION, TORCH_LIB, PYTHON_TAG
+They are those of the virtual environment in <workspace>/.venv, which
+tools/dev setup makes, and of the system's /usr/bin/python3 (Debian's
+python3-torch and libtorch-dev). Always makes a valid repository:
+  //:<abi>         Python.h of each Python ABI, "cpython-311-x86_64-linux-gnu"
+  //:torch-<v>     C++ headers and libraries of each PyTorch, by minor version
+  //:torch         those of .venv (nothing without torch)
+  //:defs.bzl      PYTHON_ABIS, TORCH_VERSIONS, TORCH_LIB (of .venv's)
 """
 
 _PROBE = """
-import json, os, sysconfig
-info = dict(include=sysconfig.get_path("include"), tag=sysconfig.get_config_var("SOABI"), torch="", version="", abi=1)
-site = sysconfig.get_path("purelib")
-root = os.path.join(site, "torch")
-if os.path.exists(os.path.join(root, "include", "ATen", "record_function.h")):
-    info["torch"] = root
-    scope = {}
-    exec(open(os.path.join(root, "version.py")).read().split("try:")[0], scope)
-    info["version"] = str(scope["__version__"])
+import json, os, sys, sysconfig
+include = sysconfig.get_path("include")
+info = dict(abi=sysconfig.get_config_var("SOABI"), python=include, torch="", version="")
+if not os.path.exists(os.path.join(include, "Python.h")):
+    info["python"] = ""
+for place in sys.path:
+    root = os.path.join(place, "torch")
+    if os.path.exists(os.path.join(root, "include", "ATen", "record_function.h")):
+        scope = {}
+        exec(open(os.path.join(root, "version.py")).read().split("try:")[0], scope)
+        info["torch"] = root
+        info["build"] = str(scope["__version__"])
+        info["version"] = ".".join(info["build"].split(".")[:2])
+        break
 print(json.dumps(info))
 """
 
-_BUILD = """
-package(default_visibility = ["//visibility:public"])
-load("@graphdbg//tools/bazel:flags.bzl", "bool_flag")
-bool_flag(name = "torch_found", build_setting_default = {have})
-config_setting(name = "have_torch", flag_values = {{":torch_found": "True"}})
-exports_files(["versions.txt"])
+# A directory as one input: a link for each of its thousands of headers would
+# cost every compilation seconds.
+_PYTHON = """
 cc_library(
-    name = "headers",
-    # A directory as one input: a link for each of its thousands of headers
-    # would cost every compilation seconds.
-    hdrs = [{python_headers}],
-    defines = ["{stamp}"],
-    includes = ["python_include"],
-)
-cc_library(
-    name = "torch",
-    hdrs = [{torch_headers}],
-    defines = ["{stamp}"],
-    includes = ["torch_include", "torch_include/torch/csrc/api/include"],
-    linkopts = [{linkopts}],
-    deps = [":headers"],
+    name = "{abi}",
+    hdrs = ["{abi}_include"],
+    includes = ["{abi}_include"],
 )
 """
 
+_TORCH = """
+cc_library(
+    name = "torch-{version}",
+    hdrs = ["torch-{version}_include/" + d for d in {directories}],
+    defines = ["LOCAL_TORCH={stamp}"],
+    includes = ["torch-{version}_include", "torch-{version}_include/torch/csrc/api/include"],
+    linkopts = ["-L{root}/lib", "-ltorch_cpu", "-lc10"],
+)
+"""
+
+# The oldest that the adapter's sources are written for.
+_OLDEST = (1, 13)
+
+def _probe(rctx, python):
+    if not rctx.path(python).exists:
+        return None
+    r = rctx.execute([python, "-I", "-c", _PROBE])
+    if r.return_code != 0:
+        fail("cannot ask {} about itself:\n{}".format(python, r.stderr))
+    return json.decode(r.stdout)
+
+def _number(version):
+    major, minor = version.split(".")
+    return (int(major), int(minor))
+
+def _add_torch(rctx, info):
+    # Debian's directory of headers is one of links, some of which are broken.
+    directories = [
+        d
+        for d in ["ATen", "c10", "caffe2", "torch"]
+        if rctx.path(info["torch"] + "/include/" + d).exists
+    ]
+    include = "torch-{}_include/".format(info["version"])
+    for d in directories:
+        rctx.symlink(info["torch"] + "/include/" + d, include + d)
+    return _TORCH.format(
+        directories = repr(directories),
+        root = info["torch"],
+        stamp = hash(info["torch"] + info["build"]) & 0x7fffffff,
+        version = info["version"],
+    )
+
 def _impl(rctx):
     root = rctx.path(rctx.attr._workspace).dirname
-    python = str(root) + "/.venv/bin/python"
-    include, tag, torch, version = "", "", "", ""
-    if rctx.path(python).exists:
-        r = rctx.execute([python, "-I", "-c", _PROBE])
-        if r.return_code != 0:
-            fail("cannot ask .venv/bin/python about itself:\n" + r.stderr)
-        info = json.decode(r.stdout)
-        include, tag, torch, version = info["include"], info["tag"], info["torch"], info["version"]
-    if include:
-        rctx.symlink(include, "python_include")
-    linkopts = ""
-    if torch:
-        rctx.symlink(torch + "/include", "torch_include")
-        linkopts = '"-L{}/lib", "-ltorch_cpu", "-lc10"'.format(torch)
-    versions = "python {} torch {}".format(tag, version)
-    rctx.file("versions.txt", versions + "\n")
-    rctx.file("defs.bzl", "TORCH_VERSION = {}\nTORCH_LIB = {}\nPYTHON_TAG = {}\n".format(
-        repr(version),
-        repr(torch + "/lib" if torch else ""),
-        repr(tag),
-    ))
-    rctx.file("BUILD.bazel", _BUILD.format(
-        have = "True" if torch else "False",
-        linkopts = linkopts,
-        python_headers = '"python_include"' if include else "",
-        torch_headers = '"torch_include"' if torch else "",
-        stamp = "LOCAL_PYTHON={}".format(hash(versions) & 0x7fffffff),
+    pythons, torches, lib = {}, {}, ""
+    build = 'package(default_visibility = ["//visibility:public"])\n'
+    for python in [str(root) + "/.venv/bin/python", "/usr/bin/python3"]:
+        info = _probe(rctx, python)
+        if not info:
+            continue
+        if info["python"] and info["abi"] not in pythons:
+            pythons[info["abi"]] = True
+            rctx.symlink(info["python"], info["abi"] + "_include")
+            build += _PYTHON.format(**info)
+        version = info["version"]
+        if version and version not in torches and _number(version) >= _OLDEST:
+            torches[version] = True
+            build += _add_torch(rctx, info)
+            if ".venv" in python:
+                lib = info["torch"] + "/lib"
+                build += 'alias(name = "torch", actual = "torch-{}")\n'.format(version)
+    if not lib:
+        build += 'cc_library(name = "torch")\n'
+    rctx.file("BUILD.bazel", build)
+    rctx.file("defs.bzl", "PYTHON_ABIS = {}\nTORCH_VERSIONS = {}\nTORCH_LIB = {}\n".format(
+        repr(pythons.keys()),
+        repr(torches.keys()),
+        repr(lib),
     ))
 
 python_configure = repository_rule(

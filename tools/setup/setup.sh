@@ -24,27 +24,36 @@ missing_packages() {
   while read -r line; do
     found=
     for package in ${line//|/ }; do is_installed "$package" && found=1; done
-    [[ $found ]] || echo "$line"
+    [[ $found ]] || is_known_absent "$line" || echo "$line"
   done < <(grep -v '^#' tools/setup/apt-packages.txt)
+}
+
+# Whether `a|none` is known not to be had from this release.
+is_known_absent() {
+  [[ $1 == *"|none" ]] && compgen -G '/var/lib/apt/lists/*Packages*' >/dev/null && [[ $(available_package "$1") == none ]]
 }
 
 # The first of a|b that the release has.
 available_package() {
   local package
   for package in ${1//|/ }; do
+    [[ $package == none ]] && { echo none; return; }
     apt-cache show "$package" >/dev/null 2>&1 && { echo "$package"; return; }
   done
   die "this release has no package $1; graphdbg is built on Debian 12 and on Ubuntu"
 }
 
 setup_system() {
-  local missing packages=()
+  local missing packages=() package line
   mapfile -t missing < <(missing_packages)
   ((${#missing[@]})) || return 0
   command -v apt-get >/dev/null || die "needs Debian or Ubuntu; missing: ${missing[*]}"
   say "installing ${missing[*]}"
   as_root apt-get -q update
-  for line in "${missing[@]}"; do packages+=("$(available_package "$line")"); done
+  for line in "${missing[@]}"; do
+    package=$(available_package "$line")
+    [[ $package == none ]] || packages+=("$package")
+  done
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${packages[@]}"
 }
 

@@ -22,9 +22,20 @@ VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
 NATIVE = {
     "server/main/graphdbg_server": "lib/graphdbg-server",
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
-    "agent/adapters/pytorch/libgraphdbg_torch.so": "lib/libgraphdbg_torch.so",
-    "agent/adapters/pytorch/_hooks.so": f"_hooks{sysconfig.get_config_var('EXT_SUFFIX')}",
 }
+# A line for each further one, since they depend on the versions of Python and
+# PyTorch at hand: the output, and its place.
+NATIVE_LIST = "agent/adapters/pytorch/package.txt"
+# What the package compiles where it brings no adapter, with the paths that the
+# sources include each other by.
+SOURCES = (
+    "agent/include/graphdbg/agent.h",
+    "agent/adapters/pytorch/*.cc",
+    "agent/adapters/pytorch/*.h",
+    "agent/adapters/pytorch/*.lds",
+    "agent/adapters/pytorch/hooks/*.cc",
+    "agent/adapters/pytorch/hooks/*.h",
+)
 
 METADATA = f"""Metadata-Version: 2.1
 Name: graphdbg
@@ -45,6 +56,12 @@ def wheel_tag() -> str:
     return f"{python}-{python}-{platform}"
 
 
+def native_files(binaries: Path) -> dict[str, str]:
+    """Bazel's outputs and their places in the package."""
+    lines = (binaries / NATIVE_LIST).read_text().splitlines()
+    return NATIVE | dict(line.split() for line in lines)
+
+
 def stage(directory: Path, binaries: Path) -> None:
     """Lays the wheel's contents out below `directory`."""
     package = directory / "graphdbg"
@@ -52,12 +69,16 @@ def stage(directory: Path, binaries: Path) -> None:
     shutil.copytree(ROOT / "agent" / "python" / "graphdbg", package, ignore=ignore)
     shutil.copytree(ROOT / "tools" / "cli", package / "cli", ignore=ignore)
     shutil.copy(ROOT / "agent" / "python" / "graphdbg.pth", directory)
-    for source, target in NATIVE.items():
+    for source, target in native_files(binaries).items():
         file = package / target
-        file.parent.mkdir(exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(binaries / source, file)
         file.chmod(0o755)
         subprocess.run(["strip", "--strip-unneeded", str(file)], check=True)
+    for source in (file for pattern in SOURCES for file in ROOT.glob(pattern)):
+        copy = package / "native" / source.relative_to(ROOT)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source, copy)
     information = directory / f"graphdbg-{VERSION}.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(METADATA)

@@ -3,14 +3,69 @@
 #include <ATen/SequenceNumber.h>
 #include <torch/csrc/autograd/functions/accumulate_grad.h>
 
-namespace graphdbg::pytorch {
+#include "agent/adapters/pytorch/torch_compat.h"
 
-const void* EvaluatedNode() {
-  return torch::autograd::get_current_node().get();
+#if !GRAPHDBG_TORCH_HAS_CURRENT_NODE
+#include <torch/csrc/autograd/anomaly_mode.h>
+
+#include <memory>
+#include <utility>
+#endif
+
+namespace graphdbg::pytorch {
+namespace {
+
+#if GRAPHDBG_TORCH_HAS_CURRENT_NODE
+
+auto CurrentNode() { return torch::autograd::get_current_node(); }
+
+#else
+
+using torch::autograd::Node;
+
+// Keeps the parent that it is given.
+struct Captured : torch::autograd::AnomalyMetadata {
+  void assign_parent(const std::shared_ptr<Node>& parent) override {
+    node = parent;
+  }
+  std::shared_ptr<Node> node;
+};
+
+// Older versions tell nobody which node the engine evaluates, except the
+// metadata of a node that is made meanwhile (Node::assign_parent). This is such
+// a node, of no graph.
+class Probe : public Node {
+ public:
+  // With a number of its own, so that autograd's do not shift.
+  Probe() : Node(/*sequence_nr=*/UINT64_MAX) {
+    anomaly_metadata_ = std::make_unique<Captured>();
+  }
+  std::shared_ptr<Node> Current() {
+    assign_parent();
+    return std::move(static_cast<Captured&>(*anomaly_metadata_).node);
+  }
+
+ private:
+  torch::autograd::variable_list apply(
+      torch::autograd::variable_list&&) override {
+    return {};
+  }
+};
+
+std::shared_ptr<Node> CurrentNode() {
+  // Never destroyed: a thread may end after the libraries have been unloaded.
+  thread_local Probe* const probe = new Probe;
+  return probe->Current();
 }
 
+#endif
+
+}  // namespace
+
+const void* EvaluatedNode() { return CurrentNode().get(); }
+
 bool UpdateAutogradNode(AutogradNode* node) {
-  const auto now = torch::autograd::get_current_node();
+  const auto now = CurrentNode();
   if (now == nullptr) {
     *node = {};
     return true;

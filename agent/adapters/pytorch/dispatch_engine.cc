@@ -18,7 +18,7 @@ using c10::DispatchKeySet;
 // by PyTorch for a project outside of it that has ended.
 constexpr DispatchKey kKey = DispatchKey::DeferredInit;
 
-OpFollower* follower = nullptr;
+OpFollower* dispatch_follower = nullptr;
 std::atomic<bool> following{false};
 
 bool IsLeaf(const c10::OperatorHandle& op, DispatchKeySet keys) {
@@ -31,9 +31,9 @@ void RunLeaf(const c10::OperatorHandle& op, DispatchKeySet after,
   const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
   const size_t argument_count = op.schema().arguments().size();
   bool begun = false;
-  follower->Guarded([&] {
-    begun =
-        follower->Begin(*FindOp(op), torch::jit::last(*stack, argument_count));
+  dispatch_follower->Guarded([&] {
+    begun = dispatch_follower->Begin(*FindOp(op),
+                                     torch::jit::last(*stack, argument_count));
   });
   if (!begun) {
     op.redispatchBoxed(after, stack);
@@ -42,11 +42,12 @@ void RunLeaf(const c10::OperatorHandle& op, DispatchKeySet after,
   try {
     op.redispatchBoxed(after, stack);
   } catch (...) {
-    follower->Guarded([] { follower->Abandon(); });
+    dispatch_follower->Guarded([] { dispatch_follower->Abandon(); });
     throw;
   }
-  follower->Guarded([&] {
-    follower->End(torch::jit::last(*stack, op.schema().returns().size()));
+  dispatch_follower->Guarded([&] {
+    dispatch_follower->End(
+        torch::jit::last(*stack, op.schema().returns().size()));
   });
 }
 
@@ -54,7 +55,7 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
               torch::jit::Stack* stack) {
   const DispatchKeySet after =
       keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, kKey);
-  if (!following.load(std::memory_order_relaxed) || follower->dead()) {
+  if (!following.load(std::memory_order_relaxed) || dispatch_follower->dead()) {
     c10::impl::tls_set_dispatch_key_included(kKey, false);
     op.redispatchBoxed(after, stack);
   } else if (IsLeaf(op, keys)) {
@@ -69,7 +70,7 @@ class DispatchEngine : public CaptureEngine {
   void FollowOps(bool on) override {
     following.store(on, std::memory_order_relaxed);
     // Other threads notice at their next op, or when they enter something.
-    if (!follower->dead()) SyncThread();
+    if (!dispatch_follower->dead()) SyncThread();
   }
 
   void SyncThread() override {
@@ -83,7 +84,7 @@ class DispatchEngine : public CaptureEngine {
 }  // namespace
 
 CaptureEngine* MakeDispatchEngine(OpFollower* the_follower) {
-  follower = the_follower;
+  dispatch_follower = the_follower;
   // Never destroyed: threads may run ops while the process exits.
   static auto* const library =
       new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);

@@ -11,7 +11,7 @@ namespace {
 
 using Observer = std::unique_ptr<at::ObserverContext>;
 
-OpFollower* follower = nullptr;
+OpFollower* range_follower = nullptr;
 CaptureEngine* engine = nullptr;
 at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
 
@@ -34,16 +34,16 @@ bool IsDataLoading(const char* range) {
 }
 
 Observer StartRange(const at::RecordFunction& fn) {
-  follower->Guarded([&fn] {
+  range_follower->Guarded([&fn] {
     ThreadState& thread = CurrentThread();
     const std::string_view optimizer = OptimizerClass(fn.name());
     if (!optimizer.empty()) {
       if (StartsWith(fn.name(), "Optimizer.step#")) {
-        follower->host().TrainingSeen(true);
+        range_follower->host().TrainingSeen(true);
       }
       engine->SyncThread();
       thread.Enter(ContextKind::kOptimizer,
-                   follower->graph().OptimizerScope(optimizer));
+                   range_follower->graph().OptimizerScope(optimizer));
     } else if (IsDataLoading(fn.name())) {
       thread.Enter(ContextKind::kIgnored, 0);
     }
@@ -52,7 +52,7 @@ Observer StartRange(const at::RecordFunction& fn) {
 }
 
 void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
-  follower->Guarded([&fn] {
+  range_follower->Guarded([&fn] {
     ThreadState& thread = CurrentThread();
     if (!OptimizerClass(fn.name()).empty()) {
       thread.contexts.Pop(ContextKind::kOptimizer);
@@ -63,14 +63,14 @@ void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
 }
 
 Observer StartBackward(const at::RecordFunction&) {
-  follower->Guarded([] { follower->host().TrainingSeen(false); });
+  range_follower->Guarded([] { range_follower->host().TrainingSeen(false); });
   return nullptr;
 }
 
 }  // namespace
 
 void FollowRanges(OpFollower* the_follower, CaptureEngine* the_engine) {
-  follower = the_follower;
+  range_follower = the_follower;
   engine = the_engine;
   using Callback = at::RecordFunctionCallback;
   at::addGlobalCallback(

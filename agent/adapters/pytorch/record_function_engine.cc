@@ -14,7 +14,7 @@ namespace {
 
 using Observer = std::unique_ptr<at::ObserverContext>;
 
-OpFollower* follower = nullptr;
+OpFollower* record_follower = nullptr;
 
 struct LeafOp {
   // Depth inside of it; 0 outside. What runs inside an op with kernels of its
@@ -37,7 +37,7 @@ Observer StartOp(const at::RecordFunction& fn) {
     ++leaf.depth;
     return nullptr;
   }
-  follower->Guarded([&fn] {
+  record_follower->Guarded([&fn] {
     const OpInfo* const op = FindOp(fn);
     if (op == nullptr || !op->leaf || at::in_parallel_region() ||
         TakesWrappers(fn.inputs())) {
@@ -47,7 +47,7 @@ Observer StartOp(const at::RecordFunction& fn) {
     leaf.exceptions = std::uncaught_exceptions();
     const c10::ArrayRef<c10::IValue> arguments(fn.inputs().data(),
                                                fn.inputs().size());
-    leaf.begun = follower->Begin(*op, arguments);
+    leaf.begun = record_follower->Begin(*op, arguments);
   });
   return nullptr;
 }
@@ -55,11 +55,11 @@ Observer StartOp(const at::RecordFunction& fn) {
 void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
   if (leaf.depth == 1 && std::exchange(leaf.begun, false)) {
     // Inside the leaf still: what the agent's host does is not followed.
-    follower->Guarded([&fn] {
+    record_follower->Guarded([&fn] {
       if (std::uncaught_exceptions() == leaf.exceptions) {
-        follower->End(fn.outputs());
+        record_follower->End(fn.outputs());
       } else {
-        follower->Abandon();
+        record_follower->Abandon();
       }
     });
   }
@@ -97,7 +97,7 @@ class RecordFunctionEngine : public CaptureEngine {
 }  // namespace
 
 CaptureEngine* MakeRecordFunctionEngine(OpFollower* the_follower) {
-  follower = the_follower;
+  record_follower = the_follower;
   return new RecordFunctionEngine;
 }
 

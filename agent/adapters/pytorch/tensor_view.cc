@@ -4,6 +4,8 @@
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorImpl.h>
 
+#include "agent/adapters/pytorch/torch_compat.h"
+
 namespace graphdbg::pytorch {
 namespace {
 
@@ -26,12 +28,14 @@ DtypeNames NamesOf(c10::ScalarType type) {
       return {GRAPHDBG_INT64, "torch.int64"};
     case c10::ScalarType::Byte:
       return {GRAPHDBG_UINT8, "torch.uint8"};
+#if GRAPHDBG_TORCH_HAS_WIDE_UNSIGNED
     case c10::ScalarType::UInt16:
       return {GRAPHDBG_UINT16, "torch.uint16"};
     case c10::ScalarType::UInt32:
       return {GRAPHDBG_UINT32, "torch.uint32"};
     case c10::ScalarType::UInt64:
       return {GRAPHDBG_UINT64, "torch.uint64"};
+#endif
     case c10::ScalarType::Half:
       return {GRAPHDBG_FLOAT16, "torch.float16"};
     case c10::ScalarType::BFloat16:

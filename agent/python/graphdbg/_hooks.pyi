@@ -1,11 +1,10 @@
 from collections.abc import Callable, Sequence
 
-TORCH_VERSION: str
 PARAMETER: int
 BUFFER: int
 
-def load(adapter: str, /) -> None:
-    """Loads libgraphdbg_torch.so. Comes before all else; ImportError if that fails."""
+def load(agent: str, adapter: str, /) -> None:
+    """Loads libgraphdbg.so and libgraphdbg_torch.so. Comes before all else; ImportError if that fails."""
 
 def open(torch_version: str, job_name: str, /) -> bool:
     """Opens the agent; False if there is nothing to debug."""
@@ -26,8 +25,8 @@ def disable() -> None:
 def declare_scope(path: str, type_name: str, now: bool, /) -> int:
     """The scope of a module path; `now`: it joins the graph before its first op."""
 
-def bind_tensor(scope: int, name: str, kind: int, tensor: int, /) -> None:
-    """A parameter or buffer; `tensor` is its _cdata."""
+def bind_tensor(scope: int, name: str, kind: int, tensor: object, /) -> None:
+    """A parameter or buffer, a torch.Tensor."""
 
 def set_scope(module: object, scope: int, model: bool, /) -> None: ...
 def current_scope() -> tuple[int, bool]:

@@ -16,7 +16,7 @@ class Scopes(Protocol):
     BUFFER: int
 
     def declare_scope(self, path: str, type_name: str, now: bool, /) -> int: ...
-    def bind_tensor(self, scope: int, name: str, kind: int, tensor: int, /) -> None: ...
+    def bind_tensor(self, scope: int, name: str, kind: int, tensor: object, /) -> None: ...
     def set_scope(self, module: object, scope: int, model: bool, /) -> None: ...
     def current_scope(self) -> tuple[int, bool]: ...
 
@@ -96,6 +96,6 @@ class ModuleTree:
 
     def _bind(self, module: Module, scope: int) -> None:
         for name, parameter in module.named_parameters(recurse=False):
-            self._hooks.bind_tensor(scope, name, self._hooks.PARAMETER, parameter._cdata)
+            self._hooks.bind_tensor(scope, name, self._hooks.PARAMETER, parameter)
         for name, buffer in module.named_buffers(recurse=False):
-            self._hooks.bind_tensor(scope, name, self._hooks.BUFFER, buffer._cdata)
+            self._hooks.bind_tensor(scope, name, self._hooks.BUFFER, buffer)

@@ -6,6 +6,7 @@ import os
 import sys
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 from . import Terminated, _ending
 from ._autoload import warn
@@ -21,35 +22,31 @@ def follow() -> None:
         warn(f"cannot follow PyTorch: {error}")
 
 
-def _minor(version: str) -> list[str]:
-    return version.split("+")[0].split(".")[:2]
-
-
 def _follow() -> None:
     import torch
 
-    from . import _hooks, _modules, _steps
+    from . import _modules, _older_torch, _steps
 
-    version = str(torch.__version__)
-    # PyTorch's C++ interfaces change with each minor version.
-    if _minor(version) != _minor(_hooks.TORCH_VERSION):
-        warn(f"built for PyTorch {_hooks.TORCH_VERSION}, not for {version}")
+    hooks = _hooks(torch)
+    if not hooks.open(str(torch.__version__), _job_name()):
         return
-    _hooks.load(str(_PACKAGE / "lib" / "libgraphdbg_torch.so"))
-    if not _hooks.open(version, _job_name()):
-        return
-    _hooks.install(
+    hooks.install(
         torch.nn.Module,
-        _modules.ModuleTree(_hooks).add,
+        _modules.ModuleTree(hooks).add,
         _steps.optimizer_exists,
         Terminated,
         _library_directories(),
     )
-    from torch.optim.optimizer import register_optimizer_step_post_hook
+    _older_torch.make_ranges_silent()
+    _older_torch.after_each_step(_steps.StepCounter(hooks.step_end))
+    os.register_at_fork(after_in_child=hooks.disable)
+    _ending.set_closer(hooks)
 
-    register_optimizer_step_post_hook(_steps.StepCounter(_hooks.step_end))
-    os.register_at_fork(after_in_child=_hooks.disable)
-    _ending.set_closer(_hooks)
+
+def _hooks(torch: Any) -> Any:
+    from . import _native
+
+    return _native.load(torch)
 
 
 def _job_name() -> str:

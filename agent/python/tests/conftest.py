@@ -4,10 +4,15 @@ The package is taken from $GRAPHDBG_STAGE, a directory that holds `graphdbg` as
 the wheel installs it, or else from this interpreter's installed packages; the
 agent in it is replaced by one that writes down what it is told
 (agent/adapters/pytorch/testing), $GRAPHDBG_TRACE_AGENT or Bazel's output.
+
+Each script runs under the newest PyTorch, this interpreter's, and under the
+oldest, that of the system's Python (Debian's python3-torch). A test of what the
+oldest has not is marked `newest_torch`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 import json
 import os
@@ -24,6 +29,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
+SYSTEM_PYTHON = "/usr/bin/python3"
 TRACE_AGENT = "bazel-bin/agent/adapters/pytorch/testing/libgraphdbg.so"
 
 Json = dict[str, Any]
@@ -102,6 +108,7 @@ class Script:
 
     stage: Path
     directory: Path
+    python: str = sys.executable
     runs: int = 0
 
     def environment(self, trace: Path, variables: dict[str, str]) -> dict[str, str]:
@@ -119,7 +126,7 @@ class Script:
         self.runs += 1
         trace = self.directory / f"trace{self.runs}.jsonl"
         process = subprocess.Popen(
-            [sys.executable, str(self.write(text)), *arguments],
+            [self.python, str(self.write(text)), *arguments],
             env=self.environment(trace, variables),
             cwd=self.directory,
             stdout=subprocess.PIPE,
@@ -146,6 +153,33 @@ def read_trace(trace: Path) -> list[Json]:
     return [json.loads(line) for line in trace.read_text().splitlines()] if trace.exists() else []
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "newest_torch: the oldest supported PyTorch has not got what this is about")
+
+
+@functools.cache
+def has_torch(python: str) -> bool:
+    return subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
+
+
+@pytest.fixture(params=["newest", "oldest"])
+def python(request: pytest.FixtureRequest) -> str:
+    """The interpreter whose PyTorch scripts run under."""
+    if request.param == "newest":
+        return sys.executable
+    if not has_torch(SYSTEM_PYTHON):
+        pytest.skip("the system's Python has no PyTorch")
+    return SYSTEM_PYTHON
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def wanted(item: pytest.Item) -> bool:
+        call = getattr(item, "callspec", None)
+        return call is None or call.params.get("python") != "oldest" or item.get_closest_marker("newest_torch") is None
+
+    items[:] = filter(wanted, items)
+
+
 @pytest.fixture
-def script(stage: Path, tmp_path: Path) -> Callable[..., Run]:
-    return Script(stage, tmp_path)
+def script(stage: Path, tmp_path: Path, python: str) -> Callable[..., Run]:
+    return Script(stage, tmp_path, python)

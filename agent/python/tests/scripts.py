@@ -27,7 +27,7 @@ optimizer = getattr(torch.optim, sys.argv[1])(model.parameters(), lr=0.05)
 criterion = nn.CrossEntropyLoss()
 for _ in range(4):
     x, y = torch.randn(4, 1, 8, 8), torch.randint(3, (4,))
-    optimizer.zero_grad()
+    optimizer.zero_grad(set_to_none=True)
     loss = criterion(model(x), y)  # loss
     loss.backward()  # backward
     optimizer.step()  # step

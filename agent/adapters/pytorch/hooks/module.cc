@@ -13,10 +13,14 @@
 namespace graphdbg::hooks {
 namespace {
 
+// An adapter may lie anywhere; what it needs of the agent is found because the
+// agent is loaded already.
 PyObject* Load(PyObject*, PyObject* args) {
+  const char* agent;
   const char* path;
-  if (!PyArg_ParseTuple(args, "s", &path)) return nullptr;
-  void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (!PyArg_ParseTuple(args, "ss", &agent, &path)) return nullptr;
+  void* library = dlopen(agent, RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
     PyErr_SetString(PyExc_ImportError, dlerror());
     return nullptr;
@@ -74,13 +78,17 @@ PyObject* BindTensor(PyObject*, PyObject* args) {
   unsigned int scope;
   const char* name;
   int kind;
-  unsigned long long tensor;
-  if (!PyArg_ParseTuple(args, "IsiK", &scope, &name, &kind, &tensor)) {
+  PyObject* tensor;
+  if (!PyArg_ParseTuple(args, "IsiO", &scope, &name, &kind, &tensor)) {
     return nullptr;
   }
+  PyObject* const address = PyObject_GetAttrString(tensor, "_cdata");
+  if (address == nullptr) return nullptr;
+  const void* const impl = PyLong_AsVoidPtr(address);
+  Py_DECREF(address);
+  if (PyErr_Occurred() != nullptr) return nullptr;
   Global().adapter->bind_tensor(scope, name,
-                                static_cast<graphdbg_node_kind>(kind),
-                                reinterpret_cast<const void*>(tensor));
+                                static_cast<graphdbg_node_kind>(kind), impl);
   Py_RETURN_NONE;
 }
 
@@ -162,10 +170,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._hooks", nullptr, -1,
 PyMODINIT_FUNC PyInit__hooks(void) {
   PyObject* const module = PyModule_Create(&graphdbg::hooks::definition);
   if (module == nullptr) return nullptr;
-  // What the adapter beside this was compiled for.
-  if (PyModule_AddStringConstant(module, "TORCH_VERSION",
-                                 GRAPHDBG_TORCH_VERSION) < 0 ||
-      PyModule_AddIntConstant(module, "PARAMETER", GRAPHDBG_PARAMETER) < 0 ||
+  if (PyModule_AddIntConstant(module, "PARAMETER", GRAPHDBG_PARAMETER) < 0 ||
       PyModule_AddIntConstant(module, "BUFFER", GRAPHDBG_BUFFER) < 0) {
     Py_DECREF(module);
     return nullptr;

@@ -1,0 +1,72 @@
+"""Gives an older PyTorch what graphdbg needs of newer ones (2.0 and up have it all)."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+StepHook = Callable[[Any, Any, Any], None]
+
+
+def after_each_step(hook: StepHook) -> None:
+    """Has `hook(optimizer, args, kwargs)` called after each step of any optimizer."""
+    from torch.optim import optimizer
+
+    try:
+        optimizer.register_optimizer_step_post_hook(hook)
+    except AttributeError:
+        _wrap_steps(optimizer.Optimizer, hook)
+
+
+def _wrap_steps(base: Any, hook: StepHook) -> None:
+    # Called for each new optimizer; makes its class ready for the profiler.
+    make_ready = base._hook_for_profile
+
+    def make_ready_for_both(self: Any) -> None:
+        make_ready(self)
+        cls = type(self)
+        if not hasattr(cls.step, "_graphdbg"):
+            cls.step = _then(cls.step, hook)
+
+    base._hook_for_profile = make_ready_for_both
+
+
+def _then(step: Any, hook: StepHook) -> Any:
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        result = step(self, *args, **kwargs)
+        hook(self, args, kwargs)
+        return result
+
+    wrapper._graphdbg = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+def make_ranges_silent() -> None:
+    """Has `record_function` run no ops of its own.
+
+    PyTorch wraps the optimizers' methods in it. Before 2.0 it makes two small
+    tensors each time, which would be taken for the program's.
+    """
+    import torch
+    from torch.autograd.profiler import record_function
+
+    if int(str(torch.__version__).partition(".")[0]) >= 2:
+        return
+    enter, leave = torch.ops.profiler._record_function_enter_new, torch.ops.profiler._record_function_exit
+
+    def init(self: Any, name: str, args: str | None = None) -> None:
+        self.name, self.args, self.run_callbacks_on_exit, self.handle = name, args, True, None
+
+    def enter_range(self: Any) -> Any:
+        self.handle = enter(self.name, self.args)
+        return self
+
+    def exit_range(self: Any, *_: Any) -> None:
+        if self.run_callbacks_on_exit:
+            leave(self.handle)
+
+    methods: dict[str, Any] = {"__init__": init, "__enter__": enter_range, "__exit__": exit_range}
+    for name, method in methods.items():
+        setattr(record_function, name, method)
