@@ -186,6 +186,22 @@ Condition OperatorOverflow() {
   return condition;
 }
 
+Condition OwnExpression() {
+  Parameter expression;
+  expression.name = "expression";
+  expression.type = "expression";
+  expression.required = true;
+  return Row("expression", "Expression over statistics",
+             "An expression of your own holds, as \"abs_max > 1e3 && step > "
+             "100\": && || ! < <= > >= == != + - * / parentheses, abs, log10, "
+             "sqrt, min and max, over the statistics of a tensor.",
+             "tensor", {expression},
+             "Statistics are of the finite elements. One that does not exist "
+             "is unknown, as is a comparison with it; && and || are unknown if "
+             "the other side does not decide. It is met if it is true.",
+             std::nullopt);
+}
+
 // A comparison of one statistic with one value.
 struct Compared {
   const char* name;
@@ -266,6 +282,7 @@ std::vector<Condition> MakeCatalogue() {
           "activation", {TestedShare("inactive_percentage_ge", 100)},
           kShareOfAll, std::nullopt),
   };
+  rows.push_back(OwnExpression());
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));

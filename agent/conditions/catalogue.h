@@ -18,7 +18,8 @@ namespace graphdbg::conditions {
 
 struct Parameter {
   std::string name;
-  // Name of a type in the API: "number", or "bool", whose value is 0 or 1.
+  // Name of a type in the API: "number"; "bool", a number that is 0 or 1; or
+  // "expression", a text as expression.h has it.
   std::string type;
   std::optional<double> default_value;
   // "percent", or empty: a plain number, in the tensor's own unit.
@@ -64,16 +65,22 @@ const Condition* Find(absl::string_view id);
 // The only nodes that it applies to; absent: all.
 std::optional<Category> TargetOf(const Condition& condition);
 
+// A watchpoint's parameters, by name.
+struct Arguments {
+  std::map<std::string, double> numbers;
+  std::map<std::string, std::string> texts;
+};
+
 // The error names the wrong field in its message and, for programs, in its
 // payload "graphdbg/field": "condition.id", "condition.params.value". Its
-// payload "graphdbg/reason" is "unknown_condition" or "invalid_condition".
-absl::Status Validate(absl::string_view id,
-                      const std::map<std::string, double>& params);
+// payload "graphdbg/reason" is "unknown_condition" or "invalid_condition". An
+// error within a text has its column, from 1, as payload "graphdbg/column".
+absl::Status Validate(absl::string_view id, const Arguments& arguments);
 
 // Errors as Validate, and UNIMPLEMENTED with the reason "unsupported_condition"
 // for what cannot be checked in host memory.
 absl::StatusOr<Predicate> Compile(absl::string_view id,
-                                  const std::map<std::string, double>& params);
+                                  const Arguments& arguments);
 
 }  // namespace graphdbg::conditions
 

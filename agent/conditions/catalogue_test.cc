@@ -11,7 +11,7 @@ namespace {
 using Params = std::map<std::string, double>;
 
 absl::Status Check(const std::string& id, const Params& params) {
-  return Validate(id, params);
+  return Validate(id, {params, {}});
 }
 
 std::string FieldOf(const absl::Status& status) {
@@ -20,7 +20,8 @@ std::string FieldOf(const absl::Status& status) {
 }
 
 // A row's required parameters, and of those that are tested the first.
-Params Enough(const Condition& condition) {
+Arguments Enough(const Condition& condition) {
+  if (condition.id == "expression") return {{}, {{"expression", "mean > 1"}}};
   Params params;
   bool tested = false;
   for (const Parameter& parameter : condition.params) {
@@ -30,7 +31,7 @@ Params Enough(const Condition& condition) {
     tested |= parameter.tested;
     if (parameter.name.find("range_") == 0) params[parameter.name] = 1;
   }
-  return params;
+  return {params, {}};
 }
 
 TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
@@ -55,7 +56,8 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
       "max_min_gt", "max_min_lt", "mean_gt", "mean_lt", "sd_gt", "sd_lt",
       // Others.
       "abs_max_gt", "abs_max_lt", "abs_mean_gt", "abs_mean_lt",
-      "tensor_variance", "tensor_not_changed", "activation_inactive"};
+      "tensor_variance", "tensor_not_changed", "activation_inactive",
+      "expression"};
   EXPECT_EQ(ids, promised);
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 using Params = std::map<std::string, double>;
 
+constexpr char kColumnUrl[] = "graphdbg/column";
+constexpr char kExpression[] = "expression";
 constexpr char kRangeStart[] = "range_start_inclusive";
 constexpr char kRangeEnd[] = "range_end_inclusive";
 
@@ -63,15 +65,47 @@ absl::Status CheckValue(const Parameter& parameter, double value) {
   return absl::OkStatus();
 }
 
-absl::Status CheckGiven(const Condition& condition, const Params& params) {
+// The condition's parameter of this name, which has to be a text or a number.
+absl::StatusOr<const Parameter*> Lookup(const Condition& condition,
+                                        const std::string& name, bool text) {
+  const Parameter* parameter = FindParameter(condition, name);
+  if (parameter == nullptr) {
+    return ParameterError(
+        name.substr(0, 100),
+        absl::StrCat("condition \"", condition.id, "\" has no such parameter"));
+  }
+  if ((parameter->type == kExpression) != text) {
+    return ParameterError(
+        name, absl::StrCat("has to be a ", text ? "number" : "text"));
+  }
+  return parameter;
+}
+
+absl::Status CheckExpression(const std::string& text) {
+  const absl::Status status = Expression::Parse(text).status();
+  if (status.ok()) return status;
+  absl::Status named = ParameterError(kExpression, status.message());
+  if (auto column = status.GetPayload(kColumnUrl)) {
+    named.SetPayload(kColumnUrl, absl::Cord(std::string(*column)));
+  }
+  return named;
+}
+
+absl::Status CheckTexts(const Condition& condition,
+                        const std::map<std::string, std::string>& texts) {
+  for (const auto& [name, text] : texts) {
+    absl::Status status = Lookup(condition, name, /*text=*/true).status();
+    if (status.ok()) status = CheckExpression(text);
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckNumbers(const Condition& condition, const Params& params) {
   for (const auto& [name, value] : params) {
-    const Parameter* parameter = FindParameter(condition, name);
-    if (parameter == nullptr) {
-      return ParameterError(name.substr(0, 100),
-                            absl::StrCat("condition \"", condition.id,
-                                         "\" has no such parameter"));
-    }
-    if (absl::Status status = CheckValue(*parameter, value); !status.ok()) {
+    const auto parameter = Lookup(condition, name, /*text=*/false);
+    if (!parameter.ok()) return parameter.status();
+    if (absl::Status status = CheckValue(**parameter, value); !status.ok()) {
       return status;
     }
   }
@@ -92,11 +126,13 @@ Params Resolve(const Condition& condition, const Params& params) {
   return resolved;
 }
 
-absl::Status CheckPresent(const Condition& condition, const Params& resolved) {
+absl::Status CheckPresent(const Condition& condition, const Params& resolved,
+                          const Arguments& arguments) {
   std::vector<std::string> tested;
   bool any = false;
   for (const Parameter& parameter : condition.params) {
-    const bool present = resolved.count(parameter.name) > 0;
+    const bool present = resolved.count(parameter.name) > 0 ||
+                         arguments.texts.count(parameter.name) > 0;
     if (parameter.required && !present) {
       return ParameterError(
           parameter.name,
@@ -185,25 +221,28 @@ std::vector<Term> TermsOf(const Condition& condition, const Params& resolved) {
 
 }  // namespace
 
-absl::Status Validate(absl::string_view id, const Params& params) {
+absl::Status Validate(absl::string_view id, const Arguments& arguments) {
   const Condition* condition = Find(id);
   if (condition == nullptr) {
     return FieldError(
         "unknown_condition", "condition.id",
         absl::StrCat("there is no condition \"", id.substr(0, 100), "\""));
   }
-  absl::Status status = CheckGiven(*condition, params);
-  if (!status.ok()) return status;
-  const Params resolved = Resolve(*condition, params);
-  status = CheckPresent(*condition, resolved);
-  return status.ok() ? CheckRange(resolved) : status;
+  const Params resolved = Resolve(*condition, arguments.numbers);
+  absl::Status status = CheckNumbers(*condition, arguments.numbers);
+  if (status.ok()) status = CheckTexts(*condition, arguments.texts);
+  if (status.ok()) status = CheckPresent(*condition, resolved, arguments);
+  if (status.ok()) status = CheckRange(resolved);
+  return status;
 }
 
-absl::StatusOr<Predicate> Compile(absl::string_view id, const Params& params) {
-  if (absl::Status status = Validate(id, params); !status.ok()) return status;
+absl::StatusOr<Predicate> Compile(absl::string_view id,
+                                  const Arguments& arguments) {
+  absl::Status status = Validate(id, arguments);
+  if (!status.ok()) return status;
   const Condition& condition = *Find(id);
   if (condition.backends[0] != "cpu") {
-    absl::Status status = absl::UnimplementedError(
+    status = absl::UnimplementedError(
         absl::StrCat("condition \"", id, "\" is checked on ",
                      absl::StrJoin(condition.backends, ", "), " only"));
     status.SetPayload("graphdbg/reason", absl::Cord("unsupported_condition"));
@@ -212,8 +251,11 @@ absl::StatusOr<Predicate> Compile(absl::string_view id, const Params& params) {
   if (condition.params.empty()) {
     return Predicate::NonFinite(id != "inf", id != "nan");
   }
-  Predicate predicate =
-      Predicate::AnyOf(TermsOf(condition, Resolve(condition, params)));
+  if (!arguments.texts.empty()) {
+    return Predicate::Of(*Expression::Parse(arguments.texts.at(kExpression)));
+  }
+  Predicate predicate = Predicate::AnyOf(
+      TermsOf(condition, Resolve(condition, arguments.numbers)));
   if (condition.before_first_step) predicate.OnlyBeforeFirstStep();
   return predicate;
 }

@@ -39,33 +39,56 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
   return predicate;
 }
 
-bool Predicate::Holds(Evidence* evidence) const {
-  for (const Term& term : terms_) {
-    if (Compare(ValueOf(term.quantity, evidence), term.relation, term.bound)) {
-      return true;
-    }
-  }
+Predicate Predicate::Of(Expression expression) {
+  Predicate predicate;
+  predicate.needs_ = {true, expression.needs_previous()};
+  predicate.expression_ =
+      std::make_shared<const Expression>(std::move(expression));
+  return predicate;
+}
+
+bool Predicate::HasNonFinite(Evidence* evidence) const {
   if (!(nan_ || inf_) || evidence->all_finite()) return false;
   const Statistics& s = evidence->statistics();
   return (nan_ && s.nan_count > 0) || (inf_ && s.inf_count() > 0);
+}
+
+// 1: met, 0: not met, NaN: not known.
+double Predicate::Evaluate(Evidence* evidence) const {
+  if (expression_ != nullptr) return expression_->Evaluate(evidence);
+  double outcome = HasNonFinite(evidence) ? 1 : 0;
+  for (const Term& term : terms_) {
+    const double value = ValueOf(term.quantity, evidence);
+    if (Compare(value, term.relation, term.bound)) return 1;
+    if (std::isnan(value)) outcome = value;
+  }
+  return outcome;
 }
 
 Outcome Predicate::Test(Evidence* evidence, Actual* actual) const {
   if (only_before_first_step_ && evidence->step() != 0) {
     return Outcome::kNotMet;
   }
-  if (Holds(evidence)) {
+  const double truth = Evaluate(evidence);
+  if (truth == 1) {
     if (actual != nullptr) Describe(evidence, actual);
     return Outcome::kMet;
   }
-  return needs_.previous && !evidence->has_previous() ? Outcome::kNoPrevious
-                                                      : Outcome::kNotMet;
+  return std::isnan(truth) && needs_.previous && !evidence->has_previous()
+             ? Outcome::kNoPrevious
+             : Outcome::kNotMet;
 }
 
 void Predicate::Describe(Evidence* evidence, Actual* actual) const {
   for (const Term& term : terms_) {
     const double value = ValueOf(term.quantity, evidence);
     if (!std::isnan(value)) (*actual)[term.name] = value;
+  }
+  if (expression_ != nullptr) {
+    for (const Measure* measure : expression_->measures()) {
+      const double value = measure->value(evidence);
+      if (!std::isnan(value)) (*actual)[measure->name] = value;
+    }
   }
   const Statistics& s = evidence->statistics();
   if (nan_) (*actual)["nan_count"] = static_cast<double>(s.nan_count);

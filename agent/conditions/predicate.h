@@ -3,10 +3,12 @@
 #define AGENT_CONDITIONS_PREDICATE_H_
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "agent/conditions/evidence.h"
+#include "agent/conditions/expression.h"
 #include "agent/conditions/measure.h"
 
 namespace graphdbg::conditions {
@@ -32,13 +34,15 @@ struct Term {
   double bound;
 };
 
-// Testing allocates nothing unless `actual` is asked for; any thread.
+// Free to copy. Testing allocates nothing unless `actual` is asked for; any
+// thread.
 class Predicate {
  public:
   // Met by elements of these kinds.
   static Predicate NonFinite(bool nan, bool inf);
   // Met if any term holds.
   static Predicate AnyOf(std::vector<Term> terms);
+  static Predicate Of(Expression expression);
 
   // Not met at any step but 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
@@ -53,7 +57,8 @@ class Predicate {
   Outcome Test(Evidence* evidence, Actual* actual = nullptr) const;
 
  private:
-  bool Holds(Evidence* evidence) const;
+  bool HasNonFinite(Evidence* evidence) const;
+  double Evaluate(Evidence* evidence) const;
   void Describe(Evidence* evidence, Actual* actual) const;
 
   Needs needs_;
@@ -61,6 +66,7 @@ class Predicate {
   bool inf_ = false;
   bool only_before_first_step_ = false;
   std::vector<Term> terms_;
+  std::shared_ptr<const Expression> expression_;
 };
 
 }  // namespace graphdbg::conditions

@@ -25,7 +25,7 @@ struct Answer {
 Answer Try(const std::string& id, const Params& params, const Values& now,
            const std::optional<Values>& previous = std::nullopt,
            uint64_t step = 5) {
-  const absl::StatusOr<Predicate> predicate = Compile(id, params);
+  const absl::StatusOr<Predicate> predicate = Compile(id, {params, {}});
   EXPECT_TRUE(predicate.ok()) << predicate.status();
   const int64_t size = static_cast<int64_t>(now.size());
   const int64_t old_size =

@@ -45,7 +45,9 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
   watchpoints_.erase(message.id());
   const v1::Condition& condition = message.condition();
   absl::StatusOr<conditions::Predicate> predicate = conditions::Compile(
-      condition.id(), {condition.params().begin(), condition.params().end()});
+      condition.id(),
+      {{condition.params().begin(), condition.params().end()},
+       {condition.text_params().begin(), condition.text_params().end()}});
   absl::Status status = predicate.status();
   if (status.ok() && watchpoints_.size() >= wire::kMaxWatchpoints) {
     status = wire::MakeError(

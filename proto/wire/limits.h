@@ -29,6 +29,7 @@ constexpr uint32_t kMaxWorldSize = 1 << 20;
 // Names, scopes, patterns and categories of one selection together.
 constexpr int kMaxSelectionEntries = 100000;
 constexpr int kMaxConditionParams = 64;
+constexpr size_t kMaxConditionTextBytes = 1000;
 // Watchpoints that one agent checks at a time.
 constexpr size_t kMaxWatchpoints = 1000;
 

@@ -209,6 +209,19 @@ absl::Status Check(const v1::Command& command) {
   }
 }
 
+absl::Status CheckTexts(const v1::Condition& condition) {
+  constexpr char kField[] = "watchpoint.condition.text_params";
+  absl::Status status =
+      AtMost(absl::StrCat("number of ", kField), condition.text_params().size(),
+             kMaxConditionParams);
+  for (const auto& [name, text] : condition.text_params()) {
+    if (status.ok() && text.size() > kMaxConditionTextBytes) {
+      status = Wrong(kField, "holds a text that is too long");
+    }
+  }
+  return status;
+}
+
 absl::Status Check(const v1::SetWatchpoint& watchpoint) {
   if (watchpoint.id() == 0) return Wrong("watchpoint.id", "is 0");
   if (!v1::PauseMode_IsValid(watchpoint.pause())) {
@@ -222,6 +235,7 @@ absl::Status Check(const v1::SetWatchpoint& watchpoint) {
       Required("watchpoint.condition.id", watchpoint.condition().id()),
       AtMost("number of watchpoint.condition.params",
              watchpoint.condition().params().size(), kMaxConditionParams),
+      CheckTexts(watchpoint.condition()),
       Each("selection.nodes", selection.nodes(), kMaxSelectionEntries, name),
       Each("selection.scopes", selection.scopes(), kMaxSelectionEntries, name),
       Each("selection.patterns", selection.patterns(), kMaxSelectionEntries,

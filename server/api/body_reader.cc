@@ -10,6 +10,7 @@ namespace {
 
 std::optional<double> ToNumber(const Json& value) {
   if (value.is_number()) return value.get<double>();
+  if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (!value.is_string()) return std::nullopt;
   const std::string& word = value.get_ref<const std::string&>();
   if (word == "NaN") return std::nan("");
@@ -91,20 +92,24 @@ std::optional<std::vector<std::string>> BodyReader::Texts(const char* name) {
   return texts;
 }
 
-std::map<std::string, double> BodyReader::Numbers(const char* name) {
-  std::map<std::string, double> numbers;
+Scalars BodyReader::ReadScalars(const char* name) {
+  Scalars scalars;
   const Json* value = Find(name);
-  if (value == nullptr) return numbers;
+  if (value == nullptr) return scalars;
   if (!value->is_object()) {
-    Fail(name, "must be an object of numbers");
-    return numbers;
+    Fail(name, "must be an object");
+    return scalars;
   }
   for (const auto& [key, item] : value->items()) {
-    auto number = ToNumber(item);
-    if (!number) Fail(std::string(name) + "." + key, "must be a number");
-    numbers[key] = number.value_or(0);
+    if (auto number = ToNumber(item)) {
+      scalars.numbers[key] = *number;
+    } else if (item.is_string()) {
+      scalars.texts[key] = item.get<std::string>();
+    } else {
+      Fail(std::string(name) + "." + key, "must be a number or a text");
+    }
   }
-  return numbers;
+  return scalars;
 }
 
 std::optional<BodyReader> BodyReader::Object(const char* name) {

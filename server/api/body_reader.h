@@ -20,6 +20,11 @@ namespace graphdbg::api {
 // INVALID_ARGUMENT "bad_json" if it is not a JSON object.
 absl::StatusOr<Json> ParseObject(std::string_view body);
 
+struct Scalars {
+  std::map<std::string, double> numbers;
+  std::map<std::string, std::string> texts;
+};
+
 // Keeps the first error, in a Status shared with the readers of objects
 // inside. Absent fields, and null ones, are absent values.
 class BodyReader {
@@ -32,8 +37,9 @@ class BodyReader {
   std::optional<uint64_t> Integer(const char* name, uint64_t min, uint64_t max);
   std::optional<bool> Boolean(const char* name);
   std::optional<std::vector<std::string>> Texts(const char* name);
-  // Numbers by name; "NaN", "Infinity" and "-Infinity" are numbers too.
-  std::map<std::string, double> Numbers(const char* name);
+  // Scalars by name; "NaN", "Infinity" and "-Infinity" are numbers too, true
+  // and false are 1 and 0.
+  Scalars ReadScalars(const char* name);
   template <class Enum>
   std::optional<Enum> Choice(const char* name) {
     auto word = Text(name);

@@ -17,7 +17,9 @@ std::optional<ConditionInstance> ReadCondition(BodyReader& body) {
   auto reader = body.Object("condition");
   if (!reader) return std::nullopt;
   ConditionInstance condition;
-  condition.params = reader->Numbers("params");
+  Scalars params = reader->ReadScalars("params");
+  condition.params = std::move(params.numbers);
+  condition.text_params = std::move(params.texts);
   auto id = reader->Text("id");
   if (!id) reader->Fail("id", "is missing");
   condition.id = id.value_or("");
@@ -77,6 +79,18 @@ absl::StatusOr<ControlRequest> DecodeControl(std::string_view text) {
   body.RefuseOthers();
   if (!status.ok()) return status;
   return request;
+}
+
+absl::StatusOr<ConditionInstance> DecodeCondition(std::string_view text) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  auto condition = ReadCondition(body);
+  if (!condition) body.Fail("condition", "is missing");
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return *std::move(condition);
 }
 
 absl::StatusOr<WatchpointSpec> DecodeWatchpoint(std::string_view text) {

@@ -12,6 +12,9 @@
 namespace graphdbg::api {
 
 absl::StatusOr<session::ControlRequest> DecodeControl(std::string_view body);
+// {"condition": …} alone.
+absl::StatusOr<session::ConditionInstance> DecodeCondition(
+    std::string_view text);
 absl::StatusOr<session::WatchpointSpec> DecodeWatchpoint(std::string_view body);
 // Absent nodes, scopes, patterns and categories of a selection of which one is
 // given are taken from `old`.

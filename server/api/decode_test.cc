@@ -96,6 +96,16 @@ TEST(DecodeWatchpointTest, NumbersMayBeInfinite) {
   EXPECT_TRUE(std::isnan(spec->condition.params["b"]));
 }
 
+TEST(DecodeWatchpointTest, ParametersMayBeTextsAndTruths) {
+  auto spec = DecodeWatchpoint(
+      R"({"condition":{"id":"x","params":{"e":"mean > 1","t":true,"f":false}}})");
+  ASSERT_TRUE(spec.ok()) << spec.status();
+  EXPECT_EQ(spec->condition.text_params,
+            (std::map<std::string, std::string>{{"e", "mean > 1"}}));
+  EXPECT_EQ(spec->condition.params,
+            (std::map<std::string, double>{{"t", 1}, {"f", 0}}));
+}
+
 TEST(DecodeWatchpointTest, ErrorsNameTheField) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({})", "condition"},
@@ -103,7 +113,7 @@ TEST(DecodeWatchpointTest, ErrorsNameTheField) {
       {R"({"condition":{}})", "condition.id"},
       {R"({"condition":{"id":1}})", "condition.id"},
       {R"({"condition":{"id":"x","params":[]}})", "condition.params"},
-      {R"({"condition":{"id":"x","params":{"v":"2"}}})", "condition.params.v"},
+      {R"({"condition":{"id":"x","params":{"v":[2]}}})", "condition.params.v"},
       {R"({"condition":{"id":"x","when":1}})", "condition.when"},
       {R"({"condition":{"id":"x"},"nodes":"a"})", "nodes"},
       {R"({"condition":{"id":"x"},"nodes":["a",1]})", "nodes[1]"},

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "agent/conditions/catalogue.h"
 #include "server/api/words.h"
 
 namespace graphdbg::api {
@@ -16,6 +17,20 @@ Json NullIfEmpty(const std::string& text) {
 Json Numbers(const std::map<std::string, double>& values) {
   Json object = Json::object();
   for (const auto& [name, value] : values) object[name] = Number(value);
+  return object;
+}
+
+// As people give them: texts among numbers, true and false.
+Json EncodeParams(const ConditionInstance& instance) {
+  Json object = Numbers(instance.params);
+  for (const auto& [name, text] : instance.text_params) object[name] = text;
+  const conditions::Condition* row = conditions::Find(instance.id);
+  if (row == nullptr) return object;
+  for (const conditions::Parameter& parameter : row->params) {
+    const auto value = instance.params.find(parameter.name);
+    if (parameter.type != "bool" || value == instance.params.end()) continue;
+    object[parameter.name] = value->second != 0;
+  }
   return object;
 }
 
@@ -180,7 +195,7 @@ Json Encode(const WatchpointInfo& watchpoint) {
   return {
       {"id", watchpoint.id},
       {"condition",
-       {{"id", spec.condition.id}, {"params", Numbers(spec.condition.params)}}},
+       {{"id", spec.condition.id}, {"params", EncodeParams(spec.condition)}}},
       {"nodes", spec.selection.nodes},
       {"scopes", spec.selection.scopes},
       {"patterns", spec.selection.patterns},
@@ -201,8 +216,8 @@ Json Encode(const HitInfo& hit) {
           {"slot", hit.slot},
           {"op_type", hit.op_type},
           {"order", hit.order},
-          {"condition", hit.condition},
-          {"params", Numbers(hit.params)},
+          {"condition", hit.condition.id},
+          {"params", EncodeParams(hit.condition)},
           {"actual", Numbers(hit.actual)},
           {"statistics", Encode(hit.statistics)},
           {"dtype", hit.type.dtype},

@@ -37,6 +37,7 @@ Answer GetNode(const Services&, const http::Request&);
 Answer SearchNodes(const Services&, const http::Request&);
 
 Answer ListConditions(const Services&, const http::Request&);
+Answer CheckCondition(const Services&, const http::Request&);
 Answer ListWatchpoints(const Services&, const http::Request&);
 Answer AddWatchpoint(const Services&, const http::Request&);
 Answer GetWatchpoint(const Services&, const http::Request&);

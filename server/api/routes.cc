@@ -28,6 +28,7 @@ std::vector<Route> MakeRoutes() {
       {"GET", kBase + "/server", kToken, {}, GetServer},
       {"GET", kBase + "/events", kToken, {}, nullptr},
       {"GET", kBase + "/conditions", kToken, {}, ListConditions},
+      {"POST", kBase + "/conditions/check", kToken, {}, CheckCondition},
       {"GET", kBase + "/jobs", kToken, {}, ListJobs},
       {"GET", kJob, kToken, {}, GetJob},
       {"DELETE", kJob, kToken, {}, DeleteJob},

@@ -59,7 +59,8 @@ int HttpStatusOf(const absl::Status& status, std::string_view method) {
 
 http::Response ProblemOf(const absl::Status& status, std::string_view method) {
   return http::ProblemResponse(HttpStatusOf(status, method), ReasonOf(status),
-                               std::string(status.message()), FieldOf(status));
+                               std::string(status.message()), FieldOf(status),
+                               ColumnOf(status));
 }
 
 }  // namespace graphdbg::api

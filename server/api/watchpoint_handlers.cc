@@ -12,24 +12,43 @@ namespace {
 
 constexpr uint64_t kMaxHitsPage = 1'000;
 
+Json OrNull(const std::optional<double>& number) {
+  return number ? Number(*number) : Json();
+}
+
+Json EncodeParam(const conditions::Parameter& param) {
+  Json json = {{"name", param.name},
+               {"type", param.type},
+               {"default", OrNull(param.default_value)},
+               {"unit", param.unit.empty() ? Json() : Json(param.unit)},
+               {"required", param.required},
+               {"tested", param.tested},
+               {"advanced", param.advanced},
+               {"min", OrNull(param.min)},
+               {"max", OrNull(param.max)},
+               {"above_min", param.above_min}};
+  if (param.type == "bool" && param.default_value) {
+    json["default"] = *param.default_value != 0;
+  }
+  return json;
+}
+
 Json EncodeCondition(const conditions::Condition& condition) {
   Json params = Json::array();
   for (const conditions::Parameter& param : condition.params) {
-    params.push_back(
-        {{"name", param.name},
-         {"type", param.type},
-         {"default",
-          param.default_value ? Number(*param.default_value) : Json()},
-         {"unit", param.unit.empty() ? Json() : Json(param.unit)},
-         {"required", param.required}});
+    params.push_back(EncodeParam(param));
   }
-  return {{"id", condition.id},
-          {"title", condition.title},
-          {"help", condition.help},
-          {"target", condition.target},
-          {"params", std::move(params)},
-          {"nan_policy", condition.nan_policy},
-          {"backends", Json::array({"cpu"})}};
+  Json json = {{"id", condition.id},
+               {"title", condition.title},
+               {"help", condition.help},
+               {"target", condition.target},
+               {"params", std::move(params)},
+               {"nan_policy", condition.nan_policy},
+               {"backends", condition.backends}};
+  if (condition.wire_condition) {
+    json["wire_condition"] = *condition.wire_condition;
+  }
+  return json;
 }
 
 // NOT_FOUND for a text that cannot be a watchpoint's id, as for one that is
@@ -53,7 +72,24 @@ Answer ListConditions(const Services&, const http::Request&) {
   for (const conditions::Condition& condition : conditions::Catalogue()) {
     list.push_back(EncodeCondition(condition));
   }
-  co_return JsonResponse({{"conditions", std::move(list)}});
+  Json measures = Json::array();
+  for (const conditions::Measure& measure : conditions::Measures()) {
+    measures.push_back({{"name", measure.name}, {"title", measure.words}});
+  }
+  co_return JsonResponse(
+      {{"conditions", std::move(list)}, {"measures", std::move(measures)}});
+}
+
+Answer CheckCondition(const Services&, const http::Request& request) {
+  const absl::StatusOr<session::ConditionInstance> condition =
+      DecodeCondition(request.body);
+  if (!condition.ok()) co_return condition.status();
+  const absl::Status valid = conditions::Validate(
+      condition->id, {condition->params, condition->text_params});
+  if (!valid.ok()) co_return valid;
+  http::Response response;
+  response.status = 204;
+  co_return response;
 }
 
 Answer ListWatchpoints(const Services& services, const http::Request& request) {

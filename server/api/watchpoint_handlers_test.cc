@@ -25,9 +25,43 @@ TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
     found = true;
     EXPECT_EQ(condition["params"],
               Json::parse(R"([{"name":"value","type":"number","default":null,
-                               "unit":null,"required":true}])"));
+                               "unit":null,"required":true,"tested":false,
+                               "advanced":false,"min":null,"max":null,
+                               "above_min":false}])"));
+    EXPECT_EQ(condition["wire_condition"], 3);
   }
   EXPECT_TRUE(found);
+}
+
+TEST_F(WatchpointHandlersTest, AConditionIsCheckedBeforeThereIsAJob) {
+  const auto check = [this](const std::string& params) {
+    return Post("/conditions/check",
+                R"({"condition":{"id":"expression","params":)" + params + "}}");
+  };
+  EXPECT_EQ(check(R"({"expression":"mean > 1"})").status, 204);
+  const http::Response refused = check(R"({"expression":"mean > x"})");
+  EXPECT_EQ(refused.status, 422);
+  const Json problem = BodyOf(refused);
+  EXPECT_EQ(problem["field"], "condition.params.expression");
+  EXPECT_EQ(problem["column"], 8);
+  EXPECT_EQ(check("{}").status, 422);
+  EXPECT_EQ(Post("/conditions/check", "{}").status, 422);
+}
+
+TEST_F(WatchpointHandlersTest, AnExpressionIsATextAmongTheParameters) {
+  const char* body = R"({"condition":{"id":"expression",
+      "params":{"expression":"mean > 1"}}})";
+  const http::Response made = Post("/jobs/train/watchpoints", body);
+  EXPECT_EQ(made.status, 201);
+  EXPECT_EQ(BodyOf(made)["condition"], Json::parse(body)["condition"]);
+}
+
+TEST_F(WatchpointHandlersTest, TruthsAreGivenBackAsTruths) {
+  const http::Response made = Post("/jobs/train/watchpoints",
+                                   R"({"condition":{"id":"weight_not_changed",
+               "params":{"rtol":0.5,"equal_nan":true}}})");
+  EXPECT_EQ(BodyOf(made)["condition"]["params"],
+            Json::parse(R"({"equal_nan":true,"rtol":0.5})"));
 }
 
 TEST_F(WatchpointHandlersTest, OneIsMadeReadChangedAndRemoved) {
@@ -86,8 +120,8 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
   hit.id = 1;
   hit.watchpoint = 2;
   hit.node = "forward/log";
-  hit.condition = "max_gt";
-  hit.params = {{"value", 2}};
+  hit.condition.id = "max_gt";
+  hit.condition.params = {{"value", 2}};
   hit.actual = {{"max", std::numeric_limits<double>::infinity()}};
   hit.statistics.count = 10;
   hit.statistics.neg_inf_count = 10;

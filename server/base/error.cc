@@ -5,12 +5,14 @@
 #include <optional>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
 
 namespace graphdbg {
 namespace {
 
 constexpr char kReasonUrl[] = "graphdbg/reason";
 constexpr char kFieldUrl[] = "graphdbg/field";
+constexpr char kColumnUrl[] = "graphdbg/column";
 
 }  // namespace
 
@@ -41,6 +43,15 @@ absl::Status WithField(absl::Status status, std::string_view field) {
 std::string FieldOf(const absl::Status& status) {
   auto field = status.GetPayload(kFieldUrl);
   return field ? std::string(*field) : std::string();
+}
+
+std::optional<int> ColumnOf(const absl::Status& status) {
+  const auto text = status.GetPayload(kColumnUrl);
+  int column;
+  if (!text || !absl::SimpleAtoi(std::string(*text), &column)) {
+    return std::nullopt;
+  }
+  return column;
 }
 
 }  // namespace graphdbg

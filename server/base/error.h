@@ -2,6 +2,7 @@
 #ifndef SERVER_BASE_ERROR_H_
 #define SERVER_BASE_ERROR_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -21,6 +22,9 @@ absl::Status WithField(absl::Status status, std::string_view field);
 
 // That name; empty if none.
 std::string FieldOf(const absl::Status& status);
+
+// Where in the field's text the error is, from 1; absent if it is not known.
+std::optional<int> ColumnOf(const absl::Status& status);
 
 }  // namespace graphdbg
 

@@ -12,13 +12,15 @@ std::string_view ReasonPhrase(int status) {
 }
 
 Response ProblemResponse(int status, std::string_view code,
-                         std::string_view detail, std::string_view field) {
+                         std::string_view detail, std::string_view field,
+                         std::optional<int> column) {
   nlohmann::ordered_json problem = {{"type", "about:blank"},
                                     {"title", ReasonPhrase(status)},
                                     {"status", status},
                                     {"detail", detail},
                                     {"code", code}};
   if (!field.empty()) problem["field"] = field;
+  if (column) problem["column"] = *column;
   Response response;
   response.status = status;
   response.headers.Set("Content-Type", "application/problem+json");

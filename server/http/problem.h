@@ -2,6 +2,7 @@
 #ifndef SERVER_HTTP_PROBLEM_H_
 #define SERVER_HTTP_PROBLEM_H_
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -13,9 +14,11 @@ namespace graphdbg::http {
 std::string_view ReasonPhrase(int status);
 
 // `code` is the stable word for programs; `field` names the part of the
-// request that is wrong, if one is.
+// request that is wrong, if one is, and `column`, from 1, where within its
+// text.
 Response ProblemResponse(int status, std::string_view code,
-                         std::string_view detail, std::string_view field = {});
+                         std::string_view detail, std::string_view field = {},
+                         std::optional<int> column = std::nullopt);
 
 }  // namespace graphdbg::http
 

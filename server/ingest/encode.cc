@@ -83,6 +83,10 @@ void Fill(const session::SetWatchpointOrder& order,
   watchpoint.mutable_condition()->set_id(spec.condition.id);
   auto& params = *watchpoint.mutable_condition()->mutable_params();
   for (const auto& [name, value] : spec.condition.params) params[name] = value;
+  auto& texts = *watchpoint.mutable_condition()->mutable_text_params();
+  for (const auto& [name, text] : spec.condition.text_params) {
+    texts[name] = text;
+  }
   v1::NodeSelection& selection = *watchpoint.mutable_selection();
   for (const auto& node : spec.selection.nodes) selection.add_nodes(node);
   for (const auto& scope : spec.selection.scopes) selection.add_scopes(scope);

@@ -129,7 +129,7 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
   session::SetWatchpointOrder order;
   order.id = 4;
   order.revision = 2;
-  order.spec.condition = {"max_gt", {{"value", 1.5}}};
+  order.spec.condition = {"max_gt", {{"value", 1.5}}, {{"text", "mean > 1"}}};
   order.spec.selection.nodes = {"a"};
   order.spec.selection.scopes = {"b"};
   order.spec.selection.patterns = {"c*"};
@@ -142,6 +142,7 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
   EXPECT_EQ(watchpoint.id(), 4u);
   EXPECT_EQ(watchpoint.revision(), 2u);
   EXPECT_EQ(watchpoint.condition().params().at("value"), 1.5);
+  EXPECT_EQ(watchpoint.condition().text_params().at("text"), "mean > 1");
   EXPECT_EQ(watchpoint.selection().nodes(0), "a");
   EXPECT_EQ(watchpoint.selection().scopes(0), "b");
   EXPECT_EQ(watchpoint.selection().patterns(0), "c*");

@@ -185,7 +185,9 @@ struct SearchResult {
 
 struct ConditionInstance {
   std::string id;
-  std::map<std::string, double> params;
+  // Numbers; true and false are 1 and 0.
+  std::map<std::string, double> params = {};
+  std::map<std::string, std::string> text_params = {};
 };
 
 struct Selection {
@@ -245,8 +247,7 @@ struct HitInfo {
   uint32_t slot = 0;
   std::string op_type;
   uint64_t order = 0;
-  std::string condition;
-  std::map<std::string, double> params;
+  ConditionInstance condition;
   std::map<std::string, double> actual;
   StatisticsInfo statistics;
   TensorTypeInfo type;

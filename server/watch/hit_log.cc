@@ -117,8 +117,7 @@ session::HitInfo HitLog::Render(const HitRecord& hit) const {
   info.slot = hit.slot;
   info.op_type = node.op_type;
   info.order = hit.order;
-  info.condition = hit.condition->id;
-  info.params = hit.condition->params;
+  info.condition = *hit.condition;
   info.actual = hit.actual;
   info.statistics = hit.statistics;
   info.type = hit.type;

@@ -77,8 +77,8 @@ conditions::Category CategoryOf(session::Category category) {
 
 absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
-  auto condition =
-      conditions::Validate(spec.condition.id, spec.condition.params);
+  auto condition = conditions::Validate(
+      spec.condition.id, {spec.condition.params, spec.condition.text_params});
   if (!condition.ok()) return condition;
   const session::Selection& selection = spec.selection;
   for (const absl::Status& status :

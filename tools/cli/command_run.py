@@ -24,10 +24,11 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--steps", type=_positive, metavar="N", help="start at once and end the job after N steps")
     parser.add_argument(
         "--break-on",
-        type=lambda text: [word.strip() for word in text.split(",") if word.strip()],
+        action="append",
         default=[],
         metavar="CONDITIONS",
-        help="watch everything for these conditions, as nan,inf",
+        help="watch everything for these conditions, as nan,inf or abs_max_gt:1e3 or "
+        "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100'; may be repeated",
     )
     parser.add_argument(
         "--on-hit", choices=("pause", "continue", "terminate"), default="pause", help="what a hit does (%(default)s)"

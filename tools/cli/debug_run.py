@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from . import report
+from .break_on import conditions_of
 from .client import ApiError, Json, quote
 from .errors import CliError
 from .job_process import JobProcess, signals_to
@@ -52,7 +53,7 @@ class _Follower:
         self._options = options
         self._server = server
         self._client = server.client
-        self._check_conditions()
+        self._conditions = conditions_of(options.break_on, self._client) if options.break_on else []
         options.announce(server.url)
         self._began = time.monotonic()
         self._process = JobProcess(command, server, options.environment)
@@ -63,15 +64,6 @@ class _Follower:
         self._server_lost = False
         # The last that was seen of the job, for the result.
         self._job: Json | None = None
-
-    def _check_conditions(self) -> None:
-        known = {c["id"]: c for c in self._client.get("/conditions")["conditions"]}
-        for condition in self._options.break_on:
-            if condition not in known:
-                raise CliError(f"--break-on: no condition '{condition}'; there are {', '.join(sorted(known))}", 2)
-            needed = [p["name"] for p in known[condition]["params"] if p.get("required")]
-            if needed:
-                raise CliError(f"--break-on: condition '{condition}' needs {', '.join(needed)}; set it on the page", 2)
 
     def follow(self) -> Json:
         with signals_to(self._process):
@@ -121,10 +113,8 @@ class _Follower:
     def _start(self) -> None:
         self._started = True
         pause = "none" if self._options.on_hit == "continue" else "node"
-        for condition in self._options.break_on:
-            self._client.post(
-                f"{self._path}/watchpoints", {"condition": {"id": condition, "params": {}}, "pause": pause}
-            )
+        for condition in self._conditions:
+            self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
         if self._options.wait and self._options.steps is None:
             report.say("the job waits before its first step: press Continue on the page")
         elif self._options.steps is not None:

@@ -19,7 +19,7 @@ def run_local(
     """Runs `command` under the debugger to its end and returns the result object.
 
     The job starts at once. `break_on` names conditions that are watched on
-    every tensor; `on_hit` says what a hit does; `environment` is added to the
+    every tensor, each as `--break-on` takes them; `on_hit` says what a hit does; `environment` is added to the
     job's. Raises CliError if there is no server to be had or a condition is
     unknown; a job that fails is no error, its result says so.
     """

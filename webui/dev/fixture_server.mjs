@@ -136,14 +136,16 @@ function search(job, query) {
 }
 
 const COMPARISONS = ['min', 'max', 'mean', 'abs_max', 'abs_mean'];
+const condition = (id, title, params = []) => ({ id, title, help: '', target: 'tensor', params, backends: ['cpu'] });
+const value = { name: 'value', type: 'number', default: null, unit: null, required: true, tested: false, advanced: false };
+
 const CONDITIONS = [
-  { id: 'nan', title: 'Has NaN', target: 'any', params: [] },
-  { id: 'inf', title: 'Has infinity', target: 'any', params: [] },
-  { id: 'overflow', title: 'Has NaN or infinity', target: 'any', params: [] },
-  ...COMPARISONS.flatMap((statistic) => [['gt', 'above'], ['lt', 'below']].map(([relation, word]) => ({
-    id: `${statistic}_${relation}`, title: `${statistic.replace('_', ' of ').replace('abs of', 'abs')} ${word}`, target: 'any',
-    params: [{ name: 'value', type: 'number', default: null, unit: null, required: true }],
-  }))),
+  condition('nan', 'Has NaN'),
+  condition('inf', 'Has infinity'),
+  condition('overflow', 'Has NaN or infinity'),
+  ...COMPARISONS.flatMap((statistic) => [['gt', 'above'], ['lt', 'below']].map(([relation, word]) =>
+    condition(`${statistic}_${relation}`, `${statistic.replace('_', ' of ').replace('abs of', 'abs')} ${word}`, [value]),
+  )),
 ];
 
 function forget(job) {
@@ -200,7 +202,7 @@ function jobRoute(job, method, rest, query, body) {
 
 function route(method, path, query, body) {
   if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051' } };
-  if (path === '/conditions') return { body: { conditions: CONDITIONS } };
+  if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
   if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
   const match = /^\/jobs\/([^/]+)\/?(.*)$/.exec(path);
   if (!match) throw new Refusal(404, 'not_found', 'There is no such route.');

@@ -1,7 +1,7 @@
 // Typed calls of the HTTP API.
 
 import type {
-  Condition,
+  Conditions,
   ControlCommand,
   GraphSummary,
   Job,
@@ -104,7 +104,7 @@ export const api = {
     request<SearchPage>(job(id, '/graph/search'), { query: { q, limit, cursor }, signal }),
 
   conditions: (signal?: AbortSignal) =>
-    request<{ conditions: Condition[] }>('/conditions', { signal }),
+    request<Conditions>('/conditions', { signal }),
   addWatchpoint: (id: string, spec: WatchpointSpec) =>
     request<Watchpoint>(job(id, '/watchpoints'), { method: 'POST', body: spec }),
   changeWatchpoint: (id: string, watchpoint: number, change: Partial<WatchpointSpec>) =>

@@ -7,6 +7,8 @@ export class Problem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly field: string | null = null,
+    // Where in the field's text, from 1.
+    readonly column: number | null = null,
   ) {
     super(detail || title);
     this.name = 'Problem';
@@ -33,6 +35,7 @@ export async function problemFrom(response: Response): Promise<Problem> {
     title,
     textOf(body, 'detail') || title,
     textOf(body, 'field') || null,
+    typeof body['column'] === 'number' ? body['column'] : null,
   );
 }
 

@@ -130,25 +130,44 @@ export interface SearchPage {
   next_cursor: string | null;
 }
 
+// A number, a truth, or an expression.
+export type ParamValue = Num | boolean | string;
+
 export interface ConditionParam {
   name: string;
-  type: string;
-  default: Num | null;
+  type: 'number' | 'bool' | 'expression';
+  default: Num | boolean | null;
   unit: string | null;
   required: boolean;
+  // Of these at least one has to be given.
+  tested: boolean;
+  advanced: boolean;
 }
 
 export interface Condition {
   id: string;
   title: string;
-  target: string;
+  help: string;
+  target: 'tensor' | 'weight' | 'gradient' | 'activation';
   params: ConditionParam[];
+  backends: string[];
+}
+
+// A name that expressions may use.
+export interface Measure {
+  name: string;
+  title: string;
+}
+
+export interface Conditions {
+  conditions: Condition[];
+  measures: Measure[];
 }
 
 export type PauseMode = 'node' | 'step' | 'none';
 
 export interface WatchpointSpec {
-  condition: { id: string; params: Record<string, Num> };
+  condition: { id: string; params: Record<string, ParamValue> };
   nodes: string[];
   scopes: string[];
   patterns: string[];
@@ -192,7 +211,7 @@ export interface Hit {
   op_type: string;
   order: number;
   condition: string;
-  params: Record<string, Num>;
+  params: Record<string, ParamValue>;
   actual: Record<string, Num>;
   statistics: Statistics | null;
   origin: 'origin' | 'propagated' | 'unknown';

@@ -41,7 +41,6 @@ export function useConditions() {
   return useQuery({
     queryKey: ['conditions'],
     queryFn: ({ signal }) => api.conditions(signal),
-    select: (answer) => answer.conditions,
   });
 }
 

@@ -2,24 +2,46 @@
 
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
-import type { Condition, Hit, Watchpoint, WatchpointSpec } from '../api/types';
+import type { Condition, Hit, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { showToast } from './toasts';
 
-const RELATIONS: Record<string, string> = { gt: '>', lt: '<' };
+const RELATIONS: Record<string, string> = { gt: '>', ge: '>=', lt: '<', le: '<=' };
 
-// "abs_max_gt" with 1000 reads "abs_max > 1000"; other ids stand for themselves.
-export function conditionText(id: string, params: Record<string, Num>): string {
-  const match = /^(.+)_(gt|lt)$/.exec(id);
+// "abs_max_gt" is the statistic abs_max and a relation.
+function splitRelation(name: string): { measure: string; relation: string } | null {
+  const [, measure = '', suffix = ''] = /^(.+)_(gt|ge|lt|le)$/.exec(name) ?? [];
+  return measure === '' ? null : { measure, relation: RELATIONS[suffix] ?? '' };
+}
+
+function formatParam(name: string, value: ParamValue): string {
+  if (typeof value === 'boolean') return String(value);
+  const text = formatNumber(value as Num);
+  return name.includes('percentage') ? `${text} %` : text;
+}
+
+// "abs_max_gt" with 1000 reads "abs_max > 1000", an expression as it is; other
+// ids stand for themselves, with their parameters.
+export function conditionText(id: string, params: Record<string, ParamValue>): string {
+  const expression = params['expression'];
+  if (id === 'expression' && expression !== undefined) return String(expression);
+  const simple = splitRelation(id);
   const value = params['value'];
-  if (match && value !== undefined) {
-    return `${match[1] ?? id} ${RELATIONS[match[2] ?? ''] ?? ''} ${formatNumber(value)}`;
+  if (simple !== null && value !== undefined) {
+    return `${simple.measure} ${simple.relation} ${formatParam(id, value)}`;
   }
-  const rest = Object.entries(params).map(([name, number]) => `${name}=${formatNumber(number)}`);
-  return rest.length === 0 ? id : `${id} ${rest.join(' ')}`;
+  const tested: string[] = [];
+  const others: string[] = [];
+  for (const [name, given] of Object.entries(params)) {
+    const comparison = splitRelation(name);
+    const text = formatParam(name, given);
+    if (comparison === null) others.push(`${name}=${text}`);
+    else tested.push(`${comparison.measure} ${comparison.relation} ${text}`);
+  }
+  return [id, tested.join(' or '), ...others].filter((part) => part !== '').join(' ');
 }
 
 export function targetText(watchpoint: WatchpointSpec): string {
@@ -42,13 +64,13 @@ const ACTUAL_NAMES: Record<string, string> = {
 // What was measured: "3 NaN", "abs_max 1240".
 export function actualText(hit: Hit): string {
   const entries = Object.entries(hit.actual);
-  const counts = entries.filter(([name, value]) => name in ACTUAL_NAMES && value !== 0);
-  const shown = counts.length > 0 ? counts : entries;
+  const allCounts = entries.every(([name]) => name in ACTUAL_NAMES);
+  const shown = allCounts ? entries.filter(([, value]) => value !== 0) : entries;
   return shown
     .map(([name, value]) =>
       name in ACTUAL_NAMES
         ? `${formatNumber(value)} ${ACTUAL_NAMES[name]}`
-        : `${name} ${formatNumber(value)}`,
+        : `${splitRelation(name)?.measure ?? name} ${formatParam(name, value)}`,
     )
     .join(', ');
 }
@@ -61,7 +83,7 @@ export type Target =
 
 export function specOf(
   condition: Condition,
-  params: Record<string, number>,
+  params: Record<string, ParamValue>,
   target: Target,
   pause: WatchpointSpec['pause'],
 ): WatchpointSpec {

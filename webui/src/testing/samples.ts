@@ -1,6 +1,14 @@
 // Values as the server sends them, for tests.
 
-import type { GraphNode, Hit, Job, ScopeView, Watchpoint } from '../api/types';
+import type {
+  Condition,
+  ConditionParam,
+  GraphNode,
+  Hit,
+  Job,
+  ScopeView,
+  Watchpoint,
+} from '../api/types';
 import { labelOf } from '../base/names';
 
 export function sampleJob(change: Partial<Job> = {}): Job {
@@ -113,4 +121,21 @@ export function sampleView(scope: string, nodes: GraphNode[], edges: string[] = 
       return { from: full(from), to: full(to), tensors: 1, kind: 'data' };
     }),
   };
+}
+
+export function sampleParam(name: string, changes: Partial<ConditionParam> = {}): ConditionParam {
+  return {
+    name,
+    type: 'number',
+    default: null,
+    unit: null,
+    required: false,
+    tested: false,
+    advanced: false,
+    ...changes,
+  };
+}
+
+export function sampleCondition(changes: Partial<Condition> & { id: string }): Condition {
+  return { title: '', help: '', target: 'tensor', params: [], backends: ['cpu'], ...changes };
 }

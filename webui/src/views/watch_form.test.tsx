@@ -1,5 +1,5 @@
 import { QueryClientProvider } from '@tanstack/react-query';
-import { render, screen, waitFor } from '@testing-library/react';
+import { render, screen, waitFor, within } from '@testing-library/react';
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { useJob } from '../state/job_store';
@@ -7,20 +7,30 @@ import { createQueryClient } from '../state/queries';
 import { jobRoute } from '../state/route';
 import { useScopes } from '../state/scopes';
 import { openWatchForm, useUi } from '../state/ui';
-import { sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
+import { sampleCondition, sampleParam, sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
 import { TooltipProvider } from '../widgets/tooltip';
 import { JobContext } from './job_context';
 import { WatchForm } from './watch_form';
 
 const CONDITIONS = [
-  { id: 'overflow', title: 'Has NaN or infinity', target: 'any', params: [] },
-  {
-    id: 'max_gt',
-    title: 'Max above',
-    target: 'any',
-    params: [{ name: 'value', type: 'number', default: null, unit: null, required: true }],
-  },
+  sampleCondition({ id: 'overflow' }),
+  sampleCondition({ id: 'max_gt', params: [sampleParam('value', { required: true })] }),
+  sampleCondition({
+    id: 'weight_initialization',
+    target: 'weight',
+    params: [
+      sampleParam('zero_percentage_ge', { tested: true, default: 100, unit: 'percent' }),
+      sampleParam('max_gt', { tested: true }),
+      sampleParam('strict', { type: 'bool', default: false, advanced: true }),
+    ],
+  }),
+  sampleCondition({
+    id: 'expression',
+    params: [sampleParam('expression', { type: 'expression', required: true })],
+  }),
+  sampleCondition({ id: 'operator_overflow', backends: ['ascend'] }),
 ];
+const MEASURES = [{ name: 'abs_max', title: 'largest absolute value' }];
 
 let posted: unknown[] = [];
 let refusal: Response | null = null;
@@ -29,7 +39,7 @@ beforeEach(() => {
   posted = [];
   refusal = null;
   vi.stubGlobal('fetch', async (address: string, options: RequestInit) => {
-    if (address.endsWith('/conditions')) return Response.json({ conditions: CONDITIONS });
+    if (address.endsWith('/conditions')) return Response.json({ conditions: CONDITIONS, measures: MEASURES });
     posted.push(JSON.parse(String(options.body)));
     return refusal ?? Response.json(sampleWatchpoint(), { status: 201 });
   });
@@ -86,6 +96,49 @@ it('asks for the numbers that a condition needs', async () => {
   await user.type(screen.getByLabelText('value'), '1e3');
   await user.click(add());
   expect(posted).toMatchObject([{ condition: { id: 'max_gt', params: { value: 1000 } } }]);
+});
+
+it('offers what can be checked here, with its defaults and units', async () => {
+  const user = show(null);
+  const when = await screen.findByLabelText('When');
+  expect(within(when).queryByRole('option', { name: 'operator_overflow' })).toBeNull();
+  await user.selectOptions(when, 'weight_initialization');
+  expect(screen.getByRole('option', { name: 'all weights' })).not.toBeNull();
+  expect(screen.getByText('%')).not.toBeNull();
+  await user.click(screen.getByLabelText('strict'));
+  await user.click(add());
+  expect(posted).toMatchObject([
+    { condition: { params: { zero_percentage_ge: 100, strict: true } } },
+  ]);
+});
+
+it('wants at least one of the numbers that are tested', async () => {
+  const user = show(null);
+  await user.selectOptions(await screen.findByLabelText('When'), 'weight_initialization');
+  await user.clear(screen.getByLabelText('zero_percentage_ge'));
+  await user.click(add());
+  expect(screen.getByRole('alert').textContent).toBe(
+    'Give at least one of zero_percentage_ge, max_gt.',
+  );
+  expect(posted).toEqual([]);
+});
+
+it('marks the column at which an expression is wrong', async () => {
+  const user = show(null);
+  await user.selectOptions(await screen.findByLabelText('When'), 'expression');
+  await user.type(screen.getByLabelText('expression'), 'absmax > 1');
+  const field = 'condition.params.expression';
+  refusal = Response.json(
+    { detail: `${field}: column 1: there is no "absmax"`, code: 'invalid_condition', field, column: 1 },
+    { status: 422 },
+  );
+  await user.click(add());
+  await waitFor(() =>
+    expect(screen.getByRole('alert').textContent).toBe('column 1: there is no "absmax"'),
+  );
+  expect(document.querySelector('.expression-mark')?.textContent).toBe('absmax > 1\n^');
+  expect(screen.getByText('largest absolute value')).not.toBeNull();
+  expect(posted).toMatchObject([{ condition: { params: { expression: 'absmax > 1' } } }]);
 });
 
 it('takes a pattern, and says what the server finds wrong with it', async () => {

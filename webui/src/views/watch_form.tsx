@@ -1,15 +1,15 @@
 // A new watchpoint as a sentence: when <condition> on <target>, then <pause>.
 
 import { useEffect, useId, useState } from 'react';
-import { describe } from '../api/problem';
+import { describe, type Problem } from '../api/problem';
 import type { Condition, PauseMode } from '../api/types';
-import { toNumber } from '../base/numbers';
 import { useConditions } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm } from '../state/ui';
 import { addWatchpoint, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
+import { ParamFields, readParams, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 
 type TargetKind = 'everything' | 'selection' | 'pattern';
@@ -27,47 +27,19 @@ function useIsScope(name: string | null): boolean {
   });
 }
 
-function readParams(condition: Condition, texts: Record<string, string>) {
-  const params: Record<string, number> = {};
-  for (const param of condition.params) {
-    const text = (texts[param.name] ?? defaultText(param.default)).trim();
-    if (text === '' && !param.required) continue;
-    const value = Number(text);
-    if (text === '' || Number.isNaN(value)) return { params, wrong: param.name };
-    params[param.name] = value;
-  }
-  return { params, wrong: null };
+// "condition.params.value: has to be at most 100" about the field "value".
+function problemOf(refused: Problem): FieldProblem {
+  const field = refused.field ?? '';
+  const message = refused.message.replace(`${field}: `, '');
+  return { message, field: field.split('.').at(-1) ?? null, column: refused.column };
 }
 
-function defaultText(value: Condition['params'][number]['default']): string {
-  return value === null || value === undefined ? '' : String(toNumber(value));
-}
-
-interface FieldsProps {
-  condition: Condition;
-  texts: Record<string, string>;
-  wrong: string | null;
-  onChange: (texts: Record<string, string>) => void;
-}
-
-function ParamFields({ condition, texts, wrong, onChange }: FieldsProps) {
-  const id = useId();
-  return condition.params.map((param) => (
-    <div className="form-row" key={param.name}>
-      <label htmlFor={`${id}-${param.name}`}>{param.name}</label>
-      <input
-        id={`${id}-${param.name}`}
-        className="field mono"
-        inputMode="decimal"
-        placeholder="a number, as 1000 or 1e-6"
-        aria-invalid={wrong === param.name || undefined}
-        value={texts[param.name] ?? defaultText(param.default)}
-        onChange={(event) => onChange({ ...texts, [param.name]: event.target.value })}
-      />
-      {param.unit && <span className="muted">{param.unit}</span>}
-    </div>
-  ));
-}
+const TARGETS: Record<Condition['target'], string> = {
+  tensor: 'everything',
+  weight: 'all weights',
+  gradient: 'all gradients',
+  activation: 'all activations',
+};
 
 export function WatchForm({ target }: { target: string | null }) {
   const { route } = useJobContext();
@@ -76,11 +48,11 @@ export function WatchForm({ target }: { target: string | null }) {
   const conditions = useConditions();
   const id = useId();
   const [conditionId, setConditionId] = useState('overflow');
-  const [texts, setTexts] = useState<Record<string, string>>({});
+  const [texts, setTexts] = useState<ParamTexts>({});
   const [kind, setKind] = useState<TargetKind>(target === null ? 'everything' : 'selection');
   const [pattern, setPattern] = useState('');
   const [pause, setPause] = useState<PauseMode>('node');
-  const [problem, setProblem] = useState<{ message: string; field: string | null } | null>(null);
+  const [problem, setProblem] = useState<FieldProblem | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, pause]);
 
@@ -88,8 +60,8 @@ export function WatchForm({ target }: { target: string | null }) {
     return <Notice title="Conditions could not be loaded" tone="error">{describe(conditions.error)}</Notice>;
   }
   if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
-  const condition =
-    conditions.data.find((other) => other.id === conditionId) ?? conditions.data[0];
+  const offered = conditions.data.conditions.filter((other) => other.backends.includes('cpu'));
+  const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title="This server offers no conditions" />;
 
   const targetOf = (): Target | string => {
@@ -101,21 +73,15 @@ export function WatchForm({ target }: { target: string | null }) {
     return { kind: isScope ? 'scope' : 'node', name: selection };
   };
   const submit = async () => {
-    const { params, wrong } = readParams(condition, texts);
-    if (wrong !== null) {
-      setProblem({ message: `${wrong} must be a number.`, field: wrong });
-      return;
-    }
+    const { params, problem: wrong } = readParams(condition, texts);
+    if (wrong !== null) return setProblem(wrong);
     const to = targetOf();
-    if (typeof to === 'string') {
-      setProblem({ message: to, field: null });
-      return;
-    }
+    if (typeof to === 'string') return setProblem({ message: to, field: null, column: null });
     setBusy(true);
     const refused = await addWatchpoint(specOf(condition, params, to, pause));
     setBusy(false);
     if (refused === null) closeWatchForm();
-    else setProblem({ message: refused.message, field: refused.field?.split('.').at(-1) ?? null });
+    else setProblem(problemOf(refused));
   };
 
   return (
@@ -135,19 +101,24 @@ export function WatchForm({ target }: { target: string | null }) {
           className="field"
           autoFocus
           value={condition.id}
-          onChange={(event) => setConditionId(event.target.value)}
+          onChange={(event) => {
+            setConditionId(event.target.value);
+            setTexts({});
+          }}
         >
-          {conditions.data.map((other) => (
+          {offered.map((other) => (
             <option key={other.id} value={other.id}>
               {other.title === '' ? other.id : other.title}
             </option>
           ))}
         </select>
       </div>
+      <p className="muted form-hint">{condition.help}</p>
       <ParamFields
         condition={condition}
+        measures={conditions.data.measures}
         texts={texts}
-        wrong={problem?.field ?? null}
+        problem={problem}
         onChange={setTexts}
       />
       <div className="form-row">
@@ -158,7 +129,7 @@ export function WatchForm({ target }: { target: string | null }) {
           value={kind}
           onChange={(event) => setKind(event.target.value as TargetKind)}
         >
-          <option value="everything">everything</option>
+          <option value="everything">{TARGETS[condition.target]}</option>
           <option value="selection" disabled={selection === null}>
             {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
           </option>

@@ -1,0 +1,426 @@
+// Text to program, by recursive descent.
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/charconv.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "agent/conditions/expression.h"
+
+namespace graphdbg::conditions {
+
+class ExpressionParser {
+ public:
+  explicit ExpressionParser(absl::string_view text) : text_(text) { Advance(); }
+
+  absl::StatusOr<Expression> Parse();
+
+ private:
+  using Op = Expression::Op;
+  enum class Type { kNumber, kCondition };
+  // What a part of the text is, and where it begins.
+  struct Part {
+    Type type;
+    size_t at;
+  };
+  struct Operator {
+    const char* text;
+    Op op;
+  };
+  struct Function {
+    const char* name;
+    Op op;
+    bool two_or_more;
+  };
+
+  // After the first error the rest of the text reads as its end, and nothing
+  // more is reported.
+  void Fail(size_t at, absl::string_view message);
+  bool ok() const { return error_.ok(); }
+
+  void Advance();
+  bool Is(absl::string_view token) const { return token_ == token; }
+  bool Take(absl::string_view token);
+  void Expect(absl::string_view token, absl::string_view why);
+
+  Part ParseOr();
+  Part ParseAnd();
+  Part ParseRelation();
+  Part ParseSum();
+  Part ParseProduct();
+  Part ParseUnary();
+  Part ParsePrimary();
+  Part ParseNumber();
+  Part ParseFunction(const Function& function);
+  Part ParseMeasure();
+
+  // A left-associative chain of operators on numbers.
+  template <size_t kCount>
+  Part Chain(const Operator (&operators)[kCount],
+             Part (ExpressionParser::*operand)());
+  // One of conditions, whose left side may decide.
+  Part Logic(absl::string_view token, Op op, Op skip,
+             Part (ExpressionParser::*operand)());
+
+  void Want(const Part& part, Type type, absl::string_view by);
+  // Fails where the program would need a larger stack than it has.
+  void Emit(Op op);
+  void UnknownName(absl::string_view name);
+
+  static const Function* FindFunction(absl::string_view name);
+  static const Operator kSums[2];
+  static const Operator kProducts[2];
+  static const Operator kRelations[6];
+  static const Function kFunctions[5];
+
+  const absl::string_view text_;
+  // The present token, where it begins, and where the next one is looked for.
+  absl::string_view token_;
+  size_t at_ = 0;
+  size_t next_ = 0;
+  size_t depth_ = 0;
+  // Numbers on the program's stack.
+  size_t height_ = 0;
+  absl::Status error_;
+  Expression expression_;
+};
+
+const ExpressionParser::Operator ExpressionParser::kSums[] = {
+    {"+", Op::kAdd}, {"-", Op::kSubtract}};
+const ExpressionParser::Operator ExpressionParser::kProducts[] = {
+    {"*", Op::kMultiply}, {"/", Op::kDivide}};
+const ExpressionParser::Operator ExpressionParser::kRelations[] = {
+    {"<", Op::kLess},          {"<=", Op::kLessEqual}, {">", Op::kGreater},
+    {">=", Op::kGreaterEqual}, {"==", Op::kEqual},     {"!=", Op::kNotEqual}};
+const ExpressionParser::Function ExpressionParser::kFunctions[] = {
+    {"abs", Op::kAbs, false},
+    {"log10", Op::kLog10, false},
+    {"sqrt", Op::kSqrt, false},
+    {"min", Op::kMin, true},
+    {"max", Op::kMax, true}};
+
+namespace {
+
+bool IsNameStart(char c) { return absl::ascii_isalpha(c) || c == '_'; }
+bool IsNamePart(char c) { return absl::ascii_isalnum(c) || c == '_'; }
+bool IsNumberStart(char c) { return absl::ascii_isdigit(c) || c == '.'; }
+
+size_t NameLength(absl::string_view text) {
+  size_t n = 0;
+  while (n < text.size() && IsNamePart(text[n])) ++n;
+  return n;
+}
+
+// Digits, points, and an exponent's sign; what is no number shows later.
+size_t NumberLength(absl::string_view text) {
+  size_t n = 0;
+  while (n < text.size() && (IsNamePart(text[n]) || text[n] == '.' ||
+                             ((text[n] == '+' || text[n] == '-') && n > 0 &&
+                              (text[n - 1] == 'e' || text[n - 1] == 'E')))) {
+    ++n;
+  }
+  return n;
+}
+
+size_t TokenLength(absl::string_view text) {
+  if (text.empty()) return 0;
+  if (IsNameStart(text[0])) return NameLength(text);
+  if (IsNumberStart(text[0])) return NumberLength(text);
+  for (const char* two : {"<=", ">=", "==", "!=", "&&", "||"}) {
+    if (text.substr(0, 2) == two) return 2;
+  }
+  return 1;
+}
+
+// What people used to other languages write.
+const char* HintFor(absl::string_view token) {
+  if (token == "=") return "write == to compare";
+  if (token == "&" || token == "and") return "write && for \"and\"";
+  if (token == "|" || token == "or") return "write || for \"or\"";
+  if (token == "not") return "write ! for \"not\"";
+  return nullptr;
+}
+
+}  // namespace
+
+void ExpressionParser::Fail(size_t at, absl::string_view message) {
+  if (!ok()) return;
+  const std::string column = absl::StrCat(at + 1);
+  error_ = absl::InvalidArgumentError(
+      absl::StrCat("column ", column, ": ", message));
+  error_.SetPayload("graphdbg/column", absl::Cord(column));
+  token_ = {};
+  next_ = text_.size();
+}
+
+void ExpressionParser::Advance() {
+  while (next_ < text_.size() && absl::ascii_isspace(text_[next_])) ++next_;
+  at_ = next_;
+  token_ = text_.substr(at_, TokenLength(text_.substr(at_)));
+  next_ += token_.size();
+}
+
+void ExpressionParser::Emit(Op op) {
+  expression_.program_.push_back({op});
+  switch (op) {
+    case Op::kNumber:
+    case Op::kMeasure:
+      if (++height_ > Expression::kMaxStack) Fail(at_, "too complex");
+      return;
+    case Op::kNegate:
+    case Op::kNot:
+    case Op::kAbs:
+    case Op::kLog10:
+    case Op::kSqrt:
+    case Op::kSkipIfFalse:
+    case Op::kSkipIfTrue:
+      return;
+    default:
+      --height_;
+  }
+}
+
+bool ExpressionParser::Take(absl::string_view token) {
+  if (!Is(token)) return false;
+  Advance();
+  return true;
+}
+
+void ExpressionParser::Expect(absl::string_view token, absl::string_view why) {
+  if (Take(token)) return;
+  if (const char* hint = HintFor(token_)) return Fail(at_, hint);
+  Fail(at_, absl::StrCat("expected \"", token, "\" ", why));
+}
+
+void ExpressionParser::Want(const Part& part, Type type, absl::string_view by) {
+  if (part.type == type) return;
+  Fail(part.at,
+       type == Type::kNumber
+           ? absl::StrCat("this is a condition, but ", by, " needs a number")
+           : absl::StrCat("this is a number, but ", by,
+                          " needs a condition, as abs_max > 1"));
+}
+
+absl::StatusOr<Expression> ExpressionParser::Parse() {
+  if (text_.size() > Expression::kMaxBytes) {
+    Fail(Expression::kMaxBytes,
+         absl::StrCat("an expression has at most ", Expression::kMaxBytes,
+                      " characters"));
+    return error_;
+  }
+  if (token_.empty()) Fail(0, "the expression is empty");
+  const Part whole = ParseOr();
+  if (ok() && !token_.empty()) {
+    const char* hint = HintFor(token_);
+    Fail(at_, hint != nullptr
+                  ? hint
+                  : absl::StrCat("\"", token_, "\" makes no sense here"));
+  }
+  Want(whole, Type::kCondition, "a watchpoint");
+  if (!ok()) return error_;
+  return std::move(expression_);
+}
+
+ExpressionParser::Part ExpressionParser::Logic(
+    absl::string_view token, Op op, Op skip,
+    Part (ExpressionParser::*operand)()) {
+  const Part first = (this->*operand)();
+  while (Is(token)) {
+    Want(first, Type::kCondition, token);
+    Advance();
+    const size_t jump = expression_.program_.size();
+    Emit(skip);
+    Want((this->*operand)(), Type::kCondition, token);
+    Emit(op);
+    expression_.program_[jump].target =
+        static_cast<uint32_t>(expression_.program_.size());
+  }
+  return first;
+}
+
+ExpressionParser::Part ExpressionParser::ParseOr() {
+  return Logic("||", Op::kOr, Op::kSkipIfTrue, &ExpressionParser::ParseAnd);
+}
+
+ExpressionParser::Part ExpressionParser::ParseAnd() {
+  return Logic("&&", Op::kAnd, Op::kSkipIfFalse,
+               &ExpressionParser::ParseRelation);
+}
+
+ExpressionParser::Part ExpressionParser::ParseRelation() {
+  const auto find = [this] {
+    return std::find_if(std::begin(kRelations), std::end(kRelations),
+                        [this](const Operator& o) { return Is(o.text); });
+  };
+  const Part left = ParseSum();
+  const Operator* relation = find();
+  if (relation == std::end(kRelations)) return left;
+  Want(left, Type::kNumber, relation->text);
+  Advance();
+  Want(ParseSum(), Type::kNumber, relation->text);
+  Emit(relation->op);
+  if (find() != std::end(kRelations)) {
+    Fail(at_, "comparisons do not chain: write a < b && b < c");
+  }
+  return {Type::kCondition, left.at};
+}
+
+template <size_t kCount>
+ExpressionParser::Part ExpressionParser::Chain(
+    const Operator (&operators)[kCount], Part (ExpressionParser::*operand)()) {
+  const Part first = (this->*operand)();
+  for (;;) {
+    const auto* found =
+        std::find_if(std::begin(operators), std::end(operators),
+                     [this](const Operator& o) { return Is(o.text); });
+    if (found == std::end(operators)) return first;
+    Want(first, Type::kNumber, found->text);
+    Advance();
+    Want((this->*operand)(), Type::kNumber, found->text);
+    Emit(found->op);
+  }
+}
+
+ExpressionParser::Part ExpressionParser::ParseSum() {
+  return Chain(kSums, &ExpressionParser::ParseProduct);
+}
+
+ExpressionParser::Part ExpressionParser::ParseProduct() {
+  return Chain(kProducts, &ExpressionParser::ParseUnary);
+}
+
+ExpressionParser::Part ExpressionParser::ParseUnary() {
+  const size_t at = at_;
+  if (depth_ >= Expression::kMaxDepth) {
+    Fail(at, absl::StrCat("nested more than ", Expression::kMaxDepth,
+                          " levels deep"));
+    return {Type::kNumber, at};
+  }
+  ++depth_;
+  Part part{Type::kNumber, at};
+  if (Take("-")) {
+    Want(ParseUnary(), Type::kNumber, "-");
+    Emit(Op::kNegate);
+  } else if (Take("!")) {
+    Want(ParseUnary(), Type::kCondition, "! (put a comparison in parentheses)");
+    Emit(Op::kNot);
+    part.type = Type::kCondition;
+  } else {
+    part = ParsePrimary();
+  }
+  --depth_;
+  return part;
+}
+
+ExpressionParser::Part ExpressionParser::ParsePrimary() {
+  const size_t at = at_;
+  if (Take("(")) {
+    const Part inner = ParseOr();
+    Expect(")", "to close the parenthesis");
+    return {inner.type, at};
+  }
+  if (!token_.empty() && IsNumberStart(token_[0])) return ParseNumber();
+  if (!token_.empty() && IsNameStart(token_[0])) return ParseMeasure();
+  if (const char* hint = HintFor(token_)) {
+    Fail(at, hint);
+  } else if (token_.empty()) {
+    Fail(at, "something is missing at the end");
+  } else {
+    Fail(at, absl::StrCat("expected a number or a statistic, not \"", token_,
+                          "\""));
+  }
+  return {Type::kNumber, at};
+}
+
+ExpressionParser::Part ExpressionParser::ParseNumber() {
+  const size_t at = at_;
+  double number = 0;
+  const char* end = token_.data() + token_.size();
+  const auto result = absl::from_chars(token_.data(), end, number);
+  const bool decimal = token_.find_first_of("xX") == token_.npos;
+  if (!decimal || result.ptr != end ||
+      result.ec == std::errc::invalid_argument) {
+    Fail(at, absl::StrCat("\"", token_, "\" is no number"));
+  } else if (result.ec != std::errc()) {
+    Fail(at, absl::StrCat(token_, " is beyond what float64 holds"));
+  }
+  Emit(Op::kNumber);
+  expression_.program_.back().number = number;
+  Advance();
+  return {Type::kNumber, at};
+}
+
+const ExpressionParser::Function* ExpressionParser::FindFunction(
+    absl::string_view name) {
+  for (const Function& function : kFunctions) {
+    if (name == function.name) return &function;
+  }
+  return nullptr;
+}
+
+ExpressionParser::Part ExpressionParser::ParseFunction(
+    const Function& function) {
+  const size_t at = at_;
+  Advance();
+  Advance();
+  size_t count = 0;
+  do {
+    Want(ParseOr(), Type::kNumber, function.name);
+    if (++count == 1 && function.two_or_more) continue;
+    if (count > 1 && !function.two_or_more) {
+      Fail(at, absl::StrCat(function.name, " takes one number"));
+    }
+    Emit(function.op);
+  } while (Take(","));
+  if (function.two_or_more && count < 2) {
+    Fail(at, absl::StrCat(function.name,
+                          " takes two numbers or more; the tensor's own is \"",
+                          function.name, "\" without parentheses"));
+  }
+  Expect(")", absl::StrCat("to close ", function.name, "("));
+  return {Type::kNumber, at};
+}
+
+ExpressionParser::Part ExpressionParser::ParseMeasure() {
+  const Part part{Type::kNumber, at_};
+  const size_t after = text_.find_first_not_of(" \t\n\r", next_);
+  const bool call = after != text_.npos && text_[after] == '(';
+  if (const Function* function = FindFunction(token_); function && call) {
+    return ParseFunction(*function);
+  }
+  const Measure* measure = FindMeasure(token_);
+  if (measure == nullptr || call) {
+    UnknownName(call ? absl::StrCat(token_, "()") : token_);
+    return part;
+  }
+  Emit(Op::kMeasure);
+  expression_.program_.back().measure = measure;
+  auto& measures = expression_.measures_;
+  if (std::find(measures.begin(), measures.end(), measure) == measures.end()) {
+    measures.push_back(measure);
+  }
+  Advance();
+  return part;
+}
+
+void ExpressionParser::UnknownName(absl::string_view name) {
+  if (const char* hint = HintFor(token_)) return Fail(at_, hint);
+  std::vector<absl::string_view> names;
+  if (absl::EndsWith(name, "()")) {
+    for (const Function& function : kFunctions) names.push_back(function.name);
+  } else {
+    for (const Measure& measure : Measures()) names.push_back(measure.name);
+  }
+  Fail(at_, absl::StrCat("there is no \"", name, "\"; there are ",
+                         absl::StrJoin(names, ", ")));
+}
+
+absl::StatusOr<Expression> Expression::Parse(absl::string_view text) {
+  return ExpressionParser(text).Parse();
+}
+
+}  // namespace graphdbg::conditions

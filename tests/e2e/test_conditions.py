@@ -1,0 +1,72 @@
+"""Conditions of the catalogue and expressions, on a real job."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+from conftest import HOSTS
+
+COMMAND = [sys.executable, str(HOSTS / "small_regression.py")]
+WEIGHT = "forward/0/weight"
+RELU = "forward/1/relu"
+
+
+def printed(output: str, name: str) -> dict[int, tuple[float, float, float]]:
+    """Mean, largest absolute value and share not above zero, by step."""
+    rows = [line.split() for line in output.splitlines() if line.startswith(name + " ")]
+    return {int(row[1]): (float(row[2]), float(row[3]), float(row[4])) for row in rows}
+
+
+def hits_at(run: Any, node: str) -> list[dict[str, Any]]:
+    return [hit for hit in run.result["hits"] if hit["node"] == node]
+
+
+def watch(debug_run: Any, break_on: str) -> Any:
+    run = debug_run("--no-wait", "--break-on", break_on, "--on-hit", "continue", command=COMMAND)
+    assert run.code == 0
+    return run
+
+
+def test_an_expression_hits_when_it_holds_and_tells_what_it_found(debug_run) -> None:
+    run = watch(debug_run, "expr:abs_max > 0.35 && max(step, 1) > 2 && count == 128")
+    weights = printed(run.stdout, "weight")
+    expected = [step for step, (_, abs_max, _) in weights.items() if step > 2 and abs_max > 0.35]
+    assert expected
+    hits = hits_at(run, WEIGHT)
+    assert [hit["step"] for hit in hits] == expected
+    for hit in hits:
+        assert hit["condition"] == "expression"
+        assert hit["params"] == {"expression": "abs_max > 0.35 && max(step, 1) > 2 && count == 128"}
+        assert hit["actual"] == {"abs_max": weights[hit["step"]][1], "step": hit["step"], "count": 128}
+
+
+def test_a_condition_on_activations_leaves_weights_alone(debug_run) -> None:
+    run = watch(debug_run, "activation_inactive:30")
+    shares = {step: row[2] for step, row in printed(run.stdout, "relu").items()}
+    expected = [step for step, share in shares.items() if share >= 30]
+    assert expected
+    assert not hits_at(run, WEIGHT)
+    hits = hits_at(run, RELU)
+    assert [hit["step"] for hit in hits] == expected
+    for hit in hits:
+        assert hit["actual"]["inactive_percentage_ge"] == pytest.approx(shares[hit["step"]], rel=1e-12)
+        assert hit["params"] == {"inactive_percentage_ge": 30}
+
+
+def test_any_given_parameter_of_a_condition_holds(debug_run) -> None:
+    run = watch(debug_run, "weight_too_large:max_gt=1e9:mean_gt=-1")
+    weights = printed(run.stdout, "weight")
+    hits = {hit["step"]: hit for hit in hits_at(run, WEIGHT)}
+    assert set(weights) <= set(hits)
+    for step, (mean, _, _) in weights.items():
+        assert hits[step]["actual"]["mean_gt"] == pytest.approx(mean, rel=1e-12)
+        assert hits[step]["actual"]["max_gt"] < 1e9
+
+
+def test_losses_stay_the_same_with_every_kind_of_condition(debug_run) -> None:
+    plain = watch(debug_run, "nan")
+    watched = watch(debug_run, "tensor_all_zero,sd_gt:1e-3,expr:l2 > 0 || zero_count > 1,tensor_range:max_min_gt=0.1")
+    assert watched.result["hits"]
+    assert watched.stdout == plain.stdout

@@ -1,0 +1,187 @@
+// The parameters of a condition, as the catalogue describes them.
+
+import { useId } from 'react';
+import type { Condition, ConditionParam, Measure, ParamValue } from '../api/types';
+import { toNumber } from '../base/numbers';
+
+// What is in the fields: text, or 'true' and 'false' for switches.
+export type ParamTexts = Record<string, string>;
+
+export interface FieldProblem {
+  message: string;
+  field: string | null;
+  // Where in the field's text, from 1.
+  column: number | null;
+}
+
+function defaultText({ default: value }: ConditionParam): string {
+  if (value === null) return '';
+  return String(typeof value === 'boolean' ? value : toNumber(value));
+}
+
+export function textOf(param: ConditionParam, texts: ParamTexts): string {
+  return texts[param.name] ?? defaultText(param);
+}
+
+const wrongField = (name: string, message: string): FieldProblem => ({ message, field: name, column: null });
+
+function readParam(param: ConditionParam, text: string): ParamValue | FieldProblem {
+  if (param.type === 'bool') return text === 'true';
+  if (param.type === 'expression') {
+    return text === '' ? wrongField(param.name, 'Write an expression, as abs_max > 1e3 && step > 100.') : text;
+  }
+  const value = Number(text);
+  if (text === '' || Number.isNaN(value)) return wrongField(param.name, `${param.name} must be a number.`);
+  return value;
+}
+
+// The parameters, or what is wrong with the first field that is.
+export function readParams(
+  condition: Condition,
+  texts: ParamTexts,
+): { params: Record<string, ParamValue>; problem: FieldProblem | null } {
+  const params: Record<string, ParamValue> = {};
+  for (const param of condition.params) {
+    const text = textOf(param, texts).trim();
+    if (text === '' && !param.required) continue;
+    const value = readParam(param, text);
+    if (typeof value === 'object') return { params, problem: value };
+    params[param.name] = value;
+  }
+  const tested = condition.params.filter((param) => param.tested);
+  if (tested.length > 0 && !tested.some((param) => param.name in params)) {
+    const names = tested.map((param) => param.name).join(', ');
+    const message = tested.length === 1 ? `Give ${names}.` : `Give at least one of ${names}.`;
+    return { params, problem: wrongField(tested[0]?.name ?? '', message) };
+  }
+  return { params, problem: null };
+}
+
+interface FieldProps {
+  param: ConditionParam;
+  text: string;
+  problem: FieldProblem | null;
+  measures: readonly Measure[];
+  onChange: (text: string) => void;
+}
+
+function NumberField({ param, text, problem, onChange }: FieldProps) {
+  const id = useId();
+  return (
+    <div className="form-row param-row">
+      <label htmlFor={id} title={param.name}>
+        {param.name}
+      </label>
+      <input
+        id={id}
+        className="field mono"
+        inputMode="decimal"
+        placeholder={param.required ? 'a number, as 1000 or 1e-6' : 'not tested'}
+        aria-invalid={problem !== null || undefined}
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {param.unit && <span className="muted">{param.unit === 'percent' ? '%' : param.unit}</span>}
+    </div>
+  );
+}
+
+function BoolField({ param, text, onChange }: FieldProps) {
+  const id = useId();
+  return (
+    <div className="form-row param-row">
+      <label htmlFor={id}>{param.name}</label>
+      <input
+        id={id}
+        type="checkbox"
+        checked={text === 'true'}
+        onChange={(event) => onChange(String(event.target.checked))}
+      />
+    </div>
+  );
+}
+
+// The text is shown again with a mark below the column, in the same font.
+function ColumnMark({ text, column }: { text: string; column: number }) {
+  return (
+    <pre className="expression-mark" aria-hidden="true">
+      {text}
+      {'\n'}
+      {' '.repeat(column - 1)}
+      <b>^</b>
+    </pre>
+  );
+}
+
+function ExpressionField({ param, text, problem, measures, onChange }: FieldProps) {
+  const id = useId();
+  const column = problem?.column ?? null;
+  return (
+    <>
+      <input
+        id={id}
+        className="field mono"
+        aria-label={param.name}
+        aria-invalid={problem !== null || undefined}
+        spellCheck={false}
+        autoComplete="off"
+        placeholder="abs_max > 1e3 && step > 100"
+        value={text}
+        onChange={(event) => onChange(event.target.value)}
+      />
+      {column !== null && <ColumnMark text={text} column={column} />}
+      <details className="form-help">
+        <summary>Names and operators</summary>
+        <p className="mono">
+          {'&& || ! < <= > >= == != + - * / ( ) abs() log10() sqrt() min(,) max(,)'}
+        </p>
+        <dl>
+          {measures.map(({ name, title }) => (
+            <div key={name}>
+              <dt className="mono">{name}</dt>
+              <dd className="muted">{title}</dd>
+            </div>
+          ))}
+        </dl>
+      </details>
+    </>
+  );
+}
+
+const FIELDS = { number: NumberField, bool: BoolField, expression: ExpressionField };
+
+interface ParamFieldsProps {
+  condition: Condition;
+  measures: readonly Measure[];
+  texts: ParamTexts;
+  problem: FieldProblem | null;
+  onChange: (texts: ParamTexts) => void;
+}
+
+export function ParamFields({ condition, measures, texts, problem, onChange }: ParamFieldsProps) {
+  const field = (param: ConditionParam) => {
+    const Field = FIELDS[param.type];
+    return (
+      <Field
+        key={param.name}
+        param={param}
+        text={textOf(param, texts)}
+        problem={problem?.field === param.name ? problem : null}
+        measures={measures}
+        onChange={(text) => onChange({ ...texts, [param.name]: text })}
+      />
+    );
+  };
+  const advanced = condition.params.filter((param) => param.advanced);
+  return (
+    <>
+      {condition.params.filter((param) => !param.advanced).map(field)}
+      {advanced.length > 0 && (
+        <details className="form-help">
+          <summary>More</summary>
+          {advanced.map(field)}
+        </details>
+      )}
+    </>
+  );
+}
