@@ -33,6 +33,7 @@ MODES = {
     "plain": "the script alone",
     "again": "the same once more: the noise",
     "attached": "(a) graphdbg attached, nothing watched",
+    "weights": "the weights watched for NaN and infinity",
     "nan_inf": "(b) all outputs watched for NaN and infinity",
     "everything": "(c) all outputs, every condition",
     "anomaly": "(d) autograd.detect_anomaly",
@@ -40,12 +41,15 @@ MODES = {
     "dispatch": "(f) TorchDispatchMode with torch's statistics",
 }
 def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
-    """The conditions of a mode, with parameters that nothing sound meets."""
+    """The watchpoints of a mode, with parameters that nothing sound meets."""
+    overflow = {"condition": {"id": "overflow", "params": {}}}
+    if mode == "weights":
+        return [overflow | {"patterns": ["forward/**/weight"]}]
     if mode == "nan_inf":
-        return [{"id": "overflow", "params": {}}]
-    if mode != "everything":
-        return []
-    return [_unmet(condition) for condition in client.get("/conditions")["conditions"]]
+        return [overflow]
+    if mode == "everything":
+        return [{"condition": _unmet(condition)} for condition in client.get("/conditions")["conditions"]]
+    return []
 
 
 def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
@@ -85,15 +89,15 @@ class Worker:
 
     @property
     def debugged(self) -> bool:
-        return self.mode in ("attached", "nan_inf", "everything")
+        return self.mode in ("attached", "weights", "nan_inf", "everything")
 
     def _let_go(self, client: Client) -> None:
         while self._state(client) != "paused":
             if self._process.poll() is not None:
                 raise SystemExit(f"{self._job}: the job ended before its first step")
             time.sleep(0.1)
-        for condition in _watchpoints(client, self.mode):
-            client.post(f"/jobs/{self._job}/watchpoints", {"condition": condition})
+        for watchpoint in _watchpoints(client, self.mode):
+            client.post(f"/jobs/{self._job}/watchpoints", watchpoint)
         client.post(f"/jobs/{self._job}/control", {"command": "continue"})
 
     def _state(self, client: Client) -> str:
