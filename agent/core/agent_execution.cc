@@ -139,13 +139,10 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   const Moment moment{steps_ended_.load() + 1, NextOrder()};
   nodes_.Learn(execution, moment.order, moment.step);
   std::vector<uint32_t> stops;
-  {
-    const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
-    Findings findings;
-    checker_.CheckExecution(*watch, execution, moment, &findings);
-    KeepTensors(execution, moment.step, !findings.hits.empty());
-    if (!findings.empty()) Report(std::move(findings), &stops);
-  }
+  Findings findings;
+  checker_.CheckExecution(watch_.OnThisThread(), execution, moment, &findings);
+  KeepTensors(execution, moment.step, !findings.hits.empty());
+  if (!findings.empty()) Report(std::move(findings), &stops);
   if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
     return GRAPHDBG_OK;
   }
@@ -156,16 +153,14 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
 void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
   const Keep keep = keep_.load(std::memory_order_relaxed);
   if (keep == Keep::kNothing && !hit) return;
-  if (execution.has(GRAPHDBG_IN_PLACE)) {
+  const NodeFacts& facts = *nodes_.Facts(execution.node);
+  const bool wrote = execution.has(GRAPHDBG_IN_PLACE);
+  if (hit || keep == Keep::kEverything || facts.has(kWatched) ||
+      facts.has(kAwaited)) {
+    kept_.KeepOutputs(execution.node, execution.outputs, wrote, step);
+  } else if (wrote) {
     for (size_t i = 0; i < execution.outputs.size(); ++i) {
       kept_.NoteWrite(execution.outputs[i].storage_id);
-    }
-  }
-  const bool watched = nodes_.Facts(execution.node)->has(kWatched) ||
-                       nodes_.Facts(execution.node)->has(kAwaited);
-  if (hit || keep == Keep::kEverything || watched) {
-    for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
-      kept_.Keep(execution.node, slot, execution.outputs[slot], step);
     }
   }
   if (!hit) return;

@@ -1,11 +1,15 @@
 #include "agent/core/kept_tensors.h"
 
 #include <algorithm>
-
-#include "agent/core/execution.h"
+#include <cstring>
 
 namespace graphdbg::agent {
 namespace {
+
+// Storages come and go with the allocator's addresses.
+constexpr size_t kMaxStorages = 1 << 16;
+// Dropped entries are swept away when they are many.
+constexpr size_t kSweepAt = 4096;
 
 uint64_t KeyOf(uint32_t node, uint32_t slot) {
   return uint64_t{node} << 32 | slot;
@@ -14,56 +18,112 @@ uint64_t KeyOf(uint32_t node, uint32_t slot) {
 }  // namespace
 
 KeptTensor::KeptTensor(const Host* host, const graphdbg_tensor& tensor,
-                       uint64_t step, uint64_t writes)
-    : host_(host),
-      tensor_(tensor),
-      framework_dtype_(tensor.framework_dtype ? tensor.framework_dtype : ""),
-      step_(step),
-      writes_(writes) {
+                       const char* framework_dtype, uint64_t step,
+                       uint64_t writes)
+    : host_(host), tensor_(tensor), step_(step), writes_(writes) {
+  tensor_.framework_dtype = framework_dtype;
   if (tensor.ndim > 0) {
-    shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
+    dimensions_.assign(tensor.shape, tensor.shape + tensor.ndim);
     if (tensor.strides != nullptr) {
-      strides_.assign(tensor.strides, tensor.strides + tensor.ndim);
+      dimensions_.insert(dimensions_.end(), tensor.strides,
+                         tensor.strides + tensor.ndim);
+      tensor_.strides = dimensions_.data() + tensor.ndim;
     }
+    tensor_.shape = dimensions_.data();
   }
   host_->Retain(tensor_.owner);
 }
 
-KeptTensor::~KeptTensor() { host_->Release(tensor_.owner); }
-
-graphdbg_tensor KeptTensor::tensor() const {
-  graphdbg_tensor tensor = tensor_;
-  tensor.shape = shape_.data();
-  tensor.strides = strides_.empty() ? nullptr : strides_.data();
-  tensor.framework_dtype = framework_dtype_.c_str();
-  return tensor;
-}
-
 void KeptTensors::Keep(uint32_t node, uint32_t slot,
                        const graphdbg_tensor& tensor, uint64_t step) {
-  if (tensor.owner == nullptr || !host_->can_retain()) return;
+  if (!host_->can_retain()) return;
+  Dropped dropped;
+  std::lock_guard<std::mutex> lock(mu_);
+  KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
+}
+
+void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
+                              bool wrote, uint64_t step) {
+  if (!host_->can_retain()) return;
+  Dropped dropped;
+  std::lock_guard<std::mutex> lock(mu_);
+  for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
+    const graphdbg_tensor& tensor = tensors[slot];
+    if (wrote && FindStorage(tensor.storage_id) != nullptr) {
+      ++StorageOf(tensor.storage_id).writes;
+    }
+    KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
+  }
+}
+
+void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
+                             uint64_t step, Dropped* dropped) {
+  if (tensor.owner == nullptr) return;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return;
   const std::optional<int64_t> bytes = ViewOf(tensor).byte_count();
   if (!bytes || *bytes > budget_bytes_) return;
-  Entries dropped;
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    const uint64_t key = KeyOf(node, slot);
-    if (auto it = index_.find(key); it != index_.end()) {
-      Remove(it->second, &dropped);
-    }
-    const auto storage = storages_.find(tensor.storage_id);
-    const uint64_t writes =
-        storage == storages_.end() ? 0 : storage->second.writes;
-    entries_.push_back(
-        {key, tensor.storage_id, *bytes,
-         std::make_shared<KeptTensor>(host_, tensor, step, writes)});
-    index_[key] = std::prev(entries_.end());
-    Account(entries_.back());
-    while (bytes_ > budget_bytes_ && entries_.size() > 1) {
-      Remove(entries_.begin(), &dropped);
-    }
+  uint32_t& index = index_[key];
+  if (index < entries_.size() && entries_[index].key == key) {
+    Remove(&entries_[index], dropped);
   }
+  const Storage* storage = FindStorage(tensor.storage_id);
+  index = static_cast<uint32_t>(entries_.size());
+  entries_.push_back({key, tensor.storage_id, *bytes,
+                      std::make_shared<KeptTensor>(
+                          host_, tensor, Intern(tensor.framework_dtype), step,
+                          storage ? storage->writes : 0)});
+  ++live_entries_;
+  Account(entries_.back());
+  while (bytes_ > budget_bytes_ && live_entries_ > 1) {
+    Remove(&entries_[oldest_], dropped);
+    ++oldest_;
+  }
+  Sweep();
+}
+
+// A node that runs over and over in one step leaves many dropped entries.
+void KeptTensors::Sweep() {
+  if (entries_.size() < kSweepAt || live_entries_ > entries_.size() / 2) return;
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
+                                [](const Entry& e) { return !e.tensor; }),
+                 entries_.end());
+  oldest_ = 0;
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    index_[entries_[i].key] = static_cast<uint32_t>(i);
+  }
+}
+
+const KeptTensors::Storage* KeptTensors::FindStorage(uint64_t id) const {
+  const auto found = storages_.find(id);
+  return found == storages_.end() || found->second.generation != generation_
+             ? nullptr
+             : &found->second;
+}
+
+KeptTensors::Storage& KeptTensors::StorageOf(uint64_t id) {
+  Storage& storage = storages_[id];
+  if (storage.generation != generation_) {
+    storage = {};
+    storage.generation = generation_;
+  }
+  return storage;
+}
+
+const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
+  const auto found = index_.find(key);
+  if (found == index_.end() || found->second >= entries_.size()) return nullptr;
+  const Entry& entry = entries_[found->second];
+  return entry.key == key && entry.tensor != nullptr ? &entry : nullptr;
+}
+
+// There are a few dozen of them at most.
+const char* KeptTensors::Intern(const char* framework_dtype) {
+  if (framework_dtype == nullptr) return "";
+  for (const std::string& name : dtype_names_) {
+    if (std::strcmp(name.c_str(), framework_dtype) == 0) return name.c_str();
+  }
+  dtype_names_.emplace_back(framework_dtype);
+  return dtype_names_.back().c_str();
 }
 
 void KeptTensors::Account(const Entry& entry) {
@@ -71,49 +131,50 @@ void KeptTensors::Account(const Entry& entry) {
     bytes_ += entry.bytes;
     return;
   }
-  Storage& storage = storages_[entry.storage_id];
+  Storage& storage = StorageOf(entry.storage_id);
   ++storage.tensors;
   bytes_ += std::max<int64_t>(entry.bytes - storage.bytes, 0);
   storage.bytes = std::max(storage.bytes, entry.bytes);
 }
 
-void KeptTensors::Remove(Entries::iterator it, Entries* dropped) {
-  index_.erase(it->key);
-  if (it->storage_id == 0) {
-    bytes_ -= it->bytes;
-  } else {
-    auto storage = storages_.find(it->storage_id);
-    if (--storage->second.tensors == 0) {
-      bytes_ -= storage->second.bytes;
-      storages_.erase(storage);
-    }
+void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
+  if (entry->tensor == nullptr) return;
+  --live_entries_;
+  dropped->push_back(std::move(entry->tensor));
+  entry->tensor = nullptr;
+  if (entry->storage_id == 0) {
+    bytes_ -= entry->bytes;
+    return;
   }
-  dropped->splice(dropped->end(), entries_, it);
+  Storage& storage = StorageOf(entry->storage_id);
+  if (--storage.tensors == 0) {
+    bytes_ -= storage.bytes;
+    storage.generation = 0;
+  }
 }
 
 bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
   std::lock_guard<std::mutex> lock(mu_);
-  return index_.count(KeyOf(node, slot)) > 0;
+  return FindEntry(KeyOf(node, slot)) != nullptr;
 }
 
 void KeptTensors::NoteWrite(uint64_t storage_id) {
   std::lock_guard<std::mutex> lock(mu_);
-  auto it = storages_.find(storage_id);
-  if (it != storages_.end()) ++it->second.writes;
+  if (FindStorage(storage_id) != nullptr) ++StorageOf(storage_id).writes;
 }
 
 std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
                                                     uint32_t slot) const {
   std::lock_guard<std::mutex> lock(mu_);
-  auto it = index_.find(KeyOf(node, slot));
-  return it == index_.end() ? nullptr : it->second->tensor;
+  const Entry* entry = FindEntry(KeyOf(node, slot));
+  return entry == nullptr ? nullptr : entry->tensor;
 }
 
 bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
   std::lock_guard<std::mutex> lock(mu_);
   if (tensor.storage_id() == 0) return false;
-  auto it = storages_.find(tensor.storage_id());
-  return it == storages_.end() || it->second.writes != tensor.writes();
+  const Storage* storage = FindStorage(tensor.storage_id());
+  return storage == nullptr || storage->writes != tensor.writes();
 }
 
 int64_t KeptTensors::bytes() const {
@@ -122,14 +183,20 @@ int64_t KeptTensors::bytes() const {
 }
 
 void KeptTensors::Clear() {
-  Entries dropped;
+  std::vector<Entry> dropped;
   {
     std::lock_guard<std::mutex> lock(mu_);
+    dropped.swap(spare_);
     dropped.swap(entries_);
-    index_.clear();
-    storages_.clear();
+    oldest_ = live_entries_ = 0;
+    ++generation_;
+    if (storages_.size() > kMaxStorages) storages_.clear();
     bytes_ = 0;
   }
+  // Without the lock: releasing may run the host's own code.
+  dropped.clear();
+  std::lock_guard<std::mutex> lock(mu_);
+  spare_.swap(dropped);
 }
 
 }  // namespace graphdbg::agent

@@ -4,13 +4,15 @@
 #define AGENT_CORE_KEPT_TENSORS_H_
 
 #include <cstdint>
-#include <list>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
+#include "agent/core/execution.h"
 #include "agent/core/host.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -19,15 +21,15 @@ namespace graphdbg::agent {
 // One tensor whose memory is held until the last copy of its pointer goes.
 class KeptTensor {
  public:
-  // Retains the tensor's owner.
-  KeptTensor(const Host* host, const graphdbg_tensor& tensor, uint64_t step,
-             uint64_t writes);
+  // Retains the tensor's owner. `framework_dtype` outlives it.
+  KeptTensor(const Host* host, const graphdbg_tensor& tensor,
+             const char* framework_dtype, uint64_t step, uint64_t writes);
   KeptTensor(const KeptTensor&) = delete;
   KeptTensor& operator=(const KeptTensor&) = delete;
-  ~KeptTensor();
+  ~KeptTensor() { host_->Release(tensor_.owner); }
 
   // Points into this object.
-  graphdbg_tensor tensor() const;
+  const graphdbg_tensor& tensor() const { return tensor_; }
 
   uint64_t step() const { return step_; }
   uint64_t storage_id() const { return tensor_.storage_id; }
@@ -37,19 +39,21 @@ class KeptTensor {
  private:
   const Host* const host_;
   graphdbg_tensor tensor_;
-  std::vector<int64_t> shape_;
-  std::vector<int64_t> strides_;
-  std::string framework_dtype_;
+  // Shape, then strides if there are any.
+  absl::InlinedVector<int64_t, 8> dimensions_;
   const uint64_t step_;
   const uint64_t writes_;
 };
 
 // Any thread, but Keep must be called where host.retain may be. References are
 // released by the thread that drops the last one, without a lock held.
+//
+// Keep is on the program's own path: once its tables have grown, it makes one
+// small allocation for each tensor.
 class KeptTensors {
  public:
-  // `host` must outlive this. Views of one storage count once against the
-  // budget, by the largest of them.
+  // `host` must outlive this, and this all that it gave out. Views of one
+  // storage count once against the budget, by the largest of them.
   KeptTensors(const Host* host, int64_t budget_bytes)
       : host_(host), budget_bytes_(budget_bytes) {}
 
@@ -57,6 +61,10 @@ class KeptTensors {
   // Without effect if the tensor cannot be kept.
   void Keep(uint32_t node, uint32_t slot, const graphdbg_tensor& tensor,
             uint64_t step);
+  // The same for all outputs of a node. `wrote`: it wrote into memory that was
+  // there before, so that what was kept of it is overwritten.
+  void KeepOutputs(uint32_t node, const TensorArray& tensors, bool wrote,
+                   uint64_t step);
   bool Has(uint32_t node, uint32_t slot) const;
 
   // The storage was written in place.
@@ -77,28 +85,48 @@ class KeptTensors {
     // 0: not known; then the tensor counts on its own.
     uint64_t storage_id;
     int64_t bytes;
+    // Null: dropped.
     std::shared_ptr<const KeptTensor> tensor;
   };
   struct Storage {
     int64_t bytes = 0;
     uint64_t writes = 0;
     uint32_t tensors = 0;
+    // The one in which all this was true.
+    uint64_t generation = 0;
   };
-  using Entries = std::list<Entry>;
+  using Dropped = absl::InlinedVector<std::shared_ptr<const KeptTensor>, 4>;
 
   // With mu_ held. What is dropped goes to `dropped`.
-  void Remove(Entries::iterator it, Entries* dropped);
+  void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, uint64_t step,
+                  Dropped* dropped);
+  void Sweep();
+  void Remove(Entry* entry, Dropped* dropped);
   void Account(const Entry& entry);
+  Storage& StorageOf(uint64_t id);
+  const Storage* FindStorage(uint64_t id) const;
+  const Entry* FindEntry(uint64_t key) const;
+  const char* Intern(const char* framework_dtype);
 
   const Host* const host_;
   const int64_t budget_bytes_;
 
   mutable std::mutex mu_;
-  // All below guarded by mu_. The oldest entry is the first.
-  Entries entries_;
-  std::unordered_map<uint64_t, Entries::iterator> index_;
-  std::unordered_map<uint64_t, Storage> storages_;
+  // All below guarded by mu_. In the order in which they were kept; those
+  // before oldest_ are dropped.
+  std::vector<Entry> entries_;
+  size_t oldest_ = 0;
+  size_t live_entries_ = 0;
+  // From key to entry, if that has the key. Not cleared: the next step has
+  // much the same nodes.
+  absl::flat_hash_map<uint64_t, uint32_t> index_;
+  // Those of this generation count.
+  absl::flat_hash_map<uint64_t, Storage> storages_;
+  uint64_t generation_ = 1;
   int64_t bytes_ = 0;
+  // Its memory is used again.
+  std::vector<Entry> spare_;
+  std::deque<std::string> dtype_names_;
 };
 
 }  // namespace graphdbg::agent

@@ -37,7 +37,24 @@ bool Covers(const WatchSnapshot::Set* set, uint32_t id) {
 
 WatchTable::WatchTable(const NodeTable* nodes)
     : nodes_(nodes), current_(std::make_shared<WatchSnapshot>()) {
-  snapshot_ = current_;
+  Publish();
+}
+
+void WatchTable::Publish() {
+  static std::atomic<uint64_t> versions{0};
+  std::atomic_store(&snapshot_, std::shared_ptr<const WatchSnapshot>(current_));
+  version_.store(++versions, std::memory_order_release);
+}
+
+const WatchSnapshot& WatchTable::OnThisThread() const {
+  struct Seen {
+    uint64_t version = 0;
+    std::shared_ptr<const WatchSnapshot> snapshot;
+  };
+  thread_local Seen seen;
+  const uint64_t version = version_.load(std::memory_order_acquire);
+  if (seen.version != version) seen = {version, snapshot()};
+  return *seen.snapshot;
 }
 
 absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
@@ -95,7 +112,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
     }
   }
   current_ = next;
-  std::atomic_store(&snapshot_, std::shared_ptr<const WatchSnapshot>(next));
+  Publish();
   // After it is published: a node that is watched must be found in it.
   for (uint32_t node = 1; node <= size; ++node) {
     nodes_->Facts(node)->Set(kWatched, next->On(node) != nullptr);

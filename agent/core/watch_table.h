@@ -75,6 +75,9 @@ class WatchTable {
   std::shared_ptr<const WatchSnapshot> snapshot() const {
     return std::atomic_load(&snapshot_);
   }
+  // The same without touching what other threads touch. Valid until the next
+  // call on this thread.
+  const WatchSnapshot& OnThisThread() const;
 
   // How many known nodes it covers (0 if it is not enabled), or why it cannot
   // be checked, in which case an older one of the same id is gone.
@@ -87,6 +90,8 @@ class WatchTable {
  private:
   // With mu_ held.
   uint32_t Rebuild(uint32_t count_of_id);
+  // current_ becomes what others see.
+  void Publish();
   const WatchSnapshot::Set* Match(WatchSnapshot* snapshot, uint32_t node) const;
 
   const NodeTable* const nodes_;
@@ -96,6 +101,8 @@ class WatchTable {
   // Written with mu_ held, read with atomic_load.
   std::shared_ptr<WatchSnapshot> current_;
   std::shared_ptr<const WatchSnapshot> snapshot_;
+  // Another number for each snapshot of each table.
+  std::atomic<uint64_t> version_{0};
 };
 
 }  // namespace graphdbg::agent
