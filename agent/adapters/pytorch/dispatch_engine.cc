@@ -3,6 +3,9 @@
 #include <torch/library.h>
 
 #include <atomic>
+#include <memory>
+#include <string>
+#include <unordered_map>
 
 #include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/op_info.h"
@@ -65,6 +68,30 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
   }
 }
 
+// Ops that are spelled out in others, or make no tensors, need not come by.
+void LetThrough(const c10::OperatorName& name) {
+  static auto* const libraries =
+      new std::unordered_map<std::string, std::unique_ptr<torch::Library>>;
+  const std::string space(name.getNamespace().value_or(""));
+  if (space.empty()) return;
+  std::unique_ptr<torch::Library>& library = (*libraries)[space];
+  if (library == nullptr) {
+    library = std::make_unique<torch::Library>(torch::Library::IMPL, space,
+                                               kKey, __FILE__, __LINE__);
+  }
+  library->impl(c10::toString(name).c_str(),
+                torch::CppFunction::makeFallthrough());
+}
+
+void LetOthersThrough() {
+  for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
+    const auto op = c10::Dispatcher::singleton().findSchema(name);
+    if (!op) continue;
+    const OpInfo* const info = FindOp(*op);
+    if (!info->leaf || !info->node) LetThrough(name);
+  }
+}
+
 class DispatchEngine : public CaptureEngine {
  public:
   void FollowOps(bool on) override {
@@ -89,6 +116,7 @@ CaptureEngine* MakeDispatchEngine(OpFollower* the_follower) {
   static auto* const library =
       new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
   library->fallback(torch::CppFunction::makeFromBoxedFunction<&Fallback>());
+  LetOthersThrough();
   return new DispatchEngine;
 }
 

@@ -31,16 +31,14 @@ bool IsFloating(graphdbg_dtype dtype) {
 
 }  // namespace
 
-void Execution::Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-                      const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
+void Execution::Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
+                      c10::ArrayRef<c10::IValue> arguments) {
   op_ = &op;
   node_ = node;
   interested_ = graphdbg_interest(agent, node) != 0;
   if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
   if (!interested_) return;
   names_non_finite_ = op.fills && NamesNonFinite(arguments);
-  described_inputs_.resize(inputs_.size());
-  graph->FindOrigins(inputs_, described_inputs_.data());
 }
 
 void Execution::CollectArguments(const OpInfo& op,
@@ -60,7 +58,9 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);
   }
   outputs_.Finish();
-  graph->Made(outputs_, node_, op_->in_place);
+  described_inputs_.resize(inputs_.size());
+  graph->EndOp(node_, inputs_, described_inputs_.data(), outputs_,
+               op_->in_place);
   graphdbg_status status = GRAPHDBG_OK;
   if (interested_) {
     graphdbg_execution execution = {};

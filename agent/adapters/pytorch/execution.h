@@ -19,8 +19,8 @@ namespace graphdbg::pytorch {
 class Execution {
  public:
   // `node` is the op's, not 0.
-  void Begin(graphdbg_agent* agent, GraphState* graph, uint32_t node,
-             const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
+  void Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
+             c10::ArrayRef<c10::IValue> arguments);
 
   // Tells `graph` and, if it is interested, the agent; may wait for the user.
   // GRAPHDBG_OK if there is nothing to tell.

@@ -115,21 +115,17 @@ Placement GraphState::BackwardOf(const AutogradNode& node) const {
   return placement;
 }
 
-void GraphState::FindOrigins(const TensorList& tensors,
-                             graphdbg_input* inputs) const {
+void GraphState::EndOp(uint32_t node, const TensorList& inputs,
+                       graphdbg_input* described, const TensorList& outputs,
+                       bool overwrote) {
   const std::lock_guard<std::mutex> lock(mu_);
-  for (size_t i = 0; i < tensors.size(); ++i) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
     const Origin origin =
-        producers_.Find(tensors.storage(i), tensors.signature(i));
-    inputs[i] = {origin.node, origin.slot, tensors[i]};
+        producers_.Find(inputs.storage(i), inputs.signature(i));
+    described[i] = {origin.node, origin.slot, inputs[i]};
   }
-}
-
-void GraphState::Made(const TensorList& tensors, uint32_t node,
-                      bool overwrote) {
-  const std::lock_guard<std::mutex> lock(mu_);
-  for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
-    producers_.Made(tensors.storage(slot), tensors.signature(slot),
+  for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+    producers_.Made(outputs.storage(slot), outputs.signature(slot),
                     {node, slot}, overwrote);
   }
 }

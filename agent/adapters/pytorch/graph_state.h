@@ -57,9 +57,11 @@ class GraphState {
   Placement BackwardOf(const AutogradNode& node) const;
 
   // ---- tensors
-  void FindOrigins(const TensorList& tensors, graphdbg_input* inputs) const;
-  // `node` has made the tensors, or, if it `overwrote`, written into them.
-  void Made(const TensorList& tensors, uint32_t node, bool overwrote);
+  // An execution has ended. Fills `described`, which has room for it, with the
+  // inputs and what made them; after it, `node` has made the outputs, or, if it
+  // `overwrote`, written into them.
+  void EndOp(uint32_t node, const TensorList& inputs, graphdbg_input* described,
+             const TensorList& outputs, bool overwrote);
 
   uint32_t OptimizerScope(std::string_view type);
   // A model is called, the how-manieth of its pass.

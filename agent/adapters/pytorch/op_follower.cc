@@ -41,7 +41,7 @@ bool OpFollower::Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
   }
   const uint32_t node = NodeOf(op, thread.placement, LinkTo(thread));
   if (node == GraphState::kNoNode) return false;
-  thread.execution.Begin(agent_, graph_, node, op, arguments);
+  thread.execution.Begin(agent_, node, op, arguments);
   return true;
 }
 

@@ -79,6 +79,6 @@ void FollowRanges(OpFollower* the_follower, CaptureEngine* the_engine) {
       Callback(StartBackward).scopes({at::RecordScope::BACKWARD_FUNCTION}));
 }
 
-void FirstBackwardSeen() { at::disableCallback(backward); }
+void FirstBackwardSeen() { at::removeCallback(backward); }
 
 }  // namespace graphdbg::pytorch
