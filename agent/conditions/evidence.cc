@@ -1,5 +1,6 @@
 #include "agent/conditions/evidence.h"
 
+#include "agent/kernels/cpu/cpu_light.h"
 #include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 
@@ -17,12 +18,19 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 
 bool Evidence::Measure(const Needs& needs) {
   if (measured_) return true;
-  if (!needs.statistics) {
+  if (needs.statistics) {
+    sketch_ = cpu::ComputeSketch(*now_);
+    all_finite_ = sketch_.has_value();
+  } else {
     const std::optional<bool> finite = cpu::AllFinite(*now_);
     if (!finite) return false;
     all_finite_ = *finite;
-    if (all_finite_) return true;
   }
+  if (all_finite_) return true;
+  return MeasureStatistics();
+}
+
+bool Evidence::MeasureStatistics() {
   if (!cpu::ComputeStatistics(*now_, &statistics_)) return false;
   measured_ = true;
   all_finite_ = statistics_.finite_count() == statistics_.count;
@@ -30,7 +38,7 @@ bool Evidence::Measure(const Needs& needs) {
 }
 
 const Statistics& Evidence::statistics() {
-  if (!measured_) Measure({true, false});
+  if (!measured_) MeasureStatistics();
   return statistics_;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "agent/kernels/sketch.h"
 #include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -35,14 +36,19 @@ class Evidence {
   Evidence(const Statistics& statistics, const PairStatistics* change,
            uint64_t step);
 
-  // To be called first. Where nobody needs statistics, a cheaper pass looks for
-  // NaN and infinities, and only if it finds some they are measured. False if
-  // the tensor's values cannot be read.
+  // To be called first. Takes a light pass, and statistics only if there is
+  // something to measure that it does not see: NaN or infinities, or a type
+  // that has no sketch. False if the tensor's values cannot be read.
   bool Measure(const Needs& needs);
 
   uint64_t step() const { return step_; }
   // These need Measure to have succeeded.
   bool all_finite() const { return all_finite_; }
+  // Null if there is none, or statistics are at hand.
+  const Sketch* sketch() const {
+    return sketch_ && !measured_ ? &*sketch_ : nullptr;
+  }
+  // Measured when they are first asked for.
   const Statistics& statistics();
   bool has_previous() const { return previous_ != nullptr || change_; }
 
@@ -53,12 +59,15 @@ class Evidence {
   std::optional<uint64_t> CountChanged(const Tolerance& tolerance);
 
  private:
+  bool MeasureStatistics();
+
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
   const uint64_t step_;
   bool all_finite_ = false;
   bool measured_ = false;
   bool compared_ = false;
+  std::optional<Sketch> sketch_;
   Statistics statistics_;
   std::optional<PairStatistics> change_;
 };

@@ -47,6 +47,9 @@ class Expression {
   // 1: met, 0: not met, NaN: unknown. Allocates nothing.
   double Evaluate(Evidence* evidence) const;
 
+  // False if the evidence's sketch rules out that it is met. Allocates nothing.
+  bool MayHold(const Evidence& evidence) const;
+
   // Those that occur, each once.
   const std::vector<const Measure*>& measures() const { return measures_; }
   bool needs_previous() const;
@@ -89,6 +92,8 @@ class Expression {
   };
 
   static double Binary(Op op, double a, double b);
+  static Interval UnaryBounds(Op op, const Interval& a);
+  static Interval BinaryBounds(Op op, const Interval& a, const Interval& b);
 
   std::vector<Instruction> program_;
   std::vector<const Measure*> measures_;

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <limits>
 
+#include "agent/conditions/bounds.h"
+
 namespace graphdbg::conditions {
 namespace {
 
@@ -94,44 +96,49 @@ const std::vector<Measure>& Measures() {
   using S = Statistics;
   using P = PairStatistics;
   static const auto* measures = new std::vector<Measure>{
-      {"min", "minimum", false, Finite<&S::min>},
-      {"max", "maximum", false, Finite<&S::max>},
-      {"max_min", "difference of maximum and minimum", false, MaxMin},
-      {"mean", "mean", false, Finite<&S::mean>},
-      {"sd", "standard deviation", false, Deviation},
-      {"variance", "variance", false, Finite<&S::variance>},
-      {"abs_max", "largest absolute value", false, Finite<&S::abs_max>},
-      {"abs_mean", "mean absolute value", false, Finite<&S::abs_mean>},
-      {"l1", "sum of the absolute values", false, Finite<&S::l1>},
-      {"l2", "root of the sum of squares", false, Finite<&S::l2>},
-      {"count", "number of elements", false, Count<&S::count>},
-      {"nan_count", "number of NaN", false, Count<&S::nan_count>},
-      {"inf_count", "number of infinities", false, InfCount},
+      {"min", "minimum", false, Finite<&S::min>, bounds::Min},
+      {"max", "maximum", false, Finite<&S::max>, bounds::Max},
+      {"max_min", "difference of maximum and minimum", false, MaxMin,
+       bounds::MaxMin},
+      {"mean", "mean", false, Finite<&S::mean>, bounds::Mean},
+      {"sd", "standard deviation", false, Deviation, bounds::Deviation},
+      {"variance", "variance", false, Finite<&S::variance>, bounds::Variance},
+      {"abs_max", "largest absolute value", false, Finite<&S::abs_max>,
+       bounds::AbsMax},
+      {"abs_mean", "mean absolute value", false, Finite<&S::abs_mean>,
+       bounds::AbsMean},
+      {"l1", "sum of the absolute values", false, Finite<&S::l1>, bounds::L1},
+      {"l2", "root of the sum of squares", false, Finite<&S::l2>, bounds::L2},
+      {"count", "number of elements", false, Count<&S::count>, bounds::Count},
+      {"nan_count", "number of NaN", false, Count<&S::nan_count>, bounds::Zero},
+      {"inf_count", "number of infinities", false, InfCount, bounds::Zero},
       {"pos_inf_count", "number of +infinities", false,
-       Count<&S::pos_inf_count>},
+       Count<&S::pos_inf_count>, bounds::Zero},
       {"neg_inf_count", "number of -infinities", false,
-       Count<&S::neg_inf_count>},
-      {"zero_count", "number of zeros", false, Count<&S::zero_count>},
+       Count<&S::neg_inf_count>, bounds::Zero},
+      {"zero_count", "number of zeros", false, Count<&S::zero_count>,
+       bounds::ZeroCount},
       {"negative_count", "number of finite elements below zero", false,
-       Count<&S::negative_count>},
+       Count<&S::negative_count>, bounds::NegativeCount},
       {"positive_count", "number of finite elements above zero", false,
-       Count<&S::positive_count>},
-      {"zero_percentage", "share of zeros in %", false, ZeroPercentage},
+       Count<&S::positive_count>, bounds::PositiveCount},
+      {"zero_percentage", "share of zeros in %", false, ZeroPercentage,
+       bounds::ZeroPercentage},
       {"inactive_percentage", "share of elements not above zero in %", false,
-       InactivePercentage},
+       InactivePercentage, bounds::InactivePercentage},
       {"change_abs_mean", "mean absolute change since the previous step", true,
-       Change<&P::change_abs_mean>},
+       Change<&P::change_abs_mean>, nullptr},
       {"change_abs_max", "largest absolute change since the previous step",
-       true, Change<&P::change_abs_max>},
+       true, Change<&P::change_abs_max>, nullptr},
       {"change_l2", "root of the sum of the squared changes", true,
-       Change<&P::change_l2>},
+       Change<&P::change_l2>, nullptr},
       {"change_ratio", "mean absolute change over the mean absolute old value",
-       true, ChangeRatio},
+       true, ChangeRatio, nullptr},
       {"previous_abs_mean", "mean absolute value of the previous step", true,
-       Change<&P::previous_abs_mean>},
+       Change<&P::previous_abs_mean>, nullptr},
       {"previous_l2", "root of the sum of squares of the previous step", true,
-       Change<&P::previous_l2>},
-      {"step", "step", false, Step},
+       Change<&P::previous_l2>, nullptr},
+      {"step", "step", false, Step, nullptr},
   };
   return *measures;
 }
@@ -141,6 +148,27 @@ const Measure* FindMeasure(absl::string_view name) {
     if (name == measure.name) return &measure;
   }
   return nullptr;
+}
+
+Interval BoundsOf(const Measure& measure, const Evidence& evidence) {
+  const Sketch* sketch = evidence.sketch();
+  if (measure.value == Step) {
+    const double step = static_cast<double>(evidence.step());
+    return {step, step};
+  }
+  if (sketch == nullptr || measure.bounds == nullptr) return bounds::kAnything;
+  return measure.bounds(*sketch);
+}
+
+Interval BoundsOf(const Quantity& quantity, const Evidence& evidence) {
+  if (const auto* measure = std::get_if<const Measure*>(&quantity)) {
+    return BoundsOf(**measure, evidence);
+  }
+  const auto* range = std::get_if<RangePercentage>(&quantity);
+  if (range == nullptr || evidence.sketch() == nullptr) {
+    return bounds::kAnything;
+  }
+  return bounds::InRange(*evidence.sketch(), range->start, range->end);
 }
 
 double ValueOf(const Quantity& quantity, Evidence* evidence) {

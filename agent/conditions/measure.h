@@ -18,6 +18,8 @@ struct Measure {
   bool of_change;
   // NaN where it does not exist: no finite element, no previous value.
   double (*value)(Evidence* evidence);
+  // Between what a sketch says that it is; null: it says nothing.
+  Interval (*bounds)(const Sketch& sketch);
 };
 
 // In the order in which people should see them. Lives for ever; any thread.
@@ -46,6 +48,10 @@ using Quantity =
 
 // NaN where it does not exist.
 double ValueOf(const Quantity& quantity, Evidence* evidence);
+// Between what the evidence's sketch says that it is, if it exists. The ends
+// may be infinite.
+Interval BoundsOf(const Measure& measure, const Evidence& evidence);
+Interval BoundsOf(const Quantity& quantity, const Evidence& evidence);
 bool NeedsPrevious(const Quantity& quantity);
 
 }  // namespace graphdbg::conditions

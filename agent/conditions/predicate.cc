@@ -53,6 +53,19 @@ bool Predicate::HasNonFinite(Evidence* evidence) const {
   return (nan_ && s.nan_count > 0) || (inf_ && s.inf_count() > 0);
 }
 
+bool Predicate::MayHold(const Evidence& evidence) const {
+  if (expression_ != nullptr) return expression_->MayHold(evidence);
+  for (const Term& term : terms_) {
+    const Interval bounds = BoundsOf(term.quantity, evidence);
+    const bool above = term.relation == Relation::kGreater ||
+                       term.relation == Relation::kGreaterEqual;
+    if (Compare(above ? bounds.hi : bounds.lo, term.relation, term.bound)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 // 1: met, 0: not met, NaN: not known.
 double Predicate::Evaluate(Evidence* evidence) const {
   if (expression_ != nullptr) return expression_->Evaluate(evidence);
@@ -67,6 +80,9 @@ double Predicate::Evaluate(Evidence* evidence) const {
 
 Outcome Predicate::Test(Evidence* evidence, Actual* actual) const {
   if (only_before_first_step_ && evidence->step() != 0) {
+    return Outcome::kNotMet;
+  }
+  if (evidence->sketch() != nullptr && !MayHold(*evidence)) {
     return Outcome::kNotMet;
   }
   const double truth = Evaluate(evidence);

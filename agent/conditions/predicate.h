@@ -57,6 +57,8 @@ class Predicate {
   Outcome Test(Evidence* evidence, Actual* actual = nullptr) const;
 
  private:
+  // False if the evidence's sketch rules it out.
+  bool MayHold(const Evidence& evidence) const;
   bool HasNonFinite(Evidence* evidence) const;
   double Evaluate(Evidence* evidence) const;
   void Describe(Evidence* evidence, Actual* actual) const;

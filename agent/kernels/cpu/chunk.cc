@@ -12,18 +12,15 @@
 #define HWY_TARGET_INCLUDE "agent/kernels/cpu/chunk.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+// After foreach_target.h.
+#include "agent/kernels/cpu/load-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using F64 = hn::ScalableTag<double>;
-using V64 = hn::Vec<F64>;
-
-// Sums of float64 lanes, relative to a shift. Set to zero by a function, not a
-// constructor: the compiler's own constructors are not of the target.
+// Sums of lanes in float64, relative to a shift. Set to zero by a function, not
+// a constructor: the compiler's own constructors are not of the target.
 struct Sums64 {
   V64 sum, square_sum, abs_sum;
 
@@ -37,121 +34,65 @@ struct Sums64 {
   }
 };
 
-// How the elements of a type become float32 or float64 lanes, and how lanes of
-// those are summed in float64.
-struct Float64 {
-  using Lane = double;
-  using D = F64;
-  struct Sums {
-    Sums64 all;
-    HWY_INLINE void Clear() { all.Clear(); }
-    HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
-      all.Add(x, for_abs, shift);
-    }
-    HWY_INLINE void Reduce(ChunkSums* out) const {
-      out->sum = hn::GetLane(hn::SumOfLanes(F64(), all.sum));
-      out->square_sum = hn::GetLane(hn::SumOfLanes(F64(), all.square_sum));
-      out->abs_sum = hn::GetLane(hn::SumOfLanes(F64(), all.abs_sum));
-    }
-  };
+struct SumsOf64 {
+  Sums64 all;
+  HWY_INLINE void Clear() { all.Clear(); }
+  HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
+    all.Add(x, for_abs, shift);
+  }
+  HWY_INLINE void Reduce(ChunkSums* out) const {
+    out->sum = hn::GetLane(hn::SumOfLanes(F64(), all.sum));
+    out->square_sum = hn::GetLane(hn::SumOfLanes(F64(), all.square_sum));
+    out->abs_sum = hn::GetLane(hn::SumOfLanes(F64(), all.abs_sum));
+  }
 };
 
-struct Float32 {
-  using Lane = float;
-  using D = hn::ScalableTag<float>;
-  using V = hn::Vec<D>;
-  struct Sums {
-    Sums64 low, high;
-    HWY_INLINE void Clear() {
-      low.Clear();
-      high.Clear();
-    }
-    HWY_INLINE void Add(V x, V for_abs, V64 shift) {
-      const F64 d;
+struct SumsOf32 {
+  Sums64 low, high;
+  HWY_INLINE void Clear() {
+    low.Clear();
+    high.Clear();
+  }
+  HWY_INLINE void Add(V32 x, V32 for_abs, V64 shift) {
+    const F64 d;
 #if HWY_TARGET == HWY_SCALAR
-      // One lane, which has no upper half.
-      low.Add(hn::PromoteTo(d, x), hn::PromoteTo(d, for_abs), shift);
+    // One lane, which has no upper half.
+    low.Add(hn::PromoteTo(d, x), hn::PromoteTo(d, for_abs), shift);
 #else
-      const hn::Half<D> half;
-      low.Add(hn::PromoteTo(d, hn::LowerHalf(half, x)),
-              hn::PromoteTo(d, hn::LowerHalf(half, for_abs)), shift);
-      high.Add(hn::PromoteTo(d, hn::UpperHalf(half, x)),
-               hn::PromoteTo(d, hn::UpperHalf(half, for_abs)), shift);
+    const hn::Half<F32> half;
+    low.Add(hn::PromoteTo(d, hn::LowerHalf(half, x)),
+            hn::PromoteTo(d, hn::LowerHalf(half, for_abs)), shift);
+    high.Add(hn::PromoteTo(d, hn::UpperHalf(half, x)),
+             hn::PromoteTo(d, hn::UpperHalf(half, for_abs)), shift);
 #endif
-    }
-    HWY_INLINE void Reduce(ChunkSums* out) const {
-      const auto total = [](V64 a, V64 b) HWY_ATTR {
-        return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(a, b)));
-      };
-      out->sum = total(low.sum, high.sum);
-      out->square_sum = total(low.square_sum, high.square_sum);
-      out->abs_sum = total(low.abs_sum, high.abs_sum);
-    }
-  };
-};
-
-struct LoadFloat64 : Float64 {
-  using Element = double;
-  static HWY_INLINE V64 Load(const double* p) { return hn::LoadU(F64(), p); }
-};
-
-struct LoadFloat32 : Float32 {
-  using Element = float;
-  static HWY_INLINE V Load(const float* p) { return hn::LoadU(D(), p); }
-};
-
-struct LoadBfloat16 : Float32 {
-  using Element = uint16_t;
-  static HWY_INLINE V Load(const uint16_t* p) {
-    const hn::Rebind<uint32_t, D> wide;
-    const hn::Rebind<uint16_t, D> narrow;
-    return hn::BitCast(
-        D(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
+  }
+  HWY_INLINE void Reduce(ChunkSums* out) const {
+    const auto total = [](V64 a, V64 b) HWY_ATTR {
+      return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(a, b)));
+    };
+    out->sum = total(low.sum, high.sum);
+    out->square_sum = total(low.square_sum, high.square_sum);
+    out->abs_sum = total(low.abs_sum, high.abs_sum);
   }
 };
 
-// Targets without an instruction for float16, where Highway's own conversion
-// makes numbers of infinities and NaN.
-#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || \
-    (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
-#define GRAPHDBG_FLOAT16_FINITE_ONLY 1
-#else
-#define GRAPHDBG_FLOAT16_FINITE_ONLY 0
-#endif
-
-struct LoadFloat16 : Float32 {
-  using Element = uint16_t;
-  static HWY_INLINE V Load(const uint16_t* p) {
-    const hn::Rebind<hwy::float16_t, D> half;
-    const V v = hn::PromoteTo(
-        D(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(p)));
-#if GRAPHDBG_FLOAT16_FINITE_ONLY
-    const hn::Rebind<uint32_t, D> wide;
-    const hn::Rebind<uint16_t, D> narrow;
-    const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, p));
-    const auto exponent = hn::Set(wide, 0x7C00);
-    const auto special = hn::Eq(hn::And(bits, exponent), exponent);
-    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(wide, 0x8000)));
-    const auto fraction =
-        hn::ShiftLeft<13>(hn::And(bits, hn::Set(wide, 0x03FF)));
-    const auto value =
-        hn::Or(hn::Set(wide, 0x7F800000), hn::Or(sign, fraction));
-    return hn::IfThenElse(hn::RebindMask(D(), special), hn::BitCast(D(), value),
-                          v);
-#else
-    return v;
-#endif
-  }
+template <class D>
+struct SumsFor;
+template <>
+struct SumsFor<F64> {
+  using Type = SumsOf64;
 };
-
-#undef GRAPHDBG_FLOAT16_FINITE_ONLY
+template <>
+struct SumsFor<F32> {
+  using Type = SumsOf32;
+};
 
 // One pass. With kMasked, elements that are not finite are counted and left
 // out; without, they spoil the sums, which is how they are noticed.
 template <class Load, bool kMasked>
 HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
                      ChunkSums* out) {
-  using Lane = typename Load::Lane;
+  using Lane = hn::TFromD<typename Load::D>;
   const typename Load::D d;
   const hn::RebindToSigned<decltype(d)> di;
   using V = hn::Vec<decltype(d)>;
@@ -167,7 +108,7 @@ HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
   const auto tally = [&](auto mask) HWY_ATTR {
     return hn::BitCast(di, hn::VecFromMask(d, mask));
   };
-  typename Load::Sums sums;
+  typename SumsFor<typename Load::D>::Type sums;
   sums.Clear();
   for (size_t i = 0; i < n; i += lanes) {
     V v = Load::Load(p + i);
@@ -223,7 +164,7 @@ template <class Load>
 double MeanOf(const ChunkSums& sums) {
   const double n = static_cast<double>(sums.finite_count);
   const double mean = std::clamp(sums.shift + sums.sum / n, sums.min, sums.max);
-  return static_cast<double>(static_cast<typename Load::Lane>(mean));
+  return static_cast<double>(static_cast<hn::TFromD<typename Load::D>>(mean));
 }
 
 // n is a multiple of the number of lanes. One pass if all is finite and the

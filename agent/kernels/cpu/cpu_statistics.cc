@@ -4,47 +4,25 @@
 #include <cstring>
 
 #include "agent/kernels/cpu/chunk.h"
-#include "agent/tensor/layout.h"
+#include "agent/kernels/cpu/scan.h"
 
 namespace graphdbg::cpu {
 namespace {
 
-// Shorter runs are copied together first.
-constexpr int64_t kDirectRun = 512;
-constexpr size_t kPackBytes = 8192;
-
-class Scan {
+class Sums {
  public:
-  explicit Scan(DType dtype)
+  explicit Sums(DType dtype)
       : dtype_(dtype),
         item_size_(ItemSize(dtype)),
         chunk_(ChunkFunctionFor(dtype)) {}
 
-  void AddRun(const char* p, int64_t n) {
+  void AddRun(const char* p, size_t n) {
     while (n > 0) {
-      const auto size = static_cast<size_t>(
-          std::min<int64_t>(n, static_cast<int64_t>(kChunkElements)));
+      const size_t size = std::min(n, kChunkElements);
       AddChunk(p, size);
       p += size * item_size_;
-      n -= static_cast<int64_t>(size);
+      n -= size;
     }
-  }
-
-  // Short runs are gathered in a buffer of some thousand bytes.
-  void AddShortRuns(const Layout& layout) {
-    alignas(64) char buffer[kPackBytes];
-    const size_t run_bytes =
-        static_cast<size_t>(layout.run_length()) * item_size_;
-    size_t filled = 0;
-    for (RunWalker walker(layout, item_size_); !walker.done(); walker.Next()) {
-      if (filled + run_bytes > kPackBytes) {
-        AddChunk(buffer, filled / item_size_);
-        filled = 0;
-      }
-      std::memcpy(buffer + filled, walker.run(), run_bytes);
-      filled += run_bytes;
-    }
-    if (filled > 0) AddChunk(buffer, filled / item_size_);
   }
 
   const Moments& moments() const { return moments_; }
@@ -69,26 +47,15 @@ class Scan {
 
 bool ComputeStatistics(const TensorView& view, Statistics* statistics) {
   if (!HasStatistics(view.dtype)) return false;
-  const std::optional<Layout> layout = Layout::Of(view);
-  if (!layout) return false;
-  Scan scan(view.dtype);
-  if (layout->run_length() < kDirectRun) {
-    if (layout->count > 0) scan.AddShortRuns(*layout);
-  } else {
-    for (RunWalker walker(*layout, ItemSize(view.dtype)); !walker.done();
-         walker.Next()) {
-      scan.AddRun(walker.run(), layout->run_length());
-    }
-  }
+  Sums sums(view.dtype);
+  const auto scanned = Scan(view, [&](const char* p, size_t n) {
+    sums.AddRun(p, n);
+    return true;
+  });
+  if (!scanned) return false;
   *statistics =
-      scan.moments().Finish(static_cast<uint64_t>(layout->multiplicity));
+      sums.moments().Finish(static_cast<uint64_t>(scanned->multiplicity));
   return true;
-}
-
-std::optional<bool> AllFinite(const TensorView& view) {
-  Statistics statistics;
-  if (!ComputeStatistics(view, &statistics)) return std::nullopt;
-  return statistics.finite_count() == statistics.count;
 }
 
 }  // namespace graphdbg::cpu

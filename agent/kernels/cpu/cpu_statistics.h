@@ -3,8 +3,6 @@
 #ifndef AGENT_KERNELS_CPU_CPU_STATISTICS_H_
 #define AGENT_KERNELS_CPU_CPU_STATISTICS_H_
 
-#include <optional>
-
 #include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -15,10 +13,6 @@ namespace graphdbg::cpu {
 // 1e-12 of their own size (the mean: of the mean absolute value). Allocates
 // nothing, needs 100 KiB of stack; any thread.
 bool ComputeStatistics(const TensorView& view, Statistics* statistics);
-
-// Whether there is no NaN and no infinity; cheaper. Absent where
-// ComputeStatistics gives false.
-std::optional<bool> AllFinite(const TensorView& view);
 
 }  // namespace graphdbg::cpu
 

@@ -5,14 +5,12 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <random>
 #include <string>
-#include <tuple>
 #include <vector>
 
+#include "agent/kernels/cpu/test_support.h"
 #include "agent/kernels/reference/reference.h"
 #include "gtest/gtest.h"
-#include "hwy/highway.h"
 
 namespace graphdbg::cpu {
 namespace {
@@ -64,78 +62,6 @@ void CheckFlat(DType dtype, const std::vector<char>& bytes) {
   Check({dtype, bytes.data(), 1, shape, nullptr});
 }
 
-// float64 written as a dtype; rounds by cutting off, which is all the same
-// here.
-void Write(DType dtype, double x, char* out) {
-  const float f = static_cast<float>(x);
-  uint32_t bits;
-  std::memcpy(&bits, &f, 4);
-  if (dtype == DType::kFloat64) {
-    std::memcpy(out, &x, 8);
-  } else if (dtype == DType::kFloat32) {
-    std::memcpy(out, &f, 4);
-  } else if (dtype == DType::kBfloat16) {
-    const auto high = static_cast<uint16_t>(bits >> 16);
-    std::memcpy(out, &high, 2);
-  } else {
-    uint16_t half = static_cast<uint16_t>(bits >> 16 & 0x8000);
-    const double magnitude = std::fabs(x);
-    if (std::isnan(x)) {
-      half |= 0x7E00;
-    } else if (magnitude >= 65520) {
-      half |= 0x7C00;
-    } else if (magnitude >= std::ldexp(1, -14)) {
-      int exponent;
-      const double fraction = std::frexp(magnitude, &exponent);
-      half |= static_cast<uint16_t>((exponent + 14) << 10);
-      half |= static_cast<uint16_t>(fraction * 2048) & 0x3FF;
-    } else {
-      half |= static_cast<uint16_t>(std::ldexp(magnitude, 24));
-    }
-    std::memcpy(out, &half, 2);
-  }
-}
-
-std::vector<char> Encode(DType dtype, const std::vector<double>& values) {
-  const size_t size = ItemSize(dtype);
-  std::vector<char> bytes(values.size() * size);
-  for (size_t i = 0; i < values.size(); ++i) {
-    Write(dtype, values[i], bytes.data() + i * size);
-  }
-  return bytes;
-}
-
-class OnEachTarget : public testing::TestWithParam<std::tuple<int64_t, DType>> {
- protected:
-  void SetUp() override {
-    hwy::SetSupportedTargetsForTest(std::get<0>(GetParam()));
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  void TearDown() override {
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-  DType dtype() const { return std::get<1>(GetParam()); }
-
-  std::mt19937_64 random_{20260721};
-};
-
-std::string NameOf(
-    const testing::TestParamInfo<std::tuple<int64_t, DType>>& i) {
-  return std::string(hwy::TargetName(std::get<0>(i.param))) + "_" +
-         NumpyName(std::get<1>(i.param));
-}
-
-std::vector<int64_t> Targets() {
-  std::vector<int64_t> targets;
-  int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  while (supported != 0) {
-    targets.push_back(supported & -supported);
-    supported &= supported - 1;
-  }
-  return targets;
-}
-
 class AnyType : public OnEachTarget {};
 
 // Random bytes are every kind of value, NaNs with payloads among them.
@@ -152,26 +78,7 @@ TEST_P(AnyType, AgreesOnRandomBytesOfAllLengths) {
 TEST_P(AnyType, AgreesOnStridedViews) {
   std::vector<char> bytes(9000 * ItemSize(dtype()));
   for (char& b : bytes) b = static_cast<char>(random_() % 120);
-  struct Case {
-    std::vector<int64_t> shape, strides;
-    int64_t offset;
-  };
-  const Case cases[] = {
-      {{3, 5}, {1, 3}, 0},
-      {{30, 70}, {100, 1}, 5},
-      {{70, 30}, {1, 100}, 5},
-      {{4, 600}, {1000, 1}, 3},
-      {{50}, {7}, 2},
-      {{10, 20}, {-20, -1}, 200},
-      {{10, 0, 20}, {1, 1, 1}, 0},
-      {{6, 5, 4}, {0, 1, 0}, 11},
-      {{1000}, {0}, 4},
-      {{2, 3, 4, 5}, {500, 100, 20, 2}, 1},
-      {{}, {}, 17},
-      {{1}, {12345}, 17},
-      {{5, 8}, {1, 1}, 0},
-  };
-  for (const Case& c : cases) {
+  for (const StridedCase& c : StridedCases()) {
     SCOPED_TRACE(testing::PrintToString(c.shape));
     Check({dtype(), bytes.data() + c.offset * ItemSize(dtype()), c.shape.size(),
            c.shape.data(), c.strides.data()});
@@ -185,16 +92,7 @@ TEST_P(AnyType, ReadsUnalignedMemory) {
   Check({dtype(), bytes.data() + 1, 1, shape, nullptr});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, AnyType,
-    testing::Combine(testing::ValuesIn(Targets()),
-                     testing::Values(DType::kBool, DType::kInt8, DType::kInt16,
-                                     DType::kInt32, DType::kInt64,
-                                     DType::kUint8, DType::kUint16,
-                                     DType::kUint32, DType::kUint64,
-                                     DType::kFloat16, DType::kBfloat16,
-                                     DType::kFloat32, DType::kFloat64)),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(All, AnyType, OnAllTargets(AllTypes()), NameOf);
 
 class FloatType : public OnEachTarget {
  protected:
@@ -269,12 +167,7 @@ TEST_P(FloatType, TheLargestFiniteNumbers) {
   CheckValues({largest, kNan, -largest, kInf});
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, FloatType,
-    testing::Combine(testing::ValuesIn(Targets()),
-                     testing::Values(DType::kFloat16, DType::kBfloat16,
-                                     DType::kFloat32, DType::kFloat64)),
-    NameOf);
+INSTANTIATE_TEST_SUITE_P(All, FloatType, OnAllTargets(FloatTypes()), NameOf);
 
 TEST(CpuStatisticsTest, RefusesWhatItCannotRead) {
   const double data[2] = {};

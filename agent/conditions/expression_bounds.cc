@@ -1,0 +1,142 @@
+// The program run with bounds in place of numbers: whether it can be met at
+// all.
+//
+// A condition is an interval, too: {0, 0} is false, {1, 1} true, {0, 1}
+// undecided. What is unknown in the sense of Evaluate may be taken for either:
+// it never leads to a condition that is met.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "agent/conditions/bounds.h"
+#include "agent/conditions/expression.h"
+
+namespace graphdbg::conditions {
+namespace {
+
+using bounds::kAnything;
+
+constexpr Interval kFalse = {0, 0};
+constexpr Interval kTrue = {1, 1};
+constexpr Interval kUndecided = {0, 1};
+
+// Ends that are no numbers, as of 0 * infinity, bound nothing.
+Interval Between(double a, double b) {
+  if (std::isnan(a) || std::isnan(b)) return kAnything;
+  return {std::min(a, b), std::max(a, b)};
+}
+
+template <class Operation>
+Interval OfEnds(const Interval& a, const Interval& b,
+                const Operation& operation) {
+  const Interval x = Between(operation(a.lo, b.lo), operation(a.lo, b.hi));
+  const Interval y = Between(operation(a.hi, b.lo), operation(a.hi, b.hi));
+  return {std::min(x.lo, y.lo), std::max(x.hi, y.hi)};
+}
+
+Interval Less(const Interval& a, const Interval& b) {
+  if (a.hi < b.lo) return kTrue;
+  return a.lo >= b.hi ? kFalse : kUndecided;
+}
+
+Interval Not(const Interval& a) { return {1 - a.hi, 1 - a.lo}; }
+
+Interval Equal(const Interval& a, const Interval& b) {
+  if (a.hi < b.lo || b.hi < a.lo) return kFalse;
+  const bool same = a.lo == a.hi && b.lo == b.hi && a.lo == b.lo;
+  return same ? kTrue : kUndecided;
+}
+
+Interval Abs(const Interval& a) {
+  if (a.lo >= 0) return a;
+  if (a.hi <= 0) return {-a.hi, -a.lo};
+  return {0, std::max(-a.lo, a.hi)};
+}
+
+}  // namespace
+
+bool Expression::MayHold(const Evidence& evidence) const {
+  std::array<Interval, kMaxStack> stack;
+  size_t top = 0;
+  for (const Instruction& instruction : program_) {
+    switch (instruction.op) {
+      case Op::kNumber:
+        stack[top++] = {instruction.number, instruction.number};
+        continue;
+      case Op::kMeasure:
+        stack[top++] = BoundsOf(*instruction.measure, evidence);
+        continue;
+      case Op::kSkipIfFalse:
+      case Op::kSkipIfTrue:
+        continue;
+      case Op::kNegate:
+      case Op::kNot:
+      case Op::kAbs:
+      case Op::kLog10:
+      case Op::kSqrt:
+        stack[top - 1] = UnaryBounds(instruction.op, stack[top - 1]);
+        continue;
+      default:
+        --top;
+        stack[top - 1] =
+            BinaryBounds(instruction.op, stack[top - 1], stack[top]);
+    }
+  }
+  return stack[0].hi > 0;
+}
+
+Interval Expression::UnaryBounds(Op op, const Interval& a) {
+  switch (op) {
+    case Op::kNegate:
+      return {-a.hi, -a.lo};
+    case Op::kNot:
+      return Not(a);
+    case Op::kAbs:
+      return Abs(a);
+    case Op::kLog10:
+      return Between(std::log10(std::max(a.lo, 0.0)),
+                     std::log10(std::max(a.hi, 0.0)));
+    case Op::kSqrt:
+      return Between(std::sqrt(std::max(a.lo, 0.0)),
+                     std::sqrt(std::max(a.hi, 0.0)));
+    default:
+      return kAnything;
+  }
+}
+
+Interval Expression::BinaryBounds(Op op, const Interval& a, const Interval& b) {
+  switch (op) {
+    case Op::kAdd:
+      return Between(a.lo + b.lo, a.hi + b.hi);
+    case Op::kSubtract:
+      return Between(a.lo - b.hi, a.hi - b.lo);
+    case Op::kMultiply:
+      return OfEnds(a, b, [](double x, double y) { return x * y; });
+    case Op::kDivide:
+      if (b.lo <= 0 && b.hi >= 0) return kAnything;
+      return OfEnds(a, b, [](double x, double y) { return x / y; });
+    case Op::kLess:
+      return Less(a, b);
+    case Op::kGreater:
+      return Less(b, a);
+    case Op::kLessEqual:
+      return Not(Less(b, a));
+    case Op::kGreaterEqual:
+      return Not(Less(a, b));
+    case Op::kEqual:
+      return Equal(a, b);
+    case Op::kNotEqual:
+      return Not(Equal(a, b));
+    // Of the ends, as of numbers.
+    case Op::kAnd:
+    case Op::kMin:
+      return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
+    case Op::kOr:
+    case Op::kMax:
+      return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
+    default:
+      return kAnything;
+  }
+}
+
+}  // namespace graphdbg::conditions

@@ -1,0 +1,113 @@
+// How the elements of a type become float32 or float64 lanes. Compiled once for
+// each instruction set: see Highway's foreach_target.h.
+#if defined(AGENT_KERNELS_CPU_LOAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef AGENT_KERNELS_CPU_LOAD_INL_H_
+#undef AGENT_KERNELS_CPU_LOAD_INL_H_
+#else
+#define AGENT_KERNELS_CPU_LOAD_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace graphdbg::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+using F64 = hn::ScalableTag<double>;
+using V64 = hn::Vec<F64>;
+using F32 = hn::ScalableTag<float>;
+using V32 = hn::Vec<F32>;
+
+struct LoadFloat64 {
+  using Element = double;
+  using D = F64;
+  static HWY_INLINE V64 Load(const double* p) { return hn::LoadU(F64(), p); }
+};
+
+struct LoadFloat32 {
+  using Element = float;
+  using D = F32;
+  static HWY_INLINE V32 Load(const float* p) { return hn::LoadU(F32(), p); }
+};
+
+struct LoadBfloat16 {
+  using Element = uint16_t;
+  using D = F32;
+  static HWY_INLINE V32 Load(const uint16_t* p) {
+    const hn::Rebind<uint32_t, D> wide;
+    const hn::Rebind<uint16_t, D> narrow;
+    return hn::BitCast(
+        D(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
+  }
+};
+
+// Targets without an instruction for float16, where Highway's own conversion
+// makes numbers of infinities and NaN.
+#undef GRAPHDBG_FLOAT16_FINITE_ONLY
+#if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || \
+    (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
+#define GRAPHDBG_FLOAT16_FINITE_ONLY 1
+#else
+#define GRAPHDBG_FLOAT16_FINITE_ONLY 0
+#endif
+
+struct LoadFloat16 {
+  using Element = uint16_t;
+  using D = F32;
+  static HWY_INLINE V32 Load(const uint16_t* p) {
+    const hn::Rebind<hwy::float16_t, D> half;
+    const V32 v = hn::PromoteTo(
+        D(), hn::LoadU(half, reinterpret_cast<const hwy::float16_t*>(p)));
+#if GRAPHDBG_FLOAT16_FINITE_ONLY
+    const hn::Rebind<uint32_t, D> wide;
+    const hn::Rebind<uint16_t, D> narrow;
+    const auto bits = hn::PromoteTo(wide, hn::LoadU(narrow, p));
+    const auto exponent = hn::Set(wide, 0x7C00);
+    const auto special = hn::Eq(hn::And(bits, exponent), exponent);
+    const auto sign = hn::ShiftLeft<16>(hn::And(bits, hn::Set(wide, 0x8000)));
+    const auto fraction =
+        hn::ShiftLeft<13>(hn::And(bits, hn::Set(wide, 0x03FF)));
+    const auto value =
+        hn::Or(hn::Set(wide, 0x7F800000), hn::Or(sign, fraction));
+    return hn::IfThenElse(hn::RebindMask(D(), special), hn::BitCast(D(), value),
+                          v);
+#else
+    return v;
+#endif
+  }
+};
+
+#undef GRAPHDBG_FLOAT16_FINITE_ONLY
+
+// Sums in float64 of float32 lanes, and of float64 lanes as they are. Set to
+// zero by a function, not a constructor: the compiler's own constructors are
+// not of the target.
+struct Total64 {
+  V64 low, high;
+
+  HWY_INLINE void Clear() { low = high = hn::Zero(F64()); }
+  HWY_INLINE void Add(V64 v) { low = hn::Add(low, v); }
+  HWY_INLINE void Add(V32 v) {
+#if HWY_TARGET == HWY_SCALAR
+    // One lane, which has no upper half.
+    low = hn::Add(low, hn::PromoteTo(F64(), v));
+#else
+    const hn::Half<F32> half;
+    low = hn::Add(low, hn::PromoteTo(F64(), hn::LowerHalf(half, v)));
+    high = hn::Add(high, hn::PromoteTo(F64(), hn::UpperHalf(half, v)));
+#endif
+  }
+  HWY_INLINE double Sum() const {
+    return hn::GetLane(hn::SumOfLanes(F64(), hn::Add(low, high)));
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace graphdbg::cpu
+HWY_AFTER_NAMESPACE();
+
+#endif  // AGENT_KERNELS_CPU_LOAD_INL_H_
