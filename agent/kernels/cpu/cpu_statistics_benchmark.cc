@@ -1,70 +1,133 @@
-// Bytes per second of the statistics pass, beside those of a plain copy.
-#include <cmath>
+// Passes over tensors beside a plain read of the same memory: shares of its
+// speed, by type and size; and what a call costs on tiny tensors.
+//
+//   bazel run -c opt //agent/kernels/cpu:cpu_statistics_benchmark
+//
+// Passes are interleaved and medians printed, since other programs share the
+// machine.
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
-#include <limits>
+#include <memory>
 #include <vector>
 
+#include "agent/kernels/cpu/cpu_light.h"
+#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
-#include "benchmark/benchmark.h"
+#include "agent/kernels/cpu/plain_read.h"
 
 namespace graphdbg::cpu {
 namespace {
 
-constexpr int64_t kBytes = 64 << 20;
+constexpr int kRounds = 21;
+constexpr size_t kBytesPerRound = 8 << 20;
 
-void Statistics64MiB(benchmark::State& state) {
-  const auto dtype = static_cast<DType>(state.range(0));
-  const bool all_nan = state.range(1) != 0;
-  std::vector<char> memory(kBytes, all_nan ? '\xFF' : '\x01');
-  const int64_t shape[] = {kBytes / static_cast<int64_t>(ItemSize(dtype))};
-  const TensorView view{dtype, memory.data(), 1, shape, nullptr};
+enum Pass { kRead, kFinite, kSketch, kStatistics, kPair, kPasses };
+constexpr const char* kNames[] = {"plain read", "finite", "sketch",
+                                  "statistics", "pair"};
+
+// Numbers between -1 and 1 whose bits suit every float type.
+void Fill(DType dtype, char* bytes, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    const float x = static_cast<float>(i * 2654435761u % 1000) / 500.0f - 1;
+    const double wide = x;
+    uint32_t bits;
+    std::memcpy(&bits, &x, 4);
+    const auto brain = static_cast<uint16_t>(bits >> 16);
+    // float16 from 0x0000 to 0x3BFF is 0 to 1.
+    const auto half =
+        static_cast<uint16_t>(i * 2654435761u % 0x3C00 | (i & 1) << 15);
+    const void* from =
+        dtype == DType::kFloat64    ? static_cast<const void*>(&wide)
+        : dtype == DType::kFloat32  ? static_cast<const void*>(&x)
+        : dtype == DType::kBfloat16 ? static_cast<const void*>(&brain)
+                                    : static_cast<const void*>(&half);
+    const size_t size = ItemSize(dtype);
+    std::memcpy(bytes + i * size, from, size);
+  }
+}
+
+volatile double sink;
+
+void Run(Pass pass, const TensorView& view, size_t bytes) {
   Statistics statistics;
-  for (auto _ : state) {
-    ComputeStatistics(view, &statistics);
-    benchmark::DoNotOptimize(statistics);
-  }
-  state.SetBytesProcessed(state.iterations() * kBytes);
-  state.SetLabel(NumpyName(dtype));
-}
-
-void Columns(benchmark::State& state) {
-  std::vector<float> memory(16 << 20, 1.0f);
-  const int64_t shape[] = {1 << 14, state.range(0)}, strides[] = {1024, 1};
-  const TensorView view{DType::kFloat32, memory.data(), 2, shape, strides};
-  Statistics statistics;
-  for (auto _ : state) {
-    ComputeStatistics(view, &statistics);
-    benchmark::DoNotOptimize(statistics);
-  }
-  state.SetBytesProcessed(state.iterations() * shape[0] * shape[1] * 4);
-}
-
-void Small(benchmark::State& state) {
-  std::vector<float> memory(static_cast<size_t>(state.range(0)), 1.0f);
-  const int64_t shape[] = {state.range(0)};
-  const TensorView view{DType::kFloat32, memory.data(), 1, shape, nullptr};
-  Statistics statistics;
-  for (auto _ : state) {
-    ComputeStatistics(view, &statistics);
-    benchmark::DoNotOptimize(statistics);
+  PairStatistics pair;
+  switch (pass) {
+    case kRead:
+      sink = PlainRead(view.data, bytes);
+      return;
+    case kFinite:
+      sink = *AllFinite(view) ? 1 : 0;
+      return;
+    case kSketch:
+      sink = ComputeSketch(view)->min;
+      return;
+    case kStatistics:
+      ComputeStatistics(view, &statistics);
+      sink = statistics.mean;
+      return;
+    default:
+      ComparePair(view, view, &pair);
+      sink = pair.change_l2;
   }
 }
 
-void Read64MiB(benchmark::State& state) {
-  std::vector<uint64_t> memory(kBytes / 8, 1);
-  for (auto _ : state) {
-    uint64_t sum = 0;
-    for (uint64_t x : memory) sum += x;
-    benchmark::DoNotOptimize(sum);
-  }
-  state.SetBytesProcessed(state.iterations() * kBytes);
+double Nanoseconds(Pass pass, const TensorView& view, size_t bytes,
+                   size_t repeats) {
+  const auto start = std::chrono::steady_clock::now();
+  for (size_t i = 0; i < repeats; ++i) Run(pass, view, bytes);
+  const std::chrono::duration<double, std::nano> time =
+      std::chrono::steady_clock::now() - start;
+  return time.count() / static_cast<double>(repeats);
 }
 
-BENCHMARK(Read64MiB);
-BENCHMARK(Statistics64MiB)->ArgsProduct({{1, 3, 4, 5, 10, 11, 12, 13}, {0}});
-BENCHMARK(Statistics64MiB)->ArgsProduct({{10, 11, 12, 13}, {1}});
-BENCHMARK(Columns)->Arg(1)->Arg(16)->Arg(256);
-BENCHMARK(Small)->Arg(1)->Arg(64)->Arg(4096);
+void Measure(DType dtype, size_t bytes) {
+  // As PyTorch aligns its tensors.
+  const std::unique_ptr<char, decltype(&std::free)> memory(
+      static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)),
+      &std::free);
+  const auto n = static_cast<int64_t>(bytes / ItemSize(dtype));
+  Fill(dtype, memory.get(), static_cast<size_t>(n));
+  const TensorView view{dtype, memory.get(), 1, &n, nullptr};
+  const size_t repeats = std::clamp<size_t>(kBytesPerRound / bytes, 1, 10000);
+  std::vector<double> times[kPasses];
+  for (int round = 0; round < kRounds; ++round) {
+    for (int pass = 0; pass < kPasses; ++pass) {
+      times[pass].push_back(
+          Nanoseconds(static_cast<Pass>(pass), view, bytes, repeats));
+    }
+  }
+  std::printf("%-9s %9zu B", NumpyName(dtype), bytes);
+  const auto median = [&](int pass) {
+    auto& all = times[pass];
+    std::nth_element(all.begin(), all.begin() + kRounds / 2, all.end());
+    return all[kRounds / 2];
+  };
+  const double read = median(kRead);
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const double time = median(pass);
+    std::printf("  %s %.0f ns %.1f GB/s %.2f", kNames[pass], time,
+                static_cast<double>(bytes) / time, read / time);
+  }
+  std::printf("\n");
+}
 
 }  // namespace
 }  // namespace graphdbg::cpu
+
+int main() {
+  using graphdbg::DType;
+  std::printf("time, bytes per second, share of the plain read's speed\n");
+  for (size_t bytes : {32, 400, 4096, 40'000, 256 << 10, 16 << 20, 64 << 20}) {
+    graphdbg::cpu::Measure(DType::kFloat32, bytes);
+  }
+  for (DType dtype : {DType::kBfloat16, DType::kFloat16, DType::kFloat64}) {
+    for (size_t bytes : {400, 256 << 10, 16 << 20}) {
+      graphdbg::cpu::Measure(dtype, bytes);
+    }
+  }
+  return 0;
+}
