@@ -3,8 +3,31 @@
 #include "agent/kernels/cpu/cpu_light.h"
 #include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/tensor/complex_parts.h"
 
 namespace graphdbg::conditions {
+
+struct Evidence::Parts {
+  ComplexParts now;
+  ComplexParts previous;
+  TensorView now_view;
+  TensorView previous_view;
+};
+
+Evidence::Evidence(const TensorView* now, const TensorView* previous,
+                   uint64_t step)
+    : now_(now), previous_(previous), step_(step) {}
+
+Evidence::~Evidence() = default;
+
+void Evidence::SeeParts() {
+  parts_ = std::make_unique<Parts>();
+  parts_->now_view = parts_->now.Of(*now_);
+  now_ = &parts_->now_view;
+  if (previous_ == nullptr || !ComplexParts::Apply(*previous_)) return;
+  parts_->previous_view = parts_->previous.Of(*previous_);
+  previous_ = &parts_->previous_view;
+}
 
 Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
                    uint64_t step)
@@ -18,6 +41,7 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 
 bool Evidence::Measure(const Needs& needs) {
   if (measured_) return true;
+  if (ComplexParts::Apply(*now_)) SeeParts();
   if (needs.statistics) {
     sketch_ = cpu::ComputeSketch(*now_);
     all_finite_ = sketch_.has_value();

@@ -3,6 +3,7 @@
 #define AGENT_CONDITIONS_EVIDENCE_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 
 #include "agent/kernels/sketch.h"
@@ -24,17 +25,18 @@ struct Needs {
   }
 };
 
-// Each thing is measured once, when it is first asked for. Allocates nothing;
-// one thread.
+// Each thing is measured once, when it is first asked for. One thread.
+// Allocates nothing, except for complex tensors, of which real and imaginary
+// parts are the elements.
 class Evidence {
  public:
   // Of values in host memory, now and a step earlier (null: not known); both
   // must outlive this. `step` is 0 before the first step.
-  Evidence(const TensorView* now, const TensorView* previous, uint64_t step)
-      : now_(now), previous_(previous), step_(step) {}
+  Evidence(const TensorView* now, const TensorView* previous, uint64_t step);
   // Of what was measured elsewhere; `change` may be null.
   Evidence(const Statistics& statistics, const PairStatistics* change,
            uint64_t step);
+  ~Evidence();
 
   // To be called first. Takes a light pass, and statistics only if there is
   // something to measure that it does not see: NaN or infinities, or a type
@@ -59,7 +61,10 @@ class Evidence {
   std::optional<uint64_t> CountChanged(const Tolerance& tolerance);
 
  private:
+  struct Parts;
+
   bool MeasureStatistics();
+  void SeeParts();
 
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
@@ -70,6 +75,7 @@ class Evidence {
   std::optional<Sketch> sketch_;
   Statistics statistics_;
   std::optional<PairStatistics> change_;
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace graphdbg::conditions

@@ -220,6 +220,25 @@ TEST(PredicateTest, StatisticsOfRecordedTensorsDo) {
             Outcome::kNoPrevious);
 }
 
+TEST(EvidenceTest, PartsOfComplexNumbersAreElements) {
+  // 2 x 2, transposed; a NaN in an imaginary part.
+  const float data[] = {1, 2, 3, 4, 5, std::nanf(""), 7, 8};
+  const int64_t shape[] = {2, 2}, strides[] = {1, 2};
+  const TensorView view{DType::kComplex64, data, 2, shape, strides};
+  Evidence evidence(&view, &view, 1);
+  ASSERT_TRUE(evidence.Measure({}));
+  EXPECT_FALSE(evidence.all_finite());
+  EXPECT_EQ(evidence.statistics().count, 8u);
+  EXPECT_EQ(evidence.statistics().nan_count, 1u);
+  EXPECT_EQ(evidence.statistics().max, 8);
+  EXPECT_EQ(evidence.CountChanged({}), 1u);
+  const int64_t one[] = {1};
+  const TensorView finite{DType::kComplex64, data, 1, one, nullptr};
+  Evidence small(&finite, nullptr, 1);
+  ASSERT_TRUE(small.Measure({}));
+  EXPECT_TRUE(small.all_finite());
+}
+
 TEST(EvidenceTest, WhatCannotBeReadIsSaid) {
   const int64_t size = 1;
   const double data = 1;
