@@ -2,7 +2,7 @@
 
 One process for each workload and mode, all alive at once; each in turn trains
 a few steps, in an order that is shuffled every round, so that whatever else the
-machine does falls on all alike. A ratio is that of CPU times to the plain run
+machine does falls on all alike. After some rounds new processes take over. A ratio is that of CPU times to the plain run
 of the same round; medians over the rounds.
 """
 
@@ -58,6 +58,11 @@ def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
     return {"id": condition["id"], "params": params}
 
 
+# Where memory happens to lie makes a process a few percent faster or slower for
+# its whole life, so each mode gets several.
+ROUNDS_PER_PROCESS = 3
+
+
 @dataclass
 class Slice:
     """Seconds that some steps took."""
@@ -69,9 +74,9 @@ class Slice:
 class Worker:
     """A process that trains one workload in one mode."""
 
-    def __init__(self, workload: str, mode: str, server: ServerProcess) -> None:
+    def __init__(self, workload: str, mode: str, number: int, server: ServerProcess) -> None:
         self.mode = mode
-        self._job = f"{workload}-{mode}"
+        self._job = f"{workload}-{mode}-{number}"
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG", "ENABLE_MS", "MS_DEBUGGER"))}
         if self.debugged:
             host, port = server.debugger_address.rsplit(":", 1)
@@ -123,18 +128,19 @@ class Worker:
 
 
 def measure(workload: str, modes: list[str], rounds: int, server: ServerProcess) -> dict[str, list[Slice]]:
-    """Slices by mode, the first round left out."""
+    """Slices by mode, the first of each process left out."""
     steps = WORKLOADS[workload][1]
-    workers = [Worker(workload, mode, server) for mode in modes]
     slices: dict[str, list[Slice]] = {mode: [] for mode in modes}
-    for number in range(rounds + 1):
-        random.shuffle(workers)
+    for start in range(0, rounds, ROUNDS_PER_PROCESS):
+        workers = [Worker(workload, mode, start, server) for mode in modes]
+        for number in range(min(rounds - start, ROUNDS_PER_PROCESS) + 1):
+            random.shuffle(workers)
+            for worker in workers:
+                part = worker.run(steps)
+                if number:
+                    slices[worker.mode].append(part)
         for worker in workers:
-            part = worker.run(steps)
-            if number:
-                slices[worker.mode].append(part)
-    for worker in workers:
-        worker.stop()
+            worker.stop()
     return slices
 
 
@@ -164,7 +170,7 @@ def table(results: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tools/dev bench agent", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=9, help="at least 7 for figures to quote (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=12, help="at least 7 for figures to quote (%(default)s)")
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), metavar="MODE")
     parser.add_argument("--json", type=Path, help="write all figures there")

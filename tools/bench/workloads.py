@@ -83,8 +83,8 @@ def transformer() -> Step:
 
 # By name: how to make it, and how many steps are timed at once.
 WORKLOADS: dict[str, tuple[Callable[[], Step], int]] = {
-    "mlp": (mlp, 100),
-    "cnn": (cnn, 40),
+    "mlp": (mlp, 300),
+    "cnn": (cnn, 60),
     "resnet": (resnet, 3),
     "transformer": (transformer, 3),
 }
