@@ -3,6 +3,7 @@
 #include <random>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "agent/core/log.h"
 #include "proto/wire/error.h"
@@ -27,13 +28,6 @@ std::string Text(const char* text) {
                          : wire::ToValidUtf8(text, wire::kMaxTextBytes);
 }
 
-v1::CommandResult ResultOf(uint64_t id, const absl::Status& status) {
-  v1::CommandResult result;
-  result.set_command_id(id);
-  if (!status.ok()) *result.mutable_error() = wire::ToError(status);
-  return result;
-}
-
 }  // namespace
 
 Agent::Agent(Config config, Identity identity, const Host& host,
@@ -44,6 +38,9 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       host_(host),
       watch_(&nodes_),
       kept_(&host_, config_.tensor_budget_bytes),
+      previous_bound_(/*generations=*/1, config_.tensor_budget_bytes / 2),
+      previous_outputs_(/*generations=*/2, config_.tensor_budget_bytes / 4),
+      requested_(&nodes_),
       gate_(&host_,
             {[this](const v1::StateUpdate& state) {
                if (state.state() == v1::RUN_STATE_PAUSED)
@@ -51,7 +48,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                outbox_.PutState(state);
              },
              [this](uint64_t id, const absl::Status& status) {
-               outbox_.PutCommandResult(ResultOf(id, status));
+               outbox_.PutCommandResult(id, status);
              },
              [this] { UpdateNeeds(); }},
             config_.on_disconnect == OnDisconnect::kHold),
@@ -59,7 +56,15 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                [this](const std::string& line) {
                  outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
                }),
-      desk_({&host_, &nodes_, &bindings_, &kept_, &gate_, &outbox_}),
+      desk_({&host_, &nodes_, &bindings_, &kept_, &previous_bound_,
+             &previous_outputs_, &requested_, &gate_, &outbox_}),
+      rechecker_({&host_, &nodes_, &bindings_, &kept_, &previous_bound_,
+                  &previous_outputs_, &watch_, &checker_, &gate_, &outbox_,
+                  [this](Findings findings) {
+                    std::vector<uint32_t> stops;
+                    findings.stop_at_step_end.clear();
+                    Report(std::move(findings), &stops);
+                  }}),
       transport_(std::move(transport)) {
   nodes_.set_on_change([this] { outbox_.Wake(); });
 }
@@ -80,6 +85,10 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   const bool was_live = live_.exchange(false);
   wanted_ = 0;
   const bool terminated = gate_.terminating();
+  if (const std::string node = gate_.awaited(); !node.empty()) {
+    outbox_.PutLog(v1::Log::LEVEL_WARNING,
+                   absl::StrCat("the program ended before it came to ", node));
+  }
   gate_.Open(/*terminate=*/false);
   v1::Goodbye goodbye;
   goodbye.set_exit_code(ending.exit_code);
@@ -105,6 +114,8 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
                                            : std::chrono::seconds(0));
   worker_.join();
   kept_.Clear();
+  previous_bound_.Clear();
+  previous_outputs_.Clear();
   DeliverLevel();
   return was_live ? GRAPHDBG_OK : GRAPHDBG_DETACHED;
 }
@@ -117,6 +128,8 @@ void Agent::Detach(const std::string& line) {
   gate_.Open(/*terminate=*/false);
   transport_->Cancel();
   kept_.Clear();
+  previous_bound_.Clear();
+  previous_outputs_.Clear();
   changed_.notify_all();
   UpdateNeeds();
 }
@@ -133,7 +146,7 @@ void Agent::Work() {
     work_to_do_ = false;
     lock.unlock();
     try {
-      while (desk_.ServeOne()) {
+      while (desk_.ServeOne() || rechecker_.ServeOne()) {
       }
       gate_.TellState(/*always=*/false);
       ObeyDisconnectPolicy();
@@ -186,19 +199,27 @@ int Agent::ComputeNeeds() {
     }
     awaited_node_ = needs.awaited_node;
   }
+  if (!needs.paused && needs.pauses != resumed_pause_) {
+    resumed_pause_ = needs.pauses;
+    requested_.Resume(needs.pauses,
+                      [this](uint32_t node) { return kept_.HasAnyOf(node); });
+  }
+  const bool catching = !requested_.to_catch().empty();
   const bool keeps = needs.tensors || watch->pauses();
   const Keep keep = !keeps                   ? Keep::kNothing
                     : config_.partial_memory ? Keep::kWatched
                                              : Keep::kEverything;
-  uint8_t wanted = kNeverExecuted | kWatched | kAwaited;
+  uint8_t wanted = kNeverExecuted | kWatched | kAwaited | kRequested;
   if (needs.every_node || keep == Keep::kEverything) wanted |= kAnyNode;
-  if (keep == Keep::kWatched) wanted |= kWrites;
+  if (keep == Keep::kWatched || catching) wanted |= kWrites;
   if (watch->about_infinities()) wanted |= kNamesNonFinite;
   keep_ = keep;
+  catching_ = catching;
   gate_wants_every_node_ = needs.every_node;
   wanted_ = live() ? wanted : 0;
   const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
-                   needs.tensors || needs.awaited_node != 0;
+                   needs.tensors || needs.awaited_node != 0 ||
+                   needs.new_nodes || catching;
   return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
 }
 
@@ -226,7 +247,9 @@ void Agent::DeliverLevel() {
 
 absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
   absl::StatusOr<uint32_t> id = nodes_.Declare(info);
-  if (id.ok()) watch_.AddNode(*id);
+  if (!id.ok()) return id;
+  watch_.AddNode(*id);
+  if (info.kind == GRAPHDBG_OP) gate_.NodeDeclared(info.name, *id);
   return id;
 }
 

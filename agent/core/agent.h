@@ -28,6 +28,9 @@
 #include "agent/core/link.h"
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
+#include "agent/core/previous_values.h"
+#include "agent/core/rechecker.h"
+#include "agent/core/requested_nodes.h"
 #include "agent/core/source_text.h"
 #include "agent/core/tensor_desk.h"
 #include "agent/core/watch_table.h"
@@ -96,7 +99,13 @@ class Agent final : public Link {
   graphdbg_status WaitForServer();
   void MarkMeantBuffers();
   void CheckBoundTensors(uint64_t step, Findings* findings);
+  // Copies what the next step will be compared with.
+  void KeepPreviousBound(uint64_t step);
+  void KeepPreviousOutputs(const WatchSnapshot& watch,
+                           const Execution& execution, uint64_t step);
   void KeepTensors(const Execution& execution, uint64_t step, bool hit);
+  // The step is over: its values go, but for those that are to be caught.
+  void DropStep();
   uint64_t NextOrder();
   // Queues hits; gives those that stop the program here.
   void Report(Findings findings, std::vector<uint32_t>* stop_here);
@@ -107,6 +116,8 @@ class Agent final : public Link {
   void Handle(const v1::ServerMessage& message);
   void OnWelcome(const v1::Welcome& welcome);
   void OnCommand(const v1::Command& command);
+  void OnCatchTensor(const v1::CatchTensor& request);
+  void WakeWorker();
   void OnSetWatchpoint(const v1::SetWatchpoint& watchpoint);
   std::string ServerName() const;
   std::string RefusalLine(const absl::Status& status) const;
@@ -119,11 +130,17 @@ class Agent final : public Link {
   NodeTable nodes_;
   WatchTable watch_;
   KeptTensors kept_;
+  // The values of bound tensors at the end of the last step, and those of
+  // outputs in this step and the one before.
+  PreviousValues previous_bound_;
+  PreviousValues previous_outputs_;
+  RequestedNodes requested_;
   Bindings bindings_;
   Outbox outbox_;
   Gate gate_;
   Checker checker_;
   TensorDesk desk_;
+  Rechecker rechecker_;
   // On the transport's sending thread.
   SourceText source_text_;
 
@@ -140,13 +157,17 @@ class Agent final : public Link {
   std::atomic<bool> gate_wants_every_node_{false};
   enum class Keep : uint8_t { kNothing, kWatched, kEverything };
   std::atomic<Keep> keep_{Keep::kNothing};
+  // Values of a few nodes are kept from step to step.
+  std::atomic<bool> catching_{false};
   std::atomic<uint64_t> steps_ended_{0};
   // Executions of this step so far, and the highest order given to one.
   std::atomic<uint64_t> executions_{0};
   std::atomic<uint64_t> last_order_{0};
 
   std::mutex needs_mu_;
-  uint32_t awaited_node_ = 0;  // Guarded by needs_mu_.
+  // Guarded by needs_mu_.
+  uint32_t awaited_node_ = 0;
+  uint64_t resumed_pause_ = 0;
   // Held by the thread that tells the host a level.
   std::mutex level_mu_;
   std::atomic<int> level_{-1};

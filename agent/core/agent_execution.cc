@@ -74,6 +74,7 @@ graphdbg_status Agent::Start() {
   }
   const graphdbg_status status = gate_.Start(wait, stops);
   running_ = true;
+  KeepPreviousBound(0);
   UpdateNeeds();
   return live() ? status : GRAPHDBG_DETACHED;
 }
@@ -105,8 +106,44 @@ void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
   BoundTensor bound;
   for (const auto& [node, handle] : bindings_.All()) {
     if (watch->On(node) == nullptr || !ResolveBound(handle, &bound)) continue;
-    checker_.CheckBound(*watch, node, bound.tensor, /*previous=*/nullptr,
+    const auto previous = previous_bound_.Before(step, node, 0);
+    TensorView view;
+    if (previous != nullptr) view = previous->view();
+    checker_.CheckBound(*watch, node, bound.tensor,
+                        previous != nullptr ? &view : nullptr,
                         {step, NextOrder()}, findings);
+  }
+}
+
+// Costs a copy of what is kept, so it is done where somebody needs it: for
+// conditions that compare, and for people who step and may want to compare.
+void Agent::KeepPreviousBound(uint64_t step) {
+  const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
+  const bool stepped = gate_.needs().tensors && live();
+  if (stepped || watch->needs_previous()) {
+    BoundTensor bound;
+    for (const auto& [node, handle] : bindings_.All()) {
+      const WatchSnapshot::Set* set = watch->On(node);
+      const bool looked_at = stepped && (!config_.partial_memory ||
+                                         nodes_.Facts(node)->has(kRequested));
+      const bool compared = set != nullptr && set->needs.previous;
+      if ((looked_at || compared) && ResolveBound(handle, &bound)) {
+        previous_bound_.Keep(node, 0, bound.tensor, step);
+      }
+    }
+  }
+  previous_bound_.DropOlderThan(step);
+  if (!watch->needs_previous()) previous_outputs_.Clear();
+  kept_.Reserve(previous_bound_.bytes() + previous_outputs_.bytes());
+}
+
+void Agent::KeepPreviousOutputs(const WatchSnapshot& watch,
+                                const Execution& execution, uint64_t step) {
+  if (!watch.needs_previous()) return;
+  const WatchSnapshot::Set* set = watch.On(execution.node);
+  if (set == nullptr || !set->needs.previous) return;
+  for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
+    previous_outputs_.Keep(execution.node, slot, execution.outputs[slot], step);
   }
 }
 
@@ -139,8 +176,11 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   const Moment moment{steps_ended_.load() + 1, NextOrder()};
   nodes_.Learn(execution, moment.order, moment.step);
   std::vector<uint32_t> stops;
+  const WatchSnapshot& watch = watch_.OnThisThread();
   Findings findings;
-  checker_.CheckExecution(watch_.OnThisThread(), execution, moment, &findings);
+  checker_.CheckExecution(watch, execution, &previous_outputs_, moment,
+                          &findings);
+  KeepPreviousOutputs(watch, execution, moment.step);
   KeepTensors(execution, moment.step, !findings.hits.empty());
   if (!findings.empty()) Report(std::move(findings), &stops);
   if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
@@ -152,10 +192,11 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
 
 void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
   const Keep keep = keep_.load(std::memory_order_relaxed);
-  if (keep == Keep::kNothing && !hit) return;
   const NodeFacts& facts = *nodes_.Facts(execution.node);
+  const bool requested = facts.has(kRequested);
+  if (keep == Keep::kNothing && !hit && !requested && !catching_) return;
   const bool wrote = execution.has(GRAPHDBG_IN_PLACE);
-  if (hit || keep == Keep::kEverything || facts.has(kWatched) ||
+  if (hit || keep == Keep::kEverything || requested || facts.has(kWatched) ||
       facts.has(kAwaited)) {
     kept_.KeepOutputs(execution.node, execution.outputs, wrote, step);
   } else if (wrote) {
@@ -174,6 +215,11 @@ void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
     }
     kept_.Keep(input.node, input.slot, input.tensor, step);
   }
+}
+
+void Agent::DropStep() {
+  if (!catching_) return kept_.Clear();
+  kept_.ClearExcept(requested_.to_catch());
 }
 
 void Agent::Report(Findings findings, std::vector<uint32_t>* stop_here) {
@@ -209,7 +255,8 @@ graphdbg_status Agent::StepEnd() {
   steps_ended_ = step;
   first_step_ended_ = true;
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
-  kept_.Clear();
+  KeepPreviousBound(step);
+  DropStep();
   executions_ = 0;
   last_order_ = 0;
   if (!live()) return GRAPHDBG_DETACHED;

@@ -180,15 +180,13 @@ void Agent::Handle(const v1::ServerMessage& message) {
     case v1::ServerMessage::kRemoveWatchpoint:
       watch_.Remove(message.remove_watchpoint().id());
       return UpdateNeeds();
-    case v1::ServerMessage::kTensorRequest: {
+    case v1::ServerMessage::kTensorRequest:
       desk_.Ask(message.tensor_request());
-      std::lock_guard<std::mutex> lock(mu_);
-      work_to_do_ = true;
-      changed_.notify_all();
-      return;
-    }
+      return WakeWorker();
     case v1::ServerMessage::kTensorCancel:
       return desk_.Cancel(message.tensor_cancel().request_id());
+    case v1::ServerMessage::kCatchTensor:
+      return OnCatchTensor(message.catch_tensor());
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
   }
@@ -216,20 +214,35 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
 }
 
 void Agent::OnCommand(const v1::Command& command) {
-  uint32_t awaited = 0;
-  if (command.has_continue_to()) {
-    const std::string& name = command.continue_to().node();
-    awaited = nodes_.Find(name);
-    if (awaited != 0 && !nodes_.executes(awaited)) {
-      v1::CommandResult result;
-      result.set_command_id(command.id());
-      *result.mutable_error() = wire::ToError(wire::MakeError(
-          absl::StatusCode::kInvalidArgument, "not_executable",
-          absl::StrCat("node \"", name, "\" is no op: it does not execute")));
-      return outbox_.PutCommandResult(std::move(result));
-    }
+  if (command.has_recheck()) {
+    rechecker_.Ask(command);
+    return WakeWorker();
+  }
+  if (!command.has_continue_to()) return gate_.Apply(command, 0);
+  const std::string& name = command.continue_to().node();
+  const uint32_t awaited = nodes_.Find(name);
+  if (awaited != 0 && !nodes_.executes(awaited)) {
+    return outbox_.PutCommandResult(
+        command.id(),
+        wire::MakeError(
+            absl::StatusCode::kInvalidArgument, "not_executable",
+            absl::StrCat("node \"", name, "\" is no op: it does not execute")));
   }
   gate_.Apply(command, awaited);
+  // It may have been declared in between.
+  const uint32_t declared = nodes_.Find(name);
+  if (declared != awaited) gate_.NodeDeclared(name, declared);
+}
+
+void Agent::OnCatchTensor(const v1::CatchTensor& request) {
+  requested_.Catch(nodes_.Find(request.node()), gate_.needs().pauses);
+  UpdateNeeds();
+}
+
+void Agent::WakeWorker() {
+  std::lock_guard<std::mutex> lock(mu_);
+  work_to_do_ = true;
+  changed_.notify_all();
 }
 
 void Agent::OnSetWatchpoint(const v1::SetWatchpoint& watchpoint) {
@@ -252,6 +265,7 @@ std::optional<std::chrono::milliseconds> Agent::OnStreamEnded(
     const absl::Status& status) {
   outbox_.EndStream();
   desk_.DropAll();
+  rechecker_.DropAll();
   gate_.SetConnected(false);
   if (!live()) return std::nullopt;
   if (IsRefusal(status)) {

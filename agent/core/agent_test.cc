@@ -1,17 +1,13 @@
 // The agent as a whole, without network and without the C interface.
-#include "agent/core/agent.h"
-
 #include <cmath>
 #include <future>
 #include <limits>
-#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include "agent/testing/fake_transport.h"
-#include "agent/testing/toy_program.h"
+#include "agent/testing/agent_fixture.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -23,68 +19,7 @@ using ::testing::HasSubstr;
 const float kNan = std::nanf("");
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-class AgentTest : public testing::Test {
- protected:
-  AgentTest() {
-    config_.enabled = true;
-    config_.job = "job";
-    config_.wait = false;
-  }
-
-  // Opens and connects; so many watchpoints are to follow.
-  void Run(uint32_t watchpoints = 0) {
-    auto transport = std::make_unique<FakeTransport>();
-    server_ = transport.get();
-    const graphdbg_host callbacks = host_.host();
-    agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
-                                     std::move(transport));
-    agent_->Open();
-    server_->Connect(watchpoints);
-  }
-
-  uint32_t Declare(const std::string& name,
-                   graphdbg_node_kind kind = GRAPHDBG_OP) {
-    graphdbg_node_info info = {};
-    info.struct_size = sizeof(info);
-    info.name = name.c_str();
-    info.kind = kind;
-    return *agent_->DeclareNode(info);
-  }
-
-  // Reports an execution if the agent is interested; whether it was.
-  bool Execute(uint32_t node, const std::vector<float>& values,
-               uint32_t flags = 0, uint64_t storage = 0) {
-    if (!agent_->Interest(node)) return false;
-    const int64_t shape[] = {static_cast<int64_t>(values.size())};
-    const graphdbg_tensor output = TensorOf(values, shape, storage);
-    graphdbg_execution execution = {};
-    execution.struct_size = sizeof(execution);
-    execution.node = node;
-    execution.flags = flags;
-    execution.outputs = &output;
-    execution.output_count = 1;
-    EXPECT_EQ(agent_->Executed(execution), GRAPHDBG_OK);
-    return true;
-  }
-
-  // Runs `body` until it stops at the gate.
-  template <class Body>
-  std::future<void> Stop(Body body) {
-    auto done = std::async(std::launch::async, std::move(body));
-    server_->WaitForPause();
-    return done;
-  }
-  void Resume(std::future<void>* stopped) {
-    server_->Continue();
-    stopped->get();
-  }
-
-  Config config_;
-  ToyHost host_;
-  std::unique_ptr<Agent> agent_;
-  // Owned by the agent.
-  FakeTransport* server_ = nullptr;
-};
+class AgentTest : public AgentFixture {};
 
 TEST_F(AgentTest, UnwatchedNodesAreOfInterestOnceToLearnThem) {
   Run();

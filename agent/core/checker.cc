@@ -49,6 +49,26 @@ void AddStop(const Watchpoint& watchpoint, Findings* findings) {
   }
 }
 
+// The value of an output a step earlier, where somebody needs it.
+class Before {
+ public:
+  Before(const PreviousValues* values, const conditions::Needs& needs,
+         uint32_t node, uint32_t slot, const Moment& moment) {
+    if (values == nullptr || !needs.previous) return;
+    value_ = values->Before(moment.step, node, slot);
+    if (value_ != nullptr) view_ = value_->view();
+  }
+
+  // Null if it is not known.
+  const TensorView* view() const {
+    return value_ == nullptr ? nullptr : &view_;
+  }
+
+ private:
+  std::shared_ptr<const PreviousValue> value_;
+  TensorView view_;
+};
+
 }  // namespace
 
 // The inputs of one execution, measured when first asked for.
@@ -96,8 +116,9 @@ class Checker::Inputs {
 };
 
 void Checker::CheckExecution(const WatchSnapshot& watch,
-                             const Execution& execution, const Moment& moment,
-                             Findings* findings) const {
+                             const Execution& execution,
+                             const PreviousValues* previous,
+                             const Moment& moment, Findings* findings) const {
   NodeFacts* facts = nodes_->Facts(execution.node);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->meant_infinities_in_step.store(moment.step);
@@ -108,7 +129,8 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const TensorView view = ViewOf(tensor);
-    conditions::Evidence evidence(&view, nullptr, moment.step);
+    const Before before(previous, set->needs, execution.node, slot, moment);
+    conditions::Evidence evidence(&view, before.view(), moment.step);
     if (!Readable(tensor) || !evidence.Measure(set->needs)) {
       ComplainAbout(tensor);
       continue;
@@ -242,7 +264,7 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
   hit.mutable_actual()->insert(actual.begin(), actual.end());
   *hit.mutable_statistics() = ToProto(evidence->statistics());
   *hit.mutable_type() = TypeOf(tensor);
-  *hit.mutable_source() = SourceOf(node);
+  *hit.mutable_source() = SourceOf(node, moment);
   hit.set_time_unix_nano(
       std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::system_clock::now().time_since_epoch())
@@ -274,9 +296,9 @@ void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
   findings->unchecked.push_back(std::move(status));
 }
 
-v1::SourceFrame Checker::SourceOf(uint32_t node) const {
+v1::SourceFrame Checker::SourceOf(uint32_t node, const Moment& moment) const {
   v1::SourceFrame frame;
-  if (nodes_->executes(node)) {
+  if (moment.in_progress && nodes_->executes(node)) {
     graphdbg_source_frame frames[kMaxCapturedFrames];
     const size_t count = std::min(
         host_->CaptureStack(frames, kMaxCapturedFrames), kMaxCapturedFrames);

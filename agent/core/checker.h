@@ -13,6 +13,7 @@
 #include "agent/core/execution.h"
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
+#include "agent/core/previous_values.h"
 #include "agent/core/watch_table.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 
@@ -35,6 +36,8 @@ struct Moment {
   uint64_t step = 0;
   // Position within the step, from 1.
   uint64_t order = 0;
+  // It happens now and on this thread, whose stack the host can be asked for.
+  bool in_progress = true;
 };
 
 // Any training thread. Takes no lock and allocates nothing unless something
@@ -53,8 +56,11 @@ class Checker {
           std::function<void(const std::string&)> complain)
       : nodes_(nodes), host_(host), complain_(std::move(complain)) {}
 
+  // `previous` has the outputs' values a step earlier; null: they are not
+  // known.
   void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
-                      const Moment& moment, Findings* findings) const;
+                      const PreviousValues* previous, const Moment& moment,
+                      Findings* findings) const;
 
   // The present value of a bound tensor, and the one it had a step earlier;
   // null: not known.
@@ -80,7 +86,7 @@ class Checker {
   // The condition compares with a previous value that is not known.
   void NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
                       uint64_t step, Findings* findings) const;
-  v1::SourceFrame SourceOf(uint32_t node) const;
+  v1::SourceFrame SourceOf(uint32_t node, const Moment& moment) const;
   void ComplainAbout(const graphdbg_tensor& tensor) const;
 
   const NodeTable* const nodes_;

@@ -87,7 +87,7 @@ class CheckerTest : public testing::Test {
     execution.output_count = 1;
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
-                            {step, 1}, &findings);
+                            /*previous=*/nullptr, {step, 1}, &findings);
     return findings;
   }
 
@@ -294,8 +294,8 @@ TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
   execution.output_count = 1;
   Findings findings;
   for (int i = 0; i < 3; ++i) {
-    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution), {1, 1},
-                            &findings);
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
+                            /*previous=*/nullptr, {1, 1}, &findings);
   }
   EXPECT_THAT(findings.hits, IsEmpty());
   EXPECT_EQ(complaints_.size(), 1u);

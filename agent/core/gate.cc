@@ -48,7 +48,7 @@ absl::Status Gate::Check(const v1::Command& command,
       return closed_ || pause_asked_ ? absl::OkStatus()
                                      : InvalidState("the program is running");
     case v1::Command::kContinueTo:
-      if (awaited_node == 0) {
+      if (awaited_node == 0 && !command.continue_to().pending()) {
         return wire::MakeError(absl::StatusCode::kNotFound, "unknown_node",
                                "no such node has been seen");
       }
@@ -73,7 +73,7 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
       OpenForMode(Mode::kNextNode);
       break;
     case v1::Command::kContinueTo:
-      awaited_node_ = awaited_node;
+      Await(command.continue_to().node(), awaited_node);
       OpenForMode(Mode::kUntilNode);
       break;
     case v1::Command::kPause:
@@ -95,13 +95,29 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
 
 void Gate::OpenForMode(Mode mode) {
   mode_ = mode;
-  if (mode != Mode::kUntilNode) awaited_node_ = 0;
+  if (mode != Mode::kUntilNode) Await("", 0);
   pause_asked_ = false;
   AnswerPause();
   if (!closed_) return;
   closed_ = false;
   Tell();
   opened_.notify_all();
+}
+
+void Gate::Await(const std::string& name, uint32_t node) {
+  awaited_name_ = name;
+  awaited_node_ = node;
+}
+
+void Gate::NodeDeclared(absl::string_view name, uint32_t node) {
+  {
+    Lock lock(mu_);
+    if (awaited_name_.empty() || awaited_node_ != 0 || awaited_name_ != name) {
+      return;
+    }
+    awaited_node_ = node;
+  }
+  listener_.on_needs();
 }
 
 void Gate::AnswerPause() {
@@ -118,7 +134,7 @@ void Gate::SetConnected(bool connected) {
     pause_commands_.clear();
     if (!connected && !closed_ && !hold_) {
       mode_ = Mode::kFree;
-      awaited_node_ = 0;
+      Await("", 0);
       pause_asked_ = false;
     }
   }
@@ -200,7 +216,7 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   closed_since_ = std::chrono::steady_clock::now();
   ++pauses_;
   mode_ = Mode::kFree;
-  awaited_node_ = 0;
+  Await("", 0);
   pause_asked_ = false;
   pause_.Clear();
   pause_.set_state(v1::RUN_STATE_PAUSED);
@@ -255,7 +271,15 @@ Gate::Needs Gate::needs() const {
                   mode_ == Mode::kUntilNode ||
                   (mode_ == Mode::kSteps && steps_ended_ + 1 >= last_step_);
   needs.awaited_node = awaited_node_;
+  needs.new_nodes = !awaited_name_.empty() && awaited_node_ == 0;
+  needs.paused = closed_;
+  needs.pauses = pauses_;
   return needs;
+}
+
+std::string Gate::awaited() const {
+  Lock lock(mu_);
+  return awaited_name_;
 }
 
 uint64_t Gate::step() const {

@@ -19,9 +19,11 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "agent/core/host.h"
 #include "agent/include/graphdbg/agent.h"
 #include "proto/graphdbg/v1/control.pb.h"
@@ -38,8 +40,13 @@ class Gate {
     bool every_node = false;
     // The program may stop in the present step, so its tensors matter.
     bool tensors = false;
-    // The node that the user runs until; 0 if none.
+    // The node that the user runs until; 0 if none, or if it is not known yet.
     uint32_t awaited_node = 0;
+    // New nodes may be the one that the user runs until.
+    bool new_nodes = false;
+    // The program is paused, and how often it was so far.
+    bool paused = false;
+    uint64_t pauses = 0;
   };
 
   struct Listener {
@@ -58,8 +65,10 @@ class Gate {
 
   // --- Orders; any thread but those of training.
 
-  // `awaited_node` is the resolved node of a ContinueTo.
+  // `awaited_node` is the resolved node of a ContinueTo; 0: it is not known.
   void Apply(const v1::Command& command, uint32_t awaited_node);
+  // A node that can execute was declared. Any thread.
+  void NodeDeclared(absl::string_view name, uint32_t node);
   void SetConnected(bool connected);
   // Lets a paused program go on.
   void Resume();
@@ -81,6 +90,8 @@ class Gate {
 
   Needs needs() const;
   bool terminating() const;
+  // The node that the user runs until; empty if none.
+  std::string awaited() const;
   // The step under way or just ended, as in a StateUpdate.
   uint64_t step() const;
   // When it closed; absent while open.
@@ -105,6 +116,7 @@ class Gate {
   absl::Status Check(const v1::Command& command, uint32_t awaited_node) const;
   void Take(const v1::Command& command, uint32_t awaited_node);
   void AnswerPause();
+  void Await(const std::string& name, uint32_t node);
   v1::StateUpdate State() const;
   void Tell();
   graphdbg_status Answer() const;
@@ -131,6 +143,8 @@ class Gate {
   Mode mode_ = Mode::kFree;
   // With kSteps: stop at the end of this step.
   uint64_t last_step_ = 0;
+  // With kUntilNode.
+  std::string awaited_name_;
   uint32_t awaited_node_ = 0;
   bool pause_asked_ = false;
   // Pause commands that have not taken effect.

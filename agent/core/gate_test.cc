@@ -306,5 +306,30 @@ TEST_F(GateTest, AReaderHoldsThePauseUntilItIsThrough) {
   EXPECT_FALSE(gate_->HoldPaused(&pause).owns_lock());
 }
 
+TEST_F(GateTest, RunsToANodeThatIsDeclaredLater) {
+  StartWith([&] {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_continue_to()->set_node("later");
+    command.mutable_continue_to()->set_pending(true);
+    gate_->Apply(command, 0);
+  });
+  EXPECT_TRUE(gate_->needs().new_nodes);
+  EXPECT_EQ(gate_->awaited(), "later");
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+  gate_->NodeDeclared("other", 2);
+  EXPECT_EQ(gate_->AtNode(2, {}), GRAPHDBG_OK);
+  gate_->NodeDeclared("later", 3);
+  EXPECT_FALSE(gate_->needs().new_nodes);
+  EXPECT_EQ(gate_->needs().awaited_node, 3u);
+  auto node = Node(3);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_NODE);
+  EXPECT_EQ(gate_->awaited(), "");
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+  gate_->NodeDeclared("later", 4);
+  EXPECT_EQ(gate_->needs().awaited_node, 0u);
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -15,6 +15,20 @@ uint64_t KeyOf(uint32_t node, uint32_t slot) {
   return uint64_t{node} << 32 | slot;
 }
 
+uint32_t NodeOf(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
+
+// What the view holds on to: elements that lie on each other, as those of a
+// tensor that was expanded, count once.
+std::optional<int64_t> BytesOf(const graphdbg_tensor& tensor) {
+  TensorView view = ViewOf(tensor);
+  if (!view.byte_count() || view.strides == nullptr) return view.byte_count();
+  int64_t bytes = static_cast<int64_t>(ItemSize(view.dtype));
+  for (size_t d = 0; d < view.ndim; ++d) {
+    if (view.strides[d] != 0 || view.shape[d] == 0) bytes *= view.shape[d];
+  }
+  return bytes;
+}
+
 }  // namespace
 
 KeptTensor::KeptTensor(const Host* host, const graphdbg_tensor& tensor,
@@ -60,8 +74,9 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
                              uint64_t step, Dropped* dropped) {
   if (tensor.owner == nullptr) return;
   if (tensor.ndim > 0 && tensor.shape == nullptr) return;
-  const std::optional<int64_t> bytes = ViewOf(tensor).byte_count();
-  if (!bytes || *bytes > budget_bytes_) return;
+  const std::optional<int64_t> bytes = BytesOf(tensor);
+  const int64_t budget = budget_bytes_ - reserved_bytes_;
+  if (!bytes || *bytes > budget) return;
   uint32_t& index = index_[key];
   if (index < entries_.size() && entries_[index].key == key) {
     Remove(&entries_[index], dropped);
@@ -74,7 +89,7 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
                           storage ? storage->writes : 0)});
   ++live_entries_;
   Account(entries_.back());
-  while (bytes_ > budget_bytes_ && live_entries_ > 1) {
+  while (bytes_ > budget && live_entries_ > 1) {
     Remove(&entries_[oldest_], dropped);
     ++oldest_;
   }
@@ -84,6 +99,10 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
 // A node that runs over and over in one step leaves many dropped entries.
 void KeptTensors::Sweep() {
   if (entries_.size() < kSweepAt || live_entries_ > entries_.size() / 2) return;
+  Compact();
+}
+
+void KeptTensors::Compact() {
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
                                 [](const Entry& e) { return !e.tensor; }),
                  entries_.end());
@@ -177,6 +196,26 @@ bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
   return storage == nullptr || storage->writes != tensor.writes();
 }
 
+std::vector<KeptTensors::Kept> KeptTensors::All() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  std::vector<Kept> all;
+  all.reserve(entries_.size());
+  for (const Entry& entry : entries_) {
+    if (entry.tensor == nullptr) continue;
+    all.push_back(
+        {NodeOf(entry.key), static_cast<uint32_t>(entry.key), entry.tensor});
+  }
+  return all;
+}
+
+bool KeptTensors::HasAnyOf(uint32_t node) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return std::any_of(
+      entries_.begin(), entries_.end(), [node](const Entry& entry) {
+        return entry.tensor != nullptr && NodeOf(entry.key) == node;
+      });
+}
+
 int64_t KeptTensors::bytes() const {
   std::lock_guard<std::mutex> lock(mu_);
   return bytes_;
@@ -197,6 +236,15 @@ void KeptTensors::Clear() {
   dropped.clear();
   std::lock_guard<std::mutex> lock(mu_);
   spare_.swap(dropped);
+}
+
+void KeptTensors::ClearExcept(const std::set<uint32_t>& nodes) {
+  Dropped dropped;
+  std::lock_guard<std::mutex> lock(mu_);
+  for (Entry& entry : entries_) {
+    if (nodes.count(NodeOf(entry.key)) == 0) Remove(&entry, &dropped);
+  }
+  Compact();
 }
 
 }  // namespace graphdbg::agent

@@ -3,10 +3,12 @@
 #ifndef AGENT_CORE_KEPT_TENSORS_H_
 #define AGENT_CORE_KEPT_TENSORS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -76,8 +78,21 @@ class KeptTensors {
   // been since it is not followed any more.
   bool Overwritten(const KeptTensor& tensor) const;
 
+  struct Kept {
+    uint32_t node;
+    uint32_t slot;
+    std::shared_ptr<const KeptTensor> tensor;
+  };
+  // In the order in which they were kept.
+  std::vector<Kept> All() const;
+  bool HasAnyOf(uint32_t node) const;
+
   int64_t bytes() const;
   void Clear();
+  // All but those of these nodes.
+  void ClearExcept(const std::set<uint32_t>& nodes);
+  // So much of the budget is used elsewhere from now on.
+  void Reserve(int64_t bytes) { reserved_bytes_ = bytes; }
 
  private:
   struct Entry {
@@ -101,6 +116,8 @@ class KeptTensors {
   void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, uint64_t step,
                   Dropped* dropped);
   void Sweep();
+  // Drops the places of what was dropped.
+  void Compact();
   void Remove(Entry* entry, Dropped* dropped);
   void Account(const Entry& entry);
   Storage& StorageOf(uint64_t id);
@@ -110,6 +127,7 @@ class KeptTensors {
 
   const Host* const host_;
   const int64_t budget_bytes_;
+  std::atomic<int64_t> reserved_bytes_{0};
 
   mutable std::mutex mu_;
   // All below guarded by mu_. In the order in which they were kept; those

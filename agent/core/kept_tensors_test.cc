@@ -111,6 +111,45 @@ TEST_F(KeptTensorsTest, WhatIsNotFollowedAnyMoreMayBeOverwritten) {
   EXPECT_TRUE(kept.Overwritten(*tensor));
 }
 
+TEST_F(KeptTensorsTest, SomeNodesMayStay) {
+  KeptTensors kept(&host_, 1000);
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  kept.Keep(2, 1, Tensor(&twenty_, 8, &owners_[1]), 1);
+  kept.ClearExcept({2});
+  EXPECT_EQ(kept.bytes(), 80);
+  EXPECT_EQ(owners_[0], 0);
+  EXPECT_FALSE(kept.HasAnyOf(1));
+  EXPECT_TRUE(kept.HasAnyOf(2));
+  const auto all = kept.All();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].node, 2u);
+  EXPECT_EQ(all[0].slot, 1u);
+  // It is followed on.
+  kept.NoteWrite(8);
+  EXPECT_TRUE(kept.Overwritten(*all[0].tensor));
+}
+
+TEST_F(KeptTensorsTest, WhatIsUsedElsewhereIsNotThere) {
+  KeptTensors kept(&host_, 100);
+  kept.Reserve(50);
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
+  kept.Keep(2, 0, Tensor(&ten_, 8, &owners_[1]), 1);
+  EXPECT_EQ(kept.Find(1, 0), nullptr);
+  EXPECT_NE(kept.Find(2, 0), nullptr);
+}
+
+TEST_F(KeptTensorsTest, ElementsThatLieOnEachOtherCountOnce) {
+  KeptTensors kept(&host_, 100);
+  graphdbg_tensor tensor = Tensor(&ten_, 7, &owners_[0]);
+  const int64_t shape[] = {10, int64_t{1} << 40}, strides[] = {1, 0};
+  tensor.ndim = 2;
+  tensor.shape = shape;
+  tensor.strides = strides;
+  kept.Keep(1, 0, tensor, 1);
+  EXPECT_NE(kept.Find(1, 0), nullptr);
+  EXPECT_EQ(kept.bytes(), 40);
+}
+
 TEST_F(KeptTensorsTest, MemoryWithoutAnOwnerIsNotKept) {
   KeptTensors kept(&host_, 1000);
   kept.Keep(1, 0, Tensor(&ten_, 7, nullptr), 1);

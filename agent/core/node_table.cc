@@ -41,6 +41,7 @@ class Hash {
 
 uint64_t SignatureOf(const Execution& execution) {
   Hash hash;
+  hash.Add(execution.flags);
   for (size_t i = 0; i < execution.inputs.size(); ++i) {
     const graphdbg_input& input = execution.inputs[i];
     hash.Add(uint64_t{input.node} << 32 | input.slot);
@@ -167,10 +168,11 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
       record.first_step = step;
       record.order = order;
     }
+    record.flags = execution.flags;
     record.inputs.clear();
     for (size_t i = 0; i < Bounded(execution.inputs.size()); ++i) {
       const graphdbg_input& input = execution.inputs[i];
-      if (input.node == 0 || input.node > records_.size()) continue;
+      if (input.node > records_.size()) continue;
       const auto slot = std::min<uint32_t>(input.slot, wire::kMaxNodeEdges);
       record.inputs.push_back({input.node, slot});
     }
@@ -269,6 +271,7 @@ void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
   node->set_first_step(record.first_step);
   node->set_forward_node_id(record.forward_node);
   for (const Endpoint& endpoint : record.inputs) {
+    if (endpoint.node == 0) continue;
     v1::Input* input = node->add_inputs();
     input->set_node_id(endpoint.node);
     input->set_slot(endpoint.slot);
@@ -324,6 +327,12 @@ v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
     }
   }
   return frame;
+}
+
+NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  const Record& record = At(id);
+  return {record.order, record.flags, record.inputs};
 }
 
 bool NodeTable::executes(uint32_t id) const {

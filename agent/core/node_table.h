@@ -36,6 +36,8 @@ enum NodeFlag : uint8_t {
   kWrites = 16,
   // Has been told a non-finite number by the program.
   kNamesNonFinite = 32,
+  // Somebody looks at its values.
+  kRequested = 64,
 };
 
 // What the hot path knows of a node.
@@ -72,6 +74,18 @@ class NodeTable {
     conditions::Category category = conditions::Category::kOther;
   };
 
+  // An input's producer.
+  struct Endpoint {
+    uint32_t node;
+    uint32_t slot;
+  };
+  // An execution as NodeTable learned it.
+  struct LastExecution {
+    uint64_t order = 0;
+    uint32_t flags = 0;
+    std::vector<Endpoint> inputs;
+  };
+
   // INVALID_ARGUMENT if the name or kind is none, RESOURCE_EXHAUSTED if there
   // are too many nodes.
   absl::StatusOr<uint32_t> Declare(const graphdbg_node_info& info);
@@ -91,6 +105,8 @@ class NodeTable {
   // op for a backward op. Without a file if there is none.
   v1::SourceFrame UserFrameOf(uint32_t id) const;
   bool executes(uint32_t id) const;
+  // Of an existing node; inputs of unknown producers are endpoints of node 0.
+  LastExecution LastExecutionOf(uint32_t id) const;
 
   // Learns inputs and outputs at the first execution and when they change.
   // Takes a lock then only.
@@ -124,10 +140,6 @@ class NodeTable {
     const std::string* framework_dtype;
     std::vector<int64_t> shape;
   };
-  struct Endpoint {
-    uint32_t node;
-    uint32_t slot;
-  };
   struct Record {
     const std::string* name;
     const std::string* op_type;
@@ -135,6 +147,7 @@ class NodeTable {
     conditions::Category category;
     uint32_t forward_node = 0;
     bool changed = false;
+    uint32_t flags = 0;
     uint64_t order = 0;
     uint64_t first_step = 0;
     uint64_t told_last_step = 0;

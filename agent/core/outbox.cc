@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/error.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/utf8.h"
 
@@ -45,11 +46,14 @@ void Outbox::PutState(const v1::StateUpdate& state) {
   Put(std::move(message));
 }
 
-void Outbox::PutCommandResult(v1::CommandResult result) {
+void Outbox::PutCommandResult(uint64_t command_id, const absl::Status& status) {
   std::lock_guard<std::mutex> lock(mu_);
   if (state_ != kLive) return;
   v1::AgentMessage message;
-  *message.mutable_command_result() = std::move(result);
+  message.mutable_command_result()->set_command_id(command_id);
+  if (!status.ok()) {
+    *message.mutable_command_result()->mutable_error() = wire::ToError(status);
+  }
   Put(std::move(message));
 }
 

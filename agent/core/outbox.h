@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "absl/status/status.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 
 namespace graphdbg::agent {
@@ -27,7 +28,7 @@ class Outbox {
   void PutHit(v1::Hit hit);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
-  void PutCommandResult(v1::CommandResult result);
+  void PutCommandResult(uint64_t command_id, const absl::Status& status);
   void PutWatchpointStatus(v1::WatchpointStatus status);
   // The last message: what is put later is not sent.
   void PutGoodbye(v1::Goodbye goodbye);

@@ -21,9 +21,23 @@ constexpr size_t kMaxOrders = 1000;
 absl::Status Gone(absl::string_view what) {
   return wire::MakeError(
       absl::StatusCode::kNotFound, "value_gone",
-      absl::StrCat(what,
-                   "; pause inside or at the end of the next step to "
-                   "catch it there"));
+      absl::StrCat(
+          what,
+          "; catch it, or pause inside or at the end of the next step, "
+          "to have it there"));
+}
+
+// Of a value of the step before.
+absl::Status NoPrevious(const std::string& name, bool bound) {
+  return wire::MakeError(
+      absl::StatusCode::kNotFound, "value_gone",
+      absl::StrCat(
+          "the value of ", name, " in the previous step was not kept: ",
+          bound ? "it is kept while the program is stepped, and while a "
+                  "watchpoint on it compares with it; step once to "
+                  "have both values"
+                : "outputs of the previous step are kept while a "
+                  "watchpoint on them compares with it"));
 }
 
 std::vector<int64_t> ShapeOf(const graphdbg_tensor& tensor) {
@@ -77,7 +91,9 @@ absl::Status CheckSize(const v1::TensorRequest& request, const Slice& slice,
 // Where an answer is taken from.
 struct TensorDesk::Value {
   std::shared_ptr<const KeptTensor> kept;
-  // Without a kept one.
+  // A copy: whatever the program does, it stays as it is.
+  std::shared_ptr<const PreviousValue> previous;
+  // Without either.
   void* bound = nullptr;
   BoundTensor resolved;
   // The pause in which the answer was begun; 0: the program was running.
@@ -164,8 +180,11 @@ absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
         absl::StatusCode::kNotFound, "unknown_node",
         absl::StrCat("no node \"", request.node(), "\" has been seen"));
   }
-  if (request.version() == v1::TensorRequest::VERSION_PREVIOUS) {
-    return Gone("values of the previous step are not kept");
+  parts_.requested->Ask(node, parts_.gate->needs().pauses);
+  if (request.version() == v1::TensorRequest::VERSION_PREVIOUS ||
+      (request.version() == v1::TensorRequest::VERSION_STEP &&
+       request.step() + 1 == parts_.gate->step())) {
+    return FindPrevious(request, node, value);
   }
   value->kept = parts_.kept->Find(node, request.slot());
   if (value->kept == nullptr && request.slot() == 0) {
@@ -178,8 +197,24 @@ absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
   return absl::OkStatus();
 }
 
+absl::Status TensorDesk::FindPrevious(const v1::TensorRequest& request,
+                                      uint32_t node, Value* value) {
+  const uint64_t step = parts_.gate->step();
+  const bool bound = parts_.bindings->Find(node) != nullptr;
+  const PreviousValues* values =
+      bound ? parts_.previous_bound : parts_.previous_outputs;
+  value->previous = values->Before(step, node, request.slot());
+  if (value->previous == nullptr || value->previous->step() + 1 != step) {
+    return NoPrevious(absl::StrCat(request.node(), ":", request.slot()), bound);
+  }
+  value->tensor = value->previous->tensor();
+  value->step = value->previous->step();
+  return absl::OkStatus();
+}
+
 absl::Status TensorDesk::Look(Value* value,
                               std::unique_lock<std::mutex>* lock) {
+  if (value->previous != nullptr) return absl::OkStatus();
   uint64_t pause = 0;
   *lock = parts_.gate->HoldPaused(&pause);
   const bool paused = lock->owns_lock();

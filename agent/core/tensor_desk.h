@@ -16,6 +16,8 @@
 #include "agent/core/kept_tensors.h"
 #include "agent/core/node_table.h"
 #include "agent/core/outbox.h"
+#include "agent/core/previous_values.h"
+#include "agent/core/requested_nodes.h"
 #include "agent/tensor/slice.h"
 #include "proto/graphdbg/v1/tensor.pb.h"
 
@@ -35,6 +37,10 @@ class TensorDesk {
     const NodeTable* nodes;
     const Bindings* bindings;
     const KeptTensors* kept;
+    // Of bound tensors, and of outputs.
+    const PreviousValues* previous_bound;
+    const PreviousValues* previous_outputs;
+    RequestedNodes* requested;
     Gate* gate;
     Outbox* outbox;
   };
@@ -57,6 +63,8 @@ class TensorDesk {
 
   absl::Status Serve(const Order& order);
   absl::Status Find(const v1::TensorRequest& request, Value* value);
+  absl::Status FindPrevious(const v1::TensorRequest& request, uint32_t node,
+                            Value* value);
   // Makes value->tensor point to what is there now; with a lock that keeps it
   // there if it is a bound one.
   absl::Status Look(Value* value, std::unique_lock<std::mutex>* lock);

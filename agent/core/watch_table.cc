@@ -57,6 +57,20 @@ const WatchSnapshot& WatchTable::OnThisThread() const {
   return *seen.snapshot;
 }
 
+std::shared_ptr<const WatchSnapshot> WatchTable::SnapshotOf(
+    const std::vector<uint32_t>& ids) {
+  std::lock_guard<std::mutex> lock(mu_);
+  auto some = std::make_shared<WatchSnapshot>();
+  for (uint32_t id : ids) {
+    const auto it = watchpoints_.find(id);
+    if (it != watchpoints_.end()) some->watchpoints_.insert(*it);
+  }
+  if (some->empty()) return some;
+  const uint32_t size = nodes_->size();
+  for (uint32_t node = 1; node <= size; ++node) Match(some.get(), node);
+  return some;
+}
+
 absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
   std::lock_guard<std::mutex> lock(mu_);
   watchpoints_.erase(message.id());
@@ -103,6 +117,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   for (const auto& [id, watchpoint] : watchpoints_) {
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     next->about_infinities_ |= watchpoint->predicate.about_infinities();
+    next->needs_previous_ |= watchpoint->predicate.needs().previous;
   }
   const uint32_t size = nodes_->size();
   uint32_t count = 0;

@@ -54,6 +54,8 @@ class WatchSnapshot {
   bool pauses() const { return pauses_; }
   // Some condition is met by infinities.
   bool about_infinities() const { return about_infinities_; }
+  // Some condition compares with the step before.
+  bool needs_previous() const { return needs_previous_; }
 
  private:
   friend class WatchTable;
@@ -61,6 +63,7 @@ class WatchSnapshot {
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
   bool pauses_ = false;
   bool about_infinities_ = false;
+  bool needs_previous_ = false;
   // Most nodes share a few sets.
   std::map<Watchpoints, std::unique_ptr<const Set>> sets_;
   SegmentedArray<std::atomic<const Set*>> sets_of_nodes_;
@@ -78,6 +81,10 @@ class WatchTable {
   // The same without touching what other threads touch. Valid until the next
   // call on this thread.
   const WatchSnapshot& OnThisThread() const;
+
+  // A table of these watchpoints alone, as far as they are set and enabled.
+  std::shared_ptr<const WatchSnapshot> SnapshotOf(
+      const std::vector<uint32_t>& ids);
 
   // How many known nodes it covers (0 if it is not enabled), or why it cannot
   // be checked, in which case an older one of the same id is gone.

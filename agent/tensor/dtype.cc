@@ -10,14 +10,16 @@ struct Row {
 
 // By the number of the dtype.
 constexpr Row kRows[] = {
-    {"unspecified", 0}, {"bool", 1},    {"int8", 1},      {"int16", 2},
-    {"int32", 4},       {"int64", 8},   {"uint8", 1},     {"uint16", 2},
-    {"uint32", 4},      {"uint64", 8},  {"float16", 2},   {"bfloat16", 2},
-    {"float32", 4},     {"float64", 8}, {"complex64", 8}, {"complex128", 16},
-    {"other", 0},
+    {"unspecified", 0}, {"bool", 1},    {"int8", 1},
+    {"int16", 2},       {"int32", 4},   {"int64", 8},
+    {"uint8", 1},       {"uint16", 2},  {"uint32", 4},
+    {"uint64", 8},      {"float16", 2}, {"bfloat16", 2},
+    {"float32", 4},     {"float64", 8}, {"complex64", 8},
+    {"complex128", 16}, {"other", 0},   {"float8_e4m3fn", 1},
+    {"float8_e5m2", 1},
 };
 constexpr int64_t kCount = sizeof(kRows) / sizeof(kRows[0]);
-static_assert(kCount == static_cast<int64_t>(DType::kOther) + 1);
+static_assert(kCount == static_cast<int64_t>(DType::kFloat8E5m2) + 1);
 
 const Row& RowOf(DType dtype) {
   return kRows[static_cast<int64_t>(

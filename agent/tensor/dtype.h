@@ -28,6 +28,8 @@ enum class DType : uint8_t {
   kComplex128 = 15,
   // Has values that graphdbg does not read.
   kOther = 16,
+  kFloat8E4m3fn = 17,
+  kFloat8E5m2 = 18,
 };
 
 // Of any number: what is out of range becomes kOther.
@@ -36,8 +38,8 @@ DType DTypeFromNumber(int64_t number);
 // Bytes of an element; 0 if its values cannot be read.
 size_t ItemSize(DType dtype);
 
-// NumPy's name, as "float32"; "bfloat16" as ml_dtypes has it; "other" and
-// "unspecified" beside them.
+// NumPy's name, as "float32"; "bfloat16" and "float8_e5m2" as ml_dtypes has
+// them; "other" and "unspecified" beside them.
 const char* NumpyName(DType dtype);
 
 // Whether statistics are defined for it: booleans, integers, real floats.

@@ -26,53 +26,62 @@ int64_t ElementCount(const Slice& slice) {
   return count;
 }
 
-SliceReader::SliceReader(const TensorView& view, Slice slice)
+SliceReader::SliceReader(const TensorView& view, const Slice& slice)
     : at_(static_cast<const char*>(view.data)),
       item_size_(static_cast<int64_t>(ItemSize(view.dtype))),
-      slice_(std::move(slice)),
-      stride_bytes_(view.ndim),
-      index_(view.ndim, 0),
-      total_(ElementCount(slice_)),
+      total_(ElementCount(slice)),
       left_(total_) {
+  if (left_ == 0) return;
   int64_t row_major = 1;
   for (size_t d = view.ndim; d-- > 0;) {
     const int64_t stride =
         (view.strides != nullptr ? view.strides[d] : row_major) * item_size_;
-    if (left_ > 0) at_ += slice_[d].start * stride;
-    stride_bytes_[d] = slice_[d].step * stride;
     row_major *= view.shape[d];
+    at_ += slice[d].start * stride;
+    Add(slice[d].count, slice[d].step * stride);
   }
+}
+
+void SliceReader::Add(int64_t count, int64_t stride_bytes) {
+  if (count == 1) return;
+  if (!dimensions_.empty()) {
+    Dimension& inner = dimensions_.back();
+    if (stride_bytes == inner.count * inner.stride_bytes) {
+      inner.count *= count;
+      return;
+    }
+  }
+  dimensions_.push_back({count, stride_bytes, 0});
 }
 
 void SliceReader::Advance() {
   --left_;
-  for (size_t d = slice_.size(); d-- > 0;) {
-    at_ += stride_bytes_[d];
-    if (++index_[d] < slice_[d].count) return;
-    at_ -= slice_[d].count * stride_bytes_[d];
-    index_[d] = 0;
+  for (Dimension& dim : dimensions_) {
+    at_ += dim.stride_bytes;
+    if (++dim.index < dim.count) return;
+    at_ -= dim.count * dim.stride_bytes;
+    dim.index = 0;
   }
 }
 
 void SliceReader::Read(int64_t max_bytes, std::string* out) {
   int64_t room = std::min(std::max<int64_t>(max_bytes / item_size_, 1), left_);
-  const size_t last = slice_.empty() ? 0 : slice_.size() - 1;
   out->reserve(out->size() + static_cast<size_t>(room * item_size_));
+  const bool in_runs =
+      !dimensions_.empty() && dimensions_[0].stride_bytes == item_size_;
   while (room > 0) {
-    if (slice_.empty() || stride_bytes_[last] != item_size_) {
-      out->append(at_, static_cast<size_t>(item_size_));
-      Advance();
-      --room;
-      continue;
+    int64_t run = 1;
+    if (in_runs) {
+      // The rest of the innermost dimension lies side by side.
+      Dimension& row = dimensions_[0];
+      run = std::min(room, row.count - row.index);
+      row.index += run - 1;
     }
-    // The rest of the innermost row lies side by side.
-    const int64_t run = std::min(room, slice_[last].count - index_[last]);
     out->append(at_, static_cast<size_t>(run * item_size_));
     at_ += (run - 1) * item_size_;
-    index_[last] += run - 1;
     left_ -= run - 1;
-    Advance();
     room -= run;
+    Advance();
   }
 }
 

@@ -48,7 +48,7 @@ class SliceReader {
  public:
   // The view's memory and arrays must outlive the reader; the slice must lie
   // within its shape (CheckSlice) and the item size must not be 0.
-  SliceReader(const TensorView& view, Slice slice);
+  SliceReader(const TensorView& view, const Slice& slice);
 
   bool done() const { return left_ == 0; }
   // Bytes in all.
@@ -57,14 +57,21 @@ class SliceReader {
   void Read(int64_t max_bytes, std::string* out);
 
  private:
+  struct Dimension {
+    int64_t count;
+    // From one element of the slice to the next.
+    int64_t stride_bytes;
+    int64_t index;
+  };
+
+  // A dimension around those there are.
+  void Add(int64_t count, int64_t stride_bytes);
   void Advance();
 
   const char* at_;
   const int64_t item_size_;
-  Slice slice_;
-  // Bytes from one element of the slice to the next, per dimension.
-  std::vector<int64_t> stride_bytes_;
-  std::vector<int64_t> index_;
+  // The innermost first; neighbours that are evenly spaced as one.
+  std::vector<Dimension> dimensions_;
   int64_t total_;
   int64_t left_;
 };

@@ -98,6 +98,27 @@ TEST_F(SliceTest, PiecesAddUpToTheWhole) {
   }
 }
 
+TEST_F(SliceTest, EveryPieceOfEverySliceIsInOrder) {
+  for (const char* text : {"[...]", "[1:]", "[:,1:2]", "[:,:,::-1]", "[::-1]",
+                           "[::-1,::-1,::-1]", "[:,::2]", "[1,:,::3]"}) {
+    const Slice slice = *ParseSlice(text, shape_);
+    std::vector<int16_t> expected;
+    for (int64_t i = 0; i < slice[0].count; ++i) {
+      for (int64_t j = 0; j < slice[1].count; ++j) {
+        for (int64_t k = 0; k < slice[2].count; ++k) {
+          const int64_t at = (slice[0].start + i * slice[0].step) * 12 +
+                             (slice[1].start + j * slice[1].step) * 4 +
+                             slice[2].start + k * slice[2].step;
+          expected.push_back(static_cast<int16_t>(at));
+        }
+      }
+    }
+    for (int64_t piece : {1, 6, 10, 1000}) {
+      EXPECT_EQ(Read(text, piece), expected) << text << " by " << piece;
+    }
+  }
+}
+
 TEST_F(SliceTest, ErrorsNameTheColumnAndTheLimit) {
   EXPECT_THAT(ErrorOf("[0,3]"),
               HasSubstr("column 4: index 3 is out of bounds for dimension 1 of "

@@ -29,4 +29,14 @@ std::optional<int64_t> TensorView::byte_count() const {
   return *count * size;
 }
 
+bool TensorView::row_major() const {
+  if (strides == nullptr || element_count() == 0) return true;
+  int64_t expected = 1;
+  for (size_t i = ndim; i-- > 0;) {
+    if (shape[i] > 1 && strides[i] != expected) return false;
+    expected *= shape[i];
+  }
+  return true;
+}
+
 }  // namespace graphdbg

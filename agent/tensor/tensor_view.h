@@ -27,6 +27,9 @@ struct TensorView {
   std::optional<int64_t> element_count() const;
   // Elements times their size, whatever the strides; absent as above.
   std::optional<int64_t> byte_count() const;
+  // Whether the elements lie side by side in row-major order. The shape must be
+  // one.
+  bool row_major() const;
 };
 
 }  // namespace graphdbg

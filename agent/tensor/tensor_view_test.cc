@@ -28,6 +28,19 @@ TEST(DTypeTest, NamesAreNumpys) {
   EXPECT_STREQ(NumpyName(DType::kUint8), "uint8");
   EXPECT_STREQ(NumpyName(DType::kBfloat16), "bfloat16");
   EXPECT_STREQ(NumpyName(DType::kComplex128), "complex128");
+  EXPECT_STREQ(NumpyName(DType::kFloat8E5m2), "float8_e5m2");
+}
+
+TEST(TensorViewTest, KnowsRowMajorOrderByItsStrides) {
+  std::vector<int64_t> shape = {2, 1, 3}, strides = {3, 99, 1};
+  TensorView view = View(DType::kFloat32, shape);
+  EXPECT_TRUE(view.row_major());
+  view.strides = strides.data();
+  EXPECT_TRUE(view.row_major());
+  strides = {1, 1, 2};
+  EXPECT_FALSE(view.row_major());
+  shape = {2, 0, 3};
+  EXPECT_TRUE(view.row_major());
 }
 
 TEST(DTypeTest, SizesAreInBytes) {

@@ -98,18 +98,37 @@ v1::WatchpointStatus FakeTransport::Watch(uint32_t id,
 }
 
 void FakeTransport::Continue() {
-  v1::ServerMessage message;
-  message.mutable_command()->set_id(next_id_++);
-  message.mutable_command()->mutable_continue_();
-  Send(message);
+  v1::Command command;
+  command.mutable_continue_();
+  Command(std::move(command));
 }
 
-v1::TensorData FakeTransport::Tensor(const std::string& node) {
+uint64_t FakeTransport::Command(v1::Command command) {
+  const uint64_t id = next_id_++;
+  v1::ServerMessage message;
+  *message.mutable_command() = std::move(command);
+  message.mutable_command()->set_id(id);
+  Send(message);
+  return id;
+}
+
+v1::CommandResult FakeTransport::WaitForResult(uint64_t command_id) {
+  return WaitFor([&](const v1::AgentMessage& m) {
+           return m.command_result().command_id() == command_id;
+         })
+      .command_result();
+}
+
+v1::TensorData FakeTransport::Tensor(const std::string& node,
+                                     v1::TensorRequest::Version version,
+                                     const std::string& slice) {
   const uint64_t id = next_id_++;
   v1::ServerMessage message;
   message.mutable_tensor_request()->set_request_id(id);
   message.mutable_tensor_request()->set_node(node);
   message.mutable_tensor_request()->set_want_data(true);
+  message.mutable_tensor_request()->set_version(version);
+  message.mutable_tensor_request()->set_slice_text(slice);
   Send(message);
   v1::TensorData whole;
   while (!whole.last() && !testing::Test::HasFailure()) {

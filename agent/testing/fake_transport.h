@@ -35,8 +35,14 @@ class FakeTransport final : public Transport {
                              const std::string& node = "",
                              v1::PauseMode pause = v1::PAUSE_MODE_NONE);
   void Continue();
+  // Gives the command an id and sends it; the id.
+  uint64_t Command(v1::Command command);
+  v1::CommandResult WaitForResult(uint64_t command_id);
   // All of an answer, in one message.
-  v1::TensorData Tensor(const std::string& node);
+  v1::TensorData Tensor(
+      const std::string& node,
+      v1::TensorRequest::Version version = v1::TensorRequest::VERSION_CURRENT,
+      const std::string& slice = "");
   // The next message that `wanted` accepts; those before it are gone.
   v1::AgentMessage WaitFor(
       const std::function<bool(const v1::AgentMessage&)>& wanted);

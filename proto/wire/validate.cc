@@ -202,6 +202,11 @@ absl::Status Check(const v1::Command& command) {
                                          : absl::OkStatus();
     case Action::kContinueTo:
       return Required("command.continue_to.node", command.continue_to().node());
+    case Action::kRecheck:
+      return AtMost(
+          "number of command.recheck.watchpoints",
+          static_cast<uint64_t>(command.recheck().watchpoints_size()),
+          kMaxWatchpoints);
     case Action::ACTION_NOT_SET:
       return Wrong("command.action", "is missing");
     default:
@@ -306,6 +311,8 @@ absl::Status Validate(const v1::ServerMessage& message) {
       return absl::OkStatus();
     case Case::kTensorRequest:
       return Check(message.tensor_request());
+    case Case::kCatchTensor:
+      return Required("catch_tensor.node", message.catch_tensor().node());
     case Case::MESSAGE_NOT_SET:
       return Wrong("message", "is missing");
   }

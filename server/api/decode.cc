@@ -74,6 +74,7 @@ absl::StatusOr<ControlRequest> DecodeControl(std::string_view text) {
   if (request.verb == ControlVerb::kContinueTo && request.node.empty()) {
     body.Fail("node", "is missing: the node to continue to");
   }
+  request.pending = body.Boolean("pending").value_or(false);
   auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
   if (rank) request.rank = static_cast<uint32_t>(*rank);
   body.RefuseOthers();
@@ -124,6 +125,23 @@ absl::StatusOr<WatchpointChange> DecodeWatchpointChange(
   body.RefuseOthers();
   if (!status.ok()) return status;
   return change;
+}
+
+absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
+  auto object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader body(*object, "", status);
+  CatchRequest request;
+  auto node = body.Text("node");
+  if (!node) body.Fail("node", "is missing");
+  request.node = node.value_or("");
+  request.rank = static_cast<uint32_t>(
+      body.Integer("rank", 0, std::numeric_limits<uint32_t>::max())
+          .value_or(0));
+  body.RefuseOthers();
+  if (!status.ok()) return status;
+  return request;
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {

@@ -20,6 +20,11 @@ absl::StatusOr<session::WatchpointSpec> DecodeWatchpoint(std::string_view body);
 // given are taken from `old`.
 absl::StatusOr<session::WatchpointChange> DecodeWatchpointChange(
     std::string_view body, const session::WatchpointSpec& old);
+struct CatchRequest {
+  std::string node;
+  uint32_t rank = 0;
+};
+absl::StatusOr<CatchRequest> DecodeCatch(std::string_view body);
 // The one-time code of a login.
 absl::StatusOr<std::string> DecodeLogin(std::string_view body);
 

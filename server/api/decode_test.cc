@@ -28,6 +28,10 @@ TEST(DecodeControlTest, ReadsEveryCommand) {
   auto until = DecodeControl(R"({"command":"continue_to","node":"a/b"})");
   EXPECT_EQ(until->verb, ControlVerb::kContinueTo);
   EXPECT_EQ(until->node, "a/b");
+  EXPECT_FALSE(until->pending);
+  EXPECT_TRUE(
+      DecodeControl(R"({"command":"continue_to","node":"a","pending":true})")
+          ->pending);
 }
 
 TEST(DecodeControlTest, AbsentFieldsHaveDefaults) {

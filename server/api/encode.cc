@@ -140,6 +140,7 @@ Json Encode(const JobInfo& job) {
       {"hit_count", job.hit_count},
       {"recommended_offered", job.recommended_offered},
       {"stopped_by", job.stopped_by},
+      {"unchecked_watchpoints", job.unchecked},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
 }

@@ -47,6 +47,7 @@ Answer ListHits(const Services&, const http::Request&);
 
 Answer ListTensors(const Services&, const http::Request&);
 Answer GetTensor(const Services&, const http::Request&);
+Answer CatchTensors(const Services&, const http::Request&);
 Answer GetTensorStatistics(const Services&, const http::Request&);
 
 // NOT_FOUND "unknown_job".

@@ -58,6 +58,7 @@ std::vector<Route> MakeRoutes() {
        kToken,
        {"name", "rank", "step", "slice", "statistics"},
        GetTensor},
+      {"POST", kJob + "/tensor/catch", kToken, {}, CatchTensors},
       {"GET",
        kJob + "/tensor/statistics",
        kToken,

@@ -1,6 +1,7 @@
 #include <charconv>
 
 #include "server/api/arguments.h"
+#include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_text.h"
@@ -142,6 +143,17 @@ Answer GetTensor(const Services& services, const http::Request& request) {
   if (!value.ok()) co_return value.status();
   co_return binary ? BinaryResponse(*std::move(value))
                    : NestedResponse(*value, slice);
+}
+
+Answer CatchTensors(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  absl::StatusOr<CatchRequest> wanted = DecodeCatch(request.body);
+  if (!wanted.ok()) co_return wanted.status();
+  absl::Status caught =
+      co_await (*job)->CatchTensors(wanted->node, wanted->rank);
+  if (!caught.ok()) co_return caught;
+  co_return JsonResponse({{"node", wanted->node}, {"rank", wanted->rank}}, 202);
 }
 
 Answer GetTensorStatistics(const Services& services,

@@ -189,5 +189,14 @@ TEST_F(TensorHandlersTest, TensorsOfANodeAreListed) {
   ExpectProblem(Get("/jobs/train/tensors"), 400, "invalid_parameter", "node");
 }
 
+TEST_F(TensorHandlersTest, TensorsCanBeCaughtAtTheirNextExecution) {
+  http::Response response =
+      Post("/jobs/train/tensor/catch", R"({"node":"forward/fc","rank":1})");
+  EXPECT_EQ(response.status, 202);
+  EXPECT_EQ(job_->asked_catch, std::make_pair(std::string("forward/fc"), 1u));
+  ExpectProblem(Post("/jobs/train/tensor/catch", "{}"), 422, "invalid_field",
+                "node");
+}
+
 }  // namespace
 }  // namespace graphdbg::api

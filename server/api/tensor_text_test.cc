@@ -53,6 +53,14 @@ TEST(TensorTextTest, FloatsAreTheShortestThatReadBackTheSame) {
   EXPECT_EQ(std::strtof(text.c_str() + 1, nullptr), least);
 }
 
+TEST(TensorTextTest, EightBitFloatsAreNumbers) {
+  // Least, one, most, what is no number; sign.
+  EXPECT_EQ(List<uint8_t>("float8_e4m3fn", {0x01, 0x38, 0x7e, 0x7f, 0xc4}),
+            R"([0.001953125,1.0,448.0,"NaN",-3.0])");
+  EXPECT_EQ(List<uint8_t>("float8_e5m2", {0x01, 0x3c, 0x7b, 0x7c, 0xfe}),
+            R"([1.5258789e-05,1.0,57344.0,"Infinity","NaN"])");
+}
+
 TEST(TensorTextTest, WhatJsonCannotCarryAreStrings) {
   EXPECT_EQ(List<float>("float32", {NAN, -NAN, INFINITY, -INFINITY}),
             R"(["NaN","NaN","Infinity","-Infinity"])");

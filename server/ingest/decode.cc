@@ -44,6 +44,10 @@ std::string NumpyName(const v1::TensorType& type) {
       return "complex64";
     case v1::DTYPE_COMPLEX128:
       return "complex128";
+    case v1::DTYPE_FLOAT8_E4M3FN:
+      return "float8_e4m3fn";
+    case v1::DTYPE_FLOAT8_E5M2:
+      return "float8_e5m2";
     default:
       // An engine's own type never passes for one whose elements are read.
       return type.framework_dtype().empty() ? "other"

@@ -51,8 +51,6 @@ void Fill(const session::CommandOrder& order, v1::Command& command) {
   command.set_id(order.id);
   switch (order.verb) {
     case session::ControlVerb::kContinue:
-    // The session sends no recheck.
-    case session::ControlVerb::kRecheck:
       command.mutable_continue_();
       break;
     case session::ControlVerb::kStep:
@@ -63,12 +61,17 @@ void Fill(const session::CommandOrder& order, v1::Command& command) {
       break;
     case session::ControlVerb::kContinueTo:
       command.mutable_continue_to()->set_node(order.node);
+      command.mutable_continue_to()->set_pending(order.pending);
       break;
     case session::ControlVerb::kPause:
       command.mutable_pause();
       break;
     case session::ControlVerb::kTerminate:
       command.mutable_terminate();
+      break;
+    case session::ControlVerb::kRecheck:
+      *command.mutable_recheck()->mutable_watchpoints() = {
+          order.watchpoints.begin(), order.watchpoints.end()};
       break;
   }
 }
@@ -140,6 +143,10 @@ class Encoder {
   }
   void operator()(const session::CancelTensorOrder& order) {
     message_.mutable_tensor_cancel()->set_request_id(order.request_id);
+  }
+
+  void operator()(const session::CatchTensorOrder& order) {
+    message_.mutable_catch_tensor()->set_node(order.node);
   }
 
   v1::ServerMessage message_;

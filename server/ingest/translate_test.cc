@@ -113,16 +113,23 @@ TEST(DecodeTest, MakesAnErrorOfAnErrorWhateverItsCode) {
 TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
   for (ControlVerb verb : {ControlVerb::kContinue, ControlVerb::kStep,
                            ControlVerb::kNextNode, ControlVerb::kContinueTo,
-                           ControlVerb::kPause, ControlVerb::kTerminate}) {
-    const auto message = Encode(session::CommandOrder{5, verb, 2, "f/x"}, "");
+                           ControlVerb::kPause, ControlVerb::kTerminate,
+                           ControlVerb::kRecheck}) {
+    session::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
+    const auto message = Encode(order, "");
     EXPECT_TRUE(wire::Validate(message).ok()) << message.ShortDebugString();
-    EXPECT_EQ(message.command().id(), 5u);
+    const v1::Command& command = message.command();
+    EXPECT_EQ(command.id(), 5u);
+    if (command.has_step()) {
+      EXPECT_EQ(command.step().steps(), 2u);
+    }
+    if (command.has_continue_to()) {
+      EXPECT_EQ(command.continue_to().node(), "f/x");
+      EXPECT_TRUE(command.continue_to().pending());
+    }
+    EXPECT_EQ(command.recheck().watchpoints_size(),
+              verb == ControlVerb::kRecheck ? 2 : 0);
   }
-  EXPECT_EQ(Encode(session::CommandOrder{1, ControlVerb::kStep, 3, ""}, "")
-                .command()
-                .step()
-                .steps(),
-            3u);
 }
 
 TEST(EncodeTest, KeepsAllOfAWatchpoint) {

@@ -129,6 +129,9 @@ struct CommandOrder {
   ControlVerb verb = ControlVerb::kContinue;
   uint64_t steps = 1;
   std::string node;
+  bool pending = false;
+  // Of a recheck.
+  std::vector<uint32_t> watchpoints;
 };
 
 struct SetWatchpointOrder {
@@ -150,9 +153,13 @@ struct CancelTensorOrder {
   uint64_t request_id = 0;
 };
 
-using AgentOrder =
-    std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
-                 RemoveWatchpointOrder, TensorOrder, CancelTensorOrder>;
+struct CatchTensorOrder {
+  std::string node;
+};
+
+using AgentOrder = std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
+                                RemoveWatchpointOrder, TensorOrder,
+                                CancelTensorOrder, CatchTensorOrder>;
 
 // The way to one agent; implemented by a front.
 class AgentLink {

@@ -55,6 +55,9 @@ class Job {
                                                    uint32_t rank) = 0;
   // Waits for the agent; DEADLINE_EXCEEDED after 30 s.
   virtual Task<TensorValue> Tensor(TensorQuery query) = 0;
+  // The node's outputs will be there at the first stop after it has executed
+  // again. UNAVAILABLE "job_gone" if the rank is not connected.
+  virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
 };
 
 // Receives every event of every job, in order per job. Called on the job's

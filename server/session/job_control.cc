@@ -35,24 +35,30 @@ absl::Status JobGone(const std::string& what) {
 absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
   auto targets = TargetsOf(request);
   if (!targets.ok()) return targets.status();
-  if (request.verb == ControlVerb::kRecheck) {
-    return Error(absl::StatusCode::kFailedPrecondition, "unsupported",
-                 "this version cannot recheck; add a watchpoint and step");
-  }
   if (request.verb == ControlVerb::kStep && request.steps == 0) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_steps",
                            "steps has to be at least 1"),
                      "steps");
   }
-  if (request.verb == ControlVerb::kContinueTo &&
+  if (request.verb == ControlVerb::kContinueTo && !request.pending &&
       graph_.FindNode(request.node) == graph::kNoNode) {
-    return WithField(graph::UnknownNode(request.node), "node");
+    return WithField(
+        Error(absl::StatusCode::kNotFound, "unknown_node",
+              absl::StrCat("no node \"", request.node,
+                           "\" is known; with \"pending\" the job runs until "
+                           "one appears")),
+        "node");
   }
   const uint64_t id = commands_.Open(*targets);
+  CommandOrder order{id,           request.verb,    request.steps,
+                     request.node, request.pending, {}};
+  if (request.verb == ControlVerb::kRecheck) {
+    order.watchpoints.assign(unchecked_.begin(), unchecked_.end());
+    SetUnchecked({});
+  }
   for (uint32_t number : *targets) {
     Rank& rank = ranks_.at(number);
-    rank.link->Send(
-        CommandOrder{id, request.verb, request.steps, request.node});
+    rank.link->Send(order);
     if (Resumes(request.verb)) rank.resuming = id;
     if (request.verb == ControlVerb::kPause) {
       RunState pausing = rank.run;
@@ -177,6 +183,20 @@ absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
   return JobGone(absl::StrCat("rank ", query.rank, " is ",
                               std::string(Word(it->second.run.state)),
                               ": its tensors are gone"));
+}
+
+absl::Status JobImpl::DoCatchTensors(const std::string& node, uint32_t number) {
+  if (graph_.FindNode(node) == graph::kNoNode) {
+    return WithField(graph::UnknownNode(node), "node");
+  }
+  auto it = ranks_.find(number);
+  if (it == ranks_.end()) return UnknownRank(number);
+  if (!it->second.link) {
+    return JobGone(absl::StrCat("rank ", number, " is ",
+                                std::string(Word(it->second.run.state))));
+  }
+  it->second.link->Send(CatchTensorOrder{node});
+  return absl::OkStatus();
 }
 
 void JobImpl::TensorCame(const TensorQuery& query,

@@ -84,6 +84,7 @@ Task<WatchpointInfo> JobImpl::AddWatchpoint(WatchpointSpec spec) {
     auto id = watch_.Add(spec);
     if (!id.ok()) return id.status();
     PushWatchpointToAll(*id);
+    NoteChanged(*id);
     TellWatchpoint(*id);
     return WatchpointNamed(*id);
   });
@@ -96,6 +97,7 @@ Task<WatchpointInfo> JobImpl::ChangeWatchpoint(uint32_t id,
     auto changed = watch_.Change(id, change);
     if (!changed.ok()) return changed;
     PushWatchpointToAll(id);
+    NoteChanged(id);
     TellWatchpoint(id);
     return WatchpointNamed(id);
   });
@@ -108,6 +110,7 @@ StatusTask JobImpl::RemoveWatchpoint(uint32_t id) {
     for (auto& [number, rank] : ranks_) {
       if (rank.link) rank.link->Send(RemoveWatchpointOrder{id});
     }
+    NoteChanged(id);
     TellWatchpoint(id);
     return absl::OkStatus();
   });
@@ -130,6 +133,12 @@ Task<TensorValue> JobImpl::Tensor(TensorQuery query) {
                    TensorDesk::Completion complete) mutable {
         self->StartTensor(std::move(query), std::move(complete));
       });
+}
+
+StatusTask JobImpl::CatchTensors(std::string node, uint32_t rank) {
+  return OnStrand<absl::Status>([this, node = std::move(node), rank] {
+    return DoCatchTensors(node, rank);
+  });
 }
 
 absl::StatusOr<WatchpointInfo> JobImpl::WatchpointNamed(uint32_t id) const {

@@ -58,6 +58,7 @@ class JobImpl final : public Job,
   Task<std::vector<TensorSummary>> Tensors(std::string node,
                                            uint32_t rank) override;
   Task<TensorValue> Tensor(TensorQuery query) override;
+  StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   // --- For the directory; any thread ---------------------------------------
 
@@ -105,6 +106,10 @@ class JobImpl final : public Job,
   // The only place where a rank's state, and with it the job's, changes: logs
   // it and tells everybody. Does nothing if `next` is what it is already.
   void Transition(Rank& rank, RunState next);
+  // Tells everybody if it changes something.
+  void SetUnchecked(std::set<uint32_t> watchpoints);
+  // The watchpoint was set, changed or removed.
+  void NoteChanged(uint32_t watchpoint);
   void TellState(uint32_t rank);
   void TellCommandEnd(uint32_t rank, const CommandEnd& end);
   void TellWatchpoint(uint32_t id);
@@ -121,6 +126,7 @@ class JobImpl final : public Job,
   void PushWatchpointToAll(uint32_t id) const;
   absl::StatusOr<std::vector<TensorSummary>> DoTensors(const std::string& node,
                                                        uint32_t rank) const;
+  absl::Status DoCatchTensors(const std::string& node, uint32_t rank);
   void StartTensor(TensorQuery query, TensorDesk::Completion complete);
   absl::StatusOr<Rank*> RankForTensor(const TensorQuery& query);
   void TensorCame(const TensorQuery& query,
@@ -144,6 +150,8 @@ class JobImpl final : public Job,
   // On the strand only.
   bool retired_ = false;
   RunState run_;
+  // Watchpoints that changed since the job stopped.
+  std::set<uint32_t> unchecked_;
   uint64_t last_seq_ = 0;
   std::map<uint32_t, Rank> ranks_;
   graph::GraphStore graph_;

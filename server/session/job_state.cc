@@ -15,6 +15,7 @@ void JobImpl::Transition(Rank& rank, RunState next) {
   for (const auto& [number, each] : ranks_) all.push_back(&each.run);
   const JobState job_before = run_.state;
   run_ = Combine(all);
+  if (run_.state != JobState::kPaused) unchecked_.clear();
   ended_ = IsEnded(run_.state);
   if (options_->log && before != rank.run.state) {
     options_->log(absl::StrCat(
@@ -27,6 +28,22 @@ void JobImpl::Transition(Rank& rank, RunState next) {
                                " -> ", std::string(Word(run_.state))));
   }
   TellState(rank.hello.rank);
+}
+
+void JobImpl::SetUnchecked(std::set<uint32_t> watchpoints) {
+  if (unchecked_ == watchpoints) return;
+  unchecked_ = std::move(watchpoints);
+  if (!ranks_.empty()) TellState(ranks_.begin()->first);
+}
+
+void JobImpl::NoteChanged(uint32_t watchpoint) {
+  if (run_.state != JobState::kPaused) return;
+  std::set<uint32_t> unchecked = unchecked_;
+  unchecked.erase(watchpoint);
+  if (watch_.Check(watchpoint).ok() && watch_.SpecOf(watchpoint).enabled) {
+    unchecked.insert(watchpoint);
+  }
+  SetUnchecked(std::move(unchecked));
 }
 
 void JobImpl::TellState(uint32_t rank) {
@@ -86,6 +103,7 @@ JobInfo JobImpl::Info() const {
   info.created_at_unix_nano = created_at_unix_nano_;
   info.hit_count = hits_.total();
   info.stopped_by = run_.stopped_by;
+  info.unchecked.assign(unchecked_.begin(), unchecked_.end());
   for (const auto& [number, rank] : ranks_) {
     const AgentHello& hello = rank.hello;
     if (info.ranks.empty()) {

@@ -68,6 +68,9 @@ struct JobInfo {
   bool recommended_offered = false;
   // Watchpoints that caused the present pause.
   std::vector<uint32_t> stopped_by;
+  // Watchpoints that were set or changed since the job stopped, and have not
+  // been rechecked.
+  std::vector<uint32_t> unchecked;
   // Once it ended.
   std::optional<int32_t> exit_code;
   std::optional<ExceptionInfo> exception;
@@ -285,6 +288,8 @@ struct ControlRequest {
   ControlVerb verb = ControlVerb::kContinue;
   uint64_t steps = 1;
   std::string node;
+  // kContinueTo: the node may be one that is not known yet.
+  bool pending = false;
   // Absent: all ranks.
   std::optional<uint32_t> rank;
 };

@@ -225,12 +225,75 @@ TEST_F(SessionTest, KnowsTheNodesToContinueTo) {
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
   EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinueTo, "no").status()),
             "unknown_node");
-  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kRecheck).status()),
-            "unsupported");
   EXPECT_EQ(FieldOf(Control(*job, ControlVerb::kStep, "", 0).status()),
             "steps");
   ASSERT_TRUE(Control(*job, ControlVerb::kContinueTo, "forward/log").ok());
   EXPECT_EQ(agent.Receive().command().continue_to().node(), "forward/log");
+}
+
+TEST_F(SessionTest, ContinuesToANodeThatIsNotKnownYetIfAskedTo) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  session::ControlRequest request;
+  request.verb = ControlVerb::kContinueTo;
+  request.node = "forward/later";
+  request.pending = true;
+  ASSERT_TRUE(Await(job->Control(request)).ok());
+  const v1::Command command = agent.Receive().command();
+  EXPECT_EQ(command.continue_to().node(), "forward/later");
+  EXPECT_TRUE(command.continue_to().pending());
+}
+
+TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  session::WatchpointChange off;
+  off.enabled = false;
+  ASSERT_TRUE(Await(job->ChangeWatchpoint(2, off)).ok());
+  EXPECT_EQ(Await(job->Describe())->unchecked, (std::vector<uint32_t>{1, 3}));
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
+  for (int i = 0; i < 5; ++i) agent.Receive();
+
+  auto recheck = Control(*job, ControlVerb::kRecheck);
+  ASSERT_TRUE(recheck.ok()) << recheck.status();
+  const v1::Command command = agent.Receive().command();
+  ASSERT_EQ(command.recheck().watchpoints_size(), 1);
+  EXPECT_EQ(command.recheck().watchpoints(0), 3u);
+  agent.SendOutcome(command.id());
+  EXPECT_EQ(WaitForEnd(*recheck).message, "");
+  // It stays where it is, and all is checked.
+  const auto info = Await(job->Describe());
+  EXPECT_EQ(info->state, JobState::kPaused);
+  EXPECT_TRUE(info->unchecked.empty());
+
+  // What changed at one stop is nothing to recheck at the next.
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  const size_t from = Events().size();
+  agent.SendRunning(1);
+  agent.SendPaused(v1::PAUSE_REASON_STEP, 1);
+  WaitForState("digits", JobState::kPaused, from);
+  EXPECT_TRUE(Await(job->Describe())->unchecked.empty());
+}
+
+TEST_F(SessionTest, TellsTheAgentWhatToCatch) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("no", 0))), "unknown_node");
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 7))),
+            "unknown_rank");
+  ASSERT_TRUE(Await(job->CatchTensors("forward/log", 0)).ok());
+  EXPECT_EQ(agent.Receive().catch_tensor().node(), "forward/log");
+  agent.Break();
+  WaitForState("digits", JobState::kLost);
+  EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 0))), "job_gone");
 }
 
 TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {

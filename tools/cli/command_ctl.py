@@ -25,6 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("job", help="the job's id, see `graphdbg jobs`")
     parser.add_argument("verb", choices=tuple(VERBS))
     parser.add_argument("argument", nargs="?", help="step: how many; until: the node's full name")
+    parser.add_argument("--pending", action="store_true", help="until: the node may be one that has not been seen yet")
     connection.add_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -48,6 +49,10 @@ def _body(arguments: argparse.Namespace) -> Json:
         if not argument:
             parser.error("until needs the full name of a node")
         body["node"] = argument
+        if arguments.pending:
+            body["pending"] = True
     elif argument is not None:
         parser.error(f"{verb} takes no argument, but got '{argument}'")
+    if arguments.pending and verb != "until":
+        parser.error(f"{verb} takes no --pending")
     return body

@@ -42,7 +42,7 @@ export class FixtureJob {
       id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: 1,
       created_at: this.created_at, ranks: [rank], hit_count: this.hits.length, recommended_offered: false,
-      stopped_by: this.stopped_by, exit_code: this.state === 'finished' ? 0 : null, exception: null,
+      stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
     };
   }
 

@@ -4,6 +4,8 @@
 #include <c10/core/ScalarType.h>
 #include <c10/core/TensorImpl.h>
 
+#include <string_view>
+
 #include "agent/adapters/pytorch/torch_compat.h"
 
 namespace graphdbg::pytorch {
@@ -13,6 +15,18 @@ struct DtypeNames {
   graphdbg_dtype dtype;
   const char* name;
 };
+
+// Types that not every version of PyTorch has, by c10's name.
+DtypeNames NamesOfYoung(const char* name) {
+  const std::string_view text = name;
+  if (text == "Float8_e4m3fn") {
+    return {GRAPHDBG_FLOAT8_E4M3FN, "torch.float8_e4m3fn"};
+  }
+  if (text == "Float8_e5m2") {
+    return {GRAPHDBG_FLOAT8_E5M2, "torch.float8_e5m2"};
+  }
+  return {GRAPHDBG_DTYPE_OTHER, name};
+}
 
 DtypeNames NamesOf(c10::ScalarType type) {
   switch (type) {
@@ -49,7 +63,7 @@ DtypeNames NamesOf(c10::ScalarType type) {
     case c10::ScalarType::ComplexDouble:
       return {GRAPHDBG_COMPLEX128, "torch.complex128"};
     default:
-      return {GRAPHDBG_DTYPE_OTHER, c10::toString(type)};
+      return NamesOfYoung(c10::toString(type));
   }
 }
 

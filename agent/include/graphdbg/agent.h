@@ -80,7 +80,9 @@ typedef enum graphdbg_dtype {
   GRAPHDBG_FLOAT64 = 13,
   GRAPHDBG_COMPLEX64 = 14,
   GRAPHDBG_COMPLEX128 = 15,
-  GRAPHDBG_DTYPE_OTHER = 16
+  GRAPHDBG_DTYPE_OTHER = 16,
+  GRAPHDBG_FLOAT8_E4M3FN = 17,
+  GRAPHDBG_FLOAT8_E5M2 = 18
 } graphdbg_dtype;
 
 typedef enum graphdbg_device {

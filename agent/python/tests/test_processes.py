@@ -78,6 +78,44 @@ net(torch.ones(1, 3))
     assert [c["exit_code"] for c in run.called("close")] == [0]
 
 
+def test_children_forked_while_another_thread_trains_end(script: Script) -> None:
+    run = script("""
+import os
+import threading
+
+import torch
+from torch import nn
+
+torch.set_num_threads(1)
+stop = threading.Event()
+net = nn.Linear(8, 8)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+
+def step():
+    net(torch.ones(2, 8)).sum().backward()
+    optimizer.step()
+
+def train():
+    while not stop.is_set():
+        step()
+
+thread = threading.Thread(target=train)
+thread.start()
+for i in range(50):
+    child = os.fork()
+    if child == 0:
+        torch.ones(3).mul(2)
+        os._exit(7)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+stop.set()
+thread.join()
+step()
+print("done")
+""")
+    assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
+    assert {call["pid"] for call in run.calls} == {run.calls[0]["pid"]}
+
+
 def test_switched_off_nothing_is_loaded(script: Script) -> None:
     run = script(
         """

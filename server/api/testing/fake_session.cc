@@ -107,6 +107,11 @@ Task<TensorValue> FakeJob::Tensor(TensorQuery query) {
   co_return tensor;
 }
 
+StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank) {
+  asked_catch = {std::move(node), rank};
+  co_return error;
+}
+
 std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
   auto job = std::make_shared<FakeJob>(id);
   std::lock_guard<std::mutex> lock(mu_);

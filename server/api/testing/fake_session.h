@@ -40,6 +40,7 @@ class FakeJob : public session::Job {
       std::string node, uint32_t rank) override;
   session::Task<session::TensorValue> Tensor(
       session::TensorQuery query) override;
+  session::StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   session::JobInfo info;
   // If not OK, the answer to everything but Describe.
@@ -61,6 +62,7 @@ class FakeJob : public session::Job {
   std::pair<std::string, std::string> asked_scope;
   std::string asked_node;
   std::pair<std::string, uint32_t> asked_tensors;
+  std::pair<std::string, uint32_t> asked_catch;
 };
 
 class FakeDirectory : public session::Directory {

@@ -116,6 +116,8 @@ export const api = {
     request<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank }, signal }),
   tensor: (id: string, query: TensorRequest, signal?: AbortSignal) =>
     request<Tensor>(job(id, '/tensor'), { query: { ...query, statistics: 1 }, signal }),
+  catchTensors: (id: string, node: string, rank: number) =>
+    request<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
   statistics: (id: string, name: string, rank: number, signal?: AbortSignal) =>
     request<TensorStatistics>(job(id, '/tensor/statistics'), { query: { name, rank }, signal }),
 };

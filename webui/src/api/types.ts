@@ -48,6 +48,8 @@ export interface Job {
   hit_count: number;
   recommended_offered: boolean;
   stopped_by?: number[];
+  // Set or changed since the job stopped: what a recheck would check.
+  unchecked_watchpoints?: number[];
   exit_code?: number | null;
   exception?: JobException | null;
 }
@@ -91,6 +93,9 @@ export interface GraphNode {
   outputs: Output[];
   hit_count: number;
   watched: 'all' | 'some' | 'none';
+  // 0: it has not executed.
+  first_step?: number;
+  last_step?: number;
   source: SourceLine | null;
 }
 

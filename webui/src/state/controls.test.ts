@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ControlCommand, JobState } from '../api/types';
+import type { ControlCommand, Job, JobState } from '../api/types';
 import { sampleJob } from '../testing/samples';
 import { availability, commandOfKey } from './controls';
 
@@ -18,6 +18,13 @@ describe('availability', () => {
     for (const state of ['connecting', 'finished', 'terminated', 'lost'] as const) {
       expect(enabledIn(state)).toEqual([]);
     }
+  });
+
+  it('rechecks where a watchpoint has changed since the stop', () => {
+    const recheck = (change: Partial<Job>) => availability('recheck', sampleJob(change), true, null);
+    expect(recheck({ unchecked_watchpoints: [2] }).enabled).toBe(true);
+    expect(recheck({}).reason).toContain('No watchpoint has changed');
+    expect(recheck({ state: 'running', unchecked_watchpoints: [2] }).enabled).toBe(false);
   });
 
   it('always says why not', () => {

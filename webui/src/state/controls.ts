@@ -46,11 +46,13 @@ export function availability(
   pending: Pending | null,
 ): Availability {
   const no = (reason: string) => ({ enabled: false, reason });
-  if (command === 'recheck') return no('Recheck is not part of this version.');
   if (job === null) return no('The job is not known yet.');
   if (!connected) return no('Not connected to the server.');
   const against = reasonAgainst(command, job.state);
   if (against !== null) return no(against);
+  if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
+    return no('No watchpoint has changed since the job stopped.');
+  }
   if (pending !== null && pending.command === command) {
     return no('Sent; waiting for the job.');
   }

@@ -45,7 +45,7 @@ export function useConditions() {
 }
 
 export function useNode(job: string, node: string | null) {
-  const version = useJob(({ model }) => model.graph_version + model.watch_version);
+  const version = useJob(({ model }) => model.graph_version + model.watch_version + model.stops);
   return useQuery({
     queryKey: ['node', job, node, version],
     queryFn: ({ signal }) => api.node(job, node ?? '', signal),

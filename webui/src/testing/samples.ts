@@ -39,6 +39,7 @@ export function sampleJob(change: Partial<Job> = {}): Job {
     hit_count: 0,
     recommended_offered: false,
     stopped_by: [],
+    unchecked_watchpoints: [],
     exit_code: null,
     exception: null,
     ...change,

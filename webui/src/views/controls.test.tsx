@@ -53,7 +53,14 @@ describe('buttons', () => {
     expect(button('Continue').getAttribute('aria-disabled')).toBe('true');
     expect(button('Continue').getAttribute('aria-description')).toContain('running');
     expect(button('Pause').getAttribute('aria-disabled')).toBeNull();
-    expect(button('Recheck').getAttribute('aria-description')).toContain('not part of this version');
+    expect(button('Recheck').getAttribute('aria-description')).toContain('running');
+  });
+
+  it('recheck what has changed since the stop', () => {
+    put({ unchecked_watchpoints: [1] });
+    show();
+    fireEvent.click(button('Recheck'));
+    expect(bodies()).toEqual([{ command: 'recheck' }]);
   });
 
   it('that cannot be used send nothing', () => {

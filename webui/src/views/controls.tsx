@@ -26,7 +26,7 @@ const HINTS = {
   pause: 'Stop at the next node',
   step: 'Run this many steps, then stop',
   next_node: 'Run one node, then stop',
-  recheck: '',
+  recheck: 'Check changed watchpoints on the values of this stop',
   terminate: 'End the job',
 } as const;
 

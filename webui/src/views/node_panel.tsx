@@ -56,6 +56,10 @@ function Path({ name }: { name: string }) {
   );
 }
 
+function stepsText({ first_step = 0, last_step = 0 }: NodeDetail): string {
+  return last_step > first_step ? `steps ${first_step}–${last_step}` : `step ${first_step}`;
+}
+
 function NodeHead({ node }: { node: NodeDetail }) {
   const { hitIndex, current } = useJobContext();
   const job = useJob((state) => state.model.info);
@@ -70,6 +74,11 @@ function NodeHead({ node }: { node: NodeDetail }) {
       </h2>
       {node.op_type !== '' && <span className="tag mono">{node.op_type}</span>}
       <span className="tag">{node.category === 'other' ? node.kind : node.category}</span>
+      {(node.first_step ?? 0) > 0 && (
+        <span className="tag" title="Steps in which it was first and last seen to execute">
+          {stepsText(node)}
+        </span>
+      )}
       <NodeMarks
         hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
         watched={node.watched}

@@ -2,6 +2,7 @@
 
 import { ArrowDown } from 'lucide-react';
 import { useEffect, useMemo, useState } from 'react';
+import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
 import type { Statistics, Tensor, TensorSummary } from '../api/types';
 import { formatCount, formatNumber, formatShape, plural } from '../base/format';
@@ -11,6 +12,7 @@ import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useTensor } from '../state/queries';
 import { patchRoute } from '../state/router';
+import { showToast } from '../state/toasts';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { gridOf, indexOfCell, nextSpecial } from '../widgets/grid_data';
@@ -158,11 +160,29 @@ function Values({ value, fetching }: { value: Tensor; fetching: boolean }) {
 // These say that there is nothing to see, not that something went wrong.
 const ORDINARY = new Set(['value_gone', 'slice_too_large']);
 
-function ValueProblem({ error, retry }: { error: Error; retry: () => void }) {
-  const ordinary = error instanceof Problem && ORDINARY.has(error.code);
+interface ValueProblemProps {
+  error: Error;
+  retry: () => void;
+  // Has the value kept when the node executes next.
+  onCatch: () => Promise<unknown>;
+}
+
+function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
+  const [caught, setCaught] = useState(false);
+  const code = error instanceof Problem ? error.code : '';
+  const arm = () => {
+    onCatch().then(
+      () => setCaught(true),
+      (reason: unknown) =>
+        showToast({ kind: 'error', title: 'Catch was refused', detail: describe(reason) }),
+    );
+  };
   return (
-    <Notice title="No value to show" tone={ordinary ? 'plain' : 'error'}>
-      <p>{describe(error)}</p>
+    <Notice title="No value to show" tone={ORDINARY.has(code) ? 'plain' : 'error'}>
+      <p>{caught ? 'It will be kept when the node executes next: step or continue.' : describe(error)}</p>
+      {code === 'value_gone' && !caught && (
+        <Button label="Catch" small hint="Keep it when the node executes next" onClick={arm} />
+      )}
       <Button label="Try again" small onClick={retry} />
     </Notice>
   );
@@ -188,7 +208,14 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const statistics = shown ?? (route?.step ? null : tensor.statistics);
   const content = () => {
     if (value.error !== null && !value.isPlaceholderData) {
-      return <ValueProblem error={value.error} retry={() => void value.refetch()} />;
+      return (
+        <ValueProblem
+          key={stops}
+          error={value.error}
+          retry={() => void value.refetch()}
+          onCatch={() => api.catchTensors(id, tensor.node, route?.rank ?? 0)}
+        />
+      );
     }
     if (value.data !== undefined) {
       return <Values value={value.data} fetching={value.isFetching} />;

@@ -2,29 +2,34 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
+#include <mutex>
 
 namespace graphdbg::hooks {
 namespace {
 
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Of the main thread's wait; there is one at a time.
-volatile std::sig_atomic_t interrupted = 0;
+// Signals that came while somebody waited. Lock free, for handlers.
+std::atomic<int> signals_seen{0};
+
+std::mutex mu;
+// All below guarded by mu; OnSignal reads `earlier`, which changes only while
+// it is not installed.
+int waits = 0;
+std::array<bool, kSignals.size()> chained;
 std::array<struct sigaction, kSignals.size()> earlier;
 
 struct Wait {
   PyThreadState* python = nullptr;
-  bool main_thread = false;
-  std::array<bool, kSignals.size()> chained = {};
+  int signals_seen_before = 0;
 };
 
 void OnSignal(int number, siginfo_t* info, void* context) {
-  interrupted = 1;
+  signals_seen.fetch_add(1);
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] != number) continue;
     if ((earlier[i].sa_flags & SA_SIGINFO) != 0) {
@@ -40,25 +45,27 @@ bool HasHandler(const struct sigaction& action) {
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
-void ChainSignals(Wait* wait) {
-  interrupted = 0;
+void ChainSignals() {
+  const std::lock_guard<std::mutex> lock(mu);
+  if (waits++ > 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
+    chained[i] = false;
     if (sigaction(kSignals[i], nullptr, &earlier[i]) != 0) continue;
     if (!HasHandler(earlier[i])) continue;
     struct sigaction action = earlier[i];
     action.sa_sigaction = OnSignal;
     action.sa_flags |= SA_SIGINFO;
-    wait->chained[i] = sigaction(kSignals[i], &action, nullptr) == 0;
+    chained[i] = sigaction(kSignals[i], &action, nullptr) == 0;
   }
 }
 
-void UnchainSignals(const Wait& wait) {
+void UnchainSignals() {
+  const std::lock_guard<std::mutex> lock(mu);
+  if (--waits > 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction now;
-    if (!wait.chained[i] || sigaction(kSignals[i], nullptr, &now) != 0) {
-      continue;
-    }
-    // Another thread cannot have replaced it from Python, but C code may.
+    if (!chained[i] || sigaction(kSignals[i], nullptr, &now) != 0) continue;
+    // Somebody may have replaced it in the meantime.
     if (now.sa_sigaction == OnSignal) {
       sigaction(kSignals[i], &earlier[i], nullptr);
     }
@@ -69,8 +76,8 @@ void UnchainSignals(const Wait& wait) {
 
 void* BeginWait() {
   Wait* const wait = new Wait;
-  wait->main_thread = syscall(SYS_gettid) == getpid();
-  if (wait->main_thread) ChainSignals(wait);
+  wait->signals_seen_before = signals_seen;
+  ChainSignals();
   if (Py_IsInitialized() && PyGILState_Check()) {
     wait->python = PyEval_SaveThread();
   }
@@ -79,13 +86,13 @@ void* BeginWait() {
 
 void EndWait(void* token) {
   Wait* const wait = static_cast<Wait*>(token);
+  UnchainSignals();
   if (wait->python != nullptr) PyEval_RestoreThread(wait->python);
-  if (wait->main_thread) UnchainSignals(*wait);
   delete wait;
 }
 
 int Interrupted(void* token) {
-  return static_cast<const Wait*>(token)->main_thread && interrupted != 0;
+  return static_cast<const Wait*>(token)->signals_seen_before != signals_seen;
 }
 
 }  // namespace graphdbg::hooks

@@ -1,0 +1,128 @@
+#include "agent/core/previous_values.h"
+
+#include <limits>
+#include <optional>
+
+#include "agent/core/execution.h"
+#include "agent/tensor/slice.h"
+
+namespace graphdbg::agent {
+namespace {
+
+int64_t SizeOf(const std::string& bytes) {
+  return static_cast<int64_t>(bytes.size());
+}
+
+}  // namespace
+
+graphdbg_tensor PreviousValue::tensor() const {
+  graphdbg_tensor tensor = {};
+  tensor.struct_size = sizeof(tensor);
+  tensor.dtype = dtype_;
+  tensor.device = GRAPHDBG_CPU;
+  tensor.data = bytes_.data();
+  tensor.ndim = static_cast<uint32_t>(shape_.size());
+  tensor.shape = shape_.data();
+  tensor.framework_dtype = framework_dtype_.c_str();
+  return tensor;
+}
+
+TensorView PreviousValue::view() const { return ViewOf(tensor()); }
+
+bool PreviousValue::Copy(const graphdbg_tensor& tensor, uint64_t step) {
+  const TensorView view = ViewOf(tensor);
+  const std::optional<int64_t> size = view.byte_count();
+  if (!Readable(tensor) || !size || ItemSize(view.dtype) == 0) return false;
+  dtype_ = tensor.dtype;
+  framework_dtype_ = tensor.framework_dtype ? tensor.framework_dtype : "";
+  shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
+  step_ = step;
+  if (view.row_major()) {
+    bytes_.assign(static_cast<const char*>(view.data),
+                  static_cast<size_t>(*size));
+    return true;
+  }
+  bytes_.clear();
+  SliceReader reader(view, WholeSlice(shape_));
+  if (!reader.done()) {
+    reader.Read(std::numeric_limits<int64_t>::max(), &bytes_);
+  }
+  return true;
+}
+
+void PreviousValues::Keep(uint32_t node, uint32_t slot,
+                          const graphdbg_tensor& tensor, uint64_t step) {
+  const std::optional<int64_t> size = ViewOf(tensor).byte_count();
+  if (!Readable(tensor) || !size) return;
+  const Key key{node, slot};
+  std::shared_ptr<PreviousValue> value;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    value = Take(key, *size, step);
+  }
+  if (value == nullptr) return;
+  // Without the lock: this is most of the work.
+  const bool copied = value->Copy(tensor, step);
+  std::lock_guard<std::mutex> lock(mu_);
+  bytes_ += SizeOf(value->bytes_) - *size;
+  if (copied) {
+    values_[key].push_front(std::move(value));
+  } else {
+    bytes_ -= SizeOf(value->bytes_);
+  }
+}
+
+std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
+                                                    int64_t bytes,
+                                                    uint64_t step) {
+  Values& values = values_[key];
+  std::shared_ptr<PreviousValue> value;
+  if (!values.empty() && values.front()->step_ == step) {
+    value = std::move(values.front());
+    values.pop_front();
+  } else if (values.size() >= generations_) {
+    value = std::move(values.back());
+    values.pop_back();
+  }
+  if (value != nullptr) bytes_ -= SizeOf(value->bytes_);
+  // Whoever reads the old one goes on reading it.
+  if (value == nullptr || value.use_count() > 1) {
+    value = std::make_shared<PreviousValue>();
+  }
+  if (bytes > budget_bytes_ - bytes_) return nullptr;
+  bytes_ += bytes;
+  return value;
+}
+
+std::shared_ptr<const PreviousValue> PreviousValues::Before(
+    uint64_t step, uint32_t node, uint32_t slot) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  const auto it = values_.find({node, slot});
+  if (it == values_.end()) return nullptr;
+  for (const auto& value : it->second) {
+    if (value->step_ < step) return value;
+  }
+  return nullptr;
+}
+
+void PreviousValues::DropOlderThan(uint64_t step) {
+  std::map<Key, Values> dropped;
+  std::lock_guard<std::mutex> lock(mu_);
+  for (auto it = values_.begin(); it != values_.end();) {
+    const auto at = it++;
+    if (!at->second.empty() && at->second.front()->step_ >= step) continue;
+    for (const auto& value : at->second) bytes_ -= SizeOf(value->bytes_);
+    dropped.insert(values_.extract(at));
+  }
+}
+
+void PreviousValues::Clear() {
+  DropOlderThan(std::numeric_limits<uint64_t>::max());
+}
+
+int64_t PreviousValues::bytes() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return bytes_;
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,84 @@
+// Copies of values that outlive their step, for conditions and people that
+// compare with the step before.
+#ifndef AGENT_CORE_PREVIOUS_VALUES_H_
+#define AGENT_CORE_PREVIOUS_VALUES_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/include/graphdbg/agent.h"
+#include "agent/tensor/tensor_view.h"
+
+namespace graphdbg::agent {
+
+// The values of one tensor at one step: dense, row major.
+class PreviousValue {
+ public:
+  uint64_t step() const { return step_; }
+  // Points into this object.
+  graphdbg_tensor tensor() const;
+  TensorView view() const;
+
+ private:
+  friend class PreviousValues;
+
+  // False if the tensor's values cannot be read.
+  bool Copy(const graphdbg_tensor& tensor, uint64_t step);
+
+  graphdbg_dtype dtype_ = GRAPHDBG_DTYPE_UNSPECIFIED;
+  std::string framework_dtype_;
+  std::vector<int64_t> shape_;
+  std::string bytes_;
+  uint64_t step_ = 0;
+};
+
+// Any thread, but one tensor is kept by one thread at a time. Buffers are used
+// again, so that steps alike allocate nothing.
+class PreviousValues {
+ public:
+  // Keeps the values of the last `generations` steps of a tensor. What does not
+  // fit into the budget is not kept.
+  PreviousValues(int generations, int64_t budget_bytes)
+      : generations_(static_cast<size_t>(generations)),
+        budget_bytes_(budget_bytes) {}
+
+  // Copies the values, which are those of this step.
+  void Keep(uint32_t node, uint32_t slot, const graphdbg_tensor& tensor,
+            uint64_t step);
+  // The newest from before this step; null if there is none.
+  std::shared_ptr<const PreviousValue> Before(uint64_t step, uint32_t node,
+                                              uint32_t slot) const;
+  // Drops what was not kept in this step.
+  void DropOlderThan(uint64_t step);
+  void Clear();
+
+  int64_t bytes() const;
+
+ private:
+  using Key = std::pair<uint32_t, uint32_t>;
+  // Newest first.
+  using Values = std::deque<std::shared_ptr<PreviousValue>>;
+
+  // With mu_ held. The value to copy into, taken out of its place; null if
+  // there is no room.
+  std::shared_ptr<PreviousValue> Take(const Key& key, int64_t bytes,
+                                      uint64_t step);
+
+  const size_t generations_;
+  const int64_t budget_bytes_;
+
+  mutable std::mutex mu_;
+  // Guarded by mu_.
+  std::map<Key, Values> values_;
+  int64_t bytes_ = 0;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_PREVIOUS_VALUES_H_

@@ -1,0 +1,110 @@
+// An agent as a whole, without network and without the C interface.
+#ifndef AGENT_TESTING_AGENT_FIXTURE_H_
+#define AGENT_TESTING_AGENT_FIXTURE_H_
+
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "agent/core/agent.h"
+#include "agent/testing/fake_transport.h"
+#include "agent/testing/toy_program.h"
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+
+// Tests are the server, through a FakeTransport, and the program, through the
+// agent's own functions.
+class AgentFixture : public testing::Test {
+ protected:
+  AgentFixture() {
+    config_.enabled = true;
+    config_.job = "job";
+    config_.wait = false;
+  }
+
+  // Opens and connects; so many watchpoints are to follow.
+  void Run(uint32_t watchpoints = 0) {
+    auto transport = std::make_unique<FakeTransport>();
+    server_ = transport.get();
+    const graphdbg_host callbacks = host_.host();
+    agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
+                                     std::move(transport));
+    agent_->Open();
+    server_->Connect(watchpoints);
+  }
+
+  uint32_t Declare(const std::string& name,
+                   graphdbg_node_kind kind = GRAPHDBG_OP) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = kind;
+    info.category =
+        kind == GRAPHDBG_PARAMETER ? GRAPHDBG_WEIGHT : GRAPHDBG_OTHER;
+    return *agent_->DeclareNode(info);
+  }
+
+  // Reports an execution if the agent is interested; whether it was.
+  bool Execute(uint32_t node, const std::vector<float>& values,
+               uint32_t flags = 0, uint64_t storage = 0,
+               const std::vector<graphdbg_input>& inputs = {}) {
+    if (!agent_->Interest(node)) return false;
+    const int64_t shape[] = {static_cast<int64_t>(values.size())};
+    const graphdbg_tensor output = TensorOf(values, shape, storage);
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.flags = flags;
+    execution.inputs = inputs.data();
+    execution.input_count = inputs.size();
+    execution.outputs = &output;
+    execution.output_count = 1;
+    EXPECT_EQ(agent_->Executed(execution), GRAPHDBG_OK);
+    return true;
+  }
+
+  // Runs `body` until it stops at the gate.
+  template <class Body>
+  std::future<void> Stop(Body body) {
+    auto done = std::async(std::launch::async, std::move(body));
+    server_->WaitForPause();
+    return done;
+  }
+  // Lets it go.
+  void Resume(std::future<void>* stopped) {
+    server_->Continue();
+    stopped->get();
+  }
+
+  // Starts in a program that waits for its user, and runs `steps` of it; `step`
+  // is called for each. It stops at the end of the last.
+  template <class Body>
+  std::future<void> StepTo(uint64_t steps, Body step) {
+    auto trained = std::async(std::launch::async, [this, steps, step] {
+      EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+      for (uint64_t i = 0; i < steps; ++i) {
+        step();
+        EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+      }
+    });
+    server_->WaitForPause();
+    v1::Command command;
+    command.mutable_step()->set_steps(steps);
+    server_->Command(command);
+    server_->WaitForPause();
+    return trained;
+  }
+
+  Config config_;
+  ToyHost host_;
+  std::unique_ptr<Agent> agent_;
+  // Owned by the agent.
+  FakeTransport* server_ = nullptr;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_TESTING_AGENT_FIXTURE_H_
