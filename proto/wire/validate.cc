@@ -203,10 +203,9 @@ absl::Status Check(const v1::Command& command) {
     case Action::kContinueTo:
       return Required("command.continue_to.node", command.continue_to().node());
     case Action::kRecheck:
-      return AtMost(
-          "number of command.recheck.watchpoints",
-          static_cast<uint64_t>(command.recheck().watchpoints_size()),
-          kMaxWatchpoints);
+      return AtMost("number of command.recheck.watchpoints",
+                    static_cast<uint64_t>(command.recheck().watchpoints_size()),
+                    kMaxWatchpoints);
     case Action::ACTION_NOT_SET:
       return Wrong("command.action", "is missing");
     default:

@@ -111,10 +111,10 @@ TEST(DecodeTest, MakesAnErrorOfAnErrorWhateverItsCode) {
 }
 
 TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
-  for (ControlVerb verb : {ControlVerb::kContinue, ControlVerb::kStep,
-                           ControlVerb::kNextNode, ControlVerb::kContinueTo,
-                           ControlVerb::kPause, ControlVerb::kTerminate,
-                           ControlVerb::kRecheck}) {
+  for (ControlVerb verb :
+       {ControlVerb::kContinue, ControlVerb::kStep, ControlVerb::kNextNode,
+        ControlVerb::kContinueTo, ControlVerb::kPause, ControlVerb::kTerminate,
+        ControlVerb::kRecheck}) {
     session::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
     const auto message = Encode(order, "");
     EXPECT_TRUE(wire::Validate(message).ok()) << message.ShortDebugString();

@@ -165,7 +165,9 @@ def test_what_an_op_wrote_over_is_marked(server: Server, start_job, tmp_path: Pa
     def hit_nodes() -> set[str]:
         return {hit["node"] for hit in server.client.get("/jobs/inplace/hits")["hits"]}
 
-    nodes = wait_until("hits of the recheck", lambda: {"forward/1/relu_", "forward/2/weight"} <= hit_nodes() and hit_nodes())
+    nodes = wait_until(
+        "hits of the recheck", lambda: {"forward/1/relu_", "forward/2/weight"} <= hit_nodes() and hit_nodes()
+    )
     assert "forward/0/addmm" not in nodes
 
 
