@@ -149,6 +149,12 @@ TEST(ValidateTest, RefusesWatchpointsThatCannotBe) {
   watchpoint->set_id(1);
   watchpoint->mutable_condition()->set_id("nan");
   EXPECT_TRUE(Validate(message).ok()) << Validate(message);
+  auto& texts = *watchpoint->mutable_condition()->mutable_text_params();
+  texts["expression"] = std::string(kMaxConditionTextBytes, ' ');
+  EXPECT_TRUE(Validate(message).ok());
+  texts["expression"] += ' ';
+  EXPECT_FALSE(Validate(message).ok());
+  texts.clear();
   watchpoint->mutable_selection()->add_categories(
       static_cast<v1::NodeCategory>(99));
   EXPECT_FALSE(Validate(message).ok());
