@@ -1,10 +1,12 @@
 // Which values are there at a stop: those of the step before, those that were
 // asked for, those that are large or of odd shapes.
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <functional>
 #include <future>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -191,6 +193,12 @@ TEST_F(AgentValuesTest, WhatIsCaughtIsThereAtTheNextStop) {
   EXPECT_EQ(caught.header().step(), 1u);
   Resume(&trained);
   EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_STEPS);
+  // The agent's thread may still let go of what it read.
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (host_.retained() > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
   EXPECT_EQ(host_.retained(), 0);
 }
 

@@ -106,7 +106,8 @@ def test_watchpoints_set_at_a_stop_are_rechecked_there(server: Server, start_job
     assert state and state["unchecked_watchpoints"] == [1]
     server.control("line", "recheck")
     hits = wait_until("hits of the recheck", lambda: server.client.get("/jobs/line/hits")["hits"])
-    assert [(hit["node"], hit["step"]) for hit in hits] == [("forward/loss", 1)]
+    # Outputs in the order of execution, then parameters as they are now.
+    assert [(hit["node"], hit["step"]) for hit in hits] == [("forward/loss", 1), ("forward/line/weight", 1)]
     state = server.job("line")
     assert state and (state["state"], state["step"], state["unchecked_watchpoints"]) == ("paused", 1, [])
 
