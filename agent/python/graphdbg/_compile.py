@@ -46,6 +46,9 @@ class Library:
     flags: Sequence[str]
     # Objects and options for the linker.
     links: Sequence[str]
+    # As parts of one file: PyTorch's headers, which are what takes the time, are
+    # then read once.
+    together: bool = False
 
 
 def cache_directory() -> Path:
@@ -62,12 +65,16 @@ def compiled(library: Library) -> Path:
         if file.exists():
             return file
         directory.mkdir(parents=True, exist_ok=True)
-        with _alone(place.with_suffix(".lock")):
+        with _alone(_beside(place, "lock")):
             if not file.exists():
                 _compile(library, place)
         return file
     except OSError as error:
         raise CannotCompile(f"cannot keep compiled files: {error}") from error
+
+
+def _beside(place: Path, ending: str) -> Path:
+    return place.parent / f"{place.name}.{ending}"
 
 
 def _digest(library: Library) -> str:
@@ -104,7 +111,7 @@ def _compiler() -> str:
 
 
 def _compile(library: Library, place: Path) -> None:
-    log = place.with_suffix(".log")
+    log = _beside(place, "log")
     if log.exists():
         raise CannotCompile(f"compiling one failed before; see {log}, and remove it to try again")
     compiler = _compiler()
@@ -129,14 +136,14 @@ def _compile(library: Library, place: Path) -> None:
 
 
 def _command(compiler: str, library: Library, made: Path) -> list[str]:
-    # One file that includes all: PyTorch's headers, which are what takes the
-    # time, are then read once.
     parts = sorted((_SOURCES / library.sources).glob("*.cc"))
-    everything = made / "everything.cc"
-    everything.write_text("".join(f'#include "{part.relative_to(_SOURCES)}"\n' for part in parts))
+    if library.together:
+        everything = made / "everything.cc"
+        everything.write_text("".join(f'#include "{part.relative_to(_SOURCES)}"\n' for part in parts))
+        parts = [everything]
     includes = ["-I", str(_SOURCES), "-I", str(_SOURCES / "agent" / "include")]
     output = ["-o", str(made / library.file_name), f"-Wl,-soname,{library.file_name}"]
-    return [compiler, *_FLAGS, *includes, *library.flags, str(everything), *output, *library.links]
+    return [compiler, *_FLAGS, *includes, *library.flags, *map(str, parts), *output, *library.links]
 
 
 def _run(command: Sequence[str], log: int) -> bool:

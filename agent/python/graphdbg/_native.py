@@ -64,6 +64,7 @@ def _adapter(torch: Any) -> Library:
         sources="agent/adapters/pytorch",
         flags=flags,
         links=[*links, str(_AGENT)],
+        together=True,
     )
 
 
