@@ -99,6 +99,9 @@ def train():
     while not stop.is_set():
         step()
 
+# A child forked while PyTorch sets up its first ops can hang without graphdbg.
+step()
+torch.ones(3).mul(2)
 thread = threading.Thread(target=train)
 thread.start()
 for i in range(50):
