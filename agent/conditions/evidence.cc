@@ -80,9 +80,10 @@ std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
   return cpu::CountInRange(*now_, start, end);
 }
 
-std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance) {
+std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
+                                               uint64_t enough) {
   if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
-  return cpu::CountChanged(*now_, *previous_, tolerance);
+  return cpu::CountChanged(*now_, *previous_, tolerance, enough);
 }
 
 }  // namespace graphdbg::conditions

@@ -58,7 +58,9 @@ class Evidence {
   const PairStatistics* change();
   // Absent if the values are not at hand, or as above.
   std::optional<uint64_t> CountInRange(double start, double end);
-  std::optional<uint64_t> CountChanged(const Tolerance& tolerance);
+  // May stop counting at `enough`.
+  std::optional<uint64_t> CountChanged(const Tolerance& tolerance,
+                                       uint64_t enough);
 
  private:
   struct Parts;

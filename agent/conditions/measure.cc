@@ -84,9 +84,11 @@ struct Value {
     return Ratio(evidence, ratio.epsilon);
   }
   double operator()(const ChangedCount& changed) const {
-    if (evidence->statistics().count == 0) return kNone;
-    const auto found = evidence->CountChanged(changed.tolerance);
-    return found ? static_cast<double>(*found) : kNone;
+    const auto found = evidence->CountChanged(changed.tolerance, 1);
+    if (!found || (*found == 0 && evidence->statistics().count == 0)) {
+      return kNone;
+    }
+    return static_cast<double>(*found);
   }
 };
 

@@ -38,7 +38,8 @@ struct RangePercentage {
 struct UpdateRatio {
   double epsilon;
 };
-// How many elements are not close to what they were a step earlier.
+// How many elements are not close to what they were a step earlier; any number
+// above 0 where it is not 0.
 struct ChangedCount {
   Tolerance tolerance;
 };

@@ -231,7 +231,7 @@ TEST(EvidenceTest, PartsOfComplexNumbersAreElements) {
   EXPECT_EQ(evidence.statistics().count, 8u);
   EXPECT_EQ(evidence.statistics().nan_count, 1u);
   EXPECT_EQ(evidence.statistics().max, 8);
-  EXPECT_EQ(evidence.CountChanged({}), 1u);
+  EXPECT_EQ(evidence.CountChanged({}, 2), 1u);
   const int64_t one[] = {1};
   const TensorView finite{DType::kComplex64, data, 1, one, nullptr};
   Evidence small(&finite, nullptr, 1);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "agent/core/execution.h"
+#include "agent/tensor/layout.h"
 #include "agent/tensor/slice.h"
 
 namespace graphdbg::agent {
@@ -20,9 +21,10 @@ graphdbg_tensor PreviousValue::tensor() const {
   tensor.struct_size = sizeof(tensor);
   tensor.dtype = dtype_;
   tensor.device = GRAPHDBG_CPU;
-  tensor.data = bytes_.data();
+  tensor.data = bytes_.data() + offset_;
   tensor.ndim = static_cast<uint32_t>(shape_.size());
   tensor.shape = shape_.data();
+  tensor.strides = strides_.empty() ? nullptr : strides_.data();
   tensor.framework_dtype = framework_dtype_.c_str();
   return tensor;
 }
@@ -31,23 +33,35 @@ TensorView PreviousValue::view() const { return ViewOf(tensor()); }
 
 bool PreviousValue::Copy(const graphdbg_tensor& tensor, uint64_t step) {
   const TensorView view = ViewOf(tensor);
-  const std::optional<int64_t> size = view.byte_count();
-  if (!Readable(tensor) || !size || ItemSize(view.dtype) == 0) return false;
+  if (!Readable(tensor) || !view.byte_count() || ItemSize(view.dtype) == 0) {
+    return false;
+  }
   dtype_ = tensor.dtype;
   framework_dtype_ = tensor.framework_dtype ? tensor.framework_dtype : "";
   shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
   step_ = step;
-  if (view.row_major()) {
-    bytes_.assign(static_cast<const char*>(view.data),
-                  static_cast<size_t>(*size));
-    return true;
+  CopyBytes(view);
+  return true;
+}
+
+void PreviousValue::CopyBytes(const TensorView& view) {
+  strides_.clear();
+  offset_ = 0;
+  const std::optional<Layout> layout = Layout::Of(view);
+  if (layout && layout->is_one_run()) {
+    if (!view.row_major()) {
+      strides_.assign(view.strides, view.strides + view.ndim);
+      offset_ = static_cast<const char*>(view.data) - layout->base;
+    }
+    bytes_.assign(layout->base,
+                  static_cast<size_t>(layout->count) * ItemSize(view.dtype));
+    return;
   }
   bytes_.clear();
   SliceReader reader(view, WholeSlice(shape_));
   if (!reader.done()) {
     reader.Read(std::numeric_limits<int64_t>::max(), &bytes_);
   }
-  return true;
 }
 
 void PreviousValues::Keep(uint32_t node, uint32_t slot,

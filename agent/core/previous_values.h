@@ -17,7 +17,8 @@
 
 namespace graphdbg::agent {
 
-// The values of one tensor at one step: dense, row major.
+// The values of one tensor at one step, without gaps between them: in the
+// tensor's own order, if it has none either, else row major.
 class PreviousValue {
  public:
   uint64_t step() const { return step_; }
@@ -30,11 +31,16 @@ class PreviousValue {
 
   // False if the tensor's values cannot be read.
   bool Copy(const graphdbg_tensor& tensor, uint64_t step);
+  void CopyBytes(const TensorView& view);
 
   graphdbg_dtype dtype_ = GRAPHDBG_DTYPE_UNSPECIFIED;
   std::string framework_dtype_;
   std::vector<int64_t> shape_;
+  // None: row major.
+  std::vector<int64_t> strides_;
   std::string bytes_;
+  // Where the first element lies in them.
+  int64_t offset_ = 0;
   uint64_t step_ = 0;
 };
 

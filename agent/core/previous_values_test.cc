@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/tensor/slice.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -31,7 +32,11 @@ std::vector<float> FloatsOf(const std::shared_ptr<const PreviousValue>& value) {
   if (value == nullptr) return {};
   const TensorView view = value->view();
   std::vector<float> values(static_cast<size_t>(*view.element_count()));
-  std::memcpy(values.data(), view.data, values.size() * sizeof(float));
+  if (values.empty()) return values;
+  std::string bytes;
+  SliceReader(view, WholeSlice({view.shape, view.shape + view.ndim}))
+      .Read(static_cast<int64_t>(values.size() * sizeof(float)), &bytes);
+  std::memcpy(values.data(), bytes.data(), bytes.size());
   return values;
 }
 
@@ -66,6 +71,18 @@ TEST(PreviousValuesTest, AreDenseWhateverTheStrides) {
   kept.Keep(1, 0, TensorOf({1, 2, 3, 4, 5, 6}, {3, 2}, {1, 3}), 1);
   EXPECT_THAT(FloatsOf(kept.Before(2, 1, 0)), ElementsAre(1, 4, 2, 5, 3, 6));
   EXPECT_STREQ(kept.Before(2, 1, 0)->tensor().framework_dtype, "toy.float32");
+  // Every other element; two rows that are one; backwards.
+  kept.Keep(4, 0, TensorOf({1, 2, 3, 4, 5}, {3}, {2}), 1);
+  EXPECT_THAT(FloatsOf(kept.Before(2, 4, 0)), ElementsAre(1, 3, 5));
+  kept.Keep(5, 0, TensorOf({1, 2}, {2, 2}, {0, 1}), 1);
+  EXPECT_THAT(FloatsOf(kept.Before(2, 5, 0)), ElementsAre(1, 2, 1, 2));
+  const std::vector<float> values = {1, 2, 3};
+  const std::vector<int64_t> shape = {3}, backwards = {-1};
+  graphdbg_tensor tensor = TensorOf(values, shape, backwards);
+  tensor.data = &values[2];
+  kept.Keep(6, 0, tensor, 1);
+  EXPECT_THAT(FloatsOf(kept.Before(2, 6, 0)), ElementsAre(3, 2, 1));
+  EXPECT_EQ(kept.bytes(), (6 + 3 + 2 + 3) * 4);
   kept.Keep(2, 0, TensorOf({7}, {}), 1);
   EXPECT_THAT(FloatsOf(kept.Before(2, 2, 0)), ElementsAre(7));
   kept.Keep(3, 0, TensorOf({}, {0, 4}, {4, 1}), 1);

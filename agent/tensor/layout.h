@@ -40,6 +40,8 @@ struct Layout {
   int64_t run_length() const {
     return ndim > 0 && dimensions[0].stride == 1 ? dimensions[0].size : 1;
   }
+  // All of them do.
+  bool is_one_run() const { return count == 0 || run_length() == count; }
 };
 
 // The runs of a layout, one after the other.

@@ -48,14 +48,37 @@ def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
     if mode == "nan_inf":
         return [overflow]
     if mode == "everything":
-        return [{"condition": _unmet(condition)} for condition in client.get("/conditions")["conditions"]]
+        conditions = client.get("/conditions")["conditions"]
+        return [_unmet(condition) for condition in conditions if "cpu" in condition["backends"]]
     return []
 
 
 def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
-    less = condition["id"].endswith("_lt")
-    params = {p["name"]: -1e30 if less else 1e30 for p in condition["params"]}
-    return {"id": condition["id"], "params": params}
+    """A watchpoint of the condition that sound tensors do not meet."""
+    params = {p["name"]: _far(p, condition["id"]) for p in condition["params"] if not _met_by_one_number(p)}
+    watchpoint: dict[str, Any] = {"condition": {"id": condition["id"], "params": params}, "pause": "none"}
+    if condition["id"] == "tensor_not_changed":
+        # Every step has the same input, and what is made of it alone does not change.
+        watchpoint["patterns"] = ["backward/*/**"]
+    return watchpoint
+
+
+def _met_by_one_number(parameter: dict[str, Any]) -> bool:
+    """Its bound is above 0, and what is below it is 0 for a tensor of one element."""
+    return bool(parameter["above_min"])
+
+
+def _far(parameter: dict[str, Any], condition: str) -> float | bool | str:
+    """The value that is hardest to meet."""
+    if parameter["type"] == "expression":
+        return "abs_max > 1e30 && step > 100"
+    name = str(parameter["name"])
+    tested = name.endswith(("_gt", "_ge", "_lt"))
+    if parameter["default"] is not None and not tested:
+        return parameter["default"]  # type: ignore[no-any-return]
+    if name.endswith(("_lt", "_start_inclusive")) or condition.endswith("_lt"):
+        return float(-1e30 if parameter["min"] is None else parameter["min"])
+    return float(1e30 if parameter["max"] is None else parameter["max"])
 
 
 # Where memory happens to lie makes a process a few percent faster or slower for

@@ -11,33 +11,65 @@ namespace graphdbg::cpu {
 namespace {
 
 constexpr int64_t kChunk = 4096;
+// Where the first elements may settle it.
+constexpr int64_t kFirstLook = 64;
 
 bool SameShape(const TensorView& a, const TensorView& b) {
   return a.dtype == b.dtype && a.ndim == b.ndim &&
          std::equal(a.shape, a.shape + a.ndim, b.shape);
 }
 
-// What is left to the reference: integers, and views whose elements do not lie
-// side by side in the same order.
-bool IsPlain(const TensorView& now, const TensorView& previous) {
-  return IsFloating(now.dtype) && now.element_count() &&
-         SameShape(now, previous) && IsRowMajor(now) && IsRowMajor(previous);
+bool SameStrides(const TensorView& a, const TensorView& b) {
+  return a.strides != nullptr && b.strides != nullptr &&
+         std::equal(a.strides, a.strides + a.ndim, b.strides);
 }
 
-// Calls visit(views of a chunk of each), in order.
+// Two views of which both show the same elements in the same order in memory,
+// side by side; each of them `multiplicity` times.
+struct Pairs {
+  DType dtype;
+  const char* now;
+  const char* previous;
+  int64_t count;
+  int64_t multiplicity = 1;
+};
+
+// Absent for what is left to the reference: integers, and all other views.
+std::optional<Pairs> PairsOf(const TensorView& now,
+                             const TensorView& previous) {
+  const std::optional<int64_t> count = now.element_count();
+  if (!IsFloating(now.dtype) || !count || !SameShape(now, previous)) {
+    return std::nullopt;
+  }
+  const char* const data = static_cast<const char*>(now.data);
+  const char* const old_data = static_cast<const char*>(previous.data);
+  if (IsRowMajor(now) && IsRowMajor(previous)) {
+    return Pairs{now.dtype, data, old_data, *count};
+  }
+  if (!SameStrides(now, previous)) return std::nullopt;
+  // As transposed matrices.
+  const std::optional<Layout> layout = Layout::Of(now);
+  if (!layout || !layout->is_one_run()) return std::nullopt;
+  return Pairs{now.dtype, layout->base, old_data + (layout->base - data),
+               layout->count, layout->multiplicity};
+}
+
+// Calls visit(views of a chunk of each), in order, until it gives false. The
+// first chunk has `size` elements, the others more.
 template <class Visit>
-void ForChunks(const TensorView& now, const TensorView& previous,
-               const Visit& visit) {
-  const int64_t count = *now.element_count();
-  const auto item_size = static_cast<int64_t>(ItemSize(now.dtype));
-  for (int64_t at = 0; at < count; at += kChunk) {
-    const int64_t size = std::min(kChunk, count - at);
-    const auto part = [&](const TensorView& view) {
-      return TensorView{view.dtype,
-                        static_cast<const char*>(view.data) + at * item_size, 1,
-                        &size, nullptr};
+void ForChunks(const Pairs& pairs, int64_t size, const Visit& visit) {
+  const auto item_size = static_cast<int64_t>(ItemSize(pairs.dtype));
+  for (int64_t at = 0; at < pairs.count;) {
+    size = std::min(size, pairs.count - at);
+    const auto part = [&](const char* data) {
+      return TensorView{pairs.dtype, data + at * item_size, 1, &size, nullptr};
     };
-    visit(part(now), part(previous), static_cast<size_t>(size));
+    if (!visit(part(pairs.now), part(pairs.previous),
+               static_cast<size_t>(size))) {
+      return;
+    }
+    at += size;
+    size = std::min(2 * size, kChunk);
   }
 }
 
@@ -61,14 +93,18 @@ class PairTotals {
     Count(s.count, s.finite_count, s.change_abs_max);
   }
 
-  PairStatistics Finish() const {
+  // Every pair counts `multiplicity` times.
+  PairStatistics Finish(int64_t multiplicity) const {
     PairStatistics s = totals_;
-    if (s.finite_count == 0) return s;
     const long double n = static_cast<long double>(s.finite_count);
+    const long double times = static_cast<long double>(multiplicity);
+    s.count *= static_cast<uint64_t>(multiplicity);
+    s.finite_count *= static_cast<uint64_t>(multiplicity);
+    if (s.finite_count == 0) return s;
     s.change_abs_mean = static_cast<double>(change_ / n);
-    s.change_l2 = static_cast<double>(std::sqrt(change_squares_));
+    s.change_l2 = static_cast<double>(std::sqrt(change_squares_ * times));
     s.previous_abs_mean = static_cast<double>(previous_ / n);
-    s.previous_l2 = static_cast<double>(std::sqrt(previous_squares_));
+    s.previous_l2 = static_cast<double>(std::sqrt(previous_squares_ * times));
     return s;
   }
 
@@ -102,39 +138,44 @@ std::optional<uint64_t> CountInRange(const TensorView& view, double start,
 
 bool ComparePair(const TensorView& now, const TensorView& previous,
                  PairStatistics* statistics) {
-  if (!IsPlain(now, previous)) {
-    return reference::ComparePair(now, previous, statistics);
-  }
+  const std::optional<Pairs> pairs = PairsOf(now, previous);
+  if (!pairs) return reference::ComparePair(now, previous, statistics);
   PairTotals totals;
-  ForChunks(now, previous,
+  ForChunks(*pairs, kChunk,
             [&](const TensorView& a, const TensorView& b, size_t n) {
               const PairSums sums = SumPairs(a.dtype, a.data, b.data, n);
               if (std::isfinite(sums.change_squares + sums.previous_squares)) {
-                return totals.Add(sums, n);
+                totals.Add(sums, n);
+                return true;
               }
               PairStatistics slow;
               reference::ComparePair(a, b, &slow);
               totals.Add(slow);
+              return true;
             });
-  *statistics = totals.Finish();
+  *statistics = totals.Finish(pairs->multiplicity);
   return true;
 }
 
 std::optional<uint64_t> CountChanged(const TensorView& now,
                                      const TensorView& previous,
-                                     const Tolerance& tolerance) {
-  if (!IsPlain(now, previous)) {
-    return reference::CountChanged(now, previous, tolerance);
-  }
+                                     const Tolerance& tolerance,
+                                     uint64_t enough) {
+  const std::optional<Pairs> pairs = PairsOf(now, previous);
+  if (!pairs) return reference::CountChanged(now, previous, tolerance);
+  const auto multiplicity = static_cast<uint64_t>(pairs->multiplicity);
   uint64_t changed = 0;
-  ForChunks(
-      now, previous, [&](const TensorView& a, const TensorView& b, size_t n) {
-        bool finite = true;
-        const uint64_t close =
-            CountClose(a.dtype, a.data, b.data, n, tolerance, &finite);
-        changed +=
-            finite ? n - close : *reference::CountChanged(a, b, tolerance);
-      });
+  ForChunks(*pairs, kFirstLook,
+            [&](const TensorView& a, const TensorView& b, size_t n) {
+              bool finite = true;
+              const uint64_t close =
+                  CountClose(a.dtype, a.data, b.data, n, tolerance, &finite);
+              const uint64_t found =
+                  finite ? n - close
+                         : *reference::CountChanged(a, b, tolerance);
+              changed += found * multiplicity;
+              return changed < enough;
+            });
   return changed;
 }
 

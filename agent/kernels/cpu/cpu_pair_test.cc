@@ -74,8 +74,11 @@ TEST_P(PairTest, StridedAndUnalignedViews) {
                     c.shape.data(), c.strides.data()};
     TensorView plain{dtype(), old.data() + 1, c.shape.size(), c.shape.data(),
                      nullptr};
+    TensorView old_view = view;
+    old_view.data = old.data() + c.offset * size;
     Check(view, plain);
     Check(plain, view);
+    Check(view, old_view);
   }
 }
 
@@ -105,6 +108,17 @@ TEST_P(FloatPairTest, NumbersThatAreNotFiniteOnEitherSide) {
 
 INSTANTIATE_TEST_SUITE_P(All, FloatPairTest, OnAllTargets(FloatTypes()),
                          NameOf);
+
+TEST(CpuPairTest, MayStopCountingChanges) {
+  const std::vector<float> now(10000, 1), old(10000, 2);
+  const int64_t size = 10000;
+  const TensorView a{DType::kFloat32, now.data(), 1, &size, nullptr};
+  const TensorView b{DType::kFloat32, old.data(), 1, &size, nullptr};
+  EXPECT_EQ(CountChanged(a, b, {}), 10000u);
+  EXPECT_GE(*CountChanged(a, b, {}, 1), 1u);
+  EXPECT_LT(*CountChanged(a, b, {}, 1), 10000u);
+  EXPECT_EQ(CountChanged(a, a, {}, 1), 0u);
+}
 
 TEST(CpuPairTest, RefusesTensorsOfDifferentKinds) {
   const double data[4] = {};
