@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace graphdbg::agent {
 namespace {
 
-// Storages come and go with the allocator's addresses.
-constexpr size_t kMaxStorages = 1 << 16;
 // Dropped entries are swept away when they are many.
 constexpr size_t kSweepAt = 4096;
 
@@ -63,9 +62,7 @@ void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
   std::lock_guard<std::mutex> lock(mu_);
   for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
     const graphdbg_tensor& tensor = tensors[slot];
-    if (wrote && FindStorage(tensor.storage_id) != nullptr) {
-      ++StorageOf(tensor.storage_id).writes;
-    }
+    if (wrote) NoteWriteLocked(tensor.storage_id);
     KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
   }
 }
@@ -77,18 +74,17 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
   const std::optional<int64_t> bytes = BytesOf(tensor);
   const int64_t budget = budget_bytes_ - reserved_bytes_;
   if (!bytes || *bytes > budget) return;
-  uint32_t& index = index_[key];
+  uint32_t& index = index_.At(key);
   if (index < entries_.size() && entries_[index].key == key) {
     Remove(&entries_[index], dropped);
   }
-  const Storage* storage = FindStorage(tensor.storage_id);
   index = static_cast<uint32_t>(entries_.size());
-  entries_.push_back({key, tensor.storage_id, *bytes,
-                      std::make_shared<KeptTensor>(
-                          host_, tensor, Intern(tensor.framework_dtype), step,
-                          storage ? storage->writes : 0)});
+  const uint64_t writes = Account(tensor.storage_id, *bytes);
+  entries_.push_back(
+      {key, tensor.storage_id, *bytes,
+       std::make_shared<KeptTensor>(
+           host_, tensor, Intern(tensor.framework_dtype), step, writes)});
   ++live_entries_;
-  Account(entries_.back());
   while (bytes_ > budget && live_entries_ > 1) {
     Remove(&entries_[oldest_], dropped);
     ++oldest_;
@@ -108,30 +104,14 @@ void KeptTensors::Compact() {
                  entries_.end());
   oldest_ = 0;
   for (size_t i = 0; i < entries_.size(); ++i) {
-    index_[entries_[i].key] = static_cast<uint32_t>(i);
+    index_.At(entries_[i].key) = static_cast<uint32_t>(i);
   }
-}
-
-const KeptTensors::Storage* KeptTensors::FindStorage(uint64_t id) const {
-  const auto found = storages_.find(id);
-  return found == storages_.end() || found->second.generation != generation_
-             ? nullptr
-             : &found->second;
-}
-
-KeptTensors::Storage& KeptTensors::StorageOf(uint64_t id) {
-  Storage& storage = storages_[id];
-  if (storage.generation != generation_) {
-    storage = {};
-    storage.generation = generation_;
-  }
-  return storage;
 }
 
 const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
-  const auto found = index_.find(key);
-  if (found == index_.end() || found->second >= entries_.size()) return nullptr;
-  const Entry& entry = entries_[found->second];
+  const uint32_t* const index = index_.Find(key);
+  if (index == nullptr || *index >= entries_.size()) return nullptr;
+  const Entry& entry = entries_[*index];
   return entry.key == key && entry.tensor != nullptr ? &entry : nullptr;
 }
 
@@ -145,15 +125,18 @@ const char* KeptTensors::Intern(const char* framework_dtype) {
   return dtype_names_.back().c_str();
 }
 
-void KeptTensors::Account(const Entry& entry) {
-  if (entry.storage_id == 0) {
-    bytes_ += entry.bytes;
-    return;
+uint64_t KeptTensors::Account(uint64_t storage_id, int64_t bytes) {
+  if (storage_id == 0) {
+    bytes_ += bytes;
+    return 0;
   }
-  Storage& storage = StorageOf(entry.storage_id);
-  ++storage.tensors;
-  bytes_ += std::max<int64_t>(entry.bytes - storage.bytes, 0);
-  storage.bytes = std::max(storage.bytes, entry.bytes);
+  Storage& storage = storages_.At(storage_id);
+  // Nobody saw whether it was written since it was followed last: no number of
+  // then may come again.
+  if (storage.tensors++ == 0) storage.writes = ++times_followed_ << 32;
+  bytes_ += std::max<int64_t>(bytes - storage.bytes, 0);
+  storage.bytes = std::max(storage.bytes, bytes);
+  return storage.writes;
 }
 
 void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
@@ -165,11 +148,8 @@ void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
     bytes_ -= entry->bytes;
     return;
   }
-  Storage& storage = StorageOf(entry->storage_id);
-  if (--storage.tensors == 0) {
-    bytes_ -= storage.bytes;
-    storage.generation = 0;
-  }
+  Storage& storage = storages_.At(entry->storage_id);
+  if (--storage.tensors == 0) bytes_ -= std::exchange(storage.bytes, 0);
 }
 
 bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
@@ -179,7 +159,11 @@ bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
 
 void KeptTensors::NoteWrite(uint64_t storage_id) {
   std::lock_guard<std::mutex> lock(mu_);
-  if (FindStorage(storage_id) != nullptr) ++StorageOf(storage_id).writes;
+  NoteWriteLocked(storage_id);
+}
+
+void KeptTensors::NoteWriteLocked(uint64_t storage_id) {
+  if (Storage* storage = storages_.Find(storage_id)) ++storage->writes;
 }
 
 std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
@@ -192,8 +176,9 @@ std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
 bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
   std::lock_guard<std::mutex> lock(mu_);
   if (tensor.storage_id() == 0) return false;
-  const Storage* storage = FindStorage(tensor.storage_id());
-  return storage == nullptr || storage->writes != tensor.writes();
+  const Storage* const storage = storages_.Find(tensor.storage_id());
+  return storage == nullptr || storage->tensors == 0 ||
+         storage->writes != tensor.writes();
 }
 
 std::vector<KeptTensors::Kept> KeptTensors::All() const {
@@ -228,8 +213,8 @@ void KeptTensors::Clear() {
     dropped.swap(spare_);
     dropped.swap(entries_);
     oldest_ = live_entries_ = 0;
-    ++generation_;
-    if (storages_.size() > kMaxStorages) storages_.clear();
+    index_.Clear();
+    storages_.Clear();
     bytes_ = 0;
   }
   // Without the lock: releasing may run the host's own code.

@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/container/inlined_vector.h"
 #include "agent/core/execution.h"
 #include "agent/core/host.h"
+#include "agent/core/step_map.h"
 #include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::agent {
@@ -103,25 +103,24 @@ class KeptTensors {
     // Null: dropped.
     std::shared_ptr<const KeptTensor> tensor;
   };
+  // It is followed while tensors of it are kept.
   struct Storage {
     int64_t bytes = 0;
     uint64_t writes = 0;
     uint32_t tensors = 0;
-    // The one in which all this was true.
-    uint64_t generation = 0;
   };
   using Dropped = absl::InlinedVector<std::shared_ptr<const KeptTensor>, 4>;
 
   // With mu_ held. What is dropped goes to `dropped`.
   void KeepLocked(uint64_t key, const graphdbg_tensor& tensor, uint64_t step,
                   Dropped* dropped);
+  // The writes there are to the storage of a tensor that is kept from now on.
+  uint64_t Account(uint64_t storage_id, int64_t bytes);
   void Sweep();
   // Drops the places of what was dropped.
   void Compact();
   void Remove(Entry* entry, Dropped* dropped);
-  void Account(const Entry& entry);
-  Storage& StorageOf(uint64_t id);
-  const Storage* FindStorage(uint64_t id) const;
+  void NoteWriteLocked(uint64_t storage_id);
   const Entry* FindEntry(uint64_t key) const;
   const char* Intern(const char* framework_dtype);
 
@@ -135,12 +134,10 @@ class KeptTensors {
   std::vector<Entry> entries_;
   size_t oldest_ = 0;
   size_t live_entries_ = 0;
-  // From key to entry, if that has the key. Not cleared: the next step has
-  // much the same nodes.
-  absl::flat_hash_map<uint64_t, uint32_t> index_;
-  // Those of this generation count.
-  absl::flat_hash_map<uint64_t, Storage> storages_;
-  uint64_t generation_ = 1;
+  // From key to entry, if that has the key.
+  StepMap<uint32_t> index_;
+  StepMap<Storage> storages_;
+  uint64_t times_followed_ = 0;
   int64_t bytes_ = 0;
   // Its memory is used again.
   std::vector<Entry> spare_;

@@ -109,6 +109,10 @@ TEST_F(KeptTensorsTest, WhatIsNotFollowedAnyMoreMayBeOverwritten) {
   auto tensor = kept.Find(1, 0);
   kept.Clear();
   EXPECT_TRUE(kept.Overwritten(*tensor));
+  // Nor is it known when the storage is followed again.
+  kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 2);
+  EXPECT_TRUE(kept.Overwritten(*tensor));
+  EXPECT_FALSE(kept.Overwritten(*kept.Find(1, 0)));
 }
 
 TEST_F(KeptTensorsTest, SomeNodesMayStay) {

@@ -57,10 +57,15 @@ def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
     """A watchpoint of the condition that sound tensors do not meet."""
     params = {p["name"]: _far(p, condition["id"]) for p in condition["params"] if not _met_by_one_number(p)}
     watchpoint: dict[str, Any] = {"condition": {"id": condition["id"], "params": params}, "pause": "none"}
-    if condition["id"] == "tensor_not_changed":
-        # Every step has the same input, and what is made of it alone does not change.
-        watchpoint["patterns"] = ["backward/*/**"]
+    if condition["id"] in _STEADY:
+        watchpoint["patterns"] = [_STEADY[condition["id"]]]
+        params |= {"rtol": 0, "atol": 0}
     return watchpoint
+
+
+# Where something changes in every step: the input is always the same, and what
+# is made of it alone; a bias before a batch normalisation has no gradient.
+_STEADY = {"tensor_not_changed": "backward/*/**", "weight_not_changed": "forward/**/weight"}
 
 
 def _met_by_one_number(parameter: dict[str, Any]) -> bool:
