@@ -40,6 +40,8 @@ MODES = {
     "hooks": "(e) forward hooks with torch's statistics",
     "dispatch": "(f) TorchDispatchMode with torch's statistics",
 }
+
+
 def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
     """The watchpoints of a mode, with parameters that nothing sound meets."""
     overflow = {"condition": {"id": "overflow", "params": {}}}

@@ -33,9 +33,7 @@ def _training(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tenso
 def mlp() -> Step:
     """Handwritten digits, 64-128-64-10, Adam: about 0.3 ms a step, the worst case."""
     x, y = _digits()
-    model = nn.Sequential(
-        nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10)
-    )
+    model = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
     return _training(model, torch.optim.Adam(model.parameters()), x, y)
 
 

@@ -32,6 +32,7 @@ SOURCES = (
     "agent/include/graphdbg/agent.h",
     "agent/adapters/pytorch/*.cc",
     "agent/adapters/pytorch/*.h",
+    "agent/adapters/pytorch/*.inc",
     "agent/adapters/pytorch/*.lds",
     "agent/adapters/pytorch/hooks/*.cc",
     "agent/adapters/pytorch/hooks/*.h",

@@ -25,116 +25,32 @@ std::string_view Stem(std::string_view name) {
 }
 
 bool IsUninitialized(std::string_view name) {
-  static const Names names = {"empty",
-                              "empty_like",
-                              "empty_strided",
-                              "new_empty",
-                              "new_empty_strided",
-                              "empty_permuted",
-                              "empty_quantized",
-                              "resize",
-                              "resize_as",
-                              "set",
-                              "_resize_output",
-                              "_empty_affine_quantized"};
+  static const Names names = {
+#define UNINITIALIZED(op) #op,
+#define MOVES_VALUES(op)
+#define FILLS(op)
+#include "agent/adapters/pytorch/op_kinds.inc"
+  };
   return names.count(Stem(name)) > 0;
 }
 
 bool MovesValues(std::string_view name) {
-  static const Names names = {"alias",
-                              "as_strided",
-                              "broadcast_to",
-                              "cat",
-                              "chunk",
-                              "clone",
-                              "col2im",
-                              "contiguous",
-                              "copy",
-                              "detach",
-                              "detach_copy",
-                              "diagonal",
-                              "expand",
-                              "expand_as",
-                              "flatten",
-                              "flip",
-                              "gather",
-                              "im2col",
-                              "index",
-                              "index_copy",
-                              "index_put",
-                              "index_select",
-                              "lift",
-                              "lift_fresh",
-                              "lift_fresh_copy",
-                              "masked_select",
-                              "movedim",
-                              "narrow",
-                              "narrow_copy",
-                              "permute",
-                              "pixel_shuffle",
-                              "pixel_unshuffle",
-                              "repeat",
-                              "repeat_interleave",
-                              "reshape",
-                              "_reshape_alias",
-                              "roll",
-                              "scatter",
-                              "select",
-                              "select_scatter",
-                              "slice",
-                              "slice_scatter",
-                              "split",
-                              "split_with_sizes",
-                              "squeeze",
-                              "stack",
-                              "swapaxes",
-                              "t",
-                              "take",
-                              "transpose",
-                              "tril",
-                              "triu",
-                              "unbind",
-                              "unfold",
-                              "unsafe_chunk",
-                              "unsafe_split",
-                              "unsqueeze",
-                              "view",
-                              "view_as",
-                              "_unsafe_index",
-                              "_unsafe_index_put",
-                              "_unsafe_view",
-                              "embedding",
-                              "_foreach_copy",
-                              "slice_backward",
-                              "select_backward",
-                              "embedding_renorm",
-                              "view_as_real",
-                              "view_as_complex",
-                              "real",
-                              "imag",
-                              "diagonal_scatter",
-                              "as_strided_scatter",
-                              "constant_pad_nd",
-                              "where",
-                              "masked_fill",
-                              "_index_put_impl",
-                              "rot90",
-                              "resolve_conj",
-                              "reflection_pad1d",
-                              "reflection_pad2d",
-                              "replication_pad1d",
-                              "replication_pad2d",
-                              "_pad_circular"};
+  static const Names names = {
+#define UNINITIALIZED(op)
+#define MOVES_VALUES(op) #op,
+#define FILLS(op)
+#include "agent/adapters/pytorch/op_kinds.inc"
+  };
   return names.count(Stem(name)) > 0;
 }
 
 bool Fills(std::string_view name) {
   static const Names names = {
-      "clamp",      "clamp_max", "clamp_min",       "constant_pad_nd",
-      "fill",       "full",      "full_like",       "hardtanh",
-      "index_fill", "index_put", "_index_put_impl", "masked_fill",
-      "nan_to_num", "new_full",  "scalar_tensor",   "scatter",
-      "threshold",  "where"};
+#define UNINITIALIZED(op)
+#define MOVES_VALUES(op)
+#define FILLS(op) #op,
+#include "agent/adapters/pytorch/op_kinds.inc"
+  };
   return names.count(Stem(name)) > 0;
 }
 

@@ -30,6 +30,7 @@ def _follow() -> None:
     hooks = _hooks(torch)
     if not hooks.open(str(torch.__version__), _job_name()):
         return
+    _older_torch.make_ranges_silent()
     hooks.install(
         torch.nn.Module,
         _modules.ModuleTree(hooks).add,
@@ -37,16 +38,27 @@ def _follow() -> None:
         Terminated,
         _library_directories(),
     )
-    _older_torch.make_ranges_silent()
     _older_torch.after_each_step(_steps.StepCounter(hooks.step_end))
     os.register_at_fork(after_in_child=hooks.disable)
     _ending.set_closer(hooks)
 
 
 def _hooks(torch: Any) -> Any:
-    from . import _native
+    """The compiled adapter where there is one, or else its substitute in Python."""
+    from ._compile import CannotCompile
 
-    return _native.load(torch)
+    reason = "GRAPHDBG_ADAPTER=python"
+    if os.environ.get("GRAPHDBG_ADAPTER") != "python":
+        from . import _native
+
+        try:
+            return _native.load(torch)
+        except CannotCompile as error:
+            reason = str(error)
+    from ._mode.hooks import Hooks
+
+    print(f"graphdbg: follows PyTorch from Python, which is slower: {reason}", file=sys.stderr, flush=True)
+    return Hooks()
 
 
 def _job_name() -> str:

@@ -7,7 +7,8 @@ agent in it is replaced by one that writes down what it is told
 
 Each script runs under the newest PyTorch, this interpreter's, and under the
 oldest, that of the system's Python (Debian's python3-torch). A test of what the
-oldest has not is marked `newest_torch`.
+oldest has not is marked `newest_torch`. Those marked `from_python` run a third
+time, under the newest with the adapter that is written in Python.
 """
 
 from __future__ import annotations
@@ -109,13 +110,14 @@ class Script:
     stage: Path
     directory: Path
     python: str = sys.executable
+    variables: dict[str, str] = field(default_factory=dict)
     runs: int = 0
 
     def environment(self, trace: Path, variables: dict[str, str]) -> dict[str, str]:
         clean = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER", "PYTHON"))}
         path = f"{self.stage}{os.pathsep}{self.stage / 'graphdbg' / '_inject'}"
         ours = {"PYTHONPATH": path, "GRAPHDBG_ENABLE": "1", "GRAPHDBG_TRACE_FILE": str(trace), "OMP_NUM_THREADS": "1"}
-        return clean | ours | variables
+        return clean | ours | self.variables | variables
 
     def write(self, text: str) -> Path:
         file = self.directory / "train.py"
@@ -155,6 +157,7 @@ def read_trace(trace: Path) -> list[Json]:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "newest_torch: the oldest supported PyTorch has not got what this is about")
+    config.addinivalue_line("markers", "from_python: also with the adapter that is written in Python")
 
 
 @functools.cache
@@ -162,24 +165,27 @@ def has_torch(python: str) -> bool:
     return subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
 
 
-@pytest.fixture(params=["newest", "oldest"])
-def python(request: pytest.FixtureRequest) -> str:
-    """The interpreter whose PyTorch scripts run under."""
-    if request.param == "newest":
-        return sys.executable
-    if not has_torch(SYSTEM_PYTHON):
+@pytest.fixture(params=["newest", "oldest", "from_python"])
+def way(request: pytest.FixtureRequest) -> str:
+    """Which PyTorch scripts run under, and how it is followed."""
+    if request.param == "oldest" and not has_torch(SYSTEM_PYTHON):
         pytest.skip("the system's Python has no PyTorch")
-    return SYSTEM_PYTHON
+    return str(request.param)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def wanted(item: pytest.Item) -> bool:
         call = getattr(item, "callspec", None)
-        return call is None or call.params.get("python") != "oldest" or item.get_closest_marker("newest_torch") is None
+        way = call.params.get("way") if call is not None else None
+        if way == "oldest":
+            return item.get_closest_marker("newest_torch") is None
+        return True
 
     items[:] = filter(wanted, items)
 
 
 @pytest.fixture
-def script(stage: Path, tmp_path: Path, python: str) -> Callable[..., Run]:
-    return Script(stage, tmp_path, python)
+def script(stage: Path, tmp_path: Path, way: str) -> Callable[..., Run]:
+    python = SYSTEM_PYTHON if way == "oldest" else sys.executable
+    variables = {"GRAPHDBG_ADAPTER": "python"} if way == "from_python" else {}
+    return Script(stage, tmp_path, python, variables)

@@ -1,0 +1,127 @@
+"""graphdbg/agent.h for ctypes. Calls release the interpreter's lock; callbacks take it."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64
+from ctypes import c_void_p as void_p
+from typing import Any
+
+ABI_VERSION = 1
+OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
+LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
+OP, PARAMETER, BUFFER = 1, 2, 3
+OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
+UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE = 1, 2, 4, 8
+
+
+class Tensor(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("dtype", c_int),
+        ("device", c_int),
+        ("device_id", c_int32),
+        ("data", void_p),
+        ("ndim", c_uint32),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("storage_id", c_uint64),
+        ("owner", void_p),
+        ("framework_dtype", c_char_p),
+    )
+
+
+class Frame(Structure):
+    _fields_ = (("file", c_char_p), ("line", c_uint32), ("function", c_char_p), ("user", c_int))
+
+
+class NodeInfo(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("name", c_char_p),
+        ("kind", c_int),
+        ("category", c_int),
+        ("op_type", c_char_p),
+        ("stack", POINTER(Frame)),
+        ("stack_depth", c_size_t),
+        ("forward_node", c_uint32),
+        ("outputs", POINTER(Tensor)),
+        ("output_count", c_size_t),
+    )
+
+
+class Input(Structure):
+    _fields_ = (("node", c_uint32), ("slot", c_uint32), ("tensor", Tensor))
+
+
+class Execution(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("node", c_uint32),
+        ("flags", c_uint32),
+        ("inputs", POINTER(Input)),
+        ("input_count", c_size_t),
+        ("outputs", POINTER(Tensor)),
+        ("output_count", c_size_t),
+    )
+
+
+class Ending(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("exit_code", c_int32),
+        ("exception_type", c_char_p),
+        ("exception_message", c_char_p),
+        ("exception_traceback", c_char_p),
+    )
+
+
+class Host(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("user", void_p),
+        ("retain", CFUNCTYPE(None, void_p, void_p)),
+        ("release", CFUNCTYPE(None, void_p, void_p)),
+        ("begin_wait", CFUNCTYPE(void_p, void_p)),
+        ("end_wait", CFUNCTYPE(None, void_p, void_p)),
+        ("interrupted", CFUNCTYPE(c_int, void_p, void_p)),
+        ("resolve", CFUNCTYPE(c_int, void_p, void_p, POINTER(Tensor), POINTER(c_int64), POINTER(c_int64))),
+        ("set_level", CFUNCTYPE(None, void_p, c_int)),
+        ("capture_stack", CFUNCTYPE(c_size_t, void_p, POINTER(Frame), c_size_t)),
+    )
+
+
+class Options(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("abi_version", c_uint32),
+        ("framework", c_char_p),
+        ("framework_version", c_char_p),
+        ("device", c_char_p),
+        ("device_id", c_int32),
+        ("job_name", c_char_p),
+        ("host", POINTER(Host)),
+    )
+
+
+def sized(structure: Any, **fields: Any) -> Any:
+    """A structure that says its size."""
+    return structure(struct_size=ctypes.sizeof(structure), **fields)
+
+
+def load(path: str) -> ctypes.CDLL:
+    library = ctypes.CDLL(path)
+    arguments: dict[str, tuple[Any, ...]] = {
+        "graphdbg_open": (POINTER(Options), POINTER(void_p)),
+        "graphdbg_close": (void_p, POINTER(Ending)),
+        "graphdbg_declare_node": (void_p, POINTER(NodeInfo), POINTER(c_uint32)),
+        "graphdbg_declare_scope": (void_p, c_char_p, c_char_p),
+        "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
+        "graphdbg_interest": (void_p, c_uint32),
+        "graphdbg_start": (void_p,),
+        "graphdbg_executed": (void_p, POINTER(Execution)),
+        "graphdbg_step_end": (void_p,),
+    }
+    for name, types in arguments.items():
+        getattr(library, name).argtypes = types
+    return library
