@@ -179,7 +179,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         way = call.params.get("way") if call is not None else None
         if way == "oldest":
             return item.get_closest_marker("newest_torch") is None
-        return True
+        return way != "from_python" or item.get_closest_marker("from_python") is not None
 
     items[:] = filter(wanted, items)
 

@@ -28,6 +28,7 @@ def paused(script: Script, tmp_path: Path, text: str = CNN, *arguments: str) -> 
     return process, trace
 
 
+@pytest.mark.from_python
 def test_ctrl_c_ends_a_paused_program_as_usual(script: Script, tmp_path: Path) -> None:
     process, trace = paused(script, tmp_path)
     process.send_signal(signal.SIGINT)
@@ -52,6 +53,7 @@ def test_a_programs_own_handler_runs_while_paused(script: Script, tmp_path: Path
     assert run.called("close")[0]["exit_code"] == 7
 
 
+@pytest.mark.from_python
 def test_other_threads_run_while_paused(script: Script, tmp_path: Path) -> None:
     # The gate is opened by a thread of the paused program itself.
     opener = """
@@ -71,6 +73,7 @@ model = Net()
     assert len(run.called("step_end")) == 4
 
 
+@pytest.mark.from_python
 @pytest.mark.parametrize("step", [1, 3])
 def test_terminate_unwinds_the_program(script: Script, step: int) -> None:
     text = CNN.replace("for _ in range(4):", "import atexit; atexit.register(print, 'exit')\nfor _ in range(4):")
@@ -82,6 +85,7 @@ def test_terminate_unwinds_the_program(script: Script, step: int) -> None:
     assert run.stderr == ""
 
 
+@pytest.mark.from_python
 def test_an_uncaught_exception_is_told(script: Script, tmp_path: Path) -> None:
     file = tmp_path / "exception.json"
     text = "class Odd(ValueError):\n    pass\n\n" + CNN + "\nraise Odd('no good')\n"

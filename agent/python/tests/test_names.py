@@ -43,6 +43,7 @@ def test_ops_are_named_by_their_modules(cnn: Run) -> None:
     ]
 
 
+@pytest.mark.from_python
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_names_are_the_same_in_every_step_and_every_run(script: Script, optimizer: str) -> None:
     first, second = script(CNN, optimizer), script(CNN, optimizer)
@@ -55,6 +56,7 @@ def test_names_are_the_same_in_every_step_and_every_run(script: Script, optimize
     assert [c["name"] for c in second.called("executed")] == [c["name"] for c in first.called("executed")]
 
 
+@pytest.mark.from_python
 def test_keeping_tensors_changes_no_names(script: Script) -> None:
     # The autograd engine adds gradients in place only where nobody else holds
     # them: a residual connection, whose gradient is a sum.

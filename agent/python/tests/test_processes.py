@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from conftest import Script
 
 LOADER = """
@@ -39,6 +40,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.from_python
 def test_forked_loader_workers_are_inert(script: Script) -> None:
     run = script(LOADER, "fork")
     assert (run.returncode, run.stdout) == (0, "done\n"), run.stderr
@@ -58,6 +60,7 @@ def test_loading_of_data_is_no_part_of_the_graph(script: Script) -> None:
     assert run.executed(step=8) == run.executed(step=2)
 
 
+@pytest.mark.from_python
 def test_a_forked_child_ends_without_a_word(script: Script) -> None:
     run = script("""
 import os, sys

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import Script
 
 PREAMBLE = """
@@ -12,6 +13,7 @@ torch.manual_seed(0)
 """
 
 
+@pytest.mark.from_python
 def test_evaluation_meets_the_names_of_its_first_batch(script: Script) -> None:
     run = script(
         PREAMBLE
@@ -156,6 +158,7 @@ fold()
     assert not [name for name in run.nodes if "Linear" in name]
 
 
+@pytest.mark.from_python
 def test_an_exception_in_forward_leaves_no_scope_open(script: Script) -> None:
     run = script(
         PREAMBLE
@@ -207,6 +210,7 @@ Net()(torch.ones(1, 3)).sum().backward()
     assert not [name for name in run.nodes if name.startswith("forward/inner/addmm_")]
 
 
+@pytest.mark.from_python
 def test_without_an_optimizer_a_step_is_a_call_of_the_model(script: Script) -> None:
     text = """
 net = nn.Sequential(nn.Linear(3, 2), nn.ReLU())
@@ -301,6 +305,7 @@ for i in range(5000):
     assert len([name for name in run.nodes if "cos" in name]) == 4096
 
 
+@pytest.mark.from_python
 def test_following_begins_and_ends_at_a_step(script: Script) -> None:
     text = (
         PREAMBLE

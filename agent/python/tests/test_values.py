@@ -14,6 +14,7 @@ def bad(run: Run) -> list[Json]:
     ]
 
 
+@pytest.mark.from_python
 @pytest.mark.parametrize("optimizer", ["SGD", "Adam"])
 def test_losses_are_the_same_to_the_last_bit(script: Script, optimizer: str) -> None:
     plain = script(CNN, optimizer, GRAPHDBG_ENABLE="0")
@@ -41,12 +42,14 @@ for step in range(3):
 """
 
 
+@pytest.mark.from_python
 def test_infinity_of_a_log_is_seen_at_the_log(script: Script) -> None:
     first = bad(script(LOG_OF_ZERO))[0]
     assert (first["name"], first["step"]) == ("forward/log", 3)
     assert user_line(first["stack"]) == line_of(LOG_OF_ZERO, "log")
 
 
+@pytest.mark.from_python
 def test_backward_hit_has_the_forward_line(script: Script) -> None:
     text = """
 import torch
@@ -63,6 +66,7 @@ norm.backward()
     assert user_line(first["stack"]) == line_of(text, "sqrt")
 
 
+@pytest.mark.from_python
 def test_hit_in_a_users_own_backward_has_the_line_there(script: Script) -> None:
     text = """
 import torch
@@ -88,6 +92,7 @@ Square.apply(net(torch.ones(1, 2))).sum().backward()
     assert script(text).nodes["backward/div"]["forward"] == "forward/mul"
 
 
+@pytest.mark.from_python
 def test_numbers_that_the_user_wrote_are_marked_as_meant(script: Script) -> None:
     run = script("""
 import torch

@@ -110,7 +110,8 @@ class Hooks:
         self._library.graphdbg_close(self._agent, ending)
 
     def close_at_exit(self) -> None:
-        # Python tells nobody with which code it is going to exit.
+        # While Python is there: the agent calls back as it closes. (Python tells
+        # nobody with which code it is going to exit, as after sys.exit(3).)
         self.close(self._session.exit_code(), None, None, None)
 
     # ---- modules
