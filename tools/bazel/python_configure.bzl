@@ -5,8 +5,7 @@ tools/dev setup makes, and of the system's /usr/bin/python3 (Debian's
 python3-torch and libtorch-dev). Always makes a valid repository:
   //:<abi>         Python.h of each Python ABI, "cpython-311-x86_64-linux-gnu"
   //:torch-<v>     C++ headers and libraries of each PyTorch, by minor version
-  //:torch         those of .venv (nothing without torch)
-  //:defs.bzl      PYTHON_ABIS, TORCH_VERSIONS, TORCH_LIB (of .venv's)
+  //:defs.bzl      PYTHON_ABIS, TORCH_VERSIONS, TORCH_LIBS (directories)
 """
 
 _PROBE = """
@@ -81,7 +80,7 @@ def _add_torch(rctx, info):
 
 def _impl(rctx):
     root = rctx.path(rctx.attr._workspace).dirname
-    pythons, torches, lib = {}, {}, ""
+    pythons, torches = {}, {}
     build = 'package(default_visibility = ["//visibility:public"])\n'
     for python in [str(root) + "/.venv/bin/python", "/usr/bin/python3"]:
         info = _probe(rctx, python)
@@ -93,18 +92,13 @@ def _impl(rctx):
             build += _PYTHON.format(**info)
         version = info["version"]
         if version and version not in torches and _number(version) >= _OLDEST:
-            torches[version] = True
+            torches[version] = info["torch"] + "/lib"
             build += _add_torch(rctx, info)
-            if ".venv" in python:
-                lib = info["torch"] + "/lib"
-                build += 'alias(name = "torch", actual = "torch-{}")\n'.format(version)
-    if not lib:
-        build += 'cc_library(name = "torch")\n'
     rctx.file("BUILD.bazel", build)
-    rctx.file("defs.bzl", "PYTHON_ABIS = {}\nTORCH_VERSIONS = {}\nTORCH_LIB = {}\n".format(
+    rctx.file("defs.bzl", "PYTHON_ABIS = {}\nTORCH_VERSIONS = {}\nTORCH_LIBS = {}\n".format(
         repr(pythons.keys()),
         repr(torches.keys()),
-        repr(lib),
+        repr(torches),
     ))
 
 python_configure = repository_rule(

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
@@ -16,13 +17,34 @@ from .client import Json
 from .errors import USAGE, CliError
 from .server_process import ServerProcess
 
-_INJECT = Path(__file__).resolve().parent.parent / "_inject"
+_PACKAGE = Path(__file__).resolve().parent.parent
+_INJECT = _PACKAGE / "_inject"
+# For C++ programs; does nothing in others.
+_PRELOAD = _PACKAGE / "lib" / "libgraphdbg_preload.so"
 
 
 def job_name(command: Sequence[str]) -> str:
     """The script's name without its ending, else the program's."""
     script = next((word for word in command if word.endswith(".py")), command[0])
     return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script).stem) or "job"
+
+
+def _is_python(command: str) -> bool:
+    """Whether a program is Python's interpreter or a script of its."""
+    path = shutil.which(command)
+    if path is None or re.fullmatch(r"python[0-9.]*", Path(path).resolve().name):
+        return path is not None
+    try:
+        with open(path, "rb") as file:
+            first_line = file.readline(256)
+    except OSError:
+        return False
+    return first_line.startswith(b"#!") and b"python" in first_line
+
+
+def _can_preload() -> bool:
+    # The dynamic linker takes spaces and colons for the end of a name.
+    return _PRELOAD.exists() and not re.search(r"[ :]", str(_PRELOAD))
 
 
 class JobProcess:
@@ -32,6 +54,8 @@ class JobProcess:
         self.id = job_name(command)
         self._exception_file = server.data_dir / "exception.json"
         environment = os.environ | extra | self._variables(server)
+        if _can_preload() and not _is_python(command[0]):
+            environment["LD_PRELOAD"] = " ".join(filter(None, (str(_PRELOAD), environment.get("LD_PRELOAD"))))
         try:
             self._process = subprocess.Popen(list(command), env=environment)
         except OSError as error:

@@ -1,0 +1,198 @@
+/* libgraphdbg_preload.so: brings the debugger into C++ programs that link to
+ * LibTorch. `graphdbg run` has it loaded first (LD_PRELOAD).
+ *
+ * It needs the C library only, since every program that the job starts loads
+ * it too. Right before main it looks for LibTorch among the loaded libraries;
+ * where that is, it loads the adapter that fits its version, and from then on
+ * hands it the calls that torch_functions.inc lists. In all other programs,
+ * Python's interpreter among them, it does nothing. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <link.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "agent/adapters/pytorch/cpp/program_api.h"
+
+#define EXPORT __attribute__((visibility("default")))
+#define PATH_SIZE 4096
+
+static const graphdbg_cpp_program* program;
+
+/* ---- LibTorch, and its version */
+
+static int IsLibTorch(struct dl_phdr_info* info, size_t size, void* path) {
+  (void)size;
+  const char* const slash = strrchr(info->dlpi_name, '/');
+  if (slash == NULL || strncmp(slash, "/libtorch_cpu.so", 16) != 0) return 0;
+  snprintf(path, PATH_SIZE, "%s", info->dlpi_name);
+  return 1;
+}
+
+static int FindLibTorch(char path[PATH_SIZE]) {
+  return dl_iterate_phdr(IsLibTorch, path) != 0;
+}
+
+/* The first "<number>.<number>" of a text. */
+static int ReadVersion(const char* text, char* version, size_t size) {
+  unsigned major, minor;
+  for (; *text != '\0'; ++text) {
+    if (*text >= '0' && *text <= '9') {
+      if (sscanf(text, "%u.%u", &major, &minor) == 2) {
+        snprintf(version, size, "%u.%u", major, minor);
+        return 1;
+      }
+      while (text[1] >= '0' && text[1] <= '9') ++text;
+    }
+  }
+  return 0;
+}
+
+static int ReadVersionFile(const char* library, const char* name, char* version,
+                           size_t size) {
+  char path[PATH_SIZE + 64];
+  char text[1024];
+  snprintf(path, sizeof(path), "%s", library);
+  *strrchr(path, '/') = '\0';
+  strcat(path, name);
+  FILE* const file = fopen(path, "r");
+  if (file == NULL) return 0;
+  text[fread(text, 1, sizeof(text) - 1, file)] = '\0';
+  fclose(file);
+  return ReadVersion(text, version, size);
+}
+
+/* Distributions have it in the library's name, wheels and archives beside the
+ * library. */
+static int VersionOf(const char* library, char* version, size_t size) {
+  return ReadVersion(strrchr(library, '/'), version, size) ||
+         ReadVersionFile(library, "/../version.py", version, size) ||
+         ReadVersionFile(library, "/../build-version", version, size);
+}
+
+/* ---- the adapter */
+
+static int Enabled(void) {
+  const char* value = getenv("GRAPHDBG_ENABLE");
+  if (value == NULL) value = getenv("ENABLE_MS_DEBUGGER");
+  return value != NULL &&
+         (strcmp(value, "1") == 0 || strcasecmp(value, "true") == 0);
+}
+
+static void Warn(const char* problem, const char* detail) {
+  fprintf(stderr, "graphdbg: %s%s; the program goes on undebugged\n", problem,
+          detail);
+}
+
+/* A file beside this library. */
+static void* Load(const char* name) {
+  Dl_info here;
+  char path[PATH_SIZE + 64];
+  if (dladdr((void*)Load, &here) == 0) return NULL;
+  snprintf(path, PATH_SIZE, "%s", here.dli_fname);
+  char* const slash = strrchr(path, '/');
+  if (slash == NULL) return NULL;
+  snprintf(slash, sizeof(path) - (size_t)(slash - path), "/%s", name);
+  return dlopen(path, RTLD_NOW | RTLD_LOCAL);
+}
+
+static void Attach(void) {
+  char library[PATH_SIZE];
+  char version[16];
+  char adapter[64];
+  if (!Enabled() || !FindLibTorch(library)) return;
+  if (!VersionOf(library, version, sizeof(version))) {
+    Warn("cannot tell the version of ", library);
+    return;
+  }
+  snprintf(adapter, sizeof(adapter), "torch-%s/libgraphdbg_torch_cpp.so",
+           version);
+  void* handle = Load("libgraphdbg.so");
+  if (handle != NULL) handle = Load(adapter);
+  if (handle == NULL) {
+    Warn("no adapter for C++ programs with PyTorch ", version);
+    return;
+  }
+  const graphdbg_cpp_program_opener open =
+      (graphdbg_cpp_program_opener)dlsym(handle, "graphdbg_cpp_program_open");
+  if (open != NULL) program = open(version);
+}
+
+/* ---- before main: all libraries are ready by then */
+
+typedef int (*Main)(int, char**, char**);
+typedef int (*StartMain)(Main, int, char**, void (*)(void), void (*)(void),
+                         void (*)(void), void*);
+
+static Main real_main;
+
+static int AttachedMain(int argc, char** argv, char** environment) {
+  Attach();
+  return real_main(argc, argv, environment);
+}
+
+EXPORT int __libc_start_main(Main main, int argc, char** argv,
+                             void (*init)(void), void (*fini)(void),
+                             void (*rtld_fini)(void), void* stack_end) {
+  const StartMain start = (StartMain)dlsym(RTLD_NEXT, "__libc_start_main");
+  real_main = main;
+  return start(AttachedMain, argc, argv, init, fini, rtld_fini, stack_end);
+}
+
+/* ---- the calls. Elsewhere results travel in other ways: there ops are seen,
+ * but neither steps nor modules. */
+
+#ifdef __x86_64__
+
+/* The function that ours stands before. Where LibTorch was loaded later, as
+ * in Python, it is not among the libraries that follow this one. */
+static graphdbg_member Behind(const char* name) {
+  void* function = dlsym(RTLD_NEXT, name);
+  char path[PATH_SIZE];
+  if (function == NULL && FindLibTorch(path)) {
+    void* const library = dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+    if (library != NULL) function = dlsym(library, name);
+  }
+  if (function == NULL) {
+    fprintf(stderr, "graphdbg: LibTorch has no %s\n", name);
+    abort();
+  }
+  return (graphdbg_member)function;
+}
+
+enum Kind { kStep, kZeroGrad, kAddGroup, kModelByResult, kModel, kForward };
+
+static void* Call(enum Kind kind, const graphdbg_member_call* call) {
+  switch (kind) {
+    case kStep:
+      return program->step(call);
+    case kZeroGrad:
+      return program->zero_grad(call);
+    case kAddGroup:
+      return program->add_group(call);
+    case kModelByResult:
+      return program->model_by_result(call);
+    case kModel:
+      return program->model(call);
+    case kForward:
+      return program->forward(call);
+  }
+  return NULL;
+}
+
+#define INTERPOSE(kind, name)                                               \
+  EXPORT void* name(void* a, void* b, void* c, void* d, void* e, void* f) { \
+    static _Atomic(graphdbg_member) behind;                                 \
+    graphdbg_member next = atomic_load(&behind);                            \
+    if (next == NULL) atomic_store(&behind, next = Behind(#name));          \
+    if (program == NULL) return next(a, b, c, d, e, f);                     \
+    const graphdbg_member_call call = {next, {a, b, c, d, e, f}};           \
+    return Call(kind, &call);                                               \
+  }
+#include "agent/adapters/pytorch/cpp/torch_functions.inc"
+
+#endif /* __x86_64__ */
