@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import re
@@ -13,12 +14,37 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import graphdbg
 import pytest
 from graphdbg.cli.client import Client
 
 HOSTS = Path(__file__).resolve().parents[1] / "hosts"
 GRAPHDBG = str(Path(sys.executable).parent / "graphdbg")
+PACKAGE = Path(graphdbg.__file__).parent
+PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
+# With the oldest PyTorch that is supported, on Debian.
+SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "oldest_torch: runs the system's Python with its PyTorch")
+
+
+@functools.cache
+def has_torch(python: str) -> bool:
+    return subprocess.run([python, "-c", "import torch"], capture_output=True).returncode == 0
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.get_closest_marker("oldest_torch") and not has_torch(SYSTEM_PYTHON):
+        pytest.skip("the system's Python has no PyTorch")
+
+
+@pytest.fixture
+def injected() -> dict[str, str]:
+    """What brings graphdbg into a Python that it is not installed in."""
+    return {"PYTHONPATH": str(PACKAGE / "_inject")}
 
 
 def clean_environment(**extra: str) -> dict[str, str]:

@@ -64,7 +64,9 @@ bool EndsWith(std::string_view text, std::string_view ending) {
 
 bool StartsEngine(const graphdbg_source_frame& frame) {
   return EndsWith(frame.file, "torch/autograd/graph.py") ||
-         EndsWith(frame.file, "torch/autograd/__init__.py");
+         EndsWith(frame.file, "torch/autograd/__init__.py") ||
+         // In C++ programs.
+         EndsWith(frame.function, "torch::autograd::Engine::execute");
 }
 
 // Whether the user's own Python runs inside the autograd engine: the backward

@@ -17,6 +17,8 @@
 namespace graphdbg::cpp {
 namespace {
 
+constexpr const char* kEngine = "torch::autograd::Engine::execute";
+
 void OnError(void*, const char*, int) {}
 
 struct Free {
@@ -66,8 +68,11 @@ class Symbols {
 
   void Read(uintptr_t address, std::vector<graphdbg_source_frame>* frames) {
     Dl_info object;
-    if (dladdr(reinterpret_cast<void*>(address), &object) == 0 ||
-        !IsUsers(object.dli_fname)) {
+    if (dladdr(reinterpret_cast<void*>(address), &object) == 0) return;
+    if (!IsUsers(object.dli_fname)) {
+      // What is further out has called backward().
+      const std::string function = Readable(object.dli_sname);
+      if (function == kEngine) frames->push_back({"", 0, kEngine, 0});
       return;
     }
     Reading reading{this, frames};

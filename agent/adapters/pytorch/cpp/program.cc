@@ -88,12 +88,22 @@ class Program {
  public:
   Program() : models_(adapter) {}
 
-  StepCounter& steps() { return steps_; }
   Models& models() { return models_; }
+
+  void Stepped(const void* optimizer) {
+    if (!steps_.Stepped(optimizer)) return;
+    model_called_.store(false);
+    Check(adapter->step_end());
+  }
 
   void OptimizerSeen() {
     optimizer_seen_.store(true);
     adapter->optimizer_seen();
+  }
+
+  // Without an optimizer a step is a call of the model, and the last is over.
+  void Exiting() {
+    if (model_called_.load() && !optimizer_seen_.load()) adapter->step_end();
   }
 
   // A layer is called. The user's own forward functions cannot be seen, so the
@@ -105,20 +115,20 @@ class Program {
     adapter->current_scope(&nested);
     if (nested) return scope;
     const void* none = nullptr;
-    const bool first = first_layer_.compare_exchange_strong(none, &layer);
-    if (!first && none != &layer) return scope;
-    ModelCalled(first);
+    first_layer_.compare_exchange_strong(none, &layer);
+    if (first_layer_.load() == &layer) ModelCalled();
     return scope;
   }
 
  private:
-  void ModelCalled(bool first) {
+  void ModelCalled() {
+    const bool again = model_called_.exchange(true);
     // In training a layer may be called several times within a step: what
     // counts are the optimizer's steps.
     const bool training = optimizer_seen_.load() && c10::GradMode::is_enabled();
-    if (training && !first) return;
-    // The last call is over, for all that can be known.
-    if (!first) Check(adapter->leave_model());
+    if (training && again) return;
+    // The call before is over, for all that can be known.
+    if (again) Check(adapter->leave_model());
     Check(adapter->enter_model(models_.root()));
   }
 
@@ -126,6 +136,8 @@ class Program {
   StepCounter steps_;
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<const void*> first_layer_{nullptr};
+  // Since the last step of an optimizer.
+  std::atomic<bool> model_called_{false};
 };
 
 Program& TheProgram() {
@@ -155,7 +167,7 @@ void* MakeInRange(const graphdbg_member_call& call, const void* self,
 void* Step(const graphdbg_member_call* call) {
   void* const optimizer = call->registers[1];
   void* const result = MakeInRange(*call, optimizer, "step");
-  if (TheProgram().steps().Stepped(optimizer)) Check(adapter->step_end());
+  TheProgram().Stepped(optimizer);
   return result;
 }
 
@@ -201,6 +213,7 @@ const graphdbg_cpp_program kProgram = {Step,          ZeroGrad, AddGroup,
 // ---- the end
 
 void CloseAtExit(int exit_code, void*) {
+  if (exit_code != kTerminatedExitCode) TheProgram().Exiting();
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
   ending.exit_code = exit_code;
