@@ -26,7 +26,8 @@ void AddTensors(const c10::IValue& value, TensorList* out) {
 }
 
 bool IsFloating(graphdbg_dtype dtype) {
-  return dtype >= GRAPHDBG_FLOAT16 && dtype <= GRAPHDBG_COMPLEX128;
+  return (dtype >= GRAPHDBG_FLOAT16 && dtype <= GRAPHDBG_COMPLEX128) ||
+         dtype == GRAPHDBG_FLOAT8_E4M3FN || dtype == GRAPHDBG_FLOAT8_E5M2;
 }
 
 }  // namespace

@@ -11,12 +11,12 @@ from torch.multiprocessing.reductions import StorageWeakRef
 
 from . import c_agent
 
-_DTYPES = (
-    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
-)
-_DTYPE_OTHER = 16
-_FLOATING = range(_DTYPES.index("float16") + 1, _DTYPES.index("complex128") + 2)
+_INTEGERS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+_FLOATS = ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+_FLOATS_8 = ("float8_e4m3fn", "float8_e5m2")
+# Numbers as in agent.h: those of the oldest dtypes first, then "other", then what was added.
+_DTYPES = {name: number for number, name in enumerate((*_INTEGERS, *_FLOATS, "other", *_FLOATS_8), 1)}
+_FLOATING = frozenset(_DTYPES[name] for name in (*_FLOATS, *_FLOATS_8))
 _DEVICES = {"cpu": 0, "cuda": 1, "npu": 2}
 _DEVICE_OTHER = 3
 
@@ -63,7 +63,7 @@ def describe(tensor: Any, owner: int = 0) -> Any:
     numbers = ctypes.c_int64 * tensor.dim()
     return c_agent.sized(
         c_agent.Tensor,
-        dtype=_DTYPES.index(short) + 1 if short in _DTYPES else _DTYPE_OTHER,
+        dtype=_DTYPES.get(short, _DTYPES["other"]),
         device=_DEVICES.get(tensor.device.type, _DEVICE_OTHER),
         device_id=tensor.device.index or 0,
         data=_data_of(tensor),
