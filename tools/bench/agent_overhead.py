@@ -2,8 +2,9 @@
 
 One process for each workload and mode, all alive at once; each in turn trains
 a few steps, in an order that is shuffled every round, so that whatever else the
-machine does falls on all alike. After some rounds new processes take over. A ratio is that of CPU times to the plain run
-of the same round; medians over the rounds.
+machine does falls on all alike. After some rounds new processes take over. A
+ratio is that of CPU times to the plain run of the same round; medians over the
+rounds.
 """
 
 from __future__ import annotations
