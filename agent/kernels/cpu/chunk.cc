@@ -10,6 +10,7 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "agent/kernels/cpu/chunk.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After foreach_target.h.
@@ -19,12 +20,18 @@ HWY_BEFORE_NAMESPACE();
 namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
-// Sums of lanes in float64, relative to a shift. Set to zero by a function, not
-// a constructor: the compiler's own constructors are not of the target.
+// Sums of lanes in float64. Set to zero by a function, not a constructor: the
+// compiler's own constructors are not of the target.
 struct Sums64 {
   V64 sum, square_sum, abs_sum;
 
   HWY_INLINE void Clear() { sum = square_sum = abs_sum = hn::Zero(F64()); }
+
+  HWY_INLINE void Add(V64 x) {
+    sum = hn::Add(sum, x);
+    square_sum = hn::MulAdd(x, x, square_sum);
+    abs_sum = hn::Add(abs_sum, hn::Abs(x));
+  }
 
   HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
     const V64 distance = hn::Sub(x, shift);
@@ -37,6 +44,7 @@ struct Sums64 {
 struct SumsOf64 {
   Sums64 all;
   HWY_INLINE void Clear() { all.Clear(); }
+  HWY_INLINE void Add(const double* p) { all.Add(hn::LoadU(F64(), p)); }
   HWY_INLINE void Add(V64 x, V64 for_abs, V64 shift) {
     all.Add(x, for_abs, shift);
   }
@@ -52,6 +60,14 @@ struct SumsOf32 {
   HWY_INLINE void Clear() {
     low.Clear();
     high.Clear();
+  }
+  // Converted as they are loaded, which saves taking the upper half apart.
+  HWY_INLINE void Add(const float* p) {
+    const hn::Rebind<float, F64> half;
+    low.Add(hn::PromoteTo(F64(), hn::LoadU(half, p)));
+#if HWY_TARGET != HWY_SCALAR
+    high.Add(hn::PromoteTo(F64(), hn::LoadU(half, p + hn::Lanes(half))));
+#endif
   }
   HWY_INLINE void Add(V32 x, V32 for_abs, V64 shift) {
     const F64 d;
@@ -87,14 +103,68 @@ struct SumsFor<F32> {
   using Type = SumsOf32;
 };
 
-// One pass. With kMasked, elements that are not finite are counted and left
-// out; without, they spoil the sums, which is how they are noticed.
+// Counts by lane how often a mask is true.
+template <class D>
+struct Tally {
+  using DI = hn::RebindToSigned<D>;
+  hn::Vec<DI> counts;
+
+  HWY_INLINE void Clear() { counts = hn::Zero(DI()); }
+  HWY_INLINE void Add(hn::Mask<D> mask) {
+#if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
+    // One masked addition.
+    const auto more = hn::Add(counts, hn::Set(DI(), 1));
+    counts = hn::IfThenElse(hn::RebindMask(DI(), mask), more, counts);
+#else
+    // A true lane is -1.
+    const auto minus = hn::VecFromMask(DI(), hn::RebindMask(DI(), mask));
+    counts = hn::Sub(counts, minus);
+#endif
+  }
+  HWY_INLINE uint64_t Total() const {
+    return static_cast<uint64_t>(hn::GetLane(hn::SumOfLanes(DI(), counts)));
+  }
+};
+
+// Of elements that are all finite; if one is not, the sums are not. Fetches
+// memory `ahead` bytes before it is read.
+template <class Load>
+HWY_INLINE void FinitePass(const typename Load::Element* p, size_t n,
+                           size_t ahead, ChunkSums* out) {
+  const typename Load::D d;
+  using V = hn::Vec<decltype(d)>;
+  const size_t lanes = hn::Lanes(d);
+  const V zero = hn::Zero(d);
+  V min = Load::Load(p), max = min;
+  Tally<decltype(d)> zeros, negatives;
+  zeros.Clear();
+  negatives.Clear();
+  typename SumsFor<typename Load::D>::Type sums;
+  sums.Clear();
+  for (size_t i = 0; i < n; i += lanes) {
+    hwy::Prefetch(reinterpret_cast<const char*>(p + i) + ahead);
+    const V v = Load::Load(p + i);
+    zeros.Add(hn::Eq(v, zero));
+    negatives.Add(hn::Lt(v, zero));
+    min = hn::Min(min, v);
+    max = hn::Max(max, v);
+    sums.Add(p + i);
+  }
+  sums.Reduce(out);
+  out->count = out->finite_count = n;
+  out->zero_count = zeros.Total();
+  out->negative_count = negatives.Total();
+  out->min = static_cast<double>(hn::GetLane(hn::MinOfLanes(d, min)));
+  out->max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, max)));
+}
+
+// A pass with sums relative to a number, for those that nearly cancel out. With
+// kMasked, elements that are not finite are counted and left out.
 template <class Load, bool kMasked>
-HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
-                     ChunkSums* out) {
+HWY_INLINE void CarefulPass(const typename Load::Element* p, size_t n,
+                            double shift, ChunkSums* out) {
   using Lane = hn::TFromD<typename Load::D>;
   const typename Load::D d;
-  const hn::RebindToSigned<decltype(d)> di;
   using V = hn::Vec<decltype(d)>;
   const size_t lanes = hn::Lanes(d);
   const V shift_lanes = hn::Set(d, static_cast<Lane>(shift));
@@ -102,12 +172,10 @@ HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
   const V zero = hn::Zero(d);
   const V infinity = hn::Set(d, std::numeric_limits<Lane>::infinity());
   V min = shift_lanes, max = shift_lanes;
-  // Counts, negated: a true lane is -1.
-  auto zeros = hn::Zero(di), negatives = hn::Zero(di), finites = hn::Zero(di),
-       nans = hn::Zero(di), pos_infs = hn::Zero(di);
-  const auto tally = [&](auto mask) HWY_ATTR {
-    return hn::BitCast(di, hn::VecFromMask(d, mask));
-  };
+  Tally<decltype(d)> zeros, negatives, finites, nans, pos_infs;
+  for (auto* tally : {&zeros, &negatives, &finites, &nans, &pos_infs}) {
+    tally->Clear();
+  }
   typename SumsFor<typename Load::D>::Type sums;
   sums.Clear();
   for (size_t i = 0; i < n; i += lanes) {
@@ -117,30 +185,26 @@ HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
     auto is_negative = hn::Lt(v, zero);
     if constexpr (kMasked) {
       const auto finite = hn::IsFinite(v);
-      finites = hn::Add(finites, tally(finite));
-      nans = hn::Add(nans, tally(hn::IsNaN(v)));
-      pos_infs = hn::Add(pos_infs, tally(hn::Eq(v, infinity)));
+      finites.Add(finite);
+      nans.Add(hn::IsNaN(v));
+      pos_infs.Add(hn::Eq(v, infinity));
       is_negative = hn::And(is_negative, finite);
       for_abs = hn::IfThenElseZero(finite, v);
       // Adds nothing to the sums, and is no new extreme.
       v = hn::IfThenElse(finite, v, shift_lanes);
     }
-    zeros = hn::Add(zeros, tally(is_zero));
-    negatives = hn::Add(negatives, tally(is_negative));
+    zeros.Add(is_zero);
+    negatives.Add(is_negative);
     min = hn::Min(min, v);
     max = hn::Max(max, v);
     sums.Add(v, for_abs, shift64);
   }
-  const auto total = [&](auto counts) HWY_ATTR {
-    return static_cast<uint64_t>(
-        -static_cast<int64_t>(hn::GetLane(hn::SumOfLanes(di, counts))));
-  };
   out->count = n;
-  out->finite_count = kMasked ? total(finites) : n;
-  out->nan_count = total(nans);
-  out->pos_inf_count = total(pos_infs);
-  out->zero_count = total(zeros);
-  out->negative_count = total(negatives);
+  out->finite_count = kMasked ? finites.Total() : n;
+  out->nan_count = nans.Total();
+  out->pos_inf_count = pos_infs.Total();
+  out->zero_count = zeros.Total();
+  out->negative_count = negatives.Total();
   out->shift = shift;
   sums.Reduce(out);
   if (out->finite_count == 0) return;
@@ -150,11 +214,11 @@ HWY_INLINE void Pass(const typename Load::Element* p, size_t n, double shift,
 
 // The first finite element, or 0. n is a multiple of the number of lanes.
 template <class Load>
-double FindShift(const typename Load::Element* p, size_t n, DType dtype) {
+double FindShift(const typename Load::Element* p, size_t n) {
   const typename Load::D d;
   for (size_t i = 0; i < n; i += hn::Lanes(d)) {
     const intptr_t lane = hn::FindFirstTrue(d, hn::IsFinite(Load::Load(p + i)));
-    if (lane >= 0) return ElementAsDouble(dtype, p + i + lane);
+    if (lane >= 0) return static_cast<double>(p[i + lane]);
   }
   return 0;
 }
@@ -164,28 +228,27 @@ template <class Load>
 double MeanOf(const ChunkSums& sums) {
   const double n = static_cast<double>(sums.finite_count);
   const double mean = std::clamp(sums.shift + sums.sum / n, sums.min, sums.max);
-  return static_cast<double>(static_cast<hn::TFromD<typename Load::D>>(mean));
+  return static_cast<double>(static_cast<typename Load::Element>(mean));
 }
 
 // n is a multiple of the number of lanes. One pass if all is finite and the
-// first element is not far off the others.
+// mean is not far off zero.
 template <class Load>
-void Whole(const typename Load::Element* p, size_t n, DType dtype,
+void Whole(const typename Load::Element* p, size_t n, size_t ahead,
            ChunkSums* out) {
-  const double first = ElementAsDouble(dtype, p);
-  Pass<Load, false>(p, n, first, out);
+  FinitePass<Load>(p, n, ahead, out);
   const bool masked = out->overflowed();
   if (masked) {
     *out = ChunkSums();
-    Pass<Load, true>(p, n, FindShift<Load>(p, n, dtype), out);
+    CarefulPass<Load, true>(p, n, FindShift<Load>(p, n), out);
   }
   if (!out->cancels() || out->overflowed()) return;
   const double mean = MeanOf<Load>(*out);
   *out = ChunkSums();
   if (masked) {
-    Pass<Load, true>(p, n, mean, out);
+    CarefulPass<Load, true>(p, n, mean, out);
   } else {
-    Pass<Load, false>(p, n, mean, out);
+    CarefulPass<Load, false>(p, n, mean, out);
   }
 }
 
@@ -209,26 +272,41 @@ void TakeOff(double x, uint64_t extra, ChunkSums* sums) {
 
 // Fills up the end of a chunk to whole vectors with copies of its last element.
 template <class Load>
-void Floats(const void* elements, size_t n, DType dtype, ChunkSums* out) {
+void Floats(const void* elements, size_t n, size_t ahead, ChunkSums* out) {
   using Element = typename Load::Element;
   const auto* p = static_cast<const Element*>(elements);
   const size_t lanes = hn::Lanes(typename Load::D());
   const size_t filled = (n + lanes - 1) / lanes * lanes;
-  if (filled == n) return Whole<Load>(p, n, dtype, out);
+  if (filled == n) return Whole<Load>(p, n, ahead, out);
   HWY_ALIGN Element padded[kChunkElements];
   std::memcpy(padded, p, n * sizeof(Element));
   std::fill(padded + n, padded + filled, padded[n - 1]);
-  Whole<Load>(padded, filled, dtype, out);
-  TakeOff(ElementAsDouble(dtype, padded + n - 1), filled - n, out);
+  Whole<Load>(padded, filled, 0, out);
+  TakeOff(static_cast<double>(padded[n - 1]), filled - n, out);
 }
 
-template <DType kDType, class Load>
-void FloatChunk(const void* elements, size_t n, ChunkSums* out) {
-  Floats<Load>(elements, n, kDType, out);
+// Widened in a buffer that stays in the cache, rather than in registers at each
+// pass.
+template <class Load>
+void HalfFloats(const void* elements, size_t n, size_t ahead, ChunkSums* out) {
+  HWY_ALIGN float values[kChunkElements];
+  HWY_ALIGN uint16_t last[hn::MaxLanes(F32())] = {};
+  const auto* p = static_cast<const uint16_t*>(elements);
+  const size_t lanes = hn::Lanes(F32());
+  size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    hwy::Prefetch(reinterpret_cast<const char*>(p + i) + ahead);
+    hn::Store(Load::Load(p + i), F32(), values + i);
+  }
+  if (i < n) {
+    std::memcpy(last, p + i, (n - i) * sizeof(*p));
+    hn::Store(Load::Load(last), F32(), values + i);
+  }
+  Floats<LoadFloat32>(values, n, 0, out);
 }
 
 template <class T, bool kBool = false>
-void IntegerChunk(const void* elements, size_t n, ChunkSums* out) {
+void IntegerChunk(const void* elements, size_t n, size_t, ChunkSums* out) {
   HWY_ALIGN double values[kChunkElements];
   const char* p = static_cast<const char*>(elements);
   for (size_t i = 0; i < n; ++i) {
@@ -236,7 +314,7 @@ void IntegerChunk(const void* elements, size_t n, ChunkSums* out) {
     std::memcpy(&x, p + i * sizeof(T), sizeof(T));
     values[i] = kBool ? static_cast<double>(x != 0) : static_cast<double>(x);
   }
-  FloatChunk<DType::kFloat64, LoadFloat64>(values, n, out);
+  Floats<LoadFloat64>(values, n, 0, out);
 }
 
 ChunkFunction Choose(DType dtype) {
@@ -260,13 +338,13 @@ ChunkFunction Choose(DType dtype) {
     case DType::kUint64:
       return IntegerChunk<uint64_t>;
     case DType::kFloat16:
-      return FloatChunk<DType::kFloat16, LoadFloat16>;
+      return HalfFloats<LoadFloat16>;
     case DType::kBfloat16:
-      return FloatChunk<DType::kBfloat16, LoadBfloat16>;
+      return HalfFloats<LoadBfloat16>;
     case DType::kFloat32:
-      return FloatChunk<DType::kFloat32, LoadFloat32>;
+      return Floats<LoadFloat32>;
     case DType::kFloat64:
-      return FloatChunk<DType::kFloat64, LoadFloat64>;
+      return Floats<LoadFloat64>;
     default:
       return nullptr;
   }

@@ -11,8 +11,10 @@
 namespace graphdbg::cpu {
 
 // Sums of n elements, 1 <= n <= kChunkElements, that lie side by side, aligned
-// or not. `dtype` must have statistics. Allocates nothing; any thread.
-using ChunkFunction = void (*)(const void* elements, size_t n, ChunkSums* sums);
+// or not. `dtype` must have statistics. What lies `ahead` bytes further on is
+// fetched, since it is read next; 0: nothing is. Allocates nothing; any thread.
+using ChunkFunction = void (*)(const void* elements, size_t n, size_t ahead,
+                               ChunkSums* sums);
 ChunkFunction ChunkFunctionFor(DType dtype);
 
 // The element at `p`, rounded to float64.

@@ -19,7 +19,7 @@ class Sums {
   void AddRun(const char* p, size_t n) {
     while (n > 0) {
       const size_t size = std::min(n, kChunkElements);
-      AddChunk(p, size);
+      AddChunk(p, size, FetchAhead((n - size) * item_size_));
       p += size * item_size_;
       n -= size;
     }
@@ -28,9 +28,9 @@ class Sums {
   const Moments& moments() const { return moments_; }
 
  private:
-  void AddChunk(const char* p, size_t n) {
+  void AddChunk(const char* p, size_t n, size_t ahead) {
     ChunkSums sums;
-    chunk_(p, n, &sums);
+    chunk_(p, n, ahead, &sums);
     if (!sums.overflowed()) return moments_.Merge(sums);
     for (size_t i = 0; i < n; ++i) {
       moments_.MergeValue(ElementAsDouble(dtype_, p + i * item_size_));

@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <cstring>
 
+#include "agent/kernels/cpu/scan.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "agent/kernels/cpu/light.cc"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After foreach_target.h.
@@ -71,7 +74,11 @@ bool IsFiniteHalf(const void* elements, size_t n) {
   return hn::AllTrue(d, hn::Lt(all, hn::Set(d, kInfinity)));
 }
 
-// Two chains of each operation keep both pipes busy.
+// Chains of each operation that keep the pipes busy: as many as there are
+// registers for.
+constexpr size_t kPairsOfChains =
+    HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 2 : 1;
+
 template <class Load>
 class SketchPass {
  public:
@@ -82,49 +89,71 @@ class SketchPass {
   HWY_INLINE void Run(const Element* p, size_t n, SketchSums* out) {
     const D d;
     const size_t lanes = hn::Lanes(d);
+    const size_t step = 2 * kPairsOfChains * lanes;
     sum_.Clear();
     square_sum_.Clear();
     min0_ = min1_ = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity());
     max0_ = max1_ = hn::Neg(min0_);
-    while (n >= 2 * lanes) {
-      const size_t pairs = std::min(n / (2 * lanes), kSketchBlock);
-      Block(p, pairs);
-      p += pairs * 2 * lanes;
-      n -= pairs * 2 * lanes;
+    while (n >= step) {
+      const size_t steps = std::min(n / step, kSketchBlock);
+      n -= steps * step;
+      Block(p, steps, FetchAhead(n * sizeof(Element)));
+      p += steps * step;
     }
-    if (n >= lanes) {
-      One(Load::Load(p));
-      p += lanes;
-      n -= lanes;
-    }
+    for (; n >= lanes; n -= lanes, p += lanes) One(Load::Load(p));
     if (n > 0) Last(p, n);
     Finish(out);
   }
 
  private:
-  HWY_INLINE void Block(const Element* p, size_t pairs) {
-    const size_t lanes = hn::Lanes(D());
-    V s0 = hn::Zero(D()), s1 = s0, q0 = s0, q1 = s0;
-    V min0 = min0_, min1 = min1_, max0 = max0_, max1 = max1_;
-    for (size_t i = 0; i < pairs; ++i, p += 2 * lanes) {
-      const V a = Load::Load(p), b = Load::Load(p + lanes);
-      s0 = hn::Add(s0, a);
-      s1 = hn::Add(s1, b);
-      q0 = hn::MulAdd(a, a, q0);
-      q1 = hn::MulAdd(b, b, q1);
-      min0 = hn::Min(min0, a);
-      min1 = hn::Min(min1, b);
-      max0 = hn::Max(max0, a);
-      max1 = hn::Max(max1, b);
+  struct Chain {
+    V sum, square_sum, min, max;
+
+    HWY_INLINE void Add(V v) {
+      sum = hn::Add(sum, v);
+      square_sum = hn::MulAdd(v, v, square_sum);
+      min = hn::Min(min, v);
+      max = hn::Max(max, v);
     }
-    min0_ = min0;
-    min1_ = min1;
-    max0_ = max0;
-    max1_ = max1;
-    sum_.Add(s0);
-    sum_.Add(s1);
-    square_sum_.Add(q0);
-    square_sum_.Add(q1);
+  };
+
+  HWY_INLINE void Block(const Element* p, size_t steps, size_t ahead) {
+    const size_t lanes = hn::Lanes(D());
+    const V zero = hn::Zero(D());
+    Chain a{zero, zero, min0_, max0_}, b{zero, zero, min1_, max1_};
+    Chain c = a, e = b;
+    for (size_t i = 0; i < steps; ++i, p += 2 * kPairsOfChains * lanes) {
+      Fetch(p, ahead);
+      const Two<V> first = Load::LoadTwo(p);
+      a.Add(first.a);
+      b.Add(first.b);
+      if constexpr (kPairsOfChains == 2) {
+        const Two<V> second = Load::LoadTwo(p + 2 * lanes);
+        c.Add(second.a);
+        e.Add(second.b);
+      }
+    }
+    Take(a, &min0_, &max0_);
+    Take(b, &min1_, &max1_);
+    if constexpr (kPairsOfChains == 2) {
+      Take(c, &min0_, &max0_);
+      Take(e, &min1_, &max1_);
+    }
+  }
+
+  // All of a step, at one place in each line of the cache.
+  static HWY_INLINE void Fetch(const Element* p, size_t ahead) {
+    const auto* bytes = reinterpret_cast<const char*>(p) + ahead;
+    constexpr size_t kLine = 64;
+    const size_t step = 2 * kPairsOfChains * hn::Lanes(D()) * sizeof(Element);
+    for (size_t i = 0; i < step; i += kLine) hwy::Prefetch(bytes + i);
+  }
+
+  HWY_INLINE void Take(const Chain& chain, V* min, V* max) {
+    *min = hn::Min(*min, chain.min);
+    *max = hn::Max(*max, chain.max);
+    sum_.Add(chain.sum);
+    square_sum_.Add(chain.square_sum);
   }
 
   HWY_INLINE void One(V v) {

@@ -17,6 +17,12 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// Two vectors' worth of elements, in any order.
+template <class V>
+struct Two {
+  V a, b;
+};
+
 using F64 = hn::ScalableTag<double>;
 using V64 = hn::Vec<F64>;
 using F32 = hn::ScalableTag<float>;
@@ -26,12 +32,18 @@ struct LoadFloat64 {
   using Element = double;
   using D = F64;
   static HWY_INLINE V64 Load(const double* p) { return hn::LoadU(F64(), p); }
+  static HWY_INLINE Two<V64> LoadTwo(const double* p) {
+    return {Load(p), Load(p + hn::Lanes(F64()))};
+  }
 };
 
 struct LoadFloat32 {
   using Element = float;
   using D = F32;
   static HWY_INLINE V32 Load(const float* p) { return hn::LoadU(F32(), p); }
+  static HWY_INLINE Two<V32> LoadTwo(const float* p) {
+    return {Load(p), Load(p + hn::Lanes(F32()))};
+  }
 };
 
 struct LoadBfloat16 {
@@ -42,6 +54,13 @@ struct LoadBfloat16 {
     const hn::Rebind<uint16_t, D> narrow;
     return hn::BitCast(
         D(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
+  }
+  // Those at even places, and those at odd ones.
+  static HWY_INLINE Two<V32> LoadTwo(const uint16_t* p) {
+    const hn::RebindToUnsigned<D> bits;
+    const auto both = hn::LoadU(bits, reinterpret_cast<const uint32_t*>(p));
+    const auto odd = hn::And(both, hn::Set(bits, 0xFFFF0000));
+    return {hn::BitCast(D(), hn::ShiftLeft<16>(both)), hn::BitCast(D(), odd)};
   }
 };
 
@@ -78,6 +97,9 @@ struct LoadFloat16 {
 #else
     return v;
 #endif
+  }
+  static HWY_INLINE Two<V32> LoadTwo(const uint16_t* p) {
+    return {Load(p), Load(p + hn::Lanes(F32()))};
   }
 };
 

@@ -16,6 +16,14 @@ namespace graphdbg::cpu {
 constexpr int64_t kDirectRun = 512;
 constexpr size_t kPackBytes = 8192;
 
+// How many bytes before it is read memory is to be fetched, in passes that
+// compute while it comes: processors on their own look less far ahead. 0 near
+// the end, of which so much is `left`.
+constexpr size_t FetchAhead(size_t bytes_left) {
+  constexpr size_t kAhead = 4096;
+  return bytes_left > 2 * kAhead ? kAhead : 0;
+}
+
 // How many elements a scan saw, and how often each occurs in the view.
 struct Scanned {
   int64_t count = 0;
