@@ -47,17 +47,15 @@ def _hooks(torch: Any) -> Any:
     """The compiled adapter where there is one, or else its substitute in Python."""
     from ._compile import CannotCompile
 
-    reason = "GRAPHDBG_ADAPTER=python"
     if os.environ.get("GRAPHDBG_ADAPTER") != "python":
         from . import _native
 
         try:
             return _native.load(torch)
         except CannotCompile as error:
-            reason = str(error)
+            print(f"graphdbg: follows PyTorch from Python, which is slower: {error}", file=sys.stderr, flush=True)
     from ._mode.hooks import Hooks
 
-    print(f"graphdbg: follows PyTorch from Python, which is slower: {reason}", file=sys.stderr, flush=True)
     return Hooks()
 
 

@@ -38,6 +38,48 @@ def test_ctrl_c_ends_a_paused_program_as_usual(script: Script, tmp_path: Path) -
     assert [(c["exit_code"], c["type"]) for c in run.called("close")] == [(130, "KeyboardInterrupt")]
 
 
+THREAD = """
+import sys
+import threading
+import time
+
+import torch
+from torch import nn
+
+def train():
+    net = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        net(torch.ones(1, 2)).sum().backward()
+        optimizer.step()
+    print("trained")
+
+thread = threading.Thread(target=train, daemon=sys.argv[1] == "daemon")
+thread.start()
+while thread.is_alive():
+    time.sleep(0.05)
+"""
+
+
+def test_ctrl_c_lets_a_paused_thread_go(script: Script, tmp_path: Path) -> None:
+    # As without a debugger: the main thread is interrupted, and Python waits
+    # for the other one to come to its end.
+    process, trace = paused(script, tmp_path, THREAD, "waited for")
+    process.send_signal(signal.SIGINT)
+    run = script.finish(process, trace)
+    assert run.stdout == "trained\n", run.stderr
+    assert run.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert run.returncode == -signal.SIGINT
+
+
+def test_ctrl_c_ends_a_program_with_a_paused_daemon_thread(script: Script, tmp_path: Path) -> None:
+    process, trace = paused(script, tmp_path, THREAD, "daemon")
+    process.send_signal(signal.SIGINT)
+    run = script.finish(process, trace)
+    assert run.stderr.rstrip().endswith("KeyboardInterrupt")
+    assert run.returncode == -signal.SIGINT
+
+
 def test_sigterm_ends_a_paused_program(script: Script, tmp_path: Path) -> None:
     process, trace = paused(script, tmp_path)
     process.send_signal(signal.SIGTERM)

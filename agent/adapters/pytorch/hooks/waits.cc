@@ -2,6 +2,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -72,6 +73,22 @@ void UnchainSignals() {
   }
 }
 
+bool IsFinalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+  return Py_IsFinalizing() != 0;
+#else
+  return _Py_IsFinalizing() != 0;
+#endif
+}
+
+// Python unwinds a thread that takes its lock while Python exits, and C++ ends
+// the process with an error for that. Such a thread has nothing left to do but
+// to wait for the process to go.
+void TakeInterpreter(PyThreadState* state) {
+  while (IsFinalizing()) ::pause();
+  PyEval_RestoreThread(state);
+}
+
 }  // namespace
 
 void* BeginWait() {
@@ -87,7 +104,7 @@ void* BeginWait() {
 void EndWait(void* token) {
   Wait* const wait = static_cast<Wait*>(token);
   UnchainSignals();
-  if (wait->python != nullptr) PyEval_RestoreThread(wait->python);
+  if (wait->python != nullptr) TakeInterpreter(wait->python);
   delete wait;
 }
 
