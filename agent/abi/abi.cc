@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -21,8 +22,8 @@ namespace {
 
 // Sizes of the structs of version 1 of the interface, which none undercuts.
 constexpr size_t kTensorSize = sizeof(graphdbg_tensor);
-constexpr size_t kExecutionSize = sizeof(graphdbg_execution);
-constexpr size_t kNodeInfoSize = sizeof(graphdbg_node_info);
+constexpr size_t kExecutionSize = offsetof(graphdbg_execution, grad_scale);
+constexpr size_t kNodeInfoSize = offsetof(graphdbg_node_info, flags);
 constexpr size_t kOptionsSize = sizeof(graphdbg_options);
 
 thread_local std::string last_error;
@@ -239,6 +240,16 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
 
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   return Guarded(agent, [](Agent& a) { return a.StepEnd(); });
+}
+
+graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
+  return Guarded(agent, [&](Agent& a) {
+    if (line == nullptr) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, "line is null");
+    }
+    a.Notify(line);
+    return GRAPHDBG_OK;
+  });
 }
 
 const char* graphdbg_last_error(void) {

@@ -34,6 +34,7 @@ static void ANullAgentIsSafeEverywhere(void) {
   EXPECT(graphdbg_start(NULL) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_executed(NULL, &execution) == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_step_end(NULL) == GRAPHDBG_DETACHED);
+  EXPECT(graphdbg_notify(NULL, "line") == GRAPHDBG_DETACHED);
   EXPECT(graphdbg_close(NULL, &ending) == GRAPHDBG_DETACHED);
 }
 

@@ -73,6 +73,11 @@ Agent::~Agent() {
   if (worker_.joinable()) Close(graphdbg_ending{});
 }
 
+void Agent::Notify(const std::string& line) {
+  Say(line);
+  outbox_.PutLog(v1::Log::LEVEL_INFO, line);
+}
+
 void Agent::Open() {
   for (const std::string& problem : config_.problems) Say(problem);
   opened_at_ = std::chrono::steady_clock::now();

@@ -68,6 +68,8 @@ class Agent final : public Link {
   // INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);
   graphdbg_status StepEnd();
+  // A line for the user, here and where the job is watched.
+  void Notify(const std::string& line);
 
   // Says the line, once, and does nothing more in this process.
   void Detach(const std::string& line);

@@ -89,6 +89,8 @@ bool UsesRecordFunction() {
 
 }  // namespace
 
+thread_local std::vector<Adapter::GivenInput> Adapter::given_inputs_;
+
 Adapter& Adapter::Get() {
   static Adapter* const adapter = new Adapter;
   return *adapter;
@@ -175,13 +177,33 @@ graphdbg_status Adapter::Start() {
   return AtBoundary(graphdbg_start(agent_));
 }
 
-graphdbg_status Adapter::EnterModel(uint32_t scope) {
-  const graphdbg_status status = Start();
-  if (status != GRAPHDBG_OK) return status;
-  if (step_open_.exchange(false) && !optimizer_seen_.load()) {
-    const graphdbg_status ended = StepEnd();
-    if (ended != GRAPHDBG_OK) return ended;
+void Adapter::GiveInput(uint32_t scope, const char* name,
+                        c10::TensorImpl* tensor) {
+  uint32_t node = graph_.BindInput(scope, name, tensor, nullptr);
+  if (node == GraphState::kNoNode) {
+    const SourceStack stack = CaptureStack({});
+    node = graph_.BindInput(scope, name, tensor, &stack);
   }
+  if (node != 0) given_inputs_.push_back({node, tensor});
+}
+
+graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
+  model_seen_.store(true);
+  CurrentThread().mode = training ? GRAPHDBG_TRAIN : GRAPHDBG_EVAL;
+  graphdbg_status status = Start();
+  if (status == GRAPHDBG_OK && step_open_.exchange(false) &&
+      !optimizer_seen_.load()) {
+    status = StepEnd();
+  }
+  if (status == GRAPHDBG_OK) {
+    BeginPass(scope);
+    status = ReportInputs();
+  }
+  given_inputs_.clear();
+  return status;
+}
+
+void Adapter::BeginPass(uint32_t scope) {
   bool new_pass = false;
   {
     const std::lock_guard<std::mutex> lock(mu_);
@@ -189,9 +211,46 @@ graphdbg_status Adapter::EnterModel(uint32_t scope) {
     if (new_pass) called_models_ = {scope};
     graph_.EnterModel(static_cast<uint32_t>(called_models_.size()), new_pass);
   }
-  if (!new_pass) return GRAPHDBG_OK;
   // Without gradients nothing of an earlier pass comes back in a backward.
-  return c10::GradMode::is_enabled() ? GRAPHDBG_OK : AtBoundary(GRAPHDBG_OK);
+  if (new_pass && !c10::GradMode::is_enabled()) AtBoundary(GRAPHDBG_OK);
+}
+
+graphdbg_status Adapter::ReportInputs() {
+  if (level_.load() != GRAPHDBG_LEVEL_OPS) return GRAPHDBG_OK;
+  ThreadState& thread = CurrentThread();
+  thread.placement = thread.contexts.Place();
+  graphdbg_status status = GRAPHDBG_OK;
+  for (const GivenInput& input : given_inputs_) {
+    if (status == GRAPHDBG_OK) status = ReportInput(input);
+  }
+  return status;
+}
+
+graphdbg_status Adapter::ReportInput(const GivenInput& input) {
+  const at::TensorBase tensor(
+      c10::intrusive_ptr<c10::TensorImpl,
+                         c10::UndefinedTensorImpl>::reclaim_copy(input.tensor));
+  c10::StorageImpl* const storage = PlainStorage(tensor);
+  if (storage == nullptr) return GRAPHDBG_OK;
+  TensorList value;
+  value.Add(tensor, storage);
+  value.Finish();
+  graphdbg_input source = {};
+  graph_.FindOrigins(value, &source);
+  // What an op of this step made stays that op's for whoever reads it.
+  if (source.node == 0) graph_.Made(value, input.node, false);
+  if (graphdbg_interest(agent_, input.node) == 0) return GRAPHDBG_OK;
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = input.node;
+  execution.flags = GRAPHDBG_MOVES_VALUES | GRAPHDBG_GIVEN;
+  execution.inputs = &source;
+  execution.input_count = source.node == 0 ? 0 : 1;
+  execution.outputs = value.data();
+  execution.output_count = value.size();
+  execution.micro_step = follower_.step().micro_step.load();
+  execution.mode = CurrentThread().mode;
+  return graphdbg_executed(agent_, &execution);
 }
 
 graphdbg_status Adapter::LeaveModel() {
@@ -204,12 +263,32 @@ graphdbg_status Adapter::LeaveModel() {
 
 graphdbg_status Adapter::StepEnd() {
   if (!started_.load()) return GRAPHDBG_OK;
+  follower_.step().micro_step.store(1);
   graph_.EndStep();
   {
     const std::lock_guard<std::mutex> lock(mu_);
     called_models_.clear();
   }
   return AtBoundary(graphdbg_step_end(agent_));
+}
+
+graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
+  StepState& step = follower_.step();
+  if (creates_graph) step.graphs_in_creation.fetch_add(1);
+  *token = step.optimizer_steps.load();
+  return Start();
+}
+
+graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
+                                       uint64_t token) {
+  StepState& step = follower_.step();
+  if (creates_graph) step.graphs_in_creation.fetch_sub(1);
+  // Within another one, which recomputes something.
+  if (!accumulates || EvaluatedNode() != nullptr) return GRAPHDBG_OK;
+  // An optimizer may step while its gradients are computed.
+  if (step.optimizer_steps.load() == token) step.micro_step.fetch_add(1);
+  const bool is_step = !optimizer_seen_.load() && !model_seen_.load();
+  return is_step ? StepEnd() : GRAPHDBG_OK;
 }
 
 void Adapter::TrainingSeen(bool by_optimizer) {
@@ -246,6 +325,7 @@ void Adapter::OnStatus(graphdbg_status status) {
 namespace {
 
 using graphdbg::pytorch::Adapter;
+using graphdbg::pytorch::BoundTensors;
 using graphdbg::pytorch::ContextStack;
 using graphdbg::pytorch::CurrentThread;
 using graphdbg::pytorch::EvaluatedNode;
@@ -285,6 +365,22 @@ const graphdbg_torch_adapter kTable = {
         return 0;
       });
     },
+    /*release_tensor=*/
+    [](const void* tensor) {
+      return OrElse(static_cast<void*>(nullptr), [&]() -> void* {
+        return Adapter::Get().graph().bound().Release(
+            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
+      });
+    },
+    /*hold_tensor=*/
+    [](void* binding, const void* tensor) {
+      OrElse(0, [&] {
+        Adapter::Get().graph().bound().Hold(
+            static_cast<BoundTensors::Binding*>(binding),
+            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
+        return 0;
+      });
+    },
     /*enter=*/
     [](uint32_t scope) {
       return OrElse(size_t{0}, [&] { return Adapter::Get().Enter(scope); });
@@ -297,10 +393,21 @@ const graphdbg_torch_adapter kTable = {
       *inside = contexts.empty() && EvaluatedNode() == nullptr ? 0 : 1;
       return contexts.ModuleScope();
     },
+    /*wants_inputs=*/[] { return Adapter::Get().WantsInputs() ? 1 : 0; },
+    /*give_input=*/
+    [](uint32_t scope, const char* name, const void* tensor) {
+      OrElse(0, [&] {
+        Adapter::Get().GiveInput(
+            scope, name,
+            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
+        return 0;
+      });
+    },
     /*enter_model=*/
-    [](uint32_t scope) {
-      return OrElse(GRAPHDBG_OK,
-                    [&] { return Adapter::Get().EnterModel(scope); });
+    [](uint32_t scope, int training) {
+      return OrElse(GRAPHDBG_OK, [&] {
+        return Adapter::Get().EnterModel(scope, training != 0);
+      });
     },
     /*leave_model=*/
     [] {
@@ -309,6 +416,24 @@ const graphdbg_torch_adapter kTable = {
     /*optimizer_seen=*/[] { Adapter::Get().OptimizerSeen(); },
     /*step_end=*/
     [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().StepEnd(); }); },
+    /*start=*/
+    [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().Start(); }); },
+    /*enter_backward=*/
+    [](int creates_graph, uint64_t* token) {
+      *token = 0;
+      return OrElse(GRAPHDBG_OK, [&] {
+        return Adapter::Get().EnterBackward(creates_graph != 0, token);
+      });
+    },
+    /*leave_backward=*/
+    [](int creates_graph, int accumulates, uint64_t token) {
+      return OrElse(GRAPHDBG_OK, [&] {
+        return Adapter::Get().LeaveBackward(creates_graph != 0,
+                                            accumulates != 0, token);
+      });
+    },
+    /*set_grad_scale=*/[](double scale) { Adapter::Get().SetGradScale(scale); },
+    /*notify=*/[](const char* line) { Adapter::Get().Notify(line); },
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <mutex>
 #include <unordered_set>
+#include <vector>
 
 #include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/graph_state.h"
@@ -23,6 +24,7 @@ class Adapter : public FollowerHost {
                        const graphdbg_interpreter* interpreter);
   void DetachInterpreter();
   void Close(const graphdbg_ending* ending);
+  void Notify(const char* line) { graphdbg_notify(agent_, line); }
   // In the child after a fork.
   void AfterFork();
 
@@ -36,8 +38,24 @@ class Adapter : public FollowerHost {
   // This thread enters a scope.
   size_t Enter(uint32_t scope);
 
-  graphdbg_status EnterModel(uint32_t scope);
+  // Before the program's first step; only the first call does anything.
+  graphdbg_status Start();
+  // Whether the tensors that a model is given are of interest.
+  bool WantsInputs() const {
+    return !started_.load() || level_.load() == GRAPHDBG_LEVEL_OPS;
+  }
+  // A tensor that the model is given which this thread is about to call. The
+  // caller keeps it until EnterModel has returned.
+  void GiveInput(uint32_t scope, const char* name, c10::TensorImpl* tensor);
+  graphdbg_status EnterModel(uint32_t scope, bool training);
   graphdbg_status LeaveModel();
+
+  // Around a call of the autograd engine. The first one's result goes to the
+  // second. `accumulates`: into the gradients of parameters.
+  graphdbg_status EnterBackward(bool creates_graph, uint64_t* token);
+  graphdbg_status LeaveBackward(bool creates_graph, bool accumulates,
+                                uint64_t token);
+  void SetGradScale(double scale) { follower_.step().grad_scale.store(scale); }
   void OptimizerSeen() { optimizer_seen_.store(true); }
   graphdbg_status StepEnd();
 
@@ -56,7 +74,15 @@ class Adapter : public FollowerHost {
   // Nothing while there is no engine.
   void FollowOps(bool on);
 
-  graphdbg_status Start();
+  struct GivenInput {
+    uint32_t node;
+    c10::TensorImpl* tensor;
+  };
+
+  // Where the next pass begins.
+  void BeginPass(uint32_t scope);
+  graphdbg_status ReportInputs();
+  graphdbg_status ReportInput(const GivenInput& input);
   // After every call that may have waited, between two steps or passes.
   graphdbg_status AtBoundary(graphdbg_status status);
 
@@ -73,6 +99,9 @@ class Adapter : public FollowerHost {
   // Programs without an optimizer: a step is a call of the model.
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<bool> step_open_{false};
+  // Programs without either: a step is a backward pass.
+  std::atomic<bool> model_seen_{false};
+  static thread_local std::vector<GivenInput> given_inputs_;
 
   std::mutex mu_;
   // Models called in the present pass.

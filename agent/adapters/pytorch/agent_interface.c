@@ -61,6 +61,12 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   return GRAPHDBG_DETACHED;
 }
 
+graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
+  (void)agent;
+  (void)line;
+  return GRAPHDBG_DETACHED;
+}
+
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
   (void)agent;
   return GRAPHDBG_DETACHED;

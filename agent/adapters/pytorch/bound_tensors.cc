@@ -11,25 +11,38 @@ constexpr uint32_t kMaxDimensions = 64;
 
 }  // namespace
 
-bool BoundTensors::Add(c10::TensorImpl* tensor, uint32_t scope) {
+BoundTensors::Binding* BoundTensors::New(uint32_t node, uint32_t scope,
+                                         bool changes) {
   const std::lock_guard<std::mutex> lock(mu_);
-  Binding*& binding = by_tensor_[tensor];
-  // An entry for this address is of this tensor: the weak reference keeps the
-  // address from being used again.
-  if (binding != nullptr) return false;
-  using Weak =
-      c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
-  bindings_.push_back(std::make_unique<Binding>(
-      Binding{0, scope, Weak::reclaim_copy(tensor), nullptr}));
-  binding = bindings_.back().get();
-  return true;
+  bindings_.push_back(std::make_unique<Binding>());
+  Binding* const binding = bindings_.back().get();
+  binding->node = node;
+  binding->scope = scope;
+  binding->changes = changes;
+  return binding;
 }
 
-BoundTensors::Binding* BoundTensors::SetNode(c10::TensorImpl* tensor,
-                                             uint32_t node) {
+void BoundTensors::Hold(Binding* binding, c10::TensorImpl* tensor) {
   const std::lock_guard<std::mutex> lock(mu_);
-  Binding* binding = by_tensor_[tensor];
-  binding->node = node;
+  const c10::TensorImpl* const before = binding->tensor._unsafe_get_target();
+  if (before == tensor) return;
+  const auto known = by_tensor_.find(before);
+  if (known != by_tensor_.end() && known->second == binding) {
+    by_tensor_.erase(known);
+  }
+  // An entry is of the tensor that has the address: the weak reference keeps
+  // the address from being used again.
+  by_tensor_[tensor] = binding;
+  binding->tensor = WeakTensor::reclaim_copy(tensor);
+}
+
+BoundTensors::Binding* BoundTensors::Release(const c10::TensorImpl* tensor) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const auto found = by_tensor_.find(tensor);
+  if (found == by_tensor_.end()) return nullptr;
+  Binding* const binding = found->second;
+  by_tensor_.erase(found);
+  binding->tensor.reset();
   return binding;
 }
 
@@ -43,6 +56,7 @@ const BoundTensors::Binding* BoundTensors::Find(
 void BoundTensors::Refresh(Producers* producers) {
   const std::lock_guard<std::mutex> lock(mu_);
   for (const auto& binding : bindings_) {
+    if (binding->changes) continue;
     auto strong = binding->tensor.lock();
     if (!strong) continue;
     // Not wrap_tensor_impl, which refuses tensors whose memory was given back.

@@ -22,19 +22,27 @@ namespace graphdbg::pytorch {
 // Held weakly, so that a model can go. Any thread; never waits.
 class BoundTensors {
  public:
+  using WeakTensor =
+      c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>;
   struct Binding {
     uint32_t node = 0;
     uint32_t scope = 0;
-    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> tensor;
+    WeakTensor tensor{
+        c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>()};
     // The one that Refresh told of last.
     const c10::StorageImpl* storage = nullptr;
+    // Another tensor in each step: an input.
+    bool changes = false;
   };
 
-  // True if the tensor was not bound before. The caller keeps it alive.
-  bool Add(c10::TensorImpl* tensor, uint32_t scope);
-  // Completes Add; the result is the handle for graphdbg_bind_tensor and lives
-  // as long as the process.
-  Binding* SetNode(c10::TensorImpl* tensor, uint32_t node);
+  // A new binding, without a tensor; the handle for graphdbg_bind_tensor, which
+  // lives as long as the process.
+  Binding* New(uint32_t node, uint32_t scope, bool changes);
+  // The binding is of this tensor from now on, which the caller keeps alive.
+  void Hold(Binding* binding, c10::TensorImpl* tensor);
+  // Lets go of a tensor that is to hold something else; null if it is not
+  // bound.
+  Binding* Release(const c10::TensorImpl* tensor);
 
   // The binding of a live tensor; null if there is none.
   const Binding* Find(const c10::TensorImpl* tensor) const;

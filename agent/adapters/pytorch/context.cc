@@ -32,11 +32,16 @@ Placement ContextStack::Place() const {
   }
   const Context& inner = contexts_.back();
   switch (inner.kind) {
-    case ContextKind::kModule:
+    case ContextKind::kModule: {
+      Placement placement;
+      placement.scope = inner.scope;
+      placement.category = GRAPHDBG_ACTIVATION;
       // A module that runs inside the backward pass is being recomputed
       // (activation checkpointing).
-      return {inner.evaluated != nullptr ? Phase::kBackward : Phase::kForward,
-              inner.scope, GRAPHDBG_ACTIVATION};
+      placement.recomputed = inner.evaluated != nullptr;
+      if (placement.recomputed) placement.phase = Phase::kBackward;
+      return placement;
+    }
     case ContextKind::kOptimizer:
       return {Phase::kOptimizer, inner.scope, GRAPHDBG_OPTIMIZER};
     case ContextKind::kIgnored:

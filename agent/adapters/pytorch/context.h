@@ -30,6 +30,8 @@ struct Placement {
   uint32_t forward_node = 0;
   // Outside modules, backward pass and optimizers.
   bool outside = false;
+  // A part of the forward pass that runs again within the backward pass.
+  bool recomputed = false;
   // No part of the computation: loading of data.
   bool ignored = false;
 };

@@ -54,6 +54,7 @@ void Execution::CollectArguments(const OpInfo& op,
 }
 
 graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
+                               const Circumstances& circumstances,
                                c10::ArrayRef<c10::IValue> results) {
   if (!op_->returns_nothing) {
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);
@@ -72,6 +73,9 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
     execution.input_count = described_inputs_.size();
     execution.outputs = outputs_.data();
     execution.output_count = outputs_.size();
+    execution.grad_scale = circumstances.grad_scale;
+    execution.micro_step = circumstances.micro_step;
+    execution.mode = circumstances.mode;
     status = graphdbg_executed(agent, &execution);
   }
   Clear();

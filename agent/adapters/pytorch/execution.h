@@ -9,6 +9,7 @@
 
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/step_state.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 #include "graphdbg/agent.h"
 
@@ -25,6 +26,7 @@ class Execution {
   // Tells `graph` and, if it is interested, the agent; may wait for the user.
   // GRAPHDBG_OK if there is nothing to tell.
   graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
+                      const Circumstances& circumstances,
                       c10::ArrayRef<c10::IValue> results);
   // The op has thrown: there are no results.
   void Abandon() { Clear(); }

@@ -1,6 +1,16 @@
 #include "agent/adapters/pytorch/graph_state.h"
 
 namespace graphdbg::pytorch {
+namespace {
+
+at::TensorBase TensorOf(c10::TensorImpl* tensor) {
+  // Not wrap_tensor_impl, which refuses tensors whose memory was given back.
+  return at::TensorBase(
+      c10::intrusive_ptr<c10::TensorImpl,
+                         c10::UndefinedTensorImpl>::reclaim_copy(tensor));
+}
+
+}  // namespace
 
 uint32_t GraphState::DeclareScope(std::string_view path, std::string_view type,
                                   bool now) {
@@ -18,34 +28,78 @@ void GraphState::DeclareScopeOf(Phase phase, uint32_t scope) {
                          names_.type(scope).c_str());
 }
 
-void GraphState::BindTensor(uint32_t scope, std::string_view name,
-                            graphdbg_node_kind kind, c10::TensorImpl* tensor) {
-  if (!bound_.Add(tensor, scope)) return;
-  const std::lock_guard<std::mutex> lock(mu_);
-  std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
-  full_name += name;
+BoundTensors::Binding* GraphState::BindingOf(const std::string& name,
+                                             uint32_t scope,
+                                             graphdbg_node_kind kind,
+                                             const at::TensorBase& tensor,
+                                             const SourceStack& stack) {
+  BoundTensors::Binding*& binding = bindings_[name];
+  if (binding != nullptr) return binding;
   graphdbg_node_info info = {};
   info.struct_size = sizeof(info);
-  info.name = full_name.c_str();
+  info.name = name.c_str();
   info.kind = kind;
   info.category = kind == GRAPHDBG_PARAMETER ? GRAPHDBG_WEIGHT : GRAPHDBG_OTHER;
-  info.op_type = kind == GRAPHDBG_PARAMETER ? "Parameter" : "Buffer";
-  const at::TensorBase view(
-      c10::intrusive_ptr<c10::TensorImpl,
-                         c10::UndefinedTensorImpl>::reclaim_copy(tensor));
+  info.op_type = kind == GRAPHDBG_PARAMETER ? "Parameter"
+                 : kind == GRAPHDBG_BUFFER  ? "Buffer"
+                                            : "Input";
+  info.stack = stack.data();
+  info.stack_depth = stack.size();
   graphdbg_tensor output = {};
-  if (c10::StorageImpl* const storage = PlainStorage(view)) {
-    DescribeTensor(view, storage, &output);
+  if (c10::StorageImpl* const storage = PlainStorage(tensor)) {
+    DescribeTensor(tensor, storage, &output);
     info.outputs = &output;
     info.output_count = 1;
   }
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
-  names_.Reserve(full_name);
-  Remember(node, scope, {});
-  BoundTensors::Binding* const binding = bound_.SetNode(tensor, node);
-  if (node != 0) graphdbg_bind_tensor(agent_, node, binding);
+  names_.Reserve(name);
+  Remember(node, scope, stack);
+  binding = bound_.New(node, scope, kind == GRAPHDBG_INPUT);
+  return binding;
+}
+
+void GraphState::BindTensor(uint32_t scope, std::string_view name,
+                            graphdbg_node_kind kind, c10::TensorImpl* tensor) {
+  // One that several modules share is the first one's.
+  if (bound_.Find(tensor) != nullptr) return;
+  const std::lock_guard<std::mutex> lock(mu_);
+  std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
+  full_name += name;
+  BoundTensors::Binding* const binding =
+      BindingOf(full_name, scope, kind, TensorOf(tensor), {});
+  bound_.Hold(binding, tensor);
+  if (binding->node != 0) {
+    graphdbg_bind_tensor(agent_, binding->node, binding);
+  }
   bound_.Refresh(&producers_);
+}
+
+uint32_t GraphState::BindInput(uint32_t scope, std::string_view name,
+                               c10::TensorImpl* tensor,
+                               const SourceStack* stack) {
+  const BoundTensors::Binding* const known = bound_.Find(tensor);
+  if (known != nullptr && !known->changes) return 0;
+  const at::TensorBase value = TensorOf(tensor);
+  if (PlainStorage(value) == nullptr) return 0;
+  const std::lock_guard<std::mutex> lock(mu_);
+  std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
+  full_name += name;
+  auto found = inputs_.find(full_name);
+  if (found == inputs_.end()) {
+    if (stack == nullptr) return kNoNode;
+    // A module or a parameter may be called like the argument.
+    std::string own_name = full_name;
+    while (names_.IsReserved(own_name)) own_name += "_input";
+    BoundTensors::Binding* const binding =
+        BindingOf(own_name, scope, GRAPHDBG_INPUT, value, *stack);
+    if (binding->node != 0) {
+      graphdbg_bind_tensor(agent_, binding->node, binding);
+    }
+    found = inputs_.emplace(std::move(full_name), binding).first;
+  }
+  bound_.Hold(found->second, tensor);
+  return found->second->node;
 }
 
 const OpName& GraphState::NameIn(const Placement& placement, const OpInfo& op) {
@@ -77,6 +131,7 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   info.stack = stack.data();
   info.stack_depth = stack.size();
   info.forward_node = placement.forward_node;
+  info.flags = placement.recomputed ? GRAPHDBG_NODE_RECOMPUTED : 0;
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) {
     node = kNoNode;

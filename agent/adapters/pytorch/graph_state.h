@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "agent/adapters/pytorch/autograd_node.h"
@@ -41,6 +42,11 @@ class GraphState {
   void BindTensor(uint32_t scope, std::string_view name,
                   graphdbg_node_kind kind, c10::TensorImpl* tensor);
   BoundTensors& bound() { return bound_; }
+  // The node of the input `name` of a scope, which is this tensor now; 0 for a
+  // parameter, and for a tensor without plain memory. kNoNode if it has to be
+  // declared and there is no `stack`.
+  uint32_t BindInput(uint32_t scope, std::string_view name,
+                     c10::TensorImpl* tensor, const SourceStack* stack);
 
   // ---- ops
   // An execution of `op` begins. Where it is the first of its place, `node` is
@@ -75,6 +81,11 @@ class GraphState {
   };
 
   void DeclareScopeOf(Phase phase, uint32_t scope);
+  // The binding of a node that stands for a tensor, declared if it is new.
+  BoundTensors::Binding* BindingOf(const std::string& name, uint32_t scope,
+                                   graphdbg_node_kind kind,
+                                   const at::TensorBase& tensor,
+                                   const SourceStack& stack);
   void Remember(uint32_t node, uint32_t scope, const SourceStack& stack);
   static const OpName& NameIn(const Placement& placement, const OpInfo& op);
 
@@ -86,6 +97,10 @@ class GraphState {
   // By the agent's number of the node.
   std::deque<NodeRecord> nodes_;
   BoundTensors bound_;
+  // By the full name of the node.
+  std::unordered_map<std::string, BoundTensors::Binding*> bindings_;
+  // By scope and argument.
+  std::unordered_map<std::string, BoundTensors::Binding*> inputs_;
 };
 
 }  // namespace graphdbg::pytorch

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Grows with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 1
+#define GRAPHDBG_HOOKS_API_VERSION 2
 
 /* The Python side. All may be called on any thread, with or without the
  * interpreter's lock. */
@@ -58,6 +58,11 @@ typedef struct graphdbg_torch_adapter {
    * TensorImpl, which the caller keeps alive during the call. */
   void (*bind_tensor)(uint32_t scope, const char* name, graphdbg_node_kind kind,
                       const void* tensor);
+  /* Around a swap of what tensors hold. The first lets go of a parameter or
+   * buffer and returns a handle, null if it is none; the second gives what the
+   * handle stands for a tensor again. */
+  void* (*release_tensor)(const void* tensor);
+  void (*hold_tensor)(void* binding, const void* tensor);
 
   /* Enters a module's scope on this thread; the result goes to leave. */
   size_t (*enter)(uint32_t scope);
@@ -67,13 +72,33 @@ typedef struct graphdbg_torch_adapter {
    * backward pass. */
   uint32_t (*current_scope)(int* inside);
 
+  /* Whether the tensors that models are given are of interest now. */
+  int (*wants_inputs)(void);
+  /* One that the model is given which this thread calls next; `name` is the
+   * argument's. The caller keeps the tensor until enter_model has returned. */
+  void (*give_input)(uint32_t scope, const char* name, const void* tensor);
+
   /* A model is about to be called, or has returned, outside all scopes. These
-   * and step_end may wait for the user. */
-  graphdbg_status (*enter_model)(uint32_t scope);
+   * and all below that return a status may wait for the user. */
+  graphdbg_status (*enter_model)(uint32_t scope, int training);
   graphdbg_status (*leave_model)(void);
   /* An optimizer exists: steps are the optimizer's from now on. */
   void (*optimizer_seen)(void);
   graphdbg_status (*step_end)(void);
+  /* The program trains without modules: the first step begins here. Only the
+   * first call does anything. */
+  graphdbg_status (*start)(void);
+
+  /* Around a call of the autograd engine, which may be within another one.
+   * What the first writes to *token goes to the second. */
+  graphdbg_status (*enter_backward)(int creates_graph, uint64_t* token);
+  graphdbg_status (*leave_backward)(int creates_graph, int accumulates,
+                                    uint64_t token);
+  /* What the loss is multiplied with, until it is set to 0. */
+  void (*set_grad_scale)(double scale);
+
+  /* A line for the user, on stderr and wherever the job is watched. */
+  void (*notify)(const char* line);
 } graphdbg_torch_adapter;
 
 /* Exported by libgraphdbg_torch.so. */

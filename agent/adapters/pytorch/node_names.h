@@ -45,6 +45,9 @@ class NodeNames {
 
   // No op gets this name: a parameter or a scope has it.
   void Reserve(std::string full_name);
+  bool IsReserved(const std::string& full_name) const {
+    return reserved_.count(full_name) > 0;
+  }
 
   // A place in the order of the ops of one name in one scope, and the node that
   // was there in an earlier pass; 0 if it is new.

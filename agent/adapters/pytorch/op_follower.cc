@@ -9,6 +9,21 @@
 #include <exception>
 
 namespace graphdbg::pytorch {
+namespace {
+
+bool NeedsGradient(const c10::IValue& value) {
+  if (value.isTensor()) return value.toTensor().requires_grad();
+  if (!value.isTensorList()) return false;
+  const c10::List<at::Tensor> tensors = value.toTensorList();
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const at::Tensor& t) { return t.requires_grad(); });
+}
+
+bool AnyNeedsGradient(c10::ArrayRef<c10::IValue> arguments) {
+  return std::any_of(arguments.begin(), arguments.end(), NeedsGradient);
+}
+
+}  // namespace
 
 ThreadState& CurrentThread() {
   thread_local ThreadState state;
@@ -39,7 +54,7 @@ bool OpFollower::Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
       (thread.placement.outside && !thread.trains)) {
     return false;
   }
-  const uint32_t node = NodeOf(op, thread.placement, LinkTo(thread));
+  const uint32_t node = NodeOf(op, arguments, thread.placement, LinkTo(thread));
   if (node == GraphState::kNoNode) return false;
   thread.execution.Begin(agent_, node, op, arguments);
   return true;
@@ -54,6 +69,12 @@ void OpFollower::PlaceOp(ThreadState* thread) {
     thread->evaluated_placement = graph_->BackwardOf(thread->evaluated);
   }
   thread->placement = thread->evaluated_placement;
+  // Gradients are computed without recording, so this is a part of the forward
+  // pass (activation checkpointing), unless gradients of gradients are wanted.
+  if (c10::GradMode::is_enabled() && step_.graphs_in_creation.load() == 0) {
+    thread->placement.category = GRAPHDBG_ACTIVATION;
+    thread->placement.recomputed = true;
+  }
 }
 
 // The autograd nodes that an op which starts now stands for.
@@ -68,19 +89,36 @@ ForwardLink OpFollower::LinkTo(const ThreadState& thread) {
   return link;
 }
 
-uint32_t OpFollower::NodeOf(const OpInfo& op, const Placement& placement,
-                            const ForwardLink& link) {
+uint32_t OpFollower::NodeOf(const OpInfo& op,
+                            c10::ArrayRef<c10::IValue> arguments,
+                            Placement placement, const ForwardLink& link) {
   const NodeNames::Place place = graph_->CountOp(placement, op, link);
   if (place.node != 0) return place.node;
+  // Between the model and the backward pass: a loss, most likely.
+  if (placement.outside && link.makes_nodes && AnyNeedsGradient(arguments)) {
+    placement.category = GRAPHDBG_ACTIVATION;
+  }
   // Without a lock: this may wait for the interpreter's.
   const SourceStack stack = host_->CaptureStack(placement);
   return graph_->DeclareOp(placement, op, place.position, stack, link);
 }
 
+Circumstances OpFollower::CircumstancesOf(const ThreadState& thread) const {
+  Circumstances circumstances;
+  circumstances.micro_step = step_.micro_step.load(std::memory_order_relaxed);
+  circumstances.mode =
+      thread.placement.phase == Phase::kForward ? thread.mode : GRAPHDBG_TRAIN;
+  if (thread.placement.category == GRAPHDBG_GRADIENT) {
+    circumstances.grad_scale = step_.grad_scale.load(std::memory_order_relaxed);
+  }
+  return circumstances;
+}
+
 void OpFollower::End(c10::ArrayRef<c10::IValue> results) {
   ThreadState& thread = CurrentThread();
   thread.known_sequence = NextSequence();
-  host_->OnStatus(thread.execution.End(agent_, graph_, results));
+  host_->OnStatus(
+      thread.execution.End(agent_, graph_, CircumstancesOf(thread), results));
 }
 
 void OpFollower::Abandon() {

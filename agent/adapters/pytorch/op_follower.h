@@ -11,6 +11,7 @@
 #include "agent/adapters/pytorch/execution.h"
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/step_state.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
@@ -22,6 +23,8 @@ struct ThreadState {
   // This thread took the program's first step. Other threads' ops count only
   // inside a module, a backward pass or an optimizer.
   bool trains = false;
+  // Of the model that this thread called last.
+  graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;
   Placement placement;
   // What the autograd engine was last seen to evaluate, and where that is.
   AutogradNode evaluated;
@@ -54,6 +57,7 @@ class OpFollower {
  public:
   void Attach(graphdbg_agent* agent, GraphState* graph, FollowerHost* host);
   GraphState& graph() { return *graph_; }
+  StepState& step() { return step_; }
   FollowerHost& host() { return *host_; }
 
   // An op is about to run on this thread. False if it is nobody's business;
@@ -85,12 +89,14 @@ class OpFollower {
   void DieOf(const std::exception& error);
   void PlaceOp(ThreadState* thread);
   static ForwardLink LinkTo(const ThreadState& thread);
-  uint32_t NodeOf(const OpInfo& op, const Placement& placement,
-                  const ForwardLink& link);
+  uint32_t NodeOf(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments,
+                  Placement placement, const ForwardLink& link);
+  Circumstances CircumstancesOf(const ThreadState& thread) const;
 
   graphdbg_agent* agent_ = nullptr;
   GraphState* graph_ = nullptr;
   FollowerHost* host_ = nullptr;
+  StepState step_;
   std::atomic<bool> dead_{false};
 };
 

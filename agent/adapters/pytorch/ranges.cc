@@ -55,6 +55,10 @@ void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
   range_follower->Guarded([&fn] {
     ThreadState& thread = CurrentThread();
     if (!OptimizerClass(fn.name()).empty()) {
+      if (StartsWith(fn.name(), "Optimizer.step#")) {
+        follower->step().optimizer_steps.fetch_add(1);
+        follower->step().micro_step.store(1);
+      }
       thread.contexts.Pop(ContextKind::kOptimizer);
     } else if (IsDataLoading(fn.name())) {
       thread.contexts.Pop(ContextKind::kIgnored);

@@ -108,6 +108,13 @@ typedef enum graphdbg_category {
   GRAPHDBG_OPTIMIZER = 4
 } graphdbg_category;
 
+/* What a model is called for. */
+typedef enum graphdbg_mode {
+  GRAPHDBG_MODE_UNKNOWN = 0,
+  GRAPHDBG_TRAIN = 1,
+  GRAPHDBG_EVAL = 2
+} graphdbg_mode;
+
 /* A view of a tensor. */
 typedef struct graphdbg_tensor {
   uint32_t struct_size;
@@ -213,7 +220,16 @@ typedef struct graphdbg_node_info {
   /* Where a node is known only by its shape: outputs as they will be. */
   const graphdbg_tensor* outputs;
   size_t output_count;
+  /* Flags of a node, below. */
+  uint32_t flags;
 } graphdbg_node_info;
+
+/* Flags of a node. */
+enum {
+  /* Runs a part of the forward pass again, within the backward pass, because
+   * its results were not kept (activation checkpointing). */
+  GRAPHDBG_NODE_RECOMPUTED = 1
+};
 
 /* An input of an execution and the node that produced it (0 if unknown). */
 typedef struct graphdbg_input {
@@ -234,7 +250,9 @@ enum {
   GRAPHDBG_EXPLICIT_NONFINITE = 4,
   /* An output shares memory with an input that the op overwrote: inputs no
    * longer hold what the op read. */
-  GRAPHDBG_IN_PLACE = 8
+  GRAPHDBG_IN_PLACE = 8,
+  /* An input node's output: it was given to the program's model. */
+  GRAPHDBG_GIVEN = 16
 };
 
 typedef struct graphdbg_execution {
@@ -246,6 +264,13 @@ typedef struct graphdbg_execution {
   /* In slot order. */
   const graphdbg_tensor* outputs;
   size_t output_count;
+  /* The factor by which gradients in the outputs are too large, because the
+   * loss was multiplied with it (mixed precision training); 0: none. */
+  double grad_scale;
+  /* The how-manieth pass of this step it is, from 1, where gradients of
+   * several passes are added up; 0: unknown. */
+  uint32_t micro_step;
+  graphdbg_mode mode;
 } graphdbg_execution;
 
 typedef struct graphdbg_ending {
@@ -299,6 +324,11 @@ graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 
 /* A step has ended; the next one begins. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);
+
+/* Tells the user a line: on stderr, marked as graphdbg's, and wherever the job
+ * is watched. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_notify(graphdbg_agent* agent,
+                                                const char* line);
 
 /* One line for people; empty if nothing failed on this thread. Valid until the
  * next call on this thread. */

@@ -12,8 +12,9 @@ def open(torch_version: str, job_name: str, /) -> bool:
 def install(
     module_class: type,
     on_unknown: Callable[..., None],
-    optimizer_exists: Callable[[], bool],
+    on_model: Callable[..., None],
     terminated: type[BaseException],
+    on_detached: Callable[[], None],
     library_directories: Sequence[str],
     /,
 ) -> None:
@@ -27,6 +28,31 @@ def declare_scope(path: str, type_name: str, now: bool, /) -> int:
 
 def bind_tensor(scope: int, name: str, kind: int, tensor: object, /) -> None:
     """A parameter or buffer, a torch.Tensor."""
+
+def release_tensor(tensor: object, /) -> int:
+    """Lets go of a parameter or buffer, for a while; 0 if it is none."""
+
+def hold_tensor(binding: int, tensor: object, /) -> None:
+    """What release_tensor gave a handle for is this tensor from now on."""
+
+def give_input(scope: int, name: str, tensor: object, /) -> None:
+    """A tensor that the model is given which is called next."""
+
+def optimizer_seen() -> None:
+    """Steps are the optimizer's from now on."""
+
+def start() -> None:
+    """The first step begins here; may wait for the user. Only the first call does anything."""
+
+def enter_backward(creates_graph: bool, /) -> int: ...
+def leave_backward(creates_graph: bool, accumulates: bool, token: int, /) -> None:
+    """Around a call of the autograd engine; both may wait for the user."""
+
+def set_grad_scale(scale: float, /) -> None:
+    """What the loss is multiplied with, until it is set to 0."""
+
+def notify(line: str, /) -> None:
+    """A line for the user, on stderr and wherever the job is watched."""
 
 def set_scope(module: object, scope: int, model: bool, /) -> None: ...
 def current_scope() -> tuple[int, bool]:

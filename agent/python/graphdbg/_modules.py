@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -17,6 +19,7 @@ class Scopes(Protocol):
 
     def declare_scope(self, path: str, type_name: str, now: bool, /) -> int: ...
     def bind_tensor(self, scope: int, name: str, kind: int, tensor: object, /) -> None: ...
+    def give_input(self, scope: int, name: str, tensor: object, /) -> None: ...
     def set_scope(self, module: object, scope: int, model: bool, /) -> None: ...
     def current_scope(self) -> tuple[int, bool]: ...
 
@@ -29,6 +32,50 @@ def _join(path: str, name: str) -> str:
 def _name_in(parent: Module, module: Module) -> str:
     """Of a module that was added since its parent was first called; "" if it is not registered there."""
     return next((name for name, child in parent.named_modules() if child is module), "")
+
+
+# Of one call of a model; more are somebody's data set.
+_MAX_INPUTS = 64
+
+
+def _is_model(root: Module) -> bool:
+    """Whether a module that is called from outside all others is a pass of the program.
+
+    A lone loss or activation is none.
+    """
+    if next(root.parameters(), None) is not None or next(root.children(), None) is not None:
+        return True
+    return type(root).__name__ in ("GraphModule", "RecursiveScriptModule", "TopLevelTracedModule")
+
+
+def _inner(module: Module) -> Module:
+    """The module whose arguments a wrapper (DataParallel, say) passes on."""
+    inner = module._modules.get("module") or module._modules.get("_orig_mod")
+    return _inner(inner) if inner is not None and not _argument_names(module) else module
+
+
+def _argument_names(module: Module) -> list[str]:
+    """Of the arguments of `forward` that can be given by their place."""
+    by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except (TypeError, ValueError):
+        return []
+    return [p.name for p in parameters if p.kind in by_place]
+
+
+def _tensors(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """The tensors in an argument, named by where they are in it."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth < 3 and isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _tensors(f"{name}.{key}", item, depth + 1)
+    elif depth < 3 and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value[:_MAX_INPUTS]):
+            yield from _tensors(f"{name}.{index}", item, depth + 1)
 
 
 class ModuleTree:
@@ -45,6 +92,9 @@ class ModuleTree:
         self._owners: dict[str, weakref.ref[Module]] = {}
         self._paths: dict[int, str] = {}
         self._known: dict[int, weakref.ref[Module]] = {}
+        self._scopes: dict[int, int] = {}
+        # Of the model that was called last.
+        self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
 
     def add(self, module: Module) -> None:
         """Gives `module`, which is being called and has no scope, one."""
@@ -58,7 +108,7 @@ class ModuleTree:
         has_parameters = next(module.parameters(), None) is not None
         is_first = has_parameters and self._is_free("", module)
         path = "" if is_first else self._free_path(type(module).__name__, module)
-        self._register(module, path, model=has_parameters)
+        self._register(module, path, model=has_parameters or _is_model(module))
 
     def _add_inner(self, module: Module, parent_path: str) -> None:
         owner = self._owners.get(parent_path)
@@ -87,6 +137,7 @@ class ModuleTree:
             scope = self._hooks.declare_scope(path, type(module).__name__, model)
             self._owners[path] = self._known[id(module)] = weakref.ref(module)
             self._paths[scope] = path
+            self._scopes[id(module)] = scope
             self._hooks.set_scope(module, scope, model and module is root)
             self._bind(module, scope)
 
@@ -99,3 +150,46 @@ class ModuleTree:
             self._hooks.bind_tensor(scope, name, self._hooks.PARAMETER, parameter)
         for name, buffer in module.named_buffers(recurse=False):
             self._hooks.bind_tensor(scope, name, self._hooks.BUFFER, buffer)
+
+    def follow_registrations(self, on_parameter: Callable[[], None]) -> None:
+        """Modules may get other parameters and buffers after their first call."""
+        from torch.nn.modules import module as registry
+
+        def parameter(module: Module, name: str, value: Any) -> None:
+            on_parameter()
+            self._rebind(module, name, self._hooks.PARAMETER, value)
+
+        def buffer(module: Module, name: str, value: Any) -> None:
+            self._rebind(module, name, self._hooks.BUFFER, value)
+
+        # PyTorch 1.13 has no such hooks.
+        for kind, hook in (("parameter", parameter), ("buffer", buffer)):
+            register = getattr(registry, f"register_module_{kind}_registration_hook", None)
+            if register is not None:
+                register(hook)
+
+    def _rebind(self, module: Module, name: str, kind: int, value: Any) -> None:
+        if value is not None and self._is_known(module):
+            self._hooks.bind_tensor(self._scopes[id(module)], name, kind, value)
+
+    def give_inputs(self, module: Module, /, *args: Any, **kwargs: Any) -> None:
+        """Names the tensors that `module`, a model, is about to be called with."""
+        scope = self._scopes[id(module)]
+        given = {name: tensor for name, tensor in self._named(module, args, kwargs)}
+        for name, tensor in list(given.items())[:_MAX_INPUTS]:
+            self._hooks.give_input(scope, name.replace("/", "."), tensor)
+
+    def _named(self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        names = self._names_of(module)
+        for index, value in enumerate(args):
+            number = index - len(names)
+            yield from _tensors(names[index] if number < 0 else f"input_{number}" if number else "input", value)
+        for name, value in kwargs.items():
+            yield from _tensors(name, value)
+
+    def _names_of(self, module: Module) -> list[str]:
+        last, names = self._arguments
+        if last is None or last() is not module:
+            names = _argument_names(_inner(module))
+            self._arguments = (weakref.ref(module), names)
+        return names

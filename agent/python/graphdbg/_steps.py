@@ -20,9 +20,12 @@ class StepCounter:
         self._step_end = step_end
         self._leader: weakref.ref[Any] | None = None
         self._stepped: set[int] = set()
+        # How often any optimizer has stepped.
+        self.calls = 0
 
     def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
         """A hook for torch.optim's register_optimizer_step_post_hook."""
+        self.calls += 1
         leader = self._leader() if self._leader is not None else None
         if leader is not optimizer:
             if leader is not None and id(optimizer) not in self._stepped:
@@ -32,18 +35,3 @@ class StepCounter:
         self._stepped.clear()
         self._step_end()
 
-
-def optimizer_exists() -> bool:
-    """Whether the program has made an optimizer.
-
-    Each optimizer class wraps its `step` when it is first instantiated.
-    """
-    import torch
-
-    classes = [torch.optim.Optimizer]
-    while classes:
-        cls = classes.pop()
-        if getattr(cls.__dict__.get("step"), "hooked", False):
-            return True
-        classes.extend(cls.__subclasses__())
-    return False

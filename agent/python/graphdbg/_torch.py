@@ -25,20 +25,32 @@ def follow() -> None:
 def _follow() -> None:
     import torch
 
-    from . import _modules, _older_torch, _steps
+    from . import _amp, _backward, _compiled, _modules, _older_torch, _optimizers, _steps, _swaps
 
     hooks = _hooks(torch)
     if not hooks.open(str(torch.__version__), _job_name()):
         return
     _older_torch.make_ranges_silent()
+    eager = _compiled.Eager(hooks.notify)
+    loose = _optimizers.LooseParameters(hooks)
+    tree = _modules.ModuleTree(hooks)
     hooks.install(
         torch.nn.Module,
-        _modules.ModuleTree(hooks).add,
-        _steps.optimizer_exists,
+        tree.add,
+        tree.give_inputs,
         Terminated,
+        eager.lift,
         _library_directories(),
     )
-    _older_torch.after_each_step(_steps.StepCounter(hooks.step_end))
+    steps = _steps.StepCounter(hooks.step_end)
+    _older_torch.after_each_step(steps)
+    tree.follow_registrations(loose.module_has_parameter)
+    _optimizers.install(loose.add)
+    _backward.install(hooks)
+    _amp.install(hooks, steps)
+    _swaps.install(hooks)
+    if not _compiled.kept():
+        eager.install()
     os.register_at_fork(after_in_child=hooks.disable)
     _ending.set_closer(hooks)
 

@@ -22,6 +22,15 @@ void Terminate() {
   Py_AddPendingCall([](void*) { return RaiseTerminated() ? 0 : -1; }, nullptr);
 }
 
+// For good: from now on module calls go straight through.
+void Detach() {
+  if (!Global().enabled) return;
+  Global().enabled = false;
+  PyObject* const result = PyObject_CallNoArgs(Global().on_detached);
+  if (result == nullptr) PyErr_WriteUnraisable(Global().on_detached);
+  Py_XDECREF(result);
+}
+
 }  // namespace
 
 const graphdbg_interpreter* Interpreter() {
@@ -36,8 +45,7 @@ bool CheckStatus(graphdbg_status status) {
     case GRAPHDBG_TERMINATE:
       return RaiseTerminated();
     case GRAPHDBG_DETACHED:
-      // For good: from now on module calls go straight through.
-      Global().enabled = false;
+      Detach();
       return true;
     case GRAPHDBG_INTERRUPTED:
       return PyErr_CheckSignals() == 0;

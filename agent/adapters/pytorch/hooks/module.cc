@@ -45,15 +45,17 @@ PyObject* Open(PyObject*, PyObject* args) {
 }
 
 PyObject* Install(PyObject*, PyObject* args) {
-  PyObject *module_class, *on_unknown, *optimizer_exists, *terminated, *dirs;
-  if (!PyArg_ParseTuple(args, "OOOOO", &module_class, &on_unknown,
-                        &optimizer_exists, &terminated, &dirs)) {
+  PyObject *module_class, *on_unknown, *on_model, *terminated;
+  PyObject *on_detached, *dirs;
+  if (!PyArg_ParseTuple(args, "OOOOOO", &module_class, &on_unknown, &on_model,
+                        &terminated, &on_detached, &dirs)) {
     return nullptr;
   }
   Global().terminated = Py_NewRef(terminated);
+  Global().on_detached = Py_NewRef(on_detached);
   SetLibraryDirectories(dirs);
   if (PyErr_Occurred() != nullptr ||
-      !InstallModuleCalls(module_class, on_unknown, optimizer_exists)) {
+      !InstallModuleCalls(module_class, on_unknown, on_model)) {
     return nullptr;
   }
   Global().enabled = true;
@@ -74,21 +76,106 @@ PyObject* DeclareScope(PyObject*, PyObject* args) {
       Global().adapter->declare_scope(path, type, now));
 }
 
+// Of a torch.Tensor, for PyArg_ParseTuple: the address of its TensorImpl.
+int TensorImplOf(PyObject* tensor, void* result) {
+  PyObject* const address = PyObject_GetAttrString(tensor, "_cdata");
+  if (address == nullptr) return 0;
+  *static_cast<const void**>(result) = PyLong_AsVoidPtr(address);
+  Py_DECREF(address);
+  return PyErr_Occurred() == nullptr ? 1 : 0;
+}
+
 PyObject* BindTensor(PyObject*, PyObject* args) {
   unsigned int scope;
   const char* name;
   int kind;
-  PyObject* tensor;
-  if (!PyArg_ParseTuple(args, "IsiO", &scope, &name, &kind, &tensor)) {
+  const void* impl;
+  if (!PyArg_ParseTuple(args, "IsiO&", &scope, &name, &kind, TensorImplOf,
+                        &impl)) {
     return nullptr;
   }
-  PyObject* const address = PyObject_GetAttrString(tensor, "_cdata");
-  if (address == nullptr) return nullptr;
-  const void* const impl = PyLong_AsVoidPtr(address);
-  Py_DECREF(address);
-  if (PyErr_Occurred() != nullptr) return nullptr;
   Global().adapter->bind_tensor(scope, name,
                                 static_cast<graphdbg_node_kind>(kind), impl);
+  Py_RETURN_NONE;
+}
+
+PyObject* ReleaseTensor(PyObject*, PyObject* args) {
+  unsigned long long tensor;
+  if (!PyArg_ParseTuple(args, "K", &tensor)) return nullptr;
+  void* const binding =
+      Global().adapter->release_tensor(reinterpret_cast<const void*>(tensor));
+  return PyLong_FromVoidPtr(binding);
+}
+
+PyObject* HoldTensor(PyObject*, PyObject* args) {
+  unsigned long long binding;
+  const void* impl;
+  if (!PyArg_ParseTuple(args, "KO&", &binding, TensorImplOf, &impl)) {
+    return nullptr;
+  }
+  Global().adapter->hold_tensor(reinterpret_cast<void*>(binding), impl);
+  Py_RETURN_NONE;
+}
+
+PyObject* GiveInput(PyObject*, PyObject* args) {
+  unsigned int scope;
+  const char* name;
+  const void* impl;
+  if (!PyArg_ParseTuple(args, "IsO&", &scope, &name, TensorImplOf, &impl)) {
+    return nullptr;
+  }
+  Global().adapter->give_input(scope, name, impl);
+  Py_RETURN_NONE;
+}
+
+PyObject* Start(PyObject*, PyObject*) {
+  if (Global().enabled && !CheckStatus(Global().adapter->start())) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* EnterBackward(PyObject*, PyObject* args) {
+  int creates_graph;
+  if (!PyArg_ParseTuple(args, "p", &creates_graph)) return nullptr;
+  uint64_t token = 0;
+  if (Global().enabled &&
+      !CheckStatus(Global().adapter->enter_backward(creates_graph, &token))) {
+    return nullptr;
+  }
+  return PyLong_FromUnsignedLongLong(token);
+}
+
+PyObject* LeaveBackward(PyObject*, PyObject* args) {
+  int creates_graph;
+  int accumulates;
+  unsigned long long token;
+  if (!PyArg_ParseTuple(args, "ppK", &creates_graph, &accumulates, &token)) {
+    return nullptr;
+  }
+  if (Global().enabled && !CheckStatus(Global().adapter->leave_backward(
+                              creates_graph, accumulates, token))) {
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+PyObject* SetGradScale(PyObject*, PyObject* args) {
+  double scale;
+  if (!PyArg_ParseTuple(args, "d", &scale)) return nullptr;
+  Global().adapter->set_grad_scale(scale);
+  Py_RETURN_NONE;
+}
+
+PyObject* OptimizerSeen(PyObject*, PyObject*) {
+  Global().adapter->optimizer_seen();
+  Py_RETURN_NONE;
+}
+
+PyObject* Notify(PyObject*, PyObject* args) {
+  const char* line;
+  if (!PyArg_ParseTuple(args, "s", &line)) return nullptr;
+  Global().adapter->notify(line);
   Py_RETURN_NONE;
 }
 
@@ -153,6 +240,15 @@ PyMethodDef methods[] = {
     {"disable", Disable, METH_NOARGS, nullptr},
     {"declare_scope", DeclareScope, METH_VARARGS, nullptr},
     {"bind_tensor", BindTensor, METH_VARARGS, nullptr},
+    {"release_tensor", ReleaseTensor, METH_VARARGS, nullptr},
+    {"hold_tensor", HoldTensor, METH_VARARGS, nullptr},
+    {"give_input", GiveInput, METH_VARARGS, nullptr},
+    {"start", Start, METH_NOARGS, nullptr},
+    {"enter_backward", EnterBackward, METH_VARARGS, nullptr},
+    {"leave_backward", LeaveBackward, METH_VARARGS, nullptr},
+    {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
+    {"optimizer_seen", OptimizerSeen, METH_NOARGS, nullptr},
+    {"notify", Notify, METH_VARARGS, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},

@@ -21,8 +21,8 @@ struct ModuleScope {
 struct Calls {
   PyObject* original = nullptr;
   PyObject* on_unknown = nullptr;
-  PyObject* optimizer_exists = nullptr;
-  bool optimizer_known = false;
+  // Null after it has failed.
+  PyObject* on_model = nullptr;
   std::unordered_map<PyObject*, ModuleScope> scopes;
   size_t sweep_at = 1024;
 };
@@ -68,22 +68,6 @@ bool AskForScope(PyObject* module, ModuleScope* out) {
   return Find(module, out);
 }
 
-// Steps are the optimizer's as soon as there is one.
-void LookForOptimizer() {
-  if (Table().optimizer_known) return;
-  PyObject* const answer = PyObject_CallNoArgs(Table().optimizer_exists);
-  if (answer == nullptr) {
-    PyErr_WriteUnraisable(Table().optimizer_exists);
-    Table().optimizer_known = true;
-    return;
-  }
-  if (answer == Py_True) {
-    Table().optimizer_known = true;
-    Global().adapter->optimizer_seen();
-  }
-  Py_DECREF(answer);
-}
-
 // A call as the vectorcall protocol hands it over; args[0] is the module.
 struct Arguments {
   PyObject* const* args;
@@ -102,9 +86,31 @@ PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
   return result;
 }
 
+// Has Python name the tensors that a model is called with.
+void GiveInputs(const Arguments& call) {
+  if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) return;
+  PyObject* const result = PyObject_Vectorcall(Table().on_model, call.args,
+                                               call.count, call.keywords);
+  if (result == nullptr) {
+    PyErr_WriteUnraisable(Table().on_model);
+    Py_CLEAR(Table().on_model);
+  }
+  Py_XDECREF(result);
+}
+
+// Modules train unless they say otherwise.
+bool IsTraining(PyObject* module) {
+  PyObject* const training = PyObject_GetAttrString(module, "training");
+  const int truth = training == nullptr ? -1 : PyObject_IsTrue(training);
+  Py_XDECREF(training);
+  if (truth < 0) PyErr_Clear();
+  return truth != 0;
+}
+
 PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
-  LookForOptimizer();
-  if (!CheckStatus(Global().adapter->enter_model(module.scope))) {
+  GiveInputs(call);
+  if (!CheckStatus(Global().adapter->enter_model(module.scope,
+                                                 IsTraining(call.args[0])))) {
     return nullptr;
   }
   PyObject* const result = CallInScope(module, call);
@@ -185,7 +191,7 @@ PyObject* NewModuleCall() {
 }  // namespace
 
 bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
-                        PyObject* optimizer_exists) {
+                        PyObject* on_model) {
   if (!PyType_Check(module_class)) {
     PyErr_SetString(PyExc_TypeError, "torch.nn.Module is not a class");
     return false;
@@ -194,7 +200,7 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
   calls.original = PyObject_GetAttrString(module_class, "__call__");
   if (calls.original == nullptr) return false;
   calls.on_unknown = Py_NewRef(on_unknown);
-  calls.optimizer_exists = Py_NewRef(optimizer_exists);
+  calls.on_model = Py_NewRef(on_model);
   PyObject* const call = NewModuleCall();
   if (call == nullptr) return false;
   const int failed = PyObject_SetAttrString(module_class, "__call__", call);

@@ -10,12 +10,13 @@ namespace graphdbg::hooks {
 //
 //   on_unknown(module)     is called for a module without a scope, and gives it
 //                          one by set_scope
-//   optimizer_exists()     whether the program has made an optimizer
+//   on_model(module, ...)  is called with what a model is about to be called
+//                          with, while that is of interest
 //
 // All functions here need the interpreter's lock. False or null: an exception
 // is set.
 bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
-                        PyObject* optimizer_exists);
+                        PyObject* on_model);
 
 // The scope of a module; `model`: its calls from outside all scopes are the
 // program's passes.

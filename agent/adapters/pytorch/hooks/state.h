@@ -14,6 +14,8 @@ struct State {
   const graphdbg_torch_adapter* adapter = nullptr;
   // graphdbg.Terminated.
   PyObject* terminated = nullptr;
+  // Called, without arguments, when nobody debugs the program any more.
+  PyObject* on_detached = nullptr;
   // False in a forked child and after the agent has gone: module calls go
   // straight through.
   bool enabled = false;

@@ -5,6 +5,7 @@
 //   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, told at the end of that step
 //   GRAPHDBG_TRACE_RETAIN       1: keep the outputs of each step to its end
 //   GRAPHDBG_TRACE_GATE         file for which graphdbg_start waits
+//   GRAPHDBG_TRACE_DETACH       1: no server is found
 //   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program is to end
 #include <unistd.h>
 
@@ -177,6 +178,7 @@ graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
                 {"kind", info->kind},
                 {"category", info->category},
                 {"op_type", info->op_type},
+                {"flags", info->flags},
                 {"forward", agent->names[info->forward_node]},
                 {"stack", Stack(info->stack, info->stack_depth)}});
   return GRAPHDBG_OK;
@@ -205,6 +207,7 @@ graphdbg_status graphdbg_start(graphdbg_agent* agent) {
     agent->ReadBound("parameter");
     agent->step = 1;
   }
+  if (*Variable("GRAPHDBG_TRACE_DETACH") == '1') return GRAPHDBG_DETACHED;
   return agent->WaitForGate();
 }
 
@@ -234,6 +237,9 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   Json line = {{"call", "executed"},
                {"name", agent->names[execution->node]},
                {"flags", execution->flags},
+               {"grad_scale", execution->grad_scale},
+               {"micro_step", execution->micro_step},
+               {"mode", execution->mode},
                {"inputs", inputs},
                {"outputs", outputs}};
   if (bad) {
@@ -244,6 +250,12 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   }
   agent->Write(line);
   return agent->Terminates() ? GRAPHDBG_TERMINATE : GRAPHDBG_OK;
+}
+
+graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
+  const std::lock_guard<std::mutex> lock(agent->mu);
+  agent->Write({{"call", "notify"}, {"line", line}});
+  return GRAPHDBG_OK;
 }
 
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {

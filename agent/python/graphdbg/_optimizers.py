@@ -1,0 +1,96 @@
+"""Notices optimizers, and the parameters that no module has."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from functools import wraps
+from types import FrameType
+from typing import Any, Protocol
+
+
+class Training(Protocol):
+    """The part of _hooks that trains."""
+
+    PARAMETER: int
+
+    def declare_scope(self, path: str, type_name: str, now: bool, /) -> int: ...
+    def bind_tensor(self, scope: int, name: str, kind: int, tensor: object, /) -> None: ...
+    def optimizer_seen(self) -> None: ...
+    def start(self) -> None: ...
+
+
+def _parameters(optimizer: Any) -> Iterator[tuple[str, Any]]:
+    """Tensors with the names that the program gave the optimizer, or ""."""
+    for group in optimizer.param_groups:
+        names = group.get("param_names") or [""] * len(group["params"])
+        yield from zip(names, group["params"], strict=False)
+
+
+def _users_frame() -> FrameType | None:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and ("/torch/" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+        frame = frame.f_back
+    return frame
+
+
+def _variable(frame: FrameType | None, tensor: Any) -> str:
+    """Name of the variable that holds a tensor where the optimizer is made."""
+    if frame is None:
+        return ""
+    for variables in (frame.f_locals, frame.f_globals):
+        for name, value in list(variables.items()):
+            if value is tensor:
+                return str(name)
+    return ""
+
+
+class LooseParameters:
+    """Gives tensors that an optimizer trains, and that no module has, their names."""
+
+    def __init__(self, hooks: Training) -> None:
+        self._hooks = hooks
+        self._modules_have_parameters = False
+        self._count = 0
+
+    def module_has_parameter(self) -> None:
+        self._modules_have_parameters = True
+
+    def add(self, optimizer: Any) -> None:
+        """A new optimizer. If all it trains is loose, training begins here."""
+        self._hooks.optimizer_seen()
+        parameters = list(_parameters(optimizer))
+        loose = [(name, tensor) for name, tensor in parameters if self._is_loose(tensor)]
+        if not loose:
+            return
+        frame = _users_frame()
+        scope = self._hooks.declare_scope("", "", False)
+        for name, tensor in loose:
+            self._hooks.bind_tensor(
+                scope, name or _variable(frame, tensor) or self._number(), self._hooks.PARAMETER, tensor
+            )
+        if len(loose) == len(parameters):
+            self._hooks.start()
+
+    def _is_loose(self, tensor: Any) -> bool:
+        from torch.nn import Parameter
+
+        return not (self._modules_have_parameters and isinstance(tensor, Parameter))
+
+    def _number(self) -> str:
+        self._count += 1
+        return f"parameter_{self._count}"
+
+
+def install(on_optimizer: Callable[[Any], None]) -> None:
+    """Has `on_optimizer` called with each optimizer that is made."""
+    from torch.optim import Optimizer
+
+    original = Optimizer.__init__
+
+    @wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        on_optimizer(self)
+
+    Optimizer.__init__ = init  # type: ignore[method-assign]

@@ -1,0 +1,119 @@
+"""Unusual features of PyTorch: the program runs as without graphdbg, and is seen."""
+
+from __future__ import annotations
+
+from conftest import Script
+
+PREAMBLE = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+"""
+
+
+def trained(script: Script, text: str, **variables: str):
+    """Runs a script that must succeed, without a word from graphdbg."""
+    run = script(PREAMBLE + text, **variables)
+    assert run.returncode == 0, run.stderr
+    assert "graphdbg:" not in run.stderr
+    return run
+
+
+def test_the_profiler_finds_what_it_asks_of_module_calls(script: Script) -> None:
+    run = trained(
+        script,
+        """
+import inspect
+
+net = nn.Linear(3, 2)
+with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], with_stack=True, with_modules=True) as p:
+    net(torch.ones(1, 3)).sum().backward()
+print(any("nn.Module: Linear" in event.name for event in p.events()))
+print(inspect.signature(net.__call__), inspect.ismethod(net.__call__), nn.Module.__call__.__name__)
+""",
+    )
+    assert run.stdout.splitlines()[-2:] == ["True", "(*args, **kwargs) True _wrapped_call_impl"]
+    assert "forward/addmm" in run.executed(step=1)
+
+
+def test_parameters_may_have_no_memory(script: Script) -> None:
+    run = trained(
+        script,
+        """
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    net(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    # As sharding does between uses.
+    kept = net.weight.data.clone()
+    net.weight.untyped_storage().resize_(0)
+    nn.Linear(1, 1)(torch.ones(1, 1))
+    net.weight.untyped_storage().resize_(kept.untyped_storage().nbytes())
+    net.weight.data.copy_(kept)
+""",
+    )
+    assert len(run.called("step_end")) == 3
+
+
+def test_parameters_may_be_swapped(script: Script) -> None:
+    run = trained(
+        script,
+        """
+torch.__future__.set_swap_module_params_on_conversion(True)
+net = nn.Linear(3, 2)
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for dtype in (torch.float32, torch.float64, torch.float64):
+    net.to(dtype)
+    optimizer.zero_grad()
+    net(torch.ones(1, 3, dtype=dtype)).sum().backward()
+    optimizer.step()
+""",
+    )
+    dtypes = [c["tensor"]["dtype"] for c in run.called("parameter") if c["name"] == "forward/weight"]
+    assert dtypes[0] != dtypes[-1] == dtypes[-2]
+    addmm = run.execution("forward/addmm", step=3)
+    assert [i["from"] for i in addmm["inputs"]] == ["forward/bias", "forward/ones", "forward/t"]
+
+
+COMPILED = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+@torch.compile(fullgraph=True)
+def criterion(y):
+    return y.exp().sum()
+
+
+net = torch.compile(Net())
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+torch.compiler.set_stance("default")
+for _ in range(2):
+    with torch.compiler.set_stance("eager_on_recompile"):
+        loss = criterion(net(torch.ones(1, 3)))
+    loss.backward()
+    optimizer.step()
+print(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+"""
+
+
+def test_compiled_code_runs_eagerly_and_says_so_once(script: Script) -> None:
+    run = trained(script, COMPILED)
+    assert run.stdout == "0\n"
+    notices = [c["line"] for c in run.called("notify")]
+    assert len(notices) == 1 and "GRAPHDBG_COMPILED=keep" in notices[0]
+    assert {"forward/_orig_mod/fc/addmm", "forward/_orig_mod/relu", "forward/exp"} <= set(run.executed(step=2))
+
+
+def test_compiled_code_that_is_undebugged_is_compiled(script: Script) -> None:
+    text = COMPILED.replace("eager_on_recompile", "default").replace("compile(full", 'compile(backend="eager", full')
+    run = trained(script, text.replace("compile(Net()", 'compile(Net(), backend="eager"'), GRAPHDBG_TRACE_DETACH="1")
+    assert run.stdout == "2\n"
+    assert run.called("notify") == []
