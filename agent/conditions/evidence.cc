@@ -42,6 +42,10 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 bool Evidence::Measure(const Needs& needs) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
+  if (needs.statistics && scale_ != 1) {
+    // A sketch is of the values as they are.
+    return MeasureStatistics();
+  }
   if (needs.statistics) {
     sketch_ = cpu::ComputeSketch(*now_);
     all_finite_ = sketch_.has_value();
@@ -57,6 +61,7 @@ bool Evidence::Measure(const Needs& needs) {
 bool Evidence::MeasureStatistics() {
   if (!cpu::ComputeStatistics(*now_, &statistics_)) return false;
   measured_ = true;
+  if (scale_ != 1) statistics_.DivideBy(scale_);
   all_finite_ = statistics_.finite_count() == statistics_.count;
   return true;
 }
@@ -70,6 +75,7 @@ const PairStatistics* Evidence::change() {
   if (!compared_ && previous_ != nullptr) {
     PairStatistics change;
     if (cpu::ComparePair(*now_, *previous_, &change)) change_ = change;
+    if (change_ && scale_ != 1) change_->DivideBy(scale_);
   }
   compared_ = true;
   return change_ ? &*change_ : nullptr;
@@ -77,7 +83,7 @@ const PairStatistics* Evidence::change() {
 
 std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
   if (now_ == nullptr) return std::nullopt;
-  return cpu::CountInRange(*now_, start, end);
+  return cpu::CountInRange(*now_, start * scale_, end * scale_);
 }
 
 std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,

@@ -38,6 +38,10 @@ class Evidence {
            uint64_t step);
   ~Evidence();
 
+  // The values are this much too large: gradients of a loss that was scaled.
+  // Statistics are those of the true ones. Called before Measure.
+  void set_scale(double scale) { scale_ = scale; }
+
   // To be called first. Takes a light pass, and statistics only if there is
   // something to measure that it does not see: NaN or infinities, or a type
   // that has no sketch. False if the tensor's values cannot be read.
@@ -71,6 +75,7 @@ class Evidence {
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
   const uint64_t step_;
+  double scale_ = 1;
   bool all_finite_ = false;
   bool measured_ = false;
   bool compared_ = false;

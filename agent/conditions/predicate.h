@@ -52,6 +52,9 @@ class Predicate {
   // Infinities alone can meet it, as "inf" and "overflow".
   bool about_infinities() const { return inf_; }
 
+  // NaN or infinities alone can meet it.
+  bool about_non_finite() const { return nan_ || inf_; }
+
   // `evidence` was measured. If the condition is met and `actual` is not null,
   // what was found for each term is put there.
   Outcome Test(Evidence* evidence, Actual* actual = nullptr) const;

@@ -105,7 +105,12 @@ void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
   if (watch->empty()) return;
   BoundTensor bound;
   for (const auto& [node, handle] : bindings_.All()) {
-    if (watch->On(node) == nullptr || !ResolveBound(handle, &bound)) continue;
+    // Inputs are looked at when they are given.
+    if (watch->On(node) == nullptr ||
+        nodes_.InfoOf(node).kind == GRAPHDBG_INPUT ||
+        !ResolveBound(handle, &bound)) {
+      continue;
+    }
     const auto previous = previous_bound_.Before(step, node, 0);
     TensorView view;
     if (previous != nullptr) view = previous->view();
@@ -223,6 +228,7 @@ void Agent::DropStep() {
 }
 
 void Agent::Report(Findings findings, std::vector<uint32_t>* stop_here) {
+  if (!findings.notice.empty()) Notify(findings.notice);
   stop_here->insert(stop_here->end(), findings.stop_here.begin(),
                     findings.stop_here.end());
   if (!findings.stop_at_step_end.empty()) {

@@ -38,6 +38,15 @@ bool LooksLikeMask(const Statistics& s) {
          s.zero_count == s.finite_count();
 }
 
+void AddCircumstances(const Execution& execution, v1::Hit* hit) {
+  if (execution.grad_scale != 1) {
+    (*hit->mutable_actual())["grad_scale"] = execution.grad_scale;
+  }
+  if (execution.micro_step > 1) {
+    (*hit->mutable_actual())["micro_step"] = execution.micro_step;
+  }
+}
+
 void AddStop(const Watchpoint& watchpoint, Findings* findings) {
   std::vector<uint32_t>* stops =
       watchpoint.pause == v1::PAUSE_MODE_NODE   ? &findings->stop_here
@@ -131,10 +140,14 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     const TensorView view = ViewOf(tensor);
     const Before before(previous, set->needs, execution.node, slot, moment);
     conditions::Evidence evidence(&view, before.view(), moment.step);
+    evidence.set_scale(execution.grad_scale);
     if (!Readable(tensor) || !evidence.Measure(set->needs)) {
       ComplainAbout(tensor);
       continue;
     }
+    const bool scalers_business =
+        IsScalersBusiness(execution, tensor, &evidence, &inputs, moment.step);
+    if (scalers_business) NoteScalersBusiness(execution, moment.step, findings);
     // Only asked where a condition is met.
     std::optional<bool> meant;
     for (const Watchpoint* watchpoint : set->watchpoints) {
@@ -144,16 +157,19 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
         NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
       }
       if (outcome != Outcome::kMet) continue;
+      if (scalers_business && predicate.about_non_finite()) continue;
       if (predicate.about_infinities() &&
           evidence.statistics().nan_count == 0) {
         if (!meant) {
-          meant = InfinitiesAreMeant(execution, &inputs, moment.step);
+          meant =
+              InfinitiesAreMeant(execution, &inputs, &evidence, moment.step);
           if (*meant) facts->meant_infinities_in_step.store(moment.step);
         }
         if (*meant) continue;
       }
       v1::Hit hit =
           MakeHit(*watchpoint, execution.node, slot, tensor, &evidence, moment);
+      AddCircumstances(execution, &hit);
       hit.set_origin(OriginOf(predicate, execution, &inputs, moment.step));
       findings->hits.push_back(std::move(hit));
       AddStop(*watchpoint, findings);
@@ -204,8 +220,12 @@ bool Checker::IsMeantInput(uint32_t node, const Statistics& statistics,
 }
 
 bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
+                                 conditions::Evidence* output,
                                  uint64_t step) const {
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
+  if (execution.has(GRAPHDBG_GIVEN) && inputs->size() == 0) {
+    return LooksLikeMask(output->statistics());
+  }
   bool found = false;
   for (size_t i = 0; i < inputs->size(); ++i) {
     // One that was overwritten shows the output's own infinities.
@@ -218,6 +238,53 @@ bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
     found = true;
   }
   return found;
+}
+
+bool Checker::Overflowed(uint32_t node, uint64_t step) const {
+  const NodeFacts* facts = nodes_->Facts(node);
+  return facts != nullptr && facts->overflowed_in_step.load() == step;
+}
+
+bool Checker::IsScalersBusiness(const Execution& execution,
+                                const graphdbg_tensor& output,
+                                conditions::Evidence* evidence, Inputs* inputs,
+                                uint64_t step) const {
+  const bool scaled = execution.grad_scale > 1;
+  if (!scaled && overflow_step_.load() != step) return false;
+  if (evidence->all_finite()) return false;
+  // An optimizer that is not left out carries it on into the weights.
+  const bool only_itself = nodes_->IsOptimizers(execution.node);
+  bool came_in = false;
+  for (size_t i = 0; i < inputs->size(); ++i) {
+    const bool itself = SharesMemory(execution.inputs[i].tensor, output);
+    if (only_itself && !itself) continue;
+    if (Overflowed(inputs->node(i), step)) {
+      came_in = true;
+      continue;
+    }
+    if (!inputs->Intact(i)) continue;
+    conditions::Evidence* input = inputs->Of(i, step);
+    if (input != nullptr && !input->all_finite() &&
+        !IsMeantInput(inputs->node(i), input->statistics(), step)) {
+      return false;
+    }
+  }
+  if (came_in) return true;
+  return scaled && !only_itself && output.dtype == GRAPHDBG_FLOAT16 &&
+         evidence->statistics().nan_count == 0;
+}
+
+void Checker::NoteScalersBusiness(const Execution& execution, uint64_t step,
+                                  Findings* findings) const {
+  overflow_step_.store(step);
+  nodes_->Facts(execution.node)->overflowed_in_step.store(step);
+  if (said_overflow_.exchange(true)) return;
+  findings->notice = absl::StrCat(
+      nodes_->InfoOf(execution.node).name,
+      " overflowed in float16 under a loss scale of ", execution.grad_scale,
+      "; the scaler leaves such steps out, so that is no hit, nor is what "
+      "comes "
+      "of it");
 }
 
 v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,

@@ -25,10 +25,14 @@ struct Findings {
   // Watchpoints that stop the program here, and at the step's end.
   std::vector<uint32_t> stop_here;
   std::vector<uint32_t> stop_at_step_end;
+  // A line for the user; mostly empty.
+  std::string notice;
   // Watchpoints that go on lacking previous values; each is told once.
   std::vector<v1::WatchpointStatus> unchecked;
 
-  bool empty() const { return hits.empty() && unchecked.empty(); }
+  bool empty() const {
+    return hits.empty() && unchecked.empty() && notice.empty();
+  }
 };
 
 // When and where something executed.
@@ -48,6 +52,11 @@ struct Moment {
 // same step that come from such outputs alone, as of an attention score to
 // which a mask was added, or from a tensor of zeros and -inf that was made out
 // of sight, which is such a mask.
+//
+// Gradients of a scaled loss may overflow in float16: the scaler then leaves
+// the step out and tries a smaller scale. So an infinity that such a gradient
+// op makes of finite inputs, and what comes of it in the same step, is no hit
+// of conditions about non-finite numbers, except where it gets into a weight.
 class Checker {
  public:
   // Both must outlive the checker. `complain` is told, once, what cannot be
@@ -72,7 +81,15 @@ class Checker {
   class Inputs;
 
   bool InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
-                          uint64_t step) const;
+                          conditions::Evidence* output, uint64_t step) const;
+  // Whether an output's non-finite numbers are a loss scaler's to deal with.
+  bool IsScalersBusiness(const Execution& execution,
+                         const graphdbg_tensor& output,
+                         conditions::Evidence* evidence, Inputs* inputs,
+                         uint64_t step) const;
+  void NoteScalersBusiness(const Execution& execution, uint64_t step,
+                           Findings* findings) const;
+  bool Overflowed(uint32_t node, uint64_t step) const;
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
@@ -93,6 +110,9 @@ class Checker {
   const Host* const host_;
   const std::function<void(const std::string&)> complain_;
   mutable std::atomic<bool> complained_{false};
+  // The newest step with an overflow that is a scaler's business.
+  mutable std::atomic<uint64_t> overflow_step_{0};
+  mutable std::atomic<bool> said_overflow_{false};
 };
 
 v1::Statistics ToProto(const Statistics& statistics);

@@ -28,11 +28,13 @@ class CheckerTest : public testing::Test {
     bool overwritten = false;
   };
 
-  uint32_t Declare(const std::string& name) {
+  uint32_t Declare(const std::string& name,
+                   graphdbg_category category = GRAPHDBG_OTHER) {
     graphdbg_node_info info = {};
     info.struct_size = sizeof(info);
     info.name = name.c_str();
     info.kind = GRAPHDBG_OP;
+    info.category = category;
     const uint32_t node = *nodes_.Declare(info);
     watch_.AddNode(node);
     return node;
@@ -88,6 +90,37 @@ class CheckerTest : public testing::Test {
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
                             /*previous=*/nullptr, {step, 1}, &findings);
+    return findings;
+  }
+
+  // A gradient op in float16, of which the bits are given.
+  Findings ExecuteHalf(uint32_t node, const std::vector<In>& in,
+                       const std::vector<uint16_t>& out, double scale,
+                       uint64_t step = 1) {
+    std::vector<graphdbg_input> inputs;
+    std::vector<int64_t> sizes(in.size() + 1);
+    for (size_t i = 0; i < in.size(); ++i) {
+      inputs.push_back({in[i].node, 0, Tensor(in[i].values, &sizes[i], i + 1)});
+    }
+    sizes.back() = static_cast<int64_t>(out.size());
+    graphdbg_tensor output = {};
+    output.struct_size = sizeof(output);
+    output.dtype = GRAPHDBG_FLOAT16;
+    output.data = out.data();
+    output.ndim = 1;
+    output.shape = &sizes.back();
+    output.storage_id = 1000;
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.inputs = inputs.data();
+    execution.input_count = inputs.size();
+    execution.outputs = &output;
+    execution.output_count = 1;
+    execution.grad_scale = scale;
+    Findings findings;
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
+                            {step, 1}, &findings);
     return findings;
   }
 
@@ -299,6 +332,92 @@ TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
   }
   EXPECT_THAT(findings.hits, IsEmpty());
   EXPECT_EQ(complaints_.size(), 1u);
+}
+
+// Bits of float16.
+constexpr uint16_t kHalfOne = 0x3c00;
+constexpr uint16_t kHalfInf = 0x7c00;
+constexpr uint16_t kHalfNan = 0x7e00;
+
+class ScaledGradients : public CheckerTest {
+ protected:
+  ScaledGradients() {
+    for (uint32_t id = 1; id <= 2; ++id) Watch(id, id == 1 ? "nan" : "inf");
+  }
+  const uint32_t mm_ = Declare("mm", GRAPHDBG_GRADIENT);
+  const uint32_t next_ = Declare("next", GRAPHDBG_GRADIENT);
+  const uint32_t update_ = Declare("update", GRAPHDBG_OPTIMIZER);
+};
+
+TEST_F(ScaledGradients, AnOverflowInFloat16IsTheScalersAndSaidOnce) {
+  const Findings first = ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 65536);
+  EXPECT_THAT(first.hits, IsEmpty());
+  EXPECT_THAT(first.notice, testing::HasSubstr("mm"));
+  EXPECT_THAT(first.notice, testing::HasSubstr("65536"));
+  const Findings second = ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 32768, 2);
+  EXPECT_TRUE(second.empty());
+}
+
+TEST_F(ScaledGradients, WhatComesOfItInTheSameStepIsTheScalersToo) {
+  ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 65536);
+  EXPECT_THAT(Execute(next_, {{mm_, {kInf}}}, {kNan}).hits, IsEmpty());
+  // Unscaled in place, outside the backward pass.
+  EXPECT_THAT(Execute(mm_, {{next_, {}, true}}, {kNan}, GRAPHDBG_IN_PLACE).hits,
+              IsEmpty());
+  EXPECT_EQ(Execute(next_, {{mm_, {kInf}}}, {kNan}, 0, 2).hits.size(), 1u);
+}
+
+TEST_F(ScaledGradients, WithoutAScaleAnOverflowIsAHit) {
+  EXPECT_EQ(ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 0).hits.size(), 1u);
+  EXPECT_EQ(ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 1).hits.size(), 1u);
+}
+
+TEST_F(ScaledGradients, NanOfFiniteInputsIsAHit) {
+  EXPECT_EQ(
+      ExecuteHalf(mm_, {{0, {1}}}, {kHalfNan, kHalfOne}, 65536).hits.size(),
+      1u);
+}
+
+TEST_F(ScaledGradients, InfinityInFloat32IsAHit) {
+  ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 65536);
+  EXPECT_EQ(Execute(next_, {{0, {1}}}, {kInf}).hits.size(), 1u);
+}
+
+TEST_F(ScaledGradients, WhatComesOfAGenuineOneIsAHitToo) {
+  const uint32_t loss = Declare("loss");
+  EXPECT_EQ(Execute(loss, {{0, {0}}}, {kInf}).hits.size(), 1u);
+  EXPECT_EQ(ExecuteHalf(mm_, {{loss, {kInf}}}, {kHalfInf}, 65536).hits.size(),
+            1u);
+}
+
+TEST_F(ScaledGradients, AnOptimizerThatTakesItIntoAWeightIsAHit) {
+  const uint32_t weight = Declare("weight", GRAPHDBG_WEIGHT);
+  ExecuteHalf(mm_, {{0, {1}}}, {kHalfInf}, 65536);
+  EXPECT_EQ(Execute(update_, {{weight, {}, true}, {mm_, {kInf}}}, {kNan},
+                    GRAPHDBG_IN_PLACE)
+                .hits.size(),
+            1u);
+  // The gradient itself, which a fused optimizer also writes, is none.
+  EXPECT_THAT(
+      Execute(update_, {{mm_, {}, true}}, {kNan}, GRAPHDBG_IN_PLACE).hits,
+      IsEmpty());
+}
+
+TEST_F(ScaledGradients, ConditionsSeeTheTrueGradients) {
+  Watch(3, "max_gt", v1::PAUSE_MODE_NONE, {{"value", 0.25}});
+  EXPECT_THAT(ExecuteHalf(mm_, {{0, {1}}}, {kHalfOne}, 4).hits, IsEmpty());
+  const Findings findings = ExecuteHalf(mm_, {{0, {1}}}, {kHalfOne}, 2);
+  ASSERT_EQ(findings.hits.size(), 1u);
+  EXPECT_EQ(findings.hits[0].actual().at("max"), 0.5);
+  EXPECT_EQ(findings.hits[0].actual().at("grad_scale"), 2);
+  EXPECT_EQ(findings.hits[0].statistics().l2(), 0.5);
+}
+
+TEST_F(CheckerTest, AMaskThatIsGivenToTheModelIsMeant) {
+  const uint32_t mask = Declare("mask");
+  Watch(1, "inf");
+  EXPECT_THAT(Execute(mask, {}, {0, -kInf}, GRAPHDBG_GIVEN).hits, IsEmpty());
+  EXPECT_EQ(Execute(mask, {}, {1, -kInf}, GRAPHDBG_GIVEN).hits.size(), 1u);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "agent/core/execution.h"
 
+#include <cmath>
+
 #include "agent/kernels/cpu/cpu_statistics.h"
 
 namespace graphdbg::agent {
@@ -17,9 +19,19 @@ InputArray Inputs(const graphdbg_input* first, size_t count) {
 }
 
 Execution ExecutionOf(const graphdbg_execution& execution) {
-  return {execution.node, execution.flags,
-          Inputs(execution.inputs, execution.input_count),
-          Tensors(execution.outputs, execution.output_count)};
+  Execution result;
+  result.node = execution.node;
+  result.flags = execution.flags;
+  result.inputs = Inputs(execution.inputs, execution.input_count);
+  result.outputs = Tensors(execution.outputs, execution.output_count);
+  // Callers of the interface's first version know no more.
+  if (execution.struct_size < sizeof(graphdbg_execution)) return result;
+  if (std::isfinite(execution.grad_scale) && execution.grad_scale > 0) {
+    result.grad_scale = execution.grad_scale;
+  }
+  result.micro_step = execution.micro_step;
+  result.mode = execution.mode;
+  return result;
 }
 
 TensorView ViewOf(const graphdbg_tensor& tensor) {

@@ -66,6 +66,19 @@ conditions::Category CategoryOf(graphdbg_category category) {
              : conditions::Category::kOther;
 }
 
+// What a node's executions were for, and whether they run again what ran in
+// the forward pass.
+void FillAttributes(bool recomputed, uint8_t modes, v1::Node* node) {
+  const bool train = (modes & (1 << GRAPHDBG_TRAIN)) != 0;
+  const bool eval = (modes & (1 << GRAPHDBG_EVAL)) != 0;
+  if (train || eval) {
+    (*node->mutable_attributes())["mode"] = train && eval ? "train, eval"
+                                            : train       ? "train"
+                                                          : "eval";
+  }
+  if (recomputed) (*node->mutable_attributes())["recomputed"] = "yes";
+}
+
 }  // namespace
 
 absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
@@ -107,6 +120,8 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   record.kind = info.kind;
   record.category = CategoryOf(info.category);
   record.forward_node = info.forward_node < id ? info.forward_node : 0;
+  record.recomputed = info.struct_size >= sizeof(info) &&
+                      (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
   const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
   for (size_t i = 0; info.stack != nullptr && i < depth; ++i) {
     const graphdbg_source_frame& frame = info.stack[i];
@@ -149,6 +164,18 @@ void NodeTable::DeclareScope(absl::string_view name, absl::string_view type) {
   if (on_change_) on_change_();
 }
 
+void NodeTable::LearnMode(const Execution& execution, NodeFacts* facts) {
+  if (execution.mode == GRAPHDBG_MODE_UNKNOWN) return;
+  const uint8_t mode = static_cast<uint8_t>(1 << execution.mode);
+  if ((facts->modes.load(std::memory_order_relaxed) & mode) != 0) return;
+  facts->modes.fetch_or(mode, std::memory_order_relaxed);
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    MarkChanged(execution.node);
+  }
+  if (on_change_) on_change_();
+}
+
 void NodeTable::Learn(const Execution& execution, uint64_t order,
                       uint64_t step) {
   NodeFacts* facts = Facts(execution.node);
@@ -157,6 +184,8 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->Set(kNamesNonFinite, true);
   }
+  facts->grad_scale.store(execution.grad_scale, std::memory_order_relaxed);
+  LearnMode(execution, facts);
   const uint64_t signature = SignatureOf(execution);
   if (facts->signature.load(std::memory_order_relaxed) == signature) return;
   {
@@ -270,6 +299,7 @@ void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
   node->set_order(record.order);
   node->set_first_step(record.first_step);
   node->set_forward_node_id(record.forward_node);
+  FillAttributes(record.recomputed, Facts(id)->modes.load(), node);
   for (const Endpoint& endpoint : record.inputs) {
     if (endpoint.node == 0) continue;
     v1::Input* input = node->add_inputs();
@@ -333,6 +363,11 @@ NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
   std::lock_guard<std::mutex> lock(mu_);
   const Record& record = At(id);
   return {record.order, record.flags, record.inputs};
+}
+
+bool NodeTable::IsOptimizers(uint32_t id) const {
+  std::lock_guard<std::mutex> lock(mu_);
+  return At(id).category == conditions::Category::kOptimizer;
 }
 
 bool NodeTable::executes(uint32_t id) const {

@@ -47,6 +47,12 @@ struct NodeFacts {
   std::atomic<uint64_t> signature{0};
   // The infinities of this step's outputs are meant; kAlways: in every step.
   std::atomic<uint64_t> meant_infinities_in_step{0};
+  // What its executions were for: a bit for each graphdbg_mode.
+  std::atomic<uint8_t> modes{0};
+  // What gradients in its newest outputs are multiplied with; 1: nothing.
+  std::atomic<double> grad_scale{1};
+  // Its outputs of this step overflowed because the loss was scaled.
+  std::atomic<uint64_t> overflowed_in_step{0};
   // The newest step in which an execution was looked at.
   std::atomic<uint64_t> last_step{0};
 
@@ -107,6 +113,8 @@ class NodeTable {
   bool executes(uint32_t id) const;
   // Of an existing node; inputs of unknown producers are endpoints of node 0.
   LastExecution LastExecutionOf(uint32_t id) const;
+  // Whether it is a part of an optimizer's step.
+  bool IsOptimizers(uint32_t id) const;
 
   // Learns inputs and outputs at the first execution and when they change.
   // Takes a lock then only.
@@ -145,6 +153,7 @@ class NodeTable {
     const std::string* op_type;
     graphdbg_node_kind kind;
     conditions::Category category;
+    bool recomputed = false;
     uint32_t forward_node = 0;
     bool changed = false;
     uint32_t flags = 0;
@@ -162,6 +171,7 @@ class NodeTable {
   uint32_t Add(const graphdbg_node_info& info, std::string name);
   void SetOutputs(const TensorArray& tensors, Record* record);
   void MarkChanged(uint32_t id);
+  void LearnMode(const Execution& execution, NodeFacts* facts);
   void Fill(uint32_t id, Record* record, v1::Node* node) const;
   // The bytes that were added.
   size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update);

@@ -114,13 +114,16 @@ class Rechecker::Round {
     // Also where nothing is watched: infinities that are meant are noted.
     const std::vector<graphdbg_input> inputs =
         watched ? InputsOf(last) : std::vector<graphdbg_input>();
+    Execution execution;
+    execution.node = outputs.node;
+    execution.flags = last.flags;
+    execution.inputs = Inputs(inputs.data(), inputs.size());
+    execution.outputs = Tensors(tensors.data(), tensors.size());
+    execution.grad_scale = parts_.nodes->Facts(outputs.node)->grad_scale.load();
     Findings findings;
-    parts_.checker->CheckExecution(
-        *watch_,
-        {outputs.node, last.flags, Inputs(inputs.data(), inputs.size()),
-         Tensors(tensors.data(), tensors.size())},
-        parts_.previous_outputs, {step_, last.order, /*in_progress=*/false},
-        &findings);
+    parts_.checker->CheckExecution(*watch_, execution, parts_.previous_outputs,
+                                   {step_, last.order, /*in_progress=*/false},
+                                   &findings);
     Report(std::move(findings));
     last_order_ = std::max(last_order_, last.order);
   }

@@ -273,8 +273,12 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
                           item_size);
   header->set_step(value->step);
   header->set_overwritten(value->overwritten);
+  const double scale = parts_.nodes->Facts(parts_.nodes->Find(request.node()))
+                           ->grad_scale.load();
+  if (scale != 1) header->set_grad_scale(scale);
   Statistics statistics;
   if (request.want_statistics() && Measure(value->tensor, &statistics)) {
+    statistics.DivideBy(scale);
     *header->mutable_statistics() = ToProto(statistics);
   }
   return absl::OkStatus();

@@ -4,6 +4,7 @@
 #define AGENT_KERNELS_STATISTICS_H_
 
 #include <cstdint>
+#include <initializer_list>
 
 namespace graphdbg {
 
@@ -33,6 +34,15 @@ struct Statistics {
   uint64_t inf_count() const { return pos_inf_count + neg_inf_count; }
   uint64_t finite_count() const { return count - nan_count - inf_count(); }
   bool has_finite() const { return finite_count() > 0; }
+
+  // As they would be if each element were `factor` times smaller; of a
+  // positive factor.
+  void DivideBy(double factor) {
+    for (double* value : {&min, &max, &mean, &abs_mean, &abs_max, &l1, &l2}) {
+      *value /= factor;
+    }
+    variance /= factor * factor;
+  }
 };
 
 // A tensor beside its previous value, element by element, read as float64. The
@@ -46,6 +56,14 @@ struct PairStatistics {
   double change_l2 = 0;
   double previous_abs_mean = 0;
   double previous_l2 = 0;
+
+  // As if each element of both were `factor` times smaller.
+  void DivideBy(double factor) {
+    for (double* value : {&change_abs_mean, &change_abs_max, &change_l2,
+                          &previous_abs_mean, &previous_l2}) {
+      *value /= factor;
+    }
+  }
 };
 
 // What counts as equal, as in numpy.isclose(now, previous):

@@ -1,5 +1,6 @@
 #include <charconv>
 
+#include "absl/strings/str_cat.h"
 #include "server/api/arguments.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
@@ -76,8 +77,16 @@ absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
   response.headers.Set("X-Graphdbg-Step", std::to_string(value.step));
   response.headers.Set("X-Graphdbg-Overwritten",
                        value.overwritten ? "true" : "false");
+  if (value.grad_scale != 0) {
+    response.headers.Set("X-Graphdbg-Grad-Scale",
+                         absl::StrCat(value.grad_scale));
+  }
   response.body = std::move(value.data);
   return response;
+}
+
+Json GradScale(const TensorValue& value) {
+  return value.grad_scale == 0 ? Json() : Json(value.grad_scale);
 }
 
 absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
@@ -97,6 +106,7 @@ absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
   json["slice"] = slice;
   json["slice_shape"] = value.slice_shape;
   json["overwritten"] = value.overwritten;
+  json["grad_scale"] = GradScale(value);
   if (value.statistics) json["statistics"] = Encode(*value.statistics);
   http::Response response = JsonResponse(json);
   // As text: a tree of values for each element would cost many times more.
@@ -176,6 +186,7 @@ Answer GetTensorStatistics(const Services& services,
   }
   Json json = EncodeHead(*value);
   json["overwritten"] = value->overwritten;
+  json["grad_scale"] = GradScale(*value);
   json["statistics"] = Encode(*value->statistics);
   co_return JsonResponse(json);
 }

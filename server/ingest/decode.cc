@@ -228,6 +228,7 @@ AgentReport Decode(v1::TensorData& tensor) {
     header.total_bytes = from.total_bytes();
     header.step = from.step();
     header.overwritten = from.overwritten();
+    header.grad_scale = from.grad_scale();
     if (from.has_statistics()) {
       header.statistics = StatisticsOf(from.statistics());
     }

@@ -72,6 +72,7 @@ struct TensorHeader {
   uint64_t total_bytes = 0;
   uint64_t step = 0;
   bool overwritten = false;
+  double grad_scale = 0;
   std::optional<StatisticsInfo> statistics;
 };
 

@@ -112,6 +112,7 @@ absl::Status TensorDesk::TakeHeader(Pending& pending,
   value.type = header.type;
   value.slice_shape = header.slice_shape;
   value.overwritten = header.overwritten;
+  value.grad_scale = header.grad_scale;
   value.statistics = header.statistics;
   return absl::OkStatus();
 }

@@ -318,6 +318,8 @@ struct TensorValue {
   // Little endian, row major, of the slice.
   std::string data;
   bool overwritten = false;
+  // How many times too large gradients of a scaled loss are; 0: they are not.
+  double grad_scale = 0;
   std::optional<StatisticsInfo> statistics;
 };
 

@@ -116,7 +116,7 @@ function tensorView(job, query) {
   const count = slice_shape.reduce((a, b) => a * b, 1);
   if (count > 100000) throw new Refusal(413, 'slice_too_large', `The slice has ${count} elements; at most 100000 can be sent as JSON.`);
   const step = query.get('step') === 'previous' ? job.step - 1 : job.step;
-  return { name, node: node.name, slot: 0, rank: 0, step, dtype: node.outputs[0].dtype, shape, slice: query.get('slice') ?? '', slice_shape, overwritten: false, data: nestedSlice(node, step, axes), statistics: statisticsOf(node, step) };
+  return { name, node: node.name, slot: 0, rank: 0, step, dtype: node.outputs[0].dtype, shape, slice: query.get('slice') ?? '', slice_shape, overwritten: false, grad_scale: null, data: nestedSlice(node, step, axes), statistics: statisticsOf(node, step) };
 }
 
 function tensorsOf(job, name) {

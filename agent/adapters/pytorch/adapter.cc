@@ -191,10 +191,8 @@ graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
   model_seen_.store(true);
   CurrentThread().mode = training ? GRAPHDBG_TRAIN : GRAPHDBG_EVAL;
   graphdbg_status status = Start();
-  if (status == GRAPHDBG_OK && step_open_.exchange(false) &&
-      !optimizer_seen_.load()) {
-    status = StepEnd();
-  }
+  // Without an optimizer the step before ends here.
+  if (status == GRAPHDBG_OK) status = LastStep();
   if (status == GRAPHDBG_OK) {
     BeginPass(scope);
     status = ReportInputs();
@@ -235,10 +233,7 @@ graphdbg_status Adapter::ReportInput(const GivenInput& input) {
   TensorList value;
   value.Add(tensor, storage);
   value.Finish();
-  graphdbg_input source = {};
-  graph_.FindOrigins(value, &source);
-  // What an op of this step made stays that op's for whoever reads it.
-  if (source.node == 0) graph_.Made(value, input.node, false);
+  const graphdbg_input source = graph_.TakeInput(input.node, value);
   if (graphdbg_interest(agent_, input.node) == 0) return GRAPHDBG_OK;
   graphdbg_execution execution = {};
   execution.struct_size = sizeof(execution);
@@ -259,6 +254,12 @@ graphdbg_status Adapter::LeaveModel() {
   // A backward pass may follow, and be the end of this step.
   step_open_.store(true);
   return GRAPHDBG_OK;
+}
+
+graphdbg_status Adapter::LastStep() {
+  const bool open = step_open_.exchange(false) && !optimizer_seen_.load() &&
+                    !terminating_.load();
+  return open ? StepEnd() : GRAPHDBG_OK;
 }
 
 graphdbg_status Adapter::StepEnd() {
@@ -416,6 +417,8 @@ const graphdbg_torch_adapter kTable = {
     /*optimizer_seen=*/[] { Adapter::Get().OptimizerSeen(); },
     /*step_end=*/
     [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().StepEnd(); }); },
+    /*last_step=*/
+    [] { OrElse(GRAPHDBG_OK, [] { return Adapter::Get().LastStep(); }); },
     /*start=*/
     [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().Start(); }); },
     /*enter_backward=*/

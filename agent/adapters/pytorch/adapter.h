@@ -58,6 +58,8 @@ class Adapter : public FollowerHost {
   void SetGradScale(double scale) { follower_.step().grad_scale.store(scale); }
   void OptimizerSeen() { optimizer_seen_.store(true); }
   graphdbg_status StepEnd();
+  // Ends a step that was left open because more could have come.
+  graphdbg_status LastStep();
 
   void TrainingSeen(bool by_optimizer) override;
   SourceStack CaptureStack(const Placement& placement) override;

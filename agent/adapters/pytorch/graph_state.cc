@@ -185,6 +185,15 @@ void GraphState::EndOp(uint32_t node, const TensorList& inputs,
   }
 }
 
+graphdbg_input GraphState::TakeInput(uint32_t node, const TensorList& value) {
+  const std::lock_guard<std::mutex> lock(mu_);
+  const Origin origin = producers_.Find(value.storage(0), value.signature(0));
+  if (origin.node == 0) {
+    producers_.Made(value.storage(0), value.signature(0), {node, 0}, false);
+  }
+  return {origin.node, origin.slot, value[0]};
+}
+
 uint32_t GraphState::OptimizerScope(std::string_view type) {
   const std::lock_guard<std::mutex> lock(mu_);
   return names_.Scope(type, type);

@@ -68,6 +68,9 @@ class GraphState {
   // `overwrote`, written into them.
   void EndOp(uint32_t node, const TensorList& inputs, graphdbg_input* described,
              const TensorList& outputs, bool overwrote);
+  // `node`, an input, is this tensor. The result tells what made it, in this
+  // step; if nothing did, it comes from the input.
+  graphdbg_input TakeInput(uint32_t node, const TensorList& value);
 
   uint32_t OptimizerScope(std::string_view type);
   // A model is called, the how-manieth of its pass.

@@ -85,6 +85,8 @@ typedef struct graphdbg_torch_adapter {
   /* An optimizer exists: steps are the optimizer's from now on. */
   void (*optimizer_seen)(void);
   graphdbg_status (*step_end)(void);
+  /* The program is about to end as it should. */
+  void (*last_step)(void);
   /* The program trains without modules: the first step begins here. Only the
    * first call does anything. */
   graphdbg_status (*start)(void);

@@ -56,8 +56,8 @@ void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
     ThreadState& thread = CurrentThread();
     if (!OptimizerClass(fn.name()).empty()) {
       if (StartsWith(fn.name(), "Optimizer.step#")) {
-        follower->step().optimizer_steps.fetch_add(1);
-        follower->step().micro_step.store(1);
+        range_follower->step().optimizer_steps.fetch_add(1);
+        range_follower->step().micro_step.store(1);
       }
       thread.contexts.Pop(ContextKind::kOptimizer);
     } else if (IsDataLoading(fn.name())) {

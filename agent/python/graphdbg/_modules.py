@@ -59,7 +59,8 @@ def _argument_names(module: Module) -> list[str]:
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
         parameters = inspect.signature(module.forward).parameters.values()
-    except (TypeError, ValueError):
+    except Exception:
+        # Not of Python, or written by hand.
         return []
     return [p.name for p in parameters if p.kind in by_place]
 

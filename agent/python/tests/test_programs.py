@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Script
+from conftest import Script, line_of
 
 PREAMBLE = """
 import torch
@@ -32,6 +32,10 @@ for _ in range(2):
     assert [name for name in run.nodes if "addmm" in name] == ["forward/addmm"]
     assert [name for name in run.nodes if "gt" in name] == ["forward/gt"]
     assert run.executed(step=2).count("forward/addmm") == 6
+    train, evaluate = 1, 2
+    modes = [c["mode"] for c in run.called("executed", step=2) if c["name"] == "forward/addmm"]
+    assert modes == [evaluate] * 5 + [train]
+    assert {c["mode"] for c in run.called("executed") if c["name"] == "backward/mm"} == {train}
 
 
 def test_gradient_accumulation_is_one_step_with_one_set_of_names(script: Script) -> None:
@@ -49,6 +53,8 @@ for batch in range(4):
     )
     assert len(run.called("step_end")) == 2
     assert run.executed(step=1).count("backward/mm") == 2
+    passes = [c["micro_step"] for c in run.called("executed", step=1) if c["name"] in ("forward/addmm", "backward/mm")]
+    assert passes == [1, 1, 2, 2]
     assert "forward/addmm_1" not in run.nodes
 
 
@@ -208,6 +214,51 @@ Net()(torch.ones(1, 3)).sum().backward()
     )
     assert {"forward/inner/addmm", "backward/inner/addmm", "backward/inner/mm"} <= run.nodes.keys()
     assert not [name for name in run.nodes if name.startswith("forward/inner/addmm_")]
+    recomputed, activation = 1, 3
+    assert run.nodes["backward/inner/addmm"]["flags"] == recomputed
+    assert run.nodes["backward/inner/addmm"]["category"] == activation
+    assert run.nodes["backward/inner/mm"]["flags"] == 0
+
+
+@pytest.mark.parametrize("use_reentrant", [True, False])
+def test_recomputed_ops_outside_modules_are_marked(script: Script, use_reentrant: bool) -> None:
+    text = """
+from torch.utils.checkpoint import checkpoint
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return checkpoint(lambda y: y.cos(), self.fc(x), use_reentrant={reentrant})  # cos
+
+
+Net()(torch.ones(1, 3)).sum().backward()
+"""
+    script_text = PREAMBLE + text.format(reentrant=use_reentrant)
+    run = script(script_text)
+    recomputed = {name: node for name, node in run.nodes.items() if node["flags"] == 1}
+    assert [name.rpartition("/")[2] for name in recomputed if name.endswith("cos")] == ["cos"]
+    cos = next(name for name in recomputed if name.endswith("cos"))
+    assert cos.startswith("backward") and recomputed[cos]["category"] == 3
+    assert run.user_line(cos) == line_of(script_text, "cos")
+    assert run.nodes["backward/sin"]["flags"] == 0
+
+
+def test_gradients_of_gradients_are_not_recomputed(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+net = nn.Sequential(nn.Linear(3, 3), nn.Tanh())
+x = torch.ones(1, 3, requires_grad=True)
+(gradient,) = torch.autograd.grad(net(x).sum(), x, create_graph=True)
+gradient.pow(2).sum().backward()
+"""
+    )
+    assert run.executed(step=1).count("backward/1/tanh_backward") == 1
+    assert [name for name, node in run.nodes.items() if node["flags"]] == []
 
 
 @pytest.mark.from_python
@@ -220,9 +271,11 @@ with torch.set_grad_enabled({grad}):
 """
     without = script(PREAMBLE + text.format(grad=False))
     assert [c["step"] for c in without.called("step_end")] == [1, 2, 3]
-    # With gradients a backward pass may follow: the step ends at the next call.
+    # With gradients a backward pass may follow: the step ends at the next call,
+    # or with the program.
     recorded = script(PREAMBLE + text.format(grad=True))
-    assert [c["step"] for c in recorded.called("step_end")] == [1, 2]
+    assert [c["step"] for c in recorded.called("step_end")] == [1, 2, 3]
+    assert recorded.executed(step=3) == recorded.executed(step=2)
 
 
 def test_evaluation_before_the_first_training_step_is_no_step(script: Script) -> None:
@@ -240,22 +293,65 @@ optimizer.step()
     assert len(run.called("step_end")) == 1
 
 
-def test_a_program_without_modules_starts_at_its_first_backward(script: Script) -> None:
+def test_a_program_without_modules_starts_when_its_optimizer_is_made(script: Script) -> None:
     run = script(
         PREAMBLE
         + """
 w = torch.ones(3, requires_grad=True)
-optimizer = torch.optim.SGD([w], lr=0.1)
+weights = [torch.ones(3, requires_grad=True)]
+optimizer = torch.optim.SGD([w, weights[0]], lr=0.1)
 for _ in range(2):
-    loss = (w * w).sum()
+    loss = (w * weights[0]).sum()
     loss.backward()
     optimizer.step()
 """
     )
     assert len(run.called("start")) == 1
-    assert "forward/mul" not in run.executed(step=1)
-    assert "forward/mul" in run.executed(step=2)
-    assert "backward/mul" in run.executed(step=2)
+    assert len(run.called("step_end")) == 2
+    assert [c["name"] for c in run.called("parameter", step=0)] == ["forward/w", "forward/parameter_1"]
+    assert run.executed(step=2) == run.executed(step=1)
+    assert [i["from"] for i in run.execution("forward/mul", step=1)["inputs"]] == ["forward/w", "forward/parameter_1"]
+
+
+def test_a_program_without_modules_and_optimizers_steps_with_its_backward_passes(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+w = torch.ones(3, requires_grad=True)
+for _ in range(3):
+    loss = (w * w).sum()
+    loss.backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    w.grad = None
+"""
+    )
+    assert len(run.called("start")) == 1
+    assert len(run.called("step_end")) == 3
+    assert run.executed(step=3) == run.executed(step=2)
+    assert {"forward/mul", "backward/mul"} <= set(run.executed(step=2))
+
+
+def test_a_module_without_parameters_may_be_the_model(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+import torch.fx
+
+
+class Net(nn.Module):
+    def forward(self, x, w):
+        return torch.relu(x @ w).sum()
+
+
+net = torch.fx.symbolic_trace(Net())
+w = torch.ones(3, 2, requires_grad=True)
+for _ in range(2):
+    net(torch.ones(1, 3), w).backward()
+"""
+    )
+    assert {"forward/x", "forward/w", "forward/relu"} <= set(run.executed(step=1))
+    assert len(run.called("step_end")) == 2
 
 
 def test_ops_before_the_first_step_are_not_captured(script: Script) -> None:
@@ -269,7 +365,7 @@ net(torch.ones(1, 3))
 """
     )
     assert not [name for name in run.nodes if name.endswith(("cos", "tan", "uniform_"))]
-    assert run.executed(step=1) == ["forward/t", "forward/addmm"]
+    assert run.executed(step=1) == ["forward/input", "forward/t", "forward/addmm"]
 
 
 def test_ops_of_other_threads_do_not_shift_names(script: Script) -> None:

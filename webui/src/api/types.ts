@@ -247,6 +247,7 @@ export interface Tensor extends TensorType {
   slice: string;
   slice_shape: number[];
   overwritten: boolean;
+  grad_scale: number | null;
   data: Nested;
   statistics?: Statistics | null;
 }

@@ -259,6 +259,14 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
             overwritten in place
           </span>
         )}
+        {value.data?.grad_scale != null && (
+          <span
+            className="tag"
+            title="The loss was multiplied with it, and so are these values; statistics are those of the true gradients"
+          >
+            scaled by {value.data.grad_scale.toLocaleString('en')}
+          </span>
+        )}
       </div>
       {statistics !== null && statistics !== undefined && <StatisticsLine statistics={statistics} />}
       <div className="values-body">{content()}</div>

@@ -227,6 +227,7 @@ void CloseWithExitCode(int exit_code, void*) {
 // Python tells no atexit function the exit code (of sys.exit(3), say), but the
 // C library tells its own kind.
 PyObject* CloseAtExit(PyObject*, PyObject*) {
+  if (Global().enabled) Global().adapter->last_step();
   Global().enabled = false;
   Global().adapter->detach_interpreter();
   on_exit(CloseWithExitCode, nullptr);
