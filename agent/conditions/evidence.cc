@@ -42,12 +42,9 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 bool Evidence::Measure(const Needs& needs) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
-  if (needs.statistics && scale_ != 1) {
-    // A sketch is of the values as they are.
-    return MeasureStatistics();
-  }
   if (needs.statistics) {
-    sketch_ = cpu::ComputeSketch(*now_);
+    // A sketch knows no scale.
+    if (scale_ == 1) sketch_ = cpu::ComputeSketch(*now_);
     all_finite_ = sketch_.has_value();
   } else {
     const std::optional<bool> finite = cpu::AllFinite(*now_);

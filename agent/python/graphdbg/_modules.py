@@ -45,7 +45,8 @@ def _is_model(root: Module) -> bool:
     """
     if next(root.parameters(), None) is not None or next(root.children(), None) is not None:
         return True
-    return type(root).__name__ in ("GraphModule", "RecursiveScriptModule", "TopLevelTracedModule")
+    names = {cls.__name__ for cls in type(root).__mro__}
+    return not names.isdisjoint({"GraphModule", "ScriptModule"})
 
 
 def _inner(module: Module) -> Module:
@@ -154,7 +155,7 @@ class ModuleTree:
 
     def follow_registrations(self, on_parameter: Callable[[], None]) -> None:
         """Modules may get other parameters and buffers after their first call."""
-        from torch.nn.modules import module as registry
+        from . import _older_torch
 
         def parameter(module: Module, name: str, value: Any) -> None:
             on_parameter()
@@ -163,11 +164,8 @@ class ModuleTree:
         def buffer(module: Module, name: str, value: Any) -> None:
             self._rebind(module, name, self._hooks.BUFFER, value)
 
-        # PyTorch 1.13 has no such hooks.
-        for kind, hook in (("parameter", parameter), ("buffer", buffer)):
-            register = getattr(registry, f"register_module_{kind}_registration_hook", None)
-            if register is not None:
-                register(hook)
+        _older_torch.at_each_registration("parameter", parameter)
+        _older_torch.at_each_registration("buffer", buffer)
 
     def _rebind(self, module: Module, name: str, kind: int, value: Any) -> None:
         if value is not None and self._is_known(module):

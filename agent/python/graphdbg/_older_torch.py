@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 StepHook = Callable[[Any, Any, Any], None]
+RegistrationHook = Callable[[Any, str, Any], None]
 
 
 def after_each_step(hook: StepHook) -> None:
@@ -41,6 +42,24 @@ def _then(step: Any, hook: StepHook) -> Any:
 
     wrapper._graphdbg = True  # type: ignore[attr-defined]
     return wrapper
+
+
+def at_each_registration(kind: str, hook: RegistrationHook) -> None:
+    """Has `hook(module, name, value)` called before a module gets a parameter or a buffer."""
+    from torch.nn.modules import module as registry
+
+    register = getattr(registry, f"register_module_{kind}_registration_hook", None)
+    if register is not None:
+        register(hook)
+        return
+    original = getattr(registry.Module, f"register_{kind}")
+
+    @functools.wraps(original)
+    def wrapper(self: Any, name: str, value: Any, *args: Any, **kwargs: Any) -> None:
+        hook(self, name, value)
+        original(self, name, value, *args, **kwargs)
+
+    setattr(registry.Module, f"register_{kind}", wrapper)
 
 
 def make_ranges_silent() -> None:

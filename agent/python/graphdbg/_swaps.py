@@ -7,6 +7,7 @@ one to each parameter.
 
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any, Protocol
 
 
@@ -20,11 +21,13 @@ class Bindings(Protocol):
 def install(hooks: Bindings) -> None:
     import torch
 
-    original = getattr(torch._C, "_swap_tensor_impl", None)
+    # Not in PyTorch 1.13.
+    original = getattr(torch.utils, "swap_tensors", None)
     if original is None:
         return
 
-    def swap_tensor_impl(first: Any, second: Any) -> None:
+    @wraps(original)
+    def swap_tensors(first: Any, second: Any) -> None:
         # 0 if it is none of the agent's.
         bindings = [(tensor, hooks.release_tensor(tensor)) for tensor in (first, second)]
         try:
@@ -35,4 +38,4 @@ def install(hooks: Bindings) -> None:
                 if binding:
                     hooks.hold_tensor(binding, tensor)
 
-    torch._C._swap_tensor_impl = swap_tensor_impl
+    torch.utils.swap_tensors = swap_tensors

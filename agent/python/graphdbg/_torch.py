@@ -49,7 +49,7 @@ def _follow() -> None:
     _backward.install(hooks)
     _amp.install(hooks, steps)
     _swaps.install(hooks)
-    if not _compiled.kept():
+    if hasattr(torch, "compile") and not _compiled.kept():
         eager.install()
     os.register_at_fork(after_in_child=hooks.disable)
     _ending.set_closer(hooks)

@@ -124,7 +124,7 @@ def test_terminate_unwinds_the_program(script: Script, step: int) -> None:
     assert run.stdout.endswith("exit\n")
     assert len(run.stdout.splitlines()) <= step
     assert [c["exit_code"] for c in run.called("close")] == [143]
-    assert run.stderr == ""
+    assert [line for line in run.stderr.splitlines() if "follows PyTorch from Python" not in line] == []
 
 
 @pytest.mark.from_python

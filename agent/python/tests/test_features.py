@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from conftest import Script
 
 PREAMBLE = """
@@ -20,6 +21,7 @@ def trained(script: Script, text: str, **variables: str):
     return run
 
 
+@pytest.mark.newest_torch
 def test_the_profiler_finds_what_it_asks_of_module_calls(script: Script) -> None:
     run = trained(
         script,
@@ -37,6 +39,7 @@ print(inspect.signature(net.__call__), inspect.ismethod(net.__call__), nn.Module
     assert "forward/addmm" in run.executed(step=1)
 
 
+@pytest.mark.newest_torch
 def test_parameters_may_have_no_memory(script: Script) -> None:
     run = trained(
         script,
@@ -57,6 +60,7 @@ for _ in range(3):
     assert len(run.called("step_end")) == 3
 
 
+@pytest.mark.newest_torch
 def test_parameters_may_be_swapped(script: Script) -> None:
     run = trained(
         script,
@@ -104,6 +108,7 @@ print(torch._dynamo.utils.counters["stats"]["unique_graphs"])
 """
 
 
+@pytest.mark.newest_torch
 def test_compiled_code_runs_eagerly_and_says_so_once(script: Script) -> None:
     run = trained(script, COMPILED)
     assert run.stdout == "0\n"
@@ -112,6 +117,7 @@ def test_compiled_code_runs_eagerly_and_says_so_once(script: Script) -> None:
     assert {"forward/_orig_mod/fc/addmm", "forward/_orig_mod/relu", "forward/exp"} <= set(run.executed(step=2))
 
 
+@pytest.mark.newest_torch
 def test_compiled_code_that_is_undebugged_is_compiled(script: Script) -> None:
     text = COMPILED.replace("eager_on_recompile", "default").replace("compile(full", 'compile(backend="eager", full')
     run = trained(script, text.replace("compile(Net()", 'compile(Net(), backend="eager"'), GRAPHDBG_TRACE_DETACH="1")

@@ -162,6 +162,9 @@ import sys
 import torch
 
 print(type(torch.__spec__.loader).__name__, torch.__loader__ is torch.__spec__.loader)
+
+# Makes PyTorch 2 import its compiler, which is waited for too.
+torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).zero_grad()
 print([type(finder).__module__ for finder in sys.meta_path if "graphdbg" in type(finder).__module__])
 """)
     assert run.stdout == "SourceFileLoader True\n[]\n"

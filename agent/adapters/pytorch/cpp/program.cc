@@ -116,12 +116,12 @@ class Program {
     if (nested) return scope;
     const void* none = nullptr;
     first_layer_.compare_exchange_strong(none, &layer);
-    if (first_layer_.load() == &layer) ModelCalled();
+    if (first_layer_.load() == &layer) ModelCalled(layer.is_training());
     return scope;
   }
 
  private:
-  void ModelCalled() {
+  void ModelCalled(bool is_training) {
     const bool again = model_called_.exchange(true);
     // In training a layer may be called several times within a step: what
     // counts are the optimizer's steps.
@@ -129,7 +129,7 @@ class Program {
     if (training && again) return;
     // The call before is over, for all that can be known.
     if (again) Check(adapter->leave_model());
-    Check(adapter->enter_model(models_.root()));
+    Check(adapter->enter_model(models_.root(), is_training ? 1 : 0));
   }
 
   Models models_;

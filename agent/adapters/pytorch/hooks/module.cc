@@ -100,11 +100,9 @@ PyObject* BindTensor(PyObject*, PyObject* args) {
 }
 
 PyObject* ReleaseTensor(PyObject*, PyObject* args) {
-  unsigned long long tensor;
-  if (!PyArg_ParseTuple(args, "K", &tensor)) return nullptr;
-  void* const binding =
-      Global().adapter->release_tensor(reinterpret_cast<const void*>(tensor));
-  return PyLong_FromVoidPtr(binding);
+  const void* impl;
+  if (!PyArg_ParseTuple(args, "O&", TensorImplOf, &impl)) return nullptr;
+  return PyLong_FromVoidPtr(Global().adapter->release_tensor(impl));
 }
 
 PyObject* HoldTensor(PyObject*, PyObject* args) {

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import ctypes
-from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64
+from ctypes import CFUNCTYPE, POINTER, Structure, c_char_p, c_double, c_int, c_int32, c_int64, c_size_t, c_uint32, c_uint64
 from ctypes import c_void_p as void_p
 from typing import Any
 
 ABI_VERSION = 1
 OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
 LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
-OP, PARAMETER, BUFFER = 1, 2, 3
+OP, PARAMETER, BUFFER, INPUT = 1, 2, 3, 5
 OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
-UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE = 1, 2, 4, 8
+UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
+NODE_RECOMPUTED = 1
+MODE_UNKNOWN, TRAIN, EVAL = 0, 1, 2
 
 
 class Tensor(Structure):
@@ -47,6 +49,7 @@ class NodeInfo(Structure):
         ("forward_node", c_uint32),
         ("outputs", POINTER(Tensor)),
         ("output_count", c_size_t),
+        ("flags", c_uint32),
     )
 
 
@@ -63,6 +66,9 @@ class Execution(Structure):
         ("input_count", c_size_t),
         ("outputs", POINTER(Tensor)),
         ("output_count", c_size_t),
+        ("grad_scale", c_double),
+        ("micro_step", c_uint32),
+        ("mode", c_int),
     )
 
 
@@ -121,6 +127,7 @@ def load(path: str) -> ctypes.CDLL:
         "graphdbg_start": (void_p,),
         "graphdbg_executed": (void_p, POINTER(Execution)),
         "graphdbg_step_end": (void_p,),
+        "graphdbg_notify": (void_p, c_char_p),
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types

@@ -11,6 +11,7 @@ from typing import Any
 from . import c_agent
 from .names import BACKWARD, FORWARD, Names, Placement
 from .ops import Op, names_non_finite
+from .step_state import Circumstances
 from .tensors import Producers, describe, is_floating, is_plain, plain_tensors, storage_of
 
 # file, line, function, whether it is the user's
@@ -27,11 +28,13 @@ def c_frames(stack: Stack) -> Any:
 
 @dataclass
 class Bound:
-    """A parameter or buffer."""
+    """A parameter, buffer or input."""
 
     tensor: weakref.ref[Any]
     node: int
     scope: int
+    # Another tensor in each step: an input.
+    changes: bool = False
 
 
 @dataclass
@@ -57,6 +60,9 @@ class Graph:
         self._producers = Producers()
         self._stacks: dict[int, Stack] = {}
         self._scopes: dict[int, int] = {}
+        # Nodes of inputs by full name, and by node which tensor each was last.
+        self._inputs: dict[str, int] = {}
+        self._given: dict[int, int] = {}
         self.bound: dict[int, Bound] = {}
         # By the handle that the agent knows an output by: of the op that is
         # being told of, and those that the agent keeps, with how often.
@@ -102,6 +108,64 @@ class Graph:
             self._library.graphdbg_bind_tensor(self._agent, node, id(tensor))
         self._remember(tensor, node)
 
+    def release_tensor(self, tensor: Any) -> int:
+        """Lets go of a tensor that is to hold something else; its node, or 0."""
+        known = self.bound.get(id(tensor))
+        if known is None or known.tensor() is not tensor:
+            return 0
+        del self.bound[id(tensor)]
+        return known.node
+
+    def hold_tensor(self, node: int, tensor: Any) -> None:
+        self.bound[id(tensor)] = Bound(weakref.ref(tensor), node, self.scope_of(node))
+        self._remember(tensor, node)
+
+    def bind_input(self, scope: int, name: str, tensor: Any, capture: Callable[[], Stack]) -> int:
+        """The node of a tensor that a model is given; 0 if it is the model's own, or cannot be read."""
+        known = self.bound.get(id(tensor))
+        is_own = known is not None and known.tensor() is tensor and not known.changes
+        if is_own or not is_plain(tensor):
+            return 0
+        full_name = f"{self.names.full_name(FORWARD, scope)}/{name}"
+        if full_name not in self._inputs:
+            self._inputs[full_name] = self._declare_input(scope, self.names.free_for_input(full_name), tensor, capture())
+        node = self._inputs[full_name]
+        self.bound.pop(self._given.get(node, 0), None)
+        self._given[node] = id(tensor)
+        self.bound[id(tensor)] = Bound(weakref.ref(tensor), node, scope, changes=True)
+        self._library.graphdbg_bind_tensor(self._agent, node, id(tensor))
+        return node
+
+    def _declare_input(self, scope: int, full_name: str, tensor: Any, stack: Stack) -> int:
+        description = describe(tensor)
+        info = c_agent.sized(
+            c_agent.NodeInfo,
+            name=full_name.encode(),
+            kind=c_agent.INPUT,
+            category=c_agent.OTHER,
+            op_type=b"Input",
+            stack=c_frames(stack),
+            stack_depth=len(stack),
+            outputs=ctypes.pointer(description),
+            output_count=1,
+        )
+        node = self._declare(info)
+        self.names.reserve(full_name)
+        self._stacks[node], self._scopes[node] = stack, scope
+        return node
+
+    def take_input(self, node: int, tensor: Any, circumstances: Circumstances) -> int:
+        """A model is given the tensor now. The agent's status; may wait for the user."""
+        origin = self._producers.find(tensor)
+        # What an op of this step made stays that op's for whoever reads it.
+        if origin[0] == 0:
+            self._producers.made(tensor, node, 0, False)
+        if not self._library.graphdbg_interest(self._agent, node):
+            return c_agent.OK
+        inputs = [(tensor, origin)] if origin[0] else []
+        flags = c_agent.MOVES_VALUES | c_agent.GIVEN
+        return self._tell(node, flags, self._describe_inputs(inputs), [tensor], circumstances)
+
     def _remember(self, tensor: Any, node: int) -> None:
         if is_plain(tensor):
             self._producers.keep(tensor, node)
@@ -136,6 +200,7 @@ class Graph:
             stack=c_frames(stack),
             stack_depth=len(stack),
             forward_node=placement.forward_node,
+            flags=c_agent.NODE_RECOMPUTED if placement.recomputed else 0,
         )
         node = self._declare(info)
         self._stacks[node], self._scopes[node] = stack, placement.scope
@@ -155,26 +220,37 @@ class Graph:
             execution.names_non_finite = names_non_finite(v for v, _, _ in op.arguments(args, kwargs))
         return execution
 
-    def end(self, execution: Execution, result: Any) -> int:
+    def end(self, execution: Execution, circumstances: Circumstances, result: Any) -> int:
         """The agent's status; may wait for the user."""
         if not execution.op.returns_nothing:
             execution.outputs = list(plain_tensors(result))
         for slot, tensor in enumerate(execution.outputs):
             self._producers.made(tensor, execution.node, slot, execution.op.in_place)
-        return self._tell(execution) if execution.interested else c_agent.OK
+        if not execution.interested:
+            return c_agent.OK
+        inputs = self._describe_inputs(execution.inputs)
+        flags = _flags(execution, [i.tensor for i in inputs])
+        return self._tell(execution.node, flags, inputs, execution.outputs, circumstances)
 
-    def _tell(self, execution: Execution) -> int:
-        inputs = [c_agent.Input(*origin, describe(tensor)) for tensor, origin in execution.inputs]
+    def _describe_inputs(self, inputs: Sequence[tuple[Any, tuple[int, int]]]) -> Sequence[Any]:
+        return [c_agent.Input(*origin, describe(tensor)) for tensor, origin in inputs]
+
+    def _tell(
+        self, node: int, flags: int, inputs: Sequence[Any], tensors: Sequence[Any], circumstances: Circumstances
+    ) -> int:
         first_handle = self._next_handle
-        outputs = [describe(tensor, self._handle(tensor)) for tensor in execution.outputs]
+        outputs = [describe(tensor, self._handle(tensor)) for tensor in tensors]
         told = c_agent.sized(
             c_agent.Execution,
-            node=execution.node,
-            flags=_flags(execution, [i.tensor for i in inputs], outputs),
+            node=node,
+            flags=flags,
             inputs=(c_agent.Input * len(inputs))(*inputs),
             input_count=len(inputs),
             outputs=(c_agent.Tensor * len(outputs))(*outputs),
             output_count=len(outputs),
+            grad_scale=circumstances.grad_scale,
+            micro_step=circumstances.micro_step,
+            mode=circumstances.mode,
         )
         status: int = self._library.graphdbg_executed(self._agent, told)
         for handle in range(first_handle, self._next_handle):
@@ -201,20 +277,21 @@ class Graph:
     def end_step(self) -> None:
         for bound in self.bound.values():
             tensor = bound.tensor()
-            if tensor is not None:
+            if tensor is not None and not bound.changes:
                 self._remember(tensor, bound.node)
         self._producers.end_step()
         self.names.new_pass(0)
 
 
-def _flags(execution: Execution, inputs: Sequence[Any], outputs: Sequence[Any]) -> int:
+def _flags(execution: Execution, inputs: Sequence[Any]) -> int:
     flags = execution.op.flags
     if execution.names_non_finite:
         flags |= c_agent.EXPLICIT_NONFINITE
     if execution.op.in_place:
         flags |= c_agent.IN_PLACE
     # A copy to a narrower type can overflow.
-    narrows = outputs and is_floating(outputs[0])
-    if narrows and any(is_floating(i) and i.dtype != outputs[0].dtype for i in inputs):
+    output = describe(execution.outputs[0]) if execution.outputs else None
+    narrows = output is not None and is_floating(output)
+    if narrows and any(is_floating(i) and i.dtype != output.dtype for i in inputs):
         flags &= ~c_agent.MOVES_VALUES
     return flags

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import ctypes
-import functools
-import weakref
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from . import c_agent
+from .calls import ModuleCalls
 from .graph import Graph, c_frames
-from .mode import Mode, follow_backward, follow_ranges
-from .session import MODULE, Session
+from .mode import Mode, follow_ranges
+from .session import Session
 from .stacks import Stacks
 from .tensors import describe, is_plain
 from .waits import Waits
@@ -20,15 +19,8 @@ from .waits import Waits
 _AGENT = Path(__file__).resolve().parents[1] / "lib" / "libgraphdbg.so"
 
 
-class _ModuleScope(NamedTuple):
-    module: weakref.ref[Any]
-    scope: int
-    # Its calls from outside all scopes are the program's passes.
-    model: bool
-
-
 class Hooks:
-    """Has the functions of _hooks.pyi."""
+    """Has the functions of _hooks.pyi. Those about training do nothing on threads that are not followed."""
 
     PARAMETER = c_agent.PARAMETER
     BUFFER = c_agent.BUFFER
@@ -39,9 +31,7 @@ class Hooks:
         self._graph = Graph(self._library, self._agent)
         self._waits = Waits()
         self._session = Session(self._library, self._agent, self._graph, self._waits)
-        self._scopes: dict[int, _ModuleScope] = {}
-        self._enabled = False
-        self._optimizer_exists: Callable[[], bool] = lambda: False
+        self._calls = ModuleCalls(self._session)
         self._told_frames: Any = None
 
     # ---- the agent and its host
@@ -112,6 +102,8 @@ class Hooks:
     def close_at_exit(self) -> None:
         # While Python is there: the agent calls back as it closes. (Python tells
         # nobody with which code it is going to exit, as after sys.exit(3).)
+        if self._is_followed():
+            self._session.last_step()
         self.close(self._session.exit_code(), None, None, None)
 
     # ---- modules
@@ -120,51 +112,24 @@ class Hooks:
         self,
         module_class: Any,
         on_unknown: Callable[..., None],
-        optimizer_exists: Callable[[], bool],
+        on_model: Callable[..., None],
         terminated: type[BaseException],
+        on_detached: Callable[[], None],
         library_directories: Sequence[str],
     ) -> None:
-        self._optimizer_exists = optimizer_exists
         self._session.terminated = terminated
+        self._session.on_detached = on_detached
         self._session.stacks = Stacks(library_directories)
         self._session.follow_ops = Mode(self._session).follow
         follow_ranges(self._session)
-        follow_backward(self._session)
-        self._wrap_calls(module_class, on_unknown)
-        self._enabled = True
+        self._calls.install(module_class, on_unknown, on_model)
 
-    def _wrap_calls(self, module_class: Any, on_unknown: Callable[..., None]) -> None:
-        original = module_class.__call__
-
-        @functools.wraps(original)
-        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
-            if not self._enabled or not self._session.is_here():
-                return original(module, *args, **kwargs)
-            found = self._scope_of(module, on_unknown)
-            is_model = found.model and not self._session.is_inside()
-            if is_model:
-                self._session.optimizer_seen |= self._optimizer_exists()
-                self._session.enter_model(found.scope)
-            depth = self._session.enter(MODULE, found.scope)
-            try:
-                result = original(module, *args, **kwargs)
-            finally:
-                self._session.leave(depth)
-            if is_model:
-                self._session.leave_model()
-            return result
-
-        module_class.__call__ = call
-
-    def _scope_of(self, module: Any, on_unknown: Callable[..., None]) -> _ModuleScope:
-        found = self._scopes.get(id(module))
-        if found is None or found.module() is not module:
-            on_unknown(module)
-            found = self._scopes[id(module)]
-        return found
+    def _is_followed(self) -> bool:
+        """Whether anything is to be done on the calling thread."""
+        return self._calls.enabled and self._session.is_here()
 
     def disable(self) -> None:
-        self._enabled = False
+        self._calls.enabled = False
         self._session.follow_ops(False)
 
     def declare_scope(self, path: str, type_name: str, now: bool) -> int:
@@ -173,12 +138,43 @@ class Hooks:
     def bind_tensor(self, scope: int, name: str, kind: int, tensor: Any) -> None:
         self._graph.bind(scope, name, kind, tensor)
 
+    def release_tensor(self, tensor: Any) -> int:
+        return self._graph.release_tensor(tensor)
+
+    def hold_tensor(self, binding: int, tensor: Any) -> None:
+        self._graph.hold_tensor(binding, tensor)
+
+    def give_input(self, scope: int, name: str, tensor: Any) -> None:
+        self._session.give_input(scope, name, tensor)
+
     def set_scope(self, module: object, scope: int, model: bool) -> None:
-        self._scopes[id(module)] = _ModuleScope(weakref.ref(module), scope, model)
+        self._calls.set_scope(module, scope, model)
 
     def current_scope(self) -> tuple[int, bool]:
         return self._session.module_scope(), self._session.is_inside()
 
     def step_end(self) -> None:
-        if self._enabled and self._session.is_here():
+        if self._is_followed():
             self._session.step_end()
+
+    # ---- training
+
+    def optimizer_seen(self) -> None:
+        self._session.optimizer_seen = True
+
+    def start(self) -> None:
+        if self._is_followed():
+            self._session.start()
+
+    def enter_backward(self, creates_graph: bool) -> int:
+        return self._session.enter_backward(creates_graph) if self._is_followed() else 0
+
+    def leave_backward(self, creates_graph: bool, accumulates: bool, token: int) -> None:
+        if self._is_followed():
+            self._session.leave_backward(creates_graph, accumulates, token)
+
+    def set_grad_scale(self, scale: float) -> None:
+        self._session.step.grad_scale = scale
+
+    def notify(self, line: str) -> None:
+        self._library.graphdbg_notify(self._agent, line.encode(errors="replace"))

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.autograd import Variable
 from torch.autograd.profiler import record_function
 from torch.utils._python_dispatch import TorchDispatchMode
 
@@ -49,7 +48,7 @@ class Mode(TorchDispatchMode):  # type: ignore[misc]
         execution = self._guarded(lambda: self._begin(op, args, kwargs))
         result = func(*args, **kwargs)
         if execution is not None:
-            status = self._guarded(lambda: self._session.graph.end(execution, result))
+            status = self._guarded(lambda: self._session.end_op(execution, result))
             self._session.op_ends(status or 0)
         return result
 
@@ -83,7 +82,8 @@ def follow_ranges(session: Session) -> None:
             optimizer = _optimizer_class(name)
             if optimizer:
                 if name.startswith("Optimizer.step#"):
-                    session.training_seen(by_optimizer=True)
+                    session.optimizer_seen = True
+                    session.start()
                 self._graphdbg = session.enter(OPTIMIZER, session.graph.names.scope(optimizer, optimizer))
             elif name.startswith("enumerate(DataLoader)#"):
                 self._graphdbg = session.enter(IGNORED, 0)
@@ -93,6 +93,8 @@ def follow_ranges(session: Session) -> None:
         depth = self.__dict__.pop("_graphdbg", None)
         if depth is not None:
             session.leave(depth)
+            if self.name.startswith("Optimizer.step#"):
+                session.optimizer_stepped()
         return leave(self, *exception)
 
     record_function.__enter__, record_function.__exit__ = enter_range, leave_range
@@ -101,28 +103,3 @@ def follow_ranges(session: Session) -> None:
 def _optimizer_class(range_name: str) -> str:
     """The class in "Optimizer.step#SGD.step"; empty for other ranges."""
     return range_name.partition("#")[2].rpartition(".")[0] if range_name.startswith("Optimizer.") else ""
-
-
-class _Engine:
-    """The autograd engine, with word of each backward pass."""
-
-    def __init__(self, engine: Any, session: Session) -> None:
-        self._engine = engine
-        self._session = session
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._engine, name)
-
-    def run_backward(self, *args: Any, **kwargs: Any) -> Any:
-        if not self._session.is_here():
-            return self._engine.run_backward(*args, **kwargs)
-        self._session.training_seen(by_optimizer=False)
-        self._session.in_engine += 1
-        try:
-            return self._engine.run_backward(*args, **kwargs)
-        finally:
-            self._session.in_engine -= 1
-
-
-def follow_backward(session: Session) -> None:
-    Variable._execution_engine = _Engine(Variable._execution_engine, session)

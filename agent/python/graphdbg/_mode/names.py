@@ -22,6 +22,8 @@ class Placement(NamedTuple):
     forward_node: int = 0
     # Outside modules, the backward pass and optimizers.
     outside: bool = False
+    # A part of the forward pass that runs again within the backward pass.
+    recomputed: bool = False
 
 
 @dataclass
@@ -69,6 +71,12 @@ class Names:
 
     def reserve(self, full_name: str) -> None:
         self._reserved.add(full_name)
+
+    def free_for_input(self, full_name: str) -> str:
+        """A module or a parameter may be called like the argument."""
+        while full_name in self._reserved:
+            full_name += "_input"
+        return full_name
 
     def _series_of(self, placement: Placement, op: str) -> _Series:
         # What is outside all modules is counted by stretches between two calls

@@ -10,10 +10,11 @@ from typing import Any, NamedTuple
 import torch
 
 from . import c_agent
-from .graph import Graph, Stack
+from .graph import Execution, Graph, Stack
 from .names import BACKWARD, FORWARD, OPTIMIZER, Placement
 from .ops import Op
 from .stacks import Stacks, user_code_in_engine
+from .step_state import StepState
 from .waits import Waits
 
 MODULE, IGNORED = "module", "ignored"
@@ -41,10 +42,12 @@ class Session:
         self.level = c_agent.LEVEL_OPS
         # Told at each boundary whether ops are to be followed from now on.
         self.follow_ops: Callable[[bool], None] = lambda on: None
+        # Told when the agent follows no more.
+        self.on_detached: Callable[[], None] = lambda: None
+        self.step = StepState()
         self.stacks = Stacks(())
         self.terminated: type[BaseException] = SystemExit
         self.contexts: list[Context] = []
-        self.in_engine = 0
         self.optimizer_seen = False
         self._library = library
         self._agent = agent
@@ -52,7 +55,13 @@ class Session:
         self._thread = threading.get_ident()
         self._started = False
         self._step_open = False
+        # Programs without a model and an optimizer: a step is a backward pass.
+        self._model_seen = False
+        # Nodes and tensors that the model is given which is called next.
+        self._given: list[tuple[int, Any]] = []
+        self._backward_passes = 0
         self._terminating = False
+        self._detached = False
         self._called_models: set[int] = set()
         # The forward op's node of each autograd node, by number.
         self._links: dict[int, int] = {}
@@ -67,27 +76,47 @@ class Session:
 
     def _at_boundary(self, status: int) -> None:
         if status == c_agent.DETACHED:
-            self.level = c_agent.LEVEL_OFF
+            self._detach()
         self.follow_ops(self.level == c_agent.LEVEL_OPS)
         self._waits.raise_noted()
         if status == c_agent.TERMINATE:
             self._terminating = True
             raise self.terminated
 
+    def _detach(self) -> None:
+        self.level = c_agent.LEVEL_OFF
+        if not self._detached:
+            self._detached = True
+            self.on_detached()
+
     def start(self) -> None:
         if not self._started:
             self._started = True
             self._at_boundary(self._library.graphdbg_start(self._agent))
 
-    def training_seen(self, by_optimizer: bool) -> None:
-        self.optimizer_seen |= by_optimizer
-        self.start()
+    def wants_inputs(self) -> bool:
+        return not self._started or self.level == c_agent.LEVEL_OPS
 
-    def enter_model(self, scope: int) -> None:
+    def give_input(self, scope: int, name: str, tensor: Any) -> None:
+        node = self.graph.bind_input(scope, name, tensor, self.stacks.capture)
+        if node:
+            self._given.append((node, tensor))
+
+    def enter_model(self, scope: int, training: bool) -> None:
+        given, self._given = self._given, []
+        self._model_seen = True
+        self.step.mode = c_agent.TRAIN if training else c_agent.EVAL
         self.start()
-        if self._step_open and not self.optimizer_seen:
-            self.step_end()
-        self._step_open = False
+        # Without an optimizer the step before ends here.
+        self.last_step()
+        self._begin_pass(scope)
+        if self.level == c_agent.LEVEL_OPS:
+            self._placement = self._place() or Placement(FORWARD)
+            circumstances = self.step.circumstances(self._placement)
+            for node, tensor in given:
+                self._at_boundary(self.graph.take_input(node, tensor, circumstances))
+
+    def _begin_pass(self, scope: int) -> None:
         new_pass = scope in self._called_models
         self._called_models = {scope} if new_pass else self._called_models | {scope}
         if not new_pass:
@@ -107,8 +136,38 @@ class Session:
         else:
             self.step_end()
 
+    def last_step(self) -> None:
+        """Ends a step that was left open because more could have come."""
+        is_open, self._step_open = self._step_open, False
+        if is_open and not self.optimizer_seen and not self._terminating:
+            self.step_end()
+
+    def enter_backward(self, creates_graph: bool) -> int:
+        """To be handed to leave_backward."""
+        self.start()
+        self.step.graphs_in_creation += creates_graph
+        self._backward_passes += 1
+        return self.step.optimizer_steps
+
+    def leave_backward(self, creates_graph: bool, accumulates: bool, optimizer_steps: int) -> None:
+        self.step.graphs_in_creation -= creates_graph
+        self._backward_passes -= 1
+        # Within another one, which recomputes something.
+        if not accumulates or self._backward_passes:
+            return
+        # An optimizer may step while its gradients are computed.
+        if self.step.optimizer_steps == optimizer_steps:
+            self.step.micro_step += 1
+        if not self.optimizer_seen and not self._model_seen:
+            self.step_end()
+
+    def optimizer_stepped(self) -> None:
+        self.step.optimizer_steps += 1
+        self.step.micro_step = 1
+
     def step_end(self) -> None:
         if self._started:
+            self.step.micro_step = 1
             self.graph.end_step()
             self._called_models = set()
             self._links.clear()
@@ -137,7 +196,7 @@ class Session:
         """What the autograd engine evaluates on this thread; None outside of it."""
         if _KNOWS_NODES:
             return torch._C._current_autograd_node()
-        return self if self.in_engine else None
+        return self if self._backward_passes else None
 
     # ---- ops
 
@@ -151,10 +210,14 @@ class Session:
         self._link(node)
         return node
 
+    def end_op(self, execution: Execution, result: Any) -> int:
+        """The agent's status."""
+        return self.graph.end(execution, self.step.circumstances(self._placement), result)
+
     def op_ends(self, status: int) -> None:
         self._waits.raise_noted()
         if status == c_agent.DETACHED:
-            self.level = c_agent.LEVEL_OFF
+            self._detach()
             self.follow_ops(False)
         # Once: `finally` blocks may run ops too.
         if status == c_agent.TERMINATE and not self._terminating:
@@ -169,8 +232,10 @@ class Session:
         if inner is None:
             return Placement(FORWARD, outside=True)
         if inner.kind == MODULE:
-            phase = FORWARD if inner.evaluated is None else BACKWARD
-            return Placement(phase, inner.scope, c_agent.ACTIVATION)
+            # One that runs inside the backward pass is being recomputed.
+            recomputed = inner.evaluated is not None
+            phase = BACKWARD if recomputed else FORWARD
+            return Placement(phase, inner.scope, c_agent.ACTIVATION, recomputed=recomputed)
         return Placement(OPTIMIZER, inner.scope, c_agent.OPTIMIZER) if inner.kind == OPTIMIZER else None
 
     def _backward_of(self, evaluated: Any) -> Placement:
@@ -181,7 +246,11 @@ class Session:
             forward = bound.node if bound is not None else 0
         elif evaluated is not self:
             forward = self._links.get(evaluated._sequence_nr(), 0)
-        return Placement(BACKWARD, self.graph.scope_of(forward), c_agent.GRADIENT, forward)
+        # Gradients are computed without recording, so this is a part of the
+        # forward pass, unless gradients of gradients are wanted.
+        recomputed = torch.is_grad_enabled() and not self.step.graphs_in_creation
+        category = c_agent.ACTIVATION if recomputed else c_agent.GRADIENT
+        return Placement(BACKWARD, self.graph.scope_of(forward), category, forward, recomputed=recomputed)
 
     def _link(self, node: int) -> None:
         """The autograd nodes made since the last op are this one's."""
