@@ -119,7 +119,7 @@ class CheckerTest : public testing::Test {
     execution.output_count = 1;
     execution.grad_scale = scale;
     Findings findings;
-    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
+    checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution), nullptr,
                             {step, 1}, &findings);
     return findings;
   }

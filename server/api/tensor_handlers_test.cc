@@ -34,7 +34,7 @@ TEST_F(TensorHandlersTest, ValuesComeAsNestedLists) {
   Json expected = Json::parse(R"({"name":"forward/fc:1","node":"forward/fc",
       "slot":1,"rank":0,"step":9,"dtype":"uint8","shape":[4,3],
       "slice":"[:2,:2]","slice_shape":[2,2],"overwritten":false,
-      "data":[[1,2],[3,4]]})");
+      "grad_scale":null,"data":[[1,2],[3,4]]})");
   EXPECT_EQ(tensor, expected);
   ASSERT_TRUE(job_->asked_tensor);
   EXPECT_EQ(job_->asked_tensor->node, "forward/fc");
