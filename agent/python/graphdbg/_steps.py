@@ -34,4 +34,3 @@ class StepCounter:
             self._leader = weakref.ref(optimizer)
         self._stepped.clear()
         self._step_end()
-

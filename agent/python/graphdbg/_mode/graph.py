@@ -128,7 +128,9 @@ class Graph:
             return 0
         full_name = f"{self.names.full_name(FORWARD, scope)}/{name}"
         if full_name not in self._inputs:
-            self._inputs[full_name] = self._declare_input(scope, self.names.free_for_input(full_name), tensor, capture())
+            self._inputs[full_name] = self._declare_input(
+                scope, self.names.free_for_input(full_name), tensor, capture()
+            )
         node = self._inputs[full_name]
         self.bound.pop(self._given.get(node, 0), None)
         self._given[node] = id(tensor)
