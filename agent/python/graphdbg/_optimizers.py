@@ -93,4 +93,4 @@ def install(on_optimizer: Callable[[Any], None]) -> None:
         original(self, *args, **kwargs)
         on_optimizer(self)
 
-    Optimizer.__init__ = init  # type: ignore[method-assign]
+    Optimizer.__init__ = init

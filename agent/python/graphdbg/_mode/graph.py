@@ -292,8 +292,7 @@ def _flags(execution: Execution, inputs: Sequence[Any]) -> int:
     if execution.op.in_place:
         flags |= c_agent.IN_PLACE
     # A copy to a narrower type can overflow.
-    output = describe(execution.outputs[0]) if execution.outputs else None
-    narrows = output is not None and is_floating(output)
-    if narrows and any(is_floating(i) and i.dtype != output.dtype for i in inputs):
+    made = [describe(tensor) for tensor in execution.outputs[:1]]
+    if any(is_floating(m) and is_floating(i) and i.dtype != m.dtype for m in made for i in inputs):
         flags &= ~c_agent.MOVES_VALUES
     return flags
