@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <limits>
 #include <set>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/error.h"
 
 namespace graphdbg::api {
@@ -57,6 +59,20 @@ std::optional<uint64_t> Arguments::Integer(std::string_view name, uint64_t min,
   if (error != std::errc() || stop != end || value < min || value > max) {
     Fail(name, "'" + text + "' is not a whole number from " +
                    std::to_string(min) + " to " + std::to_string(max));
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::optional<double> Arguments::Real(std::string_view name, double min) {
+  const std::string text = Text(name);
+  if (text.empty()) return std::nullopt;
+  double value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end || !std::isfinite(value) ||
+      value < min) {
+    Fail(name, absl::StrCat("'", text, "' is not a number from ", min, " up"));
     return std::nullopt;
   }
   return value;

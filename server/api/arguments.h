@@ -31,6 +31,8 @@ class Arguments {
                                   uint64_t max);
   // An unsigned number of 32 bits.
   std::optional<uint32_t> Number32(std::string_view name);
+  // A finite number from `min` up.
+  std::optional<double> Real(std::string_view name, double min);
   // "1", "true", "0", "false"; false if absent.
   bool Flag(std::string_view name);
   template <class Enum>

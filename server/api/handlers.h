@@ -49,6 +49,8 @@ Answer ListTensors(const Services&, const http::Request&);
 Answer GetTensor(const Services&, const http::Request&);
 Answer CatchTensors(const Services&, const http::Request&);
 Answer GetTensorStatistics(const Services&, const http::Request&);
+Answer GetTensorHistogram(const Services&, const http::Request&);
+Answer CompareTensors(const Services&, const http::Request&);
 
 // NOT_FOUND "unknown_job".
 absl::StatusOr<std::shared_ptr<session::Job>> JobOf(

@@ -64,6 +64,16 @@ std::vector<Route> MakeRoutes() {
        kToken,
        {"name", "rank", "step"},
        GetTensorStatistics},
+      {"GET",
+       kJob + "/tensor/histogram",
+       kToken,
+       {"name", "rank", "step", "slice", "bins"},
+       GetTensorHistogram},
+      {"GET",
+       kJob + "/tensor/compare",
+       kToken,
+       {"name", "rank", "step", "slice", "with", "rtol", "atol"},
+       CompareTensors},
   };
 }
 

@@ -1,10 +1,8 @@
-#include <charconv>
-
 #include "absl/strings/str_cat.h"
-#include "server/api/arguments.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
+#include "server/api/tensor_arguments.h"
 #include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/http/text.h"
@@ -16,39 +14,6 @@ using session::TensorQuery;
 using session::TensorValue;
 
 constexpr uint64_t kMaxJsonElements = 100'000;
-constexpr uint64_t kMaxBinaryBytes = uint64_t{256} << 20;
-
-// Splits "node:slot". Nodes' names may hold colons.
-void ReadName(Arguments& arguments, TensorQuery& query) {
-  std::string name = arguments.RequiredText("name");
-  size_t colon = name.rfind(':');
-  if (colon != std::string::npos && colon > 0) {
-    const char* begin = name.data() + colon + 1;
-    const char* end = name.data() + name.size();
-    auto [stop, error] = std::from_chars(begin, end, query.slot);
-    if (error == std::errc() && stop == end) {
-      query.node = name.substr(0, colon);
-      return;
-    }
-  }
-  arguments.Fail("name", "'" + name + "' is not NODE:SLOT");
-}
-
-void ReadStep(Arguments& arguments, TensorQuery& query) {
-  std::string step = arguments.Text("step");
-  if (step.empty() || step == "current") return;
-  if (step == "previous") {
-    query.version = TensorQuery::Version::kPrevious;
-    return;
-  }
-  const char* end = step.data() + step.size();
-  auto [stop, error] = std::from_chars(step.data(), end, query.step);
-  if (error != std::errc() || stop != end) {
-    arguments.Fail("step",
-                   "'" + step + "' is neither current, previous nor a number");
-  }
-  query.version = TensorQuery::Version::kStep;
-}
 
 std::string Dimensions(const std::vector<int64_t>& shape) {
   std::string text;
@@ -134,17 +99,14 @@ Answer GetTensor(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  TensorQuery query;
-  ReadName(arguments, query);
-  ReadStep(arguments, query);
-  query.rank = arguments.Number32("rank").value_or(0);
+  TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
   query.want_statistics = arguments.Flag("statistics");
   if (!arguments.status().ok()) co_return arguments.status();
   const bool binary = http::ListsToken(request.headers.Get("Accept"),
                                        "application/octet-stream");
   if (binary) {
-    query.max_bytes = kMaxBinaryBytes;
+    query.max_bytes = kMaxTensorBytes;
   } else {
     query.max_elements = kMaxJsonElements;
   }
@@ -171,10 +133,7 @@ Answer GetTensorStatistics(const Services& services,
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  TensorQuery query;
-  ReadName(arguments, query);
-  ReadStep(arguments, query);
-  query.rank = arguments.Number32("rank").value_or(0);
+  TensorQuery query = ReadTensorQuery(arguments);
   query.want_data = false;
   query.want_statistics = true;
   if (!arguments.status().ok()) co_return arguments.status();

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "server/base/error.h"
+#include "server/tensor/short_floats.h"
 
 namespace graphdbg::api {
 namespace {
@@ -56,49 +57,9 @@ void AppendFloat(const char* element, std::string& out) {
   AppendValue(Load<T>(element), out);
 }
 
-// IEEE 754 binary16. Every value of it is a float.
-void AppendHalfBits(uint16_t bits, std::string& out) {
-  int exponent = (bits >> 10) & 0x1f;
-  int fraction = bits & 0x3ff;
-  float value;
-  if (exponent == 0x1f) {
-    value = fraction != 0 ? NAN : INFINITY;
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(fraction), -24);
-  } else {
-    value = std::ldexp(static_cast<float>(fraction + 0x400), exponent - 25);
-  }
-  AppendValue((bits & 0x8000) != 0 ? -value : value, out);
-}
-
-void AppendHalf(const char* element, std::string& out) {
-  AppendHalfBits(Load<uint16_t>(element), out);
-}
-
-// The upper byte of a binary16.
-void AppendFloat8E5m2(const char* element, std::string& out) {
-  AppendHalfBits(static_cast<uint16_t>(Load<uint8_t>(element) << 8), out);
-}
-
-void AppendFloat8E4m3fn(const char* element, std::string& out) {
-  const uint8_t bits = Load<uint8_t>(element);
-  const int exponent = (bits >> 3) & 0xf;
-  const int fraction = bits & 0x7;
-  float value;
-  if (exponent == 0xf && fraction == 0x7) {
-    value = NAN;
-  } else if (exponent == 0) {
-    value = std::ldexp(static_cast<float>(fraction), -9);
-  } else {
-    value = std::ldexp(static_cast<float>(fraction + 8), exponent - 10);
-  }
-  AppendValue((bits & 0x80) != 0 ? -value : value, out);
-}
-
-// The upper half of a float.
-void AppendBfloat16(const char* element, std::string& out) {
-  uint32_t bits = uint32_t{Load<uint16_t>(element)} << 16;
-  AppendValue(std::bit_cast<float>(bits), out);
+template <class Bits, auto value_of>
+void AppendShort(const char* element, std::string& out) {
+  AppendValue(value_of(Load<Bits>(element)), out);
 }
 
 template <class T>
@@ -126,10 +87,10 @@ constexpr TypeRow kTypes[] = {
     {"uint16", 2, AppendInteger<uint16_t>},
     {"uint32", 4, AppendInteger<uint32_t>},
     {"uint64", 8, AppendInteger<uint64_t>},
-    {"float16", 2, AppendHalf},
-    {"bfloat16", 2, AppendBfloat16},
-    {"float8_e4m3fn", 1, AppendFloat8E4m3fn},
-    {"float8_e5m2", 1, AppendFloat8E5m2},
+    {"float16", 2, AppendShort<uint16_t, tensor::Float16Value>},
+    {"bfloat16", 2, AppendShort<uint16_t, tensor::Bfloat16Value>},
+    {"float8_e4m3fn", 1, AppendShort<uint8_t, tensor::Float8E4m3fnValue>},
+    {"float8_e5m2", 1, AppendShort<uint8_t, tensor::Float8E5m2Value>},
     {"float32", 4, AppendFloat<float>},
     {"float64", 8, AppendFloat<double>},
     {"complex64", 8, AppendComplex<float>},

@@ -193,3 +193,43 @@ def test_a_tensor_over_four_gigabytes_is_cut_in_the_job(server: Server, start_jo
     assert tail["statistics"]["count"] == 5 << 30 and tail["statistics"]["max"] == 4
     every = server.client.get("/jobs/large/tensor", name="forward/large:0", slice="[::1073741823, 4]")
     assert every["data"] == [0, 4]
+
+
+COMPARED = """
+import torch
+
+torch.manual_seed(1)
+model = torch.nn.Linear(3, 2)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for _ in range(3):
+    before = model.weight.detach().clone()
+    optimizer.zero_grad()
+    model(torch.ones(1, 3)).sum().backward()
+    optimizer.step()
+    difference = (model.weight.detach() - before).abs().double()
+    print(json.dumps([difference.max().item(), difference.mean().item()]), flush=True)
+"""
+
+
+def test_a_weight_is_compared_with_the_step_before(server: Server, start_job, tmp_path: Path) -> None:
+    job = start_job(write(tmp_path, "import json\n" + COMPARED), server.job_environment(GRAPHDBG_JOB="compared"))
+    server.wait_for_state("compared", "paused")
+    server.control("compared", "step", steps=2)
+    server.wait_for_state("compared", "paused", step=2)
+
+    def ask(what: str, **query: str) -> dict[str, Any]:
+        return server.client.get(f"/jobs/compared/tensor/{what}", name="forward/weight:0", **query)
+
+    found = ask("compare", **{"with": "previous"})
+    assert (found["left"]["step"], found["right"]["step"], found["count"]) == (2, 1, 6)
+    assert not found["all_close"] and found["not_close_count"] == 6
+    assert found["first_not_close"]["index"] == [0, 0]
+    assert ask("compare", **{"with": "previous", "atol": "1"})["all_close"]
+    histogram = ask("histogram", bins="5")
+    assert sum(histogram["counts"]) == 6 and len(histogram["edges"]) == 6
+
+    server.control("compared", "continue")
+    job.stdout.readline()
+    largest, mean = json.loads(job.stdout.readline())
+    assert found["max_abs_difference"] == pytest.approx(largest, rel=1e-6)
+    assert found["mean_abs_difference"] == pytest.approx(mean, rel=1e-6)

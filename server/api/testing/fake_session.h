@@ -53,11 +53,15 @@ class FakeJob : public session::Job {
   session::HitResult hits;
   std::vector<session::TensorSummary> tensors;
   session::TensorValue tensor;
+  // The answer from the second request on, if there is one.
+  std::optional<session::TensorValue> second_tensor;
 
   std::optional<session::ControlRequest> asked_control;
   std::optional<session::SearchQuery> asked_search;
   std::optional<session::HitQuery> asked_hits;
+  // The last one, and all.
   std::optional<session::TensorQuery> asked_tensor;
+  std::vector<session::TensorQuery> tensor_queries;
   // Graph and name, node and rank.
   std::pair<std::string, std::string> asked_scope;
   std::string asked_node;

@@ -1,0 +1,62 @@
+#include "server/api/tensor_arguments.h"
+
+#include <charconv>
+#include <limits>
+
+namespace graphdbg::api {
+namespace {
+
+using session::TensorQuery;
+
+void ReadName(Arguments& arguments, TensorQuery& query) {
+  const std::string name = arguments.RequiredText("name");
+  if (!ParseTensorName(name, query)) {
+    arguments.Fail("name", "'" + name + "' is not NODE:SLOT");
+  }
+}
+
+void ReadStep(Arguments& arguments, TensorQuery& query) {
+  const std::string step = arguments.Text("step");
+  if (step.empty() || step == "current") return;
+  if (step == "previous") {
+    query.version = TensorQuery::Version::kPrevious;
+    return;
+  }
+  const std::optional<uint64_t> number = ParseNumber(step);
+  if (!number) {
+    arguments.Fail("step",
+                   "'" + step + "' is neither current, previous nor a number");
+  }
+  query.version = TensorQuery::Version::kStep;
+  query.step = number.value_or(0);
+}
+
+}  // namespace
+
+TensorQuery ReadTensorQuery(Arguments& arguments) {
+  TensorQuery query;
+  ReadName(arguments, query);
+  ReadStep(arguments, query);
+  query.rank = arguments.Number32("rank").value_or(0);
+  return query;
+}
+
+bool ParseTensorName(const std::string& name, TensorQuery& query) {
+  const size_t colon = name.rfind(':');
+  if (colon == std::string::npos || colon == 0) return false;
+  const std::optional<uint64_t> slot = ParseNumber(name.substr(colon + 1));
+  if (!slot || *slot > std::numeric_limits<uint32_t>::max()) return false;
+  query.node = name.substr(0, colon);
+  query.slot = static_cast<uint32_t>(*slot);
+  return true;
+}
+
+std::optional<uint64_t> ParseNumber(const std::string& text) {
+  uint64_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return number;
+}
+
+}  // namespace graphdbg::api

@@ -1,0 +1,53 @@
+// Elements of a tensor that came from a job, as numbers.
+#ifndef SERVER_TENSOR_NUMBERS_H_
+#define SERVER_TENSOR_NUMBERS_H_
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace graphdbg::tensor {
+
+// Reads little-endian elements without gaps as float64: booleans, integers (of
+// 64 bits beyond 2^53: the nearest float64) and real floats; complex numbers as
+// real part, imaginary part. Refers to `data`.
+class Numbers {
+ public:
+  // UNIMPLEMENTED "unreadable_dtype", INTERNAL "bad_tensor" if bytes are left
+  // over. `dtype` is NumPy's name.
+  static absl::StatusOr<Numbers> Of(std::string_view dtype,
+                                    std::string_view data);
+
+  uint64_t size() const { return data_.size() / item_bytes_; }
+  // Numbers to an element: 2 for complex ones, else 1.
+  uint64_t parts() const { return parts_; }
+  // From `first` on, as many as `out` has room for; no more than there are.
+  void Read(uint64_t first, std::span<double> out) const;
+
+ private:
+  using Convert = void (*)(const char* from, std::span<double> out);
+
+  Numbers(std::string_view data, uint64_t item_bytes, uint64_t parts,
+          Convert convert)
+      : data_(data),
+        item_bytes_(item_bytes),
+        parts_(parts),
+        convert_(convert) {}
+
+  std::string_view data_;
+  // Of a number.
+  uint64_t item_bytes_;
+  uint64_t parts_;
+  Convert convert_;
+};
+
+// Calls `chunk` with all numbers, some thousand at a time.
+void ForEachChunk(const Numbers& numbers,
+                  const std::function<void(std::span<const double>)>& chunk);
+
+}  // namespace graphdbg::tensor
+
+#endif  // SERVER_TENSOR_NUMBERS_H_
