@@ -67,8 +67,9 @@ const void* EvaluatedNode() { return CurrentNode().get(); }
 bool UpdateAutogradNode(AutogradNode* node) {
   const auto now = CurrentNode();
   if (now == nullptr) {
+    const bool left = node->address != nullptr;
     *node = {};
-    return true;
+    return left;
   }
   // Nodes that accumulate have no number of their own.
   if (node->address == now.get() && node->sequence == now->sequence_nr() &&

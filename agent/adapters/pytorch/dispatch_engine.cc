@@ -24,33 +24,32 @@ constexpr DispatchKey kKey = DispatchKey::DeferredInit;
 OpFollower* dispatch_follower = nullptr;
 std::atomic<bool> following{false};
 
-bool IsLeaf(const c10::OperatorHandle& op, DispatchKeySet keys) {
-  return !AreOfWrapper(keys) && FindOp(op)->leaf && !at::in_parallel_region();
+bool IsLeaf(const OpInfo& op, DispatchKeySet keys) {
+  return !AreOfWrapper(keys) && op.leaf && !at::in_parallel_region();
 }
 
 // What runs inside an op with kernels of its own is that kernel's business.
-void RunLeaf(const c10::OperatorHandle& op, DispatchKeySet after,
-             torch::jit::Stack* stack) {
+void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
+             DispatchKeySet after, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
-  const size_t argument_count = op.schema().arguments().size();
-  bool begun = false;
+  ThreadState* thread = nullptr;
   dispatch_follower->Guarded([&] {
-    begun = dispatch_follower->Begin(*FindOp(op),
-                                     torch::jit::last(*stack, argument_count));
+    thread = dispatch_follower->Begin(
+        info, torch::jit::last(*stack, info.argument_count));
   });
-  if (!begun) {
+  if (thread == nullptr) {
     op.redispatchBoxed(after, stack);
     return;
   }
   try {
     op.redispatchBoxed(after, stack);
   } catch (...) {
-    dispatch_follower->Guarded([] { dispatch_follower->Abandon(); });
+    dispatch_follower->Guarded(
+        [thread] { dispatch_follower->Abandon(thread); });
     throw;
   }
   dispatch_follower->Guarded([&] {
-    dispatch_follower->End(
-        torch::jit::last(*stack, op.schema().returns().size()));
+    dispatch_follower->End(thread, torch::jit::last(*stack, info.return_count));
   });
 }
 
@@ -61,8 +60,11 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
   if (!following.load(std::memory_order_relaxed) || dispatch_follower->dead()) {
     c10::impl::tls_set_dispatch_key_included(kKey, false);
     op.redispatchBoxed(after, stack);
-  } else if (IsLeaf(op, keys)) {
-    RunLeaf(op, after, stack);
+    return;
+  }
+  const OpInfo& info = *FindOp(op);
+  if (IsLeaf(info, keys)) {
+    RunLeaf(op, info, after, stack);
   } else {
     op.redispatchBoxed(after, stack);
   }

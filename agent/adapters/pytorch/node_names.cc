@@ -8,12 +8,17 @@ namespace graphdbg::pytorch {
 NodeNames::NodeNames() { Scope("", ""); }
 
 uint32_t NodeNames::Scope(std::string_view path, std::string_view type) {
+  // An optimizer's is asked for over and over.
+  if (last_scope_ < scopes_.size() && scopes_[last_scope_].path == path &&
+      !scopes_[last_scope_].type.empty()) {
+    return last_scope_;
+  }
   const auto [entry, added] = scope_by_path_.emplace(
       std::string(path), static_cast<uint32_t>(scopes_.size()));
   if (added) scopes_.push_back({std::string(path), std::string(type)});
   ScopeRecord& scope = scopes_[entry->second];
   if (scope.type.empty()) scope.type = type;
-  return entry->second;
+  return last_scope_ = entry->second;
 }
 
 std::string NodeNames::FullName(Phase phase, uint32_t scope) const {

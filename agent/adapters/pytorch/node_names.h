@@ -93,6 +93,7 @@ class NodeNames {
 
   std::vector<ScopeRecord> scopes_;
   std::unordered_map<std::string, uint32_t> scope_by_path_;
+  uint32_t last_scope_ = 0;
   std::unordered_set<std::string> reserved_;
   ska::flat_hash_map<uint64_t, Series> series_;
   std::unordered_map<uint64_t, uint32_t> next_suffix_;

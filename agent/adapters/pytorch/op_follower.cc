@@ -46,27 +46,30 @@ void OpFollower::DieOf(const std::exception& error) {
       static_cast<int>(std::strcspn(error.what(), "\n")), error.what());
 }
 
-bool OpFollower::Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments) {
-  if (!op.node) return false;
+ThreadState* OpFollower::Begin(const OpInfo& op,
+                               c10::ArrayRef<c10::IValue> arguments) {
+  if (!op.node) return nullptr;
   ThreadState& thread = CurrentThread();
   PlaceOp(&thread);
   if (thread.placement.ignored ||
       (thread.placement.outside && !thread.trains)) {
-    return false;
+    return nullptr;
   }
   const uint32_t node = NodeOf(op, arguments, thread.placement, LinkTo(thread));
-  if (node == GraphState::kNoNode) return false;
+  if (node == GraphState::kNoNode) return nullptr;
   thread.execution.Begin(agent_, node, op, arguments);
-  return true;
+  return &thread;
 }
 
 void OpFollower::PlaceOp(ThreadState* thread) {
-  if (!thread->contexts.IsEvaluating(EvaluatedNode())) {
+  if (UpdateAutogradNode(&thread->evaluated)) thread->evaluated_placed = false;
+  if (!thread->contexts.IsEvaluating(thread->evaluated.address)) {
     thread->placement = thread->contexts.Place();
     return;
   }
-  if (UpdateAutogradNode(&thread->evaluated)) {
+  if (!thread->evaluated_placed) {
     thread->evaluated_placement = graph_->BackwardOf(thread->evaluated);
+    thread->evaluated_placed = true;
   }
   thread->placement = thread->evaluated_placement;
   // Gradients are computed without recording, so this is a part of the forward
@@ -114,17 +117,15 @@ Circumstances OpFollower::CircumstancesOf(const ThreadState& thread) const {
   return circumstances;
 }
 
-void OpFollower::End(c10::ArrayRef<c10::IValue> results) {
-  ThreadState& thread = CurrentThread();
-  thread.known_sequence = NextSequence();
+void OpFollower::End(ThreadState* thread, c10::ArrayRef<c10::IValue> results) {
+  thread->known_sequence = NextSequence();
   host_->OnStatus(
-      thread.execution.End(agent_, graph_, CircumstancesOf(thread), results));
+      thread->execution.End(agent_, graph_, CircumstancesOf(*thread), results));
 }
 
-void OpFollower::Abandon() {
-  ThreadState& thread = CurrentThread();
-  thread.known_sequence = NextSequence();
-  thread.execution.Abandon();
+void OpFollower::Abandon(ThreadState* thread) {
+  thread->known_sequence = NextSequence();
+  thread->execution.Abandon();
 }
 
 }  // namespace graphdbg::pytorch

@@ -29,6 +29,7 @@ struct ThreadState {
   // What the autograd engine was last seen to evaluate, and where that is.
   AutogradNode evaluated;
   Placement evaluated_placement;
+  bool evaluated_placed = false;
   // Autograd nodes up to this number were there when the last op ended.
   uint64_t known_sequence = 0;
 
@@ -60,13 +61,13 @@ class OpFollower {
   StepState& step() { return step_; }
   FollowerHost& host() { return *host_; }
 
-  // An op is about to run on this thread. False if it is nobody's business;
-  // else End or Abandon follows.
-  bool Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
+  // An op is about to run on this thread. Null if it is nobody's business; else
+  // the thread, which is for End or Abandon.
+  ThreadState* Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
   // It has run. May wait for the user.
-  void End(c10::ArrayRef<c10::IValue> results);
+  void End(ThreadState* thread, c10::ArrayRef<c10::IValue> results);
   // It has thrown.
-  void Abandon();
+  void Abandon(ThreadState* thread);
 
   // From here on this thread's ops are followed.
   static void Resume() { CurrentThread().known_sequence = NextSequence(); }

@@ -70,6 +70,8 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   for (const auto& value : schema.returns()) {
     if (HoldsTensors(value.type())) info->node = true;
   }
+  info->argument_count = static_cast<uint32_t>(schema.arguments().size());
+  info->return_count = static_cast<uint32_t>(schema.returns().size());
   info->returns_nothing = schema.returns().empty();
   for (const auto& argument : schema.arguments()) {
     const bool written =

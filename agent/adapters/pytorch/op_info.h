@@ -36,6 +36,8 @@ struct OpInfo {
   bool fills = false;
   // GRAPHDBG_UNINITIALIZED and GRAPHDBG_MOVES_VALUES.
   uint32_t flags = 0;
+  uint32_t argument_count = 0;
+  uint32_t return_count = 0;
   // It has out= arguments.
   bool has_out = false;
   // Which arguments are written, and which are only written (out=).

@@ -20,7 +20,8 @@ struct LeafOp {
   // Depth inside of it; 0 outside. What runs inside an op with kernels of its
   // own is that kernel's business.
   int depth = 0;
-  bool begun = false;
+  // Whose op has begun; else null.
+  ThreadState* thread = nullptr;
   int exceptions = 0;
 };
 thread_local LeafOp leaf;
@@ -47,19 +48,21 @@ Observer StartOp(const at::RecordFunction& fn) {
     leaf.exceptions = std::uncaught_exceptions();
     const c10::ArrayRef<c10::IValue> arguments(fn.inputs().data(),
                                                fn.inputs().size());
-    leaf.begun = record_follower->Begin(*op, arguments);
+    leaf.thread = record_follower->Begin(*op, arguments);
   });
   return nullptr;
 }
 
 void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
-  if (leaf.depth == 1 && std::exchange(leaf.begun, false)) {
+  ThreadState* const thread =
+      leaf.depth == 1 ? std::exchange(leaf.thread, nullptr) : nullptr;
+  if (thread != nullptr) {
     // Inside the leaf still: what the agent's host does is not followed.
-    record_follower->Guarded([&fn] {
+    record_follower->Guarded([&fn, thread] {
       if (std::uncaught_exceptions() == leaf.exceptions) {
-        record_follower->End(fn.outputs());
+        record_follower->End(thread, fn.outputs());
       } else {
-        record_follower->Abandon();
+        record_follower->Abandon(thread);
       }
     });
   }

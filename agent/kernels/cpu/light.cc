@@ -20,14 +20,17 @@ namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
 // Calls quad(p) for each four vectors' worth of elements and one(p) for each
-// one of the rest; the last is filled up with zeros.
+// one of the rest. The last one begins with some that it had already, or is
+// filled up with zeros if there are not enough of them.
 template <class D, class Element, class Quad, class One>
 HWY_INLINE void InFours(D d, const Element* p, size_t n, const Quad& quad,
                         const One& one) {
   const size_t lanes = hn::Lanes(d);
+  const bool enough = n >= lanes;
   for (; n >= 4 * lanes; n -= 4 * lanes, p += 4 * lanes) quad(p);
   for (; n >= lanes; n -= lanes, p += lanes) one(p);
   if (n == 0) return;
+  if (enough) return one(p + n - lanes);
   HWY_ALIGN Element last[hn::MaxLanes(D())] = {};
   std::memcpy(last, p, n * sizeof(Element));
   one(last);
