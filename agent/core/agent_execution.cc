@@ -63,16 +63,21 @@ graphdbg_status Agent::Start() {
   const graphdbg_status found = WaitForServer();
   if (found != GRAPHDBG_OK) return found;
   MarkMeantBuffers();
-  Findings findings;
-  CheckBoundTensors(0, &findings);
-  std::vector<uint32_t> stops = findings.stop_at_step_end;
-  Report(std::move(findings), &stops);
   bool wait = config_.wait;
   {
     std::lock_guard<std::mutex> lock(mu_);
     wait &= !start_running_;
   }
-  const graphdbg_status status = gate_.Start(wait, stops);
+  graphdbg_status status = GRAPHDBG_OK;
+  if (wait) status = gate_.Start(/*wait=*/true, {});
+  // Most watchpoints come during the wait.
+  if (status == GRAPHDBG_OK) {
+    Findings findings;
+    CheckBoundTensors(0, &findings);
+    std::vector<uint32_t> stops = findings.stop_at_step_end;
+    Report(std::move(findings), &stops);
+    if (!wait || !stops.empty()) status = gate_.Start(/*wait=*/false, stops);
+  }
   running_ = true;
   KeepPreviousBound(0);
   UpdateNeeds();

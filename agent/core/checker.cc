@@ -32,9 +32,12 @@ bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
   return a.data == b.data;
 }
 
-// Zeros and -inf, as a mask that is added to attention scores.
-bool LooksLikeMask(const Statistics& s) {
-  return s.neg_inf_count > 0 && s.pos_inf_count == 0 && s.nan_count == 0 &&
+// Zeros and -inf, as a mask that is added to attention scores; or a lone
+// infinity, as the best loss so far before there is one.
+bool LooksMeant(const Statistics& s) {
+  if (s.nan_count > 0) return false;
+  if (s.count == 1) return s.inf_count() == 1;
+  return s.neg_inf_count > 0 && s.pos_inf_count == 0 &&
          s.zero_count == s.finite_count();
 }
 
@@ -132,9 +135,12 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->meant_infinities_in_step.store(moment.step);
   }
+  const bool uninitialized = IsUninitialized(execution, moment.step);
+  facts->uninitialized_in_step.store(uninitialized ? moment.step : UINT64_MAX);
   const WatchSnapshot::Set* set = watch.On(execution.node);
-  if (set == nullptr || execution.has(GRAPHDBG_UNINITIALIZED)) return;
+  if (set == nullptr || uninitialized) return;
   Inputs inputs(execution);
+  bool all_finite = true;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const TensorView view = ViewOf(tensor);
@@ -145,6 +151,7 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
       ComplainAbout(tensor);
       continue;
     }
+    all_finite &= evidence.all_finite();
     const bool scalers_business =
         IsScalersBusiness(execution, tensor, &evidence, &inputs, moment.step);
     if (scalers_business) NoteScalersBusiness(execution, moment.step, findings);
@@ -175,6 +182,33 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
       AddStop(*watchpoint, findings);
     }
   }
+  facts->NoteFinite(all_finite, moment.step);
+  if (all_finite || !execution.has(GRAPHDBG_IN_PLACE)) return;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    NodeFacts* const maker = nodes_->Facts(inputs.node(i));
+    if (maker != nullptr && !inputs.Intact(i)) {
+      maker->NoteFinite(false, moment.step);
+    }
+  }
+}
+
+bool Checker::IsUninitialized(const Execution& execution, uint64_t step) const {
+  if (execution.has(GRAPHDBG_UNINITIALIZED)) return true;
+  if (!execution.has(GRAPHDBG_MOVES_VALUES)) return false;
+  for (size_t i = 0; i < execution.inputs.size(); ++i) {
+    const NodeFacts* maker = nodes_->Facts(execution.inputs[i].node);
+    if (maker == nullptr || maker->uninitialized_in_step.load() != step) {
+      return false;
+    }
+  }
+  return execution.inputs.size() > 0;
+}
+
+bool Checker::WasFinite(uint32_t node, uint64_t step) const {
+  const NodeFacts* facts = nodes_->Facts(node);
+  if (facts == nullptr) return false;
+  // Parameters are looked at when steps end.
+  return facts->WasFinite(step) || (step > 0 && facts->WasFinite(step - 1));
 }
 
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
@@ -188,6 +222,7 @@ void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
   if (!Readable(tensor) || !evidence.Measure(set->needs)) {
     return ComplainAbout(tensor);
   }
+  nodes_->Facts(node)->NoteFinite(evidence.all_finite(), moment.step);
   for (const Watchpoint* watchpoint : set->watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
     const Outcome outcome = predicate.Test(&evidence);
@@ -216,7 +251,7 @@ bool Checker::IsMeantInput(uint32_t node, const Statistics& statistics,
                            uint64_t step) const {
   if (statistics.nan_count > 0) return false;
   // What was made before the first step has no producer.
-  return node == 0 ? LooksLikeMask(statistics) : IsMeant(node, step);
+  return node == 0 ? LooksMeant(statistics) : IsMeant(node, step);
 }
 
 bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
@@ -224,7 +259,7 @@ bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
                                  uint64_t step) const {
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
   if (execution.has(GRAPHDBG_GIVEN) && inputs->size() == 0) {
-    return LooksLikeMask(output->statistics());
+    return LooksMeant(output->statistics());
   }
   bool found = false;
   for (size_t i = 0; i < inputs->size(); ++i) {
@@ -293,7 +328,9 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
   bool all_known = true;
   for (size_t i = 0; i < inputs->size(); ++i) {
     if (!inputs->Intact(i)) {
-      all_known = false;
+      // What its maker showed says enough.
+      all_known &=
+          predicate.about_non_finite() && WasFinite(inputs->node(i), step);
       continue;
     }
     conditions::Evidence* evidence = inputs->Of(i, step);

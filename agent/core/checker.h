@@ -51,7 +51,7 @@ struct Moment {
 // of conditions about infinities. Nor are infinities of a later node of the
 // same step that come from such outputs alone, as of an attention score to
 // which a mask was added, or from a tensor of zeros and -inf that was made out
-// of sight, which is such a mask.
+// of sight, which is such a mask, or from a lone infinity.
 //
 // Gradients of a scaled loss may overflow in float16: the scaler then leaves
 // the step out and tries a smaller scale. So an infinity that such a gradient
@@ -90,6 +90,11 @@ class Checker {
   void NoteScalersBusiness(const Execution& execution, uint64_t step,
                            Findings* findings) const;
   bool Overflowed(uint32_t node, uint64_t step) const;
+  // Whether it makes memory in which nothing was written yet, or looks at such.
+  bool IsUninitialized(const Execution& execution, uint64_t step) const;
+  // Whether all that a node made was last seen to be finite, in this step or at
+  // the end of the one before.
+  bool WasFinite(uint32_t node, uint64_t step) const;
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;

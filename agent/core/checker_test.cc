@@ -221,6 +221,62 @@ TEST_F(CheckerTest, WhatWasOverwrittenCannotTellTheOrigin) {
             v1::HIT_ORIGIN_PROPAGATED);
 }
 
+TEST_F(CheckerTest, WhatAnOverwrittenInputsMakerShowedTellsTheOrigin) {
+  const uint32_t make = Declare("make");
+  const uint32_t divide = Declare("div_");
+  Watch(1, "nan");
+  const In overwritten{make, {}, true};
+  Execute(make, {{0, {1}}}, {1});
+  EXPECT_EQ(OriginOf(Execute(divide, {overwritten, {0, {0}}}, {kNan},
+                             GRAPHDBG_IN_PLACE)),
+            v1::HIT_ORIGIN_ORIGIN);
+  // It is what the first made no more.
+  EXPECT_EQ(OriginOf(Execute(divide, {overwritten, {0, {0}}}, {kNan},
+                             GRAPHDBG_IN_PLACE)),
+            v1::HIT_ORIGIN_UNKNOWN);
+}
+
+TEST_F(CheckerTest, AWeightThatWasFiniteAStepAgoTellsTheOriginOfItsUpdate) {
+  const uint32_t weight = Declare("weight", GRAPHDBG_WEIGHT);
+  const uint32_t update = Declare("addcdiv_", GRAPHDBG_OPTIMIZER);
+  Watch(1, "nan");
+  const std::vector<float> values = {1, 2};
+  int64_t size = 2;
+  Findings findings;
+  checker_.CheckBound(*watch_.snapshot(), weight, Tensor(values, &size, 2),
+                      /*previous=*/nullptr, {1, 1}, &findings);
+  for (const auto& [step, origin] : {std::pair{3u, v1::HIT_ORIGIN_UNKNOWN},
+                                     std::pair{2u, v1::HIT_ORIGIN_ORIGIN}}) {
+    EXPECT_EQ(OriginOf(Execute(update, {{weight, {}, true}, {0, {0}}}, {kNan},
+                               GRAPHDBG_IN_PLACE, step)),
+              origin);
+    checker_.CheckBound(*watch_.snapshot(), weight, Tensor(values, &size, 2),
+                        /*previous=*/nullptr, {1, 1}, &findings);
+  }
+}
+
+TEST_F(CheckerTest, ViewsOfUninitializedMemoryAreNotCheckedEither) {
+  const uint32_t empty = Declare("empty");
+  const uint32_t view = Declare("detach");
+  const uint32_t exp = Declare("exp");
+  Watch(1, "nan");
+  Execute(empty, {}, {kNan}, GRAPHDBG_UNINITIALIZED);
+  EXPECT_THAT(
+      Execute(view, {{empty, {kNan}}}, {kNan}, GRAPHDBG_MOVES_VALUES).hits,
+      IsEmpty());
+  EXPECT_EQ(Execute(exp, {{view, {kNan}}}, {kNan}).hits.size(), 1u);
+  EXPECT_EQ(
+      Execute(view, {{exp, {kNan}}}, {kNan}, GRAPHDBG_MOVES_VALUES).hits.size(),
+      1u);
+}
+
+TEST_F(CheckerTest, ALoneInfinityFromOutOfSightIsMeant) {
+  const uint32_t minimum = Declare("minimum");
+  Watch(1, "inf");
+  EXPECT_THAT(Execute(minimum, {{0, {kInf}}}, {kInf}).hits, IsEmpty());
+  EXPECT_EQ(Execute(minimum, {{0, {kInf, 1}}}, {kInf, 1}).hits.size(), 1u);
+}
+
 TEST_F(CheckerTest, MovingValuesIsNoOrigin) {
   const uint32_t a = Declare("a");
   Watch(1, "nan");
@@ -256,7 +312,7 @@ TEST_F(CheckerTest, AnInfinityFromElsewhereIsAHitBesideAMeantOne) {
   EXPECT_EQ(Execute(add, {{fill, {-kInf}}, {exp, {kInf}}}, {-kInf}).hits.size(),
             1u);
   // Nobody knows where this one is from.
-  EXPECT_EQ(Execute(add, {{0, {kInf}}}, {kInf}).hits.size(), 1u);
+  EXPECT_EQ(Execute(add, {{0, {kInf, 1}}}, {kInf, 1}).hits.size(), 1u);
 }
 
 TEST_F(CheckerTest, AMarkHoldsForItsStepOnly) {

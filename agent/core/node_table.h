@@ -53,10 +53,22 @@ struct NodeFacts {
   std::atomic<double> grad_scale{1};
   // Its outputs of this step overflowed because the loss was scaled.
   std::atomic<uint64_t> overflowed_in_step{0};
+  // Nothing was written yet into its outputs of this step.
+  std::atomic<uint64_t> uninitialized_in_step{UINT64_MAX};
+  // The step in which all its outputs were last seen to be finite, plus 1; 0:
+  // they were not, or nobody looked.
+  std::atomic<uint64_t> finite_in_step{0};
   // The newest step in which an execution was looked at.
   std::atomic<uint64_t> last_step{0};
 
   static constexpr uint64_t kAlways = UINT64_MAX;
+
+  void NoteFinite(bool finite, uint64_t step) {
+    finite_in_step.store(finite ? step + 1 : 0, std::memory_order_relaxed);
+  }
+  bool WasFinite(uint64_t step) const {
+    return finite_in_step.load(std::memory_order_relaxed) == step + 1;
+  }
 
   bool has(NodeFlag flag) const {
     return (flags.load(std::memory_order_relaxed) & flag) != 0;

@@ -80,11 +80,27 @@ bool UserCodeInEngine(const SourceStack& stack) {
   return false;
 }
 
-// GRAPHDBG_CAPTURE=record_function: for programs whose compiled code must not
-// be disturbed.
+bool IsSet(const char* variable, std::string_view value) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr && text == value;
+}
+
+// Compiled code that stays compiled must not be disturbed.
 bool UsesRecordFunction() {
-  const char* const capture = std::getenv("GRAPHDBG_CAPTURE");
-  return capture != nullptr && std::string_view(capture) == "record_function";
+  return IsSet("GRAPHDBG_CAPTURE", "record_function") ||
+         IsSet("GRAPHDBG_COMPILED", "keep");
+}
+
+// The tensors of an array of TensorImpl, as the argument of an op.
+c10::IValue ListOf(const void* const* tensors, size_t count) {
+  c10::List<at::Tensor> list;
+  for (size_t i = 0; i < count; ++i) {
+    list.push_back(at::Tensor(
+        c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>::
+            reclaim_copy(
+                static_cast<c10::TensorImpl*>(const_cast<void*>(tensors[i])))));
+  }
+  return list;
 }
 
 }  // namespace
@@ -133,10 +149,10 @@ void Adapter::FollowOps(bool on) {
   if (engine_ != nullptr) engine_->FollowOps(on);
 }
 
-size_t Adapter::Enter(uint32_t scope) {
+size_t Adapter::Enter(ContextKind kind, uint32_t scope) {
   engine_->SyncThread();
   ThreadState& thread = CurrentThread();
-  thread.Enter(ContextKind::kModule, scope);
+  thread.Enter(kind, scope);
   return thread.contexts.depth() - 1;
 }
 
@@ -248,6 +264,24 @@ graphdbg_status Adapter::ReportInput(const GivenInput& input) {
   return graphdbg_executed(agent_, &execution);
 }
 
+bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
+  if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
+  const c10::IValue arguments = ListOf(inputs, count);
+  if (!follower_.Begin(*CompiledRegion(), {arguments})) return false;
+  CurrentThread().in_region = true;
+  return true;
+}
+
+void Adapter::LeaveRegion(const void* const* outputs, size_t count) {
+  CurrentThread().in_region = false;
+  if (outputs == nullptr) {
+    follower_.Abandon();
+  } else {
+    const c10::IValue results = ListOf(outputs, count);
+    follower_.End({results});
+  }
+}
+
 graphdbg_status Adapter::LeaveModel() {
   if (optimizer_seen_.load()) return GRAPHDBG_OK;
   if (!c10::GradMode::is_enabled()) return StepEnd();
@@ -285,10 +319,13 @@ graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
   StepState& step = follower_.step();
   if (creates_graph) step.graphs_in_creation.fetch_sub(1);
   // Within another one, which recomputes something.
-  if (!accumulates || EvaluatedNode() != nullptr) return GRAPHDBG_OK;
+  if (EvaluatedNode() != nullptr) return GRAPHDBG_OK;
   // An optimizer may step while its gradients are computed.
-  if (step.optimizer_steps.load() == token) step.micro_step.fetch_add(1);
-  const bool is_step = !optimizer_seen_.load() && !model_seen_.load();
+  if (accumulates && step.optimizer_steps.load() == token) {
+    step.micro_step.fetch_add(1);
+  }
+  const bool is_step = (accumulates || !creates_graph) &&
+                       !optimizer_seen_.load() && !model_seen_.load();
   return is_step ? StepEnd() : GRAPHDBG_OK;
 }
 
@@ -327,6 +364,7 @@ namespace {
 
 using graphdbg::pytorch::Adapter;
 using graphdbg::pytorch::BoundTensors;
+using graphdbg::pytorch::ContextKind;
 using graphdbg::pytorch::ContextStack;
 using graphdbg::pytorch::CurrentThread;
 using graphdbg::pytorch::EvaluatedNode;
@@ -384,14 +422,34 @@ const graphdbg_torch_adapter kTable = {
     },
     /*enter=*/
     [](uint32_t scope) {
-      return OrElse(size_t{0}, [&] { return Adapter::Get().Enter(scope); });
+      return OrElse(size_t{0}, [&] {
+        return Adapter::Get().Enter(ContextKind::kModule, scope);
+      });
+    },
+    /*enter_program=*/
+    [] {
+      return OrElse(size_t{0}, [] {
+        return Adapter::Get().Enter(ContextKind::kProgram, 0);
+      });
     },
     /*leave=*/
     [](size_t depth) { CurrentThread().contexts.PopTo(depth); },
+    /*enter_region=*/
+    [](const void* const* inputs, size_t count) {
+      return OrElse(
+          0, [&] { return Adapter::Get().EnterRegion(inputs, count) ? 1 : 0; });
+    },
+    /*leave_region=*/
+    [](const void* const* outputs, size_t count) {
+      OrElse(0, [&] {
+        Adapter::Get().LeaveRegion(outputs, count);
+        return 0;
+      });
+    },
     /*current_scope=*/
     [](int* inside) {
       const ContextStack& contexts = CurrentThread().contexts;
-      *inside = contexts.empty() && EvaluatedNode() == nullptr ? 0 : 1;
+      *inside = contexts.Outside() && EvaluatedNode() == nullptr ? 0 : 1;
       return contexts.ModuleScope();
     },
     /*wants_inputs=*/[] { return Adapter::Get().WantsInputs() ? 1 : 0; },

@@ -35,8 +35,13 @@ class Adapter : public FollowerHost {
     follower_.Guarded(body);
   }
 
-  // This thread enters a scope.
-  size_t Enter(uint32_t scope);
+  // This thread enters a context; how deep it was.
+  size_t Enter(ContextKind kind, uint32_t scope);
+
+  // Around a region of compiled code, which is one op. False: it is not
+  // followed, and is not to be left. Null: it has thrown.
+  bool EnterRegion(const void* const* inputs, size_t count);
+  void LeaveRegion(const void* const* outputs, size_t count);
 
   // Before the program's first step; only the first call does anything.
   graphdbg_status Start();

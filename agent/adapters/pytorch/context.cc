@@ -17,15 +17,15 @@ void ContextStack::Pop(ContextKind kind) {
 
 uint32_t ContextStack::ModuleScope() const {
   for (size_t i = contexts_.size(); i > 0; --i) {
-    if (contexts_[i - 1].kind == ContextKind::kModule) {
-      return contexts_[i - 1].scope;
-    }
+    const Context& context = contexts_[i - 1];
+    if (context.kind == ContextKind::kModule) return context.scope;
+    if (context.kind == ContextKind::kProgram) break;
   }
   return 0;
 }
 
 Placement ContextStack::Place() const {
-  if (contexts_.empty()) {
+  if (Outside()) {
     Placement placement;
     placement.outside = true;
     return placement;
@@ -44,6 +44,7 @@ Placement ContextStack::Place() const {
     }
     case ContextKind::kOptimizer:
       return {Phase::kOptimizer, inner.scope, GRAPHDBG_OPTIMIZER};
+    case ContextKind::kProgram:
     case ContextKind::kIgnored:
       break;
   }

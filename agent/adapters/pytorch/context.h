@@ -11,8 +11,9 @@ namespace graphdbg::pytorch {
 
 enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 
-// What a thread is inside of, innermost last: modules and optimizers.
-enum class ContextKind : uint8_t { kModule, kOptimizer, kIgnored };
+// What a thread is inside of, innermost last: modules and optimizers. kProgram
+// is the program's own code again, which an optimizer calls (a closure).
+enum class ContextKind : uint8_t { kModule, kOptimizer, kProgram, kIgnored };
 
 struct Context {
   ContextKind kind;
@@ -40,7 +41,10 @@ struct Placement {
 class ContextStack {
  public:
   size_t depth() const { return contexts_.size(); }
-  bool empty() const { return contexts_.empty(); }
+  // Whether the program's own code runs, outside modules and optimizers.
+  bool Outside() const {
+    return contexts_.empty() || contexts_.back().kind == ContextKind::kProgram;
+  }
   void Push(Context context) { contexts_.push_back(context); }
   // Back to an earlier depth; also when contexts inside were left by an
   // exception.

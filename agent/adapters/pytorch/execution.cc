@@ -57,6 +57,7 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
                                const Circumstances& circumstances,
                                c10::ArrayRef<c10::IValue> results) {
   if (!op_->returns_nothing) {
+    if (op_->keeps_notes) results = results.slice(0, 1);
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);
   }
   outputs_.Finish();

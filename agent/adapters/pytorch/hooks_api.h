@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /* Grows with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 2
+#define GRAPHDBG_HOOKS_API_VERSION 3
 
 /* The Python side. All may be called on any thread, with or without the
  * interpreter's lock. */
@@ -66,7 +66,14 @@ typedef struct graphdbg_torch_adapter {
 
   /* Enters a module's scope on this thread; the result goes to leave. */
   size_t (*enter)(uint32_t scope);
+  /* Enters the program's own code again, from within an optimizer. */
+  size_t (*enter_program)(void);
   void (*leave)(size_t depth);
+  /* Around a region of compiled code, which is one node; tensors are addresses
+   * of their TensorImpl. 0: it is not followed, and is not to be left.
+   * `outputs` is null if it has raised. The second may wait for the user. */
+  int (*enter_region)(const void* const* inputs, size_t count);
+  void (*leave_region)(const void* const* outputs, size_t count);
   /* The innermost module scope on this thread: 0 if there is none (or only one
    * with the empty path), and whether the thread is inside any scope or a
    * backward pass. */

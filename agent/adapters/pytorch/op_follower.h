@@ -26,6 +26,8 @@ struct ThreadState {
   // Of the model that this thread called last.
   graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;
   Placement placement;
+  // A region of compiled code runs: one op, whatever is in it.
+  bool in_region = false;
   // What the autograd engine was last seen to evaluate, and where that is.
   AutogradNode evaluated;
   Placement evaluated_placement;

@@ -2,56 +2,49 @@
 
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <mutex>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 namespace {
 
-using Names = std::unordered_set<std::string_view>;
+enum class Kind : uint8_t {
+  UNINITIALIZED,
+  MOVES_VALUES,
+  FILLS,
+  RESHAPES,
+  KEEPS_NOTES
+};
 
-// A trailing underscore (in place) and the prefix new_ or suffix _like do not
-// change what a name says here.
-std::string_view Stem(std::string_view name) {
+struct Entry {
+  Kind kind;
+  std::string_view name;
+};
+
+constexpr Entry kEntries[] = {
+#define UNINITIALIZED(op) {Kind::UNINITIALIZED, #op},
+#define MOVES_VALUES(op) {Kind::MOVES_VALUES, #op},
+#define FILLS(op) {Kind::FILLS, #op},
+#define RESHAPES(op) {Kind::RESHAPES, #op},
+#define KEEPS_NOTES(op) {Kind::KEEPS_NOTES, #op},
+#include "agent/adapters/pytorch/op_kinds.inc"
+};
+
+// A trailing underscore (in place) does not change what a name says here.
+// Asked once per overload.
+bool Is(Kind kind, std::string_view name) {
   if (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
-  return name;
-}
-
-bool IsUninitialized(std::string_view name) {
-  static const Names names = {
-#define UNINITIALIZED(op) #op,
-#define MOVES_VALUES(op)
-#define FILLS(op)
-#include "agent/adapters/pytorch/op_kinds.inc"
-  };
-  return names.count(Stem(name)) > 0;
-}
-
-bool MovesValues(std::string_view name) {
-  static const Names names = {
-#define UNINITIALIZED(op)
-#define MOVES_VALUES(op) #op,
-#define FILLS(op)
-#include "agent/adapters/pytorch/op_kinds.inc"
-  };
-  return names.count(Stem(name)) > 0;
-}
-
-bool Fills(std::string_view name) {
-  static const Names names = {
-#define UNINITIALIZED(op)
-#define MOVES_VALUES(op)
-#define FILLS(op) #op,
-#include "agent/adapters/pytorch/op_kinds.inc"
-  };
-  return names.count(Stem(name)) > 0;
+  return std::any_of(
+      std::begin(kEntries), std::end(kEntries),
+      [&](const Entry& e) { return e.kind == kind && e.name == name; });
 }
 
 bool HoldsTensors(const c10::TypePtr& type) {
@@ -95,6 +88,19 @@ class OpRegistry {
     return info.get();
   }
 
+  const OpInfo* Region() {
+    const std::lock_guard<std::mutex> lock(mu_);
+    auto& info = ops_["torch.compile"];
+    if (info == nullptr) {
+      info = std::make_unique<OpInfo>();
+      info->full_name = "torch.compile";
+      info->name = info->backward_name = Name("compiled_region");
+      info->leaf = info->node = true;
+      info->written = info->out_only = {false};
+    }
+    return info.get();
+  }
+
  private:
   std::unique_ptr<OpInfo> Describe(const c10::OperatorName& name) {
     auto info = std::make_unique<OpInfo>();
@@ -107,11 +113,11 @@ class OpRegistry {
     info->leaf = !op->hasKernelForDispatchKey(
         c10::DispatchKey::CompositeImplicitAutograd);
     ReadSchema(op->schema(), info.get());
-    if (IsUninitialized(text)) {
-      info->flags |= GRAPHDBG_UNINITIALIZED;
-    }
-    if (MovesValues(text)) info->flags |= GRAPHDBG_MOVES_VALUES;
-    info->fills = Fills(text);
+    if (Is(Kind::UNINITIALIZED, text)) info->flags |= GRAPHDBG_UNINITIALIZED;
+    if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;
+    if (Is(Kind::RESHAPES, text)) info->in_place = false;
+    info->fills = Is(Kind::FILLS, text);
+    info->keeps_notes = Is(Kind::KEEPS_NOTES, text);
     return info;
   }
 
@@ -169,6 +175,11 @@ const OpInfo* FindOp(const c10::OperatorHandle& op) {
   CacheLine& line = cache[CacheIndex(address)];
   if (line.address != address) line = {address, Registry().Find(name)};
   return line.info;
+}
+
+const OpInfo* CompiledRegion() {
+  static const OpInfo* const region = Registry().Region();
+  return region;
 }
 
 }  // namespace graphdbg::pytorch

@@ -34,6 +34,8 @@ struct OpInfo {
   bool in_place = false;
   // It fills in a number that its caller names.
   bool fills = false;
+  // Only its first result is for its caller.
+  bool keeps_notes = false;
   // GRAPHDBG_UNINITIALIZED and GRAPHDBG_MOVES_VALUES.
   uint32_t flags = 0;
   uint32_t argument_count = 0;
@@ -50,6 +52,8 @@ struct OpInfo {
 const OpInfo* FindOp(const at::RecordFunction& fn);
 // The same for an operator of the dispatcher; never null.
 const OpInfo* FindOp(const c10::OperatorHandle& op);
+// A region of compiled code, as an op that takes and makes a list of tensors.
+const OpInfo* CompiledRegion();
 
 }  // namespace graphdbg::pytorch
 

@@ -3,14 +3,16 @@
 Compiled code fuses ops into kernels that no debugger can look into. PyTorch
 offers to run it eagerly instead ("force_eager"); this keeps that in force,
 whatever the program asks for, and says so when it first makes a difference.
-GRAPHDBG_COMPILED=keep leaves everything compiled.
+GRAPHDBG_COMPILED=keep leaves everything compiled, and shows each compiled region
+as one node.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from functools import wraps
+from typing import Any, Protocol
 
 from ._import_hook import after_import
 
@@ -78,3 +80,56 @@ class Eager:
             return original(callback)
 
         eval_frame._callback_from_stance = callback_from_stance
+
+
+class Regions(Protocol):
+    """The part of _hooks that knows compiled code."""
+
+    def enter_region(self, inputs: list[object], /) -> bool: ...
+    def leave_region(self, outputs: list[object] | None, /) -> None: ...
+
+
+def _tensors(values: Any) -> Iterator[object]:
+    import torch
+
+    if isinstance(values, torch.Tensor):
+        yield values
+    elif isinstance(values, (list, tuple)):
+        for value in values:
+            yield from _tensors(value)
+
+
+class Kept:
+    """Makes each region that is compiled a node."""
+
+    def __init__(self, hooks: Regions) -> None:
+        self._hooks = hooks
+
+    def install(self) -> None:
+        after_import("torch._dynamo", self._take_over)
+
+    def _take_over(self) -> None:
+        from torch._dynamo import output_graph
+
+        original = output_graph.OutputGraph.call_user_compiler
+
+        @wraps(original)
+        def call_user_compiler(self_: Any, *args: Any, **kwargs: Any) -> Any:
+            return self._region(original(self_, *args, **kwargs))
+
+        output_graph.OutputGraph.call_user_compiler = call_user_compiler
+
+    def _region(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(compiled, assigned=())
+        def region(*args: Any) -> Any:
+            if not self._hooks.enter_region(list(_tensors(args))):
+                return compiled(*args)
+            outputs: list[object] | None = None
+            try:
+                result = compiled(*args)
+                outputs = list(_tensors(result))
+            finally:
+                self._hooks.leave_region(outputs)
+            return result
+
+        return region

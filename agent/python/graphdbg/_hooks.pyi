@@ -58,6 +58,14 @@ def set_scope(module: object, scope: int, model: bool, /) -> None: ...
 def current_scope() -> tuple[int, bool]:
     """The innermost module scope of this thread, and whether it is inside anything."""
 
+def enter_program() -> int: ...
+def leave_program(depth: int, /) -> None:
+    """Around code of the program that an optimizer calls: what it does is no part of the optimizer."""
+
+def enter_region(inputs: list[object], /) -> bool: ...
+def leave_region(outputs: list[object] | None, /) -> None:
+    """Around a region of compiled code, which is one node; left only if the first says so. None: it has raised."""
+
 def step_end() -> None:
     """A step has ended; may wait for the user, and may raise what ends the program."""
 

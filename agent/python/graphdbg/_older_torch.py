@@ -6,21 +6,26 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+BeforeStep = Callable[[Any, Any, Any], Any]
 StepHook = Callable[[Any, Any, Any], None]
 RegistrationHook = Callable[[Any, str, Any], None]
 
 
-def after_each_step(hook: StepHook) -> None:
-    """Has `hook(optimizer, args, kwargs)` called after each step of any optimizer."""
+def around_each_step(before: BeforeStep, after: StepHook) -> None:
+    """Has both called with `optimizer, args, kwargs` around each step of any optimizer.
+
+    The first may return other arguments.
+    """
     from torch.optim import optimizer
 
     try:
-        optimizer.register_optimizer_step_post_hook(hook)
+        optimizer.register_optimizer_step_pre_hook(before)
+        optimizer.register_optimizer_step_post_hook(after)
     except AttributeError:
-        _wrap_steps(optimizer.Optimizer, hook)
+        _wrap_steps(optimizer.Optimizer, before, after)
 
 
-def _wrap_steps(base: Any, hook: StepHook) -> None:
+def _wrap_steps(base: Any, before: BeforeStep, after: StepHook) -> None:
     # Called for each new optimizer; makes its class ready for the profiler.
     make_ready = base._hook_for_profile
 
@@ -28,16 +33,17 @@ def _wrap_steps(base: Any, hook: StepHook) -> None:
         make_ready(self)
         cls = type(self)
         if not hasattr(cls.step, "_graphdbg"):
-            cls.step = _then(cls.step, hook)
+            cls.step = _between(before, cls.step, after)
 
     base._hook_for_profile = make_ready_for_both
 
 
-def _then(step: Any, hook: StepHook) -> Any:
+def _between(before: BeforeStep, step: Any, after: StepHook) -> Any:
     @functools.wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        result = step(self, *args, **kwargs)
-        hook(self, args, kwargs)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = before(args[0], args, kwargs) or (args, kwargs)
+        result = step(*args, **kwargs)
+        after(args[0], args, kwargs)
         return result
 
     wrapper._graphdbg = True  # type: ignore[attr-defined]

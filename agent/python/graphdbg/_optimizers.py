@@ -82,6 +82,38 @@ class LooseParameters:
         return f"parameter_{self._count}"
 
 
+class Programs(Protocol):
+    """The part of _hooks that knows who calls."""
+
+    def enter_program(self) -> int: ...
+    def leave_program(self, depth: int, /) -> None: ...
+
+
+class Closures:
+    """Makes the closures that optimizers are handed the program's own code."""
+
+    def __init__(self, hooks: Programs) -> None:
+        self._hooks = hooks
+
+    def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> Any:
+        """A hook for torch.optim's register_optimizer_step_pre_hook; `args` begins with the optimizer."""
+        if len(args) > 1 and callable(args[1]):
+            return (args[0], self._wrapped(args[1]), *args[2:]), kwargs
+        if callable(kwargs.get("closure")):
+            return args, {**kwargs, "closure": self._wrapped(kwargs["closure"])}
+        return None
+
+    def _wrapped(self, closure: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            depth = self._hooks.enter_program()
+            try:
+                return closure(*args, **kwargs)
+            finally:
+                self._hooks.leave_program(depth)
+
+        return call
+
+
 def install(on_optimizer: Callable[[Any], None]) -> None:
     """Has `on_optimizer` called with each optimizer that is made."""
     from torch.optim import Optimizer

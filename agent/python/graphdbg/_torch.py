@@ -43,14 +43,14 @@ def _follow() -> None:
         _library_directories(),
     )
     steps = _steps.StepCounter(hooks.step_end)
-    _older_torch.after_each_step(steps)
+    _older_torch.around_each_step(_optimizers.Closures(hooks).before_step, steps)
     tree.follow_registrations(loose.module_has_parameter)
     _optimizers.install(loose.add)
     _backward.install(hooks)
     _amp.install(hooks, steps)
     _swaps.install(hooks)
-    if hasattr(torch, "compile") and not _compiled.kept():
-        eager.install()
+    if hasattr(torch, "compile"):
+        (_compiled.Kept(hooks) if _compiled.kept() else eager).install()
     os.register_at_fork(after_in_child=hooks.disable)
     _ending.set_closer(hooks)
 

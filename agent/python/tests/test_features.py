@@ -118,6 +118,43 @@ def test_compiled_code_runs_eagerly_and_says_so_once(script: Script) -> None:
 
 
 @pytest.mark.newest_torch
+@pytest.mark.parametrize("backend", ["eager", "aot_eager", "inductor"])
+def test_compiled_code_may_stay_compiled(script: Script, backend: str) -> None:
+    text = """
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        return torch.relu(self.fc(x))
+
+
+net = torch.compile(Net(), backend="{backend}")
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for _ in range(3):
+    optimizer.zero_grad()
+    y = net(torch.ones(1, 3))
+    y.exp().sum().backward()
+    optimizer.step()
+    print(y.sum().item().hex())
+print(torch._dynamo.utils.counters["stats"]["unique_graphs"])
+"""
+    run = trained(script, text.format(backend=backend), GRAPHDBG_COMPILED="keep")
+    plain = script((script.directory / "train.py").read_text(), GRAPHDBG_ENABLE="0")
+    assert run.stdout == plain.stdout
+    assert run.stdout.splitlines()[-1] == "1"
+    assert len(run.called("step_end")) == 3
+    name = "forward/_orig_mod/compiled_region"
+    region = run.execution(name, step=3)
+    assert run.nodes[name]["op_type"] == "torch.compile"
+    assert [o["shape"] for o in region["outputs"]] == [[1, 2]]
+    assert {"forward/_orig_mod/fc/weight", "forward/_orig_mod/fc/bias"} <= {i["from"] for i in region["inputs"]}
+    assert [i["from"] for i in run.execution("forward/exp", step=3)["inputs"]] == [name]
+    assert not [n for n in run.nodes if n.endswith(("/relu", "/addmm"))]
+
+
+@pytest.mark.newest_torch
 def test_compiled_code_that_is_undebugged_is_compiled(script: Script) -> None:
     text = COMPILED.replace("eager_on_recompile", "default").replace("compile(full", 'compile(backend="eager", full')
     run = trained(script, text.replace("compile(Net()", 'compile(Net(), backend="eager"'), GRAPHDBG_TRACE_DETACH="1")

@@ -335,6 +335,21 @@ for _ in range(3):
     assert {"forward/mul", "backward/mul"} <= set(run.executed(step=2))
 
 
+def test_gradients_that_are_returned_make_steps_too(script: Script) -> None:
+    run = script(
+        PREAMBLE
+        + """
+w = torch.ones(3, requires_grad=True)
+for _ in range(3):
+    (slope,) = torch.autograd.grad((w * w).sum(), w, create_graph=True)
+    (gradient,) = torch.autograd.grad(slope.sum(), w)
+    w = (w - 0.1 * gradient).detach().requires_grad_()
+"""
+    )
+    assert len(run.called("step_end")) == 3
+    assert run.executed(step=3) == run.executed(step=2)
+
+
 def test_a_module_without_parameters_may_be_the_model(script: Script) -> None:
     run = script(
         PREAMBLE

@@ -152,6 +152,21 @@ print("done")
     assert run.called("executed")[-1]["name"].startswith("forward/add")
 
 
+def test_what_an_op_keeps_for_its_backward_is_not_shown(script: Script) -> None:
+    run = script("""
+import torch
+from torch import nn
+
+logits = nn.Linear(3, 4)(torch.ones(5, 1, 3)).log_softmax(-1)
+nn.functional.ctc_loss(logits, torch.tensor([[1, 2]]), torch.tensor([5]), torch.tensor([2])).backward()
+torch.tensor([0.0, -float("inf")]).cos()
+""")
+    assert len(run.execution("forward/_ctc_loss", step=1)["outputs"]) == 1
+    # It changes how its argument is looked at, not what is in it.
+    detach = [call for call in run.called("executed") if call["name"].startswith("forward/detach_")]
+    assert {call["flags"] & 8 for call in detach} == {0}
+
+
 @pytest.mark.newest_torch
 def test_newer_kinds_of_tensors_are_left_alone(script: Script) -> None:
     run = script("""

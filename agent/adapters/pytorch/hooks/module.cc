@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <string>
+#include <vector>
 
 #include "agent/adapters/pytorch/hooks/interpreter.h"
 #include "agent/adapters/pytorch/hooks/module_calls.h"
@@ -192,6 +193,55 @@ PyObject* CurrentScope(PyObject*, PyObject*) {
   return Py_BuildValue("(IO)", scope, inside ? Py_True : Py_False);
 }
 
+PyObject* EnterProgram(PyObject*, PyObject*) {
+  return PyLong_FromSize_t(Global().adapter->enter_program());
+}
+
+PyObject* LeaveProgram(PyObject*, PyObject* args) {
+  Py_ssize_t depth;
+  if (!PyArg_ParseTuple(args, "n", &depth)) return nullptr;
+  Global().adapter->leave(static_cast<size_t>(depth));
+  Py_RETURN_NONE;
+}
+
+// Of a list of torch.Tensor. False: an exception is set.
+bool TensorImplsOf(PyObject* list, std::vector<const void*>* result) {
+  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+    const void* impl = nullptr;
+    if (TensorImplOf(PyList_GET_ITEM(list, i), &impl) == 0) return false;
+    result->push_back(impl);
+  }
+  return true;
+}
+
+PyObject* EnterRegion(PyObject*, PyObject* args) {
+  PyObject* inputs;
+  std::vector<const void*> impls;
+  if (!PyArg_ParseTuple(args, "O!", &PyList_Type, &inputs) ||
+      !TensorImplsOf(inputs, &impls)) {
+    return nullptr;
+  }
+  return PyBool_FromLong(Global().enabled && Global().adapter->enter_region(
+                                                 impls.data(), impls.size()));
+}
+
+PyObject* LeaveRegion(PyObject*, PyObject* args) {
+  PyObject* outputs;
+  // Never empty, so that its data is not null.
+  std::vector<const void*> impls;
+  impls.reserve(1);
+  if (!PyArg_ParseTuple(args, "O", &outputs)) return nullptr;
+  if (outputs == Py_None) {
+    Global().adapter->leave_region(nullptr, 0);
+    Py_RETURN_NONE;
+  }
+  if (!PyList_Check(outputs) || !TensorImplsOf(outputs, &impls)) {
+    return nullptr;
+  }
+  Global().adapter->leave_region(impls.data(), impls.size());
+  Py_RETURN_NONE;
+}
+
 PyObject* StepEnd(PyObject*, PyObject*) {
   if (Global().enabled && !CheckStatus(Global().adapter->step_end())) {
     return nullptr;
@@ -250,6 +300,10 @@ PyMethodDef methods[] = {
     {"notify", Notify, METH_VARARGS, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},
+    {"enter_program", EnterProgram, METH_NOARGS, nullptr},
+    {"leave_program", LeaveProgram, METH_VARARGS, nullptr},
+    {"enter_region", EnterRegion, METH_VARARGS, nullptr},
+    {"leave_region", LeaveRegion, METH_VARARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},
     {"close", Close, METH_VARARGS, nullptr},
     {"close_at_exit", CloseAtExit, METH_NOARGS, nullptr},

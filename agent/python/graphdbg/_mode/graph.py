@@ -225,7 +225,7 @@ class Graph:
     def end(self, execution: Execution, circumstances: Circumstances, result: Any) -> int:
         """The agent's status; may wait for the user."""
         if not execution.op.returns_nothing:
-            execution.outputs = list(plain_tensors(result))
+            execution.outputs = list(plain_tensors(result[0] if execution.op.keeps_notes else result))
         for slot, tensor in enumerate(execution.outputs):
             self._producers.made(tensor, execution.node, slot, execution.op.in_place)
         if not execution.interested:

@@ -11,7 +11,7 @@ from . import c_agent
 from .calls import ModuleCalls
 from .graph import Graph, c_frames
 from .mode import Mode, follow_ranges
-from .session import Session
+from .session import PROGRAM, Session
 from .stacks import Stacks
 from .tensors import describe, is_plain
 from .waits import Waits
@@ -152,6 +152,19 @@ class Hooks:
 
     def current_scope(self) -> tuple[int, bool]:
         return self._session.module_scope(), self._session.is_inside()
+
+    def enter_program(self) -> int:
+        return self._session.enter(PROGRAM, 0) if self._is_followed() else 0
+
+    def leave_program(self, depth: int) -> None:
+        if self._is_followed():
+            self._session.leave(depth)
+
+    def enter_region(self, inputs: list[object]) -> bool:
+        """Nothing is compiled while a TorchDispatchMode is on."""
+        return False
+
+    def leave_region(self, outputs: list[object] | None) -> None: ...
 
     def step_end(self) -> None:
         if self._is_followed():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +20,7 @@ _KINDS = Path(__file__).resolve().parents[1] / "native" / "agent" / "adapters" /
 
 @lru_cache(maxsize=1)
 def _kinds() -> dict[str, set[str]]:
-    kinds: dict[str, set[str]] = {"UNINITIALIZED": set(), "MOVES_VALUES": set(), "FILLS": set()}
+    kinds: dict[str, set[str]] = defaultdict(set)
     for kind, name in re.findall(r"^([A-Z_]+)\((\w+)\)$", _KINDS.read_text(), re.MULTILINE):
         kinds[kind].add(name)
     return kinds
@@ -42,7 +43,10 @@ class Op:
         self.is_node = any(_holds_tensors(r) for r in schema.returns) or next(written_tensors, None) is not None
         stem = self.name[:-1] if self.name.endswith("_") and len(self.name) > 1 else self.name
         kinds = _kinds()
+        self.in_place &= stem not in kinds["RESHAPES"]
         self.fills = stem in kinds["FILLS"]
+        # Only its first result is for its caller.
+        self.keeps_notes = stem in kinds["KEEPS_NOTES"]
         self.flags = c_agent.UNINITIALIZED if stem in kinds["UNINITIALIZED"] else 0
         self.flags |= c_agent.MOVES_VALUES if stem in kinds["MOVES_VALUES"] else 0
 

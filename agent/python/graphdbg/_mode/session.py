@@ -17,7 +17,8 @@ from .stacks import Stacks, user_code_in_engine
 from .step_state import StepState
 from .waits import Waits
 
-MODULE, IGNORED = "module", "ignored"
+# PROGRAM is the program's own code again, which an optimizer calls (a closure).
+MODULE, PROGRAM, IGNORED = "module", "program", "ignored"
 
 # PyTorch 2.1 and up tell which node the engine evaluates, and nodes' numbers.
 _KNOWS_NODES = hasattr(torch._C, "_current_autograd_node") and hasattr(torch._C._autograd, "_get_sequence_nr")
@@ -26,7 +27,7 @@ _KNOWS_NODES = hasattr(torch._C, "_current_autograd_node") and hasattr(torch._C.
 class Context(NamedTuple):
     """What the thread is inside of."""
 
-    # MODULE, OPTIMIZER or IGNORED.
+    # MODULE, OPTIMIZER, PROGRAM or IGNORED.
     kind: str
     scope: int
     # What the autograd engine evaluated when it was entered: a module is then
@@ -153,12 +154,13 @@ class Session:
         self.step.graphs_in_creation -= creates_graph
         self._backward_passes -= 1
         # Within another one, which recomputes something.
-        if not accumulates or self._backward_passes:
+        if self._backward_passes:
             return
         # An optimizer may step while its gradients are computed.
-        if self.step.optimizer_steps == optimizer_steps:
+        if accumulates and self.step.optimizer_steps == optimizer_steps:
             self.step.micro_step += 1
-        if not self.optimizer_seen and not self._model_seen:
+        is_last = accumulates or not creates_graph
+        if is_last and not self.optimizer_seen and not self._model_seen:
             self.step_end()
 
     def optimizer_stepped(self) -> None:
@@ -187,10 +189,16 @@ class Session:
         del self.contexts[depth:]
 
     def module_scope(self) -> int:
-        return next((c.scope for c in reversed(self.contexts) if c.kind == MODULE), 0)
+        inner = next((c for c in reversed(self.contexts) if c.kind in (MODULE, PROGRAM)), None)
+        return inner.scope if inner is not None else 0
 
     def is_inside(self) -> bool:
-        return bool(self.contexts) or self._evaluated() is not None
+        return self._inner() is not None or self._evaluated() is not None
+
+    def _inner(self) -> Context | None:
+        """The innermost module or optimizer; None outside of all."""
+        inner = self.contexts[-1] if self.contexts else None
+        return None if inner is None or inner.kind == PROGRAM else inner
 
     def _evaluated(self) -> Any:
         """What the autograd engine evaluates on this thread; None outside of it."""
@@ -226,9 +234,10 @@ class Session:
 
     def _place(self) -> Placement | None:
         evaluated = self._evaluated()
-        inner = self.contexts[-1] if self.contexts else None
-        if evaluated is not None and (inner is None or inner.evaluated is not evaluated):
+        entered = self.contexts[-1] if self.contexts else None
+        if evaluated is not None and (entered is None or entered.evaluated is not evaluated):
             return self._backward_of(evaluated)
+        inner = self._inner()
         if inner is None:
             return Placement(FORWARD, outside=True)
         if inner.kind == MODULE:
