@@ -267,18 +267,19 @@ graphdbg_status Adapter::ReportInput(const GivenInput& input) {
 bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
   if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
   const c10::IValue arguments = ListOf(inputs, count);
-  if (!follower_.Begin(*CompiledRegion(), {arguments})) return false;
+  if (follower_.Begin(*CompiledRegion(), {arguments}) == nullptr) return false;
   CurrentThread().in_region = true;
   return true;
 }
 
 void Adapter::LeaveRegion(const void* const* outputs, size_t count) {
-  CurrentThread().in_region = false;
+  ThreadState& thread = CurrentThread();
+  thread.in_region = false;
   if (outputs == nullptr) {
-    follower_.Abandon();
+    follower_.Abandon(&thread);
   } else {
     const c10::IValue results = ListOf(outputs, count);
-    follower_.End({results});
+    follower_.End(&thread, {results});
   }
 }
 

@@ -50,7 +50,7 @@ ThreadState* OpFollower::Begin(const OpInfo& op,
                                c10::ArrayRef<c10::IValue> arguments) {
   if (!op.node) return nullptr;
   ThreadState& thread = CurrentThread();
-  if (thread.in_region) return false;
+  if (thread.in_region) return nullptr;
   PlaceOp(&thread);
   if (thread.placement.ignored ||
       (thread.placement.outside && !thread.trains)) {
