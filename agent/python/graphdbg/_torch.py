@@ -59,16 +59,20 @@ def _hooks(torch: Any) -> Any:
     """The compiled adapter where there is one, or else its substitute in Python."""
     from ._compile import CannotCompile
 
+    reason = None
     if os.environ.get("GRAPHDBG_ADAPTER") != "python":
         from . import _native
 
         try:
             return _native.load(torch)
         except CannotCompile as error:
-            print(f"graphdbg: follows PyTorch from Python, which is slower: {error}", file=sys.stderr, flush=True)
+            reason = error
     from ._mode.hooks import Hooks
 
-    return Hooks()
+    hooks = Hooks()
+    if reason is not None:
+        print(f"graphdbg: follows PyTorch from Python, which is slower: {reason}", file=sys.stderr, flush=True)
+    return hooks
 
 
 def _job_name() -> str:
