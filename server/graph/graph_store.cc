@@ -56,30 +56,44 @@ uint64_t WeightOf(const Node& node) {
 
 }  // namespace
 
-absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids) {
+absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
+                               GraphChanges* changes) {
   auto graph = EnsureGraph(patch.graph);
   if (!graph.ok()) return graph.status();
+  GraphChanges mine;
+  if (changes == nullptr) changes = &mine;
+  const absl::Status applied = ApplyTo(*graph, patch, ids, *changes);
+  auto& nodes = changes->nodes;
+  std::sort(nodes.begin(), nodes.end());
+  nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  return applied;
+}
+
+absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
+                                 AgentIds& ids, GraphChanges& changes) {
   for (const auto& [name, type] : patch.scope_types) {
     if (auto valid = CheckName(name, limits_.max_depth); !valid.ok()) {
       return valid;
     }
-    auto scope = EnsureScope(*graph, name);
+    auto scope = EnsureScope(graph, name);
     if (!scope.ok()) return scope.status();
+    if (scopes_[*scope].type == type) continue;
     bytes_ += type.size();
     bytes_ -= scopes_[*scope].type.size();
     scopes_[*scope].type = type;
+    changes.scopes.push_back(*scope);
     if (auto fits = CheckSize(name); !fits.ok()) return fits;
   }
   // All names first: nodes of one patch may refer to each other in any order.
   std::vector<NodeIndex> indices;
   indices.reserve(patch.nodes.size());
   for (const NodeRecord& record : patch.nodes) {
-    auto index = EnsureNode(*graph, record, ids);
+    auto index = EnsureNode(graph, record, ids, changes);
     if (!index.ok()) return index.status();
     indices.push_back(*index);
   }
   for (size_t i = 0; i < indices.size(); ++i) {
-    auto filled = Fill(indices[i], patch.nodes[i], ids);
+    auto filled = Fill(indices[i], patch.nodes[i], ids, changes);
     if (!filled.ok()) return filled;
   }
   for (const auto& [step, seen] : patch.seen) {
@@ -90,6 +104,17 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids) {
     }
   }
   return absl::OkStatus();
+}
+
+void GraphStore::RestoreFrames(const std::vector<session::SourceLine>& frames) {
+  for (const session::SourceLine& frame : frames) frames_.Add(frame);
+}
+
+void GraphStore::RestoreLastSteps(const std::vector<uint64_t>& steps) {
+  const size_t count = std::min(steps.size(), nodes_.size());
+  for (size_t i = 0; i < count; ++i) {
+    nodes_[i].last_step = std::max(nodes_[i].last_step, steps[i]);
+  }
 }
 
 absl::StatusOr<uint32_t> GraphStore::EnsureGraph(const std::string& id) {
@@ -132,7 +157,8 @@ absl::StatusOr<ScopeIndex> GraphStore::EnsureScope(uint32_t graph,
 
 absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                                                  const NodeRecord& record,
-                                                 AgentIds& ids) {
+                                                 AgentIds& ids,
+                                                 GraphChanges& changes) {
   if (record.id == 0) {
     return Error(absl::StatusCode::kInvalidArgument, "invalid_node",
                  absl::StrCat("node \"", record.name, "\" has id 0"));
@@ -162,6 +188,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
     node.graph = graph;
     node.scope = *scope;
     by_name_.emplace(node.name, index);
+    changes.nodes.push_back(index);
     scopes_[*scope].nodes.push_back(index);
     ++graphs_[graph].node_count;
     for (ScopeIndex s = *scope;; s = scopes_[s].parent) {
@@ -170,25 +197,33 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
     }
   }
   ids.nodes.emplace(record.id, index);
-  ResolveWaiting(ids, record.id, index);
+  changes.ids.emplace_back(record.id, index);
+  ResolveWaiting(ids, record.id, index, changes);
   return index;
 }
 
 absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
-                              AgentIds& ids) {
+                              AgentIds& ids, GraphChanges& changes) {
   Node& node = nodes_[index];
-  node.op_type = record.op_type;
-  node.category = record.category;
-  node.outputs = record.outputs;
-  node.attributes = record.attributes;
-  node.order = record.order;
-  node.first_step = record.first_step;
+  bool changed = false;
+  auto set = [&changed](auto& field, auto value) {
+    if (field == value) return;
+    field = std::move(value);
+    changed = true;
+  };
+  set(node.op_type, record.op_type);
+  set(node.category, record.category);
+  set(node.outputs, record.outputs);
+  set(node.attributes, record.attributes);
+  set(node.order, record.order);
+  set(node.first_step, record.first_step);
   node.last_step = std::max(node.last_step, record.last_step);
-  node.forward = ids.Find(record.forward_node_id);
-  node.stack.clear();
+  set(node.forward, ids.Find(record.forward_node_id));
+  std::vector<FrameIndex> stack;
   for (const session::SourceLine& line : record.stack) {
-    node.stack.push_back(frames_.Add(line));
+    stack.push_back(frames_.Add(line));
   }
+  set(node.stack, std::move(stack));
   NoteOrder(node.scope, record.order);
 
   std::vector<Input> inputs;
@@ -196,7 +231,8 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   for (const InputRecord& input : record.inputs) {
     inputs.push_back({ids.Find(input.node_id), input.slot, input.control});
   }
-  SetInputs(index, std::move(inputs));
+  changed |= SetInputs(index, std::move(inputs));
+  if (changed) changes.nodes.push_back(index);
   for (uint32_t i = 0; i < record.inputs.size(); ++i) {
     const uint32_t agent_id = record.inputs[i].node_id;
     if (agent_id == 0 || node.inputs[i].node != kNoNode) continue;
@@ -217,26 +253,28 @@ absl::Status GraphStore::CheckSize(std::string_view name) const {
 }
 
 void GraphStore::ResolveWaiting(AgentIds& ids, uint32_t agent_id,
-                                NodeIndex index) {
+                                NodeIndex index, GraphChanges& changes) {
   auto it = ids.waiting.find(agent_id);
   if (it == ids.waiting.end()) return;
   for (const WaitingInput& waiting : it->second) {
     Node& consumer = nodes_[waiting.consumer];
     if (consumer.inputs_revision != waiting.revision) continue;
     consumer.inputs[waiting.position].node = index;
+    changes.nodes.push_back(waiting.consumer);
     Link(waiting.consumer, waiting.position);
   }
   bytes_ -= it->second.size() * sizeof(WaitingInput);
   ids.waiting.erase(it);
 }
 
-void GraphStore::SetInputs(NodeIndex index, std::vector<Input> inputs) {
+bool GraphStore::SetInputs(NodeIndex index, std::vector<Input> inputs) {
   Node& node = nodes_[index];
-  if (node.inputs == inputs) return;
+  if (node.inputs == inputs) return false;
   for (uint32_t i = 0; i < node.inputs.size(); ++i) Unlink(index, i);
   node.inputs = std::move(inputs);
   ++node.inputs_revision;
   for (uint32_t i = 0; i < node.inputs.size(); ++i) Link(index, i);
+  return true;
 }
 
 void GraphStore::Link(NodeIndex consumer, uint32_t position) {

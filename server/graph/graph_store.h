@@ -129,6 +129,16 @@ struct GraphLimits {
   uint64_t max_bytes = uint64_t{2} << 30;
 };
 
+// What a patch changed, for those who write it down.
+struct GraphChanges {
+  // That are new or changed in more than their last step; ascending.
+  std::vector<NodeIndex> nodes;
+  // With another type.
+  std::vector<ScopeIndex> scopes;
+  // Numbers that the sender had not told of before.
+  std::vector<std::pair<uint32_t, NodeIndex>> ids;
+};
+
 class GraphStore {
  public:
   explicit GraphStore(GraphLimits limits = {}) : limits_(limits) {}
@@ -136,8 +146,13 @@ class GraphStore {
   // Adds and replaces nodes; `ids` is the sender's, and the same store's each
   // time. A node keeps its index for ever; one that several agents have is
   // one node here, by its name. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name
-  // the node; what came before it in the patch stays.
-  absl::Status Apply(const GraphPatch& patch, AgentIds& ids);
+  // the node; what came before it in the patch stays, and is in `changes`.
+  absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
+                     GraphChanges* changes = nullptr);
+
+  // What was known before, of an empty store; the order is that of indices.
+  void RestoreFrames(const std::vector<session::SourceLine>& frames);
+  void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
   size_t node_count() const { return nodes_.size(); }
   const Node& node(NodeIndex i) const { return nodes_[i]; }
@@ -153,26 +168,34 @@ class GraphStore {
   absl::StatusOr<ScopeIndex> FindScope(std::string_view graph,
                                        std::string_view name) const;
 
+  size_t frame_count() const { return frames_.size(); }
   const session::SourceLine& frame(FrameIndex i) const {
     return frames_.frame(i);
   }
+  // Held by all of this, about.
+  uint64_t bytes() const { return bytes_ + frames_.bytes(); }
   // The user's own line, of the forward op for a backward op; null if unknown.
   const session::SourceLine* SourceOf(NodeIndex i) const;
 
  private:
   absl::StatusOr<uint32_t> EnsureGraph(const std::string& id);
   absl::StatusOr<ScopeIndex> EnsureScope(uint32_t graph, std::string_view name);
+  absl::Status ApplyTo(uint32_t graph, const GraphPatch& patch, AgentIds& ids,
+                       GraphChanges& changes);
   absl::StatusOr<NodeIndex> EnsureNode(uint32_t graph, const NodeRecord& record,
-                                       AgentIds& ids);
-  absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids);
+                                       AgentIds& ids, GraphChanges& changes);
+  absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
+                    GraphChanges& changes);
   absl::Status CheckSize(std::string_view name) const;
-  void SetInputs(NodeIndex index, std::vector<Input> inputs);
+  // False if they are the same as before.
+  bool SetInputs(NodeIndex index, std::vector<Input> inputs);
   // Files the edge that ends at this input, or takes it out again.
   void Link(NodeIndex consumer, uint32_t position);
   void Unlink(NodeIndex consumer, uint32_t position);
   void CountEdge(NodeIndex from, NodeIndex to, bool control, int by);
   void NoteOrder(ScopeIndex scope, uint64_t order);
-  void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index);
+  void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index,
+                      GraphChanges& changes);
 
   const GraphLimits limits_;
   std::vector<Graph> graphs_;

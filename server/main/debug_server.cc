@@ -7,7 +7,9 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
@@ -28,6 +30,7 @@
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
 #include "server/session/directory.h"
+#include "server/store/store.h"
 
 extern "C" const unsigned char graphdbg_web_assets[];
 extern "C" const uint64_t graphdbg_web_assets_size;
@@ -36,6 +39,8 @@ namespace graphdbg {
 namespace {
 
 namespace asio = boost::asio;
+
+constexpr std::chrono::seconds kTrimInterval(2);
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
@@ -75,6 +80,8 @@ class DebugServer::Rooms {
   const api::ServerIdentity& identity() const { return identity_; }
 
  private:
+  absl::Status RestoreJobs();
+  void TrimNowAndThen();
   absl::Status Open();
   void MakeFront(http::Assets assets);
   void RunThreads();
@@ -94,6 +101,8 @@ class DebugServer::Rooms {
   std::promise<std::string> stop_reason_;
   std::atomic<bool> stopping_{false};
   std::optional<auth::Authenticator> auth_;
+  asio::steady_timer trim_timer_;
+  std::shared_ptr<session::Journal> journal_;
   std::shared_ptr<session::SessionDirectory> directory_;
   std::unique_ptr<api::EventHub> events_;
   std::optional<api::Services> services_;
@@ -107,7 +116,8 @@ DebugServer::Rooms::Rooms(Options options,
     : options_(std::move(options)),
       log_(std::move(log)),
       work_(io_.get_executor()),
-      signals_(io_) {}
+      signals_(io_),
+      trim_timer_(io_) {}
 
 DebugServer::Rooms::~Rooms() { Close(); }
 
@@ -121,12 +131,34 @@ absl::Status DebugServer::Rooms::Start() {
       http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
                            graphdbg_web_assets_size});
   if (!assets.ok()) return assets.status();
-  session::SessionOptions sessions;
-  sessions.log = log_;
-  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
-  events_ = std::make_unique<api::EventHub>(*directory_);
+  absl::Status restored = RestoreJobs();
+  if (!restored.ok()) return restored;
   MakeFront(*std::move(assets));
   return Open();
+}
+
+absl::Status DebugServer::Rooms::RestoreJobs() {
+  absl::StatusOr<std::shared_ptr<session::Journal>> journal =
+      store::OpenStore(options_.data_dir, {options_.max_disk_bytes, log_});
+  if (!journal.ok()) return journal.status();
+  journal_ = *journal;
+  session::SessionOptions sessions;
+  sessions.log = log_;
+  sessions.journal = journal_;
+  sessions.max_jobs = options_.max_jobs;
+  sessions.max_memory_bytes = options_.max_memory_bytes;
+  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
+  events_ = std::make_unique<api::EventHub>(*directory_);
+  return directory_->Restore();
+}
+
+void DebugServer::Rooms::TrimNowAndThen() {
+  trim_timer_.expires_after(kTrimInterval);
+  trim_timer_.async_wait([this](boost::system::error_code ec) {
+    if (ec) return;
+    directory_->Trim();
+    TrimNowAndThen();
+  });
 }
 
 void DebugServer::Rooms::MakeFront(http::Assets assets) {
@@ -200,6 +232,7 @@ void DebugServer::Rooms::RunThreads() {
       stop("the process that started this server is gone");
     });
   }
+  TrimNowAndThen();
   unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
   for (unsigned i = 0; i < count; ++i) {
     threads_.emplace_back([this] { io_.run(); });
@@ -217,6 +250,8 @@ void DebugServer::Rooms::Close() {
   if (http_) http_->Stop();
   // Its destructor waits until the last agent is gone.
   ingest_.reset();
+  // While those who wait for it can still be told.
+  if (journal_) journal_->Close();
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();

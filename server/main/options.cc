@@ -41,8 +41,20 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                  "port that jobs dial; 0 picks a free one")
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir,
-                 "where the tokens lie [$XDG_DATA_HOME/graphdbg or "
+                 "where tokens and jobs lie [$XDG_DATA_HOME/graphdbg or "
                  "~/.local/share/graphdbg]");
+  const std::string oldest = "; above it the oldest ended job is forgotten";
+  app.add_option("--max-disk", options.max_disk_bytes,
+                 "bytes of jobs on the disk, as 10GiB" + oldest)
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("10GiB");
+  app.add_option("--max-memory", options.max_memory_bytes,
+                 "bytes of jobs in memory, about, as 4GiB" + oldest)
+      ->transform(CLI::AsSizeValue(false))
+      ->default_str("4GiB");
+  app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
   bool no_auth = false;
   app.add_flag("--no-auth", no_auth, "no token is needed; on loopback only");
   app.add_flag("--json", options.json,

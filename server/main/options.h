@@ -17,6 +17,11 @@ struct Options {
   uint16_t port = 8080;
   uint16_t debugger_port = 50051;
   std::string data_dir;
+  // Of what outlives the server, and of jobs in memory. Above them ended jobs
+  // are forgotten, the oldest first.
+  uint64_t max_disk_bytes = uint64_t{10} << 30;
+  uint64_t max_memory_bytes = uint64_t{4} << 30;
+  uint32_t max_jobs = 1'000;
   bool auth = true;
   bool json = false;
   // The server ends when this process is gone.

@@ -175,7 +175,8 @@ TEST_F(ProgramTest, APortInUseIsOneLineThatNamesPortAndFlag) {
       {"--port", "http_address"}, {"--debugger-port", "debugger_address"}};
   for (const auto& [flag, address] : ports) {
     std::string port = std::to_string(PortOf(addresses[address]));
-    Program second(Arguments({std::string(flag) + "=" + port}));
+    Program second(Arguments({std::string(flag) + "=" + port,
+                              "--data-dir=" + data_dir_.string() + "2"}));
     std::string errors = second.Errors();
     EXPECT_EQ(second.ExitCode(), 3);
     EXPECT_NE(errors.find(port), std::string::npos) << errors;
@@ -183,6 +184,30 @@ TEST_F(ProgramTest, APortInUseIsOneLineThatNamesPortAndFlag) {
     EXPECT_NE(errors.find("another program"), std::string::npos) << errors;
     EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
   }
+}
+
+TEST_F(ProgramTest, ADataDirectoryInUseIsOneLineThatNamesIt) {
+  Program first(Arguments());
+  first.Line();
+  Program second(Arguments());
+  std::string errors = second.Errors();
+  EXPECT_EQ(second.ExitCode(), 3);
+  EXPECT_NE(errors.find(data_dir_.string()), std::string::npos) << errors;
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+}
+
+TEST_F(ProgramTest, ADamagedDatabaseIsOneLineThatNamesItAndStaysAsItIs) {
+  fs::create_directories(data_dir_);
+  const fs::path file = data_dir_ / "graphdbg.db";
+  std::ofstream(file) << "this is no database of anybody";
+  Program program(Arguments());
+  std::string errors = program.Errors();
+  EXPECT_EQ(program.ExitCode(), 3);
+  EXPECT_NE(errors.find(file.string()), std::string::npos) << errors;
+  EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
+  std::string content;
+  std::getline(std::ifstream(file), content);
+  EXPECT_EQ(content, "this is no database of anybody");
 }
 
 TEST_F(ProgramTest, WrongUsageIsOneLine) {

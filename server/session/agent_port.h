@@ -51,6 +51,10 @@ struct RunReport {
 };
 
 struct HitReport {
+  // From 1 in the process, ascending, for fronts whose agents send again what
+  // was not dealt with when a stream broke: a number that was there before is
+  // not recorded twice. 0: the front does not know.
+  uint64_t number = 0;
   uint32_t watchpoint = 0;
   uint32_t revision = 0;
   uint64_t step = 0;
@@ -181,9 +185,10 @@ class AgentPort {
   virtual ~AgentPort() = default;
 
   // Reports take effect in the order of the calls. `done` is called once, on
-  // any thread, when the report has been dealt with; a front that waits for it
-  // before it reads on never holds more than one report in memory. A status
-  // that is not OK says which rule the report broke: the stream must end.
+  // any thread, when the report has been dealt with: a hit outlives the server
+  // from then on. A front that waits for it before it reads on never holds more
+  // than one report in memory. A status that is not OK says which rule the
+  // report broke: the stream must end.
   virtual void Deliver(AgentReport report,
                        std::function<void(absl::Status)> done) = 0;
 

@@ -21,7 +21,10 @@ struct CommandEnd {
 // Not thread safe.
 class CommandLog {
  public:
-  // Returns the id, counted from 1.
+  // The first command gets the id after `before`.
+  explicit CommandLog(uint64_t before = 0) : last_id_(before) {}
+
+  // Returns the id.
   uint64_t Open(const std::set<uint32_t>& ranks);
 
   // A rank's answer; empty `error`: it took effect. Returns the end once all
@@ -38,7 +41,7 @@ class CommandLog {
     std::string error;
   };
 
-  uint64_t last_id_ = 0;
+  uint64_t last_id_;
   std::map<uint64_t, Waiting> open_;
 };
 

@@ -66,6 +66,9 @@ class DirectoryImpl final : public SessionDirectory,
   void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
               Answer answer) override;
 
+  absl::Status Restore() override;
+  void Trim() override;
+
  private:
   struct Entry {
     // The id that agents ask for; several runs of a job share it.
@@ -82,6 +85,9 @@ class DirectoryImpl final : public SessionDirectory,
   absl::StatusOr<JobPtr> Newest(const std::string& asked_for,
                                 const JobPtr& ended);
   absl::Status MakeRoom();
+  // With mu_ held: the ended job that came first goes; false if there is none.
+  bool EvictOne();
+  bool OverLimit() const;
   void Remove(const JobPtr& job);
 
   const boost::asio::any_io_executor executor_;
@@ -148,23 +154,63 @@ absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::Newest(
   };
   std::string id = asked_for;
   for (int run = 2; taken(id); ++run) id = absl::StrCat(asked_for, "-", run);
-  auto job = std::make_shared<JobImpl>(id, executor_, options_, hub_);
+  const int64_t now = options_->now_unix_nano();
+  std::unique_ptr<JobJournal> journal;
+  if (options_->journal) journal = options_->journal->Open(id, asked_for, now);
+  auto job = std::make_shared<JobImpl>(id, now, std::move(journal), executor_,
+                                       options_, hub_);
   entries_.push_back({asked_for, job});
   return job;
 }
 
 absl::Status DirectoryImpl::MakeRoom() {
-  if (entries_.size() < options_->max_jobs) return absl::OkStatus();
+  if (entries_.size() < options_->max_jobs || EvictOne()) {
+    return absl::OkStatus();
+  }
+  return Error(
+      absl::StatusCode::kResourceExhausted, "too_many_jobs",
+      absl::StrCat("the server has ", entries_.size(), " jobs, all alive"));
+}
+
+bool DirectoryImpl::EvictOne() {
   auto it = std::find_if(entries_.begin(), entries_.end(),
                          [](const Entry& e) { return e.job->ended(); });
-  if (it == entries_.end()) {
-    return Error(
-        absl::StatusCode::kResourceExhausted, "too_many_jobs",
-        absl::StrCat("the server has ", entries_.size(), " jobs, all alive"));
-  }
+  if (it == entries_.end()) return false;
   it->job->Evict();
+  if (options_->log) {
+    options_->log(absl::StrCat("job ", it->job->id(),
+                               ": forgotten, to make room for others"));
+  }
   entries_.erase(it);
-  return absl::OkStatus();
+  return true;
+}
+
+bool DirectoryImpl::OverLimit() const {
+  uint64_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
+  return bytes > options_->max_memory_bytes ||
+         (options_->journal && options_->journal->over_limit());
+}
+
+void DirectoryImpl::Trim() {
+  std::lock_guard lock(mu_);
+  // One at a time where the disk is full: room is made in the background.
+  if (OverLimit()) EvictOne();
+}
+
+absl::Status DirectoryImpl::Restore() {
+  if (!options_->journal) return absl::OkStatus();
+  return options_->journal->Load([this](SavedJob saved) {
+    auto job = std::make_shared<JobImpl>(saved.id, saved.created_at_unix_nano,
+                                         std::move(saved.journal), executor_,
+                                         options_, hub_);
+    const std::string asked_for = saved.asked_for;
+    absl::Status restored = job->Restore(std::move(saved));
+    if (!restored.ok()) return restored;
+    std::lock_guard lock(mu_);
+    entries_.push_back({asked_for, std::move(job)});
+    return absl::OkStatus();
+  });
 }
 
 void DirectoryImpl::Remove(const JobPtr& job) {

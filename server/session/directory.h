@@ -21,10 +21,20 @@
 
 #include "server/session/agent_port.h"
 #include "server/session/interfaces.h"
+#include "server/session/journal.h"
 
 namespace graphdbg::session {
 
-class SessionDirectory : public Directory, public AgentEntrance {};
+class SessionDirectory : public Directory, public AgentEntrance {
+ public:
+  // Brings back the jobs of the journal; subscribers get a job's event for
+  // each. Once, before anything else is asked of the directory. Errors as
+  // Journal::Load.
+  virtual absl::Status Restore() = 0;
+  // Forgets the oldest ended job if the limits do not hold; those that are
+  // alive stay, whatever they take. To be called now and then, on any thread.
+  virtual void Trim() = 0;
+};
 
 struct SessionOptions {
   // One line for each change of a job's or rank's state. Called on any thread;
@@ -33,14 +43,22 @@ struct SessionOptions {
   // Unix time in nanoseconds; empty: the system's clock.
   std::function<int64_t()> now_unix_nano;
 
+  // Null: nothing outlives the server.
+  std::shared_ptr<Journal> journal;
+  // How long a job that was alive when the server ended is waited for.
+  std::chrono::milliseconds return_deadline{30'000};
+
   std::chrono::milliseconds tensor_deadline{30'000};
   // Of one answer, and of all answers under way of one job.
   uint64_t max_tensor_bytes = uint64_t{256} << 20;
   uint64_t max_pending_tensor_bytes = uint64_t{1} << 30;
 
-  // Above this the job that ended first is forgotten; if all are alive, new
-  // ones are refused.
+  // Above this the ended job that came first is forgotten; if all are alive,
+  // new ones are refused.
   size_t max_jobs = 1'000;
+  // Of graphs and hits of all jobs, about. Above this ended jobs are forgotten
+  // as long as there are any.
+  uint64_t max_memory_bytes = uint64_t{4} << 30;
 };
 
 // `executor` belongs to an execution context that outlives the directory and

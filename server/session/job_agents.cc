@@ -1,6 +1,7 @@
 // What a job's agents report, and what that changes.
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
@@ -49,15 +50,19 @@ void JobImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
 }
 
 StatusTask JobImpl::Retire() {
-  return CallOn<absl::Status>(strand_, [self = shared_from_this()] {
-    if (!IsEnded(self->run_.state)) {
-      return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-                   absl::StrCat("cannot forget job ", self->id_, ": it is ",
-                                std::string(Word(self->run_.state))));
-    }
-    self->DoRetire();
-    return absl::OkStatus();
-  });
+  return StartOn<absl::Status>(
+      strand_,
+      [self = shared_from_this()](std::function<void(absl::Status)> complete) {
+        if (!IsEnded(self->run_.state)) {
+          return complete(
+              Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                    absl::StrCat("cannot forget job ", self->id_, ": it is ",
+                                 std::string(Word(self->run_.state)))));
+        }
+        self->DoRetire();
+        self->WhenKept(
+            [complete = std::move(complete)] { complete(absl::OkStatus()); });
+      });
 }
 
 void JobImpl::Evict() {
@@ -75,6 +80,7 @@ void JobImpl::Evict() {
 void JobImpl::DoRetire() {
   if (retired_) return;
   retired_ = true;
+  if (journal_) journal_->Forget();
   Event event;
   event.type = Event::Type::kJob;
   Publish(std::move(event));
@@ -87,6 +93,10 @@ absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(
   const bool same_process = it != ranks_.end() &&
                             it->second.hello.incarnation == hello.incarnation &&
                             !it->second.farewell;
+  // Another process in its place: those of before are not coming back.
+  if (!same_process && it != ranks_.end() && it->second.awaited()) {
+    GiveUpAwaited();
+  }
   if (retired_ || (IsEnded(run_.state) && !same_process)) return nullptr;
   if (!same_process && it != ranks_.end() && it->second.link) {
     const AgentHello& holder = it->second.hello;
@@ -111,6 +121,7 @@ absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(
   }
   rank.hello = std::move(hello);
   rank.link = std::move(link);
+  if (noting()) journal_->NoteHello(number, rank.hello, same_process);
   ++rank.stream;
   WelcomeRank(rank, same_process);
 
@@ -149,8 +160,17 @@ void JobImpl::DoDeliver(uint32_t number, uint64_t stream, AgentReport report,
   }
   // Nothing counts after an agent's goodbye.
   if (rank.farewell) return done(absl::OkStatus());
-  done(
-      std::visit([&](auto& of_a_kind) { return On(rank, of_a_kind); }, report));
+  std::visit(
+      [&](auto& of_a_kind) {
+        using Kind = std::decay_t<decltype(of_a_kind)>;
+        if constexpr (std::is_same_v<Kind, graph::GraphPatch> ||
+                      std::is_same_v<Kind, HitReport>) {
+          On(rank, of_a_kind, done);
+        } else {
+          done(On(rank, of_a_kind));
+        }
+      },
+      report);
 }
 
 void JobImpl::DoClosed(uint32_t number, uint64_t stream) {
@@ -175,9 +195,12 @@ void JobImpl::GiveUpOn(uint32_t number, const std::string& why) {
                                   absl::StrCat("rank ", number, ": ", why)));
 }
 
-absl::Status JobImpl::On(Rank& rank, graph::GraphPatch& patch) {
-  absl::Status applied = graph_.Apply(patch, rank.ids);
-  if (!patch.changes_graph()) return applied;
+void JobImpl::On(Rank& rank, graph::GraphPatch& patch, const Done& done) {
+  graph::GraphChanges changes;
+  absl::Status applied = graph_.Apply(patch, rank.ids, &changes);
+  if (!patch.changes_graph()) return done(applied);
+  if (noting()) journal_->NoteGraph(rank.hello.rank, graph_, changes);
+  NoteMemory();
   const std::vector<uint32_t> grown = watch_.MatchNewNodes();
   Event event;
   event.type = Event::Type::kGraph;
@@ -185,7 +208,8 @@ absl::Status JobImpl::On(Rank& rank, graph::GraphPatch& patch) {
   event.node_count = graph_.node_count();
   Publish(std::move(event));
   for (uint32_t id : grown) TellWatchpoint(id);
-  return applied;
+  // So that no more than one patch of a rank waits for the disk.
+  WhenKept([done, applied] { done(applied); });
 }
 
 absl::Status JobImpl::On(Rank& rank, RunReport& report) {
@@ -208,7 +232,13 @@ absl::Status JobImpl::On(Rank& rank, RunReport& report) {
   return absl::OkStatus();
 }
 
-absl::Status JobImpl::On(Rank& rank, HitReport& report) {
+void JobImpl::On(Rank& rank, HitReport& report, const Done& done) {
+  const auto dealt_with = [done] { done(absl::OkStatus()); };
+  if (report.number != 0) {
+    // Sent again; the first may be on its way to the disk.
+    if (report.number <= rank.last_hit) return WhenKept(dealt_with);
+    rank.last_hit = report.number;
+  }
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
   const watch::ConditionPtr condition =
       watch_.ConditionAt(report.watchpoint, report.revision);
@@ -217,12 +247,12 @@ absl::Status JobImpl::On(Rank& rank, HitReport& report) {
         rank.hello.rank, "warning",
         absl::StrCat("a hit of watchpoint ", report.watchpoint, " at node ",
                      report.node_id, " was dropped: one of them is not known"));
-    return absl::OkStatus();
+    return dealt_with();
   }
-  known_.Note(rank.hello.rank, node, report.slot, report.step,
-              report.statistics);
   watch::HitRecord record;
+  record.id = hits_.Reserve();
   record.watchpoint = report.watchpoint;
+  record.revision = report.revision;
   record.condition = condition;
   record.rank = rank.hello.rank;
   record.step = report.step;
@@ -236,18 +266,31 @@ absl::Status JobImpl::On(Rank& rank, HitReport& report) {
   record.source = std::move(report.source);
   record.error = std::move(report.error);
   record.time_unix_nano = report.time_unix_nano;
+  if (noting()) {
+    journal_->NoteHit(record, report.number, hits_.Keeps(record.id));
+  }
+  // Nobody sees a hit that a restarted server might not know of.
+  WhenKept([this, record = std::move(record), dealt_with]() mutable {
+    Record(std::move(record));
+    dealt_with();
+  });
+}
+
+void JobImpl::Record(watch::HitRecord record) {
+  const uint32_t rank = record.rank;
+  known_.Note(rank, record.node, record.slot, record.step, record.statistics);
   const bool was_full = hits_.full();
   Event event;
   event.type = Event::Type::kHit;
-  event.rank = rank.hello.rank;
+  event.rank = rank;
   event.hit = hits_.Add(std::move(record));
   Publish(std::move(event));
+  NoteMemory();
   if (!was_full && hits_.full()) {
-    TellLog(rank.hello.rank, "warning",
+    TellLog(rank, "warning",
             absl::StrCat("the job has ", hits_.total(),
                          " hits; further ones are counted and not kept"));
   }
-  return absl::OkStatus();
 }
 
 absl::Status JobImpl::On(Rank& rank, TensorPiece& piece) {

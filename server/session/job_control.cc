@@ -203,8 +203,11 @@ void JobImpl::TensorCame(const TensorQuery& query,
                          const absl::StatusOr<TensorValue>& value) {
   // Of memory that was overwritten it would be another tensor's.
   if (!value.ok() || !value->statistics || value->overwritten) return;
-  known_.Note(query.rank, graph_.FindNode(query.node), query.slot, value->step,
-              *value->statistics);
+  const graph::NodeIndex node = graph_.FindNode(query.node);
+  known_.Note(query.rank, node, query.slot, value->step, *value->statistics);
+  if (!noting()) return;
+  journal_->NoteStatistics(query.rank, node, query.slot, value->step,
+                           *value->statistics);
 }
 
 void JobImpl::TensorDeadline(uint64_t request_id, uint32_t rank) {

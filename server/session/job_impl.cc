@@ -8,17 +8,31 @@
 #include "server/session/strand_call.h"
 
 namespace graphdbg::session {
+namespace {
 
-JobImpl::JobImpl(std::string id, boost::asio::any_io_executor executor,
+// Where numbers of events and commands begin: above all that an earlier server
+// gave. They stay below 2^53, which JSON's readers count up to.
+uint64_t FirstNumber(const SessionOptions& options) {
+  return options.journal == nullptr ? 0 : options.journal->life() << 32;
+}
+
+}  // namespace
+
+JobImpl::JobImpl(std::string id, int64_t created_at_unix_nano,
+                 std::unique_ptr<JobJournal> journal,
+                 boost::asio::any_io_executor executor,
                  std::shared_ptr<const SessionOptions> options,
                  std::shared_ptr<EventHub> hub)
     : id_(std::move(id)),
       options_(std::move(options)),
       hub_(std::move(hub)),
-      created_at_unix_nano_(options_->now_unix_nano()),
+      created_at_unix_nano_(created_at_unix_nano),
+      journal_(std::move(journal)),
       strand_(std::move(executor)),
+      last_seq_(FirstNumber(*options_)),
       watch_(graph_),
       hits_(graph_),
+      commands_(FirstNumber(*options_)),
       tensors_(options_->max_tensor_bytes, options_->max_pending_tensor_bytes) {
 }
 
@@ -80,39 +94,66 @@ Task<WatchpointInfo> JobImpl::GetWatchpoint(uint32_t id) {
 
 Task<WatchpointInfo> JobImpl::AddWatchpoint(WatchpointSpec spec) {
   using Result = absl::StatusOr<WatchpointInfo>;
-  return OnStrand<Result>([this, spec = std::move(spec)]() -> Result {
-    auto id = watch_.Add(spec);
-    if (!id.ok()) return id.status();
-    PushWatchpointToAll(*id);
-    NoteChanged(*id);
-    TellWatchpoint(*id);
-    return WatchpointNamed(*id);
-  });
+  return StartOn<Result>(
+      strand_, [self = shared_from_this(),
+                spec = std::move(spec)](std::function<void(Result)> complete) {
+        auto id = self->watch_.Add(spec);
+        if (!id.ok()) return complete(id.status());
+        self->SpreadWatchpoint(*id, std::move(complete));
+      });
 }
 
 Task<WatchpointInfo> JobImpl::ChangeWatchpoint(uint32_t id,
                                                WatchpointChange change) {
   using Result = absl::StatusOr<WatchpointInfo>;
-  return OnStrand<Result>([this, id, change = std::move(change)]() -> Result {
-    auto changed = watch_.Change(id, change);
-    if (!changed.ok()) return changed;
-    PushWatchpointToAll(id);
-    NoteChanged(id);
-    TellWatchpoint(id);
-    return WatchpointNamed(id);
+  return StartOn<Result>(
+      strand_, [self = shared_from_this(), id, change = std::move(change)](
+                   std::function<void(Result)> complete) {
+        auto changed = self->watch_.Change(id, change);
+        if (!changed.ok()) return complete(changed);
+        self->SpreadWatchpoint(id, std::move(complete));
+      });
+}
+
+// Agents hear of it once it is kept: none ever checks a revision that a
+// restarted server does not know.
+void JobImpl::SpreadWatchpoint(
+    uint32_t id, std::function<void(absl::StatusOr<WatchpointInfo>)> complete) {
+  if (noting()) {
+    journal_->NoteWatchpoint(id, watch_.RevisionOf(id), &watch_.SpecOf(id));
+  }
+  WhenKept([this, id, complete = std::move(complete)] {
+    // It may be removed by now.
+    if (watch_.Check(id).ok()) {
+      PushWatchpointToAll(id);
+      NoteChanged(id);
+      TellWatchpoint(id);
+    }
+    complete(WatchpointNamed(id));
   });
 }
 
 StatusTask JobImpl::RemoveWatchpoint(uint32_t id) {
-  return OnStrand<absl::Status>([this, id] {
-    auto removed = watch_.Remove(id);
-    if (!removed.ok()) return removed;
+  return StartOn<absl::Status>(
+      strand_, [self = shared_from_this(),
+                id](std::function<void(absl::Status)> complete) {
+        self->DoRemoveWatchpoint(id, std::move(complete));
+      });
+}
+
+void JobImpl::DoRemoveWatchpoint(uint32_t id,
+                                 std::function<void(absl::Status)> complete) {
+  if (auto known = watch_.Check(id); !known.ok()) return complete(known);
+  const uint32_t revision = watch_.RevisionOf(id) + 1;
+  if (auto removed = watch_.Remove(id); !removed.ok()) return complete(removed);
+  if (noting()) journal_->NoteWatchpoint(id, revision, nullptr);
+  WhenKept([this, id, complete = std::move(complete)] {
     for (auto& [number, rank] : ranks_) {
       if (rank.link) rank.link->Send(RemoveWatchpointOrder{id});
     }
     NoteChanged(id);
     TellWatchpoint(id);
-    return absl::OkStatus();
+    complete(absl::OkStatus());
   });
 }
 

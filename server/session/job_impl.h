@@ -23,6 +23,7 @@
 #include "server/session/directory.h"
 #include "server/session/event_hub.h"
 #include "server/session/interfaces.h"
+#include "server/session/journal.h"
 #include "server/session/known_statistics.h"
 #include "server/session/rank.h"
 #include "server/session/run_state.h"
@@ -36,7 +37,10 @@ class JobImpl final : public Job,
                       public std::enable_shared_from_this<JobImpl>,
                       private graph::Annotations {
  public:
-  JobImpl(std::string id, boost::asio::any_io_executor executor,
+  // `journal` may be null.
+  JobImpl(std::string id, int64_t created_at_unix_nano,
+          std::unique_ptr<JobJournal> journal,
+          boost::asio::any_io_executor executor,
           std::shared_ptr<const SessionOptions> options,
           std::shared_ptr<EventHub> hub);
 
@@ -73,6 +77,10 @@ class JobImpl final : public Job,
   void Evict();
   // As of the last change of state.
   bool ended() const { return ended_; }
+  // What graph and hits take, about.
+  uint64_t memory_bytes() const { return memory_bytes_; }
+  // Before all else: what the job was when the server ended (job_journal.cc).
+  absl::Status Restore(SavedJob saved);
 
  private:
   // One stream of one rank; hands reports to the strand.
@@ -91,9 +99,13 @@ class JobImpl final : public Job,
   void DoDeliver(uint32_t rank, uint64_t stream, AgentReport report,
                  const std::function<void(absl::Status)>& done);
   void DoClosed(uint32_t rank, uint64_t stream);
-  absl::Status On(Rank& rank, graph::GraphPatch& patch);
+  using Done = std::function<void(absl::Status)>;
+  // These call `done` when it is kept.
+  void On(Rank& rank, graph::GraphPatch& patch, const Done& done);
+  void On(Rank& rank, HitReport& report, const Done& done);
+  void Record(watch::HitRecord hit);
+  void NoteMemory();
   absl::Status On(Rank& rank, RunReport& report);
-  absl::Status On(Rank& rank, HitReport& report);
   absl::Status On(Rank& rank, TensorPiece& piece);
   absl::Status On(Rank& rank, CommandOutcome& outcome);
   absl::Status On(Rank& rank, WatchpointReport& report);
@@ -101,6 +113,19 @@ class JobImpl final : public Job,
   absl::Status On(Rank& rank, Farewell& farewell);
   // The rank answers nothing any more: ends what waits for it.
   void GiveUpOn(uint32_t rank, const std::string& why);
+
+  // --- What outlives the server (job_journal.cc) ---------------------------
+  // Goes on with `then`, on the strand, when what was noted so far is kept; at
+  // once if nothing is kept.
+  void WhenKept(std::function<void()> then);
+  // Whether there is something to note what happens in.
+  bool noting() const { return journal_ != nullptr && !retired_; }
+  void NoteState(const Rank& rank);
+  absl::Status RestoreGraph(SavedJob& saved);
+  absl::Status RestoreWatch(SavedJob& saved);
+  // Ranks that do not come back in time are lost.
+  void AwaitRanks();
+  void GiveUpAwaited();
 
   // --- State (job_state.cc) ------------------------------------------------
   // The only place where a rank's state, and with it the job's, changes: logs
@@ -122,6 +147,11 @@ class JobImpl final : public Job,
   // The ranks that a command goes to; errors as Control.
   absl::StatusOr<std::set<uint32_t>> TargetsOf(const ControlRequest& request);
   absl::StatusOr<WatchpointInfo> WatchpointNamed(uint32_t id) const;
+  void SpreadWatchpoint(
+      uint32_t id,
+      std::function<void(absl::StatusOr<WatchpointInfo>)> complete);
+  void DoRemoveWatchpoint(uint32_t id,
+                          std::function<void(absl::Status)> complete);
   void PushWatchpoint(AgentLink& link, uint32_t id) const;
   void PushWatchpointToAll(uint32_t id) const;
   absl::StatusOr<std::vector<TensorSummary>> DoTensors(const std::string& node,
@@ -143,16 +173,20 @@ class JobImpl final : public Job,
   const std::shared_ptr<const SessionOptions> options_;
   const std::shared_ptr<EventHub> hub_;
   const int64_t created_at_unix_nano_;
+  // Null if nothing outlives the server.
+  const std::unique_ptr<JobJournal> journal_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 
   std::atomic<bool> ended_ = false;
+  std::atomic<uint64_t> memory_bytes_ = 0;
 
   // On the strand only.
   bool retired_ = false;
   RunState run_;
   // Watchpoints that changed since the job stopped.
   std::set<uint32_t> unchecked_;
-  uint64_t last_seq_ = 0;
+  uint64_t last_seq_;
+  bool journal_failed_ = false;
   std::map<uint32_t, Rank> ranks_;
   graph::GraphStore graph_;
   watch::WatchTable watch_;

@@ -17,6 +17,7 @@ void JobImpl::Transition(Rank& rank, RunState next) {
   run_ = Combine(all);
   if (run_.state != JobState::kPaused) unchecked_.clear();
   ended_ = IsEnded(run_.state);
+  NoteState(rank);
   if (options_->log && before != rank.run.state) {
     options_->log(absl::StrCat(
         "job ", id_, " rank ", rank.hello.rank, ": ", std::string(Word(before)),

@@ -25,11 +25,18 @@ struct Rank {
   uint64_t stream = 0;
   // Of this process; outlives its streams.
   graph::AgentIds ids;
+  // The newest hit of this process, by its own number; 0 if it gives none.
+  uint64_t last_hit = 0;
   // A command that lets a paused rank go and has not shown its effect yet; 0 if
   // none. Until then the rank takes no other of its kind.
   uint64_t resuming = 0;
   // The agent's last report, if it ended in good order.
   std::optional<Farewell> farewell;
+
+  // Known from before the server's restart, and not heard of since.
+  bool awaited() const {
+    return link == nullptr && run.state == JobState::kConnecting;
+  }
 };
 
 }  // namespace graphdbg::session

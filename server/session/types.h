@@ -88,11 +88,15 @@ struct TensorTypeInfo {
   // NumPy's name of the type: "float32", "bfloat16", "int64", "bool".
   std::string dtype;
   std::vector<int64_t> shape;
+
+  bool operator==(const TensorTypeInfo&) const = default;
 };
 
 struct OutputInfo {
   uint32_t slot = 0;
   TensorTypeInfo type;
+
+  bool operator==(const OutputInfo&) const = default;
 };
 
 // A tensor at one end of an edge.

@@ -22,7 +22,8 @@ bool IsOrLiesIn(std::string_view name, std::string_view wanted) {
 }  // namespace
 
 session::HitInfo HitLog::Add(HitRecord record) {
-  record.id = ++total_;
+  if (record.id == 0) record.id = Reserve();
+  ++total_;
   ++watchpoint_counts_[record.watchpoint];
   ++counts_[{false, record.node}];
   for (graph::ScopeIndex s = graph_.node(record.node).scope;;
@@ -35,11 +36,16 @@ session::HitInfo HitLog::Add(HitRecord record) {
     if (source != nullptr) record.source = *source;
   }
   session::HitInfo info = Render(record);
-  if (!full()) {
+  if (Keeps(record.id)) {
     by_execution_.insert({record.step, record.order, record.rank, record.id});
     hits_.push_back(std::move(record));
   }
   return info;
+}
+
+void HitLog::RestoreTotal(uint64_t total) {
+  reserved_ = std::max(reserved_, total);
+  total_ = std::max(total_, total);
 }
 
 uint64_t HitLog::CountOf(graph::Child child) const {

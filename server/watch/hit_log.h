@@ -20,9 +20,11 @@
 namespace graphdbg::watch {
 
 struct HitRecord {
-  // Set by the log.
+  // From HitLog::Reserve; 0: the log gives it the next one.
   uint64_t id = 0;
   uint32_t watchpoint = 0;
+  uint32_t revision = 0;
+  // Of that revision.
   ConditionPtr condition;
   uint32_t rank = 0;
   uint64_t step = 0;
@@ -48,12 +50,19 @@ class HitLog {
   explicit HitLog(const graph::GraphStore& graph, size_t max_hits = kMaxHits)
       : graph_(graph), max_hits_(max_hits) {}
 
-  // Numbers the hit and returns it as people see it.
+  // The id of the next hit to be added.
+  uint64_t Reserve() { return ++reserved_; }
+  // Whether the hit of this id is kept, and not only counted.
+  bool Keeps(uint64_t id) const { return id <= max_hits_; }
+  // Hits come in the order of their ids. Returns the hit as people see it.
   session::HitInfo Add(HitRecord record);
+  // There were so many hits, of which the last were only counted.
+  void RestoreTotal(uint64_t total);
 
   uint64_t total() const { return total_; }
+  size_t kept() const { return hits_.size(); }
   // Hits from now on are counted and not kept.
-  bool full() const { return hits_.size() >= max_hits_; }
+  bool full() const { return total_ >= max_hits_; }
   uint64_t CountOf(graph::Child child) const;
   uint64_t CountOfWatchpoint(uint32_t id) const;
 
@@ -78,6 +87,7 @@ class HitLog {
 
   const graph::GraphStore& graph_;
   const size_t max_hits_;
+  uint64_t reserved_ = 0;
   uint64_t total_ = 0;
   // The hit of id i lies at i - 1.
   std::deque<HitRecord> hits_;

@@ -84,6 +84,31 @@ absl::Status WatchTable::Remove(uint32_t id) {
   return absl::OkStatus();
 }
 
+absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
+                                 const session::WatchpointSpec* spec) {
+  const auto lost = [&](const char* what) {
+    return absl::DataLossError(
+        absl::StrCat("watchpoint ", id, ", revision ", revision, ": ", what));
+  };
+  if (spec == nullptr) {
+    return Remove(id).ok() ? absl::OkStatus() : lost("there is none to remove");
+  }
+  const Entry* known = Find(id);
+  const bool next = known == nullptr
+                        ? id == entries_.size() + 1 && revision == 1
+                        : revision == known->conditions.size() + 1;
+  if (!next) return lost("out of order");
+  if (conditions::Find(spec->condition.id) == nullptr) {
+    return lost("of a condition that is not known");
+  }
+  MatchNewNodes();
+  Entry& entry = entries_[id];
+  if (revision == 1) ++live_;
+  CountWatchers(entry, -1);
+  Install(entry, *spec);
+  return absl::OkStatus();
+}
+
 void WatchTable::Install(Entry& entry, session::WatchpointSpec spec) {
   entry.spec = std::move(spec);
   entry.selection = SelectionOf(entry.spec);
@@ -94,7 +119,7 @@ void WatchTable::Install(Entry& entry, session::WatchpointSpec spec) {
   entry.node_count = 0;
   for (const std::string& name : entry.selection.nodes) {
     const NodeIndex node = graph_.FindNode(name);
-    if (!entry.covers[node]) Cover(entry, node);
+    if (node != graph::kNoNode && !entry.covers[node]) Cover(entry, node);
   }
   Match(entry, 0);
 }

@@ -35,6 +35,12 @@ class WatchTable {
   absl::Status Change(uint32_t id, const session::WatchpointChange& change);
   absl::Status Remove(uint32_t id);
 
+  // What was known before, of a table without this revision: a watchpoint as
+  // it was then, or null if it was removed. By id and revision, each from 1.
+  // DATA_LOSS if it is not the next one, or of an unknown condition.
+  absl::Status Restore(uint32_t id, uint32_t revision,
+                       const session::WatchpointSpec* spec);
+
   // In order of their ids, without those that were removed.
   std::vector<uint32_t> Ids() const;
   std::vector<uint32_t> RemovedIds() const;

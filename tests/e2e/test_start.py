@@ -143,10 +143,10 @@ def test_wrong_agent_token_is_refused_and_training_goes_on(server: Server, start
     assert server.job("stranger") is None
 
 
-def test_port_in_use_is_one_clear_line(server: Server) -> None:
+def test_port_in_use_is_one_clear_line(server: Server, tmp_path: Path) -> None:
     port = server.addresses["http_address"].rpartition(":")[2]
     second = subprocess.run(
-        [GRAPHDBG, "start", f"--port={port}", "--debugger-port=0"],
+        [GRAPHDBG, "start", f"--port={port}", "--debugger-port=0", f"--data-dir={tmp_path / 'other'}"],
         env=clean_environment(),
         capture_output=True,
         text=True,

@@ -1,0 +1,56 @@
+// The rows of one job.
+#ifndef SERVER_STORE_JOB_ROWS_H_
+#define SERVER_STORE_JOB_ROWS_H_
+
+#include <memory>
+#include <string>
+
+#include "server/session/journal.h"
+#include "server/store/writer.h"
+
+namespace graphdbg::store {
+
+// Encodes on the caller's thread, and leaves the rest to the writer.
+class JobRows final : public session::JobJournal {
+ public:
+  // `key` is the job's in the tables, which have that many of its frames.
+  JobRows(std::shared_ptr<Writer> writer, int64_t key, size_t frames = 0)
+      : writer_(std::move(writer)), key_(key), frames_(frames) {}
+
+  // The job itself, which is new.
+  void Insert(const std::string& id, const std::string& asked_for,
+              int64_t created_at_unix_nano);
+
+  void NoteHello(uint32_t rank, const session::AgentHello& hello,
+                 bool same_process) override;
+  void NoteState(uint32_t rank, const session::RunState& run,
+                 const session::Farewell* farewell) override;
+  void NoteGraph(uint32_t rank, const graph::GraphStore& graph,
+                 const graph::GraphChanges& changes) override;
+  void NoteLastSteps(const graph::GraphStore& graph) override;
+  void NoteWatchpoint(uint32_t id, uint32_t revision,
+                      const session::WatchpointSpec* spec) override;
+  void NoteHit(const watch::HitRecord& hit, uint64_t number,
+               bool kept) override;
+  void NoteStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
+                      uint64_t step,
+                      const session::StatisticsInfo& statistics) override;
+  void Forget() override;
+  void WhenKept(std::function<void(absl::Status)> then) override;
+
+ private:
+  void PutFrames(const graph::GraphStore& graph);
+  void PutNodes(const graph::GraphStore& graph,
+                const std::vector<graph::NodeIndex>& nodes);
+  void PutScopes(const graph::GraphStore& graph,
+                 const std::vector<graph::ScopeIndex>& scopes);
+
+  const std::shared_ptr<Writer> writer_;
+  const int64_t key_;
+  // Frames of the graph that have rows.
+  size_t frames_;
+};
+
+}  // namespace graphdbg::store
+
+#endif  // SERVER_STORE_JOB_ROWS_H_

@@ -1,0 +1,154 @@
+#include "server/store/schema.h"
+
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphdbg::store {
+namespace {
+
+// "gdbg" in the file's header.
+constexpr int64_t kApplicationId = 0x67646267;
+
+// Each brings the tables from the version that is its index to the next. A
+// migration that was released never changes.
+constexpr const char* kMigrations[] = {
+    R"sql(
+CREATE TABLE server (lives INTEGER NOT NULL) STRICT;
+INSERT INTO server VALUES (0);
+
+CREATE TABLE job (
+  job INTEGER PRIMARY KEY,
+  id TEXT NOT NULL UNIQUE,
+  asked_for TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  hit_total INTEGER NOT NULL DEFAULT 0,
+  last_steps BLOB
+) STRICT;
+
+CREATE TABLE rank (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  rank INTEGER NOT NULL,
+  hello BLOB NOT NULL,
+  state BLOB NOT NULL,
+  last_hit INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (job, rank)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE frame (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  frame INTEGER NOT NULL,
+  record BLOB NOT NULL,
+  PRIMARY KEY (job, frame)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE scope (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  graph TEXT NOT NULL,
+  name TEXT NOT NULL,
+  type TEXT NOT NULL,
+  PRIMARY KEY (job, graph, name)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE node (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  node INTEGER NOT NULL,
+  record BLOB NOT NULL,
+  PRIMARY KEY (job, node)
+) STRICT, WITHOUT ROWID;
+
+-- A process's own numbers of nodes.
+CREATE TABLE agent_node (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  rank INTEGER NOT NULL,
+  number INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  PRIMARY KEY (job, rank, number)
+) STRICT, WITHOUT ROWID;
+
+-- Without a record: removed.
+CREATE TABLE watchpoint (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  id INTEGER NOT NULL,
+  revision INTEGER NOT NULL,
+  record BLOB,
+  PRIMARY KEY (job, id, revision)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE hit (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  id INTEGER NOT NULL,
+  record BLOB NOT NULL,
+  PRIMARY KEY (job, id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE statistics (
+  job INTEGER NOT NULL REFERENCES job ON DELETE CASCADE,
+  rank INTEGER NOT NULL,
+  node INTEGER NOT NULL,
+  slot INTEGER NOT NULL,
+  step INTEGER NOT NULL,
+  record BLOB NOT NULL,
+  PRIMARY KEY (job, rank, node, slot, step)
+) STRICT, WITHOUT ROWID;
+)sql",
+};
+constexpr int64_t kVersion = std::size(kMigrations);
+
+absl::Status Migrate(Database& db, int64_t from) {
+  for (int64_t version = from; version < kVersion; ++version) {
+    const std::string sql =
+        absl::StrCat("BEGIN IMMEDIATE;", kMigrations[version],
+                     "PRAGMA application_id = ", kApplicationId,
+                     "; PRAGMA user_version = ", version + 1, "; COMMIT;");
+    if (auto done = db.Run(sql.c_str()); !done.ok()) {
+      db.Run("ROLLBACK").IgnoreError();
+      return done;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The version of a file that is ours; 0 of a new one. Changes nothing.
+absl::StatusOr<int64_t> Version(const Database& db) {
+  auto tables = db.Number("SELECT count(*) FROM sqlite_schema");
+  if (!tables.ok()) return tables.status();
+  if (*tables == 0) return 0;
+  auto owner = db.Number("PRAGMA application_id");
+  if (!owner.ok()) return owner.status();
+  if (*owner != kApplicationId) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(db.file(), " is another program's database"));
+  }
+  auto version = db.Number("PRAGMA user_version");
+  if (!version.ok() || *version <= kVersion) return version;
+  return absl::FailedPreconditionError(absl::StrCat(
+      db.file(), " was written by a newer graphdbg (its tables have version ",
+      *version, ", this one knows ", kVersion, ")"));
+}
+
+}  // namespace
+
+absl::StatusOr<Database> OpenDatabase(const std::string& file) {
+  auto db = Database::Open(file);
+  if (!db.ok()) return db.status();
+  auto version = Version(*db);
+  if (!version.ok()) return version.status();
+  // Freed pages are given back to the file system by the writer. Of a file
+  // that has tables this would change the header.
+  absl::Status set;
+  if (*version == 0) set = db->Run("PRAGMA auto_vacuum = INCREMENTAL");
+  if (!set.ok()) return set;
+  // What is committed survives the end of the process at any moment, since the
+  // kernel has it; only a machine that loses power may lose the last of it.
+  set = db->Run(
+      "PRAGMA journal_mode = WAL;"
+      "PRAGMA synchronous = NORMAL;"
+      "PRAGMA foreign_keys = ON;"
+      "PRAGMA cell_size_check = ON;");
+  if (!set.ok()) return set;
+  if (auto done = Migrate(*db, *version); !done.ok()) return done;
+  return db;
+}
+
+}  // namespace graphdbg::store

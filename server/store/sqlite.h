@@ -1,0 +1,85 @@
+// SQLite with errors as values and handles that close themselves.
+#ifndef SERVER_STORE_SQLITE_H_
+#define SERVER_STORE_SQLITE_H_
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace graphdbg::store {
+
+// What an SQLite result means here, with the file's name: DATA_LOSS for a
+// damaged file, RESOURCE_EXHAUSTED for a full disk, else UNAVAILABLE.
+absl::Status ToStatus(int result, std::string_view file,
+                      std::string_view detail);
+
+// A prepared statement. Parameters count from 1, columns from 0. The database
+// outlives it.
+class Statement {
+ public:
+  Statement() = default;
+  Statement(sqlite3* db, std::string_view file, const char* sql);
+
+  // Errors of these show in Step.
+  Statement& Bind(int at, int64_t value);
+  Statement& Bind(int at, std::string_view text);
+  Statement& BindBlob(int at, std::string_view bytes);
+  Statement& BindNull(int at);
+
+  // Whether there is a row. Once there is none the statement can be bound and
+  // stepped anew.
+  absl::StatusOr<bool> Step();
+  // Steps to the end and drops what comes.
+  absl::Status Run();
+
+  int64_t Int(int column) const;
+  // Of this row only.
+  std::string_view Bytes(int column) const;
+  bool IsNull(int column) const;
+
+ private:
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const {
+      sqlite3_finalize(statement);
+    }
+  };
+
+  sqlite3* db_ = nullptr;
+  std::string file_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  // The first error since the last row.
+  int error_ = SQLITE_OK;
+};
+
+// One connection; one thread at a time.
+class Database {
+ public:
+  // Makes the file if there is none.
+  static absl::StatusOr<Database> Open(const std::string& file);
+
+  absl::Status Run(const char* sql);
+  Statement Prepare(const char* sql) const;
+  // Of a statement that gives one number.
+  absl::StatusOr<int64_t> Number(const char* sql) const;
+  const std::string& file() const { return file_; }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
+  };
+
+  explicit Database(std::string file) : file_(std::move(file)) {}
+
+  std::string file_;
+  std::unique_ptr<sqlite3, Close> db_;
+};
+
+}  // namespace graphdbg::store
+
+#endif  // SERVER_STORE_SQLITE_H_

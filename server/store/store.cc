@@ -1,0 +1,110 @@
+#include "server/store/store.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "server/store/dir_lock.h"
+#include "server/store/job_rows.h"
+#include "server/store/loader.h"
+#include "server/store/schema.h"
+#include "server/store/writer.h"
+
+namespace graphdbg::store {
+namespace {
+
+constexpr char kFile[] = "/graphdbg.db";
+
+absl::Status WithAdvice(const absl::Status& status) {
+  if (status.code() != absl::StatusCode::kDataLoss) return status;
+  return absl::DataLossError(
+      absl::StrCat(std::string(status.message()),
+                   "; it was left as it is: move it away to start afresh"));
+}
+
+// The file holds source lines of people's programs; SQLite gives those beside
+// it the same mode. Before it is opened: closing it would take SQLite's locks.
+absl::Status MakePrivate(const std::string& file) {
+  const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot open ", file, ": ", std::strerror(errno)));
+  }
+  close(fd);
+  return absl::OkStatus();
+}
+
+class Store final : public session::Journal {
+ public:
+  Store(DirLock lock, Database db, uint64_t life, StoreOptions options)
+      : lock_(std::move(lock)),
+        max_bytes_(options.max_bytes),
+        life_(life),
+        file_(db.file()),
+        writer_(
+            std::make_shared<Writer>(std::move(db), std::move(options.log))) {}
+  ~Store() override { writer_->Close(); }
+
+  uint64_t life() const override { return life_; }
+
+  absl::Status Load(
+      const std::function<absl::Status(session::SavedJob)>& each) override {
+    auto db = OpenDatabase(file_);
+    if (!db.ok()) return WithAdvice(db.status());
+    absl::Status loaded =
+        LoadJobs(*db, [&](int64_t key, session::SavedJob job) {
+          last_key_ = key;
+          job.journal =
+              std::make_unique<JobRows>(writer_, key, job.frames.size());
+          return each(std::move(job));
+        });
+    // Only now that all of the file has proved to be good.
+    if (loaded.ok()) loaded = db->Run("UPDATE server SET lives = lives + 1");
+    return WithAdvice(loaded);
+  }
+
+  std::unique_ptr<session::JobJournal> Open(
+      const std::string& id, const std::string& asked_for,
+      int64_t created_at_unix_nano) override {
+    auto rows = std::make_unique<JobRows>(writer_, ++last_key_);
+    rows->Insert(id, asked_for, created_at_unix_nano);
+    return rows;
+  }
+
+  void Close() override { writer_->Close(); }
+
+  bool over_limit() const override { return writer_->bytes() > max_bytes_; }
+
+ private:
+  const DirLock lock_;
+  const uint64_t max_bytes_;
+  const uint64_t life_;
+  const std::string file_;
+  std::atomic<int64_t> last_key_{0};
+  // Jobs have it too.
+  const std::shared_ptr<Writer> writer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<session::Journal>> OpenStore(
+    const std::string& data_dir, StoreOptions options) {
+  auto lock = DirLock::Take(data_dir);
+  if (!lock.ok()) return lock.status();
+  const std::string file = data_dir + kFile;
+  if (auto made = MakePrivate(file); !made.ok()) return made;
+  auto db = OpenDatabase(file);
+  if (!db.ok()) return WithAdvice(db.status());
+  auto life = db->Number("SELECT lives FROM server");
+  if (!life.ok()) return WithAdvice(life.status());
+  return std::make_shared<Store>(*std::move(lock), *std::move(db),
+                                 static_cast<uint64_t>(*life),
+                                 std::move(options));
+}
+
+}  // namespace graphdbg::store

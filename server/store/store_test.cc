@@ -1,0 +1,459 @@
+// On real files: what is noted by one server is there for the next.
+#include "server/store/store.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/store/sqlite.h"
+
+namespace graphdbg::store {
+namespace {
+
+namespace fs = std::filesystem;
+using session::Journal;
+using session::SavedJob;
+
+class StoreTest : public testing::Test {
+ protected:
+  StoreTest() {
+    dir_ = fs::path(testing::TempDir()) /
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+  }
+
+  std::string file() const { return (dir_ / "graphdbg.db").string(); }
+
+  std::shared_ptr<Journal> Open(StoreOptions options = {}) {
+    auto journal = OpenStore(dir_.string(), std::move(options));
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    return journal.ok() ? *journal : nullptr;
+  }
+  // One line for the user.
+  std::string Refusal() {
+    auto journal = OpenStore(dir_.string());
+    EXPECT_FALSE(journal.ok());
+    return std::string(journal.status().message());
+  }
+
+  static std::map<std::string, SavedJob> Load(Journal& journal) {
+    std::map<std::string, SavedJob> jobs;
+    auto loaded = journal.Load([&](SavedJob job) {
+      const std::string id = job.id;
+      jobs.emplace(id, std::move(job));
+      return absl::OkStatus();
+    });
+    EXPECT_TRUE(loaded.ok()) << loaded;
+    return jobs;
+  }
+
+  static absl::Status Kept(session::JobJournal& job) {
+    auto kept = std::make_shared<std::promise<absl::Status>>();
+    job.WhenKept([kept](absl::Status status) { kept->set_value(status); });
+    return kept->get_future().get();
+  }
+
+  static std::string Content(const std::string& file) {
+    std::ifstream in(file, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+  fs::path dir_;
+};
+
+session::AgentHello HelloOf(const std::string& incarnation) {
+  session::AgentHello hello;
+  hello.job = "train";
+  hello.rank = 3;
+  hello.job_name = "train.py";
+  hello.world_size = 4;
+  hello.pid = 1234;
+  hello.incarnation = incarnation;
+  return hello;
+}
+
+// b reads a, in the graph of that name.
+graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
+  graph::GraphPatch patch;
+  patch.graph = graph;
+  graph::NodeRecord a;
+  a.id = 11;
+  a.name = scope + "/a";
+  a.kind = session::NodeKind::kParameter;
+  a.category = session::Category::kWeight;
+  a.outputs = {{0, {"float32", {2, 3}}}};
+  graph::NodeRecord b;
+  b.id = 12;
+  b.name = scope + "/b";
+  b.op_type = "relu";
+  b.inputs = {{11, 0, false}};
+  b.outputs = {{1, {"float16", {}}}};
+  b.stack = {{"train.py", 7, "main", "b = relu(a)", true},
+             {"lib.py", 8, "run", "", false}};
+  b.attributes = {{"inplace", "true"}};
+  b.order = 5;
+  b.first_step = 1;
+  b.last_step = 2;
+  b.forward_node_id = 11;
+  patch.nodes = {a, b};
+  patch.scope_types = {{scope, "ReLU"}};
+  return patch;
+}
+
+TEST_F(StoreTest, CountsTheServersThatUsedIt) {
+  for (uint64_t life : {0, 1, 2}) {
+    auto journal = Open();
+    EXPECT_EQ(journal->life(), life);
+    Load(*journal);
+  }
+}
+
+TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
+  {
+    auto journal = Open();
+    auto second = journal->Open("train-2", "train", 22);
+    auto first = journal->Open("a", "a", 11);
+    second->NoteHello(3, HelloOf("x"), false);
+    session::RunState run;
+    run.state = session::JobState::kFinished;
+    run.step = 9;
+    run.node = "forward/log";
+    run.stopped_by = {1, 4};
+    session::Farewell farewell;
+    farewell.exit_code = 1;
+    farewell.exception = {"ValueError", "no", "trace", "forward/log"};
+    second->NoteState(3, run, &farewell);
+    EXPECT_TRUE(Kept(*second).ok());
+  }
+  auto journal = Open();
+  std::vector<std::string> ids;
+  ASSERT_TRUE(journal
+                  ->Load([&](SavedJob job) {
+                    ids.push_back(job.id);
+                    return absl::OkStatus();
+                  })
+                  .ok());
+  EXPECT_EQ(ids, (std::vector<std::string>{"train-2", "a"}));
+  const SavedJob job = std::move(Load(*journal).at("train-2"));
+  EXPECT_EQ(job.asked_for, "train");
+  EXPECT_EQ(job.created_at_unix_nano, 22);
+  ASSERT_EQ(job.ranks.count(3), 1u);
+  const session::SavedRank& rank = job.ranks.at(3);
+  EXPECT_EQ(rank.hello.job, "train");
+  EXPECT_EQ(rank.hello.rank, 3u);
+  EXPECT_EQ(rank.hello.incarnation, "x");
+  EXPECT_EQ(rank.hello.pid, 1234u);
+  EXPECT_EQ(rank.run.state, session::JobState::kFinished);
+  EXPECT_EQ(rank.run.stopped_by, (std::vector<uint32_t>{1, 4}));
+  ASSERT_TRUE(rank.farewell.has_value());
+  EXPECT_EQ(rank.farewell->exit_code, 1);
+  EXPECT_EQ(rank.farewell->exception->type, "ValueError");
+}
+
+TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
+  graph::GraphStore graph;
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->NoteHello(0, HelloOf("x"), false);
+    graph::AgentIds ids;
+    for (const auto& patch :
+         {Patch("", "forward/one"), Patch("other", "two")}) {
+      graph::GraphChanges changes;
+      graph::AgentIds& sender = ids;
+      sender = {};
+      ASSERT_TRUE(graph.Apply(patch, sender, &changes).ok());
+      job->NoteGraph(0, graph, changes);
+    }
+    job->NoteLastSteps(graph);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  SavedJob job = std::move(Load(*journal).at("train"));
+  EXPECT_EQ(job.ranks.at(0).ids.Find(12), 3u);
+  graph::GraphStore again;
+  again.RestoreFrames(job.frames);
+  graph::AgentIds ids;
+  for (const auto& patch : job.patches) {
+    ASSERT_TRUE(again.Apply(patch, ids).ok());
+  }
+  again.RestoreLastSteps(job.last_steps);
+  ASSERT_EQ(again.node_count(), graph.node_count());
+  ASSERT_EQ(again.frame_count(), graph.frame_count());
+  for (graph::NodeIndex i = 0; i < graph.node_count(); ++i) {
+    EXPECT_EQ(again.node(i).name, graph.node(i).name);
+    EXPECT_EQ(again.node(i).kind, graph.node(i).kind);
+    EXPECT_EQ(again.node(i).category, graph.node(i).category);
+    EXPECT_EQ(again.node(i).op_type, graph.node(i).op_type);
+    EXPECT_EQ(again.node(i).graph, graph.node(i).graph);
+    EXPECT_EQ(again.node(i).inputs, graph.node(i).inputs);
+    EXPECT_EQ(again.node(i).outputs, graph.node(i).outputs);
+    EXPECT_EQ(again.node(i).stack, graph.node(i).stack);
+    EXPECT_EQ(again.node(i).attributes, graph.node(i).attributes);
+    EXPECT_EQ(again.node(i).forward, graph.node(i).forward);
+    EXPECT_EQ(again.node(i).order, graph.node(i).order);
+    EXPECT_EQ(again.node(i).last_step, graph.node(i).last_step);
+  }
+  EXPECT_EQ(again.scope(*again.FindScope("other", "two")).type, "ReLU");
+}
+
+TEST_F(StoreTest, ANodeThatComesAgainUnchangedIsNotWrittenAgain) {
+  graph::GraphStore graph;
+  graph::AgentIds ids;
+  graph::GraphChanges first;
+  ASSERT_TRUE(graph.Apply(Patch("", "s"), ids, &first).ok());
+  EXPECT_EQ(first.nodes.size(), 2u);
+  EXPECT_EQ(first.ids.size(), 2u);
+  graph::GraphChanges again;
+  ASSERT_TRUE(graph.Apply(Patch("", "s"), ids, &again).ok());
+  EXPECT_TRUE(again.nodes.empty());
+  EXPECT_TRUE(again.scopes.empty());
+  EXPECT_TRUE(again.ids.empty());
+}
+
+TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
+  session::WatchpointSpec spec;
+  spec.condition.id = "expression";
+  spec.condition.params = {{"value", 0.5}};
+  spec.condition.text_params = {{"expression", "max > 1"}};
+  spec.selection.nodes = {"a", "b"};
+  spec.selection.scopes = {"s"};
+  spec.selection.patterns = {"**"};
+  spec.selection.categories = {session::Category::kGradient};
+  spec.pause = session::PauseMode::kStep;
+  spec.enabled = false;
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->NoteWatchpoint(2, 1, &spec);
+    job->NoteWatchpoint(1, 1, &spec);
+    job->NoteWatchpoint(1, 2, nullptr);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  ASSERT_EQ(job.watchpoints.size(), 3u);
+  EXPECT_EQ(job.watchpoints[0].id, 1u);
+  EXPECT_FALSE(job.watchpoints[1].spec.has_value());
+  EXPECT_EQ(job.watchpoints[2].id, 2u);
+  const session::WatchpointSpec& again = *job.watchpoints[2].spec;
+  EXPECT_EQ(again.condition.params, spec.condition.params);
+  EXPECT_EQ(again.condition.text_params, spec.condition.text_params);
+  EXPECT_EQ(again.selection.nodes, spec.selection.nodes);
+  EXPECT_EQ(again.selection.scopes, spec.selection.scopes);
+  EXPECT_EQ(again.selection.patterns, spec.selection.patterns);
+  EXPECT_EQ(again.selection.categories, spec.selection.categories);
+  EXPECT_EQ(again.pause, session::PauseMode::kStep);
+  EXPECT_FALSE(again.enabled);
+}
+
+TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->NoteHello(0, HelloOf("x"), false);
+    watch::HitRecord hit;
+    hit.id = 1;
+    hit.watchpoint = 7;
+    hit.revision = 2;
+    hit.step = 5;
+    hit.node = 0;
+    hit.actual = {{"max", 3.5}};
+    hit.statistics.count = 6;
+    hit.statistics.max = 3.5;
+    hit.type = {"float32", {2, 3}};
+    hit.origin = session::Origin::kOrigin;
+    hit.source = session::SourceLine{"train.py", 3, "f", "x", true};
+    hit.error = "no previous value";
+    hit.time_unix_nano = 99;
+    job->NoteHit(hit, 41, true);
+    hit.id = 2;
+    job->NoteHit(hit, 42, false);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  EXPECT_EQ(job.hit_total, 2u);
+  EXPECT_EQ(job.ranks.at(0).last_hit, 42u);
+  ASSERT_EQ(job.hits.size(), 1u);
+  const watch::HitRecord& hit = job.hits[0];
+  EXPECT_EQ(hit.id, 1u);
+  EXPECT_EQ(hit.revision, 2u);
+  EXPECT_EQ(hit.actual.at("max"), 3.5);
+  EXPECT_EQ(hit.statistics.count, 6u);
+  EXPECT_EQ(hit.statistics.max, 3.5);
+  EXPECT_FALSE(hit.statistics.min.has_value());
+  EXPECT_EQ(hit.type.shape, (std::vector<int64_t>{2, 3}));
+  EXPECT_EQ(hit.origin, session::Origin::kOrigin);
+  EXPECT_EQ(hit.source->line, 3u);
+  EXPECT_EQ(hit.error, "no previous value");
+  EXPECT_EQ(hit.time_unix_nano, 99);
+}
+
+TEST_F(StoreTest, AnotherProcessStartsItsNumbersAnew) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    job->NoteHello(0, HelloOf("x"), false);
+    graph::GraphStore graph;
+    graph::AgentIds ids;
+    graph::GraphChanges changes;
+    ASSERT_TRUE(graph.Apply(Patch("", "s"), ids, &changes).ok());
+    job->NoteGraph(0, graph, changes);
+    watch::HitRecord hit;
+    hit.id = 1;
+    job->NoteHit(hit, 41, true);
+    // The same one, back again: nothing changes.
+    job->NoteHello(0, HelloOf("x"), true);
+    EXPECT_TRUE(Kept(*job).ok());
+    EXPECT_EQ(Load(*journal).at("train").ranks.at(0).last_hit, 41u);
+    job->NoteHello(0, HelloOf("y"), false);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  EXPECT_EQ(job.ranks.at(0).last_hit, 0u);
+  EXPECT_EQ(job.ranks.at(0).hello.incarnation, "y");
+  EXPECT_TRUE(job.ranks.at(0).ids.nodes.empty());
+}
+
+TEST_F(StoreTest, AForgottenJobIsGoneWithItsRowsAndItsIdIsFree) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 1);
+    job->NoteHello(0, HelloOf("x"), false);
+    job->NoteStatistics(0, 0, 0, 5, {});
+    job->Forget();
+    journal->Open("train", "train", 2);
+  }
+  auto journal = Open();
+  const auto jobs = Load(*journal);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_EQ(jobs.at("train").created_at_unix_nano, 2);
+  EXPECT_TRUE(jobs.at("train").ranks.empty());
+  journal.reset();
+  auto db = Database::Open(file());
+  ASSERT_TRUE(db.ok());
+  EXPECT_EQ(*db->Number("SELECT count(*) FROM rank"), 0);
+  EXPECT_EQ(*db->Number("SELECT count(*) FROM statistics"), 0);
+}
+
+TEST_F(StoreTest, ARestoredJobGoesOnWhereItWas) {
+  Open()->Open("train", "train", 1);
+  {
+    auto journal = Open();
+    auto jobs = Load(*journal);
+    jobs.at("train").journal->NoteHello(0, HelloOf("x"), false);
+    // Beside it, not over it.
+    journal->Open("next", "next", 2);
+  }
+  auto journal = Open();
+  const auto jobs = Load(*journal);
+  EXPECT_EQ(jobs.size(), 2u);
+  EXPECT_EQ(jobs.at("train").ranks.size(), 1u);
+}
+
+TEST_F(StoreTest, TellsWhenMoreIsKeptThanWasAllowed) {
+  StoreOptions small;
+  small.max_bytes = 256 << 10;
+  auto journal = Open(small);
+  auto job = journal->Open("train", "train", 1);
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_FALSE(journal->over_limit());
+  session::AgentHello hello = HelloOf("x");
+  hello.peer = std::string(512 << 10, 'x');
+  job->NoteHello(0, hello, false);
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_TRUE(journal->over_limit());
+  job->Forget();
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_FALSE(journal->over_limit());
+}
+
+TEST_F(StoreTest, RefusesASecondServer) {
+  auto journal = Open();
+  const std::string line = Refusal();
+  EXPECT_NE(line.find("another server"), std::string::npos) << line;
+  EXPECT_NE(line.find(std::to_string(getpid())), std::string::npos) << line;
+  journal.reset();
+  EXPECT_NE(Open(), nullptr);
+}
+
+TEST_F(StoreTest, LeavesADamagedFileAlone) {
+  Open()->Open("train", "train", 1);
+  std::string content = Content(file());
+  // The header is as it was; what follows is not.
+  for (size_t i = 4096; i < content.size(); ++i) content[i] = 'x';
+  std::ofstream(file(), std::ios::binary) << content;
+  auto journal = OpenStore(dir_.string());
+  absl::Status status = journal.status();
+  if (journal.ok()) {
+    status = (*journal)->Load([](SavedJob) { return absl::OkStatus(); });
+    journal->reset();
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_NE(status.message().find(file()), std::string::npos) << status;
+  EXPECT_EQ(Content(file()), content);
+
+  std::ofstream(file(), std::ios::binary) << "no database, but a long text";
+  EXPECT_NE(Refusal().find(file()), std::string::npos);
+  EXPECT_EQ(Content(file()), "no database, but a long text");
+}
+
+TEST_F(StoreTest, LeavesAFileOfANewerVersionAlone) {
+  Open();
+  {
+    auto db = Database::Open(file());
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db->Run("PRAGMA user_version = 1000").ok());
+  }
+  const std::string content = Content(file());
+  const std::string line = Refusal();
+  EXPECT_NE(line.find("newer"), std::string::npos) << line;
+  EXPECT_NE(line.find(file()), std::string::npos) << line;
+  EXPECT_EQ(Content(file()), content);
+}
+
+TEST_F(StoreTest, LeavesAnotherProgramsDatabaseAlone) {
+  {
+    auto db = Database::Open(file());
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(db->Run("CREATE TABLE theirs (x)").ok());
+  }
+  EXPECT_NE(Refusal().find("another program"), std::string::npos);
+}
+
+TEST_F(StoreTest, AfterAnErrorNothingIsWrittenAndEverybodyIsTold) {
+  std::vector<std::string> lines;
+  StoreOptions options;
+  options.log = [&](std::string_view line) { lines.emplace_back(line); };
+  {
+    auto journal = Open(options);
+    auto job = journal->Open("train", "train", 1);
+    EXPECT_TRUE(Kept(*job).ok());
+    // No id comes twice: the journal is used wrongly, which stands for a disk
+    // that fails.
+    auto twin = journal->Open("train", "train", 2);
+    EXPECT_FALSE(Kept(*twin).ok());
+    job->NoteHello(0, HelloOf("x"), false);
+    EXPECT_FALSE(Kept(*job).ok());
+  }
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_NE(lines[0].find(file()), std::string::npos);
+  auto journal = Open();
+  const auto jobs = Load(*journal);
+  ASSERT_EQ(jobs.size(), 1u);
+  EXPECT_TRUE(jobs.at("train").ranks.empty());
+}
+
+}  // namespace
+}  // namespace graphdbg::store
