@@ -39,13 +39,17 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
   if (change != nullptr) change_ = *change;
 }
 
-bool Evidence::Measure(const Needs& needs) {
+bool Evidence::Measure(const Needs& needs, const LightPass& known) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
   if (needs.statistics) {
     // A sketch knows no scale.
-    if (scale_ == 1) sketch_ = cpu::ComputeSketch(*now_);
+    if (scale_ == 1) {
+      sketch_ = known.sketch ? known.sketch : cpu::ComputeSketch(*now_);
+    }
     all_finite_ = sketch_.has_value();
+  } else if (known.all_finite) {
+    all_finite_ = true;
   } else {
     const std::optional<bool> finite = cpu::AllFinite(*now_);
     if (!finite) return false;

@@ -25,6 +25,13 @@ struct Needs {
   }
 };
 
+// What a light pass over a tensor showed.
+struct LightPass {
+  // False: not known to be.
+  bool all_finite = false;
+  std::optional<Sketch> sketch;
+};
+
 // Each thing is measured once, when it is first asked for. One thread.
 // Allocates nothing, except for complex tensors, of which real and imaginary
 // parts are the elements.
@@ -44,8 +51,11 @@ class Evidence {
 
   // To be called first. Takes a light pass, and statistics only if there is
   // something to measure that it does not see: NaN or infinities, or a type
-  // that has no sketch. False if the tensor's values cannot be read.
-  bool Measure(const Needs& needs);
+  // that has no sketch. What `known` tells of these values takes the place of a
+  // pass. False if the tensor's values cannot be read.
+  bool Measure(const Needs& needs, const LightPass& known = {});
+  // After Measure.
+  LightPass light_pass() const { return {all_finite_, sketch_}; }
 
   uint64_t step() const { return step_; }
   // These need Measure to have succeeded.

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "agent/core/heap.h"
 #include "agent/core/log.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
@@ -219,6 +220,14 @@ int Agent::ComputeNeeds() {
   if (keep == Keep::kWatched || catching) wanted |= kWrites;
   if (watch->about_infinities()) wanted |= kNamesNonFinite;
   keep_ = keep;
+  if (keep != Keep::kNothing || watch->needs_previous()) {
+    KeepFreedMemory(config_.tensor_budget_bytes);
+  }
+  const bool sees_writes =
+      (wanted & (kAnyNode | kWrites)) != 0 || watch->covers_all();
+  // Writes may have gone unseen since.
+  if (sees_writes && !sees_writes_.exchange(sees_writes)) seen_.Clear();
+  sees_writes_ = sees_writes;
   catching_ = catching;
   gate_wants_every_node_ = needs.every_node;
   wanted_ = live() ? wanted : 0;

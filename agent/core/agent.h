@@ -31,6 +31,7 @@
 #include "agent/core/previous_values.h"
 #include "agent/core/rechecker.h"
 #include "agent/core/requested_nodes.h"
+#include "agent/core/seen_values.h"
 #include "agent/core/source_text.h"
 #include "agent/core/tensor_desk.h"
 #include "agent/core/watch_table.h"
@@ -104,7 +105,8 @@ class Agent final : public Link {
   // Copies what the next step will be compared with.
   void KeepPreviousBound(uint64_t step);
   void KeepPreviousOutputs(const WatchSnapshot& watch,
-                           const Execution& execution, uint64_t step);
+                           const Execution& execution, SeenValues* seen,
+                           uint64_t step);
   void KeepTensors(const Execution& execution, uint64_t step, bool hit);
   // The step is over: its values go, but for those that are to be caught.
   void DropStep();
@@ -136,6 +138,7 @@ class Agent final : public Link {
   // outputs in this step and the one before.
   PreviousValues previous_bound_;
   PreviousValues previous_outputs_;
+  SeenValues seen_;
   RequestedNodes requested_;
   Bindings bindings_;
   Outbox outbox_;
@@ -157,6 +160,8 @@ class Agent final : public Link {
   // each execution has to go through the gate.
   std::atomic<uint8_t> wanted_{0};
   std::atomic<bool> gate_wants_every_node_{false};
+  // Whether all executions that write are interesting.
+  std::atomic<bool> sees_writes_{false};
   enum class Keep : uint8_t { kNothing, kWatched, kEverything };
   std::atomic<Keep> keep_{Keep::kNothing};
   // Values of a few nodes are kept from step to step.

@@ -148,12 +148,20 @@ void Agent::KeepPreviousBound(uint64_t step) {
 }
 
 void Agent::KeepPreviousOutputs(const WatchSnapshot& watch,
-                                const Execution& execution, uint64_t step) {
+                                const Execution& execution, SeenValues* seen,
+                                uint64_t step) {
   if (!watch.needs_previous()) return;
   const WatchSnapshot::Set* set = watch.On(execution.node);
   if (set == nullptr || !set->needs.previous) return;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
-    previous_outputs_.Keep(execution.node, slot, execution.outputs[slot], step);
+    const graphdbg_tensor& output = execution.outputs[slot];
+    std::shared_ptr<const PreviousValue> same;
+    if (seen != nullptr && IsView(execution, output)) {
+      same = seen->Find(output).copy;
+    }
+    const auto copy =
+        previous_outputs_.Keep(execution.node, slot, output, step, same);
+    if (seen != nullptr && same == nullptr) seen->PutCopy(output, copy);
   }
 }
 
@@ -188,9 +196,15 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   std::vector<uint32_t> stops;
   const WatchSnapshot& watch = watch_.OnThisThread();
   Findings findings;
-  checker_.CheckExecution(watch, execution, &previous_outputs_, moment,
+  SeenValues* const seen = sees_writes_ ? &seen_ : nullptr;
+  if (execution.has(GRAPHDBG_IN_PLACE)) {
+    for (size_t i = 0; i < execution.outputs.size(); ++i) {
+      seen_.NoteWrite(execution.outputs[i].storage_id);
+    }
+  }
+  checker_.CheckExecution(watch, execution, &previous_outputs_, seen, moment,
                           &findings);
-  KeepPreviousOutputs(watch, execution, moment.step);
+  KeepPreviousOutputs(watch, execution, seen, moment.step);
   KeepTensors(execution, moment.step, !findings.hits.empty());
   if (!findings.empty()) Report(std::move(findings), &stops);
   if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
@@ -268,6 +282,7 @@ graphdbg_status Agent::StepEnd() {
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   KeepPreviousBound(step);
   DropStep();
+  seen_.Clear();
   executions_ = 0;
   last_order_ = 0;
   if (!live()) return GRAPHDBG_DETACHED;

@@ -25,13 +25,6 @@ std::string Text(const char* text) {
                          : wire::ToValidUtf8(text, wire::kMaxNameBytes);
 }
 
-bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
-  if (a.storage_id != 0 && b.storage_id != 0) {
-    return a.storage_id == b.storage_id;
-  }
-  return a.data == b.data;
-}
-
 // Zeros and -inf, as a mask that is added to attention scores; or a lone
 // infinity, as the best loss so far before there is one.
 bool LooksMeant(const Statistics& s) {
@@ -129,7 +122,7 @@ class Checker::Inputs {
 
 void Checker::CheckExecution(const WatchSnapshot& watch,
                              const Execution& execution,
-                             const PreviousValues* previous,
+                             const PreviousValues* previous, SeenValues* seen,
                              const Moment& moment, Findings* findings) const {
   NodeFacts* facts = nodes_->Facts(execution.node);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
@@ -147,9 +140,15 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     const Before before(previous, set->needs, execution.node, slot, moment);
     conditions::Evidence evidence(&view, before.view(), moment.step);
     evidence.set_scale(execution.grad_scale);
-    if (!Readable(tensor) || !evidence.Measure(set->needs)) {
+    conditions::LightPass known;
+    const bool view_of_input = seen != nullptr && IsView(execution, tensor);
+    if (view_of_input) known = seen->Find(tensor).pass;
+    if (!Readable(tensor) || !evidence.Measure(set->needs, known)) {
       ComplainAbout(tensor);
       continue;
+    }
+    if (seen != nullptr && !known.all_finite) {
+      seen->Put(tensor, evidence.light_pass());
     }
     all_finite &= evidence.all_finite();
     const bool scalers_business =

@@ -14,6 +14,7 @@
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
 #include "agent/core/previous_values.h"
+#include "agent/core/seen_values.h"
 #include "agent/core/watch_table.h"
 #include "proto/graphdbg/v1/watch.pb.h"
 
@@ -65,11 +66,11 @@ class Checker {
           std::function<void(const std::string&)> complain)
       : nodes_(nodes), host_(host), complain_(std::move(complain)) {}
 
-  // `previous` has the outputs' values a step earlier; null: they are not
-  // known.
+  // `previous` has the outputs' values a step earlier, `seen` what was found in
+  // this step already, which it adds to; null: nothing is known.
   void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
-                      const PreviousValues* previous, const Moment& moment,
-                      Findings* findings) const;
+                      const PreviousValues* previous, SeenValues* seen,
+                      const Moment& moment, Findings* findings) const;
 
   // The present value of a bound tensor, and the one it had a step earlier;
   // null: not known.

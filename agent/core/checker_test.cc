@@ -89,7 +89,8 @@ class CheckerTest : public testing::Test {
     execution.output_count = 1;
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
-                            /*previous=*/nullptr, {step, 1}, &findings);
+                            /*previous=*/nullptr, /*seen=*/nullptr, {step, 1},
+                            &findings);
     return findings;
   }
 
@@ -120,7 +121,7 @@ class CheckerTest : public testing::Test {
     execution.grad_scale = scale;
     Findings findings;
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution), nullptr,
-                            {step, 1}, &findings);
+                            /*seen=*/nullptr, {step, 1}, &findings);
     return findings;
   }
 
@@ -384,7 +385,8 @@ TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
   Findings findings;
   for (int i = 0; i < 3; ++i) {
     checker_.CheckExecution(*watch_.snapshot(), ExecutionOf(execution),
-                            /*previous=*/nullptr, {1, 1}, &findings);
+                            /*previous=*/nullptr, /*seen=*/nullptr, {1, 1},
+                            &findings);
   }
   EXPECT_THAT(findings.hits, IsEmpty());
   EXPECT_EQ(complaints_.size(), 1u);

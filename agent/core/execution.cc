@@ -44,6 +44,21 @@ TensorView ViewOf(const graphdbg_tensor& tensor) {
   return view;
 }
 
+bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b) {
+  if (a.storage_id != 0 && b.storage_id != 0) {
+    return a.storage_id == b.storage_id;
+  }
+  return a.data == b.data;
+}
+
+bool IsView(const Execution& execution, const graphdbg_tensor& output) {
+  if (execution.has(GRAPHDBG_IN_PLACE)) return false;
+  for (size_t i = 0; i < execution.inputs.size(); ++i) {
+    if (SharesMemory(execution.inputs[i].tensor, output)) return true;
+  }
+  return false;
+}
+
 bool Readable(const graphdbg_tensor& tensor) {
   return tensor.device == GRAPHDBG_CPU && tensor.ndim <= kMaxDimensions &&
          (tensor.ndim == 0 || tensor.shape != nullptr) &&

@@ -61,6 +61,12 @@ TensorView ViewOf(const graphdbg_tensor& tensor);
 // no statistics.
 bool Measure(const graphdbg_tensor& tensor, Statistics* statistics);
 
+// Whether an output is an input's memory, which the op did not write.
+bool IsView(const Execution& execution, const graphdbg_tensor& output);
+
+// Whether two tensors lie in the same memory.
+bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b);
+
 // Whether the agent can read the values where they lie.
 bool Readable(const graphdbg_tensor& tensor);
 

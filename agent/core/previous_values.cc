@@ -10,18 +10,29 @@
 namespace graphdbg::agent {
 namespace {
 
-int64_t SizeOf(const std::string& bytes) {
-  return static_cast<int64_t>(bytes.size());
+// Strides of a view, written out.
+std::vector<int64_t> StridesOf(const TensorView& view) {
+  std::vector<int64_t> strides(view.ndim);
+  int64_t row_major = 1;
+  for (size_t d = view.ndim; d-- > 0;) {
+    strides[d] = view.strides == nullptr ? row_major : view.strides[d];
+    row_major *= view.shape[d];
+  }
+  return strides;
 }
 
 }  // namespace
+
+int64_t PreviousValue::own_bytes() const {
+  return owns_bytes_ && bytes_ ? static_cast<int64_t>(bytes_->size()) : 0;
+}
 
 graphdbg_tensor PreviousValue::tensor() const {
   graphdbg_tensor tensor = {};
   tensor.struct_size = sizeof(tensor);
   tensor.dtype = dtype_;
   tensor.device = GRAPHDBG_CPU;
-  tensor.data = bytes_.data() + offset_;
+  tensor.data = bytes_->data() + offset_;
   tensor.ndim = static_cast<uint32_t>(shape_.size());
   tensor.shape = shape_.data();
   tensor.strides = strides_.empty() ? nullptr : strides_.data();
@@ -31,7 +42,7 @@ graphdbg_tensor PreviousValue::tensor() const {
 
 TensorView PreviousValue::view() const { return ViewOf(tensor()); }
 
-bool PreviousValue::Copy(const graphdbg_tensor& tensor, uint64_t step) {
+bool PreviousValue::Describe(const graphdbg_tensor& tensor, uint64_t step) {
   const TensorView view = ViewOf(tensor);
   if (!Readable(tensor) || !view.byte_count() || ItemSize(view.dtype) == 0) {
     return false;
@@ -40,50 +51,66 @@ bool PreviousValue::Copy(const graphdbg_tensor& tensor, uint64_t step) {
   framework_dtype_ = tensor.framework_dtype ? tensor.framework_dtype : "";
   shape_.assign(tensor.shape, tensor.shape + tensor.ndim);
   step_ = step;
-  CopyBytes(view);
   return true;
+}
+
+void PreviousValue::ShareBytes(const TensorView& view,
+                               const PreviousValue& other) {
+  bytes_ = other.bytes_;
+  owns_bytes_ = false;
+  source_ = other.source_;
+  offset_ = static_cast<const char*>(view.data) - source_;
+  strides_ = StridesOf(view);
 }
 
 void PreviousValue::CopyBytes(const TensorView& view) {
   strides_.clear();
   offset_ = 0;
+  source_ = nullptr;
+  if (bytes_ == nullptr) bytes_ = std::make_shared<std::string>();
   const std::optional<Layout> layout = Layout::Of(view);
   if (layout && layout->is_one_run()) {
     if (!view.row_major()) {
       strides_.assign(view.strides, view.strides + view.ndim);
       offset_ = static_cast<const char*>(view.data) - layout->base;
     }
-    bytes_.assign(layout->base,
-                  static_cast<size_t>(layout->count) * ItemSize(view.dtype));
+    bytes_->assign(layout->base,
+                   static_cast<size_t>(layout->count) * ItemSize(view.dtype));
+    source_ = layout->base;
     return;
   }
-  bytes_.clear();
+  bytes_->clear();
   SliceReader reader(view, WholeSlice(shape_));
   if (!reader.done()) {
-    reader.Read(std::numeric_limits<int64_t>::max(), &bytes_);
+    reader.Read(std::numeric_limits<int64_t>::max(), bytes_.get());
   }
 }
 
-void PreviousValues::Keep(uint32_t node, uint32_t slot,
-                          const graphdbg_tensor& tensor, uint64_t step) {
-  const std::optional<int64_t> size = ViewOf(tensor).byte_count();
-  if (!Readable(tensor) || !size) return;
+std::shared_ptr<const PreviousValue> PreviousValues::Keep(
+    uint32_t node, uint32_t slot, const graphdbg_tensor& tensor, uint64_t step,
+    const std::shared_ptr<const PreviousValue>& same) {
+  const TensorView view = ViewOf(tensor);
+  const std::optional<int64_t> size = view.byte_count();
+  if (!Readable(tensor) || !size) return nullptr;
+  const bool share = same != nullptr && same->source_ != nullptr;
+  const int64_t room = share ? 0 : *size;
   const Key key{node, slot};
   std::shared_ptr<PreviousValue> value;
   {
     std::lock_guard<std::mutex> lock(mu_);
-    value = Take(key, *size, step);
+    value = Take(key, room, step);
   }
-  if (value == nullptr) return;
+  if (value == nullptr) return nullptr;
+  const bool readable = value->Describe(tensor, step);
   // Without the lock: this is most of the work.
-  const bool copied = value->Copy(tensor, step);
+  if (readable && share) value->ShareBytes(view, *same);
+  if (readable && !share) value->CopyBytes(view);
   std::lock_guard<std::mutex> lock(mu_);
-  bytes_ += SizeOf(value->bytes_) - *size;
-  if (copied) {
-    values_[key].push_front(std::move(value));
-  } else {
-    bytes_ -= SizeOf(value->bytes_);
-  }
+  bytes_ -= room;
+  if (!readable) return nullptr;
+  bytes_ += value->own_bytes();
+  values_[key].push_front(value);
+  return value;
 }
 
 std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
@@ -98,14 +125,17 @@ std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
     value = std::move(values.back());
     values.pop_back();
   }
-  if (value != nullptr) bytes_ -= SizeOf(value->bytes_);
-  // Whoever reads the old one goes on reading it.
-  if (value == nullptr || value.use_count() > 1) {
-    value = std::make_shared<PreviousValue>();
+  auto next = std::make_shared<PreviousValue>();
+  if (value != nullptr) {
+    bytes_ -= value->own_bytes();
+    // Whoever reads the old one, or a value of a view, goes on reading it.
+    if (value.use_count() == 1 && value->bytes_.use_count() == 1) {
+      next->bytes_ = std::move(value->bytes_);
+    }
   }
   if (bytes > budget_bytes_ - bytes_) return nullptr;
   bytes_ += bytes;
-  return value;
+  return next;
 }
 
 std::shared_ptr<const PreviousValue> PreviousValues::Before(
@@ -125,7 +155,7 @@ void PreviousValues::DropOlderThan(uint64_t step) {
   for (auto it = values_.begin(); it != values_.end();) {
     const auto at = it++;
     if (!at->second.empty() && at->second.front()->step_ >= step) continue;
-    for (const auto& value : at->second) bytes_ -= SizeOf(value->bytes_);
+    for (const auto& value : at->second) bytes_ -= value->own_bytes();
     dropped.insert(values_.extract(at));
   }
 }

@@ -29,23 +29,31 @@ class PreviousValue {
  private:
   friend class PreviousValues;
 
-  // False if the tensor's values cannot be read.
-  bool Copy(const graphdbg_tensor& tensor, uint64_t step);
+  // What both of these do first. False if the tensor's values cannot be read.
+  bool Describe(const graphdbg_tensor& tensor, uint64_t step);
   void CopyBytes(const TensorView& view);
+  // Looks at the bytes of another's copy of the memory that the view lies in.
+  void ShareBytes(const TensorView& view, const PreviousValue& other);
+  // Of bytes that only this value looks at.
+  int64_t own_bytes() const;
 
   graphdbg_dtype dtype_ = GRAPHDBG_DTYPE_UNSPECIFIED;
   std::string framework_dtype_;
   std::vector<int64_t> shape_;
   // None: row major.
   std::vector<int64_t> strides_;
-  std::string bytes_;
+  // Values of views share those of what they are views of.
+  std::shared_ptr<std::string> bytes_;
+  bool owns_bytes_ = true;
   // Where the first element lies in them.
   int64_t offset_ = 0;
+  // Where the first of them was copied from; null: not from one run.
+  const char* source_ = nullptr;
   uint64_t step_ = 0;
 };
 
 // Any thread, but one tensor is kept by one thread at a time. Buffers are used
-// again, so that steps alike allocate nothing.
+// again where no view shares them.
 class PreviousValues {
  public:
   // Keeps the values of the last `generations` steps of a tensor. What does not
@@ -54,9 +62,12 @@ class PreviousValues {
       : generations_(static_cast<size_t>(generations)),
         budget_bytes_(budget_bytes) {}
 
-  // Copies the values, which are those of this step.
-  void Keep(uint32_t node, uint32_t slot, const graphdbg_tensor& tensor,
-            uint64_t step);
+  // Copies the values, which are those of this step; or shares `same`, which
+  // was copied from memory in which all of them lie. Null if it cannot.
+  std::shared_ptr<const PreviousValue> Keep(
+      uint32_t node, uint32_t slot, const graphdbg_tensor& tensor,
+      uint64_t step,
+      const std::shared_ptr<const PreviousValue>& same = nullptr);
   // The newest from before this step; null if there is none.
   std::shared_ptr<const PreviousValue> Before(uint64_t step, uint32_t node,
                                               uint32_t slot) const;
@@ -71,8 +82,8 @@ class PreviousValues {
   // Newest first.
   using Values = std::deque<std::shared_ptr<PreviousValue>>;
 
-  // With mu_ held. The value to copy into, taken out of its place; null if
-  // there is no room.
+  // With mu_ held. The value to put `bytes` into, taken out of its place; null
+  // if there is no room.
   std::shared_ptr<PreviousValue> Take(const Key& key, int64_t bytes,
                                       uint64_t step);
 

@@ -121,9 +121,9 @@ class Rechecker::Round {
     execution.outputs = Tensors(tensors.data(), tensors.size());
     execution.grad_scale = parts_.nodes->Facts(outputs.node)->grad_scale.load();
     Findings findings;
-    parts_.checker->CheckExecution(*watch_, execution, parts_.previous_outputs,
-                                   {step_, last.order, /*in_progress=*/false},
-                                   &findings);
+    parts_.checker->CheckExecution(
+        *watch_, execution, parts_.previous_outputs, /*seen=*/nullptr,
+        {step_, last.order, /*in_progress=*/false}, &findings);
     Report(std::move(findings));
     last_order_ = std::max(last_order_, last.order);
   }

@@ -116,6 +116,8 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   next->watchpoints_ = watchpoints_;
   for (const auto& [id, watchpoint] : watchpoints_) {
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
+    const conditions::NodeSelection& selection = watchpoint->selection;
+    next->covers_all_ |= selection.everything() && !selection.target;
     next->about_infinities_ |= watchpoint->predicate.about_infinities();
     next->needs_previous_ |= watchpoint->predicate.needs().previous;
   }

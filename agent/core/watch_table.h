@@ -52,6 +52,8 @@ class WatchSnapshot {
   bool empty() const { return watchpoints_.empty(); }
   // Some watchpoint stops the program when it hits.
   bool pauses() const { return pauses_; }
+  // Some watchpoint covers every node.
+  bool covers_all() const { return covers_all_; }
   // Some condition is met by infinities.
   bool about_infinities() const { return about_infinities_; }
   // Some condition compares with the step before.
@@ -62,6 +64,7 @@ class WatchSnapshot {
 
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
   bool pauses_ = false;
+  bool covers_all_ = false;
   bool about_infinities_ = false;
   bool needs_previous_ = false;
   // Most nodes share a few sets.

@@ -1,0 +1,98 @@
+#include "agent/core/seen_values.h"
+
+#include <optional>
+
+#include "agent/core/execution.h"
+#include "agent/tensor/layout.h"
+
+namespace graphdbg::agent {
+namespace {
+
+// Bytes from which on looking a tensor up is cheaper than reading it.
+constexpr int64_t kWorthwhile = 16 << 10;
+
+// Where a view's elements lie.
+struct Place {
+  const char* begin;
+  const char* end;
+  // Elements, and whether they fill the place, each once.
+  int64_t count;
+  bool dense;
+};
+
+std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
+  const TensorView view = ViewOf(tensor);
+  const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
+  const std::optional<int64_t> bytes = view.byte_count();
+  if (tensor.storage_id == 0 || item_size == 0 || !bytes ||
+      *bytes < kWorthwhile || !Readable(tensor)) {
+    return std::nullopt;
+  }
+  const std::optional<Layout> layout = Layout::Of(view);
+  if (!layout) return std::nullopt;
+  int64_t last = 0;
+  for (size_t d = 0; d < layout->ndim; ++d) {
+    last += (layout->dimensions[d].size - 1) * layout->dimensions[d].stride;
+  }
+  return Place{layout->base, layout->base + (last + 1) * item_size,
+               layout->count * layout->multiplicity,
+               layout->is_one_run() && layout->multiplicity == 1};
+}
+
+}  // namespace
+
+void SeenValues::NoteWrite(uint64_t storage_id) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (Region* region = regions_.Find(storage_id)) region->intact = false;
+}
+
+void SeenValues::Put(const graphdbg_tensor& tensor,
+                     const conditions::LightPass& pass) {
+  const std::optional<Place> place = PlaceOf(tensor);
+  if (!place || !place->dense) return;
+  std::lock_guard<std::mutex> lock(mu_);
+  Region& region = regions_.At(tensor.storage_id);
+  // A part of what is known in full tells no more.
+  if (region.intact && region.count > place->count) return;
+  region.intact = true;
+  region.dtype = DTypeFromNumber(tensor.dtype);
+  region.begin = place->begin;
+  region.count = place->count;
+  region.pass = pass;
+  region.copy.reset();
+}
+
+void SeenValues::PutCopy(const graphdbg_tensor& tensor,
+                         const std::shared_ptr<const PreviousValue>& copy) {
+  const std::optional<Place> place = PlaceOf(tensor);
+  if (!place || !place->dense) return;
+  std::lock_guard<std::mutex> lock(mu_);
+  Region* const region = regions_.Find(tensor.storage_id);
+  if (region != nullptr && region->intact && region->begin == place->begin &&
+      region->count == place->count) {
+    region->copy = copy;
+  }
+}
+
+SeenValues::Seen SeenValues::Find(const graphdbg_tensor& view) const {
+  const std::optional<Place> place = PlaceOf(view);
+  if (!place) return {};
+  std::lock_guard<std::mutex> lock(mu_);
+  const Region* const region = regions_.Find(view.storage_id);
+  const DType dtype = DTypeFromNumber(view.dtype);
+  if (region == nullptr || !region->intact || region->dtype != dtype) return {};
+  const char* const end =
+      region->begin + region->count * static_cast<int64_t>(ItemSize(dtype));
+  if (place->begin < region->begin || place->end > end) return {};
+  Seen seen{region->pass, region->copy.lock()};
+  // What is true of many numbers need not be of some of them.
+  if (!place->dense || place->count != region->count) seen.pass.sketch.reset();
+  return seen;
+}
+
+void SeenValues::Clear() {
+  std::lock_guard<std::mutex> lock(mu_);
+  regions_.Clear();
+}
+
+}  // namespace graphdbg::agent
