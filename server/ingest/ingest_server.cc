@@ -92,6 +92,9 @@ absl::StatusOr<uint16_t> IngestServer::Impl::Start(const std::string& host,
       kMinPingIntervalMs);
   builder.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
   builder.RegisterService(this);
+  for (grpc::Service* wire : options_.other_wires) {
+    builder.RegisterService(wire);
+  }
   server_ = builder.BuildAndStart();
   if (server_ == nullptr || bound == 0) {
     server_.reset();

@@ -8,10 +8,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/session/agent_port.h"
+
+namespace grpc {
+class Service;
+}
 
 namespace graphdbg::ingest {
 
@@ -25,6 +30,8 @@ struct IngestOptions {
       check_token;
   // Streams at one time; more are refused with RESOURCE_EXHAUSTED.
   uint32_t max_streams = 4'096;
+  // Other wires on the same port; they outlive the server.
+  std::vector<grpc::Service*> other_wires = {};
 };
 
 // Start and Stop are called once each, on one thread. Serves on threads of its

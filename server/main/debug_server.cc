@@ -29,6 +29,7 @@
 #include "server/ingest/ingest_server.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
+#include "server/mindspore/mindspore_front.h"
 #include "server/session/directory.h"
 #include "server/store/store.h"
 
@@ -107,6 +108,8 @@ class DebugServer::Rooms {
   std::unique_ptr<api::EventHub> events_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
+  // Before the server that it is registered with.
+  std::unique_ptr<mindspore::MindSporeFront> mindspore_;
   std::unique_ptr<ingest::IngestServer> ingest_;
   std::vector<std::thread> threads_;
 };
@@ -191,6 +194,11 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);
   };
+  mindspore::FrontOptions mindspore_options;
+  mindspore_options.log = log_;
+  mindspore_ = std::make_unique<mindspore::MindSporeFront>(
+      directory_, std::move(mindspore_options));
+  ingest_options.other_wires = {mindspore_->service()};
   ingest_ = std::make_unique<ingest::IngestServer>(directory_,
                                                    std::move(ingest_options));
 }
@@ -250,6 +258,7 @@ void DebugServer::Rooms::Close() {
   if (http_) http_->Stop();
   // Its destructor waits until the last agent is gone.
   ingest_.reset();
+  mindspore_.reset();
   // While those who wait for it can still be told.
   if (journal_) journal_->Close();
   io_.stop();

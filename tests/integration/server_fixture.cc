@@ -13,6 +13,7 @@ ServerFixture::ServerFixture() {
 
 ServerFixture::~ServerFixture() {
   server_.reset();
+  mindspore_.reset();
   subscription_.reset();
   work_.reset();
   for (std::thread& thread : threads_) thread.join();
@@ -20,7 +21,8 @@ ServerFixture::~ServerFixture() {
 }
 
 void ServerFixture::Start(session::SessionOptions sessions,
-                          ingest::IngestOptions agents) {
+                          ingest::IngestOptions agents,
+                          mindspore::FrontOptions mindspore) {
   directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
   subscription_ = directory_->Subscribe(
       [this](const std::shared_ptr<const session::Event>& event) {
@@ -28,6 +30,9 @@ void ServerFixture::Start(session::SessionOptions sessions,
         events_.push_back(event);
         came_.notify_all();
       });
+  mindspore_ = std::make_unique<mindspore::MindSporeFront>(
+      directory_, std::move(mindspore));
+  agents.other_wires = {mindspore_->service()};
   agents.server_version = "0.1.0-test";
   server_ =
       std::make_unique<ingest::IngestServer>(directory_, std::move(agents));

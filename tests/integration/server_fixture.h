@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "server/ingest/ingest_server.h"
+#include "server/mindspore/mindspore_front.h"
 #include "server/session/directory.h"
 #include "tests/integration/scripted_agent.h"
 
@@ -29,7 +30,8 @@ class ServerFixture : public testing::Test {
 
   // Starts the server; tests that need other options call it themselves first.
   void Start(session::SessionOptions sessions = {},
-             ingest::IngestOptions agents = {});
+             ingest::IngestOptions agents = {},
+             mindspore::FrontOptions mindspore = {});
 
   uint16_t port() const { return port_; }
   session::SessionDirectory& directory() { return *directory_; }
@@ -69,6 +71,7 @@ class ServerFixture : public testing::Test {
   std::vector<std::thread> threads_;
   std::shared_ptr<session::SessionDirectory> directory_;
   std::shared_ptr<void> subscription_;
+  std::unique_ptr<mindspore::MindSporeFront> mindspore_;
   std::unique_ptr<ingest::IngestServer> server_;
   uint16_t port_ = 0;
 

@@ -1,0 +1,332 @@
+#include "server/mindspore/conversation.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "proto/wire/utf8.h"
+#include "server/mindspore/random_id.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+// Jobs of one device of one machine at the same time.
+constexpr int kMaxNamesakes = 100;
+constexpr size_t kMaxVersionBytes = 100;
+// Heartbeats that may fail to come.
+constexpr int kSilentPeriods = 3;
+
+}  // namespace
+
+// The session's way to the client, as long as one attachment lasts.
+class Conversation::Link final : public session::AgentLink {
+ public:
+  Link(std::weak_ptr<Conversation> conversation, uint64_t attachment)
+      : conversation_(std::move(conversation)), attachment_(attachment) {}
+
+  void Send(session::AgentOrder order) override {
+    if (auto self = conversation_.lock()) {
+      self->Send(attachment_, std::move(order));
+    }
+  }
+
+  void Close(absl::Status status) override {
+    if (auto self = conversation_.lock()) self->Closed(attachment_, status);
+  }
+
+ private:
+  const std::weak_ptr<Conversation> conversation_;
+  const uint64_t attachment_;
+};
+
+Conversation::Conversation(std::shared_ptr<const Shared> shared,
+                           std::string peer)
+    : shared_(std::move(shared)),
+      peer_(std::move(peer)),
+      incarnation_(RandomId()),
+      dialogue_(shared_->now_unix_nano) {}
+
+// Every change ends here: reports go to the session, and a client that waits
+// gets its answer, if there is one now.
+void Conversation::Locked(const std::function<void()>& change) {
+  debugger::EventReply reply;
+  std::shared_ptr<WaitCall> call;
+  std::optional<session::AgentHello> hello;
+  uint64_t attachment = 0;
+  {
+    std::lock_guard lock(mu_);
+    change();
+    call = TakeAnswer(reply);
+    DeliverReports();
+    hello = std::exchange(hello_, std::nullopt);
+    attachment = attachment_;
+  }
+  if (call != nullptr) call->Answer(reply);
+  if (hello) Attach(*std::move(hello), attachment);
+}
+
+std::shared_ptr<WaitCall> Conversation::TakeAnswer(
+    debugger::EventReply& reply) {
+  if (waiting_ == nullptr) return nullptr;
+  auto next = dialogue_.Next();
+  if (!next) return nullptr;
+  reply = *std::move(next);
+  return std::move(waiting_);
+}
+
+void Conversation::DeliverReports() {
+  for (session::AgentReport& report : dialogue_.TakeReports()) {
+    backlog_.push_back(std::move(report));
+  }
+  if (session_ == Session::kRefused) backlog_.clear();
+  if (port_ == nullptr || delivering_) return;
+  if (backlog_.empty()) {
+    if (lost_ || dialogue_.terminated()) Detach();
+    return;
+  }
+  delivering_ = true;
+  session::AgentReport report = std::move(backlog_.front());
+  backlog_.pop_front();
+  port_->Deliver(std::move(report),
+                 [self = shared_from_this(),
+                  attachment = attachment_](absl::Status dealt_with) {
+                   self->Delivered(attachment, dealt_with);
+                 });
+}
+
+void Conversation::Delivered(uint64_t attachment,
+                             const absl::Status& dealt_with) {
+  Locked([&] {
+    if (attachment != attachment_) return;
+    delivering_ = false;
+    if (dealt_with.ok() || !shared_->log) return;
+    shared_->log(absl::StrCat("a MindSpore job's report was refused: ",
+                              dealt_with.message()));
+  });
+}
+
+void Conversation::Identify(const debugger::Metadata& metadata) {
+  lost_ = false;
+  last_heard_unix_nano_ = shared_->now_unix_nano();
+  if (!identity_) identity_ = IdentityOf(metadata, peer_);
+}
+
+void Conversation::Met(const debugger::Metadata& metadata) {
+  Locked([&] {
+    Identify(metadata);
+    ms_version_ = wire::ToValidUtf8(metadata.ms_version(), kMaxVersionBytes);
+    dialogue_.Met(metadata);
+    WantSession();
+  });
+}
+
+void Conversation::Graphs(std::vector<debugger::GraphProto> graphs) {
+  Locked([&] { dialogue_.Graphs(graphs); });
+}
+
+void Conversation::Hits(std::vector<debugger::WatchpointHit> hits) {
+  Locked([&] {
+    for (debugger::WatchpointHit& hit : hits) dialogue_.Hit(std::move(hit));
+  });
+}
+
+void Conversation::Views(const std::function<void(ViewDesk&)>& take) {
+  Locked([&] { take(dialogue_.views()); });
+}
+
+void Conversation::Wait(std::shared_ptr<WaitCall> call,
+                        const debugger::Metadata& metadata) {
+  std::shared_ptr<WaitCall> before;
+  Locked([&] {
+    Identify(metadata);
+    before = std::exchange(waiting_, call);
+    WantSession();
+    dialogue_.Asks(metadata);
+    call->Hold(shared_->refresh);
+  });
+  // A client has one call of this kind at a time; that one is lost.
+  if (before != nullptr) before->Answer({});
+}
+
+void Conversation::Done(const debugger::Metadata& metadata) {
+  Locked([&] { dialogue_.Done(metadata); });
+}
+
+void Conversation::Heartbeat(std::chrono::seconds period) {
+  std::lock_guard lock(mu_);
+  heartbeat_period_ = period;
+  last_heard_unix_nano_ = shared_->now_unix_nano();
+}
+
+void Conversation::WaitedLong(WaitCall* call) {
+  std::shared_ptr<WaitCall> waiting;
+  {
+    std::lock_guard lock(mu_);
+    if (waiting_.get() == call) waiting = std::move(waiting_);
+  }
+  if (waiting != nullptr) waiting->Answer({});
+}
+
+void Conversation::WaitBroken(WaitCall* call) {
+  std::shared_ptr<WaitCall> waiting;
+  {
+    std::lock_guard lock(mu_);
+    if (waiting_.get() == call) waiting = std::move(waiting_);
+  }
+  if (waiting == nullptr) return;
+  waiting->Break();
+  Lost();
+}
+
+void Conversation::Lost() {
+  Locked([&] {
+    lost_ = true;
+    dialogue_.Gone();
+    dialogue_.Rejoined();
+  });
+}
+
+void Conversation::MovedTo(const std::string& peer,
+                           std::vector<debugger::WatchpointHit> hits) {
+  std::lock_guard lock(mu_);
+  peer_ = peer;
+  for (debugger::WatchpointHit& hit : hits) dialogue_.Hit(std::move(hit));
+}
+
+std::vector<debugger::WatchpointHit> Conversation::TakeHits() {
+  std::lock_guard lock(mu_);
+  return dialogue_.TakeHits();
+}
+
+// --- The session -----------------------------------------------------------
+
+void Conversation::WantSession() {
+  if (session_ != Session::kNone || dialogue_.terminated()) return;
+  session_ = Session::kComing;
+  ++attachment_;
+  hello_ = Hello();
+}
+
+void Conversation::Attach(session::AgentHello hello, uint64_t attachment) {
+  shared_->entrance->Attach(
+      std::move(hello), std::make_shared<Link>(weak_from_this(), attachment),
+      [self = shared_from_this(),
+       attachment](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+        self->Attached(attachment, std::move(port));
+      });
+}
+
+void Conversation::Detach() {
+  ++attachment_;
+  delivering_ = false;
+  if (session_ != Session::kRefused) session_ = Session::kNone;
+  dialogue_.set_attached(false);
+  if (auto port = std::move(port_)) port->Closed();
+}
+
+session::AgentHello Conversation::Hello() const {
+  session::AgentHello hello;
+  hello.job = JobNameOf(*identity_);
+  if (namesakes_ > 0) absl::StrAppend(&hello.job, ".", namesakes_ + 1);
+  hello.framework = "mindspore";
+  hello.framework_version = ms_version_.empty() ? "1.0" : ms_version_;
+  hello.host = identity_->host;
+  hello.peer = AddressOf(peer_);
+  hello.device = identity_->backend;
+  if (!absl::SimpleAtoi(identity_->device, &hello.device_id)) {
+    hello.device_id = 0;
+  }
+  hello.incarnation = incarnation_;
+  return hello;
+}
+
+void Conversation::Attached(
+    uint64_t attachment,
+    absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+  bool void_already = false;
+  Locked([&] {
+    void_already = attachment != attachment_;
+    if (void_already) return;
+    if (port.ok()) {
+      session_ = Session::kThere;
+      port_ = *port;
+      dialogue_.set_attached(true);
+      return;
+    }
+    session_ = Session::kNone;
+    if (port.status().code() == absl::StatusCode::kAlreadyExists &&
+        ++namesakes_ < kMaxNamesakes) {
+      return WantSession();
+    }
+    // Nobody can debug it: it is not to suffer from that.
+    session_ = Session::kRefused;
+    dialogue_.Release();
+    if (shared_->log) {
+      shared_->log(
+          absl::StrCat("a MindSpore job from ", AddressOf(peer_),
+                       " runs on undebugged: ", port.status().message()));
+    }
+  });
+  if (void_already && port.ok()) (*port)->Closed();
+}
+
+void Conversation::Send(uint64_t attachment, session::AgentOrder order) {
+  Locked([&] {
+    if (attachment == attachment_) dialogue_.Order(order);
+  });
+}
+
+void Conversation::Closed(uint64_t attachment, const absl::Status& status) {
+  Locked([&] {
+    if (attachment != attachment_) return;
+    session_ = Session::kRefused;
+    dialogue_.Release();
+    Detach();
+    if (shared_->log) {
+      shared_->log(absl::StrCat("a MindSpore job from ", AddressOf(peer_),
+                                " runs on undebugged: ", status.message()));
+    }
+  });
+}
+
+// --- What it is --------------------------------------------------------------
+
+std::string Conversation::peer() const {
+  std::lock_guard lock(mu_);
+  return peer_;
+}
+
+std::optional<Identity> Conversation::identity() const {
+  std::lock_guard lock(mu_);
+  return identity_;
+}
+
+bool Conversation::has_graph() const {
+  std::lock_guard lock(mu_);
+  return dialogue_.has_graph();
+}
+
+bool Conversation::lost() const {
+  std::lock_guard lock(mu_);
+  return lost_;
+}
+
+bool Conversation::ended() const {
+  std::lock_guard lock(mu_);
+  return dialogue_.terminated();
+}
+
+bool Conversation::waits() const {
+  std::lock_guard lock(mu_);
+  return waiting_ != nullptr;
+}
+
+bool Conversation::silent() const {
+  std::lock_guard lock(mu_);
+  if (heartbeat_period_.count() == 0) return false;
+  const std::chrono::nanoseconds quiet(shared_->now_unix_nano() -
+                                       last_heard_unix_nano_);
+  return quiet > kSilentPeriods * heartbeat_period_;
+}
+
+}  // namespace graphdbg::mindspore

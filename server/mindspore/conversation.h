@@ -1,0 +1,129 @@
+// One training process and the session's job that it is: a dialogue, the call
+// that waits for an answer, and the way to the session.
+#ifndef SERVER_MINDSPORE_CONVERSATION_H_
+#define SERVER_MINDSPORE_CONVERSATION_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/mindspore/dialogue.h"
+#include "server/mindspore/identity.h"
+#include "server/mindspore/wait_call.h"
+#include "server/session/agent_port.h"
+
+namespace graphdbg::mindspore {
+
+// Threads: any; nothing blocks. Neither gRPC nor the session is called back
+// while the lock is held, but for the session's ports, which only post.
+class Conversation final : public std::enable_shared_from_this<Conversation> {
+ public:
+  // Shared by the conversations of a server.
+  struct Shared {
+    std::shared_ptr<session::AgentEntrance> entrance;
+    std::function<int64_t()> now_unix_nano;
+    std::function<void(std::string_view)> log;
+    // After which a call that waits is answered with nothing, so that it is
+    // asked again: connections that look dead are cut by boxes in between.
+    std::chrono::milliseconds refresh{25'000};
+  };
+
+  Conversation(std::shared_ptr<const Shared> shared, std::string peer);
+
+  // --- The client's calls; in its order ------------------------------------
+  void Met(const debugger::Metadata& metadata);
+  void Graphs(std::vector<debugger::GraphProto> graphs);
+  void Hits(std::vector<debugger::WatchpointHit> hits);
+  // Gives the views to `take`.
+  void Views(const std::function<void(ViewDesk&)>& take);
+  void Wait(std::shared_ptr<WaitCall> call, const debugger::Metadata& metadata);
+  void Done(const debugger::Metadata& metadata);
+  void Heartbeat(std::chrono::seconds period);
+
+  // --- Its connection ------------------------------------------------------
+  void WaitedLong(WaitCall* call);
+  void WaitBroken(WaitCall* call);
+  // The client is gone, for now at least. A later call brings it back.
+  void Lost();
+  // It calls from elsewhere now, and said this before it said who it is.
+  void MovedTo(const std::string& peer,
+               std::vector<debugger::WatchpointHit> hits);
+  std::vector<debugger::WatchpointHit> TakeHits();
+
+  // --- What it is ------------------------------------------------------------
+  std::string peer() const;
+  // Absent until it has said something of itself.
+  std::optional<Identity> identity() const;
+  bool has_graph() const;
+  bool lost() const;
+  bool ended() const;
+  // Whether one of its calls waits for an answer.
+  bool waits() const;
+  // No heartbeat came where there should have been some.
+  bool silent() const;
+
+ private:
+  class Link;
+
+  void Locked(const std::function<void()>& change);
+  // These: with the lock held.
+  void Identify(const debugger::Metadata& metadata);
+  void WantSession();
+  void Detach();
+  session::AgentHello Hello() const;
+  void DeliverReports();
+  void Delivered(uint64_t attachment, const absl::Status& dealt_with);
+  std::shared_ptr<WaitCall> TakeAnswer(debugger::EventReply& reply);
+
+  // Without the lock.
+  void Attach(session::AgentHello hello, uint64_t attachment);
+  void Attached(uint64_t attachment,
+                absl::StatusOr<std::shared_ptr<session::AgentPort>> port);
+  void Send(uint64_t attachment, session::AgentOrder order);
+  void Closed(uint64_t attachment, const absl::Status& status);
+
+  const std::shared_ptr<const Shared> shared_;
+
+  mutable std::mutex mu_;
+  // All guarded by mu_.
+  std::string peer_;
+  std::optional<Identity> identity_;
+  std::string ms_version_;
+  std::string incarnation_;
+  Dialogue dialogue_;
+  std::shared_ptr<WaitCall> waiting_;
+  bool lost_ = false;
+  std::chrono::seconds heartbeat_period_{0};
+  int64_t last_heard_unix_nano_ = 0;
+
+  // Counts attachments; what belongs to an earlier one is void.
+  uint64_t attachment_ = 0;
+  enum class Session {
+    kNone,
+    kComing,
+    kThere,
+    kRefused
+  } session_ = Session::kNone;
+  // How many other jobs have the name that it would have.
+  int namesakes_ = 0;
+  std::shared_ptr<session::AgentPort> port_;
+  // Not handed to the session yet, which takes one at a time: a pause is not
+  // to be seen before the hits that caused it.
+  std::deque<session::AgentReport> backlog_;
+  bool delivering_ = false;
+  // To be said to the session once the lock is free: it may answer at once.
+  std::optional<session::AgentHello> hello_;
+};
+
+}  // namespace graphdbg::mindspore
+
+#endif  // SERVER_MINDSPORE_CONVERSATION_H_

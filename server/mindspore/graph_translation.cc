@@ -1,0 +1,214 @@
+#include "server/mindspore/graph_translation.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "proto/wire/utf8.h"
+#include "server/mindspore/categories.h"
+#include "server/mindspore/source_lines.h"
+#include "server/mindspore/types.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+constexpr int kMaxInputs = 10'000;
+constexpr int kMaxAttributes = 1'000;
+constexpr size_t kMaxWordBytes = 1'000;
+constexpr char kPick[] = "tuple_getitem";
+constexpr char kTopScope[] = "Default";
+constexpr char kInput[] = "args";
+
+std::string Word(const std::string& bytes) {
+  return wire::ToValidUtf8(bytes, kMaxWordBytes);
+}
+
+std::string ScopeOf(const std::string& full_name) {
+  const size_t slash = full_name.rfind('/');
+  return slash == std::string::npos ? kTopScope : full_name.substr(0, slash);
+}
+
+std::string FullNameOf(const debugger::NodeProto& node) {
+  if (!node.full_name().empty()) return node.full_name();
+  return absl::StrCat(node.scope().empty() ? kTopScope : node.scope(), "/",
+                      node.op_type(), "-", node.name());
+}
+
+// "args0" and the like: what the training loop hands to the network.
+bool IsInput(const std::string& name) {
+  int number = 0;
+  return absl::StartsWith(name, kInput) &&
+         absl::SimpleAtoi(name.substr(sizeof(kInput) - 1), &number);
+}
+
+class Translator {
+ public:
+  Translator(const debugger::GraphProto& graph, NodeBook& book)
+      : graph_(graph), book_(book) {
+    patch_.graph = book.GraphId(graph.name());
+  }
+
+  graph::GraphPatch Run() {
+    FindScopes();
+    // Names first: inputs refer to any of them.
+    for (const auto& parameter : graph_.parameters()) Add(parameter);
+    for (const auto& constant : graph_.const_vals()) Add(constant);
+    for (const auto& node : graph_.node()) Name(node);
+    uint64_t order = 0;
+    for (const auto& node : graph_.node()) {
+      if (!node.name().empty()) Add(node, ++order);
+    }
+    for (auto& [node, record] : records_) {
+      record.outputs = node->outputs;
+      patch_.nodes.push_back(std::move(record));
+    }
+    return std::move(patch_);
+  }
+
+ private:
+  // Where parameters and constants are used first.
+  void FindScopes() {
+    for (const auto& node : graph_.node()) {
+      const std::string scope = ScopeOf(FullNameOf(node));
+      for (const auto& input : node.input()) {
+        scopes_.try_emplace(input.name(), scope);
+      }
+    }
+  }
+
+  std::string Scoped(const std::string& key, const std::string& name) const {
+    auto it = scopes_.find(key);
+    // The wire has it so where a name holds a slash.
+    return absl::StrCat(it == scopes_.end() ? kTopScope : it->second, "/",
+                        absl::StrReplaceAll(name, {{"/", "--"}}));
+  }
+
+  graph::NodeRecord& Record(BookNode& node) {
+    graph::NodeRecord record;
+    record.id = node.id;
+    record.name = node.name;
+    record.kind = node.kind;
+    record.category = node.category;
+    record.op_type = node.op_type;
+    record.order = node.order;
+    return records_.emplace_back(&node, std::move(record)).second;
+  }
+
+  void Add(const debugger::ParameterProto& parameter) {
+    const std::string name = Scoped(parameter.name(), parameter.name());
+    // With a scope: on GPU a bare name would not be found.
+    BookNode& node = book_.Ensure(graph_.name(), name, name);
+    node.kind = IsInput(parameter.name()) ? session::NodeKind::kInput
+                                          : session::NodeKind::kParameter;
+    node.category = CategoryOfParameter(node.name);
+    node.op_type = "Parameter";
+    node.outputs = OutputsOf(parameter.type());
+    named_[parameter.name()] = &node;
+    Record(node);
+  }
+
+  void Add(const debugger::NamedValueProto& constant) {
+    const std::string& name =
+        constant.full_name().empty() ? constant.key() : constant.full_name();
+    const std::string scoped = Scoped(constant.key(), name);
+    BookNode& node = book_.Ensure(graph_.name(), scoped, scoped);
+    node.kind = session::NodeKind::kConstant;
+    node.op_type = "Constant";
+    node.value = ValueOf(constant.value());
+    node.outputs.clear();
+    if (node.value) {
+      node.outputs.push_back({0, node.value->type});
+    } else if (constant.value().dtype() == debugger::DT_TENSOR) {
+      node.outputs.push_back({0, {}});
+    }
+    named_[constant.key()] = &node;
+    constants_[constant.key()] = &constant.value();
+    const std::string text = TextOf(constant.value());
+    graph::NodeRecord& record = Record(node);
+    if (!text.empty()) record.attributes["value"] = text;
+  }
+
+  void Name(const debugger::NodeProto& node) {
+    // A call of another graph is in the list and empty.
+    if (node.name().empty()) return;
+    const std::string name = FullNameOf(node);
+    named_[node.name()] = &book_.Ensure(graph_.name(), name, name);
+  }
+
+  void Add(const debugger::NodeProto& from, uint64_t order) {
+    BookNode& node = *named_.at(from.name());
+    node.op_type = Word(from.op_type());
+    node.category = CategoryOfOp(node.name, node.op_type);
+    node.outputs = OutputsOf(from.output_type());
+    node.order = order;
+    if (from.op_type() == kPick) MakeAlias(from, node);
+    graph::NodeRecord& record = Record(node);
+    AddInputs(from, node, record);
+    for (const auto& attribute : from.attribute()) {
+      if (record.attributes.size() >= kMaxAttributes) break;
+      record.attributes[Word(attribute.name())] = TextOf(attribute.value());
+    }
+    record.stack = SourceLinesOf(from.source_address());
+    const session::SourceLine* line = UserLine(record.stack);
+    node.source.reset();
+    if (line != nullptr) node.source = *line;
+  }
+
+  void MakeAlias(const debugger::NodeProto& from, BookNode& node) {
+    if (from.input_size() < 2) return;
+    auto producer = named_.find(from.input(0).name());
+    auto index = constants_.find(from.input(1).name());
+    if (producer == named_.end() || index == constants_.end()) return;
+    const int64_t slot = index->second->has_uint_val()
+                             ? static_cast<int64_t>(index->second->uint_val())
+                             : index->second->int_val();
+    if (slot < 0 || slot >= kMaxInputs || producer->second == &node) return;
+    node.alias_of = producer->second->id;
+    node.alias_slot = static_cast<uint32_t>(slot);
+    // Types in a tuple come without a shape; this one has it.
+    for (session::OutputInfo& output : producer->second->outputs) {
+      if (output.slot == slot && output.type.dtype.empty() &&
+          !node.outputs.empty()) {
+        output.type = node.outputs.front().type;
+      }
+    }
+  }
+
+  void AddInputs(const debugger::NodeProto& from, const BookNode& node,
+                 graph::NodeRecord& record) {
+    for (const auto& input : from.input()) {
+      if (record.inputs.size() >= kMaxInputs) break;
+      auto producer = named_.find(input.name());
+      if (producer == named_.end()) continue;
+      graph::InputRecord to;
+      to.node_id = producer->second->id;
+      to.control = input.type() == debugger::InputProto::CONTROL_EDGE;
+      if (to.node_id == node.alias_of) to.slot = node.alias_slot;
+      record.inputs.push_back(to);
+    }
+  }
+
+  const debugger::GraphProto& graph_;
+  NodeBook& book_;
+  graph::GraphPatch patch_;
+  // Outputs are copied at the end: later nodes tell of earlier ones' shapes.
+  std::vector<std::pair<BookNode*, graph::NodeRecord>> records_;
+  // By the graph's own references.
+  absl::flat_hash_map<std::string, std::string> scopes_;
+  absl::flat_hash_map<std::string, BookNode*> named_;
+  absl::flat_hash_map<std::string, const debugger::ValueProto*> constants_;
+};
+
+}  // namespace
+
+graph::GraphPatch TranslateGraph(const debugger::GraphProto& graph,
+                                 NodeBook& book) {
+  return Translator(graph, book).Run();
+}
+
+}  // namespace graphdbg::mindspore

@@ -1,0 +1,82 @@
+#include "server/mindspore/hits.h"
+
+#include <iterator>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+constexpr int kNoPrevious = 1 << 2;
+
+struct Reason {
+  int bit;
+  const char* text;
+};
+
+constexpr Reason kReasons[] = {
+    {1 << 0, "the tensor holds NaN"},
+    {1 << 1, "the tensor holds infinities"},
+    {kNoPrevious, "there is no value of the step before"},
+    {1 << 3, "the job is out of memory"},
+    {1 << 4, "the history was not found"},
+    {1 << 5, "there is no value"},
+};
+
+// Given back as it was sent, or not measured.
+bool IsMeasured(const std::string& name) {
+  return name != "rtol" && name != "atol" && name != "equal_nan" &&
+         name != "epsilon" && name != "range_start_inclusive" &&
+         name != "range_end_inclusive";
+}
+
+}  // namespace
+
+std::string ErrorText(int error_code) {
+  if (error_code == 0) return {};
+  std::string text;
+  int rest = error_code;
+  for (const Reason& reason : kReasons) {
+    if ((error_code & reason.bit) == 0) continue;
+    rest &= ~reason.bit;
+    absl::StrAppend(&text, text.empty() ? "" : ", ", reason.text);
+  }
+  if (rest != 0) {
+    absl::StrAppend(&text, text.empty() ? "" : ", ", "error ", rest);
+  }
+  return absl::StrCat("could not be checked: ", text);
+}
+
+bool IsWorthAStop(int error_code) { return error_code != kNoPrevious; }
+
+const BookNode* NodeOfHit(const debugger::WatchpointHit& hit,
+                          const NodeBook& book) {
+  return book.ByWireName(hit.tensor().node_name());
+}
+
+session::HitReport TranslateHit(const debugger::WatchpointHit& hit,
+                                const WireWatchpoint& watchpoint,
+                                const BookNode& node) {
+  session::HitReport report;
+  report.watchpoint = watchpoint.watchpoint;
+  report.revision = watchpoint.revision;
+  report.node_id = node.id;
+  if (!absl::SimpleAtoi(hit.tensor().slot(), &report.slot)) report.slot = 0;
+  for (const session::OutputInfo& output : node.outputs) {
+    if (output.slot == report.slot) report.type = output.type;
+  }
+  report.source = node.source;
+  report.error = ErrorText(hit.error_code());
+  if (hit.error_code() != 0) return report;
+  for (const auto& param : hit.watch_condition().params()) {
+    if (param.disabled() || !IsMeasured(param.name())) continue;
+    auto name = watchpoint.names.find(param.name());
+    report
+        .actual[name == watchpoint.names.end() ? param.name() : name->second] =
+        param.actual_value();
+  }
+  return report;
+}
+
+}  // namespace graphdbg::mindspore

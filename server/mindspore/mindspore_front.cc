@@ -1,0 +1,295 @@
+#include "server/mindspore/mindspore_front.h"
+
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/mindspore/debugger.grpc.pb.h"
+#include "server/base/error.h"
+#include "server/mindspore/graph_assembly.h"
+#include "server/mindspore/registry.h"
+#include "server/mindspore/stream_reader.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+using grpc::CallbackServerContext;
+
+constexpr size_t kMaxHitsPerCall = 100'000;
+constexpr int kMaxHeartbeatSeconds = 86'400;
+
+absl::Status OnlyThisMachine(std::string_view peer) {
+  if (IsLoopback(peer)) return absl::OkStatus();
+  return Error(absl::StatusCode::kPermissionDenied, "peer_not_allowed",
+               absl::StrCat("MindSpore's wire cannot authenticate: jobs from ",
+                            HostOf(peer), " have to be allowed"));
+}
+
+grpc::Status ToGrpc(const absl::Status& status) {
+  const absl::string_view message = status.message();
+  return grpc::Status(static_cast<grpc::StatusCode>(status.code()),
+                      std::string(message.data(), message.size()));
+}
+
+int64_t SystemUnixNano() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+class MindSporeFront::Impl final
+    : public debugger::EventListener::CallbackService {
+ public:
+  Impl(std::shared_ptr<session::AgentEntrance> entrance, FrontOptions options);
+  ~Impl() override;
+
+ private:
+  using Reply = debugger::EventReply;
+  template <class Message>
+  using Reader = grpc::ServerReadReactor<Message>;
+
+  grpc::ServerUnaryReactor* SendMetadata(CallbackServerContext* context,
+                                         const debugger::Metadata* metadata,
+                                         Reply* reply) override;
+  grpc::ServerUnaryReactor* WaitCMD(CallbackServerContext* context,
+                                    const debugger::Metadata* metadata,
+                                    Reply* reply) override;
+  grpc::ServerUnaryReactor* SendHeartbeat(CallbackServerContext* context,
+                                          const debugger::Heartbeat* beat,
+                                          Reply* reply) override;
+  Reader<debugger::Chunk>* SendGraph(CallbackServerContext* context,
+                                     Reply* reply) override;
+  Reader<debugger::Chunk>* SendMultiGraphs(CallbackServerContext* context,
+                                           Reply* reply) override;
+  Reader<debugger::TensorProto>* SendTensors(CallbackServerContext* context,
+                                             Reply* reply) override;
+  Reader<debugger::TensorBase>* SendTensorBase(CallbackServerContext* context,
+                                               Reply* reply) override;
+  Reader<debugger::TensorSummary>* SendTensorStats(
+      CallbackServerContext* context, Reply* reply) override;
+  Reader<debugger::WatchpointHit>* SendWatchpointHits(
+      CallbackServerContext* context, Reply* reply) override;
+
+  // Hands each message with its number to the conversation's views.
+  template <class Message, class Take>
+  Reader<Message>* ReadViews(CallbackServerContext* context, Take take);
+  // One that does nothing but refuse, if the peer may not come.
+  template <class Message>
+  StreamReader<Message>* Read(
+      CallbackServerContext* context,
+      typename StreamReader<Message>::OnMessage on_message,
+      typename StreamReader<Message>::OnEnd on_end);
+  void SweepUntilStopped();
+
+  const FrontOptions options_;
+  Registry registry_;
+  std::mutex mu_;
+  std::condition_variable stop_;
+  // Guarded by mu_.
+  bool stopping_ = false;
+  std::thread sweeper_;
+};
+
+namespace {
+
+FrontOptions WithDefaults(FrontOptions options) {
+  if (!options.check_peer) options.check_peer = OnlyThisMachine;
+  if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
+  return options;
+}
+
+std::shared_ptr<const Conversation::Shared> SharedOf(
+    std::shared_ptr<session::AgentEntrance> entrance,
+    const FrontOptions& options) {
+  auto shared = std::make_shared<Conversation::Shared>();
+  shared->entrance = std::move(entrance);
+  shared->now_unix_nano = options.now_unix_nano;
+  shared->log = options.log;
+  shared->refresh = options.refresh;
+  return shared;
+}
+
+}  // namespace
+
+MindSporeFront::Impl::Impl(std::shared_ptr<session::AgentEntrance> entrance,
+                           FrontOptions options)
+    : options_(WithDefaults(std::move(options))),
+      registry_(SharedOf(std::move(entrance), options_)),
+      sweeper_([this] { SweepUntilStopped(); }) {}
+
+MindSporeFront::Impl::~Impl() {
+  {
+    std::lock_guard lock(mu_);
+    stopping_ = true;
+  }
+  stop_.notify_all();
+  sweeper_.join();
+}
+
+void MindSporeFront::Impl::SweepUntilStopped() {
+  std::unique_lock lock(mu_);
+  while (!stop_.wait_for(lock, options_.sweep, [&] { return stopping_; })) {
+    lock.unlock();
+    registry_.Sweep();
+    lock.lock();
+  }
+}
+
+grpc::ServerUnaryReactor* MindSporeFront::Impl::SendMetadata(
+    CallbackServerContext* context, const debugger::Metadata* metadata,
+    Reply* reply) {
+  auto* reactor = context->DefaultReactor();
+  const std::string peer = context->peer();
+  if (auto allowed = options_.check_peer(peer); !allowed.ok()) {
+    reactor->Finish(ToGrpc(allowed));
+    return reactor;
+  }
+  if (metadata->training_done()) {
+    registry_.Of(peer)->Done(*metadata);
+  } else {
+    registry_.ForMetadata(peer)->Met(*metadata);
+    // Clients from 1.1 on end themselves without it; older ones skip it.
+    reply->set_version_matched(true);
+  }
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* MindSporeFront::Impl::WaitCMD(
+    CallbackServerContext* context, const debugger::Metadata* metadata,
+    Reply* reply) {
+  const std::string peer = context->peer();
+  if (auto allowed = options_.check_peer(peer); !allowed.ok()) {
+    auto* reactor = context->DefaultReactor();
+    reactor->Finish(ToGrpc(allowed));
+    return reactor;
+  }
+  auto conversation = registry_.ForWait(peer, *metadata);
+  auto call = WaitCall::Open(
+      reply, {[conversation](WaitCall* c) { conversation->WaitedLong(c); },
+              [conversation](WaitCall* c) { conversation->WaitBroken(c); }});
+  conversation->Wait(call, *metadata);
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* MindSporeFront::Impl::SendHeartbeat(
+    CallbackServerContext* context, const debugger::Heartbeat* beat, Reply*) {
+  auto* reactor = context->DefaultReactor();
+  const std::string peer = context->peer();
+  const auto allowed = options_.check_peer(peer);
+  if (allowed.ok() && beat->period() > 0) {
+    registry_.Of(peer)->Heartbeat(
+        std::chrono::seconds(std::min(beat->period(), kMaxHeartbeatSeconds)));
+  }
+  reactor->Finish(ToGrpc(allowed));
+  return reactor;
+}
+
+template <class Message>
+StreamReader<Message>* MindSporeFront::Impl::Read(
+    CallbackServerContext* context,
+    typename StreamReader<Message>::OnMessage on_message,
+    typename StreamReader<Message>::OnEnd on_end) {
+  const absl::Status allowed = options_.check_peer(context->peer());
+  if (!allowed.ok()) {
+    on_message = [allowed](Message&) { return allowed; };
+    on_end = [allowed] { return allowed; };
+  }
+  return new StreamReader<Message>(context, std::move(on_message),
+                                   std::move(on_end));
+}
+
+grpc::ServerReadReactor<debugger::Chunk>* MindSporeFront::Impl::SendGraph(
+    CallbackServerContext* context, Reply*) {
+  auto assembly = std::make_shared<GraphAssembly>();
+  return Read<debugger::Chunk>(
+      context,
+      [assembly](debugger::Chunk& chunk) { return assembly->Add(chunk); },
+      [this, assembly, peer = context->peer()]() -> absl::Status {
+        auto graphs = assembly->Take();
+        if (!graphs.ok()) return graphs.status();
+        registry_.Of(peer)->Graphs(*std::move(graphs));
+        return absl::OkStatus();
+      });
+}
+
+grpc::ServerReadReactor<debugger::Chunk>* MindSporeFront::Impl::SendMultiGraphs(
+    CallbackServerContext* context, Reply* reply) {
+  // Told apart by what the pieces say.
+  return SendGraph(context, reply);
+}
+
+grpc::ServerReadReactor<debugger::WatchpointHit>*
+MindSporeFront::Impl::SendWatchpointHits(CallbackServerContext* context,
+                                         Reply*) {
+  auto hits = std::make_shared<std::vector<debugger::WatchpointHit>>();
+  return Read<debugger::WatchpointHit>(
+      context,
+      [hits](debugger::WatchpointHit& hit) {
+        if (hits->size() < kMaxHitsPerCall) hits->push_back(std::move(hit));
+        return absl::OkStatus();
+      },
+      [this, hits, peer = context->peer()] {
+        registry_.Of(peer)->Hits(std::move(*hits));
+        return absl::OkStatus();
+      });
+}
+
+template <class Message, class Take>
+grpc::ServerReadReactor<Message>* MindSporeFront::Impl::ReadViews(
+    CallbackServerContext* context, Take take) {
+  return Read<Message>(
+      context,
+      [this, take, peer = context->peer(),
+       index = size_t{0}](Message& message) mutable {
+        registry_.Of(peer)->Views(
+            [&](ViewDesk& views) { take(views, index, message); });
+        ++index;
+        return absl::OkStatus();
+      },
+      [] { return absl::OkStatus(); });
+}
+
+grpc::ServerReadReactor<debugger::TensorProto>*
+MindSporeFront::Impl::SendTensors(CallbackServerContext* context, Reply*) {
+  return ReadViews<debugger::TensorProto>(
+      context, [](ViewDesk& views, size_t, const debugger::TensorProto& piece) {
+        views.Take(piece);
+      });
+}
+
+grpc::ServerReadReactor<debugger::TensorBase>*
+MindSporeFront::Impl::SendTensorBase(CallbackServerContext* context, Reply*) {
+  return ReadViews<debugger::TensorBase>(
+      context,
+      [](ViewDesk& views, size_t index, const debugger::TensorBase& base) {
+        views.Take(index, base);
+      });
+}
+
+grpc::ServerReadReactor<debugger::TensorSummary>*
+MindSporeFront::Impl::SendTensorStats(CallbackServerContext* context, Reply*) {
+  return ReadViews<debugger::TensorSummary>(
+      context, [](ViewDesk& views, size_t index,
+                  const debugger::TensorSummary& summary) {
+        views.Take(index, summary);
+      });
+}
+
+MindSporeFront::MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
+                               FrontOptions options)
+    : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
+
+MindSporeFront::~MindSporeFront() = default;
+
+grpc::Service* MindSporeFront::service() { return impl_.get(); }
+
+}  // namespace graphdbg::mindspore

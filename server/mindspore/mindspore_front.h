@@ -1,0 +1,56 @@
+// Where MindSpore's training processes come in, unchanged: the service of their
+// own debugger's wire (proto/mindspore), to be registered on the port that
+// agents dial. Decodes, and hands everything to the session as graphdbg's own
+// wire does.
+#ifndef SERVER_MINDSPORE_MINDSPORE_FRONT_H_
+#define SERVER_MINDSPORE_MINDSPORE_FRONT_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "server/session/agent_port.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace graphdbg::mindspore {
+
+struct FrontOptions {
+  // Decides about a client by its address, as gRPC writes it. The wire has no
+  // means to authenticate. Empty: this machine alone. Any thread.
+  std::function<absl::Status(std::string_view peer)> check_peer;
+  // One line for each notable event. Any thread; empty: no log.
+  std::function<void(std::string_view line)> log;
+  // Unix time; empty: the system's clock.
+  std::function<int64_t()> now_unix_nano;
+  // How long a client is kept waiting before it is told to ask again.
+  std::chrono::milliseconds refresh{25'000};
+  // How often it is looked for clients that are gone.
+  std::chrono::milliseconds sweep{5'000};
+};
+
+class MindSporeFront {
+ public:
+  MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
+                 FrontOptions options);
+  // After the gRPC server that has the service has ended.
+  ~MindSporeFront();
+
+  MindSporeFront(const MindSporeFront&) = delete;
+  MindSporeFront& operator=(const MindSporeFront&) = delete;
+
+  grpc::Service* service();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace graphdbg::mindspore
+
+#endif  // SERVER_MINDSPORE_MINDSPORE_FRONT_H_

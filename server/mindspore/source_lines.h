@@ -1,0 +1,23 @@
+// Where in the user's program a node comes from.
+#ifndef SERVER_MINDSPORE_SOURCE_LINES_H_
+#define SERVER_MINDSPORE_SOURCE_LINES_H_
+
+#include <string_view>
+#include <vector>
+
+#include "server/session/types.h"
+
+namespace graphdbg::mindspore {
+
+// Of NodeProto.source_address, lines of "# In file <path>:<line>/<text>/" with
+// or without a mark before "In"; what is no such line is left out. Innermost
+// first, as MindSpore lists them.
+std::vector<session::SourceLine> SourceLinesOf(std::string_view address);
+
+// The first line that is the user's, else the first; null if there is none.
+const session::SourceLine* UserLine(
+    const std::vector<session::SourceLine>& lines);
+
+}  // namespace graphdbg::mindspore
+
+#endif  // SERVER_MINDSPORE_SOURCE_LINES_H_

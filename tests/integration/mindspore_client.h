@@ -1,0 +1,63 @@
+// A MindSpore training process as a server sees it: the calls of its debugger,
+// over real gRPC, in the way of a release.
+#ifndef TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
+#define TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
+
+#include <grpcpp/grpcpp.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/mindspore/debugger.grpc.pb.h"
+
+namespace graphdbg::integration {
+
+// Calls block, and fail after 30 s so that a test ends. One thread.
+class MindSporeClient {
+ public:
+  MindSporeClient(uint16_t port, std::string version, std::string backend,
+                  std::string device_name = "0:1");
+
+  // What every message of the job says of itself.
+  debugger::Metadata& metadata() { return metadata_; }
+
+  debugger::EventReply SendMetadata();
+  debugger::EventReply SendDone();
+  // In pieces as clients cut them.
+  bool SendGraph(const std::string& graph);
+  bool SendMultiGraphs(const std::vector<std::string>& graphs);
+  bool SendChunks(const std::vector<debugger::Chunk>& chunks, bool several);
+  // Asks until there is a command.
+  debugger::EventReply Ask();
+  // Whether asking fails, as it does when the server is gone.
+  bool AskFails();
+  bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
+  bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
+  bool SendBases(const std::vector<debugger::TensorBase>& bases);
+  bool SendStatistics(const std::vector<debugger::TensorSummary>& summaries);
+  bool SendHeartbeat(int period);
+
+ private:
+  template <class Message, class Call>
+  bool Stream(const std::vector<Message>& messages, Call call);
+
+  std::unique_ptr<debugger::EventListener::Stub> stub_;
+  debugger::Metadata metadata_;
+};
+
+// A float32 tensor, as the answer to being asked for `asked`.
+debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,
+                                  const std::vector<int64_t>& dims,
+                                  const std::vector<float>& values);
+
+// "Not there": what clients send of a tensor that they have not.
+debugger::TensorProto NoTensor(const debugger::TensorProto& asked);
+
+// The graph of LeNet with Momentum, as MindSpore 1.1 sent it from Ascend.
+std::string LeNet();
+
+}  // namespace graphdbg::integration
+
+#endif  // TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
