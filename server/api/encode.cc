@@ -101,6 +101,14 @@ Json List(const std::vector<T>& values, Encoder encode) {
   return list;
 }
 
+Json EncodeUnsupported(const JobInfo& job) {
+  Json object = Json::object();
+  for (const auto& [verb, why] : job.unsupported) {
+    object[std::string(Word(verb))] = why;
+  }
+  return object;
+}
+
 std::string_view TypeWord(Event::Type type) {
   switch (type) {
     case Event::Type::kJob:
@@ -141,6 +149,7 @@ Json Encode(const JobInfo& job) {
       {"recommended_offered", job.recommended_offered},
       {"stopped_by", job.stopped_by},
       {"unchecked_watchpoints", job.unchecked},
+      {"unsupported_commands", EncodeUnsupported(job)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
 }
@@ -220,7 +229,8 @@ Json Encode(const HitInfo& hit) {
           {"condition", hit.condition.id},
           {"params", EncodeParams(hit.condition)},
           {"actual", Numbers(hit.actual)},
-          {"statistics", Encode(hit.statistics)},
+          {"statistics",
+           hit.statistics.count > 0 ? Encode(hit.statistics) : Json()},
           {"dtype", hit.type.dtype},
           {"shape", hit.type.shape},
           {"origin", Word(hit.origin)},

@@ -21,6 +21,7 @@ TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
   job_->info.created_at_unix_nano = 1'700'000'000'123'456'000;
   job_->info.stopped_by = {2};
   job_->info.unchecked = {3};
+  job_->info.unsupported = {{session::ControlVerb::kNextNode, "no nodes"}};
   RankInfo rank;
   rank.pid = 42;
   rank.device = "cpu";
@@ -36,6 +37,7 @@ TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
   EXPECT_EQ(job["created_at"], "2023-11-14T22:13:20.123456Z");
   EXPECT_EQ(job["stopped_by"], Json::array({2}));
   EXPECT_EQ(job["unchecked_watchpoints"], Json::array({3}));
+  EXPECT_EQ(job["unsupported_commands"], (Json{{"next_node", "no nodes"}}));
   EXPECT_EQ(job["ranks"][0]["pid"], 42);
   EXPECT_EQ(job["ranks"][0]["state"], "paused");
   EXPECT_TRUE(job["exit_code"].is_null());

@@ -196,6 +196,7 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
   };
   mindspore::FrontOptions mindspore_options;
   mindspore_options.log = log_;
+  mindspore_options.state_dir = options_.data_dir + "/mindspore";
   mindspore_ = std::make_unique<mindspore::MindSporeFront>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
@@ -256,6 +257,7 @@ void DebugServer::Rooms::Wait() {
 void DebugServer::Rooms::Close() {
   ready_ = false;
   if (http_) http_->Stop();
+  if (mindspore_) mindspore_->StopKeeping();
   // Its destructor waits until the last agent is gone.
   ingest_.reset();
   mindspore_.reset();

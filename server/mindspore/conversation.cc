@@ -1,6 +1,8 @@
 #include "server/mindspore/conversation.h"
 
+#include <iterator>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -15,6 +17,15 @@ constexpr int kMaxNamesakes = 100;
 constexpr size_t kMaxVersionBytes = 100;
 // Heartbeats that may fail to come.
 constexpr int kSilentPeriods = 3;
+constexpr size_t kMaxHitsAtOnce = 1'000;
+
+size_t HashOf(const debugger::GraphProto& graph) {
+  return std::hash<std::string>()(graph.SerializeAsString());
+}
+
+bool IsHit(const session::AgentReport& report) {
+  return std::holds_alternative<session::HitReport>(report);
+}
 
 }  // namespace
 
@@ -46,6 +57,23 @@ Conversation::Conversation(std::shared_ptr<const Shared> shared,
       incarnation_(RandomId()),
       dialogue_(shared_->now_unix_nano) {}
 
+Conversation::Conversation(std::shared_ptr<const Shared> shared,
+                           const SavedClient& saved)
+    : shared_(std::move(shared)),
+      identity_(Identity{saved.host(), saved.device(), saved.backend()}),
+      ms_version_(saved.dialogue().ms_version()),
+      incarnation_(saved.incarnation()),
+      dialogue_(shared_->now_unix_nano),
+      saved_(saved.SerializeAsString()),
+      lost_(true),
+      lost_since_(shared_->now_unix_nano()),
+      ever_attached_(true),
+      namesakes_(saved.namesakes()) {
+  const auto graphs = shared_->files->Graphs(incarnation_);
+  for (const auto& graph : graphs) saved_graphs_.insert(HashOf(graph));
+  dialogue_.Restore(saved.dialogue(), graphs);
+}
+
 // Every change ends here: reports go to the session, and a client that waits
 // gets its answer, if there is one now.
 void Conversation::Locked(const std::function<void()>& change) {
@@ -56,8 +84,10 @@ void Conversation::Locked(const std::function<void()>& change) {
   {
     std::lock_guard lock(mu_);
     change();
+    DeliverReports();
     call = TakeAnswer(reply);
     DeliverReports();
+    Save();
     hello = std::exchange(hello_, std::nullopt);
     attachment = attachment_;
   }
@@ -68,9 +98,15 @@ void Conversation::Locked(const std::function<void()>& change) {
 std::shared_ptr<WaitCall> Conversation::TakeAnswer(
     debugger::EventReply& reply) {
   if (waiting_ == nullptr) return nullptr;
+  // It goes on when what it reported is kept: so no more than one step's hits
+  // are in memory alone.
+  const bool kept = delivering_ == 0 && backlog_.empty();
+  if (session_ == Session::kThere && !kept) return nullptr;
+  if (kept) dialogue_.ReportsAreKept();
   auto next = dialogue_.Next();
   if (!next) return nullptr;
   reply = *std::move(next);
+  Heard();
   return std::move(waiting_);
 }
 
@@ -79,35 +115,64 @@ void Conversation::DeliverReports() {
     backlog_.push_back(std::move(report));
   }
   if (session_ == Session::kRefused) backlog_.clear();
-  if (port_ == nullptr || delivering_) return;
-  if (backlog_.empty()) {
-    if (lost_ || dialogue_.terminated()) Detach();
-    return;
+  if (port_ == nullptr) return;
+  const bool ends = lost_ || dialogue_.terminated();
+  if (backlog_.empty() && delivering_ == 0 && ends) return Detach();
+  while (!backlog_.empty() && MayDeliver()) {
+    session::AgentReport report = std::move(backlog_.front());
+    backlog_.pop_front();
+    ++delivering_;
+    delivering_hits_ = IsHit(report);
+    port_->Deliver(std::move(report),
+                   [self = shared_from_this(),
+                    attachment = attachment_](absl::Status dealt_with) {
+                     self->Delivered(attachment, dealt_with);
+                   });
   }
-  delivering_ = true;
-  session::AgentReport report = std::move(backlog_.front());
-  backlog_.pop_front();
-  port_->Deliver(std::move(report),
-                 [self = shared_from_this(),
-                  attachment = attachment_](absl::Status dealt_with) {
-                   self->Delivered(attachment, dealt_with);
-                 });
+}
+
+// Hits are written to the disk before they are dealt with, many at a time; what
+// follows them is not to be seen before.
+bool Conversation::MayDeliver() const {
+  if (delivering_ == 0) return true;
+  return delivering_hits_ && delivering_ < kMaxHitsAtOnce &&
+         IsHit(backlog_.front());
 }
 
 void Conversation::Delivered(uint64_t attachment,
                              const absl::Status& dealt_with) {
   Locked([&] {
     if (attachment != attachment_) return;
-    delivering_ = false;
+    --delivering_;
     if (dealt_with.ok() || !shared_->log) return;
     shared_->log(absl::StrCat("a MindSpore job's report was refused: ",
                               dealt_with.message()));
   });
 }
 
+void Conversation::Save() {
+  // What its absence does to a client is undone when it comes back.
+  if (lost_ || !identity_) return;
+  if (dialogue_.terminated() || session_ == Session::kRefused) {
+    if (!saved_.empty()) shared_->files->Remove(incarnation_);
+    saved_.clear();
+    return;
+  }
+  SavedClient client;
+  client.set_incarnation(incarnation_);
+  client.set_host(identity_->host);
+  client.set_device(identity_->device);
+  client.set_backend(identity_->backend);
+  client.set_namesakes(namesakes_);
+  *client.mutable_dialogue() = dialogue_.Save();
+  std::string bytes = client.SerializeAsString();
+  if (bytes == saved_) return;
+  if (shared_->files->Save(incarnation_, bytes)) saved_ = std::move(bytes);
+}
+
 void Conversation::Identify(const debugger::Metadata& metadata) {
   lost_ = false;
-  last_heard_unix_nano_ = shared_->now_unix_nano();
+  Heard();
   if (!identity_) identity_ = IdentityOf(metadata, peer_);
 }
 
@@ -120,18 +185,31 @@ void Conversation::Met(const debugger::Metadata& metadata) {
   });
 }
 
+void Conversation::Heard() { last_heard_unix_nano_ = shared_->now_unix_nano(); }
+
 void Conversation::Graphs(std::vector<debugger::GraphProto> graphs) {
-  Locked([&] { dialogue_.Graphs(graphs); });
+  Locked([&] {
+    Heard();
+    for (const debugger::GraphProto& graph : graphs) {
+      if (!saved_graphs_.insert(HashOf(graph)).second) continue;
+      shared_->files->AddGraph(incarnation_, graph);
+    }
+    dialogue_.Graphs(graphs);
+  });
 }
 
 void Conversation::Hits(std::vector<debugger::WatchpointHit> hits) {
   Locked([&] {
+    Heard();
     for (debugger::WatchpointHit& hit : hits) dialogue_.Hit(std::move(hit));
   });
 }
 
 void Conversation::Views(const std::function<void(ViewDesk&)>& take) {
-  Locked([&] { take(dialogue_.views()); });
+  Locked([&] {
+    Heard();
+    take(dialogue_.views());
+  });
 }
 
 void Conversation::Wait(std::shared_ptr<WaitCall> call,
@@ -140,8 +218,8 @@ void Conversation::Wait(std::shared_ptr<WaitCall> call,
   Locked([&] {
     Identify(metadata);
     before = std::exchange(waiting_, call);
-    WantSession();
     dialogue_.Asks(metadata);
+    WantSession();
     call->Hold(shared_->refresh);
   });
   // A client has one call of this kind at a time; that one is lost.
@@ -153,9 +231,15 @@ void Conversation::Done(const debugger::Metadata& metadata) {
 }
 
 void Conversation::Heartbeat(std::chrono::seconds period) {
-  std::lock_guard lock(mu_);
-  heartbeat_period_ = period;
-  last_heard_unix_nano_ = shared_->now_unix_nano();
+  Locked([&] {
+    heartbeat_period_ = period;
+    Heard();
+    if (!lost_ || !identity_) return;
+    // It was slow, not gone.
+    lost_ = false;
+    dialogue_.Alive();
+    WantSession();
+  });
 }
 
 void Conversation::WaitedLong(WaitCall* call) {
@@ -181,9 +265,15 @@ void Conversation::WaitBroken(WaitCall* call) {
 void Conversation::Lost() {
   Locked([&] {
     lost_ = true;
+    lost_since_ = shared_->now_unix_nano();
     dialogue_.Gone();
     dialogue_.Rejoined();
   });
+}
+
+void Conversation::Forget() {
+  std::lock_guard lock(mu_);
+  if (!saved_.empty()) shared_->files->Remove(incarnation_);
 }
 
 void Conversation::MovedTo(const std::string& peer,
@@ -218,7 +308,7 @@ void Conversation::Attach(session::AgentHello hello, uint64_t attachment) {
 
 void Conversation::Detach() {
   ++attachment_;
-  delivering_ = false;
+  delivering_ = 0;
   if (session_ != Session::kRefused) session_ = Session::kNone;
   dialogue_.set_attached(false);
   if (auto port = std::move(port_)) port->Closed();
@@ -237,6 +327,7 @@ session::AgentHello Conversation::Hello() const {
     hello.device_id = 0;
   }
   hello.incarnation = incarnation_;
+  hello.unsupported = dialogue_.unsupported();
   return hello;
 }
 
@@ -251,6 +342,8 @@ void Conversation::Attached(
       session_ = Session::kThere;
       port_ = *port;
       dialogue_.set_attached(true);
+      const bool wanted = dialogue_.TakeGraphsWanted();
+      if (std::exchange(ever_attached_, true) && wanted) TellGraphs();
       return;
     }
     session_ = Session::kNone;
@@ -268,6 +361,14 @@ void Conversation::Attached(
     }
   });
   if (void_already && port.ok()) (*port)->Closed();
+}
+
+// Before all that refers to them.
+void Conversation::TellGraphs() {
+  dialogue_.TellGraphs(shared_->files->Graphs(incarnation_));
+  std::vector<session::AgentReport> graphs = dialogue_.TakeReports();
+  backlog_.insert(backlog_.begin(), std::make_move_iterator(graphs.begin()),
+                  std::make_move_iterator(graphs.end()));
 }
 
 void Conversation::Send(uint64_t attachment, session::AgentOrder order) {
@@ -309,6 +410,16 @@ bool Conversation::has_graph() const {
 bool Conversation::lost() const {
   std::lock_guard lock(mu_);
   return lost_;
+}
+
+int64_t Conversation::lost_since() const {
+  std::lock_guard lock(mu_);
+  return lost_since_;
+}
+
+uint64_t Conversation::step() const {
+  std::lock_guard lock(mu_);
+  return dialogue_.step();
 }
 
 bool Conversation::ended() const {

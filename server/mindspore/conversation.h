@@ -10,12 +10,14 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/mindspore/client_files.h"
 #include "server/mindspore/dialogue.h"
 #include "server/mindspore/identity.h"
 #include "server/mindspore/wait_call.h"
@@ -35,9 +37,13 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     // After which a call that waits is answered with nothing, so that it is
     // asked again: connections that look dead are cut by boxes in between.
     std::chrono::milliseconds refresh{25'000};
+    // Where it is written down what has to outlive the server. Not null.
+    std::shared_ptr<ClientFiles> files;
   };
 
   Conversation(std::shared_ptr<const Shared> shared, std::string peer);
+  // One of an earlier server; lost, until the client asks.
+  Conversation(std::shared_ptr<const Shared> shared, const SavedClient& saved);
 
   // --- The client's calls; in its order ------------------------------------
   void Met(const debugger::Metadata& metadata);
@@ -54,6 +60,8 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   void WaitBroken(WaitCall* call);
   // The client is gone, for now at least. A later call brings it back.
   void Lost();
+  // It is not waited for any more.
+  void Forget();
   // It calls from elsewhere now, and said this before it said who it is.
   void MovedTo(const std::string& peer,
                std::vector<debugger::WatchpointHit> hits);
@@ -65,6 +73,9 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   std::optional<Identity> identity() const;
   bool has_graph() const;
   bool lost() const;
+  // Unix time in nanoseconds; only of one that is.
+  int64_t lost_since() const;
+  uint64_t step() const;
   bool ended() const;
   // Whether one of its calls waits for an answer.
   bool waits() const;
@@ -77,10 +88,15 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   void Locked(const std::function<void()>& change);
   // These: with the lock held.
   void Identify(const debugger::Metadata& metadata);
+  void Heard();
+  // Writes down what has changed.
+  void Save();
   void WantSession();
+  void TellGraphs();
   void Detach();
   session::AgentHello Hello() const;
   void DeliverReports();
+  bool MayDeliver() const;
   void Delivered(uint64_t attachment, const absl::Status& dealt_with);
   std::shared_ptr<WaitCall> TakeAnswer(debugger::EventReply& reply);
 
@@ -98,10 +114,14 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   std::string peer_;
   std::optional<Identity> identity_;
   std::string ms_version_;
-  std::string incarnation_;
+  const std::string incarnation_;
   Dialogue dialogue_;
+  // What is written down: the last state, and which graphs (their hashes).
+  std::string saved_;
+  std::set<size_t> saved_graphs_;
   std::shared_ptr<WaitCall> waiting_;
   bool lost_ = false;
+  int64_t lost_since_ = 0;
   std::chrono::seconds heartbeat_period_{0};
   int64_t last_heard_unix_nano_ = 0;
 
@@ -113,13 +133,17 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
     kThere,
     kRefused
   } session_ = Session::kNone;
+  // A job of the session has had its graph.
+  bool ever_attached_ = false;
   // How many other jobs have the name that it would have.
   int namesakes_ = 0;
   std::shared_ptr<session::AgentPort> port_;
   // Not handed to the session yet, which takes one at a time: a pause is not
   // to be seen before the hits that caused it.
   std::deque<session::AgentReport> backlog_;
-  bool delivering_ = false;
+  // Handed over and not dealt with; several only of hits.
+  size_t delivering_ = 0;
+  bool delivering_hits_ = false;
   // To be said to the session once the lock is free: it may answer at once.
   std::optional<session::AgentHello> hello_;
 };

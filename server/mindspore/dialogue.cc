@@ -15,6 +15,10 @@ constexpr char kStepLevel[] = "step";
 constexpr char kNodeLevel[] = "node";
 constexpr char kRecheckLevel[] = "recheck";
 
+uint64_t ClientsNumber(const debugger::Metadata& metadata) {
+  return static_cast<uint64_t>(std::max(metadata.cur_step(), 0));
+}
+
 absl::Status Unsupported(const std::string& what) {
   return Error(absl::StatusCode::kUnimplemented, "unsupported_command", what);
 }
@@ -39,12 +43,18 @@ void Dialogue::Met(const debugger::Metadata& metadata) {
   // and counts its steps from the start.
   ever_asked_ = false;
   ever_ran_ = false;
+  steps_before_ = step_ - std::min(step_, ClientsNumber(metadata));
+  steps_late_ = 0;
   wire_step_ = metadata.cur_step();
   wire_step_grows_ = false;
+  inside_step_ = false;
+  stop_at_step_end_.clear();
   goal_ = Goal{};
   sent_ = Sent::kNothing;
   reason_ = session::PauseReason::kStart;
+  stopped_by_.clear();
   watch_.ClientIsNew();
+  unchecked_ = watch_.has_unsent();
 }
 
 void Dialogue::Graphs(const std::vector<debugger::GraphProto>& graphs) {
@@ -57,6 +67,8 @@ void Dialogue::Graphs(const std::vector<debugger::GraphProto>& graphs) {
   // Another network was compiled in mid-session: people want to see it before
   // it runs.
   goal_ = Goal{};
+  reason_ = session::PauseReason::kStart;
+  stopped_by_.clear();
   ever_asked_ = false;
 }
 
@@ -68,6 +80,11 @@ void Dialogue::Hit(debugger::WatchpointHit hit) {
 
 void Dialogue::Order(const session::AgentOrder& order) {
   std::visit([this](const auto& of_a_kind) { On(of_a_kind); }, order);
+}
+
+void Dialogue::On(const session::WelcomeOrder& order) {
+  graphs_wanted_ = !order.resumed;
+  watch_.SessionBegins(order.watchpoint_count);
 }
 
 void Dialogue::On(const session::SetWatchpointOrder& order) {
@@ -89,21 +106,23 @@ void Dialogue::On(const session::CatchTensorOrder& order) {
 }
 
 void Dialogue::On(const session::CommandOrder& order) {
+  // The session knows, unless the client said late who it is.
+  const auto cannot = unsupported();
+  if (auto why = cannot.find(order.verb); why != cannot.end()) {
+    return Answer(order.id, Unsupported(why->second));
+  }
   switch (order.verb) {
     case session::ControlVerb::kPause:
       if (goal_.kind == Goal::Kind::kStop) return Answer(order.id);
       pause_wanted_ = true;
       pause_command_ = order.id;
+      // It stands, and was about to be told to run.
+      if (sent_ != Sent::kRun) Stop(session::PauseReason::kUser);
       return;
     case session::ControlVerb::kTerminate:
       terminating_ = true;
       return Answer(order.id);
     case session::ControlVerb::kRecheck:
-      if (profile_.simple_conditions) {
-        return Answer(order.id,
-                      Unsupported("MindSpore 1.0 checks watchpoints only while "
-                                  "it runs"));
-      }
       recheck_wanted_ = true;
       recheck_command_ = order.id;
       return;
@@ -129,11 +148,6 @@ absl::Status Dialogue::Start(const session::CommandOrder& order) {
       break;
     case session::ControlVerb::kNextNode:
     case session::ControlVerb::kContinueTo: {
-      if (!gpu()) {
-        return Unsupported(
-            "MindSpore runs whole steps on Ascend; it stops at nodes only on a "
-            "GPU");
-      }
       goal.kind = Goal::Kind::kNextNode;
       if (order.verb == session::ControlVerb::kNextNode) break;
       auto node = WireNodeOf(order.node);
@@ -161,6 +175,11 @@ absl::StatusOr<std::string> Dialogue::WireNodeOf(
   // It would never be reached.
   if (owner.kind != session::NodeKind::kOp) {
     return Unsupported(absl::StrCat("\"", name, "\" does not execute"));
+  }
+  if (!owner.sayable) {
+    return Unsupported(absl::StrCat("the name of \"", name,
+                                    "\" is no UTF-8, which commands have to "
+                                    "be"));
   }
   return owner.wire_name;
 }
@@ -240,33 +259,6 @@ std::vector<session::AgentReport> Dialogue::TakeReports() {
     reports_.push_back(std::move(piece));
   }
   return std::exchange(reports_, {});
-}
-
-DialogueState Dialogue::Save() const {
-  DialogueState state;
-  state.ms_version = ms_version_;
-  state.backend = backend_;
-  state.goal = goal_;
-  state.step = step_;
-  state.inside_step = inside_step_;
-  state.reason = reason_;
-  state.ever_ran = ever_ran_;
-  state.watchpoints = watch_.Known();
-  state.last_number = watch_.last_number();
-  return state;
-}
-
-void Dialogue::Restore(const DialogueState& state) {
-  debugger::Metadata metadata;
-  metadata.set_ms_version(state.ms_version);
-  metadata.set_backend(state.backend);
-  Learn(metadata);
-  goal_ = state.goal;
-  step_ = state.step;
-  inside_step_ = state.inside_step;
-  reason_ = state.reason;
-  ever_ran_ = state.ever_ran;
-  watch_.Restore(state.watchpoints, state.last_number);
 }
 
 }  // namespace graphdbg::mindspore

@@ -17,6 +17,7 @@
 #include "proto/mindspore/debugger.pb.h"
 #include "server/mindspore/node_book.h"
 #include "server/mindspore/profile.h"
+#include "server/mindspore/saved_client.pb.h"
 #include "server/mindspore/view_desk.h"
 #include "server/mindspore/watch_desk.h"
 #include "server/session/agent_port.h"
@@ -31,20 +32,6 @@ struct Goal {
   uint64_t step = 0;
   // kToNode: the node on the wire.
   std::string node;
-};
-
-// What has to outlive a restart of the server, beside the graphs.
-struct DialogueState {
-  std::string ms_version;
-  std::string backend;
-  Goal goal;
-  uint64_t step = 0;
-  bool inside_step = false;
-  session::PauseReason reason = session::PauseReason::kStart;
-  // A run command was sent to this client.
-  bool ever_ran = false;
-  std::map<int, WireWatchpoint> watchpoints;
-  int last_number = 0;
 };
 
 // Not thread safe.
@@ -63,6 +50,8 @@ class Dialogue {
   ViewDesk& views() { return views_; }
   // "What now?"
   void Asks(const debugger::Metadata& metadata);
+  // It says nothing but that it is there, and is not known to wait.
+  void Alive();
   // It has ended in good order.
   void Done(const debugger::Metadata& metadata);
   // It is gone: what it said and was not dealt with counts all the same.
@@ -71,6 +60,8 @@ class Dialogue {
   // --- From the session ----------------------------------------------------
 
   void Order(const session::AgentOrder& order);
+  // What was reported is dealt with: hits need not be reported again.
+  void ReportsAreKept() { told_hits_.clear(); }
   // All watchpoints are known: the job may run. Until then it is held.
   void set_attached(bool attached) { attached_ = attached; }
   // The session has lost sight of the client and has to hear where it stands.
@@ -89,12 +80,26 @@ class Dialogue {
   // The session has its last report.
   bool terminated() const { return terminated_; }
   bool has_graph() const { return has_graph_; }
+  // What the client cannot do, and why.
+  std::map<session::ControlVerb, std::string> unsupported() const {
+    return UnsupportedCommands(profile_, gpu());
+  }
   std::vector<debugger::WatchpointHit> TakeHits() {
     return std::exchange(hits_, {});
   }
   uint64_t step() const { return step_; }
-  DialogueState Save() const;
-  void Restore(const DialogueState& state);
+
+  // --- Over a restart of the server (dialogue_state.cc) ----------------------
+
+  SavedDialogue Save() const;
+  // `graphs` are all that the client has sent, in that order. Before anything
+  // else; the session is taken to know the graphs already.
+  void Restore(const SavedDialogue& saved,
+               const std::vector<debugger::GraphProto>& graphs);
+  // The session has forgotten the graphs.
+  void TellGraphs(const std::vector<debugger::GraphProto>& graphs);
+  // Whether it has, since the last call.
+  bool TakeGraphsWanted() { return std::exchange(graphs_wanted_, false); }
 
  private:
   enum class Sent { kNothing, kRun, kRecheck, kOther };
@@ -106,17 +111,19 @@ class Dialogue {
   // The run that was under way has come to a stop of the client's.
   void Arrived(const debugger::Metadata& metadata);
   bool IsInsideStep(const debugger::Metadata& metadata) const;
+  // The job's step, by the client's number.
+  uint64_t StepOf(const debugger::Metadata& metadata) const;
   // Hands on what was hit; returns the watchpoints for which to stop now.
   std::vector<uint32_t> DeliverHits();
   void DecideAboutStop(std::vector<uint32_t> hit_by);
   bool GoalIsReached() const;
   void Stop(session::PauseReason reason,
             std::vector<uint32_t> watchpoints = {});
-  void ReportPaused(std::vector<uint32_t> watchpoints);
+  void ReportPaused();
   void ReportRunning();
 
   // --- Commands --------------------------------------------------------------
-  void On(const session::WelcomeOrder&) {}
+  void On(const session::WelcomeOrder& order);
   void On(const session::CommandOrder& order);
   void On(const session::SetWatchpointOrder& order);
   void On(const session::RemoveWatchpointOrder& order);
@@ -145,18 +152,30 @@ class Dialogue {
   uint64_t step_ = 0;
   // The client's own number, and whether it has been seen to grow.
   int32_t wire_step_ = 0;
+  // What the job's number is above the client's, which begins anew with each
+  // session of its process.
+  uint64_t steps_before_ = 0;
+  // How many steps the client counts only after it has stopped at their end: 0
+  // or 1.
+  uint64_t steps_late_ = 0;
   bool wire_step_grows_ = false;
   std::string cur_node_;
   bool inside_step_ = false;
   // The kernel that ends a step, once known.
   std::string last_kernel_;
   bool has_graph_ = false;
+  bool graphs_wanted_ = false;
   bool ever_asked_ = false;
   bool report_due_ = false;
   bool ever_ran_ = false;
   session::PauseReason reason_ = session::PauseReason::kStart;
+  // The watchpoints that stopped it.
+  std::vector<uint32_t> stopped_by_;
   std::vector<debugger::WatchpointHit> hits_;
   uint64_t hit_order_ = 0;
+  // Reported, and not known to be kept; what was counted before them.
+  std::vector<debugger::WatchpointHit> told_hits_;
+  uint64_t order_before_told_ = 0;
   // Hit inside a step that is to be finished first.
   std::vector<uint32_t> stop_at_step_end_;
 

@@ -37,12 +37,14 @@ void Dialogue::Asks(const debugger::Metadata& metadata) {
   if (!std::exchange(ever_asked_, true)) {
     wire_step_ = metadata.cur_step();
     cur_node_ = metadata.cur_node();
-    // After a restart of the server the client's number may be the older one.
-    step_ = std::max<uint64_t>(step_, std::max(metadata.cur_step(), 0));
+    // It ran while the server was started again.
+    if (goal_.kind != Goal::Kind::kStop) inside_step_ = IsInsideStep(metadata);
+    step_ = std::max(step_, StepOf(metadata) + steps_late_);
     views_.SetStep(step_);
     const std::vector<uint32_t> hit_by = DeliverHits();
     if (goal_.kind == Goal::Kind::kStop) {
-      Stop(hit_by.empty() ? reason_ : PauseReason::kWatchpoint, hit_by);
+      if (hit_by.empty()) return Stop(reason_, stopped_by_);
+      Stop(PauseReason::kWatchpoint, hit_by);
     } else {
       ReportRunning();
       DecideAboutStop(hit_by);
@@ -53,7 +55,7 @@ void Dialogue::Asks(const debugger::Metadata& metadata) {
       (answered == Sent::kRun || goal_.kind != Goal::Kind::kStop)) {
     ReportRunning();
   } else if (report_due) {
-    ReportPaused({});
+    ReportPaused();
   }
   if (answered == Sent::kRun) {
     Arrived(metadata);
@@ -73,8 +75,7 @@ void Dialogue::Arrived(const debugger::Metadata& metadata) {
   const bool was_inside = inside_step_;
   inside_step_ = IsInsideStep(metadata);
   cur_node_ = metadata.cur_node();
-  const auto wire_step =
-      static_cast<uint64_t>(std::max(metadata.cur_step(), 0));
+  const uint64_t wire_step = StepOf(metadata);
   if (metadata.cur_step() > wire_step_) wire_step_grows_ = true;
   wire_step_ = metadata.cur_step();
   const bool finished_one = !inside_step_ && !was_inside;
@@ -87,8 +88,14 @@ void Dialogue::Arrived(const debugger::Metadata& metadata) {
   } else {
     step_ = std::max(step_, wire_step);
   }
+  steps_late_ = step_ - std::min(step_, wire_step);
   if (!inside_step_ && hits_.empty()) last_kernel_ = cur_node_;
   views_.SetStep(step_);
+}
+
+uint64_t Dialogue::StepOf(const debugger::Metadata& metadata) const {
+  return steps_before_ +
+         static_cast<uint64_t>(std::max(metadata.cur_step(), 0));
 }
 
 bool Dialogue::IsInsideStep(const debugger::Metadata& metadata) const {
@@ -104,6 +111,8 @@ bool Dialogue::IsInsideStep(const debugger::Metadata& metadata) const {
 
 std::vector<uint32_t> Dialogue::DeliverHits() {
   std::vector<std::pair<const BookNode*, debugger::WatchpointHit>> known;
+  if (told_hits_.empty()) order_before_told_ = hit_order_;
+  told_hits_.insert(told_hits_.end(), hits_.begin(), hits_.end());
   for (debugger::WatchpointHit& hit : std::exchange(hits_, {})) {
     const BookNode* node = NodeOfHit(hit, book_);
     if (node == nullptr || watch_.Find(hit.id()) == nullptr) continue;
@@ -120,6 +129,7 @@ std::vector<uint32_t> Dialogue::DeliverHits() {
     session::HitReport report = TranslateHit(hit, about, *node);
     report.step = step_;
     report.order = ++hit_order_;
+    report.number = report.order;
     report.time_unix_nano = now_unix_nano_();
     reports_.push_back(std::move(report));
     if (!IsWorthAStop(hit.error_code())) continue;
@@ -162,18 +172,19 @@ void Dialogue::Stop(PauseReason reason, std::vector<uint32_t> watchpoints) {
   goal_ = Goal{};
   pause_wanted_ = false;
   reason_ = reason;
-  ReportPaused(std::move(watchpoints));
+  stopped_by_ = std::move(watchpoints);
+  ReportPaused();
   if (const uint64_t command = std::exchange(pause_command_, 0)) {
     Answer(command);
   }
 }
 
-void Dialogue::ReportPaused(std::vector<uint32_t> watchpoints) {
+void Dialogue::ReportPaused() {
   session::RunReport report;
   report.paused = true;
   report.reason = reason_;
   report.step = step_;
-  report.watchpoints = std::move(watchpoints);
+  report.watchpoints = stopped_by_;
   if (inside_step_) {
     if (const BookNode* node = book_.ByWireName(cur_node_)) {
       report.node_id = node->id;
@@ -188,12 +199,16 @@ void Dialogue::ReportRunning() {
   reports_.push_back(std::move(report));
 }
 
+void Dialogue::Alive() {
+  if (sent_ == Sent::kRun && std::exchange(report_due_, false)) ReportRunning();
+}
+
 void Dialogue::Done(const debugger::Metadata& metadata) {
   Gone();
   if (terminated_) return;
   session::Farewell farewell;
   // The last step's end is not asked about where the job ends with it.
-  farewell.steps = std::max<uint64_t>(step_, std::max(metadata.cur_step(), 0));
+  farewell.steps = std::max(step_, StepOf(metadata));
   farewell.terminated = terminating_;
   terminated_ = true;
   reports_.push_back(std::move(farewell));

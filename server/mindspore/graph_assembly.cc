@@ -26,6 +26,8 @@ bool GraphAssembly::TakeGraph() {
   if (buffer_.empty()) return true;
   debugger::GraphProto graph;
   if (!graph.ParseFromString(buffer_)) return false;
+  // Cut between two nodes: the name comes after all of them.
+  if (!graph.has_name() && last_piece_.size() >= kPieceBytes) return false;
   graphs_.push_back(std::move(graph));
   buffer_.clear();
   last_piece_.clear();

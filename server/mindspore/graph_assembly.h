@@ -16,6 +16,8 @@ namespace graphdbg::mindspore {
 // and a piece in the middle may say that it is the last.
 class GraphAssembly {
  public:
+  // Of all pieces but a graph's last.
+  static constexpr size_t kPieceBytes = 3'145'728;
   // Bytes of all graphs of one call.
   static constexpr size_t kMaxBytes = size_t{1} << 30;
 

@@ -121,9 +121,12 @@ class Translator {
     node.op_type = "Constant";
     node.value = ValueOf(constant.value());
     node.outputs.clear();
+    // From 1.6 on tensors come without value, and even without a type.
+    const bool is_tensor = !constant.has_value() ||
+                           constant.value().dtype() == debugger::DT_TENSOR;
     if (node.value) {
       node.outputs.push_back({0, node.value->type});
-    } else if (constant.value().dtype() == debugger::DT_TENSOR) {
+    } else if (is_tensor) {
       node.outputs.push_back({0, {}});
     }
     named_[constant.key()] = &node;

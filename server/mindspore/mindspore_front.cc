@@ -51,6 +51,8 @@ class MindSporeFront::Impl final
   Impl(std::shared_ptr<session::AgentEntrance> entrance, FrontOptions options);
   ~Impl() override;
 
+  void StopKeeping() { shared_->files->Close(); }
+
  private:
   using Reply = debugger::EventReply;
   template <class Message>
@@ -90,6 +92,7 @@ class MindSporeFront::Impl final
   void SweepUntilStopped();
 
   const FrontOptions options_;
+  const std::shared_ptr<const Conversation::Shared> shared_;
   Registry registry_;
   std::mutex mu_;
   std::condition_variable stop_;
@@ -114,6 +117,7 @@ std::shared_ptr<const Conversation::Shared> SharedOf(
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
+  shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log);
   return shared;
 }
 
@@ -122,7 +126,8 @@ std::shared_ptr<const Conversation::Shared> SharedOf(
 MindSporeFront::Impl::Impl(std::shared_ptr<session::AgentEntrance> entrance,
                            FrontOptions options)
     : options_(WithDefaults(std::move(options))),
-      registry_(SharedOf(std::move(entrance), options_)),
+      shared_(SharedOf(std::move(entrance), options_)),
+      registry_(shared_),
       sweeper_([this] { SweepUntilStopped(); }) {}
 
 MindSporeFront::Impl::~Impl() {
@@ -153,7 +158,7 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::SendMetadata(
     return reactor;
   }
   if (metadata->training_done()) {
-    registry_.Of(peer)->Done(*metadata);
+    registry_.ForKnown(peer, *metadata)->Done(*metadata);
   } else {
     registry_.ForMetadata(peer)->Met(*metadata);
     // Clients from 1.1 on end themselves without it; older ones skip it.
@@ -172,7 +177,7 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::WaitCMD(
     reactor->Finish(ToGrpc(allowed));
     return reactor;
   }
-  auto conversation = registry_.ForWait(peer, *metadata);
+  auto conversation = registry_.ForKnown(peer, *metadata);
   auto call = WaitCall::Open(
       reply, {[conversation](WaitCall* c) { conversation->WaitedLong(c); },
               [conversation](WaitCall* c) { conversation->WaitBroken(c); }});
@@ -291,5 +296,7 @@ MindSporeFront::MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
 MindSporeFront::~MindSporeFront() = default;
 
 grpc::Service* MindSporeFront::service() { return impl_.get(); }
+
+void MindSporeFront::StopKeeping() { impl_->StopKeeping(); }
 
 }  // namespace graphdbg::mindspore

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -30,6 +31,9 @@ struct FrontOptions {
   std::function<int64_t()> now_unix_nano;
   // How long a client is kept waiting before it is told to ask again.
   std::chrono::milliseconds refresh{25'000};
+  // A directory in which it is kept what has to outlive the server, so that
+  // clients find their jobs again at the next one. Empty: nothing is kept.
+  std::string state_dir;
   // How often it is looked for clients that are gone.
   std::chrono::milliseconds sweep{5'000};
 };
@@ -45,6 +49,10 @@ class MindSporeFront {
   MindSporeFront& operator=(const MindSporeFront&) = delete;
 
   grpc::Service* service();
+
+  // What happens from now on is not kept. Before the server that has the
+  // service ends, which is no end of the clients. Any thread.
+  void StopKeeping();
 
  private:
   class Impl;

@@ -13,6 +13,10 @@ namespace {
 constexpr size_t kMaxNameBytes = 4'000;
 constexpr size_t kMaxDepth = 100;
 
+bool IsUtf8(const std::string& bytes) {
+  return wire::ToValidUtf8(bytes, bytes.size()) == bytes;
+}
+
 // A full name as the session wants it: UTF-8, no empty segments, not too deep.
 std::string FullName(std::string_view name) {
   const std::string text = wire::ToValidUtf8(
@@ -56,6 +60,7 @@ BookNode& NodeBook::Ensure(const std::string& graph,
   node.id = it->second;
   node.name = FreeName(graph, name);
   node.wire_name = wire_name;
+  node.sayable = IsUtf8(wire_name) && IsUtf8(graph);
   node.graph = graph;
   by_name_.emplace(node.name, node.id);
   by_wire_name_.try_emplace(wire_name, node.id);

@@ -23,6 +23,8 @@ struct BookNode {
   std::string name;
   // How watchpoints and views name it. Bytes of any kind.
   std::string wire_name;
+  // Whether these are UTF-8: other names cannot be said in commands.
+  bool sayable = true;
   // MindSpore's name of the graph.
   std::string graph;
   session::NodeKind kind = session::NodeKind::kOp;

@@ -3,7 +3,11 @@
 #ifndef SERVER_MINDSPORE_PROFILE_H_
 #define SERVER_MINDSPORE_PROFILE_H_
 
+#include <map>
+#include <string>
 #include <string_view>
+
+#include "server/session/types.h"
 
 namespace graphdbg::mindspore {
 
@@ -22,6 +26,10 @@ struct Profile {
 // By the first two numbers of a version as "1.5.0-rc1". None at all is 1.0,
 // which does not say its version; one that cannot be read counts as the newest.
 Profile ProfileOf(std::string_view ms_version);
+
+// What clients of this release cannot do, and why.
+std::map<session::ControlVerb, std::string> UnsupportedCommands(
+    const Profile& profile, bool gpu);
 
 }  // namespace graphdbg::mindspore
 

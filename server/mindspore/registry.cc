@@ -1,10 +1,30 @@
 #include "server/mindspore/registry.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "server/mindspore/connections.h"
 
 namespace graphdbg::mindspore {
+namespace {
+
+// Clients that were lost, and are waited for: so many, so long.
+constexpr size_t kMaxLost = 32;
+constexpr int64_t kMaxLostNano = int64_t{86'400} * 1'000'000'000;
+
+uint64_t Distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
+
+}  // namespace
+
+Registry::Registry(std::shared_ptr<const Conversation::Shared> shared)
+    : shared_(std::move(shared)) {
+  for (const SavedClient& saved : shared_->files->Load()) {
+    // No address is so; it gets its own when it comes back.
+    by_peer_[absl::StrCat("restored:", saved.incarnation())] =
+        std::make_shared<Conversation>(shared_, saved);
+  }
+}
 
 Registry::ConversationPtr& Registry::Slot(const std::string& peer) {
   ConversationPtr& slot = by_peer_[peer];
@@ -24,7 +44,7 @@ Registry::ConversationPtr Registry::ForMetadata(const std::string& peer) {
   return slot;
 }
 
-Registry::ConversationPtr Registry::ForWait(
+Registry::ConversationPtr Registry::ForKnown(
     const std::string& peer, const debugger::Metadata& metadata) {
   // Its old connection may have ended unnoticed.
   if (!Of(peer)->identity()) Sweep();
@@ -32,7 +52,9 @@ Registry::ConversationPtr Registry::ForWait(
   ConversationPtr& slot = Slot(peer);
   // A process that was lost has sent its graph already.
   if (slot->identity() || slot->has_graph()) return slot;
-  ConversationPtr known = FindLost(IdentityOf(metadata, peer));
+  ConversationPtr known =
+      FindLost(IdentityOf(metadata, peer),
+               static_cast<uint64_t>(std::max(metadata.cur_step(), 0)));
   if (known == nullptr) return slot;
   known->MovedTo(peer, slot->TakeHits());
   std::erase_if(by_peer_,
@@ -41,14 +63,35 @@ Registry::ConversationPtr Registry::ForWait(
   return known;
 }
 
-Registry::ConversationPtr Registry::FindLost(const Identity& identity) const {
+Registry::ConversationPtr Registry::FindLost(const Identity& identity,
+                                             uint64_t step) const {
+  ConversationPtr nearest;
   for (const auto& [peer, conversation] : by_peer_) {
-    if (conversation->lost() && !conversation->ended() &&
-        conversation->identity() == identity) {
-      return conversation;
+    if (!conversation->lost() || conversation->ended()) continue;
+    if (conversation->identity() != identity) continue;
+    if (nearest == nullptr || Distance(conversation->step(), step) <
+                                  Distance(nearest->step(), step)) {
+      nearest = conversation;
     }
   }
-  return nullptr;
+  return nearest;
+}
+
+void Registry::ForgetLongLost() {
+  std::lock_guard lock(mu_);
+  std::vector<std::pair<int64_t, std::string>> lost;
+  for (const auto& [peer, conversation] : by_peer_) {
+    if (conversation->lost())
+      lost.emplace_back(conversation->lost_since(), peer);
+  }
+  std::sort(lost.begin(), lost.end());
+  const int64_t too_old = shared_->now_unix_nano() - kMaxLostNano;
+  for (size_t i = 0; i < lost.size(); ++i) {
+    if (lost.size() - i <= kMaxLost && lost[i].first > too_old) break;
+    auto it = by_peer_.find(lost[i].second);
+    it->second->Forget();
+    by_peer_.erase(it);
+  }
 }
 
 void Registry::Sweep() {
@@ -58,9 +101,11 @@ void Registry::Sweep() {
     all = by_peer_;
   }
   if (all.empty()) return;
+  // After that, so that it has all of them that are still connected.
   const auto connected = EstablishedConnections();
   for (const auto& [peer, conversation] : all) {
-    if (conversation->waits()) continue;
+    // It may have come back in the meantime.
+    if (conversation->waits() || conversation->peer() != peer) continue;
     const bool gone = connected && connected->count(AddressOf(peer)) == 0;
     if (!gone && !conversation->silent()) continue;
     if (!conversation->lost()) conversation->Lost();
@@ -73,6 +118,7 @@ void Registry::Sweep() {
       }
     }
   }
+  ForgetLongLost();
 }
 
 }  // namespace graphdbg::mindspore

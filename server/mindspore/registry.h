@@ -19,24 +19,26 @@ class Registry {
  public:
   using ConversationPtr = std::shared_ptr<Conversation>;
 
-  explicit Registry(std::shared_ptr<const Conversation::Shared> shared)
-      : shared_(std::move(shared)) {}
+  // With the clients that an earlier server had.
+  explicit Registry(std::shared_ptr<const Conversation::Shared> shared);
 
   // Of this connection; a new one if it is.
   ConversationPtr Of(const std::string& peer);
   // Of a client that opens a session: a new one if that of its connection has
   // ended.
   ConversationPtr ForMetadata(const std::string& peer);
-  // Of a client that asks. If it has not introduced itself through this
-  // connection it may be one that was lost.
-  ConversationPtr ForWait(const std::string& peer,
-                          const debugger::Metadata& metadata);
+  // Of a client that asks, or ends. If it has not introduced itself through
+  // this connection it may be one that was lost.
+  ConversationPtr ForKnown(const std::string& peer,
+                           const debugger::Metadata& metadata);
 
   // Notices clients that are gone. To be called every few seconds.
   void Sweep();
 
  private:
-  ConversationPtr FindLost(const Identity& identity) const;
+  // Of several the one that stands nearest to this step.
+  ConversationPtr FindLost(const Identity& identity, uint64_t step) const;
+  void ForgetLongLost();
   ConversationPtr& Slot(const std::string& peer);
 
   const std::shared_ptr<const Conversation::Shared> shared_;

@@ -1,6 +1,7 @@
 #include "server/mindspore/view_desk.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -26,14 +27,15 @@ bool IsBound(const BookNode& node) {
          node.kind == session::NodeKind::kInput;
 }
 
-uint64_t BytesOf(const BookNode& node, uint32_t slot) {
+// Absent if type or shape are not known.
+std::optional<uint64_t> BytesOf(const BookNode& node, uint32_t slot) {
   for (const session::OutputInfo& output : node.outputs) {
     if (output.slot != slot) continue;
     const auto item_bytes = session::ItemBytes(output.type.dtype);
-    if (!item_bytes) return 0;
-    return session::DenseBytes(*item_bytes, output.type.shape).value_or(0);
+    if (!item_bytes) return std::nullopt;
+    return session::DenseBytes(*item_bytes, output.type.shape);
   }
-  return 0;
+  return std::nullopt;
 }
 
 // The name as it is under the client's own key.
@@ -71,7 +73,6 @@ absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
   const BookNode& node = book_.OwnerOf(*named, slot);
   Request request;
   request.order = order;
-  request.bytes = BytesOf(node, slot);
   request.key.slot = absl::StrCat(slot);
   request.key.node_name = node.wire_name;
   if (node.kind == session::NodeKind::kConstant) {
@@ -79,15 +80,12 @@ absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
   }
   request.key.truncate = node.kind != session::NodeKind::kOp;
   if (auto known = PlanVersion(query, node, request); !known.ok()) return known;
-  request.level = LevelFor(query, request.bytes);
-  if (request.level == debugger::ViewCMD::value &&
-      request.bytes > kMaxTensorBytes) {
-    return Error(
-        absl::StatusCode::kResourceExhausted, "slice_too_large",
-        absl::StrCat("MindSpore sends tensors whole, and this one "
-                     "holds ",
-                     request.bytes, " bytes; the limit is ", kMaxTensorBytes));
-  }
+  const auto bytes = BytesOf(node, slot);
+  // A client that can is asked for the size first: it may be too large for it.
+  request.level = debugger::ViewCMD::base;
+  if (!bytes && profile_.view_levels) return request;
+  absl::Status planned = PlanLevel(bytes.value_or(0), request);
+  if (!planned.ok()) return planned;
   return request;
 }
 
@@ -116,12 +114,22 @@ absl::Status ViewDesk::PlanVersion(const session::TensorQuery& query,
   return absl::OkStatus();
 }
 
-ViewDesk::Level ViewDesk::LevelFor(const session::TensorQuery& query,
-                                   uint64_t bytes) const {
-  if (!profile_.view_levels || query.want_data) return debugger::ViewCMD::value;
-  if (!query.want_statistics) return debugger::ViewCMD::base;
-  return bytes > kMaxMeasuredBytes ? debugger::ViewCMD::statistics
-                                   : debugger::ViewCMD::value;
+absl::Status ViewDesk::PlanLevel(uint64_t bytes, Request& request) const {
+  request.bytes = bytes;
+  const session::TensorQuery& query = request.order.query;
+  request.level = debugger::ViewCMD::value;
+  if (profile_.view_levels && !query.want_data) {
+    if (!query.want_statistics) request.level = debugger::ViewCMD::base;
+    if (bytes > kMaxMeasuredBytes)
+      request.level = debugger::ViewCMD::statistics;
+  }
+  if (request.level != debugger::ViewCMD::value || bytes <= kMaxTensorBytes) {
+    return absl::OkStatus();
+  }
+  return Error(
+      absl::StatusCode::kResourceExhausted, "slice_too_large",
+      absl::StrCat("MindSpore sends tensors whole, and this one holds ", bytes,
+                   " bytes; the limit is ", kMaxTensorBytes));
 }
 
 bool ViewDesk::AnswerAtOnce(const Request& request, const BookNode& node) {
@@ -242,10 +250,30 @@ void ViewDesk::AnswerAll(const Key& key, const Result& result) {
 
 void ViewDesk::Take(size_t index, const debugger::TensorBase& base) {
   if (index >= asked_.size()) return;
+  const Key& key = asked_[index];
   if (base.data_type() == debugger::DT_UNDEFINED) {
-    return AnswerAll(asked_[index], absl::OkStatus());
+    return AnswerAll(key, absl::OkStatus());
   }
-  AnswerAll(asked_[index], base);
+  if (base.data_size() == 0) {
+    // Its values would be no answer at all.
+    Value empty;
+    empty.type.dtype = NumpyNameOf(base.data_type());
+    empty.type.shape.assign(base.shape().begin(), base.shape().end());
+    return AnswerAll(key, std::make_shared<const Value>(std::move(empty)));
+  }
+  // Where this was asked for to know the size, the rest follows.
+  std::erase_if(under_way_, [&](Request& request) {
+    if (!(request.key == key) || !request.wants_more()) return false;
+    absl::Status planned =
+        PlanLevel(static_cast<uint64_t>(base.data_size()), request);
+    if (!planned.ok()) {
+      answers_.push_back(AnswerWith(request.order, planned));
+    } else {
+      waiting_.push_back(std::move(request));
+    }
+    return true;
+  });
+  AnswerAll(key, base);
 }
 
 void ViewDesk::Take(size_t index, const debugger::TensorSummary& summary) {

@@ -84,6 +84,11 @@ class ViewDesk {
     // 0: not known.
     uint64_t bytes = 0;
     uint64_t step = 0;
+
+    // Than type and shape.
+    bool wants_more() const {
+      return order.query.want_data || order.query.want_statistics;
+    }
   };
   struct Incoming {
     Value value;
@@ -95,7 +100,8 @@ class ViewDesk {
   absl::StatusOr<Request> Plan(const session::TensorOrder& order) const;
   absl::Status PlanVersion(const session::TensorQuery& query,
                            const BookNode& node, Request& request) const;
-  Level LevelFor(const session::TensorQuery& query, uint64_t bytes) const;
+  // Once it is known how large the tensor is. RESOURCE_EXHAUSTED.
+  absl::Status PlanLevel(uint64_t bytes, Request& request) const;
   // False if the value is not there to be found without the client.
   bool AnswerAtOnce(const Request& request, const BookNode& node);
   void Finish(const Key& key, Incoming incoming);

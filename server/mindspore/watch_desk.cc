@@ -53,7 +53,23 @@ void WatchDesk::Configure(const Profile& profile, bool ascend) {
 absl::Status WatchDesk::Set(const session::SetWatchpointOrder& order) {
   Entry& entry = entries_[order.id];
   entry.order = order;
-  return Apply(entry);
+  const absl::Status applied = Apply(entry);
+  stale_.erase(order.id);
+  if (coming_ > 0 && --coming_ == 0) RemoveStale();
+  return applied;
+}
+
+void WatchDesk::SessionBegins(uint32_t coming) {
+  stale_.clear();
+  for (const auto& [watchpoint, entry] : entries_) {
+    if (watchpoint != kKeptNodes) stale_.insert(watchpoint);
+  }
+  coming_ = coming;
+  if (coming_ == 0) RemoveStale();
+}
+
+void WatchDesk::RemoveStale() {
+  for (uint32_t watchpoint : std::exchange(stale_, {})) Remove(watchpoint);
 }
 
 absl::Status WatchDesk::Apply(Entry& entry) {
@@ -108,13 +124,12 @@ void WatchDesk::Restore(const std::map<int, WireWatchpoint>& known,
   for (const auto& [number, about] : known) {
     given_out_[number] = about;
     client_has_.insert(number);
-    entries_[about.watchpoint].numbers.push_back(number);
-    entries_[about.watchpoint].order.id = about.watchpoint;
-    entries_[about.watchpoint].order.spec.enabled = false;
+    Entry& entry = entries_[about.watchpoint];
+    entry.numbers.push_back(number);
+    entry.order.id = about.watchpoint;
+    // Until the session sets it again.
+    entry.order.spec.enabled = false;
   }
-  MatchAgain();
-  auto kept = entries_.find(kKeptNodes);
-  if (kept != entries_.end()) TakeBack(kept->second, 0);
 }
 
 debugger::SetCMD WatchDesk::Next() {
@@ -147,7 +162,7 @@ void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
   if (node.kind == session::NodeKind::kConstant || node.outputs.empty()) return;
   uint32_t slot = 0;
   const BookNode& owner = book_.OwnerOf(node, slot);
-  if (!seen.insert(owner.wire_name).second) return;
+  if (!owner.sayable || !seen.insert(owner.wire_name).second) return;
   debugger::WatchNode& leaf = leaves.emplace_back();
   leaf.set_node_name(owner.wire_name);
   leaf.set_node_type(profile_.simple_conditions ? kLeaf : owner.op_type);
@@ -161,7 +176,9 @@ WatchDesk::Leaves WatchDesk::Expand(const session::WatchpointSpec& spec) const {
   const bool only_listed = !spec.selection.nodes.empty() && rest.everything();
   for (const std::string& name : spec.selection.nodes) {
     const BookNode* node = book_.ByName(name);
-    if (node != nullptr) AddLeaf(*node, seen, leaves);
+    if (node == nullptr) continue;
+    if (rest.target && *rest.target != CategoryOf(node->category)) continue;
+    AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
   for (const BookNode& node : book_.nodes()) {

@@ -45,7 +45,10 @@ class WatchDesk {
   void MatchAgain();
   // The client has forgotten all.
   void ClientIsNew();
-  // The client is known to have these; they go unless they are set again.
+  // The session tells its watchpoints from the start: so many, at once. The
+  // client forgets what is not among them.
+  void SessionBegins(uint32_t coming);
+  // The client is known to have these.
   void Restore(const std::map<int, WireWatchpoint>& known, int last_number);
 
   bool has_unsent() const { return !unsent_.empty(); }
@@ -81,6 +84,7 @@ class WatchDesk {
               const std::vector<WireCondition>& conditions,
               const Leaves& leaves);
   absl::Status Apply(Entry& entry);
+  void RemoveStale();
   void Drop(uint32_t watchpoint);
   int NumberFor(Entry& entry, size_t position);
   void TakeBack(Entry& entry, size_t from);
@@ -90,6 +94,10 @@ class WatchDesk {
   bool ascend_ = false;
   std::map<uint32_t, Entry> entries_;
   std::set<uint32_t> kept_nodes_;
+  // While the session tells its watchpoints: those that it has not told, and
+  // how many are to come.
+  std::set<uint32_t> stale_;
+  uint32_t coming_ = 0;
   std::deque<Unsent> unsent_;
   int last_number_ = 0;
   std::map<int, WireWatchpoint> given_out_;

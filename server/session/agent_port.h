@@ -39,6 +39,8 @@ struct AgentHello {
   int32_t device_id = 0;
   // Random, one per process: tells a reconnection from another process.
   std::string incarnation;
+  // Commands that it cannot follow, and why.
+  std::map<ControlVerb, std::string> unsupported = {};
 };
 
 struct RunReport {
@@ -127,6 +129,8 @@ struct WelcomeOrder {
   std::string job;
   // Orders to set watchpoints that follow at once.
   uint32_t watchpoint_count = 0;
+  // The job knows this process, and the graph that it has told.
+  bool resumed = false;
 };
 
 struct CommandOrder {

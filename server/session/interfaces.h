@@ -34,7 +34,8 @@ class Job {
 
   virtual Task<JobInfo> Describe() = 0;
   // The id under which the command's outcome is reported in events.
-  // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node".
+  // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
+  // UNIMPLEMENTED "unsupported_command".
   virtual Task<std::string> Control(ControlRequest request) = 0;
 
   virtual Task<std::vector<GraphInfo>> Graphs() = 0;

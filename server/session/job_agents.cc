@@ -143,7 +143,8 @@ void JobImpl::WelcomeRank(Rank& rank, bool resumed) {
     // A process that was here before may hold what has changed since.
     if (resumed || watch_.SpecOf(id).enabled) pushed.push_back(id);
   }
-  rank.link->Send(WelcomeOrder{id_, static_cast<uint32_t>(pushed.size())});
+  rank.link->Send(
+      WelcomeOrder{id_, static_cast<uint32_t>(pushed.size()), resumed});
   for (uint32_t id : pushed) PushWatchpoint(*rank.link, id);
   if (!resumed) return;
   for (uint32_t id : watch_.RemovedIds()) {
@@ -278,7 +279,7 @@ void JobImpl::On(Rank& rank, HitReport& report, const Done& done) {
 
 void JobImpl::Record(watch::HitRecord record) {
   const uint32_t rank = record.rank;
-  known_.Note(rank, record.node, record.slot, record.step, record.statistics);
+  NoteKnown(record);
   const bool was_full = hits_.full();
   Event event;
   event.type = Event::Type::kHit;
@@ -291,6 +292,12 @@ void JobImpl::Record(watch::HitRecord record) {
             absl::StrCat("the job has ", hits_.total(),
                          " hits; further ones are counted and not kept"));
   }
+}
+
+void JobImpl::NoteKnown(const watch::HitRecord& hit) {
+  // Some fronts' hits tell of the tensor only what was compared.
+  if (hit.statistics.count == 0) return;
+  known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics);
 }
 
 absl::Status JobImpl::On(Rank& rank, TensorPiece& piece) {

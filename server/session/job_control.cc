@@ -32,7 +32,19 @@ absl::Status JobGone(const std::string& what) {
 
 }  // namespace
 
+// A command goes to all ranks: what one cannot do, the job cannot.
+absl::Status JobImpl::CheckSupported(ControlVerb verb) const {
+  for (const auto& [number, rank] : ranks_) {
+    auto it = rank.hello.unsupported.find(verb);
+    if (it == rank.hello.unsupported.end()) continue;
+    return Error(absl::StatusCode::kUnimplemented, "unsupported_command",
+                 it->second);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
+  if (auto can = CheckSupported(request.verb); !can.ok()) return can;
   auto targets = TargetsOf(request);
   if (!targets.ok()) return targets.status();
   if (request.verb == ControlVerb::kStep && request.steps == 0) {

@@ -104,6 +104,7 @@ class JobImpl final : public Job,
   void On(Rank& rank, graph::GraphPatch& patch, const Done& done);
   void On(Rank& rank, HitReport& report, const Done& done);
   void Record(watch::HitRecord hit);
+  void NoteKnown(const watch::HitRecord& hit);
   void NoteMemory();
   absl::Status On(Rank& rank, RunReport& report);
   absl::Status On(Rank& rank, TensorPiece& piece);
@@ -144,6 +145,7 @@ class JobImpl final : public Job,
 
   // --- Questions and orders (job_control.cc, job_impl.cc) -------------------
   absl::StatusOr<std::string> DoControl(const ControlRequest& request);
+  absl::Status CheckSupported(ControlVerb verb) const;
   // The ranks that a command goes to; errors as Control.
   absl::StatusOr<std::set<uint32_t>> TargetsOf(const ControlRequest& request);
   absl::StatusOr<WatchpointInfo> WatchpointNamed(uint32_t id) const;

@@ -92,7 +92,7 @@ absl::Status JobImpl::RestoreWatch(SavedJob& saved) {
     const bool good = hit.condition != nullptr && hit.id == hits_.Reserve() &&
                       hit.node < graph_.node_count();
     if (!good) return absl::DataLossError(absl::StrCat("hit ", hit.id));
-    known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics);
+    NoteKnown(hit);
     hits_.Add(std::move(hit));
   }
   hits_.RestoreTotal(saved.hit_total);

@@ -112,6 +112,7 @@ JobInfo JobImpl::Info() const {
       info.framework = hello.framework;
       info.framework_version = hello.framework_version;
     }
+    info.unsupported.insert(hello.unsupported.begin(), hello.unsupported.end());
     info.world_size = std::max(info.world_size, hello.world_size);
     info.ranks.push_back({number, hello.host, hello.pid, hello.peer,
                           hello.device, hello.device_id, rank.run.state,

@@ -32,6 +32,16 @@ enum class PauseReason {
   kError
 };
 
+enum class ControlVerb {
+  kContinue,
+  kStep,
+  kNextNode,
+  kContinueTo,
+  kPause,
+  kTerminate,
+  kRecheck
+};
+
 struct RankInfo {
   uint32_t rank = 0;
   std::string host;
@@ -71,6 +81,8 @@ struct JobInfo {
   // Watchpoints that were set or changed since the job stopped, and have not
   // been rechecked.
   std::vector<uint32_t> unchecked;
+  // Commands that the job's backend cannot follow, and why.
+  std::map<ControlVerb, std::string> unsupported;
   // Once it ended.
   std::optional<int32_t> exit_code;
   std::optional<ExceptionInfo> exception;
@@ -276,16 +288,6 @@ struct HitQuery {
 struct HitResult {
   std::vector<HitInfo> hits;
   std::string next_cursor;
-};
-
-enum class ControlVerb {
-  kContinue,
-  kStep,
-  kNextNode,
-  kContinueTo,
-  kPause,
-  kTerminate,
-  kRecheck
 };
 
 struct ControlRequest {

@@ -6,6 +6,7 @@ namespace graphdbg::store {
 namespace {
 
 using session::Category;
+using session::ControlVerb;
 using session::JobState;
 using session::NodeKind;
 using session::Origin;
@@ -17,6 +18,7 @@ static_assert(static_cast<int>(JobState::kLost) == 6);
 static_assert(static_cast<int>(PauseReason::kError) == 6);
 static_assert(static_cast<int>(NodeKind::kAggregate) == 6);
 static_assert(static_cast<int>(Category::kOptimizer) == 4);
+static_assert(static_cast<int>(ControlVerb::kRecheck) == 6);
 static_assert(static_cast<int>(PauseMode::kNone) == 2);
 static_assert(static_cast<int>(Origin::kPropagated) == 2);
 
@@ -62,6 +64,9 @@ Hello Encode(const session::AgentHello& hello) {
   out.set_device(hello.device);
   out.set_device_id(hello.device_id);
   out.set_incarnation(hello.incarnation);
+  for (const auto& [verb, why] : hello.unsupported) {
+    (*out.mutable_unsupported())[Number(verb)] = why;
+  }
   return out;
 }
 
@@ -77,6 +82,10 @@ session::AgentHello Decode(const Hello& hello) {
   out.device = hello.device();
   out.device_id = hello.device_id();
   out.incarnation = hello.incarnation();
+  for (const auto& [verb, why] : hello.unsupported()) {
+    if (verb > Number(ControlVerb::kRecheck)) continue;
+    out.unsupported[static_cast<ControlVerb>(verb)] = why;
+  }
   return out;
 }
 

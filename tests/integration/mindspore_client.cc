@@ -5,6 +5,7 @@
 #include <chrono>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 namespace graphdbg::integration {
@@ -93,28 +94,44 @@ bool MindSporeClient::SendMultiGraphs(const std::vector<std::string>& graphs) {
 }
 
 debugger::EventReply MindSporeClient::Ask() {
+  while (true) {
+    debugger::EventReply reply = AskOnce();
+    if (testing::Test::HasFailure()) return reply;
+    if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) return reply;
+  }
+}
+
+grpc::Status MindSporeClient::CallWait(debugger::EventReply& reply) {
   debugger::Metadata position = metadata_;
   // Only the first message of a client says these.
   position.clear_ms_version();
   position.clear_graph_num();
-  while (true) {
-    grpc::ClientContext context;
-    SetDeadline(context);
-    debugger::EventReply reply;
-    const grpc::Status status = stub_->WaitCMD(&context, position, &reply);
-    EXPECT_TRUE(status.ok()) << status.error_message();
-    EXPECT_EQ(reply.status(), debugger::EventReply::OK);
-    if (!status.ok() || reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  return stub_->WaitCMD(&context, position, &reply);
+}
+
+debugger::EventReply MindSporeClient::AskOnce() {
+  debugger::EventReply reply;
+  const grpc::Status status = CallWait(reply);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(reply.status(), debugger::EventReply::OK);
+  return reply;
+}
+
+debugger::EventReply MindSporeClient::AskThroughFailures(int& failures) {
+  debugger::EventReply reply;
+  while (failures < 6) {
+    const grpc::Status status = CallWait(reply);
+    if (!status.ok()) {
+      // Real clients take a second for each.
+      std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures);
+    } else if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {
       return reply;
     }
   }
-}
-
-bool MindSporeClient::AskFails() {
-  grpc::ClientContext context;
-  SetDeadline(context);
-  debugger::EventReply reply;
-  return !stub_->WaitCMD(&context, metadata_, &reply).ok();
+  ADD_FAILURE() << "a client would have given up";
+  return reply;
 }
 
 bool MindSporeClient::SendHits(
@@ -153,6 +170,26 @@ bool MindSporeClient::SendHeartbeat(int period) {
   beat.set_period(period);
   debugger::EventReply reply;
   return stub_->SendHeartbeat(&context, beat, &reply).ok();
+}
+
+debugger::GraphProto LargeGraph(const std::string& name, int nodes,
+                                const std::string& padding) {
+  debugger::GraphProto graph;
+  graph.set_name(name);
+  for (int i = 1; i <= nodes; ++i) {
+    debugger::NodeProto& node = *graph.add_node();
+    node.set_name(std::to_string(i));
+    node.set_op_type("ReLU");
+    node.set_scope("Default/net/" + padding);
+    node.set_full_name(node.scope() + "/ReLU-op" + std::to_string(i));
+    debugger::TypeProto& type = *node.mutable_output_type();
+    type.set_data_type(debugger::DT_TENSOR);
+    type.mutable_tensor_type()->set_elem_type(debugger::DT_FLOAT32);
+    for (int size : {2, 3}) {
+      type.mutable_tensor_type()->mutable_shape()->add_dim()->set_size(size);
+    }
+  }
+  return graph;
 }
 
 debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,

@@ -31,8 +31,11 @@ class MindSporeClient {
   bool SendChunks(const std::vector<debugger::Chunk>& chunks, bool several);
   // Asks until there is a command.
   debugger::EventReply Ask();
-  // Whether asking fails, as it does when the server is gone.
-  bool AskFails();
+  // Asks once: the answer may be no command.
+  debugger::EventReply AskOnce();
+  // As clients do where the server goes away while they ask: again, a few
+  // times. Counts the failures, of which the sixth ends a real client.
+  debugger::EventReply AskThroughFailures(int& failures);
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
   bool SendBases(const std::vector<debugger::TensorBase>& bases);
@@ -40,12 +43,19 @@ class MindSporeClient {
   bool SendHeartbeat(int period);
 
  private:
+  grpc::Status CallWait(debugger::EventReply& reply);
   template <class Message, class Call>
   bool Stream(const std::vector<Message>& messages, Call call);
 
   std::unique_ptr<debugger::EventListener::Stub> stub_;
   debugger::Metadata metadata_;
 };
+
+// A graph of `nodes` ReLUs without inputs, "Default/net/<padding>/ReLU-op1" and
+// so on, each with an output of the shape 2 by 3. About 150 bytes each, and
+// what the padding takes.
+debugger::GraphProto LargeGraph(const std::string& name, int nodes,
+                                const std::string& padding = "layer");
 
 // A float32 tensor, as the answer to being asked for `asked`.
 debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,

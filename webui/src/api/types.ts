@@ -50,6 +50,8 @@ export interface Job {
   stopped_by?: number[];
   // Set or changed since the job stopped: what a recheck would check.
   unchecked_watchpoints?: number[];
+  // What its backend cannot do, and why.
+  unsupported_commands?: Partial<Record<ControlCommand, string>>;
   exit_code?: number | null;
   exception?: JobException | null;
 }

@@ -20,6 +20,15 @@ describe('availability', () => {
     }
   });
 
+  it('says what the backend of the job cannot do', () => {
+    const job = sampleJob({ unsupported_commands: { next_node: 'No steps within steps' } });
+    expect(availability('next_node', job, true, null)).toEqual({
+      enabled: false,
+      reason: 'No steps within steps.',
+    });
+    expect(availability('step', job, true, null).enabled).toBe(true);
+  });
+
   it('rechecks where a watchpoint has changed since the stop', () => {
     const recheck = (change: Partial<Job>) => availability('recheck', sampleJob(change), true, null);
     expect(recheck({ unchecked_watchpoints: [2] }).enabled).toBe(true);

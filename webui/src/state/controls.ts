@@ -48,6 +48,8 @@ export function availability(
   const no = (reason: string) => ({ enabled: false, reason });
   if (job === null) return no('The job is not known yet.');
   if (!connected) return no('Not connected to the server.');
+  const unsupported = job.unsupported_commands?.[command];
+  if (unsupported !== undefined) return no(`${unsupported}.`);
   const against = reasonAgainst(command, job.state);
   if (against !== null) return no(against);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {

@@ -40,6 +40,7 @@ export function sampleJob(change: Partial<Job> = {}): Job {
     recommended_offered: false,
     stopped_by: [],
     unchecked_watchpoints: [],
+    unsupported_commands: {},
     exit_code: null,
     exception: null,
     ...change,

@@ -1,0 +1,97 @@
+// What of a dialogue outlives the server.
+#include "server/mindspore/dialogue.h"
+#include "server/mindspore/graph_translation.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+template <class Enum>
+Enum Enumerator(uint32_t number, Enum last) {
+  return number <= static_cast<uint32_t>(last) ? static_cast<Enum>(number)
+                                               : Enum{};
+}
+
+SavedWatchpoint Encode(int number, const WireWatchpoint& watchpoint) {
+  SavedWatchpoint saved;
+  saved.set_number(number);
+  saved.set_watchpoint(watchpoint.watchpoint);
+  saved.set_revision(watchpoint.revision);
+  saved.set_pause(static_cast<uint32_t>(watchpoint.pause));
+  saved.mutable_names()->insert(watchpoint.names.begin(),
+                                watchpoint.names.end());
+  return saved;
+}
+
+WireWatchpoint Decode(const SavedWatchpoint& saved) {
+  WireWatchpoint watchpoint;
+  watchpoint.watchpoint = saved.watchpoint();
+  watchpoint.revision = saved.revision();
+  watchpoint.pause = Enumerator(saved.pause(), session::PauseMode::kNone);
+  watchpoint.names.insert(saved.names().begin(), saved.names().end());
+  return watchpoint;
+}
+
+}  // namespace
+
+SavedDialogue Dialogue::Save() const {
+  SavedDialogue saved;
+  saved.set_ms_version(ms_version_);
+  saved.set_backend(backend_);
+  saved.set_goal(static_cast<uint32_t>(goal_.kind));
+  saved.set_goal_step(goal_.step);
+  saved.set_goal_node(goal_.node);
+  if (goal_.kind == Goal::Kind::kStop) {
+    saved.set_step(step_);
+    saved.set_inside_step(inside_step_);
+  }
+  saved.set_reason(static_cast<uint32_t>(reason_));
+  for (uint32_t watchpoint : stopped_by_) saved.add_stopped_by(watchpoint);
+  saved.set_steps_before(steps_before_);
+  saved.set_steps_late(steps_late_);
+  saved.set_ever_ran(ever_ran_);
+  saved.set_unchecked(unchecked_);
+  for (const auto& [number, watchpoint] : watch_.Known()) {
+    *saved.add_watchpoints() = Encode(number, watchpoint);
+  }
+  saved.set_last_number(watch_.last_number());
+  for (const auto& hit : told_hits_) *saved.add_hits() = hit;
+  for (const auto& hit : hits_) *saved.add_hits() = hit;
+  saved.set_hit_count(told_hits_.empty() ? hit_order_ : order_before_told_);
+  return saved;
+}
+
+void Dialogue::Restore(const SavedDialogue& saved,
+                       const std::vector<debugger::GraphProto>& graphs) {
+  debugger::Metadata metadata;
+  metadata.set_ms_version(saved.ms_version());
+  metadata.set_backend(saved.backend());
+  Learn(metadata);
+  for (const debugger::GraphProto& graph : graphs) TranslateGraph(graph, book_);
+  has_graph_ = !graphs.empty();
+  goal_.kind = Enumerator(saved.goal(), Goal::Kind::kToNode);
+  goal_.step = saved.goal_step();
+  goal_.node = saved.goal_node();
+  step_ = saved.step();
+  inside_step_ = saved.inside_step();
+  reason_ = Enumerator(saved.reason(), session::PauseReason::kError);
+  stopped_by_.assign(saved.stopped_by().begin(), saved.stopped_by().end());
+  steps_before_ = saved.steps_before();
+  steps_late_ = saved.steps_late();
+  ever_ran_ = saved.ever_ran();
+  unchecked_ = saved.unchecked();
+  std::map<int, WireWatchpoint> known;
+  for (const SavedWatchpoint& each : saved.watchpoints()) {
+    known[each.number()] = Decode(each);
+  }
+  watch_.Restore(known, saved.last_number());
+  hits_.assign(saved.hits().begin(), saved.hits().end());
+  hit_order_ = saved.hit_count();
+}
+
+void Dialogue::TellGraphs(const std::vector<debugger::GraphProto>& graphs) {
+  for (const debugger::GraphProto& graph : graphs) {
+    reports_.push_back(TranslateGraph(graph, book_));
+  }
+}
+
+}  // namespace graphdbg::mindspore

@@ -1,0 +1,128 @@
+// The call with which MindSpore's clients wait, and clients that are gone.
+#include <atomic>
+#include <chrono>
+#include <future>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/integration/mindspore_client.h"
+#include "tests/integration/server_fixture.h"
+
+namespace graphdbg::integration {
+namespace {
+
+using debugger::EventReply;
+using session::ControlVerb;
+using session::JobState;
+using std::chrono::milliseconds;
+
+constexpr char kJob[] = "mindspore-0";
+
+class MindSporeWaitTest : public ServerFixture {
+ protected:
+  void StartWith(mindspore::FrontOptions options) {
+    options.sweep = milliseconds(10);
+    Start({}, {}, std::move(options));
+  }
+  static std::future<EventReply> Ask(MindSporeClient& client) {
+    return std::async(std::launch::async, [&] { return client.Ask(); });
+  }
+  // With LeNet as its graph, waiting before its first step.
+  std::future<EventReply> Begin(MindSporeClient& client) {
+    EXPECT_TRUE(client.SendMetadata().version_matched());
+    EXPECT_TRUE(client.SendGraph(LeNet()));
+    auto asking = Ask(client);
+    WaitForState(kJob, JobState::kPaused);
+    return asking;
+  }
+  void Control(ControlVerb verb) {
+    session::ControlRequest request;
+    request.verb = verb;
+    EXPECT_TRUE(Await(directory().Find(kJob)->Control(request)).ok());
+  }
+};
+
+TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
+  mindspore::FrontOptions options;
+  options.refresh = milliseconds(20);
+  StartWith(std::move(options));
+  MindSporeClient client(port(), "1.2.0", "Ascend");
+  EXPECT_TRUE(client.SendMetadata().version_matched());
+  EXPECT_TRUE(client.SendGraph(LeNet()));
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(client.AskOnce().cmd_case(), EventReply::CMD_NOT_SET);
+  }
+  WaitForState(kJob, JobState::kPaused);
+  // Asking again is no news of the job.
+  size_t pauses = 0;
+  for (const session::Event& event : Events()) {
+    pauses += event.job_info && event.job_info->state == JobState::kPaused;
+  }
+  EXPECT_EQ(pauses, 1u);
+  Control(ControlVerb::kTerminate);
+  EXPECT_TRUE(client.Ask().exit());
+}
+
+TEST_F(MindSporeWaitTest, AClientWhoseHeartStopsIsLostAndMayComeBack) {
+  auto now = std::make_shared<std::atomic<int64_t>>(1'000'000'000);
+  mindspore::FrontOptions options;
+  options.now_unix_nano = [now] { return now->load(); };
+  StartWith(std::move(options));
+  MindSporeClient client(port(), "1.3.0", "Ascend");
+  // It may come before everything else.
+  EXPECT_TRUE(client.SendHeartbeat(30));
+  auto asking = Begin(client);
+  // As long as a call of the client waits it is there.
+  *now += 1'000'000'000'000;
+  Control(ControlVerb::kContinue);
+  EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
+  EXPECT_TRUE(client.SendHeartbeat(30));
+  *now += 80'000'000'000;
+  EXPECT_TRUE(client.SendHeartbeat(30));
+  *now += 89'000'000'000;
+  const size_t from = Events().size();
+  *now += 2'000'000'000;
+  WaitForState(kJob, JobState::kLost, from);
+  // It was only slow: it still runs, and the job with it.
+  EXPECT_TRUE(client.SendHeartbeat(30));
+  WaitForState(kJob, JobState::kRunning, from);
+  client.metadata().set_cur_step(1);
+  asking = Ask(client);
+  EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
+  EXPECT_EQ(directory().Jobs().size(), 1u);
+  client.SendDone();
+  WaitForState(kJob, JobState::kFinished);
+}
+
+TEST_F(MindSporeWaitTest, AClientThatComesThroughAnotherConnectionIsTheSame) {
+  StartWith({});
+  auto client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
+  auto asking = Begin(*client);
+  Control(ControlVerb::kContinue);
+  EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
+  // Its connection ends while it computes, when nobody waits for anything.
+  client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
+  WaitForState(kJob, JobState::kLost);
+  const size_t from = Events().size();
+  client->metadata().set_cur_step(1);
+  asking = Ask(*client);
+  EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
+  WaitForState(kJob, JobState::kRunning, from);
+  EXPECT_EQ(directory().Jobs().size(), 1u);
+  client->SendDone();
+  EXPECT_EQ(WaitForState(kJob, JobState::kFinished).job_info->step, 1u);
+}
+
+TEST_F(MindSporeWaitTest, AClientThatIsGoneIsLost) {
+  StartWith({});
+  {
+    MindSporeClient client(port(), "1.2.0", "Ascend");
+    EXPECT_TRUE(client.SendMetadata().version_matched());
+    EXPECT_TRUE(client.SendGraph(LeNet()));
+  }
+  WaitForState(kJob, JobState::kLost);
+}
+
+}  // namespace
+}  // namespace graphdbg::integration
