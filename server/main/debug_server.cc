@@ -78,12 +78,14 @@ class DebugServer::Rooms {
   void Wait();
 
   const std::string& url() const { return url_; }
+  const std::string& mindspore_address() const { return mindspore_address_; }
   const api::ServerIdentity& identity() const { return identity_; }
 
  private:
   absl::Status RestoreJobs();
   void TrimNowAndThen();
   absl::Status Open();
+  absl::Status OpenToMindSpore();
   void MakeFront(http::Assets assets);
   void RunThreads();
   void Close();
@@ -91,6 +93,7 @@ class DebugServer::Rooms {
   const Options options_;
   const std::function<void(std::string_view)> log_;
   std::string url_;
+  std::string mindspore_address_;
   api::ServerIdentity identity_;
   api::ApiCounters counters_;
   std::atomic<bool> ready_{false};
@@ -196,6 +199,8 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
   };
   mindspore::FrontOptions mindspore_options;
   mindspore_options.log = log_;
+  if (options_.mindspore_allow)
+    mindspore_options.allow = *options_.mindspore_allow;
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
   mindspore_ = std::make_unique<mindspore::MindSporeFront>(
       directory_, std::move(mindspore_options));
@@ -212,6 +217,7 @@ absl::Status DebugServer::Rooms::Open() {
   if (!debugger_port.ok()) {
     return WithAdvice(debugger_port.status(), "--debugger-port");
   }
+  if (auto opened = OpenToMindSpore(); !opened.ok()) return opened;
   identity_.version = kVersion;
   identity_.http_address = "http://" + Address(options_.host, *port);
   identity_.debugger_address = Address(options_.host, *debugger_port);
@@ -223,6 +229,18 @@ absl::Status DebugServer::Rooms::Open() {
   }
   ready_ = true;
   RunThreads();
+  return absl::OkStatus();
+}
+
+// graphdbg's own wire is not to be had there: its tokens would travel in the
+// clear.
+absl::Status DebugServer::Rooms::OpenToMindSpore() {
+  if (!options_.mindspore_allow) return absl::OkStatus();
+  // Clients know addresses of IPv4 alone.
+  const std::string all = "0.0.0.0";
+  auto port = mindspore_->Listen(all, options_.mindspore_port);
+  if (!port.ok()) return WithAdvice(port.status(), "--mindspore-port");
+  mindspore_address_ = Address(all, *port);
   return absl::OkStatus();
 }
 
@@ -282,6 +300,10 @@ const std::string& DebugServer::url() const { return rooms_->url(); }
 
 const std::string& DebugServer::http_address() const {
   return rooms_->identity().http_address;
+}
+
+const std::string& DebugServer::mindspore_address() const {
+  return rooms_->mindspore_address();
 }
 
 const std::string& DebugServer::debugger_address() const {

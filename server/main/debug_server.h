@@ -29,6 +29,8 @@ class DebugServer {
   const std::string& url() const;
   const std::string& http_address() const;
   const std::string& debugger_address() const;
+  // Empty if there is none (--mindspore-allow).
+  const std::string& mindspore_address() const;
 
  private:
   class Rooms;

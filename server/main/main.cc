@@ -35,6 +35,9 @@ void PrintAddresses(const graphdbg::Options& options,
         {"http_address", server.http_address()},
         {"debugger_address", server.debugger_address()},
         {"data_dir", options.data_dir}};
+    if (!server.mindspore_address().empty()) {
+      addresses["mindspore_address"] = server.mindspore_address();
+    }
     std::cout << addresses.dump(
                      -1, ' ', false,
                      nlohmann::ordered_json::error_handler_t::replace)
@@ -43,6 +46,9 @@ void PrintAddresses(const graphdbg::Options& options,
   }
   std::cout << "page:     " << server.url() << "\n"
             << "debugger: " << server.debugger_address() << "\n";
+  if (!server.mindspore_address().empty()) {
+    std::cout << "mindspore: " << server.mindspore_address() << "\n";
+  }
   if (options.auth) {
     std::cout << "token:    in " << options.data_dir << "/token\n";
   }

@@ -55,6 +55,17 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  std::string mindspore_allow;
+  CLI::Option* allow = app.add_option(
+      "--mindspore-allow", mindspore_allow,
+      "other machines whose MindSpore jobs may come, which their wire neither "
+      "authenticates nor encrypts: addresses and networks, as "
+      "10.1.0.0/16,192.168.7.5");
+  app.add_option("--mindspore-port", options.mindspore_port,
+                 "port that those jobs dial, on all addresses; 0 picks a free "
+                 "one")
+      ->needs(allow)
+      ->capture_default_str();
   bool no_auth = false;
   app.add_flag("--no-auth", no_auth, "no token is needed; on loopback only");
   app.add_flag("--json", options.json,
@@ -73,6 +84,14 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     return absl::InvalidArgumentError(error.what());
+  }
+  if (allow->count() > 0) {
+    auto list = mindspore::AllowList::Parse(mindspore_allow);
+    if (!list.ok()) {
+      return absl::InvalidArgumentError("--mindspore-allow: " +
+                                        std::string(list.status().message()));
+    }
+    options.mindspore_allow = *std::move(list);
   }
   absl::Status host = CheckHost(options);
   if (!host.ok()) return host;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "server/mindspore/allow_list.h"
 
 namespace graphdbg {
 
@@ -22,6 +23,10 @@ struct Options {
   uint64_t max_disk_bytes = uint64_t{10} << 30;
   uint64_t max_memory_bytes = uint64_t{4} << 30;
   uint32_t max_jobs = 1'000;
+  // Machines that may send MindSpore's jobs, beside this one. With them there
+  // is a port of its own for these jobs, on all addresses.
+  std::optional<mindspore::AllowList> mindspore_allow;
+  uint16_t mindspore_port = 50052;
   bool auth = true;
   bool json = false;
   // The server ends when this process is gone.

@@ -26,6 +26,20 @@ TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
   EXPECT_FALSE((*options)->parent.has_value());
 }
 
+TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
+  EXPECT_FALSE((*Parse({"--data-dir=/d"}))->mindspore_allow.has_value());
+  auto options = Parse(
+      {"--data-dir=/d", "--mindspore-allow=10.1.0.0/16", "--mindspore-port=0"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_TRUE((*options)->mindspore_allow->Allows("10.1.2.3"));
+  EXPECT_EQ((*options)->mindspore_port, 0);
+  const auto wrong = Parse({"--data-dir=/d", "--mindspore-allow=node7"});
+  const std::string message(wrong.status().message());
+  EXPECT_NE(message.find("--mindspore-allow: 'node7'"), std::string::npos);
+  // A port that nobody could come to.
+  EXPECT_FALSE(Parse({"--data-dir=/d", "--mindspore-port=0"}).ok());
+}
+
 TEST(OptionsTest, ReadsAllFlags) {
   auto options = Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
                         "--data-dir=/d", "--no-auth", "--json",

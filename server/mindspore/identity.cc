@@ -55,9 +55,7 @@ std::string HostOf(std::string_view peer) {
   return host;
 }
 
-bool IsLoopback(std::string_view peer) {
-  return peer.substr(0, 5) == "unix:" || IsLoopbackHost(HostOf(peer));
-}
+bool IsLocal(std::string_view peer) { return peer.substr(0, 5) == "unix:"; }
 
 Identity IdentityOf(const debugger::Metadata& metadata, std::string_view peer) {
   Identity identity;

@@ -28,7 +28,8 @@ Identity IdentityOf(const debugger::Metadata& metadata, std::string_view peer);
 std::string AddressOf(std::string_view peer);
 // "127.0.0.1", "::1".
 std::string HostOf(std::string_view peer);
-bool IsLoopback(std::string_view peer);
+// By a socket of this machine's file system.
+bool IsLocal(std::string_view peer);
 
 // A job's id; printable, without slashes.
 std::string JobNameOf(const Identity& identity);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/mindspore/debugger.grpc.pb.h"
 #include "server/base/error.h"
+#include "server/ingest/address.h"
 #include "server/mindspore/graph_assembly.h"
 #include "server/mindspore/registry.h"
 #include "server/mindspore/stream_reader.h"
@@ -23,12 +25,14 @@ using grpc::CallbackServerContext;
 
 constexpr size_t kMaxHitsPerCall = 100'000;
 constexpr int kMaxHeartbeatSeconds = 86'400;
+constexpr size_t kMaxRefusedHosts = 1'000;
 
-absl::Status OnlyThisMachine(std::string_view peer) {
-  if (IsLoopback(peer)) return absl::OkStatus();
-  return Error(absl::StatusCode::kPermissionDenied, "peer_not_allowed",
-               absl::StrCat("MindSpore's wire cannot authenticate: jobs from ",
-                            HostOf(peer), " have to be allowed"));
+absl::Status NotAllowed(std::string_view peer) {
+  return Error(
+      absl::StatusCode::kPermissionDenied, "peer_not_allowed",
+      absl::StrCat("MindSpore jobs from ", HostOf(peer),
+                   " are not allowed: its wire cannot authenticate, so that "
+                   "other machines have to be named (--mindspore-allow)"));
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -51,6 +55,7 @@ class MindSporeFront::Impl final
   Impl(std::shared_ptr<session::AgentEntrance> entrance, FrontOptions options);
   ~Impl() override;
 
+  absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
   void StopKeeping() { shared_->files->Close(); }
 
  private:
@@ -90,21 +95,24 @@ class MindSporeFront::Impl final
       typename StreamReader<Message>::OnMessage on_message,
       typename StreamReader<Message>::OnEnd on_end);
   void SweepUntilStopped();
+  // Whether a client may come.
+  absl::Status Check(const std::string& peer);
 
   const FrontOptions options_;
   const std::shared_ptr<const Conversation::Shared> shared_;
   Registry registry_;
+  std::unique_ptr<grpc::Server> listener_;
   std::mutex mu_;
   std::condition_variable stop_;
   // Guarded by mu_.
   bool stopping_ = false;
+  std::set<std::string> refused_;
   std::thread sweeper_;
 };
 
 namespace {
 
 FrontOptions WithDefaults(FrontOptions options) {
-  if (!options.check_peer) options.check_peer = OnlyThisMachine;
   if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
   return options;
 }
@@ -131,6 +139,9 @@ MindSporeFront::Impl::Impl(std::shared_ptr<session::AgentEntrance> entrance,
       sweeper_([this] { SweepUntilStopped(); }) {}
 
 MindSporeFront::Impl::~Impl() {
+  // Calls that wait are ended.
+  if (listener_) listener_->Shutdown(std::chrono::system_clock::now());
+  if (listener_) listener_->Wait();
   {
     std::lock_guard lock(mu_);
     stopping_ = true;
@@ -148,12 +159,44 @@ void MindSporeFront::Impl::SweepUntilStopped() {
   }
 }
 
+absl::StatusOr<uint16_t> MindSporeFront::Impl::Listen(const std::string& host,
+                                                      uint16_t port) {
+  if (auto can = ingest::CheckListen(host, port); !can.ok()) return can;
+  const std::string address = ingest::JoinHostPort(host, port);
+  int bound = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &bound);
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // Its methods are all callbacks: several servers may have it.
+  builder.RegisterService(this);
+  listener_ = builder.BuildAndStart();
+  if (listener_ != nullptr && bound != 0) return static_cast<uint16_t>(bound);
+  listener_.reset();
+  return Error(absl::StatusCode::kUnavailable, "cannot_listen",
+               absl::StrCat("cannot listen for MindSpore jobs on ", address));
+}
+
+absl::Status MindSporeFront::Impl::Check(const std::string& peer) {
+  if (IsLocal(peer) || options_.allow.Allows(HostOf(peer))) {
+    return absl::OkStatus();
+  }
+  const absl::Status refused = NotAllowed(peer);
+  std::lock_guard lock(mu_);
+  // One line for each host; not for ever more of them.
+  const bool is_new = refused_.size() < kMaxRefusedHosts &&
+                      refused_.insert(HostOf(peer)).second;
+  if (is_new && options_.log) {
+    options_.log({refused.message().data(), refused.message().size()});
+  }
+  return refused;
+}
+
 grpc::ServerUnaryReactor* MindSporeFront::Impl::SendMetadata(
     CallbackServerContext* context, const debugger::Metadata* metadata,
     Reply* reply) {
   auto* reactor = context->DefaultReactor();
   const std::string peer = context->peer();
-  if (auto allowed = options_.check_peer(peer); !allowed.ok()) {
+  if (auto allowed = Check(peer); !allowed.ok()) {
     reactor->Finish(ToGrpc(allowed));
     return reactor;
   }
@@ -172,7 +215,7 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::WaitCMD(
     CallbackServerContext* context, const debugger::Metadata* metadata,
     Reply* reply) {
   const std::string peer = context->peer();
-  if (auto allowed = options_.check_peer(peer); !allowed.ok()) {
+  if (auto allowed = Check(peer); !allowed.ok()) {
     auto* reactor = context->DefaultReactor();
     reactor->Finish(ToGrpc(allowed));
     return reactor;
@@ -189,7 +232,7 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::SendHeartbeat(
     CallbackServerContext* context, const debugger::Heartbeat* beat, Reply*) {
   auto* reactor = context->DefaultReactor();
   const std::string peer = context->peer();
-  const auto allowed = options_.check_peer(peer);
+  const auto allowed = Check(peer);
   if (allowed.ok() && beat->period() > 0) {
     registry_.Of(peer)->Heartbeat(
         std::chrono::seconds(std::min(beat->period(), kMaxHeartbeatSeconds)));
@@ -203,7 +246,7 @@ StreamReader<Message>* MindSporeFront::Impl::Read(
     CallbackServerContext* context,
     typename StreamReader<Message>::OnMessage on_message,
     typename StreamReader<Message>::OnEnd on_end) {
-  const absl::Status allowed = options_.check_peer(context->peer());
+  const absl::Status allowed = Check(context->peer());
   if (!allowed.ok()) {
     on_message = [allowed](Message&) { return allowed; };
     on_end = [allowed] { return allowed; };
@@ -296,6 +339,11 @@ MindSporeFront::MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
 MindSporeFront::~MindSporeFront() = default;
 
 grpc::Service* MindSporeFront::service() { return impl_.get(); }
+
+absl::StatusOr<uint16_t> MindSporeFront::Listen(const std::string& host,
+                                                uint16_t port) {
+  return impl_->Listen(host, port);
+}
 
 void MindSporeFront::StopKeeping() { impl_->StopKeeping(); }
 

@@ -13,6 +13,8 @@
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/mindspore/allow_list.h"
 #include "server/session/agent_port.h"
 
 namespace grpc {
@@ -22,9 +24,8 @@ class Service;
 namespace graphdbg::mindspore {
 
 struct FrontOptions {
-  // Decides about a client by its address, as gRPC writes it. The wire has no
-  // means to authenticate. Empty: this machine alone. Any thread.
-  std::function<absl::Status(std::string_view peer)> check_peer;
+  // Who may come beside this machine. The wire has no means to authenticate.
+  AllowList allow;
   // One line for each notable event. Any thread; empty: no log.
   std::function<void(std::string_view line)> log;
   // Unix time; empty: the system's clock.
@@ -42,13 +43,18 @@ class MindSporeFront {
  public:
   MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
                  FrontOptions options);
-  // After the gRPC server that has the service has ended.
+  // After the gRPC server that has the service has ended, if there is one.
   ~MindSporeFront();
 
   MindSporeFront(const MindSporeFront&) = delete;
   MindSporeFront& operator=(const MindSporeFront&) = delete;
 
   grpc::Service* service();
+
+  // Listens there too, for this wire alone, and returns the port, which is a
+  // free one for port 0. Once, until the destructor. UNAVAILABLE, naming the
+  // address, if it is in use or not ours.
+  absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
 
   // What happens from now on is not kept. Before the server that has the
   // service ends, which is no end of the clients. Any thread.

@@ -32,13 +32,14 @@ std::vector<debugger::Chunk> Cut(const std::string& graph) {
 }  // namespace
 
 MindSporeClient::MindSporeClient(uint16_t port, std::string version,
-                                 std::string backend, std::string device_name) {
+                                 std::string backend, std::string device_name,
+                                 const std::string& host) {
   grpc::ChannelArguments arguments;
   // A connection of its own, as another process has.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
   stub_ = debugger::EventListener::NewStub(
-      grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
+      grpc::CreateCustomChannel(host + ":" + std::to_string(port),
                                 grpc::InsecureChannelCredentials(), arguments));
   metadata_.set_device_name(std::move(device_name));
   metadata_.set_backend(std::move(backend));
@@ -52,6 +53,13 @@ debugger::EventReply MindSporeClient::SendMetadata() {
   const grpc::Status status = stub_->SendMetadata(&context, metadata_, &reply);
   EXPECT_TRUE(status.ok()) << status.error_message();
   return reply;
+}
+
+grpc::Status MindSporeClient::TryMetadata() {
+  grpc::ClientContext context;
+  SetDeadline(context);
+  debugger::EventReply reply;
+  return stub_->SendMetadata(&context, metadata_, &reply);
 }
 
 debugger::EventReply MindSporeClient::SendDone() {

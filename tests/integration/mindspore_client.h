@@ -18,12 +18,15 @@ namespace graphdbg::integration {
 class MindSporeClient {
  public:
   MindSporeClient(uint16_t port, std::string version, std::string backend,
-                  std::string device_name = "0:1");
+                  std::string device_name = "0:1",
+                  const std::string& host = "127.0.0.1");
 
   // What every message of the job says of itself.
   debugger::Metadata& metadata() { return metadata_; }
 
   debugger::EventReply SendMetadata();
+  // The same, where it may fail.
+  grpc::Status TryMetadata();
   debugger::EventReply SendDone();
   // In pieces as clients cut them.
   bool SendGraph(const std::string& graph);

@@ -1,6 +1,7 @@
 #include "tests/integration/mindspore_fixture.h"
 
 #include <filesystem>
+#include <utility>
 
 namespace graphdbg::integration {
 namespace {
@@ -22,8 +23,9 @@ fs::path FreshDirectory() {
 
 }  // namespace
 
-MindSporeFixture::MindSporeFixture()
-    : server_(std::make_unique<RealServer>(FreshDirectory())) {}
+MindSporeFixture::MindSporeFixture(std::vector<std::string> arguments)
+    : server_(std::make_unique<RealServer>(FreshDirectory(),
+                                           std::move(arguments))) {}
 
 MindSporeClient MindSporeFixture::Client(const std::string& version,
                                          const std::string& backend,

@@ -29,8 +29,9 @@ class MindSporeFixture : public testing::Test {
  protected:
   using Json = RealServer::Json;
 
-  // Starts the server, on a data directory that is new.
-  MindSporeFixture();
+  // Starts the server, on a data directory that is new, with these further
+  // arguments.
+  explicit MindSporeFixture(std::vector<std::string> arguments = {});
 
   RealServer& server() { return *server_; }
 

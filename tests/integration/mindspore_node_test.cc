@@ -110,7 +110,7 @@ TEST_F(MindSporeNodeTest, WhatABackendCannotDoIsSaidAndRefused) {
     const auto reply = server().Fetch("POST", path, command.dump());
     EXPECT_GE(reply.status, 400);
     const Json problem = Json::parse(reply.body);
-    EXPECT_EQ(problem.at("reason"), "unsupported_command");
+    EXPECT_EQ(problem.at("code"), "unsupported_command");
     EXPECT_EQ(problem.at("detail"),
               unsupported.at(command.at("command").get<std::string>()));
   }

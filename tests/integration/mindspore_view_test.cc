@@ -108,7 +108,7 @@ TEST_F(MindSporeViewTest, TheStepBeforeIsThereForParametersAlone) {
   asking = Ask(client);
   EXPECT_EQ(BodyOf(before).at("step"), 0);
   auto op = AskForTensor("tensor", Name(kConv) + "&step=previous");
-  EXPECT_EQ(BodyOf(op, 404).at("reason"), "value_gone");
+  EXPECT_EQ(BodyOf(op, 404).at("code"), "value_gone");
   End(asking);
 }
 
@@ -260,7 +260,7 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
     SCOPED_TRACE(i + 1);
     if (i < 3) {
       const Json gone = BodyOf(replies[i], 404);
-      EXPECT_EQ(gone.at("reason"), "value_gone");
+      EXPECT_EQ(gone.at("code"), "value_gone");
       // It says what to do about it.
       EXPECT_NE(gone.at("detail").get<std::string>().find("GPU"),
                 std::string::npos);

@@ -77,6 +77,9 @@ void RealServer::StartAgain() {
   const Json addresses = Json::parse(line);
   http_port_ = PortOf(addresses.at("http_address"));
   debugger_port_ = PortOf(addresses.at("debugger_address"));
+  if (addresses.contains("mindspore_address")) {
+    mindspore_port_ = PortOf(addresses.at("mindspore_address"));
+  }
 }
 
 http::testing::Reply RealServer::Fetch(const std::string& method,

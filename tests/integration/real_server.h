@@ -33,6 +33,8 @@ class RealServer {
   void StartAgain();
 
   uint16_t debugger_port() const { return debugger_port_; }
+  // With --mindspore-allow.
+  uint16_t mindspore_port() const { return mindspore_port_; }
   const std::filesystem::path& data_dir() const { return data_dir_; }
 
   http::testing::Reply Fetch(const std::string& method,
@@ -50,6 +52,7 @@ class RealServer {
   const std::vector<std::string> more_;
   uint16_t http_port_ = 0;
   uint16_t debugger_port_ = 0;
+  uint16_t mindspore_port_ = 0;
   pid_t pid_ = -1;
 };
 
