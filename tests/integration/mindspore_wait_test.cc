@@ -1,6 +1,7 @@
 // The call with which MindSpore's clients wait, and clients that are gone.
 #include <atomic>
 #include <chrono>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <string>
@@ -112,6 +113,43 @@ TEST_F(MindSporeWaitTest, AClientThatComesThroughAnotherConnectionIsTheSame) {
   EXPECT_EQ(directory().Jobs().size(), 1u);
   client->SendDone();
   EXPECT_EQ(WaitForState(kJob, JobState::kFinished).job_info->step, 1u);
+}
+
+TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
+  const std::filesystem::path kept =
+      std::filesystem::path(testing::TempDir()) / "forgotten";
+  std::filesystem::remove_all(kept);
+  mindspore::FrontOptions options;
+  options.state_dir = kept;
+  StartWith(std::move(options));
+  auto client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
+  auto asking = Begin(*client);
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(directory().Find(kJob)->AddWatchpoint(spec)).ok());
+  const int number = asking.get().set_cmd().id();
+  asking = Ask(*client);
+  Control(ControlVerb::kContinue);
+  EXPECT_EQ(asking.get().run_cmd().run_level(), "recheck");
+  EXPECT_EQ(client->Ask().run_cmd().run_level(), "step");
+  client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
+  WaitForState(kJob, JobState::kLost);
+  ASSERT_TRUE(Await(directory().Forget(kJob)).ok());
+
+  const size_t from = Events().size();
+  client->metadata().set_cur_step(1);
+  asking = Ask(*client);
+  // What nobody knows of any more goes from the client, too.
+  const EventReply reply = asking.get();
+  EXPECT_TRUE(reply.set_cmd().delete_());
+  EXPECT_EQ(reply.set_cmd().id(), number);
+  EXPECT_EQ(client->Ask().run_cmd().run_level(), "step");
+  WaitForState(kJob, JobState::kRunning, from);
+  const auto graphs = Await(directory().Find(kJob)->Graphs());
+  ASSERT_TRUE(graphs.ok());
+  EXPECT_EQ(graphs->at(0).node_count, 104u + 20u + 37u);
+  client->SendDone();
+  WaitForState(kJob, JobState::kFinished, from);
 }
 
 TEST_F(MindSporeWaitTest, AClientThatIsGoneIsLost) {
