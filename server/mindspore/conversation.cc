@@ -227,7 +227,13 @@ void Conversation::Wait(std::shared_ptr<WaitCall> call,
 }
 
 void Conversation::Done(const debugger::Metadata& metadata) {
-  Locked([&] { dialogue_.Done(metadata); });
+  Locked([&] {
+    lost_ = false;
+    Heard();
+    // It may end before it asks a server that is new.
+    if (identity_) WantSession();
+    dialogue_.Done(metadata);
+  });
 }
 
 void Conversation::Heartbeat(std::chrono::seconds period) {

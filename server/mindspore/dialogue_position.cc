@@ -204,11 +204,15 @@ void Dialogue::Alive() {
 }
 
 void Dialogue::Done(const debugger::Metadata& metadata) {
+  // The last step's end is not asked about where the job ends with it.
+  if (const uint64_t said = StepOf(metadata); said > step_) {
+    step_ = said;
+    DeliverHits();
+  }
   Gone();
   if (terminated_) return;
   session::Farewell farewell;
-  // The last step's end is not asked about where the job ends with it.
-  farewell.steps = std::max(step_, StepOf(metadata));
+  farewell.steps = step_;
   farewell.terminated = terminating_;
   terminated_ = true;
   reports_.push_back(std::move(farewell));

@@ -17,8 +17,11 @@ SavedWatchpoint Encode(int number, const WireWatchpoint& watchpoint) {
   saved.set_watchpoint(watchpoint.watchpoint);
   saved.set_revision(watchpoint.revision);
   saved.set_pause(static_cast<uint32_t>(watchpoint.pause));
-  saved.mutable_names()->insert(watchpoint.names.begin(),
-                                watchpoint.names.end());
+  for (const auto& [on_wire, shown] : watchpoint.names) {
+    SavedWatchpoint::Name& name = *saved.add_names();
+    name.set_on_wire(on_wire);
+    name.set_shown(shown);
+  }
   return saved;
 }
 
@@ -27,7 +30,9 @@ WireWatchpoint Decode(const SavedWatchpoint& saved) {
   watchpoint.watchpoint = saved.watchpoint();
   watchpoint.revision = saved.revision();
   watchpoint.pause = Enumerator(saved.pause(), session::PauseMode::kNone);
-  watchpoint.names.insert(saved.names().begin(), saved.names().end());
+  for (const auto& name : saved.names()) {
+    watchpoint.names[name.on_wire()] = name.shown();
+  }
   return watchpoint;
 }
 
