@@ -72,7 +72,7 @@ TEST_F(AllowedTest, JobsOfThisMachineMayComeToo) {
 class NotAllowedTest : public MindSporeAllowTest {
  protected:
   // A network for documents, in which nobody is.
-  NotAllowedTest() : MindSporeAllowTest("192.0.2.0/24") {}
+  NotAllowedTest() : MindSporeAllowTest("203.0.113.0/24") {}
 };
 
 TEST_F(NotAllowedTest, OtherMachinesAreToldWhatIsMissing) {

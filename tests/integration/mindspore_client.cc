@@ -127,13 +127,13 @@ debugger::EventReply MindSporeClient::AskOnce() {
   return reply;
 }
 
-debugger::EventReply MindSporeClient::AskThroughFailures(int& failures) {
+debugger::EventReply MindSporeClient::AskThroughFailures() {
   debugger::EventReply reply;
-  while (failures < 6) {
+  while (failures_ < 6) {
     const grpc::Status status = CallWait(reply);
     if (!status.ok()) {
       // Real clients take a second for each.
-      std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures);
+      std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures_);
     } else if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {
       return reply;
     }

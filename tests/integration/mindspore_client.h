@@ -38,7 +38,8 @@ class MindSporeClient {
   debugger::EventReply AskOnce();
   // As clients do where the server goes away while they ask: again, a few
   // times. Counts the failures, of which the sixth ends a real client.
-  debugger::EventReply AskThroughFailures(int& failures);
+  debugger::EventReply AskThroughFailures();
+  int failures() const { return failures_; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
   bool SendBases(const std::vector<debugger::TensorBase>& bases);
@@ -52,6 +53,7 @@ class MindSporeClient {
 
   std::unique_ptr<debugger::EventListener::Stub> stub_;
   debugger::Metadata metadata_;
+  int failures_ = 0;
 };
 
 // A graph of `nodes` ReLUs without inputs, "Default/net/<padding>/ReLU-op1" and
