@@ -144,6 +144,15 @@ absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
   return request;
 }
 
+absl::Status DecodeNothing(std::string_view text) {
+  if (text.empty()) return absl::OkStatus();
+  absl::StatusOr<Json> object = ParseObject(text);
+  if (!object.ok()) return object.status();
+  absl::Status status;
+  BodyReader(*object, "", status).RefuseOthers();
+  return status;
+}
+
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
   auto object = ParseObject(text);
   if (!object.ok()) return object.status();

@@ -25,6 +25,8 @@ struct CatchRequest {
   uint32_t rank = 0;
 };
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view body);
+// Nothing at all, or an object without fields.
+absl::Status DecodeNothing(std::string_view body);
 // The one-time code of a login.
 absl::StatusOr<std::string> DecodeLogin(std::string_view body);
 

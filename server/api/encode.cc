@@ -87,6 +87,33 @@ Json EncodeEndpoint(const Endpoint& end) {
           {"shape", end.type.shape}};
 }
 
+// With the name under which tensors are asked for.
+Json EncodeTensor(const Endpoint& tensor) {
+  Json json = {{"name", tensor.node + ":" + std::to_string(tensor.slot)}};
+  json.update(EncodeEndpoint(tensor));
+  return json;
+}
+
+Json EncodeNeighbour(const NeighbourNode& at) {
+  Json json = Encode(at.node);
+  json["distance"] = at.distance;
+  return json;
+}
+
+Json EncodeNeighbourTensor(const NeighbourTensor& at) {
+  const bool known = at.statistics.has_value();
+  Json json = EncodeTensor(at.tensor);
+  json["statistics"] = OrNull(at.statistics);
+  json["statistics_step"] = known ? Json(at.statistics_step) : Json();
+  json["hit_count"] = at.hit_count;
+  json["hits"] = EncodeAll(at.hits);
+  return json;
+}
+
+Json EncodePoint(const StatisticsPoint& point) {
+  return {{"step", point.step}, {"statistics", Encode(point.statistics)}};
+}
+
 Json EncodeEdge(const EdgeInfo& edge) {
   return {{"from", edge.from},
           {"to", edge.to},
@@ -200,6 +227,28 @@ Json Encode(const SearchResult& result) {
           {"next_cursor", NullIfEmpty(result.next_cursor)}};
 }
 
+Json Encode(const NeighbourEdge& edge) {
+  return {{"from", edge.from},
+          {"slot", edge.slot},
+          {"to", edge.to},
+          {"position", edge.position},
+          {"kind", Word(edge.kind)}};
+}
+
+Json EncodeExport(const ExportNode& exported) {
+  const NodeInfo& node = exported.node;
+  return {{"name", node.name},
+          {"kind", Word(node.kind)},
+          {"op_type", node.op_type},
+          {"category", Word(node.category)},
+          {"outputs", List(node.outputs, EncodeOutput)},
+          {"attributes", exported.attributes},
+          {"source", EncodeSource(node.source)},
+          {"order", node.order},
+          {"first_step", node.first_step},
+          {"last_step", node.last_step}};
+}
+
 Json Encode(const WatchpointInfo& watchpoint) {
   const WatchpointSpec& spec = watchpoint.spec;
   return {
@@ -274,6 +323,20 @@ Json Encode(const TensorSummary& summary) {
           {"shape", tensor.type.shape},
           {"statistics", OrNull(summary.statistics)},
           {"statistics_step", known ? Json(summary.statistics_step) : Json()}};
+}
+
+Json Encode(const Neighbours& neighbours) {
+  return {{"tensor", EncodeTensor(neighbours.tensor)},
+          {"nodes", List(neighbours.nodes, EncodeNeighbour)},
+          {"edges", EncodeAll(neighbours.edges)},
+          {"tensors", List(neighbours.tensors, EncodeNeighbourTensor)},
+          {"truncated", neighbours.truncated}};
+}
+
+Json Encode(const TensorHistory& history) {
+  Json json = EncodeTensor(history.tensor);
+  json["points"] = List(history.points, EncodePoint);
+  return json;
 }
 
 Json EncodeHead(const TensorValue& value) {

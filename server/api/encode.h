@@ -13,11 +13,16 @@ Json Encode(const session::NodeInfo& node);
 Json Encode(const session::NodeDetail& detail);
 Json Encode(const session::ScopeView& view);
 Json Encode(const session::SearchResult& result);
+// As exports say it: what does not change while others look.
+Json EncodeExport(const session::ExportNode& node);
+Json Encode(const session::NeighbourEdge& edge);
 Json Encode(const session::WatchpointInfo& watchpoint);
 Json Encode(const session::HitInfo& hit);
 Json Encode(const session::HitResult& result);
 Json Encode(const session::StatisticsInfo& statistics);
 Json Encode(const session::TensorSummary& summary);
+Json Encode(const session::Neighbours& neighbours);
+Json Encode(const session::TensorHistory& history);
 // All but the data: what JSON and statistics answers have in common.
 Json EncodeHead(const session::TensorValue& value);
 

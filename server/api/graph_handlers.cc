@@ -6,6 +6,7 @@ namespace graphdbg::api {
 namespace {
 
 constexpr uint64_t kMaxSearchPage = 1'000;
+constexpr uint64_t kMaxDepth = 20;
 
 }  // namespace
 
@@ -22,8 +23,12 @@ Answer GetScope(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
+  std::string graph = arguments.Text("graph");
+  std::string name = arguments.Text("name");
+  const auto aggregate = arguments.Number32("aggregate");
+  if (!arguments.status().ok()) co_return arguments.status();
   absl::StatusOr<session::ScopeView> view =
-      co_await (*job)->Scope(arguments.Text("graph"), arguments.Text("name"));
+      co_await (*job)->Scope(std::move(graph), std::move(name), aggregate);
   if (!view.ok()) co_return view.status();
   co_return JsonResponse(Encode(*view));
 }
@@ -38,6 +43,23 @@ Answer GetNode(const Services& services, const http::Request& request) {
       co_await (*job)->Node(std::move(name));
   if (!node.ok()) co_return node.status();
   co_return JsonResponse(Encode(*node));
+}
+
+Answer GetNeighbours(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  session::NeighbourQuery query;
+  query.node = arguments.RequiredText("name");
+  query.slot = arguments.Number32("slot").value_or(0);
+  query.depth = static_cast<uint32_t>(
+      arguments.Integer("depth", 1, kMaxDepth).value_or(query.depth));
+  query.rank = arguments.Number32("rank").value_or(0);
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<session::Neighbours> neighbours =
+      co_await (*job)->Around(std::move(query));
+  if (!neighbours.ok()) co_return neighbours.status();
+  co_return JsonResponse(Encode(*neighbours));
 }
 
 Answer SearchNodes(const Services& services, const http::Request& request) {

@@ -2,6 +2,7 @@
 
 #include "server/api/testing/api_fixture.h"
 #include "server/base/error.h"
+#include "server/base/gzip.h"
 
 namespace graphdbg::api {
 namespace {
@@ -30,6 +31,53 @@ TEST_F(GraphHandlersTest, GraphsAreListedWithTheirSizes) {
   EXPECT_EQ(BodyOf(Get("/jobs/train/graphs")), expected);
 }
 
+class GraphIndexTest : public GraphHandlersTest {
+ protected:
+  GraphIndexTest() {
+    job_->index.version = "7-1";
+    job_->index.bytes = 9;
+    job_->index.gzip = Gzip("the graph");
+  }
+  http::Response Ask(const http::Headers& headers) {
+    return fixture_.Call("GET", "/jobs/train/graph/index?graph=eval",
+                         {.headers = headers});
+  }
+};
+
+TEST_F(GraphIndexTest, IsSentAsTheClientTakesIt) {
+  http::Headers headers;
+  http::Response response = Ask(headers);
+  EXPECT_EQ(job_->asked_index, "eval");
+  EXPECT_EQ(response.headers.Get("Content-Encoding"), "gzip");
+  EXPECT_EQ(response.body, job_->index.gzip);
+  headers.Set("Accept-Encoding", "identity");
+  response = Ask(headers);
+  EXPECT_FALSE(response.headers.Has("Content-Encoding"));
+  EXPECT_EQ(response.body, "the graph");
+}
+
+TEST_F(GraphIndexTest, IsSentOnceToWhoKeepsIt) {
+  http::Headers headers;
+  headers.Set("Accept-Encoding", "br, gzip");
+  http::Response response = Ask(headers);
+  EXPECT_EQ(response.headers.Get("Vary"), "Accept-Encoding");
+  headers.Set("If-None-Match", response.headers.Get("ETag"));
+  response = Ask(headers);
+  EXPECT_EQ(response.status, 304);
+  EXPECT_TRUE(response.body.empty());
+  // As plain bytes it is another representation.
+  headers.Set("Accept-Encoding", "identity");
+  EXPECT_EQ(Ask(headers).status, 200);
+  headers.Set("Accept-Encoding", "gzip");
+  job_->index.version = "7-2";
+  EXPECT_EQ(Ask(headers).status, 200);
+}
+
+TEST_F(GraphIndexTest, OfAnUnknownGraphIsRefused) {
+  job_->error = Error(absl::StatusCode::kNotFound, "unknown_graph", "no graph");
+  ExpectProblem(Ask({}), 404, "unknown_graph");
+}
+
 TEST_F(GraphHandlersTest, AScopeHasNodesAndEdges) {
   job_->scope.scope = "forward";
   job_->scope.nodes = {Addmm()};
@@ -37,6 +85,7 @@ TEST_F(GraphHandlersTest, AScopeHasNodesAndEdges) {
   Json view = BodyOf(Get("/jobs/train/graph/scope?name=forward&graph=main"));
   EXPECT_EQ(job_->asked_scope,
             std::make_pair(std::string("main"), std::string("forward")));
+  EXPECT_FALSE(job_->asked_aggregates.has_value());
   EXPECT_EQ(view["scope"], "forward");
   EXPECT_EQ(view["edges"], Json::parse(R"([{"from":"a","to":"b","tensors":3,
                                             "kind":"control"}])"));
@@ -49,6 +98,13 @@ TEST_F(GraphHandlersTest, AScopeHasNodesAndEdges) {
                                               "shape":[8,10]}])"));
   EXPECT_EQ(node["source"]["file"], "train.py");
   EXPECT_EQ(node["source"]["line"], 12);
+}
+
+TEST_F(GraphHandlersTest, LikeSiblingsCanBeShownAsOne) {
+  EXPECT_EQ(Get("/jobs/train/graph/scope?aggregate=20").status, 200);
+  EXPECT_EQ(job_->asked_aggregates, 20u);
+  ExpectProblem(Get("/jobs/train/graph/scope?aggregate=all"), 400,
+                "invalid_parameter", "aggregate");
 }
 
 TEST_F(GraphHandlersTest, TheTopIsTheScopeWithoutAName) {
@@ -79,6 +135,51 @@ TEST_F(GraphHandlersTest, ANodeNeedsAName) {
                 "name");
   job_->error = Error(absl::StatusCode::kNotFound, "unknown_node", "no node");
   ExpectProblem(Get("/jobs/train/graph/node?name=x"), 404, "unknown_node");
+}
+
+TEST_F(GraphHandlersTest, NeighboursComeWithStatisticsAndHits) {
+  const Endpoint output{"forward/fc/addmm", 0, {"float32", {8, 10}}};
+  job_->neighbours.tensor = output;
+  job_->neighbours.nodes = {{Addmm(), -2}};
+  job_->neighbours.edges = {{"a", 1, "b", 2, EdgeKind::kData}};
+  NeighbourTensor known{output, StatisticsInfo(), 4, 1, {HitInfo()}};
+  known.statistics->count = 80;
+  known.hits[0].id = 17;
+  job_->neighbours.tensors = {known, {output, std::nullopt, 0, 0, {}}};
+  job_->neighbours.truncated = true;
+  Json json =
+      BodyOf(Get("/jobs/train/graph/neighbours?name=forward/fc/"
+                 "addmm&slot=3&depth=2&rank=1"));
+  ASSERT_TRUE(job_->asked_neighbours);
+  EXPECT_EQ(job_->asked_neighbours->node, "forward/fc/addmm");
+  EXPECT_EQ(job_->asked_neighbours->slot, 3u);
+  EXPECT_EQ(job_->asked_neighbours->depth, 2u);
+  EXPECT_EQ(job_->asked_neighbours->rank, 1u);
+  EXPECT_EQ(json["tensor"], Json::parse(R"({"name":"forward/fc/addmm:0",
+      "node":"forward/fc/addmm","slot":0,"dtype":"float32","shape":[8,10]})"));
+  EXPECT_EQ(json["nodes"][0]["name"], "forward/fc/addmm");
+  EXPECT_EQ(json["nodes"][0]["distance"], -2);
+  EXPECT_EQ(json["edges"], Json::parse(R"([{"from":"a","slot":1,"to":"b",
+                                            "position":2,"kind":"data"}])"));
+  EXPECT_EQ(json["tensors"][0]["statistics"]["count"], 80);
+  EXPECT_EQ(json["tensors"][0]["statistics_step"], 4);
+  EXPECT_EQ(json["tensors"][0]["hits"][0]["id"], 17);
+  EXPECT_TRUE(json["tensors"][1]["statistics"].is_null());
+  EXPECT_TRUE(json["tensors"][1]["statistics_step"].is_null());
+  EXPECT_EQ(json["truncated"], true);
+}
+
+TEST_F(GraphHandlersTest, NeighboursOfATensorAreTheNextOnes) {
+  Get("/jobs/train/graph/neighbours?name=x");
+  EXPECT_EQ(job_->asked_neighbours->slot, 0u);
+  EXPECT_EQ(job_->asked_neighbours->depth, 1u);
+  ExpectProblem(Get("/jobs/train/graph/neighbours"), 400, "invalid_parameter",
+                "name");
+  for (const char* depth : {"0", "21", "all"}) {
+    ExpectProblem(
+        Get("/jobs/train/graph/neighbours?name=x&depth=" + std::string(depth)),
+        400, "invalid_parameter", "depth");
+  }
 }
 
 TEST_F(GraphHandlersTest, SearchReadsAllItsParameters) {

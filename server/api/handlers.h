@@ -32,14 +32,19 @@ Answer DeleteJob(const Services&, const http::Request&);
 Answer ControlJob(const Services&, const http::Request&);
 
 Answer ListGraphs(const Services&, const http::Request&);
+Answer GetGraphIndex(const Services&, const http::Request&);
 Answer GetScope(const Services&, const http::Request&);
 Answer GetNode(const Services&, const http::Request&);
 Answer SearchNodes(const Services&, const http::Request&);
+
+Answer ExportGraph(const Services&, const http::Request&);
+Answer GetNeighbours(const Services&, const http::Request&);
 
 Answer ListConditions(const Services&, const http::Request&);
 Answer CheckCondition(const Services&, const http::Request&);
 Answer ListWatchpoints(const Services&, const http::Request&);
 Answer AddWatchpoint(const Services&, const http::Request&);
+Answer AddRecommended(const Services&, const http::Request&);
 Answer GetWatchpoint(const Services&, const http::Request&);
 Answer ChangeWatchpoint(const Services&, const http::Request&);
 Answer DeleteWatchpoint(const Services&, const http::Request&);
@@ -50,6 +55,8 @@ Answer GetTensor(const Services&, const http::Request&);
 Answer CatchTensors(const Services&, const http::Request&);
 Answer GetTensorStatistics(const Services&, const http::Request&);
 Answer GetTensorHistogram(const Services&, const http::Request&);
+Answer DownloadTensor(const Services&, const http::Request&);
+Answer GetTensorHistory(const Services&, const http::Request&);
 Answer CompareTensors(const Services&, const http::Request&);
 
 // NOT_FOUND "unknown_job".

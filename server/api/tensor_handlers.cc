@@ -117,6 +117,22 @@ Answer GetTensor(const Services& services, const http::Request& request) {
                    : NestedResponse(*value, slice);
 }
 
+Answer GetTensorHistory(const Services& services,
+                        const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  // No step: all of them.
+  const TensorQuery query = ReadTensorQuery(arguments);
+  if (!arguments.status().ok()) co_return arguments.status();
+  absl::StatusOr<session::TensorHistory> history =
+      co_await (*job)->History(query.node, query.slot, query.rank);
+  if (!history.ok()) co_return history.status();
+  Json json = Encode(*history);
+  json["rank"] = query.rank;
+  co_return JsonResponse(json);
+}
+
 Answer CatchTensors(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();

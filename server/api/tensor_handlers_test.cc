@@ -57,6 +57,26 @@ TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
   EXPECT_TRUE(tensor["statistics"]["min"].is_null());
 }
 
+TEST_F(TensorHandlersTest, TheHistoryIsToldStepByStep) {
+  job_->history.tensor = {"forward/fc", 1, {"float32", {2}}};
+  job_->history.points = {{3, StatisticsInfo()}, {8, StatisticsInfo()}};
+  job_->history.points[1].statistics.mean = 0.5;
+  Json json =
+      BodyOf(Get("/jobs/train/tensor/history?name=forward/fc:1&rank=2"));
+  EXPECT_EQ(job_->asked_history,
+            std::make_tuple(std::string("forward/fc"), 1u, 2u));
+  EXPECT_EQ(json["name"], "forward/fc:1");
+  EXPECT_EQ(json["rank"], 2);
+  EXPECT_EQ(json["dtype"], "float32");
+  ASSERT_EQ(json["points"].size(), 2u);
+  EXPECT_EQ(json["points"][1]["step"], 8);
+  EXPECT_EQ(json["points"][1]["statistics"]["mean"], 0.5);
+  ExpectProblem(Get("/jobs/train/tensor/history?name=forward/fc"), 400,
+                "invalid_parameter", "name");
+  ExpectProblem(Get("/jobs/train/tensor/history?name=a:0&step=3"), 400,
+                "unknown_parameter", "step");
+}
+
 TEST_F(TensorHandlersTest, BytesComeWithTypeAndShape) {
   http::Response response = GetBytes("/jobs/train/tensor?name=a:0");
   EXPECT_EQ(response.status, 200);

@@ -115,6 +115,19 @@ Answer AddWatchpoint(const Services& services, const http::Request& request) {
   co_return response;
 }
 
+Answer AddRecommended(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  absl::Status empty = DecodeNothing(request.body);
+  if (!empty.ok()) co_return empty;
+  absl::StatusOr<session::RecommendedInfo> recommended =
+      co_await (*job)->AddRecommended();
+  if (!recommended.ok()) co_return recommended.status();
+  co_return JsonResponse({{"watchpoints", EncodeAll(recommended->watchpoints)},
+                          {"made", recommended->made}},
+                         recommended->made.empty() ? 200 : 201);
+}
+
 Answer GetWatchpoint(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();

@@ -156,5 +156,23 @@ TEST_F(WatchpointHandlersTest, HitsAreFiltered) {
                 "step");
 }
 
+TEST_F(WatchpointHandlersTest, TheRecommendedSetIsMadeOnce) {
+  session::WatchpointInfo one;
+  one.id = 4;
+  one.spec.condition.id = "tensor_overflow";
+  job_->recommended.watchpoints = {one};
+  job_->recommended.made = {4};
+  const char* const target = "/jobs/train/watchpoints/recommended";
+  http::Response response = Post(target, "{}");
+  EXPECT_EQ(response.status, 201);
+  EXPECT_EQ(BodyOf(response)["watchpoints"][0]["id"], 4);
+  EXPECT_EQ(BodyOf(response)["made"], Json::parse("[4]"));
+  job_->recommended.made.clear();
+  EXPECT_EQ(Post(target, "").status, 200);
+  ExpectProblem(Post(target, R"({"device":"ascend"})"), 422, "invalid_field",
+                "device");
+  ExpectProblem(Post(target, "[]"), 400, "bad_json");
+}
+
 }  // namespace
 }  // namespace graphdbg::api

@@ -66,6 +66,7 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
   auto& nodes = changes->nodes;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+  if (patch.changes_graph()) ++version_;
   return applied;
 }
 

@@ -154,6 +154,9 @@ class GraphStore {
   void RestoreFrames(const std::vector<session::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
+  // Counts the patches that changed anything but last steps.
+  uint64_t version() const { return version_; }
+
   size_t node_count() const { return nodes_.size(); }
   const Node& node(NodeIndex i) const { return nodes_[i]; }
   size_t scope_count() const { return scopes_.size(); }
@@ -204,6 +207,7 @@ class GraphStore {
   std::deque<Node> nodes_;
   absl::flat_hash_map<std::string_view, NodeIndex> by_name_;
   SourcePool frames_;
+  uint64_t version_ = 0;
   uint64_t bytes_ = 0;
 };
 

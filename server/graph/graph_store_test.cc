@@ -71,6 +71,98 @@ class GraphStoreTest : public testing::Test {
 
 using Strings = std::vector<std::string>;
 
+class AggregatesTest : public GraphStoreTest {
+ protected:
+  // o/add to o/add_{count - 1}, in a chain that ends in o/norm.
+  void PutChain(uint32_t count) {
+    std::vector<NodeRecord> nodes;
+    for (uint32_t i = 0; i < count; ++i) {
+      const std::string number = i == 0 ? "" : "_" + std::to_string(i);
+      nodes.push_back(
+          MakeNode(i + 1, "o/add" + number, i + 1, {{i, 0, false}}));
+      nodes.back().op_type = "aten::add";
+    }
+    nodes.push_back(
+        MakeNode(count + 1, "o/norm", count + 1, {{count, 0, false}}));
+    ASSERT_TRUE(Put(nodes).ok());
+  }
+  session::ScopeView Open(const std::string& name, size_t above) {
+    auto view = GraphView(store_, none_).ScopeNamed("", name, above);
+    EXPECT_TRUE(view.ok()) << view.status();
+    return view.ok() ? *view : session::ScopeView();
+  }
+};
+
+TEST_F(AggregatesTest, StandForLikeSiblingsAboveTheLimit) {
+  PutChain(5);
+  EXPECT_EQ(Open("o", 5).nodes.size(), 6u);
+  const session::ScopeView view = Open("o", 4);
+  ASSERT_EQ(view.nodes.size(), 2u);
+  const session::NodeInfo& adds = view.nodes[0];
+  EXPECT_EQ(adds.name, "o/add[*]");
+  EXPECT_EQ(adds.kind, session::NodeKind::kAggregate);
+  EXPECT_EQ(adds.op_type, "aten::add");
+  EXPECT_EQ(adds.child_count, 5u);
+  EXPECT_EQ(adds.order, 1u);
+  // Edges among themselves are inside.
+  ASSERT_EQ(view.edges.size(), 1u);
+  EXPECT_EQ(view.edges[0].from, "o/add[*]");
+  EXPECT_EQ(view.edges[0].to, "o/norm");
+  EXPECT_EQ(Open("o/add[*]", 4).nodes.size(), 5u);
+  EXPECT_EQ(Open("o/add[*]", 4).edges.size(), 4u);
+  const auto detail = GraphView(store_, none_).Detail("o/add[*]");
+  ASSERT_TRUE(detail.ok());
+  EXPECT_EQ(detail->node.child_count, 5u);
+}
+
+TEST_F(AggregatesTest, AreOpenedInRangesWhenThereAreMany) {
+  PutChain(2'500);
+  const session::ScopeView view = Open("o/add[*]", 10);
+  std::vector<std::string> labels;
+  for (const auto& node : view.nodes) labels.push_back(node.label);
+  EXPECT_EQ(labels,
+            (Strings{"add[0:1000]", "add[1000:2000]", "add[2000:3000]"}));
+  EXPECT_EQ(view.nodes[2].child_count, 500u);
+  EXPECT_EQ(view.edges.size(), 2u);
+  const session::ScopeView last = Open("o/add[2000:3000]", 10);
+  ASSERT_EQ(last.nodes.size(), 500u);
+  EXPECT_EQ(last.nodes[0].name, "o/add_2000");
+}
+
+TEST_F(AggregatesTest, OfScopesCountWhatIsBelow) {
+  std::vector<NodeRecord> nodes;
+  for (uint32_t i = 0; i < 4; ++i) {
+    const std::string layer = "l/" + std::to_string(i);
+    nodes.push_back(MakeNode(2 * i + 1, layer + "/a", 0));
+    nodes.push_back(
+        MakeNode(2 * i + 2, layer + "/b", 10 - i, {{2 * i + 1, 0, false}}));
+  }
+  ASSERT_TRUE(Put(nodes).ok());
+  const session::ScopeView view = Open("l", 3);
+  ASSERT_EQ(view.nodes.size(), 1u);
+  EXPECT_EQ(view.nodes[0].name, "l/[*]");
+  EXPECT_EQ(view.nodes[0].descendant_count, 8u);
+  EXPECT_EQ(view.nodes[0].order, 7u);
+  EXPECT_EQ(Open("l/[*]", 3).nodes[0].name, "l/3");
+}
+
+TEST_F(AggregatesTest, NamesThatAreNoneStayUnknown) {
+  PutChain(3);
+  const GraphView view(store_, none_);
+  for (const char* name : {"o/sub[*]", "p/add[*]", "o/add[5:9]", "o/add[2:1]",
+                           "o/add[x:1]", "o/add[1]", "o/add*]", "[*", "]"}) {
+    EXPECT_EQ(ReasonOf(view.ScopeNamed("", name).status()), "unknown_scope")
+        << name;
+    EXPECT_EQ(ReasonOf(view.Detail(name).status()), "unknown_node") << name;
+  }
+  EXPECT_EQ(StemOf("conv2d"), "conv2d");
+  EXPECT_EQ(StemOf("conv2d_3"), "conv2d");
+  EXPECT_EQ(StemOf("relu__1"), "relu_");
+  EXPECT_EQ(StemOf("relu_"), "relu_");
+  EXPECT_EQ(StemOf("Conv2D-op12"), "Conv2D-op");
+  EXPECT_EQ(StemOf("7"), "");
+}
+
 TEST_F(GraphStoreTest, KnowsTheLastStepInWhichANodeWasSeen) {
   ASSERT_TRUE(Put({MakeNode(1, "a", 1), MakeNode(2, "b", 2)}).ok());
   GraphPatch patch;

@@ -4,11 +4,14 @@
 #include <limits>
 #include <tuple>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
 
 namespace graphdbg::graph {
 namespace {
+
+constexpr size_t kNodesOfAPage = 1'000;
 
 std::string LabelOf(std::string_view name) {
   const size_t slash = name.rfind('/');
@@ -39,36 +42,73 @@ std::vector<session::GraphInfo> GraphView::Graphs() const {
 }
 
 absl::StatusOr<session::ScopeView> GraphView::ScopeNamed(
-    std::string_view graph, std::string_view name) const {
+    std::string_view graph, std::string_view name,
+    size_t aggregate_above) const {
   session::ScopeView view;
   view.scope = std::string(name);
   const bool main = graph.empty() || graph == kMainGraph;
   if (main && name.empty() && store_.FindGraph(graph) == nullptr) return view;
-  auto index = store_.FindScope(graph, name);
-  if (!index.ok()) return index.status();
-
-  const Scope& scope = store_.scope(*index);
-  view.nodes.reserve(scope.scopes.size() + scope.nodes.size());
-  for (ScopeIndex s : scope.scopes) view.nodes.push_back(ScopeOf(s));
-  for (NodeIndex n : scope.nodes) view.nodes.push_back(NodeOf(n));
-  std::sort(view.nodes.begin(), view.nodes.end(), ShownBefore);
-
-  auto name_of = [&](Child child) -> const std::string& {
-    return child.is_scope ? store_.scope(child.index).name
-                          : store_.node(child.index).name;
-  };
-  view.edges.reserve(scope.edges.size());
-  for (const auto& [edge, count] : scope.edges) {
-    view.edges.push_back({name_of(edge.from), name_of(edge.to), count,
-                          edge.control ? session::EdgeKind::kControl
-                                       : session::EdgeKind::kData});
+  absl::StatusOr<Opened> opened = Open(graph, name, aggregate_above);
+  if (!opened.ok()) return opened.status();
+  view.nodes.reserve(opened->shown.size());
+  for (const Shown& shown : opened->shown) {
+    view.nodes.push_back(shown.aggregate_label.empty()
+                             ? Info(shown.children.front())
+                             : AggregateOf(*opened->scope, shown));
   }
-  std::sort(view.edges.begin(), view.edges.end(),
+  view.edges = EdgesOf(*opened, view.nodes);
+  std::sort(view.nodes.begin(), view.nodes.end(), ShownBefore);
+  return view;
+}
+
+absl::StatusOr<GraphView::Opened> GraphView::Open(
+    std::string_view graph, std::string_view name,
+    size_t aggregate_above) const {
+  auto index = store_.FindScope(graph, name);
+  if (index.ok()) {
+    const Scope& scope = store_.scope(*index);
+    return Opened{&scope, Aggregated(store_, scope, aggregate_above)};
+  }
+  const auto aggregate = ParseAggregate(name);
+  if (!aggregate) return index.status();
+  const auto parent = store_.FindScope(graph, aggregate->scope);
+  if (!parent.ok()) return index.status();
+  const Scope& scope = store_.scope(*parent);
+  Opened opened{&scope, OpenAggregate(store_, scope, *aggregate)};
+  if (opened.shown.empty()) return index.status();
+  return opened;
+}
+
+std::vector<session::EdgeInfo> GraphView::EdgesOf(
+    const Opened& opened, const std::vector<session::NodeInfo>& nodes) const {
+  // Which of the things shown a child belongs to.
+  absl::flat_hash_map<Child, uint32_t> places;
+  for (uint32_t i = 0; i < opened.shown.size(); ++i) {
+    for (Child child : opened.shown[i].children) places.emplace(child, i);
+  }
+  using Ends = std::tuple<uint32_t, uint32_t, bool>;
+  absl::flat_hash_map<Ends, uint32_t> counts;
+  for (const auto& [edge, count] : opened.scope->edges) {
+    const auto from = places.find(edge.from);
+    const auto to = places.find(edge.to);
+    const bool shown = from != places.end() && to != places.end() &&
+                       from->second != to->second;
+    if (shown) counts[{from->second, to->second, edge.control}] += count;
+  }
+  std::vector<session::EdgeInfo> edges;
+  edges.reserve(counts.size());
+  for (const auto& [ends, count] : counts) {
+    const auto& [from, to, control] = ends;
+    edges.push_back(
+        {nodes[from].name, nodes[to].name, count,
+         control ? session::EdgeKind::kControl : session::EdgeKind::kData});
+  }
+  std::sort(edges.begin(), edges.end(),
             [](const session::EdgeInfo& a, const session::EdgeInfo& b) {
               return std::tie(a.from, a.to, a.kind) <
                      std::tie(b.from, b.to, b.kind);
             });
-  return view;
+  return edges;
 }
 
 absl::StatusOr<session::NodeDetail> GraphView::Detail(
@@ -82,7 +122,7 @@ absl::StatusOr<session::NodeDetail> GraphView::Detail(
       detail.node = ScopeOf(scope->second);
       return detail;
     }
-    return UnknownNode(name);
+    return AggregateNamed(name);
   }
   const Node& node = store_.node(index);
   detail.node = NodeOf(index);
@@ -103,6 +143,60 @@ absl::StatusOr<session::NodeDetail> GraphView::Detail(
     detail.stack.push_back(store_.frame(frame));
   }
   return detail;
+}
+
+absl::StatusOr<session::NodeDetail> GraphView::AggregateNamed(
+    std::string_view name) const {
+  const auto aggregate = ParseAggregate(name);
+  if (!aggregate) return UnknownNode(name);
+  for (const Graph& graph : store_.graphs()) {
+    auto opened = Open(graph.id, name, kNoAggregates);
+    if (!opened.ok()) continue;
+    Shown all;
+    all.aggregate_label = AggregateLabel(aggregate->stem, aggregate->range);
+    for (const Shown& shown : opened->shown) {
+      all.children.insert(all.children.end(), shown.children.begin(),
+                          shown.children.end());
+    }
+    session::NodeDetail detail;
+    detail.node = AggregateOf(*opened->scope, all);
+    return detail;
+  }
+  return UnknownNode(name);
+}
+
+absl::StatusOr<session::GraphPage> GraphView::Page(std::string_view graph,
+                                                   uint64_t from) const {
+  session::GraphPage page;
+  const Graph* found = store_.FindGraph(graph);
+  const bool main = graph.empty() || graph == kMainGraph;
+  page.graph = std::string(main ? kMainGraph : graph);
+  if (found == nullptr && main) return page;
+  if (found == nullptr) return store_.FindScope(graph, "").status();
+  for (uint64_t i = from; i < store_.node_count(); ++i) {
+    const auto index = static_cast<NodeIndex>(i);
+    const Node& node = store_.node(index);
+    if (&store_.graphs()[node.graph] != found) continue;
+    if (page.nodes.size() == kNodesOfAPage) {
+      page.next = i;
+      break;
+    }
+    page.nodes.push_back({NodeOf(index), node.attributes, InputsOf(index)});
+  }
+  return page;
+}
+
+std::vector<session::NeighbourEdge> GraphView::InputsOf(NodeIndex index) const {
+  const Node& node = store_.node(index);
+  std::vector<session::NeighbourEdge> edges;
+  for (uint32_t i = 0; i < node.inputs.size(); ++i) {
+    const Input& input = node.inputs[i];
+    if (input.node == kNoNode) continue;
+    edges.push_back({store_.node(input.node).name, input.slot, node.name, i,
+                     input.control ? session::EdgeKind::kControl
+                                   : session::EdgeKind::kData});
+  }
+  return edges;
 }
 
 session::NodeInfo GraphView::Info(Child child) const {
@@ -152,6 +246,53 @@ session::NodeInfo GraphView::ScopeOf(ScopeIndex index) const {
   info.hit_count = annotations_.HitsOf(child);
   info.watched = annotations_.WatchedOf(child);
   info.order = scope.order;
+  return info;
+}
+
+GraphView::Facts GraphView::FactsOf(Child child) const {
+  if (!child.is_scope) {
+    const Node& node = store_.node(child.index);
+    return {node.op_type, node.category, node.order, 1};
+  }
+  const Scope& scope = store_.scope(child.index);
+  return {scope.type, session::Category::kOther, scope.order,
+          scope.descendants};
+}
+
+session::NodeInfo GraphView::AggregateOf(const Scope& scope,
+                                         const Shown& shown) const {
+  session::NodeInfo info;
+  info.label = shown.aggregate_label;
+  info.name = scope.name.empty() ? info.label
+                                 : absl::StrCat(scope.name, "/", info.label);
+  info.kind = session::NodeKind::kAggregate;
+  info.child_count = static_cast<uint32_t>(shown.children.size());
+  const Facts first = FactsOf(shown.children.front());
+  info.op_type = std::string(first.type);
+  info.category = first.category;
+  info.order = first.order;
+  size_t watched = 0;
+  size_t unwatched = 0;
+  for (Child child : shown.children) {
+    const Facts facts = FactsOf(child);
+    // What they do not have in common is not told.
+    if (facts.type != first.type) info.op_type.clear();
+    if (facts.category != first.category) {
+      info.category = session::Category::kOther;
+    }
+    // 0 is none, and later than all.
+    info.order = std::min(info.order - 1, facts.order - 1) + 1;
+    info.descendant_count += facts.descendants;
+    info.hit_count += annotations_.HitsOf(child);
+    const session::Watched state = annotations_.WatchedOf(child);
+    watched += state == session::Watched::kAll;
+    unwatched += state == session::Watched::kNone;
+  }
+  info.watched = session::Watched::kSome;
+  if (watched == shown.children.size()) info.watched = session::Watched::kAll;
+  if (unwatched == shown.children.size()) {
+    info.watched = session::Watched::kNone;
+  }
   return info;
 }
 

@@ -2,11 +2,14 @@
 #ifndef SERVER_GRAPH_GRAPH_VIEW_H_
 #define SERVER_GRAPH_GRAPH_VIEW_H_
 
+#include <cstddef>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/graph/aggregates.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
 #include "server/session/types.h"
@@ -16,17 +19,27 @@ namespace graphdbg::graph {
 // Short-lived: made for one question, holds references.
 class GraphView {
  public:
+  static constexpr size_t kNoAggregates = std::numeric_limits<size_t>::max();
+
   GraphView(const GraphStore& store, const Annotations& annotations)
       : store_(store), annotations_(annotations) {}
 
   std::vector<session::GraphInfo> Graphs() const;
   // Children in execution order, those that do not execute last, then by name.
   // The top of the main graph is empty, not unknown, before the first node.
-  absl::StatusOr<session::ScopeView> ScopeNamed(std::string_view graph,
-                                                std::string_view name) const;
+  // More than `aggregate_above` like siblings are shown as one; the name may be
+  // that of such an aggregate.
+  absl::StatusOr<session::ScopeView> ScopeNamed(
+      std::string_view graph, std::string_view name,
+      size_t aggregate_above = kNoAggregates) const;
   // Of a node, or of a scope if no node has that name. NOT_FOUND
   // "unknown_node".
   absl::StatusOr<session::NodeDetail> Detail(std::string_view name) const;
+
+  // Nodes of a graph from this index on, those of other graphs left out.
+  // NOT_FOUND "unknown_graph".
+  absl::StatusOr<session::GraphPage> Page(std::string_view graph,
+                                          uint64_t from) const;
 
   session::NodeInfo Info(Child child) const;
   // The tensor at an output; its type is empty if not known.
@@ -34,7 +47,29 @@ class GraphView {
 
  private:
   session::NodeInfo NodeOf(NodeIndex index) const;
+  std::vector<session::NeighbourEdge> InputsOf(NodeIndex index) const;
   session::NodeInfo ScopeOf(ScopeIndex index) const;
+  // What nodes and scopes have alike.
+  struct Facts {
+    std::string_view type;
+    session::Category category = session::Category::kOther;
+    uint64_t order = 0;
+    uint32_t descendants = 0;
+  };
+  Facts FactsOf(Child child) const;
+  // `scope` is the one that holds it.
+  session::NodeInfo AggregateOf(const Scope& scope, const Shown& shown) const;
+  absl::StatusOr<session::NodeDetail> AggregateNamed(
+      std::string_view name) const;
+  // What the name shows, and the scope in which it lies.
+  struct Opened {
+    const Scope* scope = nullptr;
+    std::vector<Shown> shown;
+  };
+  absl::StatusOr<Opened> Open(std::string_view graph, std::string_view name,
+                              size_t aggregate_above) const;
+  std::vector<session::EdgeInfo> EdgesOf(
+      const Opened& opened, const std::vector<session::NodeInfo>& nodes) const;
 
   const GraphStore& store_;
   const Annotations& annotations_;

@@ -16,17 +16,6 @@ using nlohmann::json;
 constexpr std::array<const char*, 3> kEncodings = {"br", "gzip", "identity"};
 constexpr size_t kIdentity = 2;
 
-// Takes "1", "W/"1"" and "*" in lists, as RFC 9110 section 13.1.2 says.
-bool Matches(std::string_view if_none_match, const std::string& etag) {
-  for (std::string_view item : Split(if_none_match, ',')) {
-    item = Trim(item);
-    if (item == "*") return true;
-    if (item.substr(0, 2) == "W/") item.remove_prefix(2);
-    if (item == etag) return true;
-  }
-  return false;
-}
-
 absl::StatusOr<std::string_view> Range(std::string_view data,
                                        const json& range) {
   if (!range.is_array() || range.size() != 2 ||
@@ -109,7 +98,7 @@ Response Assets::Serve(const Request& request) const {
   response.headers.Set(
       "Cache-Control",
       asset.immutable ? "public, max-age=31536000, immutable" : "no-cache");
-  if (Matches(request.headers.Get("If-None-Match"), etag)) {
+  if (MatchesEtag(request.headers.Get("If-None-Match"), etag)) {
     response.status = 304;
     return response;
   }

@@ -1,7 +1,11 @@
 #include "server/http/connection.h"
 
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/experimental/awaitable_operators.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <boost/beast/core/buffers_suffix.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
@@ -9,6 +13,8 @@
 #include <boost/beast/http/span_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
+#include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -308,14 +314,83 @@ asio::awaitable<bool> Connection::Write(Response response, bool head,
   if (head || status == 204 || status == 304) {
     bhttp::response<bhttp::empty_body> message;
     fill(message);
-    if (head) message.content_length(bytes.size());
+    if (head && !response.next_piece) message.content_length(bytes.size());
+    if (head && response.pieces_bytes) {
+      message.content_length(*response.pieces_bytes);
+    }
     co_return co_await WriteMessage(message);
+  }
+  if (response.next_piece) {
+    bhttp::response<bhttp::empty_body> message;
+    fill(message);
+    if (response.pieces_bytes) {
+      message.content_length(*response.pieces_bytes);
+    } else {
+      message.chunked(true);
+    }
+    co_return co_await WriteHead(std::move(message)) &&
+        co_await WritePieces(response);
   }
   bhttp::response<bhttp::span_body<const char>> message;
   fill(message);
   message.body() = beast::span<const char>(bytes.data(), bytes.size());
   message.content_length(bytes.size());
   co_return co_await WriteMessage(message);
+}
+
+asio::awaitable<bool> Connection::WriteHead(
+    bhttp::response<bhttp::empty_body> message) {
+  bhttp::response_serializer<bhttp::empty_body> serializer(message);
+  error_code ec;
+  stream_.expires_after(shared_->options.write_timeout);
+  co_await bhttp::async_write_header(stream_, serializer, Into(ec));
+  co_return !ec;
+}
+
+asio::awaitable<bool> Connection::WritePieces(const Response& response) {
+  using asio::experimental::awaitable_operators::operator&&;
+  const bool chunked = !response.pieces_bytes;
+  uint64_t written = 0;
+  try {
+    absl::StatusOr<std::string> piece = co_await response.next_piece();
+    while (piece.ok() && !piece->empty()) {
+      const std::string now = *std::move(piece);
+      written += now.size();
+      auto [sent, next] =
+          co_await (WritePiece(now, chunked) && response.next_piece());
+      if (!sent) co_return false;
+      piece = std::move(next);
+    }
+    if (!piece.ok()) {
+      shared_->Log("warning: a download was broken off: " +
+                   std::string(piece.status().message()));
+      co_return false;
+    }
+  } catch (const std::exception& error) {
+    shared_->Log(std::string("error: a download failed: ") + error.what());
+    co_return false;
+  }
+  if (chunked) co_return co_await WritePiece({}, true);
+  co_return written == *response.pieces_bytes;
+}
+
+asio::awaitable<bool> Connection::WritePiece(std::string_view piece,
+                                             bool chunked) {
+  char size[24] = "";
+  if (chunked) {
+    std::snprintf(size, sizeof size, "%zx\r\n", piece.size());
+  }
+  const std::array<asio::const_buffer, 3> parts = {
+      asio::buffer(size, std::strlen(size)),
+      asio::buffer(piece.data(), piece.size()),
+      asio::buffer("\r\n", chunked ? 2 : 0)};
+  beast::buffers_suffix<std::array<asio::const_buffer, 3>> rest(parts);
+  error_code ec;
+  while (!ec && beast::buffer_bytes(rest) > 0) {
+    stream_.expires_after(shared_->options.write_timeout);
+    rest.consume(co_await stream_.async_write_some(rest, Into(ec)));
+  }
+  co_return !ec;
 }
 
 asio::awaitable<void> Connection::Linger() {

@@ -7,6 +7,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
@@ -67,6 +68,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                           const ChannelHandler& handler);
   // Whether it was written whole.
   boost::asio::awaitable<bool> Write(Response response, bool head, bool last);
+  // The header with which a response of pieces begins.
+  boost::asio::awaitable<bool> WriteHead(
+      boost::beast::http::response<boost::beast::http::empty_body> message);
+  boost::asio::awaitable<bool> WritePieces(const Response& response);
+  // `chunked`: as a chunk of its own.
+  boost::asio::awaitable<bool> WritePiece(std::string_view piece, bool chunked);
   template <class Body>
   boost::asio::awaitable<bool> WriteMessage(
       boost::beast::http::response<Body>& message);

@@ -4,9 +4,11 @@
 #define SERVER_HTTP_MESSAGE_H_
 
 #include <boost/asio/awaitable.hpp>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +57,15 @@ struct Response {
   std::string body;
   // Bytes that live as long as the program; sent instead of `body` if set.
   std::string_view static_body;
+  // Sent instead of either if set: piece by piece, each asked for while the one
+  // before is on its way, so that no more than two are held however slowly the
+  // peer reads. An empty piece is the end. An error breaks the connection off,
+  // by which the peer knows that it has not got all.
+  using NextPiece =
+      std::function<boost::asio::awaitable<absl::StatusOr<std::string>>()>;
+  NextPiece next_piece;
+  // Of all pieces together; absent if that is not known beforehand.
+  std::optional<uint64_t> pieces_bytes;
 
   std::string_view bytes() const {
     return static_body.data() != nullptr ? static_body : body;

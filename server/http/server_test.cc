@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <boost/system/system_error.hpp>
+#include <chrono>
+#include <map>
 #include <mutex>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 #include "server/base/error.h"
 #include "server/http/testing/client.h"
@@ -33,6 +38,32 @@ asio::awaitable<Response> Echo(Request request) {
 asio::awaitable<Response> Large(Request) {
   Response response;
   response.body.assign(32 << 20, 'x');
+  co_return response;
+}
+
+// As many pieces as the query's "pieces" says, of "size" bytes each, of the
+// letters from a on; "known" is the length that is announced; without "end"
+// comes an error.
+std::atomic<int> g_pieces_asked{0};
+
+asio::awaitable<Response> Pieces(Request request) {
+  std::map<std::string, int> wanted;
+  for (const auto& [name, value] : request.query) {
+    wanted[name] = std::stoi(value);
+  }
+  g_pieces_asked = 0;
+  Response response;
+  if (wanted.count("known")) response.pieces_bytes = wanted["known"];
+  response.next_piece =
+      [wanted]() mutable -> asio::awaitable<absl::StatusOr<std::string>> {
+    const int piece = g_pieces_asked++;
+    if (piece < wanted["pieces"]) {
+      co_return std::string(wanted["size"],
+                            static_cast<char>('a' + piece % 26));
+    }
+    if (wanted.count("end")) co_return std::string();
+    co_return absl::AbortedError("the value is gone");
+  };
   co_return response;
 }
 
@@ -64,6 +95,7 @@ class ServerTest : public ::testing::Test {
     router->Add("POST", "/echo", Echo);
     router->Add("GET", "/large", Large);
     router->Add("GET", "/throw", Throw);
+    router->Add("GET", "/pieces", Pieces);
     router->AddChannel("/channel", EchoChannel);
     options.log = [this](std::string_view line) {
       std::lock_guard<std::mutex> lock(mu_);
@@ -114,6 +146,69 @@ TEST_F(ServerTest, HeadGivesTheLengthWithoutTheBody) {
   EXPECT_EQ(reply.headers["content-length"], std::to_string(32 << 20));
   EXPECT_TRUE(reply.body.empty());
   EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
+}
+
+TEST_F(ServerTest, SendsPiecesOfAKnownLength) {
+  Start();
+  Client client(port_);
+  Reply reply = client.Fetch("GET", "/pieces?pieces=3&size=2&known=6&end=1");
+  EXPECT_EQ(reply.headers["content-length"], "6");
+  EXPECT_EQ(reply.body, "aabbcc");
+  // The connection goes on.
+  reply = client.Fetch("HEAD", "/pieces?pieces=3&size=2&known=6&end=1");
+  EXPECT_EQ(reply.headers["content-length"], "6");
+  EXPECT_EQ(g_pieces_asked, 0);
+  EXPECT_EQ(client.Fetch("GET", "/pieces?known=0&end=1").body, "");
+  EXPECT_EQ(client.Fetch("GET", "/echo").body, "GET /echo");
+}
+
+TEST_F(ServerTest, SendsPiecesOfAnUnknownLengthAsChunks) {
+  Start();
+  Client client(port_);
+  const Reply reply = client.Fetch("GET", "/pieces?pieces=3&size=20&end=1");
+  EXPECT_EQ(reply.body,
+            std::string(20, 'a') + std::string(20, 'b') + std::string(20, 'c'));
+  const std::string size = std::to_string(3 << 20);
+  EXPECT_EQ(client.Fetch("GET", "/pieces?pieces=5&size=" + size + "&end=1")
+                .body.size(),
+            15u << 20);
+  EXPECT_EQ(client.Fetch("GET", "/pieces?end=1").body, "");
+  EXPECT_EQ(client.Fetch("GET", "/echo").body, "GET /echo");
+}
+
+// The client must not take what it has for all there is.
+TEST_F(ServerTest, BreaksOffWherePiecesEndWithAnError) {
+  Start();
+  for (const char* target :
+       {"/pieces?pieces=2&size=3&known=9", "/pieces?pieces=2&size=3"}) {
+    Client client(port_);
+    client.SendRaw("GET " + std::string(target) +
+                   " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    const std::string all = client.ReadRest();
+    EXPECT_NE(all.find("bbb"), std::string::npos) << all;
+    EXPECT_EQ(all.find("\r\n0\r\n"), std::string::npos) << all;
+  }
+  // Less or more than was announced is no whole answer either.
+  Client client(port_);
+  client.SendRaw(
+      "GET /pieces?pieces=1&size=3&known=5&end=1 HTTP/1.1\r\n"
+      "Host: localhost\r\n\r\n");
+  EXPECT_TRUE(client.ReadRest().ends_with("\r\n\r\naaa"));
+}
+
+TEST_F(ServerTest, AsksForNoMorePiecesThanThePeerTakes) {
+  Start();
+  Client client(port_);
+  client.SendRaw(
+      "GET /pieces?pieces=1000000&size=1048576&end=1 HTTP/1.1\r\n"
+      "Host: localhost\r\n\r\n");
+  // Until the sockets' buffers are full.
+  int asked = -1;
+  while (asked != g_pieces_asked || asked < 2) {
+    asked = g_pieces_asked;
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+  EXPECT_LT(asked, 100);
 }
 
 TEST_F(ServerTest, SendsLargeBodiesWhole) {

@@ -58,6 +58,16 @@ bool ListsToken(std::string_view header, std::string_view token) {
   return false;
 }
 
+bool MatchesEtag(std::string_view if_none_match, std::string_view etag) {
+  for (std::string_view item : Split(if_none_match, ',')) {
+    item = Trim(item);
+    if (item == "*") return true;
+    if (item.substr(0, 2) == "W/") item.remove_prefix(2);
+    if (item == etag) return true;
+  }
+  return false;
+}
+
 std::optional<std::string> PercentDecode(std::string_view text,
                                          bool plus_is_space) {
   std::string out;

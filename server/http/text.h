@@ -23,6 +23,10 @@ std::vector<std::string_view> Split(std::string_view text, char separator);
 // are looked at only for "q=0", which means "not this one".
 bool ListsToken(std::string_view header, std::string_view token);
 
+// Whether an If-None-Match header lists `etag` (with its quotes) or is "*"; a
+// weak tag counts as the strong one (RFC 9110 section 13.1.2).
+bool MatchesEtag(std::string_view if_none_match, std::string_view etag);
+
 // Absent for a '%' without two hexadecimal digits and for a zero byte.
 std::optional<std::string> PercentDecode(std::string_view text,
                                          bool plus_is_space);

@@ -13,6 +13,7 @@
 #include <boost/asio/awaitable.hpp>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,18 @@ class Job {
   virtual Task<std::string> Control(ControlRequest request) = 0;
 
   virtual Task<std::vector<GraphInfo>> Graphs() = 0;
-  virtual Task<ScopeView> Scope(std::string graph, std::string name) = 0;
+  // The whole graph; NOT_FOUND "unknown_graph".
+  virtual Task<std::shared_ptr<const GraphFile>> Index(std::string graph) = 0;
+  // A page of it, from 0 on; NOT_FOUND "unknown_graph".
+  virtual Task<GraphPage> Export(std::string graph, uint64_t from) = 0;
+  // More than `aggregate_above` like siblings are shown as one, which is
+  // opened by its name as scopes are; absent: all are shown.
+  virtual Task<ScopeView> Scope(std::string graph, std::string name,
+                                std::optional<uint32_t> aggregate_above) = 0;
   virtual Task<NodeDetail> Node(std::string name) = 0;
   virtual Task<SearchResult> Search(SearchQuery query) = 0;
+  // NOT_FOUND "unknown_node" or "unknown_slot".
+  virtual Task<Neighbours> Around(NeighbourQuery query) = 0;
 
   virtual Task<std::vector<WatchpointInfo>> Watchpoints() = 0;
   virtual Task<WatchpointInfo> GetWatchpoint(uint32_t id) = 0;
@@ -49,6 +59,8 @@ class Job {
   virtual Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
                                                 WatchpointChange change) = 0;
   virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;
+  // Makes those that are not there.
+  virtual Task<RecommendedInfo> AddRecommended() = 0;
 
   virtual Task<HitResult> Hits(HitQuery query) = 0;
 
@@ -56,6 +68,10 @@ class Job {
                                                    uint32_t rank) = 0;
   // Waits for the agent; DEADLINE_EXCEEDED after 30 s.
   virtual Task<TensorValue> Tensor(TensorQuery query) = 0;
+  // What is known of it, also of a job that has ended. NOT_FOUND
+  // "unknown_node", "unknown_slot" or "unknown_rank".
+  virtual Task<TensorHistory> History(std::string node, uint32_t slot,
+                                      uint32_t rank) = 0;
   // The node's outputs will be there at the first stop after it has executed
   // again. UNAVAILABLE "job_gone" if the rank is not connected.
   virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;

@@ -214,6 +214,8 @@ void JobImpl::On(Rank& rank, graph::GraphPatch& patch, const Done& done) {
 }
 
 absl::Status JobImpl::On(Rank& rank, RunReport& report) {
+  // Also a stop that follows another at once.
+  if (rank.run.state == JobState::kPaused) ++rank.stops_left;
   RunState next;
   next.step = report.step;
   if (report.paused) {
@@ -279,7 +281,10 @@ void JobImpl::On(Rank& rank, HitReport& report, const Done& done) {
 
 void JobImpl::Record(watch::HitRecord record) {
   const uint32_t rank = record.rank;
-  NoteKnown(record);
+  if (TellsOfTensor(record)) {
+    NoteStatistics(rank, record.node, record.slot, record.step,
+                   record.statistics, /*of_hit=*/true);
+  }
   const bool was_full = hits_.full();
   Event event;
   event.type = Event::Type::kHit;
@@ -294,10 +299,10 @@ void JobImpl::Record(watch::HitRecord record) {
   }
 }
 
-void JobImpl::NoteKnown(const watch::HitRecord& hit) {
-  // Some fronts' hits tell of the tensor only what was compared.
-  if (hit.statistics.count == 0) return;
-  known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics);
+bool JobImpl::TellsOfTensor(const watch::HitRecord& hit) {
+  // Some fronts' hits tell of the tensor only what was compared, and one that
+  // could not be checked tells nothing.
+  return hit.error.empty() && hit.statistics.count != 0;
 }
 
 absl::Status JobImpl::On(Rank& rank, TensorPiece& piece) {

@@ -20,12 +20,6 @@ bool Resumes(ControlVerb verb) {
          verb == ControlVerb::kNextNode || verb == ControlVerb::kContinueTo;
 }
 
-absl::Status UnknownRank(uint32_t rank) {
-  return WithField(Error(absl::StatusCode::kNotFound, "unknown_rank",
-                         absl::StrCat("the job has no rank ", rank)),
-                   "rank");
-}
-
 absl::Status JobGone(const std::string& what) {
   return Error(absl::StatusCode::kUnavailable, "job_gone", what);
 }
@@ -41,6 +35,12 @@ absl::Status JobImpl::CheckSupported(ControlVerb verb) const {
                  it->second);
   }
   return absl::OkStatus();
+}
+
+absl::Status UnknownRank(uint32_t rank) {
+  return WithField(Error(absl::StatusCode::kNotFound, "unknown_rank",
+                         absl::StrCat("the job has no rank ", rank)),
+                   "rank");
 }
 
 absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
@@ -152,6 +152,7 @@ void JobImpl::StartTensor(TensorQuery query, TensorDesk::Completion complete) {
   auto id = tensors_.Open(
       query, [this, query, timer, complete](absl::StatusOr<TensorValue> value) {
         timer->cancel();
+        if (value.ok()) value->stops_left = ranks_.at(query.rank).stops_left;
         TensorCame(query, value);
         complete(std::move(value));
       });
@@ -167,22 +168,25 @@ void JobImpl::StartTensor(TensorQuery query, TensorDesk::Completion complete) {
   (*rank)->link->Send(TensorOrder{*id, std::move(query)});
 }
 
-absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
-  const graph::NodeIndex index = graph_.FindNode(query.node);
+absl::StatusOr<graph::NodeIndex> JobImpl::NodeOfTensor(const std::string& node,
+                                                       uint32_t slot) const {
+  const graph::NodeIndex index = graph_.FindNode(node);
   if (index == graph::kNoNode) {
-    return WithField(graph::UnknownNode(query.node), "name");
+    return WithField(graph::UnknownNode(node), "name");
   }
   const auto& outputs = graph_.node(index).outputs;
   bool has_slot = outputs.empty();
-  for (const OutputInfo& output : outputs)
-    has_slot |= output.slot == query.slot;
-  if (!has_slot) {
-    return WithField(
-        Error(absl::StatusCode::kNotFound, "unknown_slot",
-              absl::StrCat("node \"", query.node, "\" has no output ",
-                           query.slot, "; it has ", outputs.size())),
-        "name");
-  }
+  for (const OutputInfo& output : outputs) has_slot |= output.slot == slot;
+  if (has_slot) return index;
+  return WithField(Error(absl::StatusCode::kNotFound, "unknown_slot",
+                         absl::StrCat("node \"", node, "\" has no output ",
+                                      slot, "; it has ", outputs.size())),
+                   "name");
+}
+
+absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
+  auto index = NodeOfTensor(query.node, query.slot);
+  if (!index.ok()) return index.status();
   if (query.slice.size() > kMaxSliceBytes) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "bad_slice",
                            absl::StrCat("the slice is longer than ",
@@ -216,10 +220,8 @@ void JobImpl::TensorCame(const TensorQuery& query,
   // Of memory that was overwritten it would be another tensor's.
   if (!value.ok() || !value->statistics || value->overwritten) return;
   const graph::NodeIndex node = graph_.FindNode(query.node);
-  known_.Note(query.rank, node, query.slot, value->step, *value->statistics);
-  if (!noting()) return;
-  journal_->NoteStatistics(query.rank, node, query.slot, value->step,
-                           *value->statistics);
+  NoteStatistics(query.rank, node, query.slot, value->step, *value->statistics,
+                 /*of_hit=*/false);
 }
 
 void JobImpl::TensorDeadline(uint64_t request_id, uint32_t rank) {

@@ -57,10 +57,20 @@ Task<std::vector<GraphInfo>> JobImpl::Graphs() {
       [this] { return graph::GraphView(graph_, *this).Graphs(); });
 }
 
-Task<ScopeView> JobImpl::Scope(std::string graph, std::string name) {
+Task<GraphPage> JobImpl::Export(std::string graph, uint64_t from) {
+  return OnStrand<absl::StatusOr<GraphPage>>(
+      [this, graph = std::move(graph), from] {
+        return graph::GraphView(graph_, *this).Page(graph, from);
+      });
+}
+
+Task<ScopeView> JobImpl::Scope(std::string graph, std::string name,
+                               std::optional<uint32_t> aggregate_above) {
+  const size_t above =
+      aggregate_above ? *aggregate_above : graph::GraphView::kNoAggregates;
   return OnStrand<absl::StatusOr<ScopeView>>(
-      [this, graph = std::move(graph), name = std::move(name)] {
-        return graph::GraphView(graph_, *this).ScopeNamed(graph, name);
+      [this, graph = std::move(graph), name = std::move(name), above] {
+        return graph::GraphView(graph_, *this).ScopeNamed(graph, name, above);
       });
 }
 

@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
+#include "server/graph/graph_view.h"
 #include "server/session/agent_port.h"
 #include "server/session/command_log.h"
 #include "server/session/directory.h"
@@ -49,19 +50,26 @@ class JobImpl final : public Job,
   Task<JobInfo> Describe() override;
   Task<std::string> Control(ControlRequest request) override;
   Task<std::vector<GraphInfo>> Graphs() override;
-  Task<ScopeView> Scope(std::string graph, std::string name) override;
+  Task<std::shared_ptr<const GraphFile>> Index(std::string graph) override;
+  Task<GraphPage> Export(std::string graph, uint64_t from) override;
+  Task<ScopeView> Scope(std::string graph, std::string name,
+                        std::optional<uint32_t> aggregate_above) override;
   Task<NodeDetail> Node(std::string name) override;
   Task<SearchResult> Search(SearchQuery query) override;
+  Task<Neighbours> Around(NeighbourQuery query) override;
   Task<std::vector<WatchpointInfo>> Watchpoints() override;
   Task<WatchpointInfo> GetWatchpoint(uint32_t id) override;
   Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) override;
   Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
                                         WatchpointChange change) override;
   StatusTask RemoveWatchpoint(uint32_t id) override;
+  Task<RecommendedInfo> AddRecommended() override;
   Task<HitResult> Hits(HitQuery query) override;
   Task<std::vector<TensorSummary>> Tensors(std::string node,
                                            uint32_t rank) override;
   Task<TensorValue> Tensor(TensorQuery query) override;
+  Task<TensorHistory> History(std::string node, uint32_t slot,
+                              uint32_t rank) override;
   StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   // --- For the directory; any thread ---------------------------------------
@@ -104,7 +112,8 @@ class JobImpl final : public Job,
   void On(Rank& rank, graph::GraphPatch& patch, const Done& done);
   void On(Rank& rank, HitReport& report, const Done& done);
   void Record(watch::HitRecord hit);
-  void NoteKnown(const watch::HitRecord& hit);
+  // Whether its statistics are those of the tensor.
+  static bool TellsOfTensor(const watch::HitRecord& hit);
   void NoteMemory();
   absl::Status On(Rank& rank, RunReport& report);
   absl::Status On(Rank& rank, TensorPiece& piece);
@@ -143,6 +152,12 @@ class JobImpl final : public Job,
   void Publish(Event event);
   JobInfo Info() const;
 
+  // --- The graph as a file (job_index.cc) -----------------------------------
+  struct Packed;
+  absl::StatusOr<Packed> PackGraph(const std::string& graph);
+  void KeepIndex(const std::string& graph, uint64_t graph_version,
+                 std::shared_ptr<const GraphFile> file);
+
   // --- Questions and orders (job_control.cc, job_impl.cc) -------------------
   absl::StatusOr<std::string> DoControl(const ControlRequest& request);
   absl::Status CheckSupported(ControlVerb verb) const;
@@ -154,13 +169,30 @@ class JobImpl final : public Job,
       std::function<void(absl::StatusOr<WatchpointInfo>)> complete);
   void DoRemoveWatchpoint(uint32_t id,
                           std::function<void(absl::Status)> complete);
+  // (job_recommended.cc)
+  void DoAddRecommended(
+      std::function<void(absl::StatusOr<RecommendedInfo>)> complete);
+  std::vector<WatchpointSpec> RecommendedSet() const;
+  bool OffersRecommended() const;
   void PushWatchpoint(AgentLink& link, uint32_t id) const;
   void PushWatchpointToAll(uint32_t id) const;
   absl::StatusOr<std::vector<TensorSummary>> DoTensors(const std::string& node,
                                                        uint32_t rank) const;
+  absl::StatusOr<Neighbours> DoAround(const NeighbourQuery& query) const;
+  NeighbourTensor TensorAt(const graph::GraphView& view, graph::NodeIndex node,
+                           uint32_t slot, uint32_t rank) const;
+  absl::StatusOr<TensorHistory> DoHistory(const std::string& node,
+                                          uint32_t slot, uint32_t rank) const;
   absl::Status DoCatchTensors(const std::string& node, uint32_t rank);
   void StartTensor(TensorQuery query, TensorDesk::Completion complete);
   absl::StatusOr<Rank*> RankForTensor(const TensorQuery& query);
+  // NOT_FOUND "unknown_node" or "unknown_slot".
+  absl::StatusOr<graph::NodeIndex> NodeOfTensor(const std::string& node,
+                                                uint32_t slot) const;
+  // Remembers them, and writes down those that are not in a hit.
+  void NoteStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
+                      uint64_t step, const StatisticsInfo& statistics,
+                      bool of_hit);
   void TensorCame(const TensorQuery& query,
                   const absl::StatusOr<TensorValue>& value);
   void TensorDeadline(uint64_t request_id, uint32_t rank);
@@ -191,6 +223,12 @@ class JobImpl final : public Job,
   bool journal_failed_ = false;
   std::map<uint32_t, Rank> ranks_;
   graph::GraphStore graph_;
+  struct KeptIndex {
+    uint64_t graph_version = 0;
+    std::shared_ptr<const GraphFile> file;
+  };
+  // By the graph's id; of the newest version that somebody asked for.
+  std::map<std::string, KeptIndex> indices_;
   watch::WatchTable watch_;
   watch::HitLog hits_;
   CommandLog commands_;

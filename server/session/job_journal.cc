@@ -36,7 +36,9 @@ void JobImpl::NoteState(const Rank& rank) {
 void JobImpl::NoteMemory() {
   // A hit with its statistics and what it found, and its places in the indices.
   constexpr uint64_t kBytesOfAHit = 1'000;
-  memory_bytes_ = graph_.bytes() + kBytesOfAHit * hits_.kept();
+  uint64_t bytes = graph_.bytes() + kBytesOfAHit * hits_.kept();
+  for (const auto& [graph, kept] : indices_) bytes += kept.file->gzip.size();
+  memory_bytes_ = bytes + known_.bytes();
 }
 
 absl::Status JobImpl::Restore(SavedJob saved) {
@@ -92,7 +94,9 @@ absl::Status JobImpl::RestoreWatch(SavedJob& saved) {
     const bool good = hit.condition != nullptr && hit.id == hits_.Reserve() &&
                       hit.node < graph_.node_count();
     if (!good) return absl::DataLossError(absl::StrCat("hit ", hit.id));
-    NoteKnown(hit);
+    if (TellsOfTensor(hit)) {
+      known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics);
+    }
     hits_.Add(std::move(hit));
   }
   hits_.RestoreTotal(saved.hit_total);

@@ -103,6 +103,7 @@ JobInfo JobImpl::Info() const {
   info.node = run_.node;
   info.created_at_unix_nano = created_at_unix_nano_;
   info.hit_count = hits_.total();
+  info.recommended_offered = OffersRecommended();
   info.stopped_by = run_.stopped_by;
   info.unchecked.assign(unchecked_.begin(), unchecked_.end());
   for (const auto& [number, rank] : ranks_) {

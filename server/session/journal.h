@@ -53,6 +53,9 @@ class JobJournal {
   virtual void NoteStatistics(uint32_t rank, graph::NodeIndex node,
                               uint32_t slot, uint64_t step,
                               const StatisticsInfo& statistics) = 0;
+  // They are not kept any more, if they were.
+  virtual void DropStatistics(uint32_t rank, graph::NodeIndex node,
+                              uint32_t slot, uint64_t step) = 0;
   // The job, with all that was noted of it. Nothing may be noted afterwards.
   virtual void Forget() = 0;
 

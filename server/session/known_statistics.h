@@ -1,10 +1,12 @@
-// Statistics that came with hits and answers, for those who look at a node.
+// Statistics that came with hits and answers, for those who look at a tensor.
 #ifndef SERVER_SESSION_KNOWN_STATISTICS_H_
 #define SERVER_SESSION_KNOWN_STATISTICS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <tuple>
-#include <utility>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "server/graph/agent_ids.h"
@@ -12,36 +14,45 @@
 
 namespace graphdbg::session {
 
-// Not thread safe. Remembers the newest step of each tensor.
+// Not thread safe. Of each tensor the newest steps, and of all tensors no more
+// than a limit: at either a tensor's oldest step makes room for a newer one,
+// and a tensor that has none stays without.
 class KnownStatistics {
  public:
-  struct Known {
-    StatisticsInfo statistics;
-    uint64_t step = 0;
+  struct Limits {
+    size_t steps_of_a_tensor = 1'000;
+    size_t all_steps = 200'000;
   };
 
-  void Note(uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
-            const StatisticsInfo& statistics) {
-    const Key key{rank, node, slot};
-    auto it = known_.find(key);
-    if (it == known_.end()) {
-      if (known_.size() < kMaxKnown) known_[key] = {statistics, step};
-    } else if (it->second.step <= step) {
-      it->second = {statistics, step};
-    }
-  }
+  KnownStatistics() : KnownStatistics(Limits()) {}
+  explicit KnownStatistics(Limits limits) : limits_(limits) {}
 
-  // Null if nothing is known.
-  const Known* Find(uint32_t rank, graph::NodeIndex node, uint32_t slot) const {
-    auto it = known_.find(Key{rank, node, slot});
-    return it == known_.end() ? nullptr : &it->second;
-  }
+  struct Noted {
+    bool kept = false;
+    // That of the same tensor which had to go.
+    std::optional<uint64_t> dropped_step;
+  };
+  // In the place of what was known of that step.
+  Noted Note(uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
+             const StatisticsInfo& statistics);
+
+  // The newest step; null if nothing is known.
+  const StatisticsPoint* Find(uint32_t rank, graph::NodeIndex node,
+                              uint32_t slot) const;
+  // Ascending by step.
+  std::vector<StatisticsPoint> History(uint32_t rank, graph::NodeIndex node,
+                                       uint32_t slot) const;
+
+  uint64_t bytes() const { return size_ * sizeof(StatisticsPoint); }
 
  private:
-  static constexpr size_t kMaxKnown = 500'000;
   using Key = std::tuple<uint32_t, graph::NodeIndex, uint32_t>;
 
-  absl::flat_hash_map<Key, Known> known_;
+  const Limits limits_;
+  // Ascending by step; never empty.
+  absl::flat_hash_map<Key, std::vector<StatisticsPoint>> known_;
+  // Of all tensors.
+  size_t size_ = 0;
 };
 
 }  // namespace graphdbg::session

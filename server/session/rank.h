@@ -7,12 +7,16 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "server/graph/agent_ids.h"
 #include "server/session/agent_port.h"
 #include "server/session/run_state.h"
 #include "server/session/types.h"
 
 namespace graphdbg::session {
+
+// NOT_FOUND "unknown_rank".
+absl::Status UnknownRank(uint32_t rank);
 
 struct Rank {
   AgentHello hello;
@@ -27,6 +31,8 @@ struct Rank {
   graph::AgentIds ids;
   // The newest hit of this process, by its own number; 0 if it gives none.
   uint64_t last_hit = 0;
+  // How often it went on from a stop.
+  uint64_t stops_left = 0;
   // A command that lets a paused rank go and has not shown its effect yet; 0 if
   // none. Until then the rank takes no other of its kind.
   uint64_t resuming = 0;

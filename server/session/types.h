@@ -75,6 +75,7 @@ struct JobInfo {
   int64_t created_at_unix_nano = 0;
   std::vector<RankInfo> ranks;
   uint64_t hit_count = 0;
+  // The recommended watchpoints could be made, and none of them is there.
   bool recommended_offered = false;
   // Watchpoints that caused the present pause.
   std::vector<uint32_t> stopped_by;
@@ -182,6 +183,15 @@ struct GraphInfo {
   uint64_t edge_count = 0;
 };
 
+// A whole graph as one file, see proto/docs/graph-index.md.
+struct GraphFile {
+  // Changes with the graph, and is never the same for two jobs.
+  std::string version;
+  std::string gzip;
+  // Of the file before it was compressed.
+  uint64_t bytes = 0;
+};
+
 struct SearchQuery {
   // Substring of the full name, case-insensitive; empty: any.
   std::string q;
@@ -214,6 +224,8 @@ struct Selection {
   std::vector<std::string> scopes;
   std::vector<std::string> patterns;
   std::vector<Category> categories;
+
+  bool operator==(const Selection&) const = default;
 };
 
 enum class PauseMode { kNode, kStep, kNone };
@@ -241,6 +253,14 @@ struct WatchpointInfo {
   uint64_t hit_count = 0;
   // Why it cannot be checked; empty if it can.
   std::string error;
+};
+
+// The recommended watchpoints of a job.
+struct RecommendedInfo {
+  // In the order of the set.
+  std::vector<WatchpointInfo> watchpoints;
+  // Those that were not there before.
+  std::vector<uint32_t> made;
 };
 
 struct StatisticsInfo {
@@ -327,6 +347,9 @@ struct TensorValue {
   // How many times too large gradients of a scaled loss are; 0: they are not.
   double grad_scale = 0;
   std::optional<StatisticsInfo> statistics;
+  // How often the rank had gone on from a stop before this: answers with the
+  // same number are of the same stop.
+  uint64_t stops_left = 0;
 };
 
 // One tensor of a node in the list of /tensors.
@@ -339,6 +362,81 @@ struct TensorSummary {
   // Known statistics of the newest step looked at; absent if none.
   std::optional<StatisticsInfo> statistics;
   uint64_t statistics_step = 0;
+};
+
+struct NeighbourQuery {
+  std::string node;
+  uint32_t slot = 0;
+  // How far to go, up and down.
+  uint32_t depth = 1;
+  // Whose statistics.
+  uint32_t rank = 0;
+};
+
+struct NeighbourNode {
+  NodeInfo node;
+  // 0: makes the tensor asked for. Below 0: what that is made of, above:
+  // what is made of it.
+  int32_t distance = 0;
+};
+
+struct NeighbourEdge {
+  std::string from;
+  uint32_t slot = 0;
+  std::string to;
+  // Argument at the consumer.
+  uint32_t position = 0;
+  EdgeKind kind = EdgeKind::kData;
+};
+
+struct NeighbourTensor {
+  Endpoint tensor;
+  // Known statistics of the newest step looked at; absent if none.
+  std::optional<StatisticsInfo> statistics;
+  uint64_t statistics_step = 0;
+  // Of all ranks, and the newest of them.
+  uint64_t hit_count = 0;
+  std::vector<HitInfo> hits;
+};
+
+// Around a tensor.
+struct Neighbours {
+  Endpoint tensor;
+  // By distance and execution order.
+  std::vector<NeighbourNode> nodes;
+  std::vector<NeighbourEdge> edges;
+  // Outputs of these nodes.
+  std::vector<NeighbourTensor> tensors;
+  // There are more than are told.
+  bool truncated = false;
+};
+
+// A node with all that an export of the graph says of it.
+struct ExportNode {
+  NodeInfo node;
+  std::map<std::string, std::string> attributes;
+  // Edges that end here.
+  std::vector<NeighbourEdge> inputs;
+};
+
+// Some nodes of one graph, in the order in which they became known.
+struct GraphPage {
+  // Of the graph.
+  std::string graph;
+  std::vector<ExportNode> nodes;
+  // Where the next page begins; 0: this was the last.
+  uint64_t next = 0;
+};
+
+struct StatisticsPoint {
+  uint64_t step = 0;
+  StatisticsInfo statistics;
+};
+
+// What is known of one tensor on one rank, ascending by step.
+struct TensorHistory {
+  Endpoint tensor;
+  std::vector<StatisticsPoint> points;
 };
 
 // What a page must know without asking again. `payload` is filled by type.

@@ -224,6 +224,20 @@ void JobRows::NoteStatistics(uint32_t rank, graph::NodeIndex node,
       });
 }
 
+void JobRows::DropStatistics(uint32_t rank, graph::NodeIndex node,
+                             uint32_t slot, uint64_t step) {
+  writer_->Put([job = key_, rank, node, slot, step](Statements& db) {
+    return db["DELETE FROM statistics WHERE job = ? AND rank = ? AND node = ?"
+              " AND slot = ? AND step = ?"]
+        .Bind(1, job)
+        .Bind(2, int64_t{rank})
+        .Bind(3, int64_t{node})
+        .Bind(4, int64_t{slot})
+        .Bind(5, static_cast<int64_t>(step))
+        .Run();
+  });
+}
+
 void JobRows::Forget() {
   writer_->Put([job = key_](Statements& db) {
     return db["DELETE FROM job WHERE job = ?"].Bind(1, job).Run();

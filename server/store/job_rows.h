@@ -35,6 +35,8 @@ class JobRows final : public session::JobJournal {
   void NoteStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
                       uint64_t step,
                       const session::StatisticsInfo& statistics) override;
+  void DropStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
+                      uint64_t step) override;
   void Forget() override;
   void WhenKept(std::function<void(absl::Status)> then) override;
 

@@ -297,6 +297,34 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(hit.time_unix_nano, 99);
 }
 
+TEST_F(StoreTest, KeepsStatisticsByStepUntilTheyAreDropped) {
+  {
+    auto journal = Open();
+    auto job = journal->Open("train", "train", 0);
+    session::StatisticsInfo statistics;
+    for (uint64_t step : {9, 2, 5}) {
+      statistics.count = 10 * step;
+      job->NoteStatistics(1, 7, 2, step, statistics);
+    }
+    statistics.count = 99;
+    job->NoteStatistics(1, 7, 2, 9, statistics);
+    job->DropStatistics(1, 7, 2, 2);
+    // Of another tensor, and of a step that is not there.
+    job->DropStatistics(1, 7, 1, 5);
+    job->DropStatistics(1, 7, 2, 4);
+    EXPECT_TRUE(Kept(*job).ok());
+  }
+  auto journal = Open();
+  const SavedJob job = std::move(Load(*journal).at("train"));
+  ASSERT_EQ(job.statistics.size(), 2u);
+  EXPECT_EQ(job.statistics[0].step, 5u);
+  EXPECT_EQ(job.statistics[1].step, 9u);
+  EXPECT_EQ(job.statistics[1].rank, 1u);
+  EXPECT_EQ(job.statistics[1].node, 7u);
+  EXPECT_EQ(job.statistics[1].slot, 2u);
+  EXPECT_EQ(job.statistics[1].statistics.count, 99u);
+}
+
 TEST_F(StoreTest, AnotherProcessStartsItsNumbersAnew) {
   {
     auto journal = Open();

@@ -38,6 +38,7 @@ session::HitInfo HitLog::Add(HitRecord record) {
   session::HitInfo info = Render(record);
   if (Keeps(record.id)) {
     by_execution_.insert({record.step, record.order, record.rank, record.id});
+    by_node_[record.node].push_back(record.id);
     hits_.push_back(std::move(record));
   }
   return info;
@@ -56,6 +57,20 @@ uint64_t HitLog::CountOf(graph::Child child) const {
 uint64_t HitLog::CountOfWatchpoint(uint32_t id) const {
   auto it = watchpoint_counts_.find(id);
   return it == watchpoint_counts_.end() ? 0 : it->second;
+}
+
+HitLog::OfTensor HitLog::Of(graph::NodeIndex node, uint32_t slot,
+                            size_t limit) const {
+  OfTensor of;
+  const auto it = by_node_.find(node);
+  if (it == by_node_.end()) return of;
+  for (auto id = it->second.rbegin(); id != it->second.rend(); ++id) {
+    const HitRecord& hit = hits_[*id - 1];
+    if (hit.slot != slot) continue;
+    ++of.count;
+    if (of.newest.size() < limit) of.newest.push_back(Render(hit));
+  }
+  return of;
 }
 
 absl::StatusOr<session::HitResult> HitLog::Query(

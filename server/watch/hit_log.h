@@ -66,6 +66,14 @@ class HitLog {
   uint64_t CountOf(graph::Child child) const;
   uint64_t CountOfWatchpoint(uint32_t id) const;
 
+  // Of one tensor: how many of the hits kept, and the newest of them, newest
+  // first.
+  struct OfTensor {
+    uint64_t count = 0;
+    std::vector<session::HitInfo> newest;
+  };
+  OfTensor Of(graph::NodeIndex node, uint32_t slot, size_t limit) const;
+
   // In execution order: by step, position in the step, rank. The query's node
   // may be a scope, for all below it. INVALID_ARGUMENT "invalid_cursor".
   absl::StatusOr<session::HitResult> Query(
@@ -92,6 +100,8 @@ class HitLog {
   // The hit of id i lies at i - 1.
   std::deque<HitRecord> hits_;
   absl::btree_set<Key> by_execution_;
+  // Ids, ascending.
+  absl::flat_hash_map<graph::NodeIndex, std::vector<uint64_t>> by_node_;
   absl::flat_hash_map<graph::Child, uint64_t> counts_;
   absl::flat_hash_map<uint32_t, uint64_t> watchpoint_counts_;
 };

@@ -97,6 +97,21 @@ TEST_F(HitLogTest, Filters) {
   EXPECT_EQ(Ids(log.Query(query)), (Numbers{1, 2, 3}));
 }
 
+TEST_F(HitLogTest, KnowsTheNewestOfATensor) {
+  HitLog log(graph_);
+  for (uint64_t step = 1; step <= 4; ++step) log.Add(Hit(1, step, 1, 1));
+  HitRecord other = Hit(1, 5, 1, 1);
+  other.slot = 1;
+  log.Add(other);
+  log.Add(Hit(1, 6, 1, 2));
+  const HitLog::OfTensor of = log.Of(1, 0, 2);
+  EXPECT_EQ(of.count, 4u);
+  ASSERT_EQ(of.newest.size(), 2u);
+  EXPECT_EQ(of.newest[0].step, 4u);
+  EXPECT_EQ(of.newest[1].step, 3u);
+  EXPECT_EQ(log.Of(0, 0, 2).count, 0u);
+}
+
 TEST_F(HitLogTest, PagesWithoutLossWhileHitsCome) {
   HitLog log(graph_);
   for (uint64_t order = 1; order <= 5; ++order) log.Add(Hit(1, 1, order, 0));

@@ -61,7 +61,7 @@ TEST_F(SessionTest, ShowsTheGraphByScopes) {
   EXPECT_EQ(graphs->at(0).node_count, 4u);
   EXPECT_EQ(graphs->at(0).edge_count, 3u);
 
-  auto view = Await(job->Scope("", "forward"));
+  auto view = Await(job->Scope("", "forward", {}));
   ASSERT_TRUE(view.ok());
   ASSERT_EQ(view->nodes.size(), 2u);
   EXPECT_EQ(view->nodes[0].name, "forward/conv1");
@@ -135,7 +135,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(hits->hits[0].statistics.neg_inf_count, 2u);
   EXPECT_FALSE(hits->hits[0].statistics.min.has_value());
 
-  auto scope = Await(job->Scope("", ""));
+  auto scope = Await(job->Scope("", "", {}));
   ASSERT_TRUE(scope.ok());
   EXPECT_EQ(scope->nodes[0].name, "forward");
   EXPECT_EQ(scope->nodes[0].hit_count, 1u);
@@ -317,6 +317,40 @@ TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
   EXPECT_TRUE(Await(directory().Forget("digits")).ok());
   EXPECT_EQ(directory().Find("digits"), nullptr);
   EXPECT_EQ(ReasonOf(Await(directory().Forget("digits"))), "unknown_job");
+}
+
+TEST_F(SessionTest, MakesTheRecommendedWatchpointsOnce) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_TRUE(Await(job->Describe())->recommended_offered);
+  auto first = Await(job->AddRecommended());
+  ASSERT_TRUE(first.ok()) << first.status();
+  const size_t size = first->watchpoints.size();
+  EXPECT_GT(size, 5u);
+  EXPECT_EQ(first->made.size(), size);
+  EXPECT_FALSE(Await(job->Describe())->recommended_offered);
+  for (size_t i = 0; i < size; ++i) {
+    EXPECT_EQ(agent.Receive().set_watchpoint().id(), first->made[i]);
+  }
+
+  auto again = Await(job->AddRecommended());
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->made.empty());
+  EXPECT_EQ(again->watchpoints.size(), size);
+  // What was removed comes back; it is another watchpoint.
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(first->made[2])).ok());
+  again = Await(job->AddRecommended());
+  ASSERT_EQ(again->made.size(), 1u);
+  EXPECT_EQ(again->watchpoints[2].id, again->made[0]);
+  EXPECT_EQ(again->watchpoints[2].spec.condition.id,
+            first->watchpoints[2].spec.condition.id);
+  EXPECT_EQ(Await(job->Watchpoints())->size(), size);
+
+  agent.SendGoodbye(0, 1);
+  EXPECT_TRUE(agent.End().ok());
+  WaitForState("digits", JobState::kFinished);
+  EXPECT_FALSE(Await(job->Describe())->recommended_offered);
 }
 
 TEST_F(SessionTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {

@@ -75,6 +75,74 @@ TEST_F(TensorTest, PutsChunksOfASliceTogether) {
   EXPECT_EQ(summaries->back().statistics->count, 6u);
 }
 
+TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  const auto pushed = agent.Receive().set_watchpoint();
+  v1::AgentMessage message;
+  v1::Hit& hit = *message.mutable_hit();
+  hit.set_watchpoint(pushed.id());
+  hit.set_revision(pushed.revision());
+  hit.set_step(9);
+  hit.set_node_id(3);
+  hit.mutable_statistics()->set_count(6);
+  hit.mutable_statistics()->set_nan_count(1);
+  agent.Send(message);
+  // One that could not be checked tells nothing of the tensor.
+  hit.set_step(10);
+  hit.set_error("no previous value");
+  agent.Send(message);
+
+  auto query = Query();
+  query.want_data = false;
+  query.want_statistics = true;
+  auto asked = Begin(job->Tensor(query));
+  message = Header(agent.Receive().tensor_request().request_id(), 2);
+  message.mutable_tensor()->mutable_header()->set_total_bytes(0);
+  message.mutable_tensor()->mutable_header()->mutable_statistics()->set_count(
+      6);
+  message.mutable_tensor()->set_last(true);
+  agent.Send(message);
+  ASSERT_TRUE(asked.get().ok());
+
+  auto history = Await(job->History("forward/log", 0, 0));
+  ASSERT_TRUE(history.ok()) << history.status();
+  EXPECT_EQ(history->tensor.type.shape, (std::vector<int64_t>{2, 3}));
+  ASSERT_EQ(history->points.size(), 2u);
+  EXPECT_EQ(history->points[0].step, 7u);
+  EXPECT_EQ(history->points[1].step, 9u);
+  EXPECT_EQ(history->points[1].statistics.nan_count, 1u);
+  EXPECT_EQ(ReasonOf(Await(job->History("forward/log", 0, 4)).status()),
+            "unknown_rank");
+  EXPECT_EQ(ReasonOf(Await(job->History("forward/log", 9, 0)).status()),
+            "unknown_slot");
+
+  // The same, around the tensor.
+  session::NeighbourQuery around;
+  around.node = "forward/conv1/conv2d";
+  auto neighbours = Await(job->Around(around));
+  ASSERT_TRUE(neighbours.ok()) << neighbours.status();
+  std::vector<std::string> names;
+  for (const auto& at : neighbours->nodes) names.push_back(at.node.name);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"forward/conv1/weight",
+                                      "forward/conv1/conv2d", "forward/log"}));
+  EXPECT_EQ(neighbours->edges.size(), 2u);
+  ASSERT_EQ(neighbours->tensors.size(), 3u);
+  const session::NeighbourTensor& log = neighbours->tensors[2];
+  EXPECT_EQ(log.tensor.node, "forward/log");
+  EXPECT_EQ(log.statistics_step, 9u);
+  EXPECT_EQ(log.hit_count, 2u);
+  EXPECT_EQ(log.hits.front().step, 10u);
+  EXPECT_FALSE(neighbours->tensors[0].statistics.has_value());
+  around.slot = 8;
+  EXPECT_EQ(ReasonOf(Await(job->Around(around)).status()), "unknown_slot");
+}
+
 TEST_F(TensorTest, CarriesAnAgentsOwnError) {
   Start();
   ScriptedAgent agent(port());

@@ -39,6 +39,7 @@ http::Response ApiFixture::Call(const std::string& method,
   if (question != std::string::npos) {
     request.query = http::ParseQuery(target.substr(question + 1)).value();
   }
+  request.headers = options.headers;
   request.body = options.body;
   if (!options.token.empty()) {
     request.headers.Set("Authorization", "Bearer " + options.token);

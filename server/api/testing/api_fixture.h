@@ -16,10 +16,11 @@ namespace graphdbg::api::testing {
 inline constexpr char kToken[] = "the-api-token";
 
 struct CallOptions {
-  std::string body;
-  std::string accept;
+  std::string body = {};
+  std::string accept = {};
   // Empty: no Authorization header.
   std::string token = kToken;
+  http::Headers headers = {};
 };
 
 class ApiFixture {

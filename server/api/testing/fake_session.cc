@@ -24,7 +24,21 @@ Task<std::vector<GraphInfo>> FakeJob::Graphs() {
   co_return graphs;
 }
 
-Task<ScopeView> FakeJob::Scope(std::string graph, std::string name) {
+Task<std::shared_ptr<const GraphFile>> FakeJob::Index(std::string graph) {
+  asked_index = std::move(graph);
+  if (!error.ok()) co_return error;
+  co_return std::make_shared<const GraphFile>(index);
+}
+
+Task<GraphPage> FakeJob::Export(std::string graph, uint64_t from) {
+  asked_index = std::move(graph);
+  if (!error.ok()) co_return error;
+  co_return pages.at(from);
+}
+
+Task<ScopeView> FakeJob::Scope(std::string graph, std::string name,
+                               std::optional<uint32_t> aggregate_above) {
+  asked_aggregates = aggregate_above;
   asked_scope = {std::move(graph), std::move(name)};
   if (!error.ok()) co_return error;
   co_return scope;
@@ -40,6 +54,19 @@ Task<SearchResult> FakeJob::Search(SearchQuery query) {
   asked_search = std::move(query);
   if (!error.ok()) co_return error;
   co_return found;
+}
+
+Task<Neighbours> FakeJob::Around(NeighbourQuery query) {
+  asked_neighbours = std::move(query);
+  if (!error.ok()) co_return error;
+  co_return neighbours;
+}
+
+Task<TensorHistory> FakeJob::History(std::string node, uint32_t slot,
+                                     uint32_t rank) {
+  asked_history = {std::move(node), slot, rank};
+  if (!error.ok()) co_return error;
+  co_return history;
 }
 
 Task<std::vector<WatchpointInfo>> FakeJob::Watchpoints() {
@@ -86,6 +113,11 @@ StatusTask FakeJob::RemoveWatchpoint(uint32_t id) {
                     "there is no such watchpoint");
   }
   co_return absl::OkStatus();
+}
+
+Task<RecommendedInfo> FakeJob::AddRecommended() {
+  if (!error.ok()) co_return error;
+  co_return recommended;
 }
 
 Task<HitResult> FakeJob::Hits(HitQuery query) {

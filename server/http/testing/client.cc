@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
@@ -100,6 +101,13 @@ Reply Client::ReadReply(bool head) {
   }
   reply.body = std::move(message.body());
   return reply;
+}
+
+std::string Client::ReadRest() {
+  std::string rest = beast::buffers_to_string(impl_->buffer_.data());
+  boost::system::error_code ec;
+  asio::read(impl_->socket_, asio::dynamic_buffer(rest), ec);
+  return rest;
 }
 
 bool Client::ReadsEnd() {

@@ -50,6 +50,8 @@ class Client {
   // Bytes as they are.
   void SendRaw(const std::string& bytes);
   Reply ReadReply(bool head = false);
+  // All bytes until the server closes the connection, waiting for it.
+  std::string ReadRest();
   // Whether the server has closed the connection, waiting for it.
   bool ReadsEnd();
 

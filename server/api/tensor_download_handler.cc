@@ -1,0 +1,151 @@
+// A whole tensor as a file.
+//
+// The tensor is asked for slice by slice, a slice when the one before is on its
+// way to the client: the server never holds more than two, a slow client keeps
+// nobody else of the job's stream waiting, and the job sends nothing that
+// nobody takes.
+#include <memory>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "server/api/handlers.h"
+#include "server/api/tensor_arguments.h"
+#include "server/api/tensor_text.h"
+#include "server/base/error.h"
+#include "server/tensor/piece_plan.h"
+#include "server/tensor/tensor_file.h"
+
+namespace graphdbg::api {
+namespace {
+
+using session::TensorQuery;
+using session::TensorValue;
+using tensor::FileFormat;
+
+constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
+constexpr size_t kMaxFileNameBytes = 150;
+
+class Download {
+ public:
+  // `first` is the tensor without its elements, `head` what comes before them.
+  Download(std::shared_ptr<session::Job> job, TensorQuery query,
+           TensorValue first, std::string head, uint64_t item_bytes)
+      : job_(std::move(job)),
+        query_(std::move(query)),
+        first_(std::move(first)),
+        head_(std::move(head)),
+        plan_(first_.type.shape, item_bytes, kPieceBytes) {}
+
+  boost::asio::awaitable<absl::StatusOr<std::string>> Next() {
+    if (!head_.empty()) co_return std::exchange(head_, {});
+    const auto piece = plan_.Next();
+    if (!piece) co_return std::string();
+    TensorQuery query = query_;
+    query.slice = piece->slice;
+    query.max_bytes = kPieceBytes;
+    absl::StatusOr<TensorValue> value = co_await job_->Tensor(std::move(query));
+    if (!value.ok()) co_return value.status();
+    if (!IsOfFirst(*value) || value->data.size() != piece->bytes) {
+      co_return Error(absl::StatusCode::kAborted, "value_gone",
+                      "the job went on while the tensor was read");
+    }
+    co_return std::move(value->data);
+  }
+
+ private:
+  bool IsOfFirst(const TensorValue& value) const {
+    return value.step == first_.step && value.type == first_.type &&
+           value.overwritten == first_.overwritten &&
+           value.stops_left == first_.stops_left;
+  }
+
+  const std::shared_ptr<session::Job> job_;
+  const TensorQuery query_;
+  const TensorValue first_;
+  std::string head_;
+  tensor::PiecePlan plan_;
+};
+
+FileFormat ReadFormat(Arguments& arguments) {
+  const std::string format = arguments.Text("format");
+  if (format == "safetensors") return FileFormat::kSafetensors;
+  if (!format.empty() && format != "npy") {
+    arguments.Fail("format", "'" + format + "' is none of npy, safetensors");
+  }
+  return FileFormat::kNpy;
+}
+
+std::string FileName(const TensorValue& value, FileFormat format) {
+  std::string name = value.node;
+  for (char& c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!absl::ascii_isalnum(byte) && c != '-' && c != '.') c = '_';
+  }
+  if (name.size() > kMaxFileNameBytes) {
+    name.erase(0, name.size() - kMaxFileNameBytes);
+  }
+  return absl::StrCat(name, ".", value.slot, ".step", value.step,
+                      format == FileFormat::kNpy ? ".npy" : ".safetensors");
+}
+
+tensor::FileTensor FileTensorOf(const TensorValue& value, uint64_t bytes) {
+  tensor::FileTensor file{absl::StrCat(value.node, ":", value.slot),
+                          value.type.dtype,
+                          value.type.shape,
+                          bytes,
+                          {}};
+  file.metadata = {{"node", value.node},
+                   {"slot", absl::StrCat(value.slot)},
+                   {"rank", absl::StrCat(value.rank)},
+                   {"step", absl::StrCat(value.step)},
+                   {"overwritten", value.overwritten ? "true" : "false"}};
+  if (value.grad_scale != 0) {
+    file.metadata["grad_scale"] = absl::StrCat(value.grad_scale);
+  }
+  return file;
+}
+
+}  // namespace
+
+Answer DownloadTensor(const Services& services, const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  Arguments arguments(request);
+  TensorQuery query = ReadTensorQuery(arguments);
+  const FileFormat format = ReadFormat(arguments);
+  if (!arguments.status().ok()) co_return arguments.status();
+
+  TensorQuery about = query;
+  about.want_data = false;
+  absl::StatusOr<TensorValue> first = co_await (*job)->Tensor(std::move(about));
+  if (!first.ok()) co_return first.status();
+  const auto item_bytes = ItemBytes(first->type.dtype);
+  const auto count = ElementCount(first->type.shape);
+  uint64_t bytes = 0;
+  if (item_bytes &&
+      (!count || __builtin_mul_overflow(*item_bytes, *count, &bytes))) {
+    co_return Error(absl::StatusCode::kInternal, "bad_tensor",
+                    "the job told of a shape that cannot be");
+  }
+  auto head = tensor::FileHead(format, FileTensorOf(*first, bytes));
+  if (!head.ok()) co_return head.status();
+
+  http::Response response;
+  response.headers.Set("Content-Type", "application/octet-stream");
+  response.headers.Set("Cache-Control", "no-store");
+  response.headers.Set(
+      "Content-Disposition",
+      "attachment; filename=\"" + FileName(*first, format) + "\"");
+  response.headers.Set("X-Graphdbg-Step", absl::StrCat(first->step));
+  response.headers.Set("X-Graphdbg-Overwritten",
+                       first->overwritten ? "true" : "false");
+  response.pieces_bytes = head->size() + bytes;
+  auto download =
+      std::make_shared<Download>(*job, std::move(query), *std::move(first),
+                                 *std::move(head), item_bytes.value_or(0));
+  response.next_piece = [download] { return download->Next(); };
+  co_return response;
+}
+
+}  // namespace graphdbg::api

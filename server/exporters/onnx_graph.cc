@@ -1,0 +1,234 @@
+#include "server/exporters/onnx_graph.h"
+
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+
+namespace graphdbg::exporters {
+namespace {
+
+using session::EdgeKind;
+using session::ExportNode;
+using session::NodeKind;
+
+// Of libonnx 1.12, the oldest that is built with.
+constexpr int64_t kIrVersion = 8;
+constexpr int64_t kOpset = 17;
+
+int32_t ElementType(std::string_view dtype) {
+  using Proto = onnx::TensorProto;
+  static constexpr std::pair<std::string_view, int32_t> kTypes[] = {
+      {"float32", Proto::FLOAT},
+      {"float64", Proto::DOUBLE},
+      {"float16", Proto::FLOAT16},
+      {"bfloat16", Proto::BFLOAT16},
+      {"int8", Proto::INT8},
+      {"int16", Proto::INT16},
+      {"int32", Proto::INT32},
+      {"int64", Proto::INT64},
+      {"uint8", Proto::UINT8},
+      {"uint16", Proto::UINT16},
+      {"uint32", Proto::UINT32},
+      {"uint64", Proto::UINT64},
+      {"bool", Proto::BOOL},
+      {"complex64", Proto::COMPLEX64},
+      {"complex128", Proto::COMPLEX128},
+  };
+  for (const auto& [name, type] : kTypes) {
+    if (name == dtype) return type;
+  }
+  return Proto::UNDEFINED;
+}
+
+// "aten::relu" is relu of the domain aten.
+std::pair<std::string, std::string> DomainAndType(const std::string& op_type) {
+  const size_t colons = op_type.rfind("::");
+  if (colons == std::string::npos || colons == 0) {
+    return {"graphdbg", op_type.empty() ? "unknown" : op_type};
+  }
+  return {op_type.substr(0, colons), op_type.substr(colons + 2)};
+}
+
+std::string TensorName(std::string_view node, uint32_t slot) {
+  return absl::StrCat(std::string(node), ":", slot);
+}
+
+bool Executes(const ExportNode& node) {
+  return node.node.kind == NodeKind::kOp;
+}
+
+class Model {
+ public:
+  explicit Model(const std::vector<ExportNode>& nodes) : nodes_(nodes) {
+    for (const ExportNode& node : nodes) {
+      by_name_.emplace(node.node.name, &node);
+      for (const auto& edge : node.inputs) {
+        if (edge.kind == EdgeKind::kData) used_[edge.from].insert(edge.slot);
+      }
+    }
+  }
+
+  onnx::ModelProto Build(const OnnxOptions& options) && {
+    onnx::GraphProto& graph = *model_.mutable_graph();
+    graph.set_name(options.graph);
+    for (const ExportNode& node : nodes_) {
+      if (!Executes(node)) AddInputs(node);
+    }
+    for (const ExportNode* node : InOrder()) AddOp(*node);
+    model_.set_ir_version(kIrVersion);
+    model_.set_producer_name("graphdbg");
+    model_.set_producer_version(options.producer_version);
+    Import("", kOpset);
+    for (const std::string& domain : domains_) Import(domain, 1);
+    return std::move(model_);
+  }
+
+ private:
+  void Import(const std::string& domain, int64_t version) {
+    onnx::OperatorSetIdProto& opset = *model_.add_opset_import();
+    opset.set_domain(domain);
+    opset.set_version(version);
+  }
+
+  // Those without a place in the step last.
+  std::vector<const ExportNode*> InOrder() const {
+    std::vector<const ExportNode*> ops;
+    for (const ExportNode& node : nodes_) {
+      if (Executes(node)) ops.push_back(&node);
+    }
+    std::stable_sort(ops.begin(), ops.end(), [](const auto* a, const auto* b) {
+      return a->node.order - 1 < b->node.order - 1;
+    });
+    return ops;
+  }
+
+  // Known ones, and those that others take.
+  std::set<uint32_t> SlotsOf(const ExportNode& node) const {
+    std::set<uint32_t> slots;
+    for (const auto& output : node.node.outputs) slots.insert(output.slot);
+    const auto used = used_.find(node.node.name);
+    if (used != used_.end()) {
+      slots.insert(used->second.begin(), used->second.end());
+    }
+    if (slots.empty()) slots.insert(0);
+    return slots;
+  }
+
+  void AddInputs(const ExportNode& node) {
+    for (uint32_t slot : SlotsOf(node)) {
+      Describe(node, slot, TensorName(node.node.name, slot),
+               *model_.mutable_graph()->add_input());
+    }
+    made_.insert(node.node.name);
+  }
+
+  void AddOp(const ExportNode& node) {
+    onnx::GraphProto& graph = *model_.mutable_graph();
+    onnx::NodeProto& op = *graph.add_node();
+    auto [domain, type] = DomainAndType(node.node.op_type);
+    op.set_name(node.node.name);
+    op.set_domain(domain);
+    op.set_op_type(type);
+    domains_.insert(domain);
+    if (node.node.source) {
+      op.set_doc_string(
+          absl::StrCat(node.node.source->file, ":", node.node.source->line));
+    }
+    for (const auto& edge : node.inputs) {
+      if (edge.kind == EdgeKind::kData) op.add_input(InputName(edge));
+    }
+    AddAttributes(node, op);
+    AddOutputs(node, op);
+    made_.insert(node.node.name);
+  }
+
+  std::string InputName(const session::NeighbourEdge& edge) {
+    std::string name = TensorName(edge.from, edge.slot);
+    if (made_.contains(edge.from)) return name;
+    name += "@previous";
+    if (previous_.insert(name).second) {
+      const auto from = by_name_.find(edge.from);
+      onnx::ValueInfoProto& input = *model_.mutable_graph()->add_input();
+      if (from != by_name_.end()) {
+        Describe(*from->second, edge.slot, name, input);
+      } else {
+        // Of another graph.
+        Describe(ExportNode(), edge.slot, name, input);
+      }
+    }
+    return name;
+  }
+
+  static void AddAttributes(const ExportNode& node, onnx::NodeProto& op) {
+    for (const auto& [name, value] : node.attributes) {
+      onnx::AttributeProto& attribute = *op.add_attribute();
+      attribute.set_name(name);
+      attribute.set_type(onnx::AttributeProto::STRING);
+      attribute.set_s(value);
+    }
+  }
+
+  // An output's place is its slot: "" stands for those that nobody knows.
+  void AddOutputs(const ExportNode& node, onnx::NodeProto& op) {
+    onnx::GraphProto& graph = *model_.mutable_graph();
+    const auto used = used_.find(node.node.name);
+    for (uint32_t slot : SlotsOf(node)) {
+      while (static_cast<uint32_t>(op.output_size()) < slot) op.add_output("");
+      const std::string name = TensorName(node.node.name, slot);
+      op.add_output(name);
+      const bool taken = used != used_.end() && used->second.count(slot) > 0;
+      Describe(node, slot, name,
+               taken ? *graph.add_value_info() : *graph.add_output());
+    }
+  }
+
+  static void Describe(const ExportNode& node, uint32_t slot,
+                       const std::string& name, onnx::ValueInfoProto& info) {
+    info.set_name(name);
+    auto& type = *info.mutable_type()->mutable_tensor_type();
+    type.set_elem_type(onnx::TensorProto::UNDEFINED);
+    type.mutable_shape();
+    for (const auto& output : node.node.outputs) {
+      if (output.slot != slot) continue;
+      type.set_elem_type(ElementType(output.type.dtype));
+      for (int64_t size : output.type.shape) {
+        type.mutable_shape()->add_dim()->set_dim_value(size);
+      }
+    }
+  }
+
+  const std::vector<ExportNode>& nodes_;
+  absl::flat_hash_map<std::string_view, const ExportNode*> by_name_;
+  // Slots that some op takes.
+  absl::flat_hash_map<std::string_view, std::set<uint32_t>> used_;
+  // Nodes that stand in the model already.
+  absl::flat_hash_set<std::string> made_;
+  absl::flat_hash_set<std::string> previous_;
+  std::set<std::string> domains_;
+  onnx::ModelProto model_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> ToOnnx(const std::vector<ExportNode>& nodes,
+                                   const OnnxOptions& options) {
+  const onnx::ModelProto model = Model(nodes).Build(options);
+  if (model.ByteSizeLong() > std::numeric_limits<int32_t>::max()) {
+    return Error(absl::StatusCode::kResourceExhausted, "graph_too_large",
+                 "the graph is larger than an ONNX file may be (2 GiB); as "
+                 "JSON it can be any size");
+  }
+  return model.SerializeAsString();
+}
+
+}  // namespace graphdbg::exporters

@@ -1,0 +1,106 @@
+// What is known of tensors without asking agents.
+#include <set>
+#include <utility>
+
+#include "server/graph/graph_view.h"
+#include "server/graph/neighbours.h"
+#include "server/session/job_impl.h"
+#include "server/session/strand_call.h"
+
+namespace graphdbg::session {
+namespace {
+
+constexpr size_t kMaxNeighbours = 500;
+constexpr size_t kHitsOfATensor = 5;
+
+}  // namespace
+
+void JobImpl::NoteStatistics(uint32_t rank, graph::NodeIndex node,
+                             uint32_t slot, uint64_t step,
+                             const StatisticsInfo& statistics, bool of_hit) {
+  const auto noted = known_.Note(rank, node, slot, step, statistics);
+  if (!noting()) return;
+  if (noted.dropped_step) {
+    journal_->DropStatistics(rank, node, slot, *noted.dropped_step);
+  }
+  // Those of a hit are written down with it.
+  if (noted.kept && !of_hit) {
+    journal_->NoteStatistics(rank, node, slot, step, statistics);
+  }
+}
+
+Task<Neighbours> JobImpl::Around(NeighbourQuery query) {
+  return CallOn<absl::StatusOr<Neighbours>>(
+      strand_, [self = shared_from_this(), query = std::move(query)] {
+        return self->DoAround(query);
+      });
+}
+
+Task<TensorHistory> JobImpl::History(std::string node, uint32_t slot,
+                                     uint32_t rank) {
+  return CallOn<absl::StatusOr<TensorHistory>>(
+      strand_, [self = shared_from_this(), node = std::move(node), slot, rank] {
+        return self->DoHistory(node, slot, rank);
+      });
+}
+
+absl::StatusOr<Neighbours> JobImpl::DoAround(
+    const NeighbourQuery& query) const {
+  auto node = NodeOfTensor(query.node, query.slot);
+  if (!node.ok()) return node.status();
+  if (ranks_.count(query.rank) == 0) return UnknownRank(query.rank);
+  const graph::Surroundings around = graph::FindNeighbours(
+      graph_, *node, query.slot, query.depth, kMaxNeighbours);
+  const graph::GraphView view(graph_, *this);
+  Neighbours answer;
+  answer.tensor = view.EndpointOf(*node, query.slot);
+  answer.truncated = around.truncated;
+  std::set<std::pair<graph::NodeIndex, uint32_t>> tensors = {
+      {*node, query.slot}};
+  for (const auto& [index, distance] : around.nodes) {
+    answer.nodes.push_back({view.Info({false, index}), distance});
+    for (const OutputInfo& output : graph_.node(index).outputs) {
+      tensors.insert({index, output.slot});
+    }
+  }
+  for (const auto& [to, position] : around.edges) {
+    const graph::Input& input = graph_.node(to).inputs[position];
+    answer.edges.push_back(
+        {graph_.node(input.node).name, input.slot, graph_.node(to).name,
+         position, input.control ? EdgeKind::kControl : EdgeKind::kData});
+    if (!input.control) tensors.insert({input.node, input.slot});
+  }
+  for (const auto& [index, slot] : tensors) {
+    answer.tensors.push_back(TensorAt(view, index, slot, query.rank));
+  }
+  return answer;
+}
+
+NeighbourTensor JobImpl::TensorAt(const graph::GraphView& view,
+                                  graph::NodeIndex node, uint32_t slot,
+                                  uint32_t rank) const {
+  NeighbourTensor tensor;
+  tensor.tensor = view.EndpointOf(node, slot);
+  if (const StatisticsPoint* known = known_.Find(rank, node, slot)) {
+    tensor.statistics = known->statistics;
+    tensor.statistics_step = known->step;
+  }
+  watch::HitLog::OfTensor hits = hits_.Of(node, slot, kHitsOfATensor);
+  tensor.hit_count = hits.count;
+  tensor.hits = std::move(hits.newest);
+  return tensor;
+}
+
+absl::StatusOr<TensorHistory> JobImpl::DoHistory(const std::string& node,
+                                                 uint32_t slot,
+                                                 uint32_t rank) const {
+  auto index = NodeOfTensor(node, slot);
+  if (!index.ok()) return index.status();
+  if (ranks_.count(rank) == 0) return UnknownRank(rank);
+  TensorHistory history;
+  history.tensor = graph::GraphView(graph_, *this).EndpointOf(*index, slot);
+  history.points = known_.History(rank, *index, slot);
+  return history;
+}
+
+}  // namespace graphdbg::session

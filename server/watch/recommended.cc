@@ -1,0 +1,87 @@
+#include "server/watch/recommended.h"
+
+#include <cmath>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace graphdbg::watch {
+namespace {
+
+using session::Category;
+using session::PauseMode;
+using session::Selection;
+using session::WatchpointSpec;
+
+WatchpointSpec Spec(const char* condition, std::map<std::string, double> params,
+                    PauseMode pause, Selection selection = {}) {
+  WatchpointSpec spec;
+  spec.condition.id = condition;
+  spec.condition.params = std::move(params);
+  spec.selection = std::move(selection);
+  spec.pause = pause;
+  return spec;
+}
+
+// PyTorch's names of an op ("tanh", "tanh_1", in place "tanh_") and MindSpore's
+// ("Tanh-op12").
+Selection Ops(const std::string& torch, const std::string& mindspore) {
+  Selection selection;
+  selection.patterns = {"**/" + torch, "**/" + torch + "_*",
+                        "**/" + mindspore + "-op*"};
+  return selection;
+}
+
+// Nearly no element lies where the function still bends.
+WatchpointSpec Saturated(const char* torch, const char* mindspore, double low,
+                         double high) {
+  return Spec("activation_range",
+              {{"range_start_inclusive", low},
+               {"range_end_inclusive", high},
+               {"range_percentage_lt", 0.1}},
+              PauseMode::kStep, Ops(torch, mindspore));
+}
+
+double Sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+}  // namespace
+
+std::vector<WatchpointSpec> RecommendedSet(bool ascend) {
+  std::vector<WatchpointSpec> set = {
+      Spec("tensor_overflow", {}, PauseMode::kNode),
+      Spec("weight_initialization", {{"zero_percentage_ge", 100}},
+           PauseMode::kStep),
+      Spec("weight_change_too_large", {{"abs_mean_update_ratio_gt", 1}},
+           PauseMode::kStep),
+      Spec("gradient_vanishing", {{"abs_mean_lt", 1e-9}}, PauseMode::kStep),
+      // Such a gradient is next to an overflow, and no step with it is small.
+      Spec("gradient_too_large", {{"abs_mean_gt", 1e3}}, PauseMode::kStep),
+      Spec("tensor_all_zero", {{"zero_percentage_ge", 100}}, PauseMode::kStep,
+           {{}, {}, {}, {Category::kActivation, Category::kGradient}}),
+      Saturated("tanh", "Tanh", std::tanh(-8.8), std::tanh(8.8)),
+      Saturated("sigmoid", "Sigmoid", Sigmoid(-16.2), Sigmoid(16.2)),
+      Spec("activation_range",
+           {{"range_start_inclusive", -1},
+            {"range_end_inclusive", 0},
+            {"range_percentage_gt", 99.9}},
+           PauseMode::kStep, Ops("relu", "ReLU")),
+  };
+  if (ascend) set.push_back(Spec("operator_overflow", {}, PauseMode::kNode));
+  return set;
+}
+
+bool IsRecommended(const WatchpointSpec& watchpoint,
+                   const WatchpointSpec& of_set) {
+  return watchpoint.condition.id == of_set.condition.id &&
+         watchpoint.selection == of_set.selection;
+}
+
+uint32_t FindRecommended(const WatchTable& table,
+                         const WatchpointSpec& of_set) {
+  for (uint32_t id : table.Ids()) {
+    if (IsRecommended(table.SpecOf(id), of_set)) return id;
+  }
+  return 0;
+}
+
+}  // namespace graphdbg::watch

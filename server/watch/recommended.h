@@ -1,0 +1,30 @@
+// Watchpoints that need no thought: what is wrong in any training.
+#ifndef SERVER_WATCH_RECOMMENDED_H_
+#define SERVER_WATCH_RECOMMENDED_H_
+
+#include <vector>
+
+#include "server/session/types.h"
+#include "server/watch/watch_table.h"
+
+namespace graphdbg::watch {
+
+// MindSpore's set, with its thresholds, and gradients that are too large. What
+// is wrong for certain stops at the node; what only looks wrong stops at the
+// step's end, where nothing is lost by going on. Zeros are looked for in
+// activations and gradients alone, since elsewhere they are where things begin.
+// `ascend`: with the device's own overflow flag.
+std::vector<session::WatchpointSpec> RecommendedSet(bool ascend);
+
+// Whether the watchpoint is this one of the set, whatever people made of its
+// values since.
+bool IsRecommended(const session::WatchpointSpec& watchpoint,
+                   const session::WatchpointSpec& of_set);
+
+// The id of a watchpoint of the table that is this one of the set; 0: none.
+uint32_t FindRecommended(const WatchTable& table,
+                         const session::WatchpointSpec& of_set);
+
+}  // namespace graphdbg::watch
+
+#endif  // SERVER_WATCH_RECOMMENDED_H_

@@ -1,0 +1,181 @@
+"""The graph of a real job: as one file, around a tensor, as an export."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import struct
+import sys
+import urllib.error
+import urllib.request
+from array import array
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Server
+
+MODEL = """
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(5):
+    optimizer.zero_grad()
+    net(torch.randn(5, 3)).pow(2).mean().backward()
+    optimizer.step()
+"""
+
+JOB = "graph"
+
+
+@pytest.fixture
+def stopped(server: Server, start_job: Any, tmp_path: Path) -> Server:
+    """A server with a job that has done two steps."""
+    script = tmp_path / "train.py"
+    script.write_text(MODEL)
+    start_job([sys.executable, str(script)], server.job_environment(GRAPHDBG_JOB=JOB))
+    server.wait_for_state(JOB, "paused")
+    server.control(JOB, "step", steps=2)
+    server.wait_for_state(JOB, "paused", step=2)
+    return server
+
+
+def fetch(server: Server, path: str, **headers: str) -> Any:
+    token = (server.data_dir / "token").read_text().strip()
+    request = urllib.request.Request(f"{server.addresses['http_address']}/api/v1/jobs/{JOB}{path}")
+    request.add_header("Authorization", f"Bearer {token}")
+    for name, value in headers.items():
+        request.add_header(name.replace("_", "-"), value)
+    return urllib.request.urlopen(request, timeout=30)
+
+
+class Index:
+    """Reads the file by nothing but proto/docs/graph-index.md."""
+
+    def __init__(self, body: bytes) -> None:
+        assert body[:8] == b"GDBGIDX\x01"
+        (size,) = struct.unpack_from("<Q", body, 8)
+        self.header = json.loads(body[16 : 16 + size])
+        self._columns = body[16 + size :]
+        ends, texts = self.column("string_end"), bytes(self.column("string_bytes"))
+        self.texts = [texts[a:b].decode() for a, b in zip([0, *ends], ends, strict=False)]
+
+    def column(self, name: str) -> array[int]:
+        about = self.header["columns"][name]
+        values = array("I" if about["type"] == "u32" else "B")
+        begin = about["offset"]
+        values.frombytes(self._columns[begin : begin + about["count"] * values.itemsize])
+        return values
+
+    def names(self) -> list[str]:
+        scopes = [""]
+        labels = self.column("scope_label")
+        for number, parent in enumerate(self.column("scope_parent")):
+            if number:
+                scopes.append(f"{scopes[parent]}/{self.texts[labels[number]]}".lstrip("/"))
+        pairs = zip(self.column("node_scope"), self.column("node_label"), strict=True)
+        return [f"{scopes[scope]}/{self.texts[label]}".lstrip("/") for scope, label in pairs]
+
+    def edges(self) -> set[tuple[str, int, str]]:
+        names, slots, froms = self.names(), self.column("edge_slot"), self.column("edge_from")
+        edges, at = set(), 0
+        for to, end in enumerate(self.column("edge_end")):
+            edges |= {(names[froms[i]], slots[i], names[to]) for i in range(at, end)}
+            at = end
+        return edges
+
+
+def all_nodes(server: Server) -> list[dict[str, Any]]:
+    page = server.client.get(f"/jobs/{JOB}/graph/search", limit=1000)
+    assert page["next_cursor"] is None
+    nodes: list[dict[str, Any]] = page["nodes"]
+    return nodes
+
+
+def test_the_index_holds_what_the_other_routes_tell(stopped: Server) -> None:
+    with fetch(stopped, "/graph/index", Accept_Encoding="gzip") as response:
+        assert response.headers["Content-Encoding"] == "gzip"
+        etag = response.headers["ETag"]
+        index = Index(gzip.decompress(response.read()))
+    nodes = all_nodes(stopped)
+    assert index.names() == [node["name"] for node in nodes]
+    kinds = index.header["kinds"]
+    assert [kinds[k] for k in index.column("node_kind")] == [node["kind"] for node in nodes]
+    categories = index.header["categories"]
+    assert [categories[c] for c in index.column("node_category")] == [node["category"] for node in nodes]
+    assert [index.texts[t] for t in index.column("node_op_type")] == [node["op_type"] for node in nodes]
+    by_order = sorted((node["order"], number) for number, node in enumerate(nodes) if node["order"])
+    assert list(index.column("execution")) == [number for _, number in by_order]
+    edges = index.edges()
+    for node in nodes:
+        detail = stopped.client.get(f"/jobs/{JOB}/graph/node", name=node["name"])
+        for end in detail["inputs"]:
+            assert (end["node"], end["slot"], node["name"]) in edges
+    assert len(edges) > 20
+    # The page that has it is not sent it again.
+    with pytest.raises(urllib.error.HTTPError) as unchanged:
+        fetch(stopped, "/graph/index", Accept_Encoding="gzip", If_None_Match=etag)
+    assert unchanged.value.code == 304
+    with fetch(stopped, "/graph/index") as response:
+        assert Index(response.read()).names() == index.names()
+
+
+def test_around_a_tensor_are_its_producers_and_consumers(stopped: Server) -> None:
+    name = "forward/1/relu"
+    stopped.client.get(f"/jobs/{JOB}/tensor/statistics", name=f"{name}:0")
+    around = stopped.client.get(f"/jobs/{JOB}/graph/neighbours", name=name)
+    detail = stopped.client.get(f"/jobs/{JOB}/graph/node", name=name)
+    at = {node["name"]: node["distance"] for node in around["nodes"]}
+    assert {n for n, d in at.items() if d == -1} == {end["node"] for end in detail["inputs"]}
+    assert {n for n, d in at.items() if d == 1} == {end["node"] for end in detail["consumers"]}
+    assert at[name] == 0 and len(at) > 3
+    (tensor,) = [t for t in around["tensors"] if t["name"] == f"{name}:0"]
+    assert tensor["statistics"]["count"] == 20 and tensor["statistics_step"] == 2
+    wider = stopped.client.get(f"/jobs/{JOB}/graph/neighbours", name=name, depth=3)
+    assert set(at) < {node["name"] for node in wider["nodes"]}
+
+
+def test_the_history_of_a_weight_grows_with_each_look(stopped: Server) -> None:
+    weight = "forward/0/weight:0"
+    asked = {}
+    for step in (3, 4):
+        stopped.control(JOB, "step", steps=1)
+        stopped.wait_for_state(JOB, "paused", step=step)
+        asked[step] = stopped.client.get(f"/jobs/{JOB}/tensor/statistics", name=weight)["statistics"]
+    history = stopped.client.get(f"/jobs/{JOB}/tensor/history", name=weight)
+    assert {p["step"]: p["statistics"] for p in history["points"]} == asked
+    assert history["shape"] == [4, 3] and asked[3] != asked[4]
+
+
+def test_the_graph_is_exported_with_all_nodes_and_edges(stopped: Server) -> None:
+    with fetch(stopped, "/graph/export?format=json") as response:
+        exported = json.load(response)
+    nodes = {node["name"]: node for node in all_nodes(stopped)}
+    assert {node["name"] for node in exported["nodes"]} == set(nodes)
+    for node in exported["nodes"]:
+        assert all(node[key] == nodes[node["name"]][key] for key in ("kind", "op_type", "outputs", "order"))
+    (addmm,) = [node for node in exported["nodes"] if node["name"] == "forward/0/addmm"]
+    detail = stopped.client.get(f"/jobs/{JOB}/graph/node", name="forward/0/addmm")
+    assert addmm["attributes"] == detail["attributes"]
+    edges = {(e["from"], e["slot"]) for e in exported["edges"] if e["to"] == "forward/0/addmm"}
+    assert edges == {(end["node"], end["slot"]) for end in detail["inputs"]}
+    assert len(exported["edges"]) > 20
+    with fetch(stopped, "/graph/export?format=onnx") as response:
+        model = response.read()
+    # Names stand in protobuf as they are.
+    assert all(name.encode() in model for name in nodes)
+
+
+def test_the_recommended_watchpoints_let_a_healthy_job_run(stopped: Server) -> None:
+    assert stopped.job(JOB)["recommended_offered"]
+    made = stopped.client.post(f"/jobs/{JOB}/watchpoints/recommended", {})
+    assert len(made["made"]) == len(made["watchpoints"]) > 5
+    assert not stopped.job(JOB)["recommended_offered"]
+    again = stopped.client.post(f"/jobs/{JOB}/watchpoints/recommended", {})
+    assert again["made"] == [] and again["watchpoints"] == made["watchpoints"]
+    stopped.control(JOB, "continue")
+    assert stopped.wait_for_state(JOB, "finished")["hit_count"] == 0
+    assert all(w["error"] is None for w in again["watchpoints"])
