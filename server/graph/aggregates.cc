@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@ namespace graphdbg::graph {
 namespace {
 
 constexpr std::string_view kDigits = "0123456789";
+constexpr size_t kNoPlace = std::numeric_limits<size_t>::max();
 
 std::string_view LabelOf(const GraphStore& store, Child child) {
   const std::string_view name = child.is_scope ? store.scope(child.index).name
@@ -87,20 +89,39 @@ std::string AggregateLabel(std::string_view stem,
 std::vector<Shown> Aggregated(const GraphStore& store, const Scope& scope,
                               size_t above) {
   const std::vector<Child> children = ChildrenOf(scope);
-  absl::flat_hash_map<std::string_view, size_t> counts;
-  for (Child child : children) ++counts[StemOf(LabelOf(store, child))];
   std::vector<Shown> shown;
-  // Places in `shown`.
-  absl::flat_hash_map<std::string_view, size_t> aggregates;
+  if (children.size() <= above) {
+    for (Child child : children) shown.push_back({{child}, {}});
+    return shown;
+  }
+  struct Group {
+    std::string_view stem;
+    size_t count = 0;
+    size_t place = kNoPlace;
+  };
+  std::vector<Group> groups;
+  absl::flat_hash_map<std::string_view, size_t> by_stem;
+  // Of each child.
+  std::vector<size_t> group_of;
+  group_of.reserve(children.size());
   for (Child child : children) {
     const std::string_view stem = StemOf(LabelOf(store, child));
-    if (counts[stem] <= above) {
-      shown.push_back({{child}, {}});
+    const auto [it, is_new] = by_stem.try_emplace(stem, groups.size());
+    if (is_new) groups.push_back({stem});
+    ++groups[it->second].count;
+    group_of.push_back(it->second);
+  }
+  for (size_t i = 0; i < children.size(); ++i) {
+    Group& group = groups[group_of[i]];
+    if (group.count <= above) {
+      shown.push_back({{children[i]}, {}});
       continue;
     }
-    const auto [it, is_new] = aggregates.try_emplace(stem, shown.size());
-    if (is_new) shown.push_back({{}, AggregateLabel(stem, std::nullopt)});
-    shown[it->second].children.push_back(child);
+    if (group.place == kNoPlace) {
+      group.place = shown.size();
+      shown.push_back({{}, AggregateLabel(group.stem, std::nullopt)});
+    }
+    shown[group.place].children.push_back(children[i]);
   }
   return shown;
 }

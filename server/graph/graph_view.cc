@@ -12,6 +12,7 @@ namespace graphdbg::graph {
 namespace {
 
 constexpr size_t kNodesOfAPage = 1'000;
+constexpr uint32_t kNotShown = std::numeric_limits<uint32_t>::max();
 
 std::string LabelOf(std::string_view name) {
   const size_t slash = name.rfind('/');
@@ -81,19 +82,23 @@ absl::StatusOr<GraphView::Opened> GraphView::Open(
 
 std::vector<session::EdgeInfo> GraphView::EdgesOf(
     const Opened& opened, const std::vector<session::NodeInfo>& nodes) const {
-  // Which of the things shown a child belongs to.
-  absl::flat_hash_map<Child, uint32_t> places;
+  // Which of the things shown a node or scope belongs to.
+  std::vector<uint32_t> node_places(store_.node_count(), kNotShown);
+  std::vector<uint32_t> scope_places(store_.scope_count(), kNotShown);
+  const auto place = [&](Child child) -> uint32_t& {
+    return child.is_scope ? scope_places[child.index]
+                          : node_places[child.index];
+  };
   for (uint32_t i = 0; i < opened.shown.size(); ++i) {
-    for (Child child : opened.shown[i].children) places.emplace(child, i);
+    for (Child child : opened.shown[i].children) place(child) = i;
   }
   using Ends = std::tuple<uint32_t, uint32_t, bool>;
   absl::flat_hash_map<Ends, uint32_t> counts;
   for (const auto& [edge, count] : opened.scope->edges) {
-    const auto from = places.find(edge.from);
-    const auto to = places.find(edge.to);
-    const bool shown = from != places.end() && to != places.end() &&
-                       from->second != to->second;
-    if (shown) counts[{from->second, to->second, edge.control}] += count;
+    const uint32_t from = place(edge.from);
+    const uint32_t to = place(edge.to);
+    const bool shown = from != kNotShown && to != kNotShown && from != to;
+    if (shown) counts[{from, to, edge.control}] += count;
   }
   std::vector<session::EdgeInfo> edges;
   edges.reserve(counts.size());

@@ -40,13 +40,12 @@ class Packer {
     NumberNodes();
     PackScopes();
     PackNodes();
-    PackEdges();
     PackExecution();
     strings_.AddTo(file_);
     return std::move(file_).Finish({{"graph", graph_.id},
                                     {"scope_count", scopes_.size()},
                                     {"node_count", nodes_.size()},
-                                    {"edge_count", edge_count_},
+                                    {"edge_count", edges_.froms.size()},
                                     {"kinds", Kinds()},
                                     {"categories", Categories()}});
   }
@@ -75,82 +74,66 @@ class Packer {
     }
   }
 
-  template <class T, class Indices, class Get>
-  void Column(const char* name, const Indices& indices, Get get) {
-    std::vector<T> values;
-    values.reserve(indices.size());
-    for (uint32_t index : indices) values.push_back(static_cast<T>(get(index)));
-    file_.Add(name, values);
-  }
-
   void PackScopes() {
-    const auto scope = [this](ScopeIndex s) -> const Scope& {
-      return store_.scope(s);
-    };
-    Column<uint32_t>("scope_parent", scopes_, [&](ScopeIndex s) {
-      return scope_numbers_[scope(s).parent];
-    });
-    Column<uint32_t>("scope_label", scopes_, [&](ScopeIndex s) {
-      return strings_.Number(Label(scope(s).name));
-    });
-    Column<uint32_t>("scope_type", scopes_, [&](ScopeIndex s) {
-      return strings_.Number(scope(s).type);
-    });
-  }
-
-  void PackNodes() {
-    const auto node = [this](NodeIndex n) -> const Node& {
-      return store_.node(n);
-    };
-    Column<uint32_t>("node_scope", nodes_, [&](NodeIndex n) {
-      return scope_numbers_[node(n).scope];
-    });
-    Column<uint32_t>("node_label", nodes_, [&](NodeIndex n) {
-      return strings_.Number(Label(node(n).name));
-    });
-    Column<uint8_t>("node_kind", nodes_,
-                    [&](NodeIndex n) { return node(n).kind; });
-    Column<uint8_t>("node_category", nodes_,
-                    [&](NodeIndex n) { return node(n).category; });
-    Column<uint32_t>("node_op_type", nodes_, [&](NodeIndex n) {
-      return strings_.Number(node(n).op_type);
-    });
-    Column<uint32_t>("node_forward", nodes_, [&](NodeIndex n) {
-      const NodeIndex forward = node(n).forward;
-      return forward == kNoNode ? kNone : node_numbers_[forward];
-    });
-  }
-
-  void PackEdges() {
-    std::vector<uint32_t> ends, froms, slots;
-    std::vector<uint8_t> controls;
-    for (NodeIndex n : nodes_) {
-      for (const Input& input : store_.node(n).inputs) {
-        if (input.node == kNoNode || node_numbers_[input.node] == kNone) {
-          continue;
-        }
-        froms.push_back(node_numbers_[input.node]);
-        slots.push_back(input.slot);
-        controls.push_back(input.control ? 1 : 0);
-      }
-      ends.push_back(static_cast<uint32_t>(froms.size()));
+    std::vector<uint32_t> parents, labels, types;
+    for (ScopeIndex s : scopes_) {
+      const Scope& scope = store_.scope(s);
+      parents.push_back(scope_numbers_[scope.parent]);
+      labels.push_back(strings_.Number(Label(scope.name)));
+      types.push_back(strings_.Number(scope.type));
     }
-    edge_count_ = froms.size();
-    file_.Add("edge_end", ends);
-    file_.Add("edge_from", froms);
-    file_.Add("edge_slot", slots);
-    file_.Add("edge_control", controls);
+    file_.Add("scope_parent", parents);
+    file_.Add("scope_label", labels);
+    file_.Add("scope_type", types);
+  }
+
+  // In one go: nodes lie far apart in memory.
+  void PackNodes() {
+    std::vector<uint32_t> scopes, labels, op_types, forwards;
+    std::vector<uint8_t> kinds, categories;
+    for (NodeIndex n : nodes_) {
+      const Node& node = store_.node(n);
+      scopes.push_back(scope_numbers_[node.scope]);
+      labels.push_back(strings_.Number(Label(node.name)));
+      kinds.push_back(static_cast<uint8_t>(node.kind));
+      categories.push_back(static_cast<uint8_t>(node.category));
+      op_types.push_back(strings_.Number(node.op_type));
+      forwards.push_back(node.forward == kNoNode ? kNone
+                                                 : node_numbers_[node.forward]);
+      PackEdgesOf(node);
+      if (node.order != 0) {
+        execution_.emplace_back(node.order, node_numbers_[n]);
+      }
+    }
+    file_.Add("node_scope", scopes);
+    file_.Add("node_label", labels);
+    file_.Add("node_kind", kinds);
+    file_.Add("node_category", categories);
+    file_.Add("node_op_type", op_types);
+    file_.Add("node_forward", forwards);
+    file_.Add("edge_end", edges_.ends);
+    file_.Add("edge_from", edges_.froms);
+    file_.Add("edge_slot", edges_.slots);
+    file_.Add("edge_control", edges_.controls);
+  }
+
+  void PackEdgesOf(const Node& node) {
+    for (const Input& input : node.inputs) {
+      if (input.node == kNoNode || node_numbers_[input.node] == kNone) {
+        continue;
+      }
+      edges_.froms.push_back(node_numbers_[input.node]);
+      edges_.slots.push_back(input.slot);
+      edges_.controls.push_back(input.control ? 1 : 0);
+    }
+    edges_.ends.push_back(static_cast<uint32_t>(edges_.froms.size()));
   }
 
   void PackExecution() {
-    std::vector<uint32_t> order;
-    for (uint32_t number = 0; number < nodes_.size(); ++number) {
-      if (store_.node(nodes_[number]).order != 0) order.push_back(number);
-    }
-    std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
-      return store_.node(nodes_[a]).order < store_.node(nodes_[b]).order;
-    });
-    file_.Add("execution", order);
+    std::sort(execution_.begin(), execution_.end());
+    std::vector<uint32_t> numbers;
+    for (const auto& [order, number] : execution_) numbers.push_back(number);
+    file_.Add("execution", numbers);
   }
 
   const GraphStore& store_;
@@ -161,7 +144,13 @@ class Packer {
   // By index; kNone: of another graph.
   std::vector<uint32_t> scope_numbers_;
   std::vector<uint32_t> node_numbers_;
-  uint64_t edge_count_ = 0;
+  struct Edges {
+    std::vector<uint32_t> ends, froms, slots;
+    std::vector<uint8_t> controls;
+  };
+  Edges edges_;
+  // By order.
+  std::vector<std::pair<uint64_t, uint32_t>> execution_;
   StringTable strings_;
   ColumnFile file_;
 };

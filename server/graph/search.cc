@@ -1,6 +1,7 @@
 #include "server/graph/search.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <string>
 #include <string_view>
@@ -20,10 +21,41 @@ bool SameLetter(char a, char b) {
          absl::ascii_tolower(static_cast<unsigned char>(b));
 }
 
-bool ContainsFolded(std::string_view text, std::string_view part) {
-  return std::search(text.begin(), text.end(), part.begin(), part.end(),
-                     SameLetter) != text.end();
+unsigned char Folded(char c) {
+  return static_cast<unsigned char>(
+      absl::ascii_tolower(static_cast<unsigned char>(c)));
 }
+
+// Finds a text in many others, in any case: Horspool's algorithm, which looks
+// at few letters of each.
+class FoldedFinder {
+ public:
+  explicit FoldedFinder(std::string_view wanted) : wanted_(wanted) {
+    skips_.fill(wanted.size());
+    for (size_t i = 0; i + 1 < wanted.size(); ++i) {
+      skips_[Folded(wanted[i])] = wanted.size() - 1 - i;
+    }
+  }
+
+  bool IsIn(std::string_view text) const {
+    const size_t size = wanted_.size();
+    if (size == 0) return true;
+    for (size_t end = size; end <= text.size();) {
+      const char last = text[end - 1];
+      const bool found = SameLetter(last, wanted_.back()) &&
+                         std::equal(wanted_.begin(), wanted_.end(),
+                                    text.begin() + (end - size), SameLetter);
+      if (found) return true;
+      end += skips_[Folded(last)];
+    }
+    return false;
+  }
+
+ private:
+  const std::string_view wanted_;
+  // How far the end may move after this last letter.
+  std::array<size_t, 256> skips_;
+};
 
 // "conv2d" stands for "aten::conv2d" too.
 bool IsOpType(std::string_view op_type, std::string_view wanted) {
@@ -67,6 +99,7 @@ class Filter {
       : store_(store),
         annotations_(annotations),
         query_(query),
+        q_(query.q),
         source_(SourceFilter::Parse(query.source)) {}
 
   bool Node(NodeIndex index) const {
@@ -83,7 +116,7 @@ class Filter {
       const session::SourceLine* source = store_.SourceOf(index);
       if (source == nullptr || !source_.Matches(*source)) return false;
     }
-    return ContainsFolded(node.name, query_.q);
+    return q_.IsIn(node.name);
   }
 
   bool Scope(ScopeIndex index) const {
@@ -96,13 +129,14 @@ class Filter {
     if (!query_.op_type.empty() && !IsOpType(scope.type, query_.op_type)) {
       return false;
     }
-    return ContainsFolded(scope.name, query_.q);
+    return q_.IsIn(scope.name);
   }
 
  private:
   const GraphStore& store_;
   const Annotations& annotations_;
   const session::SearchQuery& query_;
+  const FoldedFinder q_;
   const SourceFilter source_;
 };
 

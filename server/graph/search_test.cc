@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "server/base/error.h"
 
 namespace graphdbg::graph {
@@ -68,6 +69,21 @@ TEST_F(SearchTest, FindsPartsOfNamesInAnyCase) {
   EXPECT_EQ(Find(query), (Labels{"log", "log_backward"}));
   query.q = "nothing";
   EXPECT_TRUE(Find(query).empty());
+}
+
+TEST_F(SearchTest, FindsPartsWhereverTheyLie) {
+  for (const char* part :
+       {"forward/log", "d/l", "g_b", "BACKWARD/log/log_backward", "f", "rd"}) {
+    size_t expected = 0;
+    for (const NodeRecord& node : patch_.nodes) {
+      expected += absl::AsciiStrToLower(node.name).find(
+                      absl::AsciiStrToLower(part)) != std::string::npos;
+    }
+    session::SearchQuery query;
+    query.q = part;
+    EXPECT_GT(expected, 0u) << part;
+    EXPECT_EQ(Find(query).size(), expected) << part;
+  }
 }
 
 TEST_F(SearchTest, FindsByKindCategoryAndOpType) {
