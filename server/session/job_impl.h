@@ -154,6 +154,10 @@ class JobImpl final : public Job,
 
   // --- The graph as a file (job_index.cc) -----------------------------------
   struct Packed;
+  using IndexDone =
+      std::function<void(absl::StatusOr<std::shared_ptr<const GraphFile>>)>;
+  void StartIndex(const std::string& graph, IndexDone complete);
+  std::string IndexVersion(uint64_t graph_version) const;
   absl::StatusOr<Packed> PackGraph(const std::string& graph);
   void KeepIndex(const std::string& graph, uint64_t graph_version,
                  std::shared_ptr<const GraphFile> file);

@@ -1,4 +1,5 @@
 // The graph as one file.
+#include <boost/asio/post.hpp>
 #include <string>
 #include <utility>
 
@@ -10,34 +11,49 @@
 
 namespace graphdbg::session {
 
-// What the strand gives: the file, or what it is made of.
+// The file if there is one, else what it is made of.
 struct JobImpl::Packed {
   std::shared_ptr<const GraphFile> file;
   std::string columns;
   uint64_t graph_version = 0;
 };
 
-// Packing needs the graph and is quick; compressing takes several times as
-// long and is done on the caller's executor.
 Task<std::shared_ptr<const GraphFile>> JobImpl::Index(std::string graph) {
-  const auto self = shared_from_this();
-  absl::StatusOr<Packed> packed = co_await CallOn<absl::StatusOr<Packed>>(
-      strand_, [self, graph] { return self->PackGraph(graph); });
-  if (!packed.ok()) co_return packed.status();
-  if (packed->file != nullptr) co_return packed->file;
-  auto file = std::make_shared<GraphFile>();
+  using Result = absl::StatusOr<std::shared_ptr<const GraphFile>>;
+  return StartOn<Result>(strand_,
+                         [self = shared_from_this(), graph = std::move(graph)](
+                             std::function<void(Result)> complete) {
+                           self->StartIndex(graph, std::move(complete));
+                         });
+}
+
+// Packing needs the graph; compressing does not, and need not keep the job's
+// strand waiting.
+void JobImpl::StartIndex(const std::string& graph, IndexDone complete) {
+  absl::StatusOr<Packed> packed = PackGraph(graph);
+  if (!packed.ok()) return complete(packed.status());
+  if (packed->file != nullptr) return complete(packed->file);
+  boost::asio::post(
+      strand_.get_inner_executor(),
+      [self = shared_from_this(), graph, columns = std::move(packed->columns),
+       version = packed->graph_version, complete = std::move(complete)] {
+        auto file = std::make_shared<GraphFile>();
+        file->version = self->IndexVersion(version);
+        file->bytes = columns.size();
+        file->gzip = Gzip(columns);
+        boost::asio::post(self->strand_,
+                          [self, graph, version, file, complete] {
+                            self->KeepIndex(graph, version, file);
+                            complete(file);
+                          });
+      });
+}
+
+std::string JobImpl::IndexVersion(uint64_t graph_version) const {
   // A restarted server counts a graph's versions from the beginning.
   const uint64_t life = options_->journal ? options_->journal->life() : 0;
-  file->version = absl::StrCat(absl::Hex(created_at_unix_nano_), "-", life, "-",
-                               packed->graph_version);
-  file->bytes = packed->columns.size();
-  file->gzip = Gzip(packed->columns);
-  const uint64_t version = packed->graph_version;
-  co_await CallOn<bool>(strand_, [self, graph, version, file] {
-    self->KeepIndex(graph, version, file);
-    return true;
-  });
-  co_return file;
+  return absl::StrCat(absl::Hex(created_at_unix_nano_), "-", life, "-",
+                      graph_version);
 }
 
 absl::StatusOr<JobImpl::Packed> JobImpl::PackGraph(const std::string& graph) {

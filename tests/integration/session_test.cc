@@ -319,6 +319,35 @@ TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
   EXPECT_EQ(ReasonOf(Await(directory().Forget("digits"))), "unknown_job");
 }
 
+TEST_F(SessionTest, KeepsTheGraphAsAFileUntilItChanges) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto first = Await(job->Index(""));
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_EQ((*first)->gzip.substr(0, 2), "\x1f\x8b");
+  EXPECT_GT((*first)->bytes, (*first)->gzip.size());
+  EXPECT_EQ(*Await(job->Index("main")), *first);
+  EXPECT_EQ(ReasonOf(Await(job->Index("other")).status()), "unknown_graph");
+  const size_t from = Events().size();
+  v1::Node more = SmallGraph()[1];
+  more.set_id(77);
+  more.set_name("forward/more");
+  ASSERT_TRUE(agent.SendGraph({more}));
+  WaitFor([](const Event& e) { return e.type == Event::Type::kGraph; }, from);
+  auto second = Await(job->Index(""));
+  ASSERT_TRUE(second.ok());
+  EXPECT_NE((*second)->version, (*first)->version);
+
+  auto page = Await(job->Export("", 0));
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->graph, "main");
+  EXPECT_EQ(page->nodes.size(), 5u);
+  EXPECT_EQ(page->nodes[2].inputs.size(), 1u);
+  EXPECT_EQ(page->next, 0u);
+  EXPECT_EQ(ReasonOf(Await(job->Export("other", 0)).status()), "unknown_graph");
+}
+
 TEST_F(SessionTest, MakesTheRecommendedWatchpointsOnce) {
   Start();
   ScriptedAgent agent(port());
