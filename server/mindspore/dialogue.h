@@ -111,6 +111,8 @@ class Dialogue {
   // The run that was under way has come to a stop of the client's.
   void Arrived(const debugger::Metadata& metadata);
   bool IsInsideStep(const debugger::Metadata& metadata) const;
+  // It says what it said before it was told to run, where that would change.
+  bool StandsStill(const debugger::Metadata& metadata) const;
   // The job's step, by the client's number.
   uint64_t StepOf(const debugger::Metadata& metadata) const;
   // Hands on what was hit; returns the watchpoints for which to stop now.

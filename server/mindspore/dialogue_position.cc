@@ -57,6 +57,8 @@ void Dialogue::Asks(const debugger::Metadata& metadata) {
   } else if (report_due) {
     ReportPaused();
   }
+  // The order was lost with its connection: it is said again.
+  if (report_due && answered == Sent::kRun && StandsStill(metadata)) return;
   if (answered == Sent::kRun) {
     Arrived(metadata);
     DecideAboutStop(DeliverHits());
@@ -91,6 +93,11 @@ void Dialogue::Arrived(const debugger::Metadata& metadata) {
   steps_late_ = step_ - std::min(step_, wire_step);
   if (!inside_step_ && hits_.empty()) last_kernel_ = cur_node_;
   views_.SetStep(step_);
+}
+
+bool Dialogue::StandsStill(const debugger::Metadata& metadata) const {
+  return wire_step_grows_ && metadata.cur_step() == wire_step_ &&
+         metadata.cur_node() == cur_node_ && hits_.empty();
 }
 
 uint64_t Dialogue::StepOf(const debugger::Metadata& metadata) const {

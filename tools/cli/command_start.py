@@ -27,6 +27,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--data-dir", help="where tokens and recorded runs lie (~/.local/share/graphdbg)")
     parser.add_argument("--no-auth", action="store_true", help="no token needed; on loopback only")
+    parser.add_argument(
+        "--mindspore-allow",
+        metavar="LIST",
+        help="other machines whose MindSpore jobs may come, unauthenticated and in the clear: "
+        "addresses and networks, as 10.1.0.0/16,192.168.7.5",
+    )
+    parser.add_argument(
+        "--mindspore-port", type=int, help="port that those jobs dial, on all addresses; 0 picks a free one (50052)"
+    )
     parser.add_argument("--json", action="store_true", help="print the addresses as one line of JSON")
     parser.add_argument("--enable-debugger", default="True", metavar="True", help="accepted for compatibility")
     parser.set_defaults(run=run)
@@ -45,6 +54,10 @@ def run(arguments: argparse.Namespace) -> int:
         command.append(f"--data-dir={arguments.data_dir}")
     if arguments.no_auth:
         command.append("--no-auth")
+    if arguments.mindspore_allow is not None:
+        command.append(f"--mindspore-allow={arguments.mindspore_allow}")
+    if arguments.mindspore_port is not None:
+        command.append(f"--mindspore-port={arguments.mindspore_port}")
     if arguments.json:
         command.append("--json")
     os.execv(program, command)
