@@ -33,17 +33,20 @@ std::vector<debugger::Chunk> Cut(const std::string& graph) {
 
 MindSporeClient::MindSporeClient(uint16_t port, std::string version,
                                  std::string backend, std::string device_name,
-                                 const std::string& host) {
-  grpc::ChannelArguments arguments;
-  // A connection of its own, as another process has.
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 500);
-  stub_ = debugger::EventListener::NewStub(
-      grpc::CreateCustomChannel(host + ":" + std::to_string(port),
-                                grpc::InsecureChannelCredentials(), arguments));
+                                 const std::string& host)
+    : address_(host + ":" + std::to_string(port)) {
   metadata_.set_device_name(std::move(device_name));
   metadata_.set_backend(std::move(backend));
   metadata_.set_ms_version(std::move(version));
+  Connect();
+}
+
+void MindSporeClient::Connect() {
+  grpc::ChannelArguments arguments;
+  // A connection of its own, as another process has.
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  stub_ = debugger::EventListener::NewStub(grpc::CreateCustomChannel(
+      address_, grpc::InsecureChannelCredentials(), arguments));
 }
 
 debugger::EventReply MindSporeClient::SendMetadata() {
@@ -129,16 +132,19 @@ debugger::EventReply MindSporeClient::AskOnce() {
 
 debugger::EventReply MindSporeClient::AskThroughFailures() {
   debugger::EventReply reply;
+  grpc::Status status;
   while (failures_ < 6) {
-    const grpc::Status status = CallWait(reply);
+    status = CallWait(reply);
     if (!status.ok()) {
-      // Real clients take a second for each.
+      // Real clients take a second for each. A channel of its own would take
+      // seconds to try again.
       std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures_);
+      Connect();
     } else if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {
       return reply;
     }
   }
-  ADD_FAILURE() << "a client would have given up";
+  ADD_FAILURE() << "a client would have given up: " << status.error_message();
   return reply;
 }
 

@@ -21,6 +21,9 @@ class MindSporeClient {
                   std::string device_name = "0:1",
                   const std::string& host = "127.0.0.1");
 
+  // Anew; done by the constructor, too.
+  void Connect();
+
   // What every message of the job says of itself.
   debugger::Metadata& metadata() { return metadata_; }
 
@@ -39,6 +42,8 @@ class MindSporeClient {
   // As clients do where the server goes away while they ask: again, a few
   // times. Counts the failures, of which the sixth ends a real client.
   debugger::EventReply AskThroughFailures();
+  // As if the client had been told to run since: its patience is new.
+  void ForgetFailures() { failures_ = 0; }
   int failures() const { return failures_; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
@@ -51,6 +56,7 @@ class MindSporeClient {
   template <class Message, class Call>
   bool Stream(const std::vector<Message>& messages, Call call);
 
+  std::string address_;
   std::unique_ptr<debugger::EventListener::Stub> stub_;
   debugger::Metadata metadata_;
   int failures_ = 0;

@@ -1,7 +1,13 @@
 // MindSpore's jobs when the server is killed and started again under them.
 // Clients say their graph and their release once: the server has to know.
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <random>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/integration/mindspore_fixture.h"
@@ -195,6 +201,101 @@ TEST_F(MindSporeRestartTest, WhatPeopleRemoveMeanwhileGoesFromTheClient) {
   EXPECT_EQ(AwaitState("finished").at("step"), 1);
 }
 
+// The end of the server is no end of its jobs, in whatever order it comes.
+TEST_F(MindSporeRestartTest, AServerThatIsStoppedIsNoEndOfItsJobs) {
+  MindSporeClient client = Client("1.3.0", "GPU");
+  EXPECT_TRUE(client.SendMetadata().version_matched());
+  EXPECT_TRUE(client.SendGraph(LeNet()));
+  auto asking = AskThroughFailures(client);
+  AwaitPause("start", 0);
+  server().Stop();
+  server().StartAgain();
+  AwaitPause("start", 0);
+  Control({{"command", "continue"}});
+  EXPECT_EQ(RunLevel(asking.get()), "step");
+  server().Stop();
+  server().StartAgain();
+  client.metadata().set_cur_step(1);
+  asking = AskThroughFailures(client);
+  EXPECT_EQ(RunLevel(asking.get()), "step");
+  AwaitState("running");
+  client.SendDone();
+  EXPECT_EQ(AwaitState("finished").at("step"), 1);
+  EXPECT_EQ(server().Get("/api/v1/jobs").at("jobs").size(), 1u);
+}
+
+// A client that trains without end, and reports a hit at every fifth step.
+class Trainer {
+ public:
+  Trainer(MindSporeClient& client, SetCMD watchpoint)
+      : client_(client), watchpoint_(std::move(watchpoint)) {}
+
+  // Until it is told to end.
+  void Run() {
+    while (true) {
+      const EventReply reply = client_.AskThroughFailures();
+      if (reply.exit() || testing::Test::HasFailure()) return;
+      if (reply.has_set_cmd()) watchpoint_ = reply.set_cmd();
+      if (RunLevel(reply) != "step") continue;
+      client_.ForgetFailures();
+      client_.metadata().set_cur_step(++step_);
+      if (step_ % 5 != 0) continue;
+      tried_.insert(step_);
+      if (client_.SendHits({HitOf(watchpoint_)})) taken_.insert(step_);
+    }
+  }
+
+  // Steps whose hit the server said that it had, and of all hits.
+  const std::set<int>& taken() const { return taken_; }
+  const std::set<int>& tried() const { return tried_; }
+
+ private:
+  MindSporeClient& client_;
+  SetCMD watchpoint_;
+  int step_ = 0;
+  std::set<int> taken_, tried_;
+};
+
+TEST_F(MindSporeRestartTest, KillsAtAnyMomentLoseNoHitAndNoStep) {
+  MindSporeClient client = Client("1.2.0", "Ascend");
+  auto asking = Begin(client);
+  Watch(
+      {{"condition", {{"id", "nan"}}}, {"nodes", {kConv}}, {"pause", "none"}});
+  Trainer trainer(client, asking.get().set_cmd());
+  auto training = std::async(std::launch::async, [&] { trainer.Run(); });
+  Control({{"command", "continue"}});
+  std::mt19937 random(20261121);
+  for (int i = 0; i < 6; ++i) {
+    AwaitState("running");
+    std::this_thread::sleep_for(std::chrono::milliseconds(random() % 300));
+    server().Kill();
+    server().StartAgain();
+  }
+  AwaitState("running");
+  Control({{"command", "terminate"}});
+  training.get();
+  AwaitState("terminated");
+
+  std::set<int> recorded;
+  std::string cursor;
+  do {
+    const Json page = server().Get(std::string(kApi) + "hits?cursor=" + cursor);
+    for (const Json& hit : page.at("hits")) {
+      EXPECT_TRUE(recorded.insert(hit.at("step").get<int>()).second)
+          << "step " << hit.at("step");
+    }
+    cursor = page.at("next_cursor").is_null()
+                 ? ""
+                 : UrlEncoded(page.at("next_cursor"));
+  } while (!cursor.empty());
+  EXPECT_GT(recorded.size(), 0u);
+  EXPECT_TRUE(std::includes(recorded.begin(), recorded.end(),
+                            trainer.taken().begin(), trainer.taken().end()));
+  EXPECT_TRUE(std::includes(trainer.tried().begin(), trainer.tried().end(),
+                            recorded.begin(), recorded.end()));
+  EXPECT_EQ(server().Get("/api/v1/jobs").at("jobs").size(), 1u);
+}
+
 // A client may end before it asks again.
 TEST_F(MindSporeRestartTest, AClientThatEndsFirstHasFinished) {
   MindSporeClient client = Client("1.2.0", "Ascend");
@@ -204,7 +305,7 @@ TEST_F(MindSporeRestartTest, AClientThatEndsFirstHasFinished) {
   server().Kill();
   server().StartAgain();
   // Its connection notices at its next call.
-  while (!client.SendHeartbeat(30)) continue;
+  while (!client.SendHeartbeat(30)) client.Connect();
   client.metadata().set_cur_step(1);
   client.SendDone();
   EXPECT_EQ(AwaitState("finished").at("step"), 1);

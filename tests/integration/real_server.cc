@@ -54,9 +54,13 @@ RealServer::RealServer(std::filesystem::path data_dir,
 
 RealServer::~RealServer() { Kill(); }
 
-void RealServer::Kill() {
+void RealServer::Kill() { End(SIGKILL); }
+
+void RealServer::Stop() { End(SIGTERM); }
+
+void RealServer::End(int signal) {
   if (pid_ < 0) return;
-  kill(pid_, SIGKILL);
+  kill(pid_, signal);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
 }

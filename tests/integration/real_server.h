@@ -29,6 +29,8 @@ class RealServer {
 
   // kill -9: nothing is closed in good order.
   void Kill();
+  // In good order.
+  void Stop();
   // On the same ports and the same data.
   void StartAgain();
 
@@ -48,6 +50,8 @@ class RealServer {
                 const std::function<bool(const Json&)>& passes) const;
 
  private:
+  void End(int signal);
+
   const std::filesystem::path data_dir_;
   const std::vector<std::string> more_;
   uint16_t http_port_ = 0;
