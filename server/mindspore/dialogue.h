@@ -171,7 +171,8 @@ class Dialogue {
   bool report_due_ = false;
   bool ever_ran_ = false;
   session::PauseReason reason_ = session::PauseReason::kStart;
-  // The watchpoints that stopped it.
+  // Where it stopped last, and the watchpoints that stopped it there.
+  uint64_t stopped_at_ = 0;
   std::vector<uint32_t> stopped_by_;
   std::vector<debugger::WatchpointHit> hits_;
   uint64_t hit_order_ = 0;

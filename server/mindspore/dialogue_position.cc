@@ -179,6 +179,7 @@ void Dialogue::Stop(PauseReason reason, std::vector<uint32_t> watchpoints) {
   goal_ = Goal{};
   pause_wanted_ = false;
   reason_ = reason;
+  stopped_at_ = step_;
   stopped_by_ = std::move(watchpoints);
   ReportPaused();
   if (const uint64_t command = std::exchange(pause_command_, 0)) {

@@ -45,10 +45,8 @@ SavedDialogue Dialogue::Save() const {
   saved.set_goal(static_cast<uint32_t>(goal_.kind));
   saved.set_goal_step(goal_.step);
   saved.set_goal_node(goal_.node);
-  if (goal_.kind == Goal::Kind::kStop) {
-    saved.set_step(step_);
-    saved.set_inside_step(inside_step_);
-  }
+  saved.set_stopped_at(stopped_at_);
+  saved.set_inside_step(goal_.kind == Goal::Kind::kStop && inside_step_);
   saved.set_reason(static_cast<uint32_t>(reason_));
   for (uint32_t watchpoint : stopped_by_) saved.add_stopped_by(watchpoint);
   saved.set_steps_before(steps_before_);
@@ -76,7 +74,7 @@ void Dialogue::Restore(const SavedDialogue& saved,
   goal_.kind = Enumerator(saved.goal(), Goal::Kind::kToNode);
   goal_.step = saved.goal_step();
   goal_.node = saved.goal_node();
-  step_ = saved.step();
+  step_ = stopped_at_ = saved.stopped_at();
   inside_step_ = saved.inside_step();
   reason_ = Enumerator(saved.reason(), session::PauseReason::kError);
   stopped_by_.assign(saved.stopped_by().begin(), saved.stopped_by().end());
