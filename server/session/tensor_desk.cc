@@ -10,6 +10,8 @@
 namespace graphdbg::session {
 namespace {
 
+constexpr uint64_t kMaxReservedBytes = uint64_t{8} << 20;
+
 absl::Status BadAnswer(const std::string& what) {
   return Error(absl::StatusCode::kInternal, "bad_answer",
                "the agent's answer is not what the wire demands: " + what);
@@ -108,6 +110,8 @@ absl::Status TensorDesk::TakeHeader(Pending& pending,
   pending.has_header = true;
   pending.total_bytes = header.total_bytes;
   TensorValue& value = pending.value;
+  // Not whatever agents announce.
+  value.data.reserve(std::min(header.total_bytes, kMaxReservedBytes));
   value.step = header.step;
   value.type = header.type;
   value.slice_shape = header.slice_shape;
