@@ -87,7 +87,8 @@ void Conversation::Locked(const std::function<void()>& change) {
     DeliverReports();
     call = TakeAnswer(reply);
     DeliverReports();
-    Save();
+    // An answer counts once it is given.
+    if (call != nullptr) Save();
     hello = std::exchange(hello_, std::nullopt);
     attachment = attachment_;
   }
@@ -182,6 +183,7 @@ void Conversation::Met(const debugger::Metadata& metadata) {
     ms_version_ = wire::ToValidUtf8(metadata.ms_version(), kMaxVersionBytes);
     dialogue_.Met(metadata);
     WantSession();
+    Save();
   });
 }
 
@@ -195,6 +197,7 @@ void Conversation::Graphs(std::vector<debugger::GraphProto> graphs) {
       shared_->files->AddGraph(incarnation_, graph);
     }
     dialogue_.Graphs(graphs);
+    Save();
   });
 }
 
@@ -202,6 +205,7 @@ void Conversation::Hits(std::vector<debugger::WatchpointHit> hits) {
   Locked([&] {
     Heard();
     for (debugger::WatchpointHit& hit : hits) dialogue_.Hit(std::move(hit));
+    Save();
   });
 }
 
@@ -220,6 +224,7 @@ void Conversation::Wait(std::shared_ptr<WaitCall> call,
     before = std::exchange(waiting_, call);
     dialogue_.Asks(metadata);
     WantSession();
+    Save();
     call->Hold(shared_->refresh);
   });
   // A client has one call of this kind at a time; that one is lost.
@@ -233,6 +238,7 @@ void Conversation::Done(const debugger::Metadata& metadata) {
     // It may end before it asks a server that is new.
     if (identity_) WantSession();
     dialogue_.Done(metadata);
+    Save();
   });
 }
 
@@ -379,7 +385,9 @@ void Conversation::TellGraphs() {
 
 void Conversation::Send(uint64_t attachment, session::AgentOrder order) {
   Locked([&] {
-    if (attachment == attachment_) dialogue_.Order(order);
+    if (attachment != attachment_) return;
+    dialogue_.Order(order);
+    Save();
   });
 }
 

@@ -89,7 +89,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   // These: with the lock held.
   void Identify(const debugger::Metadata& metadata);
   void Heard();
-  // Writes down what has changed.
+  // Writes down what has changed, before a client or the session hears of it.
   void Save();
   void WantSession();
   void TellGraphs();

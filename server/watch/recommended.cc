@@ -66,6 +66,8 @@ std::vector<WatchpointSpec> RecommendedSet(bool ascend) {
             {"range_percentage_gt", 99.9}},
            PauseMode::kStep, Ops("relu", "ReLU")),
   };
+  // As MindSpore has it on Ascend.
+  set.back().selection.patterns.push_back("**/ReLUV2-op*");
   if (ascend) set.push_back(Spec("operator_overflow", {}, PauseMode::kNode));
   return set;
 }

@@ -282,20 +282,47 @@ TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
   }
   EXPECT_GE(commands.size(), 2u);
 
-  // Hits of any of them are the one watchpoint's.
+  // Hits of any of them are the one watchpoint's, and none is left out.
+  std::vector<WatchpointHit> hits;
+  for (const SetCMD& command : commands) {
+    for (const auto& node : command.watch_nodes()) {
+      hits.push_back(HitOf(command, node.node_name()));
+    }
+  }
   Control({{"command", "continue"}});
-  RunWithHits(
-      client, asking, 1,
-      {HitOf(commands.front(), commands.front().watch_nodes(0).node_name()),
-       HitOf(commands.back(), commands.back().watch_nodes(0).node_name())});
+  RunWithHits(client, asking, 1, hits);
   const Json job = AwaitPause("watchpoint", 1);
   EXPECT_EQ(job.at("stopped_by"), Json({watchpoint}));
-  EXPECT_EQ(Watchpoint(watchpoint).at("hit_count"), 2);
+  EXPECT_EQ(job.at("hit_count"), kLeaves);
+  EXPECT_EQ(Watchpoint(watchpoint).at("hit_count"), kLeaves);
   End(asking);
 }
 
-// --- Hits
-// ----------------------------------------------------------------------
+// --- Hits --------------------------------------------------------------------
+
+// A job on Ascend gets what MindSpore's own page recommends, and more.
+TEST_F(MindSporeWatchTest, TheRecommendedSetIsSaidInItsWords) {
+  MindSporeClient client = Client("1.2.0", "Ascend");
+  auto asking = Begin(client);
+  EXPECT_EQ(Job().at("recommended_offered"), true);
+  const auto reply = server().Fetch(
+      "POST", "/api/v1/jobs/mindspore-0/watchpoints/recommended", "{}");
+  EXPECT_EQ(reply.status, 201) << reply.body;
+  std::set<int> wanted = {2, 13, 14, 15, 16, 17, 18, 21};
+  while (!wanted.empty()) {
+    const SetCMD command = asking.get().set_cmd();
+    asking = Ask(client);
+    const int condition = command.watch_condition().condition();
+    ASSERT_EQ(wanted.erase(condition), 1u) << condition;
+    if (condition != WatchCondition::tensor_range) continue;
+    std::set<std::string> types;
+    for (const auto& node : command.watch_nodes()) {
+      types.insert(node.node_type());
+    }
+    EXPECT_EQ(types, (std::set<std::string>{"ReLU", "ReLUV2"}));
+  }
+  End(asking);
+}
 
 TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   MindSporeClient client = Client("1.2.0", "Ascend");
