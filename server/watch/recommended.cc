@@ -8,7 +8,6 @@
 namespace graphdbg::watch {
 namespace {
 
-using session::Category;
 using session::PauseMode;
 using session::Selection;
 using session::WatchpointSpec;
@@ -32,6 +31,34 @@ Selection Ops(const std::string& torch, const std::string& mindspore) {
   return selection;
 }
 
+// Without biases, which may begin at zero, and then change by any ratio.
+Selection Weights() {
+  Selection selection;
+  selection.patterns = {"**/*weight*"};
+  return selection;
+}
+
+// Those of layers, by their ops' names, as above: formulas of derivatives also
+// make zeros by the way.
+Selection Gradients() {
+  Selection selection;
+  selection.patterns = {"backward/**mm", "backward/**mm_*",
+                        "backward/**_backward*", "**/*Backprop*-op*",
+                        "**/*Grad*-op*"};
+  return selection;
+}
+
+// With what layers give.
+Selection GradientsAndOutputs() {
+  Selection selection = Gradients();
+  for (const char* pattern :
+       {"forward/**mm", "forward/**mm_*", "forward/**conv*", "forward/**relu*",
+        "**/Conv*-op*", "**/MatMul-op*", "**/ReLU-op*"}) {
+    selection.patterns.push_back(pattern);
+  }
+  return selection;
+}
+
 // Nearly no element lies where the function still bends.
 WatchpointSpec Saturated(const char* torch, const char* mindspore, double low,
                          double high) {
@@ -50,14 +77,15 @@ std::vector<WatchpointSpec> RecommendedSet(bool ascend) {
   std::vector<WatchpointSpec> set = {
       Spec("tensor_overflow", {}, PauseMode::kNode),
       Spec("weight_initialization", {{"zero_percentage_ge", 100}},
-           PauseMode::kStep),
+           PauseMode::kStep, Weights()),
       Spec("weight_change_too_large", {{"abs_mean_update_ratio_gt", 1}},
-           PauseMode::kStep),
-      Spec("gradient_vanishing", {{"abs_mean_lt", 1e-9}}, PauseMode::kStep),
+           PauseMode::kStep, Weights()),
+      Spec("gradient_vanishing", {{"abs_mean_lt", 1e-9}}, PauseMode::kStep,
+           Gradients()),
       // Such a gradient is next to an overflow, and no step with it is small.
       Spec("gradient_too_large", {{"abs_mean_gt", 1e3}}, PauseMode::kStep),
       Spec("tensor_all_zero", {{"zero_percentage_ge", 100}}, PauseMode::kStep,
-           {{}, {}, {}, {Category::kActivation, Category::kGradient}}),
+           GradientsAndOutputs()),
       Saturated("tanh", "Tanh", std::tanh(-8.8), std::tanh(8.8)),
       Saturated("sigmoid", "Sigmoid", Sigmoid(-16.2), Sigmoid(16.2)),
       Spec("activation_range",

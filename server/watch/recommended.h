@@ -11,8 +11,9 @@ namespace graphdbg::watch {
 
 // MindSpore's set, with its thresholds, and gradients that are too large. What
 // is wrong for certain stops at the node; what only looks wrong stops at the
-// step's end, where nothing is lost by going on. Zeros are looked for in
-// activations and gradients alone, since elsewhere they are where things begin.
+// step's end, where nothing is lost by going on. Zeros and small numbers are
+// looked for where layers have their weights, outputs and gradients: elsewhere
+// they are where things begin, and would stop jobs in good health.
 // `ascend`: with the device's own overflow flag.
 std::vector<session::WatchpointSpec> RecommendedSet(bool ascend);
 

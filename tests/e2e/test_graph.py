@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Server
+from conftest import HOSTS, Server
 
 MODEL = """
 import torch
@@ -169,7 +169,7 @@ def test_the_graph_is_exported_with_all_nodes_and_edges(stopped: Server) -> None
     assert all(name.encode() in model for name in nodes)
 
 
-def test_the_recommended_watchpoints_let_a_healthy_job_run(stopped: Server) -> None:
+def test_the_recommended_watchpoints_are_made_once(stopped: Server) -> None:
     assert stopped.job(JOB)["recommended_offered"]
     made = stopped.client.post(f"/jobs/{JOB}/watchpoints/recommended", {})
     assert len(made["made"]) == len(made["watchpoints"]) > 5
@@ -179,3 +179,27 @@ def test_the_recommended_watchpoints_let_a_healthy_job_run(stopped: Server) -> N
     stopped.control(JOB, "continue")
     assert stopped.wait_for_state(JOB, "finished")["hit_count"] == 0
     assert all(w["error"] is None for w in again["watchpoints"])
+
+
+HEALTHY = HOSTS / "masked_transformer.py"
+BROKEN = HOSTS / "planted" / "norm_of_zero.py"
+
+
+@pytest.mark.parametrize(("script", "stops"), [(HEALTHY, False), (BROKEN, True)])
+def test_the_recommended_watchpoints_stop_what_is_broken_alone(
+    server: Server, start_job: Any, script: Path, stops: bool
+) -> None:
+    start_job([sys.executable, str(script)], server.job_environment(GRAPHDBG_JOB=JOB))
+    server.wait_for_state(JOB, "paused")
+    server.client.post(f"/jobs/{JOB}/watchpoints/recommended", {})
+    server.control(JOB, "continue")
+    if stops:
+        paused = server.wait_for_state(JOB, "paused", pause_reason="watchpoint")
+        (overflow,) = [
+            w["id"]
+            for w in server.client.get(f"/jobs/{JOB}/watchpoints")["watchpoints"]
+            if w["condition"]["id"] == "tensor_overflow"
+        ]
+        assert paused["stopped_by"] == [overflow]
+    else:
+        assert server.wait_for_state(JOB, "finished")["hit_count"] == 0
