@@ -61,6 +61,10 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     nodes = client.get("/jobs/digits/graph/search", q="fc2", limit=500)["nodes"]
     detail = client.get("/jobs/digits/graph/node", name="forward/fc2/addmm")
     assert hits and watchpoints[0]["id"] == made["id"] and detail["stack"]
+    # Asked for, where no hit tells of it.
+    client.get("/jobs/digits/tensor/statistics", name="forward/fc2/weight:0")
+    history = client.get("/jobs/digits/tensor/history", name="forward/fc2/weight:0")
+    assert len(history["points"]) == 1
 
     kill(first)
     second = servers()
@@ -71,6 +75,7 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     assert watchpoints_of(second, "digits") == watchpoints
     assert second.client.get("/jobs/digits/graph/search", q="fc2", limit=500)["nodes"] == nodes
     assert second.client.get("/jobs/digits/graph/node", name="forward/fc2/addmm") == detail
+    assert second.client.get("/jobs/digits/tensor/history", name="forward/fc2/weight:0") == history
     logits = second.client.get("/jobs/digits/tensor", name="forward/fc2/addmm:0", statistics=1)
     assert logits["statistics"]["max"] == pytest.approx(hits[-1]["statistics"]["max"])
 
@@ -99,10 +104,13 @@ def test_a_finished_job_stays_until_it_is_deleted(servers, start_job) -> None:
     top = first.client.get("/jobs/digits/graph/scope")
     hits = first.client.hits("digits")
     assert hits
+    history = first.client.get("/jobs/digits/tensor/history", name="forward/fc2/addmm:0")
+    assert [point["step"] for point in history["points"]] == sorted({hit["step"] for hit in hits})
 
     kill(first)
     second = servers()
     assert second.job("digits") == before
+    assert second.client.get("/jobs/digits/tensor/history", name="forward/fc2/addmm:0") == history
     assert second.client.get("/jobs/digits/graph/scope") == top
     assert second.client.hits("digits") == hits
     delete(second, "/jobs/digits")
