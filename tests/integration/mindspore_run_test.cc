@@ -198,6 +198,46 @@ TEST_F(MindSporeJobsTest, AnotherGraphInMidSessionEndsTheRun) {
   EXPECT_TRUE(asking.get().exit());
 }
 
+// MindInsight's mock client differs from real ones: it counts from 1, adds up
+// run_steps, marks the last piece of its graph, and sends each tensor in a call
+// of its own.
+TEST_F(MindSporeJobsTest, AMockClientIsServedTheSame) {
+  MindSporeClient client = Client("1.3.0", "Ascend");
+  client.metadata().set_cur_step(1);
+  EXPECT_TRUE(client.SendMetadata().version_matched());
+  debugger::Chunk chunk;
+  chunk.set_buffer(LeNet());
+  chunk.set_finished(true);
+  EXPECT_TRUE(client.SendChunks({chunk}, false));
+  auto asking = Ask(client);
+  AwaitPause("start", 1);
+  Control({{"command", "step"}, {"steps", 2}});
+  int step = 1;
+  for (int i = 0; i < 2; ++i) {
+    step += asking.get().run_cmd().run_steps();
+    asking = AskAt(client, step);
+  }
+  AwaitPause("step", 3);
+
+  auto statistics = AskForTensor(
+      "tensor/statistics", "name=" + UrlEncoded(std::string(kWeight) + ":0"));
+  const EventReply view = asking.get();
+  for (const auto& asked : view.view_cmd().tensors()) {
+    auto whole = FloatTensor(asked, {2, 3}, {1, 2, 3, 4, 5, 6});
+    std::vector<debugger::TensorProto> pieces(2, whole);
+    pieces[0].set_tensor_content(whole.tensor_content().substr(0, 12));
+    pieces[0].set_finished(false);
+    pieces[1].set_tensor_content(whole.tensor_content().substr(12));
+    EXPECT_TRUE(client.SendTensors(pieces));
+  }
+  asking = Ask(client);
+  const auto answer = statistics.get();
+  EXPECT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(Json::parse(answer.body).at("statistics").at("mean"), 3.5);
+  Control({{"command", "terminate"}});
+  EXPECT_TRUE(asking.get().exit());
+}
+
 TEST_F(MindSporeJobsTest, AfterItsEndAConnectionMayBeginAnotherJob) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
