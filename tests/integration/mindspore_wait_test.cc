@@ -5,6 +5,7 @@
 #include <future>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "tests/integration/mindspore_client.h"
@@ -150,6 +151,32 @@ TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
   EXPECT_EQ(graphs->at(0).node_count, 104u + 20u + 37u);
   client->SendDone();
   WaitForState(kJob, JobState::kFinished, from);
+}
+
+TEST_F(MindSporeWaitTest, NobodyIsWaitedForForEver) {
+  const std::filesystem::path kept =
+      std::filesystem::path(testing::TempDir()) / "waited_for";
+  std::filesystem::remove_all(kept);
+  auto now = std::make_shared<std::atomic<int64_t>>(1'000'000'000);
+  mindspore::FrontOptions options;
+  options.state_dir = kept;
+  options.now_unix_nano = [now] { return now->load(); };
+  StartWith(std::move(options));
+  {
+    MindSporeClient client(port(), "1.2.0", "Ascend");
+    EXPECT_TRUE(client.SendMetadata().version_matched());
+    EXPECT_TRUE(client.SendGraph(LeNet()));
+  }
+  WaitForState(kJob, JobState::kLost);
+  EXPECT_FALSE(std::filesystem::is_empty(kept));
+  // A day and an hour.
+  *now += int64_t{25} * 3'600 * 1'000'000'000;
+  const auto until =
+      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!std::filesystem::is_empty(kept)) {
+    ASSERT_LT(std::chrono::steady_clock::now(), until);
+    std::this_thread::sleep_for(milliseconds(5));
+  }
 }
 
 TEST_F(MindSporeWaitTest, AClientThatIsGoneIsLost) {

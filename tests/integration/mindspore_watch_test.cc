@@ -350,6 +350,13 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   EXPECT_EQ(hits.at(0).at("actual"), Json({{"max_gt", 2.5}}));
   EXPECT_EQ(hits.at(0).at("op_type"), "Conv2D");
   EXPECT_TRUE(hits.at(0).at("error").is_null());
+  // It told what was compared, and nothing else of the tensor.
+  EXPECT_TRUE(hits.at(0).at("statistics").is_null());
+  const Json tensors = server().Get("/api/v1/jobs/mindspore-0/tensors?node=" +
+                                    UrlEncoded(kConv));
+  for (const Json& tensor : tensors.at("tensors")) {
+    EXPECT_TRUE(tensor.at("statistics").is_null()) << tensor.at("name");
+  }
   EXPECT_EQ(hits.at(1).at("node"), kRelu);
   EXPECT_EQ(hits.at(1).at("actual"), Json({{"max_gt", 3}}));
   End(asking);
