@@ -259,7 +259,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
             overwritten in place
           </span>
         )}
-        {value.data?.grad_scale != null && (
+        {typeof value.data?.grad_scale === 'number' && (
           <span
             className="tag"
             title="The loss was multiplied with it, and so are these values; statistics are those of the true gradients"
