@@ -25,6 +25,8 @@ struct ServerIdentity {
 struct ApiCounters {
   // Snapshots sent to readers of events.
   std::atomic<uint64_t> snapshots{0};
+  // Of whole tensors, under way.
+  std::atomic<uint32_t> downloads{0};
 };
 
 struct Services {

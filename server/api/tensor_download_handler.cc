@@ -4,6 +4,7 @@
 // way to the client: the server never holds more than two, a slow client keeps
 // nobody else of the job's stream waiting, and the job sends nothing that
 // nobody takes.
+#include <atomic>
 #include <memory>
 #include <utility>
 
@@ -25,13 +26,33 @@ using tensor::FileFormat;
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 constexpr size_t kMaxFileNameBytes = 150;
+// Each may hold two pieces for as long as its client likes.
+constexpr uint32_t kMaxDownloads = 64;
+
+// One of the downloads that may be under way.
+class Slot {
+ public:
+  explicit Slot(std::atomic<uint32_t>& taken)
+      : taken_(taken), number_(++taken) {}
+  ~Slot() { --taken_; }
+  Slot(const Slot&) = delete;
+  Slot& operator=(const Slot&) = delete;
+
+  bool good() const { return number_ <= kMaxDownloads; }
+
+ private:
+  std::atomic<uint32_t>& taken_;
+  const uint32_t number_;
+};
 
 class Download {
  public:
   // `first` is the tensor without its elements, `head` what comes before them.
-  Download(std::shared_ptr<session::Job> job, TensorQuery query,
-           TensorValue first, std::string head, uint64_t item_bytes)
-      : job_(std::move(job)),
+  Download(std::unique_ptr<Slot> slot, std::shared_ptr<session::Job> job,
+           TensorQuery query, TensorValue first, std::string head,
+           uint64_t item_bytes)
+      : slot_(std::move(slot)),
+        job_(std::move(job)),
         query_(std::move(query)),
         first_(std::move(first)),
         head_(std::move(head)),
@@ -60,6 +81,7 @@ class Download {
            value.stops_left == first_.stops_left;
   }
 
+  const std::unique_ptr<Slot> slot_;
   const std::shared_ptr<session::Job> job_;
   const TensorQuery query_;
   const TensorValue first_;
@@ -116,6 +138,11 @@ Answer DownloadTensor(const Services& services, const http::Request& request) {
   const FileFormat format = ReadFormat(arguments);
   if (!arguments.status().ok()) co_return arguments.status();
 
+  auto slot = std::make_unique<Slot>(services.counters.downloads);
+  if (!slot->good()) {
+    co_return Error(absl::StatusCode::kResourceExhausted, "too_many_downloads",
+                    absl::StrCat(kMaxDownloads, " downloads are under way"));
+  }
   TensorQuery about = query;
   about.want_data = false;
   absl::StatusOr<TensorValue> first = co_await (*job)->Tensor(std::move(about));
@@ -141,9 +168,9 @@ Answer DownloadTensor(const Services& services, const http::Request& request) {
   response.headers.Set("X-Graphdbg-Overwritten",
                        first->overwritten ? "true" : "false");
   response.pieces_bytes = head->size() + bytes;
-  auto download =
-      std::make_shared<Download>(*job, std::move(query), *std::move(first),
-                                 *std::move(head), item_bytes.value_or(0));
+  auto download = std::make_shared<Download>(
+      std::move(slot), *job, std::move(query), *std::move(first),
+      *std::move(head), item_bytes.value_or(0));
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

@@ -100,6 +100,20 @@ TEST_F(TensorDownloadTest, WhatCannotBeAFileIsRefusedAtOnce) {
   ExpectProblem(Download(), 404, "value_gone");
 }
 
+TEST_F(TensorDownloadTest, NoMoreThanSomeAreUnderWay) {
+  std::vector<http::Response> responses;
+  for (int i = 0; i < 64; ++i) {
+    responses.push_back(Download());
+    job_->tensor_queries.clear();
+  }
+  EXPECT_EQ(responses.back().status, 200);
+  ExpectProblem(Download(), 429, "too_many_downloads");
+  responses.pop_back();
+  EXPECT_EQ(Download().status, 200);
+  responses.clear();
+  EXPECT_EQ(fixture_.counters.downloads, 0u);
+}
+
 TEST_F(TensorDownloadTest, ATensorWithoutElementsIsItsHead) {
   job_->tensor.type.shape = {0, 3};
   const http::Response response = Download();
