@@ -187,15 +187,17 @@ void Agent::Handle(const v1::ServerMessage& message) {
       return desk_.Cancel(message.tensor_cancel().request_id());
     case v1::ServerMessage::kCatchTensor:
       return OnCatchTensor(message.catch_tensor());
+    case v1::ServerMessage::kHitsRecorded:
+      return outbox_.Confirm(message.hits_recorded().through());
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
   }
 }
 
 void Agent::OnWelcome(const v1::Welcome& welcome) {
-  const absl::Status common = wire::CheckCommon(
-      Capabilities(),
-      {welcome.capabilities().begin(), welcome.capabilities().end()});
+  const std::vector<std::string> theirs(welcome.capabilities().begin(),
+                                        welcome.capabilities().end());
+  const absl::Status common = wire::CheckCommon(Capabilities(), theirs);
   if (!common.ok()) return Detach(RefusalLine(common));
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -205,7 +207,7 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
     retry_delay_ = kFirstRetry;
   }
   nodes_.TakeAllAgain();
-  outbox_.BeginStream();
+  outbox_.BeginStream(wire::Has(theirs, wire::kHitsRecorded));
   gate_.SetConnected(true);
   gate_.TellState(/*always=*/true);
   std::lock_guard<std::mutex> lock(mu_);

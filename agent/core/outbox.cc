@@ -24,6 +24,7 @@ void Outbox::PutHit(v1::Hit hit) {
   ++hits_;
   v1::AgentMessage message;
   *message.mutable_hit() = std::move(hit);
+  message.mutable_hit()->set_number(++last_hit_);
   Put(std::move(message));
 }
 
@@ -103,18 +104,29 @@ void Outbox::OpenStream() {
   state_ = kOpening;
 }
 
-void Outbox::BeginStream() {
+void Outbox::BeginStream(bool confirms) {
   std::lock_guard<std::mutex> lock(mu_);
   if (state_ != kOpening) return;
+  confirms_ = confirms;
   state_ = kLive;
   ++streams_;
   filled_.notify_all();
 }
 
+void Outbox::Confirm(uint64_t through) {
+  std::lock_guard<std::mutex> lock(mu_);
+  while (!unconfirmed_.empty() &&
+         unconfirmed_.front().hit().number() <= through) {
+    unconfirmed_.pop_front();
+    --hits_;
+  }
+}
+
 void Outbox::EndStream() {
   std::lock_guard<std::mutex> lock(mu_);
   state_ = kNoStream;
-  std::deque<v1::AgentMessage> kept;
+  std::deque<v1::AgentMessage> kept = std::move(unconfirmed_);
+  unconfirmed_.clear();
   for (v1::AgentMessage& message : queue_) {
     if (SurvivesStream(message)) kept.push_back(std::move(message));
   }
@@ -150,7 +162,8 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   NoteDropped();
   *message = std::move(queue_.front());
   queue_.pop_front();
-  if (message->has_hit()) --hits_;
+  if (message->has_hit() && confirms_) unconfirmed_.push_back(*message);
+  if (message->has_hit() && !confirms_) --hits_;
   if (message->has_log()) --logs_;
   if (message->has_tensor()) {
     tensor_bytes_ -= static_cast<int64_t>(message->tensor().data().size());
@@ -162,8 +175,12 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
 void Outbox::PutBack(v1::AgentMessage message) {
   if (!SurvivesStream(message)) return;
   std::lock_guard<std::mutex> lock(mu_);
+  // It is among the unconfirmed ones, or was: the stream's end puts them back.
+  if (message.has_hit() && confirms_) return;
   if (message.has_hit()) ++hits_;
   if (message.has_log()) ++logs_;
+  // The last message, whatever has come back to the queue since.
+  if (message.has_goodbye()) return queue_.push_back(std::move(message));
   queue_.push_front(std::move(message));
 }
 

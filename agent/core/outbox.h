@@ -18,7 +18,9 @@ namespace graphdbg::agent {
 // are counted, and a Log says how many as soon as there is room again.
 //
 // Hits, logs and a goodbye outlive a broken stream; all else is about that
-// stream and goes with it.
+// stream and goes with it. Hits are numbered from 1, and where the server
+// confirms that it has recorded them, those that it has not are sent again on
+// the next stream.
 class Outbox {
  public:
   static constexpr size_t kMaxHits = 10'000;
@@ -45,7 +47,10 @@ class Outbox {
   // A stream was opened; Take waits until it is welcome.
   void OpenStream();
   // The server has welcomed the stream: what is put in from now on is sent.
-  void BeginStream();
+  // `confirms`: it says which hits it has recorded.
+  void BeginStream(bool confirms = false);
+  // The hits up to this number are recorded.
+  void Confirm(uint64_t through);
   // Nothing can be sent from now on; what was about this stream is gone.
   void EndStream();
 
@@ -75,6 +80,11 @@ class Outbox {
   std::condition_variable drained_;
   // All below guarded by mu_.
   std::deque<v1::AgentMessage> queue_;
+  // Hits that were taken on this stream and are not confirmed.
+  std::deque<v1::AgentMessage> unconfirmed_;
+  bool confirms_ = false;
+  uint64_t last_hit_ = 0;
+  // In the queue or unconfirmed.
   size_t hits_ = 0;
   size_t logs_ = 0;
   int64_t tensor_bytes_ = 0;

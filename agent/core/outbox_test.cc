@@ -71,6 +71,46 @@ TEST(OutboxTest, AHitThatWasNotSentComesAgain) {
   EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
 }
 
+TEST(OutboxTest, HitsThatWereNotConfirmedComeAgain) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream(/*confirms=*/true);
+  for (uint64_t order = 1; order <= 4; ++order) outbox.PutHit(HitOf(order));
+  for (uint64_t number = 1; number <= 3; ++number) {
+    EXPECT_EQ(MustTake(&outbox).hit().number(), number);
+  }
+  outbox.Confirm(1);
+  outbox.EndStream();
+  outbox.OpenStream();
+  outbox.BeginStream(/*confirms=*/true);
+  for (uint64_t number = 2; number <= 4; ++number) {
+    const v1::AgentMessage again = MustTake(&outbox);
+    EXPECT_EQ(again.hit().number(), number);
+    EXPECT_EQ(again.hit().order(), number);
+  }
+  outbox.Confirm(4);
+  outbox.EndStream();
+  outbox.OpenStream();
+  outbox.BeginStream(/*confirms=*/true);
+  outbox.PutHit(HitOf(5));
+  EXPECT_EQ(MustTake(&outbox).hit().number(), 5u);
+}
+
+TEST(OutboxTest, AHitThatWasNotSentComesAgainOnceWhereHitsAreConfirmed) {
+  Outbox outbox;
+  outbox.OpenStream();
+  outbox.BeginStream(/*confirms=*/true);
+  outbox.PutHit(HitOf(1));
+  const v1::AgentMessage taken = MustTake(&outbox);
+  outbox.EndStream();
+  outbox.PutBack(taken);
+  outbox.OpenStream();
+  outbox.BeginStream(/*confirms=*/true);
+  outbox.PutHit(HitOf(2));
+  EXPECT_EQ(MustTake(&outbox).hit().number(), 1u);
+  EXPECT_EQ(MustTake(&outbox).hit().number(), 2u);
+}
+
 TEST(OutboxTest, HitsBeyondTheLimitAreCountedNotForgotten) {
   Outbox outbox;
   outbox.OpenStream();

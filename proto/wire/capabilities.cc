@@ -25,7 +25,8 @@ std::string ConditionCapability(absl::string_view condition_id) {
 
 std::vector<std::string> OwnCapabilities(
     const std::vector<std::string>& condition_ids) {
-  std::vector<std::string> names = {kWire1, kTensorSlice, kTensorStatistics};
+  std::vector<std::string> names = {kWire1, kTensorSlice, kTensorStatistics,
+                                    kHitsRecorded};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

@@ -17,6 +17,8 @@ inline constexpr char kWire1[] = "wire/1";
 inline constexpr char kTensorSlice[] = "tensor/slice";
 // TensorRequest.want_statistics.
 inline constexpr char kTensorStatistics[] = "tensor/statistics";
+// HitsRecorded, for hits that have a number.
+inline constexpr char kHitsRecorded[] = "hits/recorded";
 
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);

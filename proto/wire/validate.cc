@@ -307,6 +307,7 @@ absl::Status Validate(const v1::ServerMessage& message) {
       return Check(message.set_watchpoint());
     case Case::kRemoveWatchpoint:
     case Case::kTensorCancel:
+    case Case::kHitsRecorded:
       return absl::OkStatus();
     case Case::kTensorRequest:
       return Check(message.tensor_request());

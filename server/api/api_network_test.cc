@@ -169,6 +169,7 @@ TEST_F(ApiNetworkTest, ASnapshotIsFollowedByWhatHappens) {
   hit.job = "train";
   hit.hit.emplace();
   hit.hit->id = 1;
+  job_->hits.hits = {*hit.hit};
   fixture_->directory.Emit(hit);
   auto client = Connect();
   client->Send(R"({"subscribe":{"job":"train"}})");
@@ -204,7 +205,7 @@ TEST_F(ApiNetworkTest, AReaderResumesWithoutAGap) {
 }
 
 TEST_F(ApiNetworkTest, AReaderThatIsTooLateGetsASnapshot) {
-  Start(true, {.events_per_job = 10, .hits_per_job = 10, .farewells = 10});
+  Start(true, {.events_per_job = 10, .farewells = 10});
   for (int i = 1; i <= 30; ++i) EmitLog(std::to_string(i));
   for (const char* after : {"5", "31", "1000"}) {
     auto client = Connect();
@@ -217,7 +218,7 @@ TEST_F(ApiNetworkTest, AReaderThatIsTooLateGetsASnapshot) {
 }
 
 TEST_F(ApiNetworkTest, ASlowReaderHoldsNobodyBackAndCatchesUpByASnapshot) {
-  Start(true, {.events_per_job = 100, .hits_per_job = 10, .farewells = 10});
+  Start(true, {.events_per_job = 100, .farewells = 10});
   auto slow = Connect();
   slow->Send(R"({"subscribe":{"job":"train"}})");
   EXPECT_EQ(Next(*slow)["type"], "snapshot");

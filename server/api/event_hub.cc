@@ -67,16 +67,12 @@ void EventHub::Take(const std::shared_ptr<const Event>& event) {
 
 void EventHub::TakeOfJob(const EventRecord& record) {
   const Event& event = *record.event;
-  JobLog& job = jobs_[event.job];
+  Log& job = jobs_[event.job];
   const bool forgotten = IsFarewell(event);
   // A seq that does not follow the last one is of a new life of the job.
-  if (forgotten || event.seq != job.log.last + 1) job = JobLog();
-  job.log.last = event.seq;
-  job.log.Append(record, limits_.events_per_job);
-  if (event.type == Event::Type::kHit) {
-    job.hits.push_back(record);
-    if (job.hits.size() > limits_.hits_per_job) job.hits.pop_front();
-  }
+  if (forgotten || event.seq != job.last + 1) job = Log();
+  job.last = event.seq;
+  job.Append(record, limits_.events_per_job);
   if (!forgotten) return;
   farewells_.push_back(event.job);
   if (farewells_.size() <= limits_.farewells) return;
@@ -84,7 +80,7 @@ void EventHub::TakeOfJob(const EventRecord& record) {
   farewells_.pop_front();
   // It may be back.
   if (oldest != jobs_.end() &&
-      IsFarewell(*oldest->second.log.records.back().event)) {
+      IsFarewell(*oldest->second.records.back().event)) {
     jobs_.erase(oldest);
   }
 }
@@ -94,7 +90,7 @@ EventHub::Page EventHub::After(const std::string& job, uint64_t seq,
   std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found == jobs_.end() ? Log().After(seq, max)
-                              : found->second.log.After(seq, max);
+                              : found->second.After(seq, max);
 }
 
 EventHub::Page EventHub::StatesAfter(uint64_t position, size_t max) const {
@@ -105,7 +101,7 @@ EventHub::Page EventHub::StatesAfter(uint64_t position, size_t max) const {
 uint64_t EventHub::LastSeq(const std::string& job) const {
   std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
-  return found == jobs_.end() ? 0 : found->second.log.last;
+  return found == jobs_.end() ? 0 : found->second.last;
 }
 
 uint64_t EventHub::LastPosition() const {
@@ -117,14 +113,7 @@ bool EventHub::IsForgotten(const std::string& job) const {
   std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found != jobs_.end() &&
-         IsFarewell(*found->second.log.records.back().event);
-}
-
-std::vector<EventRecord> EventHub::NewestHits(const std::string& job) const {
-  std::lock_guard<std::mutex> lock(mu_);
-  auto found = jobs_.find(job);
-  if (found == jobs_.end()) return {};
-  return {found->second.hits.begin(), found->second.hits.end()};
+         IsFarewell(*found->second.records.back().event);
 }
 
 std::shared_ptr<void> EventHub::Listen(std::function<void()> wake) {

@@ -30,7 +30,6 @@ class EventHub {
  public:
   struct Limits {
     size_t events_per_job = 2'048;
-    size_t hits_per_job = 1'000;
     // Forgotten jobs whose last event readers can still get.
     size_t farewells = 1'000;
   };
@@ -63,8 +62,6 @@ class EventHub {
   // Whether the job's last event says that it was forgotten; the directory may
   // still have it for a moment.
   bool IsForgotten(const std::string& job) const;
-  // The newest hits, oldest first.
-  std::vector<EventRecord> NewestHits(const std::string& job) const;
 
   // `wake` is called after each event, on any thread, until the handle is
   // destroyed; it must not block or call the hub.
@@ -81,11 +78,6 @@ class EventHub {
     void Append(EventRecord record, size_t limit);
     Page After(uint64_t number, size_t max) const;
   };
-  struct JobLog {
-    Log log;
-    std::deque<EventRecord> hits;
-  };
-
   void Take(const std::shared_ptr<const session::Event>& event);
   // With mu_ held.
   void TakeOfJob(const EventRecord& record);
@@ -95,7 +87,7 @@ class EventHub {
   // Guards what follows. Of the standard library, which the thread sanitizer
   // sees into.
   mutable std::mutex mu_;
-  std::map<std::string, JobLog> jobs_;
+  std::map<std::string, Log> jobs_;
   std::deque<std::string> farewells_;
   Log states_;
   std::vector<std::weak_ptr<std::function<void()>>> listeners_;

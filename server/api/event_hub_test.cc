@@ -31,8 +31,7 @@ class EventHubTest : public ::testing::Test {
   using SeqList = std::vector<uint64_t>;
 
   testing::FakeDirectory directory_;
-  EventHub hub_{directory_,
-                {.events_per_job = 4, .hits_per_job = 2, .farewells = 1}};
+  EventHub hub_{directory_, {.events_per_job = 4, .farewells = 1}};
 };
 
 TEST_F(EventHubTest, ReadersGoOnWhereTheyWere) {
@@ -79,14 +78,6 @@ TEST_F(EventHubTest, StatesOfAllJobsHaveOneOrder) {
   EXPECT_EQ(page.next, hub_.LastPosition());
 }
 
-TEST_F(EventHubTest, KeepsTheNewestHits) {
-  for (int i = 0; i < 3; ++i) Emit("a", Event::Type::kHit);
-  std::vector<EventRecord> hits = hub_.NewestHits("a");
-  ASSERT_EQ(hits.size(), 2u);
-  EXPECT_EQ(hits[0].event->seq, 2u);
-  EXPECT_EQ(hits[1].event->seq, 3u);
-}
-
 TEST_F(EventHubTest, OfAForgottenJobOnlyTheFarewellStays) {
   Emit("a", Event::Type::kHit);
   Event farewell;
@@ -94,7 +85,6 @@ TEST_F(EventHubTest, OfAForgottenJobOnlyTheFarewellStays) {
   farewell.job = "a";
   directory_.Emit(farewell);
   EXPECT_TRUE(hub_.IsForgotten("a"));
-  EXPECT_TRUE(hub_.NewestHits("a").empty());
   EXPECT_EQ(Seqs(hub_.After("a", 1, 9)), (SeqList{2}));
   // The next one pushes it out.
   farewell.job = "b";

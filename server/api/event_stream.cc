@@ -20,6 +20,8 @@ constexpr char kAllJobs[] = "*";
 constexpr std::chrono::seconds kTokenDeadline{10};
 // RFC 6455: the peer broke a rule of the application.
 constexpr uint16_t kPolicyViolation = 1008;
+// The newest hits that a snapshot has.
+constexpr uint32_t kSnapshotHits = 1'000;
 // Events sent before other jobs and messages get their turn.
 constexpr size_t kBatch = 64;
 // A peer beyond these is not one of ours.
@@ -201,13 +203,12 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
     absl::StatusOr<session::JobInfo> info = co_await found->Describe();
     absl::StatusOr<std::vector<session::WatchpointInfo>> watchpoints =
         co_await found->Watchpoints();
-    if (info.ok() && watchpoints.ok()) {
+    absl::StatusOr<std::vector<session::HitInfo>> hits =
+        co_await found->NewestHits(kSnapshotHits);
+    if (info.ok() && watchpoints.ok() && hits.ok()) {
       snapshot["info"] = Encode(*info);
       snapshot["watchpoints"] = EncodeAll(*watchpoints);
-      snapshot["hits"] = Json::array();
-      for (const EventRecord& hit : services_.events.NewestHits(job)) {
-        snapshot["hits"].push_back(Encode(*hit.event->hit));
-      }
+      snapshot["hits"] = EncodeAll(*hits);
       ++services_.counters.snapshots;
       co_return co_await Send(snapshot);
     }

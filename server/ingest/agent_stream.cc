@@ -120,14 +120,27 @@ void AgentStream::Handle() {
     said_goodbye_ |= incoming_.has_goodbye();
   }
   if (port == nullptr) return;
+  const uint64_t hit = incoming_.hit().number();
   port->Deliver(DecodeReport(incoming_),
-                [self = shared_from_this()](absl::Status dealt_with) {
-                  if (dealt_with.ok()) {
-                    self->ReadNext();
-                  } else {
-                    self->Close(std::move(dealt_with));
-                  }
+                [self = shared_from_this(), hit](absl::Status dealt_with) {
+                  if (!dealt_with.ok()) return self->Close(dealt_with);
+                  if (hit != 0) self->ConfirmHits(hit);
+                  self->ReadNext();
                 });
+}
+
+void AgentStream::ConfirmHits(uint64_t through) {
+  {
+    std::lock_guard lock(mu_);
+    // One that still waits says it for both: a burst of hits is one message.
+    if (!outbox_.empty() && outbox_.back().has_hits_recorded()) {
+      outbox_.back().mutable_hits_recorded()->set_through(through);
+      return;
+    }
+  }
+  v1::ServerMessage message;
+  message.mutable_hits_recorded()->set_through(through);
+  Push(std::move(message));
 }
 
 void AgentStream::HandleHello() {
@@ -170,7 +183,10 @@ void AgentStream::TellClosed() {
 }
 
 void AgentStream::Send(session::AgentOrder order) {
-  v1::ServerMessage message = Encode(order, shared_->server_version);
+  Push(Encode(order, shared_->server_version));
+}
+
+void AgentStream::Push(v1::ServerMessage message) {
   bool overflow = false;
   {
     std::lock_guard lock(mu_);

@@ -65,6 +65,8 @@ class AgentStream final
   void HandleHello();
   void Attached(absl::StatusOr<std::shared_ptr<session::AgentPort>> port);
   void TellClosed();
+  void ConfirmHits(uint64_t through);
+  void Push(v1::ServerMessage message);
   // Starts the next write or the end, if it is time for it.
   void Pump();
 

@@ -200,6 +200,7 @@ AgentReport Decode(const v1::StateUpdate& state) {
 
 AgentReport Decode(const v1::Hit& hit) {
   session::HitReport report;
+  report.number = hit.number();
   report.watchpoint = hit.watchpoint();
   report.revision = hit.revision();
   report.step = hit.step();

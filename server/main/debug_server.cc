@@ -276,11 +276,11 @@ void DebugServer::Rooms::Close() {
   ready_ = false;
   if (http_) http_->Stop();
   if (mindspore_) mindspore_->StopKeeping();
+  // Before the agents' streams end: their jobs are not lost, they come back.
+  if (journal_) journal_->Close();
   // Its destructor waits until the last agent is gone.
   ingest_.reset();
   mindspore_.reset();
-  // While those who wait for it can still be told.
-  if (journal_) journal_->Close();
   io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();

@@ -63,6 +63,8 @@ class Job {
   virtual Task<RecommendedInfo> AddRecommended() = 0;
 
   virtual Task<HitResult> Hits(HitQuery query) = 0;
+  // Of those that are kept, the last that came, oldest first.
+  virtual Task<std::vector<HitInfo>> NewestHits(uint32_t limit) = 0;
 
   virtual Task<std::vector<TensorSummary>> Tensors(std::string node,
                                                    uint32_t rank) = 0;

@@ -121,6 +121,7 @@ absl::StatusOr<std::shared_ptr<AgentPort>> JobImpl::DoAttach(
   }
   rank.hello = std::move(hello);
   rank.link = std::move(link);
+  if (!awaits_ranks()) return_timer_.cancel();
   if (noting()) journal_->NoteHello(number, rank.hello, same_process);
   ++rank.stream;
   WelcomeRank(rank, same_process);

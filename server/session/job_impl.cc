@@ -29,6 +29,7 @@ JobImpl::JobImpl(std::string id, int64_t created_at_unix_nano,
       created_at_unix_nano_(created_at_unix_nano),
       journal_(std::move(journal)),
       strand_(std::move(executor)),
+      return_timer_(strand_),
       last_seq_(FirstNumber(*options_)),
       watch_(graph_),
       hits_(graph_),
@@ -170,6 +171,11 @@ void JobImpl::DoRemoveWatchpoint(uint32_t id,
 Task<HitResult> JobImpl::Hits(HitQuery query) {
   return OnStrand<absl::StatusOr<HitResult>>(
       [this, query = std::move(query)] { return hits_.Query(query); });
+}
+
+Task<std::vector<HitInfo>> JobImpl::NewestHits(uint32_t limit) {
+  return OnStrand<absl::StatusOr<std::vector<HitInfo>>>(
+      [this, limit] { return hits_.Newest(limit); });
 }
 
 Task<std::vector<TensorSummary>> JobImpl::Tensors(std::string node,

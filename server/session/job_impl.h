@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <cstdint>
 #include <functional>
@@ -65,6 +66,7 @@ class JobImpl final : public Job,
   StatusTask RemoveWatchpoint(uint32_t id) override;
   Task<RecommendedInfo> AddRecommended() override;
   Task<HitResult> Hits(HitQuery query) override;
+  Task<std::vector<HitInfo>> NewestHits(uint32_t limit) override;
   Task<std::vector<TensorSummary>> Tensors(std::string node,
                                            uint32_t rank) override;
   Task<TensorValue> Tensor(TensorQuery query) override;
@@ -135,6 +137,7 @@ class JobImpl final : public Job,
   absl::Status RestoreWatch(SavedJob& saved);
   // Ranks that do not come back in time are lost.
   void AwaitRanks();
+  bool awaits_ranks() const;
   void GiveUpAwaited();
 
   // --- State (job_state.cc) ------------------------------------------------
@@ -220,6 +223,8 @@ class JobImpl final : public Job,
 
   // On the strand only.
   bool retired_ = false;
+  // While ranks are awaited.
+  boost::asio::steady_timer return_timer_;
   RunState run_;
   // Watchpoints that changed since the job stopped.
   std::set<uint32_t> unchecked_;

@@ -1,6 +1,6 @@
 // What of a job outlives the server.
+#include <algorithm>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <string>
 #include <utility>
 
@@ -68,7 +68,7 @@ absl::Status JobImpl::Restore(SavedJob saved) {
   event.type = Event::Type::kJob;
   event.job_info = Info();
   Publish(std::move(event));
-  if (!ended_) AwaitRanks();
+  if (awaits_ranks()) AwaitRanks();
   return absl::OkStatus();
 }
 
@@ -107,12 +107,16 @@ absl::Status JobImpl::RestoreWatch(SavedJob& saved) {
 }
 
 void JobImpl::AwaitRanks() {
-  auto timer = std::make_shared<boost::asio::steady_timer>(
-      strand_, options_->return_deadline);
-  timer->async_wait([timer, weak = weak_from_this()](auto error) {
+  return_timer_.expires_after(options_->return_deadline);
+  return_timer_.async_wait([weak = weak_from_this()](auto error) {
     auto self = weak.lock();
     if (!error && self) self->GiveUpAwaited();
   });
+}
+
+bool JobImpl::awaits_ranks() const {
+  return std::any_of(ranks_.begin(), ranks_.end(),
+                     [](const auto& each) { return each.second.awaited(); });
 }
 
 void JobImpl::GiveUpAwaited() {

@@ -129,8 +129,8 @@ class Journal {
                                            const std::string& asked_for,
                                            int64_t created_at_unix_nano) = 0;
 
-  // Writes what was noted. What is noted later is dropped, and who waits for it
-  // is not called.
+  // Writes what was noted, and lets go of the files. What is noted later is
+  // dropped, and who waits for it is not called. Once.
   virtual void Close() = 0;
 
   // Whether more is kept than was allowed for: ended jobs should go. Any

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -48,7 +49,7 @@ class Store final : public session::Journal {
         file_(db.file()),
         writer_(
             std::make_shared<Writer>(std::move(db), std::move(options.log))) {}
-  ~Store() override { writer_->Close(); }
+  ~Store() override { Store::Close(); }
 
   uint64_t life() const override { return life_; }
 
@@ -76,12 +77,16 @@ class Store final : public session::Journal {
     return rows;
   }
 
-  void Close() override { writer_->Close(); }
+  void Close() override {
+    writer_->Close();
+    lock_.reset();
+  }
 
   bool over_limit() const override { return writer_->bytes() > max_bytes_; }
 
  private:
-  const DirLock lock_;
+  // Until it is closed.
+  std::optional<DirLock> lock_;
   const uint64_t max_bytes_;
   const uint64_t life_;
   const std::string file_;

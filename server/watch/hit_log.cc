@@ -99,6 +99,15 @@ absl::StatusOr<session::HitResult> HitLog::Query(
   return result;
 }
 
+std::vector<session::HitInfo> HitLog::Newest(size_t limit) const {
+  std::vector<session::HitInfo> newest;
+  for (size_t i = hits_.size() - std::min(limit, hits_.size());
+       i < hits_.size(); ++i) {
+    newest.push_back(Render(hits_[i]));
+  }
+  return newest;
+}
+
 absl::StatusOr<HitLog::Key> HitLog::ParseCursor(const std::string& cursor) {
   std::array<uint64_t, 4> parts{};
   const char* at = cursor.data();

@@ -78,6 +78,8 @@ class HitLog {
   // may be a scope, for all below it. INVALID_ARGUMENT "invalid_cursor".
   absl::StatusOr<session::HitResult> Query(
       const session::HitQuery& query) const;
+  // Of those that are kept, the last that came, oldest first.
+  std::vector<session::HitInfo> Newest(size_t limit) const;
 
  private:
   struct Key {

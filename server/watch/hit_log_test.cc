@@ -140,6 +140,17 @@ TEST_F(HitLogTest, TakesTheLineOfTheNodeIfTheAgentSentNone) {
   EXPECT_EQ(log.Add(record).source->line, 99u);
 }
 
+TEST_F(HitLogTest, GivesTheNewestInTheOrderInWhichTheyCame) {
+  HitLog log(graph_);
+  EXPECT_TRUE(log.Newest(2).empty());
+  for (uint64_t step : {3, 2, 1}) log.Add(Hit(1, step, 1, 0));
+  const auto newest = log.Newest(2);
+  ASSERT_EQ(newest.size(), 2u);
+  EXPECT_EQ(newest[0].id, 2u);
+  EXPECT_EQ(newest[1].id, 3u);
+  EXPECT_EQ(log.Newest(9).size(), 3u);
+}
+
 TEST_F(HitLogTest, KeepsTheFirstAndCountsTheRest) {
   HitLog log(graph_, 2);
   for (int i = 0; i < 5; ++i) log.Add(Hit(1, 1, 1, 0));

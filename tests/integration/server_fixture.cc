@@ -12,17 +12,26 @@ ServerFixture::ServerFixture() {
 }
 
 ServerFixture::~ServerFixture() {
+  Stop();
+  work_.reset();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void ServerFixture::Stop() {
+  // First: what the end of the streams does to the jobs is not kept.
+  if (journal_) journal_->Close();
   server_.reset();
   mindspore_.reset();
   subscription_.reset();
-  work_.reset();
-  for (std::thread& thread : threads_) thread.join();
   directory_.reset();
+  std::lock_guard lock(mu_);
+  events_.clear();
 }
 
 void ServerFixture::Start(session::SessionOptions sessions,
                           ingest::IngestOptions agents,
                           mindspore::FrontOptions mindspore) {
+  journal_ = sessions.journal;
   directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
   subscription_ = directory_->Subscribe(
       [this](const std::shared_ptr<const session::Event>& event) {
@@ -30,6 +39,8 @@ void ServerFixture::Start(session::SessionOptions sessions,
         events_.push_back(event);
         came_.notify_all();
       });
+  const absl::Status restored = directory_->Restore();
+  ASSERT_TRUE(restored.ok()) << restored;
   mindspore_ = std::make_unique<mindspore::MindSporeFront>(
       directory_, std::move(mindspore));
   agents.other_wires = {mindspore_->service()};

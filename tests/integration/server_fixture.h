@@ -33,6 +33,10 @@ class ServerFixture : public testing::Test {
              ingest::IngestOptions agents = {},
              mindspore::FrontOptions mindspore = {});
 
+  // As if it were killed; it can be started anew, on another port. Events so
+  // far are forgotten.
+  void Stop();
+
   uint16_t port() const { return port_; }
   session::SessionDirectory& directory() { return *directory_; }
   std::shared_ptr<session::SessionDirectory> shared_directory() {
@@ -69,6 +73,7 @@ class ServerFixture : public testing::Test {
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type>
       work_{io_.get_executor()};
   std::vector<std::thread> threads_;
+  std::shared_ptr<session::Journal> journal_;
   std::shared_ptr<session::SessionDirectory> directory_;
   std::shared_ptr<void> subscription_;
   std::unique_ptr<mindspore::MindSporeFront> mindspore_;

@@ -126,6 +126,13 @@ Task<HitResult> FakeJob::Hits(HitQuery query) {
   co_return hits;
 }
 
+Task<std::vector<HitInfo>> FakeJob::NewestHits(uint32_t limit) {
+  if (!error.ok()) co_return error;
+  std::vector<HitInfo> newest = hits.hits;
+  if (newest.size() > limit) newest.erase(newest.begin(), newest.end() - limit);
+  co_return newest;
+}
+
 Task<std::vector<TensorSummary>> FakeJob::Tensors(std::string node,
                                                   uint32_t rank) {
   asked_tensors = {std::move(node), rank};

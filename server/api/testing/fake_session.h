@@ -45,6 +45,8 @@ class FakeJob : public session::Job {
   session::StatusTask RemoveWatchpoint(uint32_t id) override;
   session::Task<session::RecommendedInfo> AddRecommended() override;
   session::Task<session::HitResult> Hits(session::HitQuery query) override;
+  session::Task<std::vector<session::HitInfo>> NewestHits(
+      uint32_t limit) override;
   session::Task<std::vector<session::TensorSummary>> Tensors(
       std::string node, uint32_t rank) override;
   session::Task<session::TensorValue> Tensor(

@@ -1,0 +1,248 @@
+// Jobs across a restart of the server, as their agents and their people see it.
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "server/base/error.h"
+#include "server/store/store.h"
+#include "tests/integration/server_fixture.h"
+
+namespace graphdbg::integration {
+namespace {
+
+namespace fs = std::filesystem;
+using session::Event;
+using session::JobState;
+
+class RestartTest : public ServerFixture {
+ protected:
+  RestartTest() {
+    dir_ = fs::path(testing::TempDir()) /
+           testing::UnitTest::GetInstance()->current_test_info()->name();
+    fs::remove_all(dir_);
+    fs::create_directories(dir_);
+  }
+
+  session::SessionOptions Options() {
+    session::SessionOptions options;
+    auto journal = store::OpenStore(dir_.string());
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    if (journal.ok()) options.journal = *journal;
+    return options;
+  }
+  // The server goes, and another one comes on another port.
+  void Restart(std::function<void(session::SessionOptions&)> change = {}) {
+    Stop();
+    session::SessionOptions options = Options();
+    if (change) change(options);
+    Start(std::move(options));
+  }
+
+  std::shared_ptr<session::Job> Find(const std::string& id) {
+    auto job = directory().Find(id);
+    EXPECT_NE(job, nullptr) << id;
+    return job;
+  }
+  session::JobInfo InfoOf(const std::string& id) {
+    return *Await(Find(id)->Describe());
+  }
+  std::vector<session::HitInfo> HitsOf(const std::string& id) {
+    return Await(Find(id)->Hits({}))->hits;
+  }
+
+  static session::WatchpointSpec Nan() {
+    session::WatchpointSpec spec;
+    spec.condition.id = "nan";
+    return spec;
+  }
+  static v1::AgentMessage HitMessage(uint64_t number, uint64_t step) {
+    v1::AgentMessage message;
+    v1::Hit& hit = *message.mutable_hit();
+    hit.set_number(number);
+    hit.set_watchpoint(1);
+    hit.set_revision(1);
+    hit.set_step(step);
+    hit.set_node_id(3);
+    hit.set_order(2);
+    return message;
+  }
+  // The next message that is a confirmation.
+  static uint64_t Confirmed(ScriptedAgent& agent) {
+    while (true) {
+      const v1::ServerMessage message = agent.Receive();
+      if (message.has_hits_recorded()) return message.hits_recorded().through();
+      if (message.message_case() == v1::ServerMessage::MESSAGE_NOT_SET) {
+        ADD_FAILURE() << "the stream is over";
+        return 0;
+      }
+    }
+  }
+
+  fs::path dir_;
+};
+
+TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
+  Start(Options());
+  const v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  ScriptedAgent agent(port());
+  ASSERT_TRUE(Await(StartJob(agent, hello)->AddWatchpoint(Nan())).ok());
+  for (uint64_t number : {1, 2}) {
+    ASSERT_TRUE(agent.Send(HitMessage(number, number)));
+    EXPECT_EQ(Confirmed(agent), number);
+  }
+  const uint64_t last_seq = Events().back().seq;
+  Restart();
+  // It is there before any agent is, and waits for it.
+  EXPECT_EQ(InfoOf("digits").state, JobState::kConnecting);
+  EXPECT_EQ(HitsOf("digits").size(), 2u);
+  ASSERT_FALSE(Events().empty());
+  for (const Event& event : Events()) EXPECT_GT(event.seq, last_seq);
+
+  ScriptedAgent again(port());
+  EXPECT_EQ(again.Join(hello).job(), "digits");
+  EXPECT_EQ(again.Receive().set_watchpoint().id(), 1u);
+  // A hit that comes again, and one that is new, without the graph before.
+  ASSERT_TRUE(again.Send(HitMessage(2, 2)));
+  EXPECT_EQ(Confirmed(again), 2u);
+  ASSERT_TRUE(again.Send(HitMessage(3, 3)));
+  EXPECT_EQ(Confirmed(again), 3u);
+  ASSERT_TRUE(again.SendPaused(v1::PAUSE_REASON_WATCHPOINT, 3, 3, {1}));
+  const auto info = WaitForState("digits", JobState::kPaused).job_info;
+  EXPECT_EQ(info->node, "forward/log");
+  const auto hits = HitsOf("digits");
+  ASSERT_EQ(hits.size(), 3u);
+  for (uint64_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(hits[i].id, i + 1);
+    EXPECT_EQ(hits[i].step, i + 1);
+    EXPECT_EQ(hits[i].condition.id, "nan");
+  }
+}
+
+TEST_F(RestartTest, HitsOfAProcessWithoutNumbersAreAllRecorded) {
+  Start(Options());
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ASSERT_TRUE(Await(job->AddWatchpoint(Nan())).ok());
+  ASSERT_TRUE(agent.Send(HitMessage(0, 1)));
+  ASSERT_TRUE(agent.Send(HitMessage(0, 1)));
+  ASSERT_TRUE(agent.SendPaused(v1::PAUSE_REASON_STEP, 1));
+  WaitFor([](const Event& event) {
+    return event.job_info && event.job_info->step == 1;
+  });
+  EXPECT_EQ(HitsOf("digits").size(), 2u);
+}
+
+TEST_F(RestartTest, WatchpointsKeepTheirRevisionsAndIdsAreNotUsedAgain) {
+  Start(Options());
+  const v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, hello);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(Await(job->AddWatchpoint(Nan())).ok());
+  }
+  session::WatchpointChange change;
+  change.pause = session::PauseMode::kNone;
+  change.selection.emplace().nodes = {"forward/log"};
+  ASSERT_TRUE(Await(job->ChangeWatchpoint(2, change)).ok());
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(3)).ok());
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
+  Restart();
+  job = Find("digits");
+  const auto infos = *Await(job->Watchpoints());
+  ASSERT_EQ(infos.size(), 1u);
+  EXPECT_EQ(infos[0].id, 2u);
+  EXPECT_EQ(infos[0].spec.pause, session::PauseMode::kNone);
+  EXPECT_EQ(infos[0].node_count, 1u);
+  EXPECT_EQ(Await(job->AddWatchpoint(Nan()))->id, 4u);
+  ScriptedAgent again(port());
+  EXPECT_EQ(again.Join(hello).watchpoint_count(), 2u);
+  const v1::SetWatchpoint second = again.Receive().set_watchpoint();
+  EXPECT_EQ(second.id(), 2u);
+  EXPECT_EQ(second.revision(), 2u);
+  EXPECT_EQ(again.Receive().set_watchpoint().id(), 4u);
+  EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
+  EXPECT_EQ(again.Receive().remove_watchpoint().id(), 3u);
+}
+
+TEST_F(RestartTest, AProcessThatDoesNotComeBackIsLost) {
+  Start(Options());
+  ScriptedAgent agent(port());
+  StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  Restart([](session::SessionOptions& options) {
+    options.return_deadline = std::chrono::milliseconds(1);
+  });
+  WaitForState("digits", JobState::kLost);
+  EXPECT_TRUE(Await(directory().Forget("digits")).ok());
+  Restart();
+  EXPECT_TRUE(directory().Jobs().empty());
+}
+
+TEST_F(RestartTest, AnotherProcessIsAnotherJob) {
+  Start(Options());
+  ScriptedAgent agent(port());
+  StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  Restart();
+  v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  hello.set_incarnation("another");
+  ScriptedAgent other(port());
+  EXPECT_EQ(other.Join(hello).job(), "digits-2");
+  EXPECT_EQ(InfoOf("digits").state, JobState::kLost);
+}
+
+TEST_F(RestartTest, AnEndedJobStaysAsItWas) {
+  Start(Options());
+  {
+    ScriptedAgent agent(port());
+    StartJob(agent, ScriptedAgent::MakeHello("digits"));
+    agent.SendGoodbye(3, 7);
+    EXPECT_TRUE(agent.End().ok());
+  }
+  WaitForState("digits", JobState::kFinished);
+  const auto before = *Await(Find("digits")->Node("forward/log"));
+  Restart();
+  const session::JobInfo info = InfoOf("digits");
+  EXPECT_EQ(info.state, JobState::kFinished);
+  EXPECT_EQ(info.exit_code, 3);
+  EXPECT_EQ(info.step, 7u);
+  const auto after = *Await(Find("digits")->Node("forward/log"));
+  EXPECT_EQ(after.node.source->line, before.node.source->line);
+  EXPECT_EQ(after.inputs.size(), before.inputs.size());
+  EXPECT_EQ(after.consumers.size(), before.consumers.size());
+  // A run that is new has a job of its own, and so it has after a restart.
+  ScriptedAgent agent(port());
+  EXPECT_EQ(agent.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
+}
+
+TEST_F(RestartTest, OldestEndedJobsGoWhenMemoryRunsOut) {
+  Start(Options());
+  ScriptedAgent alive(port());
+  StartJob(alive, ScriptedAgent::MakeHello("a"));
+  for (const char* id : {"b", "c"}) {
+    ScriptedAgent agent(port());
+    StartJob(agent, ScriptedAgent::MakeHello(id));
+    agent.SendGoodbye(0, 1);
+    EXPECT_TRUE(agent.End().ok());
+    WaitForState(id, JobState::kFinished);
+  }
+  Restart(
+      [](session::SessionOptions& options) { options.max_memory_bytes = 1; });
+  EXPECT_EQ(directory().Jobs().size(), 3u);
+  directory().Trim();
+  EXPECT_EQ(directory().Find("b"), nullptr);
+  directory().Trim();
+  directory().Trim();
+  // A job tells that it went once that is noted.
+  for (const char* id : {"b", "c"}) {
+    WaitFor([&](const Event& event) {
+      return event.job == id && event.type == Event::Type::kJob &&
+             !event.job_info;
+    });
+  }
+  // The one that is alive stays, and what went is gone for good.
+  Restart();
+  ASSERT_EQ(directory().Jobs().size(), 1u);
+  EXPECT_EQ(directory().Jobs()[0]->id(), "a");
+}
+
+}  // namespace
+}  // namespace graphdbg::integration
