@@ -3,59 +3,17 @@
 #include <c10/core/GradMode.h>
 #include <pthread.h>
 
-#include <algorithm>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
 
+#include "agent/adapters/pytorch/host_calls.h"
 #include "agent/adapters/pytorch/ranges.h"
 
 namespace graphdbg::pytorch {
 namespace {
 
 constexpr size_t kMaxFrames = 32;
-
-// ---- what the agent asks of its host
-
-void Retain(void*, void* owner) {
-  c10::raw::intrusive_ptr::incref(static_cast<c10::StorageImpl*>(owner));
-}
-
-void Release(void*, void* owner) {
-  c10::raw::intrusive_ptr::decref(static_cast<c10::StorageImpl*>(owner));
-}
-
-void* BeginWait(void*) {
-  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
-  return python == nullptr ? nullptr : python->begin_wait();
-}
-
-void EndWait(void*, void* token) {
-  // Also when the interpreter is going: the thread has to get its lock back.
-  if (token != nullptr) Adapter::Get().end_wait(token);
-}
-
-int Interrupted(void*, void* token) {
-  const graphdbg_interpreter* const python = Adapter::Get().interpreter();
-  return python != nullptr && token != nullptr ? python->interrupted(token) : 0;
-}
-
-int Resolve(void*, void* bound, graphdbg_tensor* out, int64_t* shape,
-            int64_t* strides) {
-  return Adapter::Get().graph().bound().Resolve(bound, out, shape, strides);
-}
-
-void SetLevelOf(void*, int level) { Adapter::Get().SetLevel(level); }
-
-size_t CaptureStackOf(void*, graphdbg_source_frame* out, size_t max) {
-  const SourceStack stack =
-      Adapter::Get().CaptureStack(CurrentThread().placement);
-  const size_t depth = std::min(max, stack.size());
-  std::copy_n(stack.begin(), depth, out);
-  return depth;
-}
-
-// ---- source stacks
 
 bool EndsWith(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() &&
@@ -116,16 +74,7 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
                               const graphdbg_interpreter* interpreter) {
   interpreter_.store(interpreter, std::memory_order_release);
   end_wait_ = interpreter->end_wait;
-  graphdbg_host host = {};
-  host.struct_size = sizeof(host);
-  host.retain = Retain;
-  host.release = Release;
-  host.begin_wait = BeginWait;
-  host.end_wait = EndWait;
-  host.interrupted = Interrupted;
-  host.resolve = Resolve;
-  host.set_level = SetLevelOf;
-  host.capture_stack = CaptureStackOf;
+  const graphdbg_host host = HostCalls();
   graphdbg_options options = {};
   options.struct_size = sizeof(options);
   options.abi_version = GRAPHDBG_ABI_VERSION;
@@ -358,148 +307,3 @@ void Adapter::OnStatus(graphdbg_status status) {
 }
 
 }  // namespace graphdbg::pytorch
-
-// ---- the table
-
-namespace {
-
-using graphdbg::pytorch::Adapter;
-using graphdbg::pytorch::BoundTensors;
-using graphdbg::pytorch::ContextKind;
-using graphdbg::pytorch::ContextStack;
-using graphdbg::pytorch::CurrentThread;
-using graphdbg::pytorch::EvaluatedNode;
-
-// No function of the table lets an exception out: it ends the debugging.
-template <typename Result, typename Body>
-Result OrElse(Result otherwise, Body body) {
-  Adapter::Get().Guarded([&] { otherwise = body(); });
-  return otherwise;
-}
-
-const graphdbg_torch_adapter kTable = {
-    GRAPHDBG_HOOKS_API_VERSION,
-    /*open=*/
-    [](const char* torch_version, const char* job_name,
-       const graphdbg_interpreter* interpreter) {
-      return OrElse(GRAPHDBG_INTERNAL, [&] {
-        return Adapter::Get().Open(torch_version, job_name, interpreter);
-      });
-    },
-    /*detach_interpreter=*/[] { Adapter::Get().DetachInterpreter(); },
-    /*close=*/
-    [](const graphdbg_ending* ending) { Adapter::Get().Close(ending); },
-    /*declare_scope=*/
-    [](const char* path, const char* type, int now) {
-      return OrElse(uint32_t{0}, [&] {
-        return Adapter::Get().graph().DeclareScope(path, type, now != 0);
-      });
-    },
-    /*bind_tensor=*/
-    [](uint32_t scope, const char* name, graphdbg_node_kind kind,
-       const void* tensor) {
-      OrElse(0, [&] {
-        Adapter::Get().graph().BindTensor(
-            scope, name, kind,
-            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
-        return 0;
-      });
-    },
-    /*release_tensor=*/
-    [](const void* tensor) {
-      return OrElse(static_cast<void*>(nullptr), [&]() -> void* {
-        return Adapter::Get().graph().bound().Release(
-            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
-      });
-    },
-    /*hold_tensor=*/
-    [](void* binding, const void* tensor) {
-      OrElse(0, [&] {
-        Adapter::Get().graph().bound().Hold(
-            static_cast<BoundTensors::Binding*>(binding),
-            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
-        return 0;
-      });
-    },
-    /*enter=*/
-    [](uint32_t scope) {
-      return OrElse(size_t{0}, [&] {
-        return Adapter::Get().Enter(ContextKind::kModule, scope);
-      });
-    },
-    /*enter_program=*/
-    [] {
-      return OrElse(size_t{0}, [] {
-        return Adapter::Get().Enter(ContextKind::kProgram, 0);
-      });
-    },
-    /*leave=*/
-    [](size_t depth) { CurrentThread().contexts.PopTo(depth); },
-    /*enter_region=*/
-    [](const void* const* inputs, size_t count) {
-      return OrElse(
-          0, [&] { return Adapter::Get().EnterRegion(inputs, count) ? 1 : 0; });
-    },
-    /*leave_region=*/
-    [](const void* const* outputs, size_t count) {
-      OrElse(0, [&] {
-        Adapter::Get().LeaveRegion(outputs, count);
-        return 0;
-      });
-    },
-    /*current_scope=*/
-    [](int* inside) {
-      const ContextStack& contexts = CurrentThread().contexts;
-      *inside = contexts.Outside() && EvaluatedNode() == nullptr ? 0 : 1;
-      return contexts.ModuleScope();
-    },
-    /*wants_inputs=*/[] { return Adapter::Get().WantsInputs() ? 1 : 0; },
-    /*give_input=*/
-    [](uint32_t scope, const char* name, const void* tensor) {
-      OrElse(0, [&] {
-        Adapter::Get().GiveInput(
-            scope, name,
-            static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
-        return 0;
-      });
-    },
-    /*enter_model=*/
-    [](uint32_t scope, int training) {
-      return OrElse(GRAPHDBG_OK, [&] {
-        return Adapter::Get().EnterModel(scope, training != 0);
-      });
-    },
-    /*leave_model=*/
-    [] {
-      return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().LeaveModel(); });
-    },
-    /*optimizer_seen=*/[] { Adapter::Get().OptimizerSeen(); },
-    /*step_end=*/
-    [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().StepEnd(); }); },
-    /*last_step=*/
-    [] { OrElse(GRAPHDBG_OK, [] { return Adapter::Get().LastStep(); }); },
-    /*start=*/
-    [] { return OrElse(GRAPHDBG_OK, [] { return Adapter::Get().Start(); }); },
-    /*enter_backward=*/
-    [](int creates_graph, uint64_t* token) {
-      *token = 0;
-      return OrElse(GRAPHDBG_OK, [&] {
-        return Adapter::Get().EnterBackward(creates_graph != 0, token);
-      });
-    },
-    /*leave_backward=*/
-    [](int creates_graph, int accumulates, uint64_t token) {
-      return OrElse(GRAPHDBG_OK, [&] {
-        return Adapter::Get().LeaveBackward(creates_graph != 0,
-                                            accumulates != 0, token);
-      });
-    },
-    /*set_grad_scale=*/[](double scale) { Adapter::Get().SetGradScale(scale); },
-    /*notify=*/[](const char* line) { Adapter::Get().Notify(line); },
-};
-
-}  // namespace
-
-extern "C" const graphdbg_torch_adapter* graphdbg_torch_adapter_get(void) {
-  return &kTable;
-}
