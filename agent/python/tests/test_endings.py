@@ -53,9 +53,10 @@ def train():
         optimizer.step()
     print("trained")
 
-thread = threading.Thread(target=train)
-thread.start()
-while thread.is_alive():
+threading.Thread(target=train).start()
+# Not until the thread is done: an interrupt within Thread.is_alive makes Python
+# 3.11 take the thread for one that has ended.
+while True:
     time.sleep(0.05)
 """
 
