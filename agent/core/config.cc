@@ -152,6 +152,16 @@ class Reader {
     }
   }
 
+  // What all machines of a launch agree on; absent on a single one.
+  std::optional<std::string> LaunchOfSeveralMachines() const {
+    if (const auto slurm = Value("SLURM_JOB_ID")) return slurm;
+    // torchrun: its groups are machines.
+    if (Value("GROUP_WORLD_SIZE").value_or("1") == "1") return std::nullopt;
+    const auto run = Value("TORCHELASTIC_RUN_ID");
+    if (run && *run != "none") return run;
+    return Value("MASTER_PORT");
+  }
+
   void ReadJob() {
     if (const auto job = Value("GRAPHDBG_JOB")) {
       config_->job = *job;
@@ -161,7 +171,7 @@ class Reader {
     std::string launch = absl::StrCat(getpid());
     if (config_->world_size > 1) {
       launch = absl::StrCat(getppid());
-      if (const auto slurm = Value("SLURM_JOB_ID")) launch = *slurm;
+      if (const auto several = LaunchOfSeveralMachines()) launch = *several;
     }
     config_->job = absl::StrCat(config_->program, "-", launch);
   }

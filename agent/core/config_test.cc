@@ -110,6 +110,19 @@ TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {
   EXPECT_EQ(Read(first).job, Read(second).job);
 }
 
+TEST(ConfigTest, RanksOfSeveralMachinesAgreeOnAJob) {
+  const std::map<std::string, std::string> common = {{"GRAPHDBG_ENABLE", "1"},
+                                                     {"WORLD_SIZE", "8"},
+                                                     {"RANK", "5"},
+                                                     {"GROUP_WORLD_SIZE", "2"},
+                                                     {"MASTER_PORT", "29511"}};
+  auto named = common, unnamed = common;
+  named["TORCHELASTIC_RUN_ID"] = "night";
+  unnamed["TORCHELASTIC_RUN_ID"] = "none";
+  EXPECT_THAT(Read(named).job, testing::EndsWith("-night"));
+  EXPECT_THAT(Read(unnamed).job, testing::EndsWith("-29511"));
+}
+
 TEST(ConfigTest, TheTokenComesFromTheVariableOrTheFile) {
   const std::string path = testing::TempDir() + "/token";
   std::ofstream(path) << "from-file\n";

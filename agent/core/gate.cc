@@ -45,8 +45,9 @@ absl::Status Gate::Check(const v1::Command& command,
       return absl::OkStatus();
     case v1::Command::kContinue:
       // Also takes back a pause that has not happened yet.
-      return closed_ || pause_asked_ ? absl::OkStatus()
-                                     : InvalidState("the program is running");
+      return closed_ || pause_asked_ != Asked::kNo
+                 ? absl::OkStatus()
+                 : InvalidState("the program is running");
     case v1::Command::kContinueTo:
       if (awaited_node == 0 && !command.continue_to().pending()) {
         return wire::MakeError(absl::StatusCode::kNotFound, "unknown_node",
@@ -68,6 +69,7 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
       // Inside a step, its own end counts as the first: the same number.
       last_step_ = steps_ended_ + std::max<uint64_t>(command.step().steps(), 1);
       OpenForMode(Mode::kSteps);
+      past_hits_ = command.step().past_hits();
       break;
     case v1::Command::kNextNode:
       OpenForMode(Mode::kNextNode);
@@ -79,9 +81,11 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
     case v1::Command::kPause:
       pause_commands_.push_back(command.id());
       if (closed_) return AnswerPause();
-      pause_asked_ = true;
-      // Answered when it has happened.
-      return;
+      pause_asked_ = std::max(pause_asked_, command.pause().at_step_end()
+                                                ? Asked::kAtStepEnd
+                                                : Asked::kAnywhere);
+      // Answered when it has happened; when that can be is told at once.
+      return Tell();
     case v1::Command::kTerminate:
       terminate_ = true;
       open_for_good_ = true;
@@ -95,8 +99,9 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
 
 void Gate::OpenForMode(Mode mode) {
   mode_ = mode;
+  past_hits_ = false;
   if (mode != Mode::kUntilNode) Await("", 0);
-  pause_asked_ = false;
+  pause_asked_ = Asked::kNo;
   AnswerPause();
   if (!closed_) return;
   closed_ = false;
@@ -134,8 +139,9 @@ void Gate::SetConnected(bool connected) {
     pause_commands_.clear();
     if (!connected && !closed_ && !hold_) {
       mode_ = Mode::kFree;
+      past_hits_ = false;
       Await("", 0);
-      pause_asked_ = false;
+      pause_asked_ = Asked::kNo;
     }
   }
   listener_.on_needs();
@@ -169,7 +175,7 @@ graphdbg_status Gate::Start(bool wait, const std::vector<uint32_t>& hits) {
   if (!closed_ && MayClose()) {
     if (!hits.empty()) {
       Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
-    } else if (wait || pause_asked_) {
+    } else if (wait || pause_asked_ != Asked::kNo) {
       Close(v1::PAUSE_REASON_START, 0, {});
     }
   }
@@ -183,11 +189,11 @@ graphdbg_status Gate::AtNode(uint32_t node, const std::vector<uint32_t>& hits) {
   if (closed_ || !MayClose()) return Wait(&lock);
   const bool awaited = mode_ == Mode::kNextNode ||
                        (mode_ == Mode::kUntilNode && node == awaited_node_);
-  if (!hits.empty()) {
+  if (!hits.empty() && !past_hits_) {
     Close(v1::PAUSE_REASON_WATCHPOINT, node, hits);
   } else if (awaited) {
     Close(v1::PAUSE_REASON_NODE, node, {});
-  } else if (pause_asked_) {
+  } else if (pause_asked_ == Asked::kAnywhere) {
     Close(v1::PAUSE_REASON_USER, node, {});
   }
   return Wait(&lock);
@@ -203,7 +209,7 @@ graphdbg_status Gate::AtStepEnd(uint64_t step,
       Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
     } else if (mode_ == Mode::kSteps && step >= last_step_) {
       Close(v1::PAUSE_REASON_STEP, 0, {});
-    } else if (pause_asked_) {
+    } else if (pause_asked_ != Asked::kNo) {
       Close(v1::PAUSE_REASON_USER, 0, {});
     }
   }
@@ -216,8 +222,9 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   closed_since_ = std::chrono::steady_clock::now();
   ++pauses_;
   mode_ = Mode::kFree;
+  past_hits_ = false;
   Await("", 0);
-  pause_asked_ = false;
+  pause_asked_ = Asked::kNo;
   pause_.Clear();
   pause_.set_state(v1::RUN_STATE_PAUSED);
   pause_.set_reason(reason);
@@ -265,10 +272,11 @@ graphdbg_status Gate::Wait(Lock* lock) {
 Gate::Needs Gate::needs() const {
   Lock lock(mu_);
   Needs needs;
-  needs.every_node =
-      closed_ || terminate_ || pause_asked_ || mode_ == Mode::kNextNode;
-  needs.tensors = closed_ || pause_asked_ || mode_ == Mode::kNextNode ||
-                  mode_ == Mode::kUntilNode ||
+  needs.every_node = closed_ || terminate_ ||
+                     pause_asked_ == Asked::kAnywhere ||
+                     mode_ == Mode::kNextNode;
+  needs.tensors = closed_ || pause_asked_ != Asked::kNo ||
+                  mode_ == Mode::kNextNode || mode_ == Mode::kUntilNode ||
                   (mode_ == Mode::kSteps && steps_ended_ + 1 >= last_step_);
   needs.awaited_node = awaited_node_;
   needs.new_nodes = !awaited_name_.empty() && awaited_node_ == 0;
@@ -305,6 +313,7 @@ v1::StateUpdate Gate::State() const {
   state.set_state(v1::RUN_STATE_RUNNING);
   state.set_step(steps_ended_ + (inside_step_ ? 1 : 0));
   state.set_step_ended(!inside_step_);
+  if (pause_asked_ != Asked::kNo) state.set_pauses_after(steps_ended_ + 1);
   return state;
 }
 

@@ -141,12 +141,14 @@ class Gate {
   bool open_for_good_ = false;
   bool terminate_ = false;
   Mode mode_ = Mode::kFree;
-  // With kSteps: stop at the end of this step.
+  // With kSteps: stop at the end of this step, and not for hits before it.
   uint64_t last_step_ = 0;
+  bool past_hits_ = false;
   // With kUntilNode.
   std::string awaited_name_;
   uint32_t awaited_node_ = 0;
-  bool pause_asked_ = false;
+  enum class Asked { kNo, kAtStepEnd, kAnywhere };
+  Asked pause_asked_ = Asked::kNo;
   // Pause commands that have not taken effect.
   std::vector<uint64_t> pause_commands_;
   uint64_t steps_ended_ = 0;

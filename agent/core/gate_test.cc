@@ -100,6 +100,19 @@ class GateTest : public testing::Test {
     command.mutable_pause();
     gate_->Apply(command, 0);
   }
+  void PauseAtStepEnd() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_pause()->set_at_step_end(true);
+    gate_->Apply(command, 0);
+  }
+  void StepPastHits() {
+    v1::Command command;
+    command.set_id(++last_id_);
+    command.mutable_step()->set_steps(1);
+    command.mutable_step()->set_past_hits(true);
+    gate_->Apply(command, 0);
+  }
   void Terminate() {
     v1::Command command;
     command.set_id(++last_id_);
@@ -235,6 +248,53 @@ TEST_F(GateTest, ContinueTakesBackAPauseThatHasNotCome) {
   Continue();
   EXPECT_EQ(results_.size(), 2u);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, APauseAtTheStepsEndTellsWhichOneAndPassesNodes) {
+  StartWith([&] { Continue(); });
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+  PauseAtStepEnd();
+  EXPECT_EQ(states_.back().state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  EXPECT_FALSE(gate_->needs().every_node);
+  EXPECT_TRUE(gate_->needs().tensors);
+  EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
+  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  auto end = StepEnd(2);
+  const v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_USER);
+  EXPECT_EQ(pause.step(), 2u);
+  EXPECT_EQ(pause.pauses_after(), 0u);
+  Continue();
+  EXPECT_EQ(end.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, APauseAnywhereIsNotPutOffByOneAtTheStepsEnd) {
+  StartWith([&] { Continue(); });
+  Pause();
+  PauseAtStepEnd();
+  auto node = Node(1);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_USER);
+  Continue();
+  EXPECT_EQ(node.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, AStepPastHitsStopsAtItsEnd) {
+  StartWith([&] { Continue(); });
+  auto hit = Node(1, {7});
+  WaitForPause();
+  StepPastHits();
+  EXPECT_EQ(hit.get(), GRAPHDBG_OK);
+  EXPECT_EQ(gate_->AtNode(2, {7}), GRAPHDBG_OK);
+  auto end = StepEnd(1);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_STEP);
+  Continue();
+  EXPECT_EQ(end.get(), GRAPHDBG_OK);
+  // That was for one step only.
+  auto again = Node(3, {7});
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_WATCHPOINT);
+  Continue();
+  EXPECT_EQ(again.get(), GRAPHDBG_OK);
 }
 
 TEST_F(GateTest, TerminateEndsAWaitAndAllThatFollow) {

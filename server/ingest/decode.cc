@@ -193,6 +193,7 @@ AgentReport Decode(const v1::StateUpdate& state) {
   report.reason = ReasonOf(state.reason());
   report.step = state.step();
   report.node_id = state.node_id();
+  report.pauses_after = state.pauses_after();
   report.watchpoints.assign(state.watchpoints().begin(),
                             state.watchpoints().end());
   return report;

@@ -55,6 +55,7 @@ void Fill(const session::CommandOrder& order, v1::Command& command) {
       break;
     case session::ControlVerb::kStep:
       command.mutable_step()->set_steps(order.steps);
+      command.mutable_step()->set_past_hits(order.past_hits);
       break;
     case session::ControlVerb::kNextNode:
       command.mutable_next_node();
@@ -64,7 +65,7 @@ void Fill(const session::CommandOrder& order, v1::Command& command) {
       command.mutable_continue_to()->set_pending(order.pending);
       break;
     case session::ControlVerb::kPause:
-      command.mutable_pause();
+      command.mutable_pause()->set_at_step_end(order.at_step_end);
       break;
     case session::ControlVerb::kTerminate:
       command.mutable_terminate();

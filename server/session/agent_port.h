@@ -49,6 +49,9 @@ struct RunReport {
   uint64_t step = 0;
   // 0 at a step's end.
   uint32_t node_id = 0;
+  // A pause that was asked for comes at this step's end at the latest; 0: none
+  // was, or it has come.
+  uint64_t pauses_after = 0;
   std::vector<uint32_t> watchpoints;
 };
 
@@ -139,6 +142,10 @@ struct CommandOrder {
   uint64_t steps = 1;
   std::string node;
   bool pending = false;
+  // Of steps: watchpoints do not stop it before their end.
+  bool past_hits = false;
+  // Of a pause: not before the step under way has ended.
+  bool at_step_end = false;
   // Of a recheck.
   std::vector<uint32_t> watchpoints;
 };

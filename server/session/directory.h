@@ -48,6 +48,9 @@ struct SessionOptions {
   // How long a job that was alive when the server ended is waited for.
   std::chrono::milliseconds return_deadline{30'000};
 
+  // How long ranks that are to end together may take to stop together.
+  std::chrono::milliseconds end_deadline{10'000};
+
   std::chrono::milliseconds tensor_deadline{30'000};
   // Of one answer, and of all answers under way of one job.
   uint64_t max_tensor_bytes = uint64_t{256} << 20;

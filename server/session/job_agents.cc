@@ -186,6 +186,7 @@ void JobImpl::DoClosed(uint32_t number, uint64_t stream) {
     Transition(rank, std::move(lost));
   }
   GiveUpOn(number, "the agent is gone");
+  KeepRanksTogether();
 }
 
 void JobImpl::GiveUpOn(uint32_t number, const std::string& why) {
@@ -226,13 +227,25 @@ absl::Status JobImpl::On(Rank& rank, RunReport& report) {
     if (node != graph::kNoNode) next.node = graph_.node(node).name;
     next.stopped_by = std::move(report.watchpoints);
     std::sort(next.stopped_by.begin(), next.stopped_by.end());
+    rank.steps_ended = report.step - (report.node_id != 0 ? 1 : 0);
+    rank.stops_after.reset();
+    // It went on to where the others can stop: what it stopped for stays.
+    if (next.reason == PauseReason::kStep && rank.stopped_earlier) {
+      next.reason = rank.stopped_earlier->reason;
+      next.node = rank.stopped_earlier->node;
+      next.stopped_by = rank.stopped_earlier->stopped_by;
+    }
+    rank.stopped_earlier.reset();
   } else {
+    if (report.pauses_after != 0) rank.stops_after = report.pauses_after;
     // Still running is no answer to a pause that is under way.
     next.state = rank.run.state == JobState::kPausing ? JobState::kPausing
                                                       : JobState::kRunning;
   }
-  rank.resuming = 0;
+  // Of several ranks one may have stopped just before it was told to go on.
+  if (!report.paused || !has_several_ranks()) rank.resuming = 0;
   Transition(rank, std::move(next));
+  KeepRanksTogether();
   return absl::OkStatus();
 }
 
@@ -326,6 +339,7 @@ absl::Status JobImpl::On(Rank& rank, CommandOutcome& outcome) {
     running.state = JobState::kRunning;
     Transition(rank, std::move(running));
   }
+  KeepRanksTogether();
   if (end) TellCommandEnd(rank.hello.rank, *end);
   return absl::OkStatus();
 }
@@ -351,6 +365,7 @@ absl::Status JobImpl::On(Rank& rank, Farewell& farewell) {
   rank.farewell = std::move(farewell);
   Transition(rank, std::move(end));
   GiveUpOn(rank.hello.rank, "the job has ended");
+  KeepRanksTogether();
   return absl::OkStatus();
 }
 

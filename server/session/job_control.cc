@@ -47,11 +47,40 @@ absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
   if (auto can = CheckSupported(request.verb); !can.ok()) return can;
   auto targets = TargetsOf(request);
   if (!targets.ok()) return targets.status();
+  if (auto fits = CheckRequest(request); !fits.ok()) return fits;
+  const uint64_t id = commands_.Open(*targets);
+  const bool for_all = IsForAll(request);
+  const uint64_t until = StepAfter(request.steps);
+  if (has_several_ranks()) NoteIntent(request);
+  if (for_all && request.verb == ControlVerb::kTerminate && EndTogether(id)) {
+    return absl::StrCat(id);
+  }
+  CommandOrder order;
+  order.id = id;
+  order.verb = request.verb;
+  order.steps = request.steps;
+  order.node = request.node;
+  order.pending = request.pending;
+  order.at_step_end = for_all;
+  if (request.verb == ControlVerb::kRecheck) {
+    order.watchpoints.assign(unchecked_.begin(), unchecked_.end());
+    SetUnchecked({});
+  }
+  for (uint32_t number : *targets) {
+    Rank& rank = ranks_.at(number);
+    if (for_all) order.steps = until - rank.steps_ended;
+    Send(rank, order);
+  }
+  return absl::StrCat(id);
+}
+
+absl::Status JobImpl::CheckRequest(const ControlRequest& request) const {
   if (request.verb == ControlVerb::kStep && request.steps == 0) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_steps",
                            "steps has to be at least 1"),
                      "steps");
   }
+  if (IsForAll(request)) return CheckForAll(request);
   if (request.verb == ControlVerb::kContinueTo && !request.pending &&
       graph_.FindNode(request.node) == graph::kNoNode) {
     return WithField(
@@ -61,24 +90,26 @@ absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
                            "one appears")),
         "node");
   }
-  const uint64_t id = commands_.Open(*targets);
-  CommandOrder order{id,           request.verb,    request.steps,
-                     request.node, request.pending, {}};
-  if (request.verb == ControlVerb::kRecheck) {
-    order.watchpoints.assign(unchecked_.begin(), unchecked_.end());
-    SetUnchecked({});
-  }
-  for (uint32_t number : *targets) {
-    Rank& rank = ranks_.at(number);
-    rank.link->Send(order);
-    if (Resumes(request.verb)) rank.resuming = id;
-    if (request.verb == ControlVerb::kPause) {
-      RunState pausing = rank.run;
-      pausing.state = JobState::kPausing;
-      Transition(rank, std::move(pausing));
+  return absl::OkStatus();
+}
+
+void JobImpl::Send(Rank& rank, const CommandOrder& order) {
+  rank.link->Send(order);
+  RunState next = rank.run;
+  if (Resumes(order.verb)) {
+    rank.resuming = order.id;
+    rank.stops_after.reset();
+    if (order.verb == ControlVerb::kStep) {
+      rank.stops_after = rank.steps_ended + order.steps;
     }
+    // It may have stopped by now, and goes on then.
+    if (next.state == JobState::kPausing) next.state = JobState::kRunning;
   }
-  return absl::StrCat(id);
+  if (order.verb == ControlVerb::kPause) {
+    rank.stops_after.reset();
+    next.state = JobState::kPausing;
+  }
+  Transition(rank, std::move(next));
 }
 
 absl::StatusOr<std::set<uint32_t>> JobImpl::TargetsOf(
@@ -92,7 +123,12 @@ absl::StatusOr<std::set<uint32_t>> JobImpl::TargetsOf(
   bool under_way = false;
   for (const auto& [number, rank] : ranks_) {
     if (request.rank && number != *request.rank) continue;
-    if (!rank.link || !CheckControl(request.verb, rank.run.state).ok()) {
+    // All of several ranks go on, also those that were only asked to stop.
+    const bool called_back = request.verb == ControlVerb::kContinue &&
+                             IsForAll(request) &&
+                             rank.run.state == JobState::kPausing;
+    if (!rank.link ||
+        (!called_back && !CheckControl(request.verb, rank.run.state).ok())) {
       continue;
     }
     if (Resumes(request.verb) && rank.resuming != 0) {

@@ -30,6 +30,7 @@ JobImpl::JobImpl(std::string id, int64_t created_at_unix_nano,
       journal_(std::move(journal)),
       strand_(std::move(executor)),
       return_timer_(strand_),
+      end_timer_(strand_),
       last_seq_(FirstNumber(*options_)),
       watch_(graph_),
       hits_(graph_),
@@ -210,7 +211,13 @@ absl::StatusOr<WatchpointInfo> JobImpl::WatchpointNamed(uint32_t id) const {
 }
 
 void JobImpl::PushWatchpoint(AgentLink& link, uint32_t id) const {
-  link.Send(SetWatchpointOrder{id, watch_.RevisionOf(id), watch_.SpecOf(id)});
+  SetWatchpointOrder order{id, watch_.RevisionOf(id), watch_.SpecOf(id)};
+  // One of several ranks waits at the node until the others are asked to stop
+  // after this step, and goes on to the step's end then.
+  if (has_several_ranks() && order.spec.pause == PauseMode::kStep) {
+    order.spec.pause = PauseMode::kNode;
+  }
+  link.Send(std::move(order));
 }
 
 void JobImpl::PushWatchpointToAll(uint32_t id) const {

@@ -28,6 +28,7 @@
 #include "server/session/journal.h"
 #include "server/session/known_statistics.h"
 #include "server/session/rank.h"
+#include "server/session/rank_sync.h"
 #include "server/session/run_state.h"
 #include "server/session/tensor_desk.h"
 #include "server/watch/hit_log.h"
@@ -126,6 +127,24 @@ class JobImpl final : public Job,
   // The rank answers nothing any more: ends what waits for it.
   void GiveUpOn(uint32_t rank, const std::string& why);
 
+  // --- Several ranks (job_ranks.cc) ----------------------------------------
+  // Whether the request is for all of several ranks.
+  bool IsForAll(const ControlRequest& request) const;
+  bool has_several_ranks() const;
+  // Whether it fits ranks that stop together.
+  absl::Status CheckForAll(const ControlRequest& request) const;
+  // The user has decided for all ranks, or for one of them.
+  void NoteIntent(const ControlRequest& request);
+  // The step at whose end all stand after `steps` more.
+  uint64_t StepAfter(uint64_t steps) const;
+  // After every change of a rank's state.
+  void KeepRanksTogether();
+  std::vector<RankPosition> Positions() const;
+  void Give(const SyncOrder& order);
+  // Ends ranks as soon as they stand together; false: they do.
+  bool EndTogether(uint64_t command);
+  void EndAll();
+
   // --- What outlives the server (job_journal.cc) ---------------------------
   // Goes on with `then`, on the strand, when what was noted so far is kept; at
   // once if nothing is kept.
@@ -168,6 +187,8 @@ class JobImpl final : public Job,
   // --- Questions and orders (job_control.cc, job_impl.cc) -------------------
   absl::StatusOr<std::string> DoControl(const ControlRequest& request);
   absl::Status CheckSupported(ControlVerb verb) const;
+  absl::Status CheckRequest(const ControlRequest& request) const;
+  void Send(Rank& rank, const CommandOrder& order);
   // The ranks that a command goes to; errors as Control.
   absl::StatusOr<std::set<uint32_t>> TargetsOf(const ControlRequest& request);
   absl::StatusOr<WatchpointInfo> WatchpointNamed(uint32_t id) const;
@@ -226,6 +247,13 @@ class JobImpl final : public Job,
   // While ranks are awaited.
   boost::asio::steady_timer return_timer_;
   RunState run_;
+  // The user has let all ranks go, and none has stopped since.
+  bool runs_freely_ = false;
+  // The user moves single ranks.
+  bool ranks_apart_ = false;
+  // The command that ends all ranks, while they are brought together; or 0.
+  uint64_t ending_ = 0;
+  boost::asio::steady_timer end_timer_;
   // Watchpoints that changed since the job stopped.
   std::set<uint32_t> unchecked_;
   uint64_t last_seq_;

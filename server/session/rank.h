@@ -36,6 +36,12 @@ struct Rank {
   // A command that lets a paused rank go and has not shown its effect yet; 0 if
   // none. Until then the rank takes no other of its kind.
   uint64_t resuming = 0;
+  // While it is stopped: the steps that have ended.
+  uint64_t steps_ended = 0;
+  // While it runs: it stops after this step; absent: not known to stop.
+  std::optional<uint64_t> stops_after;
+  // Why it stopped before it went on to where the other ranks can stop.
+  std::optional<RunState> stopped_earlier;
   // The agent's last report, if it ended in good order.
   std::optional<Farewell> farewell;
 

@@ -26,6 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("verb", choices=tuple(VERBS))
     parser.add_argument("argument", nargs="?", help="step: how many; until: the node's full name")
     parser.add_argument("--pending", action="store_true", help="until: the node may be one that has not been seen yet")
+    parser.add_argument("--rank", type=int, help="move this rank alone (default: all, together)")
     connection.add_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -53,6 +54,8 @@ def _body(arguments: argparse.Namespace) -> Json:
             body["pending"] = True
     elif argument is not None:
         parser.error(f"{verb} takes no argument, but got '{argument}'")
+    if arguments.rank is not None:
+        body["rank"] = arguments.rank
     if arguments.pending and verb != "until":
         parser.error(f"{verb} takes no --pending")
     return body

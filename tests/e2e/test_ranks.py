@@ -1,0 +1,132 @@
+"""Several ranks of one job, as torchrun starts them: they stop and step together."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+
+import pytest
+from conftest import GRAPHDBG, HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
+from graphdbg.cli.client import ApiError
+
+RANKS = 4
+SCRIPT = HOSTS / "digits_ddp.py"
+# Ranks give up in a collective that takes longer.
+TIMEOUT = 20
+
+
+def torchrun(*options: str) -> list[str]:
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={RANKS}"]
+    return [*launcher, str(SCRIPT), f"--timeout={TIMEOUT}", *options]
+
+
+@pytest.fixture
+def environment(server: Server) -> dict[str, str]:
+    return server.job_environment(GRAPHDBG_JOB="ddp", OMP_NUM_THREADS="1")
+
+
+def paused(server: Server, **fields: object) -> Json:
+    """The job, all of whose ranks stand at the end of the same step."""
+
+    def all_ranks() -> Json | None:
+        job = server.job("ddp")
+        stands = job and job["state"] == "paused" and len(job["ranks"]) == RANKS
+        return job if stands and all(job[key] == value for key, value in fields.items()) else None
+
+    job: Json = wait_until(f"all ranks paused {fields}", all_ranks)
+    assert {rank["step"] for rank in job["ranks"]} == {job["step"]}
+    return job
+
+
+def test_ranks_stop_step_and_end_together(server, start_job, environment) -> None:
+    process = start_job(torchrun("--steps=100000"), environment)
+    assert paused(server)["pause_reason"] == "start"
+    assert server.job("ddp")["world_size"] == RANKS
+    server.control("ddp", "step", steps=3)
+    paused(server, step=3, pause_reason="step")
+
+    for _ in range(3):
+        server.control("ddp", "continue")
+        before = server.job("ddp")["step"]
+        wait_until("some steps", lambda before=before: server.job("ddp")["step"] > before + 5)
+        server.control("ddp", "pause")
+        assert paused(server)["pause_reason"] == "user"
+
+    # Nobody waits in a collective meanwhile.
+    time.sleep(TIMEOUT + 1)
+    step = server.job("ddp")["step"]
+    server.control("ddp", "step", steps=2)
+    paused(server, step=step + 2)
+
+    server.control("ddp", "continue")
+    wait_until("some steps", lambda: server.job("ddp")["step"] > step + 10)
+    server.control("ddp", "terminate")
+    job = server.wait_for_state("ddp", "terminated")
+    assert {rank["state"] for rank in job["ranks"]} == {"terminated"}
+    assert len({rank["step"] for rank in job["ranks"]}) == 1
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert "Connection closed by peer" not in errors
+
+
+def test_a_nan_on_one_rank_stops_all_of_them(server, start_job, environment) -> None:
+    process = start_job(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=5"), environment)
+    paused(server)
+    nan = {"condition": {"id": "nan", "params": {}}, "categories": ["activation"], "pause": "node"}
+    server.client.post("/jobs/ddp/watchpoints", nan)
+    server.control("ddp", "continue")
+    job = paused(server, pause_reason="watchpoint", step=5)
+    assert job["hit_count"] > 0
+    hits = server.client.hits("ddp")
+    assert {hit["rank"] for hit in hits} == {2}
+    assert {hit["step"] for hit in hits} == {5}
+    assert hits[0]["source"]["line"] == marked_line(SCRIPT)
+    assert job["node"] == hits[0]["node"]
+
+    # What was hit is there to be looked at, and so is the same of another rank.
+    counts = {}
+    for rank in (1, 2):
+        name = f"{hits[0]['node']}:{hits[0]['slot']}"
+        tensor = server.client.get("/jobs/ddp/tensor", name=name, rank=rank, statistics=1)
+        counts[rank] = tensor["statistics"]["nan_count"]
+    assert counts == {1: 0, 2: 1}
+
+    for watchpoint in server.client.get("/jobs/ddp/watchpoints")["watchpoints"]:
+        server.client._call("DELETE", f"/jobs/ddp/watchpoints/{watchpoint['id']}", None)
+    server.control("ddp", "continue")
+    server.wait_for_state("ddp", "finished", step=8)
+    assert process.wait(timeout=60) == 0
+
+
+def test_one_rank_is_moved_alone_only_by_its_name(server, start_job, environment) -> None:
+    process = start_job(torchrun("--steps=3"), environment)
+    paused(server)
+    for command in ({"command": "next_node"}, {"command": "continue_to", "node": "optimizer/add_"}):
+        with pytest.raises(ApiError) as refused:
+            server.client.post("/jobs/ddp/control", command)
+        assert (refused.value.status, refused.value.code) == (409, "several_ranks")
+    ctl = [GRAPHDBG, "ctl", "ddp", "next", "--rank=1", f"--data-dir={server.data_dir}"]
+    ctl.append(f"--server={server.addresses['http_address']}")
+    subprocess.run(ctl, check=True, env=clean_environment())
+
+    def moved() -> bool:
+        ranks = {rank["rank"]: rank for rank in server.job("ddp")["ranks"]}
+        return ranks[1]["state"] == "paused" and ranks[1]["node"] and not ranks[0]["node"]
+
+    wait_until("rank 1 at its first node", moved)
+    # All together again: the step that rank 1 is in ends for all.
+    server.control("ddp", "step")
+    paused(server, step=1)
+    server.control("ddp", "continue")
+    server.wait_for_state("ddp", "finished", step=3)
+    assert process.wait(timeout=60) == 0
+
+
+def test_losses_are_the_same_to_the_bit(server, start_job, environment) -> None:
+    plain = start_job(torchrun("--steps=6"), clean_environment(OMP_NUM_THREADS="1"))
+    expected = sorted(losses(plain.communicate(timeout=120)[0]))
+    assert len(expected) == 6 * RANKS
+    process = start_job(torchrun("--steps=6"), environment | {"GRAPHDBG_WAIT": "0"})
+    assert sorted(losses(process.communicate(timeout=120)[0])) == expected
+    server.wait_for_state("ddp", "finished", step=6)
