@@ -1,0 +1,51 @@
+// Bodies and queries of requests: what is refused is refused with a reason, and
+// what is taken can be written out again.
+//
+// An input is one byte, which says what follows, and the text.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "server/api/decode.h"
+#include "server/http/text.h"
+
+namespace graphdbg::api {
+namespace {
+
+void NeedsReason(const absl::Status& status) {
+  if (!status.ok() && status.message().empty()) std::abort();
+}
+
+void Take(uint8_t kind, std::string_view text) {
+  switch (kind % 7) {
+    case 0:
+      return NeedsReason(DecodeControl(text).status());
+    case 1:
+      return NeedsReason(DecodeCondition(text).status());
+    case 2:
+      return NeedsReason(DecodeWatchpoint(text).status());
+    case 3:
+      return NeedsReason(
+          DecodeWatchpointChange(text, session::WatchpointSpec()).status());
+    case 4:
+      return NeedsReason(DecodeCatch(text).status());
+    case 5:
+      return NeedsReason(DecodeLogin(text).status());
+    default:
+      http::ParseQuery(text);
+      http::PercentDecode(text, false);
+      http::ListsToken(text, "gzip");
+  }
+}
+
+}  // namespace
+}  // namespace graphdbg::api
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  graphdbg::api::Take(data[0],
+                      {reinterpret_cast<const char*>(data + 1), size - 1});
+  return 0;
+}

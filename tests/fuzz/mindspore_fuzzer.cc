@@ -1,0 +1,77 @@
+// Messages of MindSpore's wire come from clients that show no token: graphs,
+// values and hits of any content are translated or refused.
+//
+// An input is one byte, which says what follows: a graph in one piece, a value,
+// or a hit.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include "proto/mindspore/debugger.pb.h"
+#include "server/mindspore/graph_assembly.h"
+#include "server/mindspore/graph_translation.h"
+#include "server/mindspore/hits.h"
+#include "server/mindspore/tensor_answer.h"
+#include "server/mindspore/values.h"
+
+namespace graphdbg::mindspore {
+namespace {
+
+void TakeGraph(const std::string& bytes) {
+  GraphAssembly assembly;
+  debugger::Chunk chunk;
+  chunk.set_buffer(bytes);
+  chunk.set_finished(true);
+  if (!assembly.Add(chunk).ok()) return;
+  const auto graphs = assembly.Take();
+  if (!graphs.ok()) return;
+  NodeBook book;
+  for (const debugger::GraphProto& graph : *graphs) {
+    const graph::GraphPatch patch = TranslateGraph(graph, book);
+    for (const BookNode& node : book.nodes()) {
+      uint32_t slot = 0;
+      if (book.ById(book.OwnerOf(node, slot).id) == nullptr) std::abort();
+    }
+  }
+}
+
+void TakeValue(const std::string& bytes) {
+  debugger::ValueProto proto;
+  if (!proto.ParseFromString(bytes)) return;
+  TextOf(proto);
+  const std::optional<Value> value = ValueOf(proto);
+  if (!value) return;
+  Measure(*value);
+  session::TensorOrder order;
+  AnswerWith(order, *value, 1);
+}
+
+void TakeHit(const std::string& bytes) {
+  debugger::WatchpointHit hit;
+  if (!hit.ParseFromString(bytes)) return;
+  NodeBook book;
+  const BookNode& node = book.Ensure("", hit.tensor().node_name(), "node");
+  NodeOfHit(hit, book);
+  TranslateHit(hit, WireWatchpoint{}, node);
+  ErrorText(hit.error_code());
+}
+
+}  // namespace
+}  // namespace graphdbg::mindspore
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  const std::string bytes(reinterpret_cast<const char*>(data + 1), size - 1);
+  switch (data[0] % 3) {
+    case 0:
+      graphdbg::mindspore::TakeGraph(bytes);
+      break;
+    case 1:
+      graphdbg::mindspore::TakeValue(bytes);
+      break;
+    default:
+      graphdbg::mindspore::TakeHit(bytes);
+  }
+  return 0;
+}

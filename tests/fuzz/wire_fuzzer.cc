@@ -1,0 +1,78 @@
+// Messages of graphdbg's own wire come from whoever dials the port: what passes
+// the checks is decoded, and graphs are built of it that hold together.
+//
+// An input is one byte and messages with their lengths before them: of an agent
+// if the byte is even, of a server otherwise.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <variant>
+
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/wire/validate.h"
+#include "server/graph/graph_store.h"
+#include "server/graph/graph_view.h"
+#include "server/ingest/decode.h"
+
+using google::protobuf::io::ArrayInputStream;
+using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
+
+namespace graphdbg {
+namespace {
+
+// Every edge leads from and to a node.
+void CheckGraph(const graph::GraphStore& store) {
+  for (graph::NodeIndex i = 0; i < store.node_count(); ++i) {
+    if (store.FindNode(store.node(i).name) != i) std::abort();
+    for (const graph::Input& input : store.node(i).inputs) {
+      const bool known = input.node < store.node_count();
+      if (!known && input.node != graph::kNoNode) std::abort();
+    }
+  }
+}
+
+void TakeAgentMessages(ArrayInputStream* stream) {
+  graph::GraphStore store;
+  graph::AgentIds ids;
+  v1::AgentMessage message;
+  while (ParseDelimitedFromZeroCopyStream(&message, stream, nullptr)) {
+    const absl::Status valid = wire::Validate(message);
+    if (!valid.ok() && valid.message().empty()) std::abort();
+    if (valid.ok() && message.has_hello()) {
+      ingest::DecodeHello(message.hello(), "ipv4:127.0.0.1:1");
+    } else if (valid.ok()) {
+      const session::AgentReport report = ingest::DecodeReport(message);
+      if (const auto* patch = std::get_if<graph::GraphPatch>(&report)) {
+        (void)store.Apply(*patch, ids);
+      }
+    }
+    message.Clear();
+  }
+  CheckGraph(store);
+}
+
+void TakeServerMessages(ArrayInputStream* stream) {
+  v1::ServerMessage message;
+  while (ParseDelimitedFromZeroCopyStream(&message, stream, nullptr)) {
+    const absl::Status valid = wire::Validate(message);
+    if (!valid.ok() && valid.message().empty()) std::abort();
+    message.Clear();
+  }
+}
+
+}  // namespace
+}  // namespace graphdbg
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size == 0) return 0;
+  ArrayInputStream stream(data + 1, static_cast<int>(size - 1));
+  if (data[0] % 2 == 0) {
+    graphdbg::TakeAgentMessages(&stream);
+  } else {
+    graphdbg::TakeServerMessages(&stream);
+  }
+  return 0;
+}
