@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <memory>
@@ -109,7 +110,12 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   const std::vector<std::string> command_line = OwnCommandLine();
   Config config =
       ReadConfig([](const char* name) { return getenv(name); }, command_line);
-  if (!config.enabled) return GRAPHDBG_DETACHED;
+  if (!config.enabled) {
+    for (const std::string& problem : config.problems) {
+      std::fprintf(stderr, "graphdbg: %s\n", problem.c_str());
+    }
+    return GRAPHDBG_DETACHED;
+  }
   Identity identity;
   identity.framework = TextOf(options.framework);
   identity.framework_version = TextOf(options.framework_version);
@@ -117,7 +123,7 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   identity.device_id = options.device_id;
   identity.job_name = TextOf(options.job_name);
   identity.command_line = command_line;
-  auto transport = MakeGrpcTransport(config.host, config.port, config.token);
+  auto transport = MakeGrpcTransport(config);
   auto handle = std::make_unique<graphdbg_agent>();
   handle->agent =
       std::make_unique<Agent>(std::move(config), std::move(identity),

@@ -124,6 +124,24 @@ class Reader {
     config_->token = std::string(absl::StripAsciiWhitespace(text));
   }
 
+  // A file that cannot be read must not mean plain text: nobody is dialled.
+  void ReadTls() {
+    const std::pair<const char*, std::string*> files[] = {
+        {"GRAPHDBG_TLS_CA", &config_->tls.authority},
+        {"GRAPHDBG_TLS_CERT", &config_->tls.certificate},
+        {"GRAPHDBG_TLS_KEY", &config_->tls.key}};
+    for (const auto& [name, content] : files) {
+      const auto file = Value(name);
+      if (!file) continue;
+      std::ifstream stream(*file, std::ios::binary);
+      content->assign(std::istreambuf_iterator<char>(stream), {});
+      if (!content->empty()) continue;
+      config_->problems.push_back(absl::StrCat(
+          name, "=", *file, " cannot be read; nothing is debugged"));
+      config_->enabled = false;
+    }
+  }
+
   // Rank and size have to come from one and the same launcher.
   void ReadRank() {
     static const std::pair<const char*, const char*> kLaunchers[] = {
@@ -243,6 +261,7 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_GRACE"}, "seconds", ParseSeconds, &config.grace);
   config.program = ProgramName(command_line);
   reader.ReadToken();
+  reader.ReadTls();
   reader.ReadRank();
   reader.ReadJob();
   return config;

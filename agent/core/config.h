@@ -18,6 +18,16 @@ struct Config {
   uint16_t port = 50051;
   // Empty: none.
   std::string token;
+  // Contents of PEM files; empty: none.
+  struct Tls {
+    // Whose certificate the server has to show: else nothing is said to it.
+    // Empty: plain text.
+    std::string authority;
+    // What the agent shows itself, and its key.
+    std::string certificate;
+    std::string key;
+  };
+  Tls tls;
 
   std::string job;
   // The script's name.

@@ -140,6 +140,18 @@ TEST(ConfigTest, TheTokenComesFromTheVariableOrTheFile) {
   EXPECT_THAT(missing.problems, ElementsAre(HasSubstr("cannot be read")));
 }
 
+TEST(ConfigTest, ReadsTlsFilesOrDebugsNothing) {
+  const std::string file = testing::TempDir() + "/ca.pem";
+  std::ofstream(file) << "a certificate";
+  const Config c = Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TLS_CA", file}});
+  EXPECT_EQ(c.tls.authority, "a certificate");
+  EXPECT_TRUE(c.enabled);
+  const Config missing =
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TLS_CA", "/nowhere/ca.pem"}});
+  EXPECT_FALSE(missing.enabled);
+  EXPECT_THAT(missing.problems, ElementsAre(HasSubstr("/nowhere/ca.pem")));
+}
+
 TEST(ConfigTest, NamesProgramsByTheirScript) {
   EXPECT_EQ(ProgramName({"python3.11", "-u", "a/train.py", "x"}), "train.py");
   EXPECT_EQ(ProgramName({"python", "-W", "ignore", "t.py"}), "t.py");

@@ -33,7 +33,15 @@ std::string AddressOf(const std::string& host, uint16_t port) {
                    : absl::StrCat(host, ":", port);
 }
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(
+    const Config::Tls& tls) {
+  if (tls.authority.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
+}
+
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(wire::kMaxMessageBytes);
   arguments.SetMaxSendMessageSize(wire::kMaxMessageBytes);
@@ -48,8 +56,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Connections of an earlier stream to a server that went are not reused.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 absl::Status ToAbsl(const grpc::Status& status) {
@@ -59,8 +66,11 @@ absl::Status ToAbsl(const grpc::Status& status) {
 
 class GrpcTransport final : public Transport {
  public:
-  GrpcTransport(std::string address, std::string token)
-      : address_(std::move(address)), token_(std::move(token)) {}
+  GrpcTransport(std::string address, std::string token,
+                std::shared_ptr<grpc::ChannelCredentials> credentials)
+      : address_(std::move(address)),
+        token_(std::move(token)),
+        credentials_(std::move(credentials)) {}
 
   ~GrpcTransport() override { Finish(std::chrono::milliseconds(0)); }
 
@@ -124,7 +134,8 @@ class GrpcTransport final : public Transport {
   }
 
   absl::Status RunStream(bool* graceful) {
-    const std::shared_ptr<grpc::Channel> channel = MakeChannel(address_);
+    const std::shared_ptr<grpc::Channel> channel =
+        MakeChannel(address_, credentials_);
     if (!Dial(channel.get())) {
       return absl::UnavailableError("cannot connect");
     }
@@ -169,6 +180,7 @@ class GrpcTransport final : public Transport {
 
   const std::string address_;
   const std::string token_;
+  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
   Link* link_ = nullptr;
   std::thread thread_;
 
@@ -184,12 +196,12 @@ class GrpcTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> MakeGrpcTransport(const std::string& host,
-                                             uint16_t port,
-                                             const std::string& token) {
+std::unique_ptr<Transport> MakeGrpcTransport(const Config& config) {
   // gRPC's own log lines are not for the people at the job's terminal.
   gpr_set_log_function([](gpr_log_func_args*) {});
-  return std::make_unique<GrpcTransport>(AddressOf(host, port), token);
+  return std::make_unique<GrpcTransport>(AddressOf(config.host, config.port),
+                                         config.token,
+                                         CredentialsOf(config.tls));
 }
 
 }  // namespace graphdbg::agent

@@ -2,19 +2,16 @@
 #ifndef AGENT_TRANSPORT_GRPC_TRANSPORT_H_
 #define AGENT_TRANSPORT_GRPC_TRANSPORT_H_
 
-#include <cstdint>
 #include <memory>
-#include <string>
 
+#include "agent/core/config.h"
 #include "agent/core/link.h"
 
 namespace graphdbg::agent {
 
-// Dials `host:port` whenever there is no stream, with `token` as bearer token
-// if it is not empty. Two threads: one dials and sends, one receives.
-std::unique_ptr<Transport> MakeGrpcTransport(const std::string& host,
-                                             uint16_t port,
-                                             const std::string& token);
+// Dials the server of `config` whenever there is no stream, with its token as
+// bearer token if there is one. Two threads: one dials and sends, one receives.
+std::unique_ptr<Transport> MakeGrpcTransport(const Config& config);
 
 }  // namespace graphdbg::agent
 

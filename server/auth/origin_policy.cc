@@ -21,7 +21,8 @@ bool IsPort(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// "[::1]:80" and "localhost:80" without port and brackets; empty if malformed.
+}  // namespace
+
 std::string_view HostOf(std::string_view host) {
   if (!host.empty() && host.front() == '[') {
     size_t end = host.find(']');
@@ -36,8 +37,6 @@ std::string_view HostOf(std::string_view host) {
   return IsPort(host.substr(colon + 1)) ? host.substr(0, colon)
                                         : std::string_view();
 }
-
-}  // namespace
 
 bool IsLoopbackName(std::string_view host) {
   std::string name = Lower(host);
@@ -56,8 +55,8 @@ bool IsLoopbackHostHeader(std::string_view host) {
   return IsLoopbackName(HostOf(host));
 }
 
-bool IsSameOrigin(std::string_view origin, std::string_view host) {
-  return Lower(origin) == "http://" + Lower(host);
+bool IsSameOrigin(std::string_view origin, std::string_view host, bool https) {
+  return Lower(origin) == (https ? "https://" : "http://") + Lower(host);
 }
 
 bool IsLoopbackPeer(std::string_view peer) {

@@ -14,9 +14,13 @@ bool IsLoopbackName(std::string_view host);
 // A Host header that names loopback; any port, since users forward ports.
 bool IsLoopbackHostHeader(std::string_view host);
 
+// A Host header without port and brackets; empty if it is malformed.
+std::string_view HostOf(std::string_view host);
+
 // Whether an Origin header is the origin that served the request, which came
-// by plain HTTP to `host`.
-bool IsSameOrigin(std::string_view origin, std::string_view host);
+// to `host`.
+bool IsSameOrigin(std::string_view origin, std::string_view host,
+                  bool https = false);
 
 // A peer as gRPC writes it: "ipv4:127.0.0.1:123", "ipv6:%5B::1%5D:123",
 // "unix:...".

@@ -36,6 +36,8 @@ TEST(OriginPolicyTest, AnOriginIsSchemeHostAndPort) {
   EXPECT_FALSE(IsSameOrigin("https://localhost:8080", "localhost:8080"));
   EXPECT_FALSE(IsSameOrigin("http://localhost:8080/", "localhost:8080"));
   EXPECT_FALSE(IsSameOrigin("null", "localhost:8080"));
+  EXPECT_TRUE(IsSameOrigin("https://gpu7:8080", "gpu7:8080", true));
+  EXPECT_FALSE(IsSameOrigin("http://gpu7:8080", "gpu7:8080", true));
 }
 
 TEST(OriginPolicyTest, ReadsPeersAsGrpcWritesThem) {

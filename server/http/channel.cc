@@ -31,7 +31,7 @@ absl::Status ToStatus(const error_code& ec) {
 
 }  // namespace
 
-Channel::Channel(std::shared_ptr<void> owner, boost::beast::tcp_stream& stream,
+Channel::Channel(std::shared_ptr<void> owner, Stream& stream,
                  uint64_t max_message_bytes)
     : owner_(std::move(owner)), stream_(stream) {
   stream_.set_option(ws::stream_base::timeout{kHandshake, kSilence, true});
@@ -67,9 +67,6 @@ asio::awaitable<void> Channel::Close(uint16_t code, std::string reason) {
       ws::close_reason(static_cast<ws::close_code>(code), reason), Into(ec));
 }
 
-void Channel::Abort() {
-  error_code ignored;
-  stream_.next_layer().socket().close(ignored);
-}
+void Channel::Abort() { stream_.next_layer().Close(); }
 
 }  // namespace graphdbg::http

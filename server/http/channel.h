@@ -4,7 +4,6 @@
 #define SERVER_HTTP_CHANNEL_H_
 
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
@@ -12,13 +11,14 @@
 #include <string>
 
 #include "server/http/message.h"
+#include "server/http/stream.h"
 
 namespace graphdbg::http {
 
 class Channel : public MessageChannel {
  public:
   // `owner` keeps `stream` alive.
-  Channel(std::shared_ptr<void> owner, boost::beast::tcp_stream& stream,
+  Channel(std::shared_ptr<void> owner, Stream& stream,
           uint64_t max_message_bytes);
 
   // The handshake. Whether it was done.
@@ -33,7 +33,7 @@ class Channel : public MessageChannel {
 
  private:
   const std::shared_ptr<void> owner_;
-  boost::beast::websocket::stream<boost::beast::tcp_stream&, false> stream_;
+  boost::beast::websocket::stream<Stream&, false> stream_;
   boost::beast::flat_buffer buffer_;
 };
 

@@ -119,7 +119,8 @@ Response MethodNotAllowed(const std::vector<std::string>& allow) {
 
 Connection::Connection(asio::ip::tcp::socket socket,
                        std::shared_ptr<Shared> shared)
-    : stream_(std::move(socket)),
+    : stream_(std::move(socket),
+              shared->options.tls ? &shared->options.tls->context() : nullptr),
       read_timer_(stream_.get_executor()),
       shared_(std::move(shared)) {
   ++shared_->open_connections;
@@ -134,22 +135,27 @@ Connection::Connection(asio::ip::tcp::socket socket,
 
 Connection::~Connection() { --shared_->open_connections; }
 
-void Connection::Abort() {
-  error_code ignored;
-  stream_.socket().close(ignored);
-}
+void Connection::Abort() { stream_.Close(); }
 
 asio::awaitable<void> Connection::Run() {
   auto self = shared_from_this();
   error_code ignored;
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
+  if (!co_await Open()) co_return Abort();
   while (co_await ServeOne()) {
   }
   co_await Linger();
 }
 
+asio::awaitable<bool> Connection::Open() {
+  stream_.ExpiresAfter(shared_->options.read_timeout);
+  const error_code ec = co_await stream_.Handshake();
+  co_return !ec;
+}
+
 asio::awaitable<void> Connection::Refuse() {
   auto self = shared_from_this();
+  if (!co_await Open()) co_return Abort();
   Response response =
       ProblemResponse(503, "too_many_connections",
                       "the server has its limit of " +
@@ -163,7 +169,7 @@ asio::awaitable<void> Connection::Refuse() {
 asio::awaitable<bool> Connection::Read(Parser& parser) {
   error_code ec;
   if (buffer_.size() == 0) {
-    stream_.expires_after(shared_->options.idle_timeout);
+    stream_.ExpiresAfter(shared_->options.idle_timeout);
     size_t got =
         co_await stream_.async_read_some(buffer_.prepare(4096), Into(ec));
     buffer_.commit(got);
@@ -199,7 +205,7 @@ asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
                                                    bool header_only) {
   // The stream's own limit would close the socket, and the peer would never
   // learn why.
-  stream_.expires_never();
+  stream_.ExpiresNever();
   const uint64_t read = ++reads_;
   read_timer_.expires_after(shared_->options.read_timeout);
   read_timer_.async_wait([self = shared_from_this(), read](error_code late) {
@@ -232,7 +238,7 @@ asio::awaitable<bool> Connection::ServeOne() {
     response = ProblemResponse(400, "bad_request",
                                "the request's target is not a path, or not "
                                "percent-encoded as it should be");
-  } else if (auto refusal = Refusal(*request)) {
+  } else if (auto refusal = Refusal(*request, shared_->site)) {
     response = std::move(*refusal);
   } else {
     Router::Match match = shared_->router->Find(request->method, request->path);
@@ -272,7 +278,7 @@ asio::awaitable<Response> Connection::Answer(Request request,
 
 asio::awaitable<void> Connection::RunChannel(Message message, Request request,
                                              const ChannelHandler& handler) {
-  stream_.expires_never();
+  stream_.ExpiresNever();
   auto channel = std::make_shared<Channel>(shared_from_this(), stream_,
                                            shared_->options.max_message_bytes);
   if (!co_await channel->Accept(std::move(message))) co_return;
@@ -291,7 +297,7 @@ asio::awaitable<bool> Connection::WriteMessage(bhttp::response<Body>& message) {
   bhttp::response_serializer<Body> serializer(message);
   error_code ec;
   while (!serializer.is_done() && !ec) {
-    stream_.expires_after(shared_->options.write_timeout);
+    stream_.ExpiresAfter(shared_->options.write_timeout);
     co_await bhttp::async_write_some(stream_, serializer, Into(ec));
   }
   co_return !ec;
@@ -395,8 +401,9 @@ asio::awaitable<bool> Connection::WritePiece(std::string_view piece,
 
 asio::awaitable<void> Connection::Linger() {
   error_code ec;
+  stream_.ExpiresAfter(kLinger);
+  co_await stream_.SayEnd();
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
-  stream_.expires_after(kLinger);
   size_t total = 0;
   while (!ec && total < kLingerBytes) {
     buffer_.clear();

@@ -6,7 +6,6 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -14,7 +13,10 @@
 #include <memory>
 #include <string>
 
+#include "server/http/guard.h"
 #include "server/http/server.h"
+#include "server/http/stream.h"
+#include "server/http/tls.h"
 
 namespace graphdbg::http {
 
@@ -22,6 +24,7 @@ namespace graphdbg::http {
 struct Shared {
   ServerOptions options;
   std::shared_ptr<const Router> router;
+  Site site;
   std::atomic<uint64_t> connections{0};
   std::atomic<uint64_t> connections_refused{0};
   std::atomic<uint64_t> open_connections{0};
@@ -54,6 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
       boost::beast::http::request_parser<boost::beast::http::string_body>;
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
 
+  // Whether the peer may speak HTTP now.
+  boost::asio::awaitable<bool> Open();
   // Whether another request may follow.
   boost::asio::awaitable<bool> ServeOne();
   // False: nothing to answer, or answered already.
@@ -81,7 +86,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // with unread input would destroy it on the way.
   boost::asio::awaitable<void> Linger();
 
-  boost::beast::tcp_stream stream_;
+  Stream stream_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer read_timer_;
   // Counts reads, so that a late timer does not break the next one.

@@ -20,18 +20,25 @@ bool IsJson(std::string_view content_type) {
                           "application/json");
 }
 
+bool IsOwn(std::string_view host_header, const Site& site) {
+  if (auth::IsLoopbackHostHeader(host_header)) return true;
+  return site.is_own_name && site.is_own_name(auth::HostOf(host_header));
+}
+
 }  // namespace
 
-std::optional<Response> Refusal(const Request& request) {
+std::optional<Response> Refusal(const Request& request, const Site& site) {
   std::string_view host = request.headers.Get("Host");
-  if (!auth::IsLoopbackHostHeader(host)) {
+  if (!IsOwn(host, site)) {
     return ProblemResponse(
         421, "wrong_host",
-        "this server answers to localhost and loopback addresses, not to '" +
-            std::string(host) + "'");
+        std::string("this server answers to localhost and loopback addresses") +
+            (site.is_own_name ? " and to the names in its certificate" : "") +
+            ", not to '" + std::string(host) + "'");
   }
   std::string_view origin = request.headers.Get("Origin");
-  if (request.headers.Has("Origin") && !auth::IsSameOrigin(origin, host)) {
+  if (request.headers.Has("Origin") &&
+      !auth::IsSameOrigin(origin, host, site.https)) {
     return ProblemResponse(
         403, "wrong_origin",
         "pages of '" + std::string(origin) + "' may not use this server");

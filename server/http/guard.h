@@ -2,16 +2,25 @@
 #ifndef SERVER_HTTP_GUARD_H_
 #define SERVER_HTTP_GUARD_H_
 
+#include <functional>
 #include <optional>
+#include <string_view>
 
 #include "server/http/message.h"
 
 namespace graphdbg::http {
 
-// The refusal, if there is one: 421 for a Host that is not loopback, 403 for a
-// page of another origin, 415 for a write whose body is not JSON. For a server
-// that listens on loopback and speaks plain HTTP.
-std::optional<Response> Refusal(const Request& request);
+// What the server is called from outside.
+struct Site {
+  bool https = false;
+  // Names and addresses besides those of loopback; empty: none.
+  std::function<bool(std::string_view host)> is_own_name;
+};
+
+// The refusal, if there is one: 421 for a Host that is neither loopback nor the
+// site's own name, 403 for a page of another origin, 415 for a write whose body
+// is not JSON.
+std::optional<Response> Refusal(const Request& request, const Site& site);
 
 // Forbids all that the page does not need.
 void AddSecurityHeaders(Response& response);

@@ -12,8 +12,8 @@ Request Get() {
   return request;
 }
 
-int StatusOf(const Request& request) {
-  auto refusal = Refusal(request);
+int StatusOf(const Request& request, const Site& site = {}) {
+  auto refusal = Refusal(request, site);
   return refusal ? refusal->status : 200;
 }
 
@@ -25,6 +25,20 @@ TEST(GuardTest, RefusesNamesThatAreNotLoopback) {
     request.headers.Set("Host", host);
     EXPECT_EQ(StatusOf(request), 421) << host;
   }
+}
+
+TEST(GuardTest, ASiteAnswersToItsOwnNamesToo) {
+  const Site site{true, [](std::string_view host) { return host == "gpu7"; }};
+  Request request = Get();
+  EXPECT_EQ(StatusOf(request, site), 200);
+  request.headers.Set("Host", "gpu7:8080");
+  EXPECT_EQ(StatusOf(request, site), 200);
+  request.headers.Set("Origin", "https://gpu7:8080");
+  EXPECT_EQ(StatusOf(request, site), 200);
+  request.headers.Set("Origin", "http://gpu7:8080");
+  EXPECT_EQ(StatusOf(request, site), 403);
+  request.headers.Set("Host", "gpu8:8080");
+  EXPECT_EQ(StatusOf(request, site), 421);
 }
 
 TEST(GuardTest, RefusesPagesOfOtherOrigins) {

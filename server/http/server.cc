@@ -43,6 +43,9 @@ class Server::Core : public std::enable_shared_from_this<Core> {
         shared_(std::make_shared<Shared>()) {
     shared_->options = std::move(options);
     shared_->router = std::move(router);
+    if (const std::shared_ptr<Tls>& tls = shared_->options.tls) {
+      shared_->site = {true, [tls](auto host) { return tls->Names(host); }};
+    }
   }
 
   absl::StatusOr<uint16_t> Start();
@@ -82,12 +85,11 @@ absl::StatusOr<uint16_t> Server::Core::Start() {
 absl::Status Server::Core::Listen() {
   const ServerOptions& options = shared_->options;
   const std::string where = options.host + ":" + std::to_string(options.port);
-  if (!auth::IsLoopbackName(options.host)) {
+  if (!auth::IsLoopbackName(options.host) && !options.tls) {
     return Error(absl::StatusCode::kFailedPrecondition, "needs_tls",
-                 "an address beyond this machine needs TLS, which this "
-                 "version does not have: use 127.0.0.1, and from elsewhere "
-                 "'ssh -L' to it, instead of " +
-                     options.host);
+                 options.host +
+                     " is an address beyond this machine and needs "
+                     "a certificate: TLS is off");
   }
   error_code ec;
   bool named = auth::IsLoopbackName(options.host) &&

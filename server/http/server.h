@@ -16,11 +16,15 @@
 
 namespace graphdbg::http {
 
+class Tls;
+
 struct ServerOptions {
-  // A loopback address or "localhost".
+  // An address or "localhost"; beyond loopback with TLS only.
   std::string host = "127.0.0.1";
   // 0: a free one.
   uint16_t port = 0;
+  // Null: plain HTTP.
+  std::shared_ptr<Tls> tls;
 
   uint32_t max_connections = 1'024;
   // 431 above it.
@@ -64,8 +68,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   // Listens and returns the port. Once. FAILED_PRECONDITION "needs_tls" for a
-  // host beyond loopback, ALREADY_EXISTS "port_in_use", UNAVAILABLE for other
-  // failures, each naming the address.
+  // host beyond loopback without it, ALREADY_EXISTS "port_in_use", UNAVAILABLE
+  // for other failures, each naming the address.
   absl::StatusOr<uint16_t> Start();
 
   // Accepts no more and breaks all connections. Any thread, any number of

@@ -34,6 +34,18 @@ std::string BearerToken(const grpc::CallbackServerContext& context) {
   return std::string(value.substr(kScheme.size()));
 }
 
+std::shared_ptr<grpc::ServerCredentials> CredentialsOf(
+    const std::optional<IngestTls>& tls) {
+  if (!tls) return grpc::InsecureServerCredentials();
+  grpc::SslServerCredentialsOptions options(
+      tls->client_authority.empty()
+          ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
+          : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  options.pem_root_certs = tls->client_authority;
+  options.pem_key_cert_pairs = {{tls->key, tls->certificate}};
+  return grpc::SslServerCredentials(options);
+}
+
 }  // namespace
 
 class IngestServer::Impl final : public v1::AgentService::CallbackService {
@@ -80,7 +92,7 @@ absl::StatusOr<uint16_t> IngestServer::Impl::Start(const std::string& host,
   grpc::ServerBuilder builder;
   int bound = 0;
   builder.AddListeningPort(JoinHostPort(host, port),
-                           grpc::InsecureServerCredentials(), &bound);
+                           CredentialsOf(options_.tls), &bound);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,

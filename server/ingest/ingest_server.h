@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,7 +21,17 @@ class Service;
 
 namespace graphdbg::ingest {
 
+// Contents of PEM files.
+struct IngestTls {
+  std::string certificate;
+  std::string key;
+  // Empty: agents need no certificate of their own.
+  std::string client_authority;
+};
+
 struct IngestOptions {
+  // Absent: agents come in plain text.
+  std::optional<IngestTls> tls;
   // Told to agents and named in messages about versions.
   std::string server_version;
   // Decides about an agent by the token it shows (empty: none) and its

@@ -13,7 +13,9 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <future>
+#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -26,6 +28,7 @@
 #include "server/base/error.h"
 #include "server/http/assets.h"
 #include "server/http/server.h"
+#include "server/http/tls.h"
 #include "server/ingest/ingest_server.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
@@ -62,6 +65,30 @@ absl::Status MakeDataDir(const std::string& dir) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::string> ReadFile(const std::string& name) {
+  std::ifstream file(name, std::ios::binary);
+  std::string text((std::istreambuf_iterator<char>(file)), {});
+  if (!file || text.empty()) {
+    return absl::InvalidArgumentError("cannot read " + name);
+  }
+  return text;
+}
+
+absl::StatusOr<ingest::IngestTls> ReadTls(const Options& options) {
+  ingest::IngestTls tls;
+  const std::pair<const std::string&, std::string&> files[] = {
+      {options.tls_certificate, tls.certificate},
+      {options.tls_key, tls.key},
+      {options.tls_client_authority, tls.client_authority}};
+  for (const auto& [name, content] : files) {
+    if (name.empty()) continue;
+    absl::StatusOr<std::string> text = ReadFile(name);
+    if (!text.ok()) return text.status();
+    content = *std::move(text);
+  }
+  return tls;
+}
+
 absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
   return absl::Status(status.code(), std::string(status.message()) +
                                          "; choose another port with " + flag);
@@ -83,6 +110,7 @@ class DebugServer::Rooms {
 
  private:
   absl::Status RestoreJobs();
+  absl::Status LoadTls();
   void TrimNowAndThen();
   absl::Status Open();
   absl::Status OpenToMindSpore();
@@ -105,6 +133,9 @@ class DebugServer::Rooms {
   std::promise<std::string> stop_reason_;
   std::atomic<bool> stopping_{false};
   std::optional<auth::Authenticator> auth_;
+  // Null and absent without TLS.
+  std::shared_ptr<http::Tls> tls_;
+  std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
   std::shared_ptr<session::Journal> journal_;
   std::shared_ptr<session::SessionDirectory> directory_;
@@ -139,8 +170,23 @@ absl::Status DebugServer::Rooms::Start() {
   if (!assets.ok()) return assets.status();
   absl::Status restored = RestoreJobs();
   if (!restored.ok()) return restored;
+  absl::Status tls = LoadTls();
+  if (!tls.ok()) return tls;
   MakeFront(*std::move(assets));
   return Open();
+}
+
+absl::Status DebugServer::Rooms::LoadTls() {
+  if (options_.tls_certificate.empty()) return absl::OkStatus();
+  absl::StatusOr<std::shared_ptr<http::Tls>> tls =
+      http::Tls::Load({options_.tls_certificate, options_.tls_key,
+                       options_.tls_client_authority});
+  if (!tls.ok()) return tls.status();
+  absl::StatusOr<ingest::IngestTls> agents_tls = ReadTls(options_);
+  if (!agents_tls.ok()) return agents_tls.status();
+  tls_ = *std::move(tls);
+  agents_tls_ = *std::move(agents_tls);
+  return absl::OkStatus();
 }
 
 absl::Status DebugServer::Rooms::RestoreJobs() {
@@ -188,11 +234,13 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
   http::ServerOptions http_options;
   http_options.host = options_.host;
   http_options.port = options_.port;
+  http_options.tls = tls_;
   http_options.log = log_;
   http_ = std::make_unique<http::Server>(io_.get_executor(), router,
                                          std::move(http_options));
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
+  ingest_options.tls = agents_tls_;
   ingest_options.check_token = [this](std::string_view token,
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);
@@ -219,7 +267,8 @@ absl::Status DebugServer::Rooms::Open() {
   }
   if (auto opened = OpenToMindSpore(); !opened.ok()) return opened;
   identity_.version = kVersion;
-  identity_.http_address = "http://" + Address(options_.host, *port);
+  identity_.http_address =
+      (tls_ ? "https://" : "http://") + Address(options_.host, *port);
   identity_.debugger_address = Address(options_.host, *debugger_port);
   url_ = identity_.http_address + "/";
   if (options_.auth) {

@@ -9,13 +9,30 @@
 namespace graphdbg {
 namespace {
 
+// Whoever reaches the server reads the tensors of its jobs and controls them.
 absl::Status CheckHost(Options& options) {
-  if (!auth::IsLoopbackName(options.host)) {
+  const bool tls = !options.tls_certificate.empty();
+  if (tls != !options.tls_key.empty()) {
     return absl::InvalidArgumentError(
-        "--host " + options.host +
-        ": an address beyond this machine needs TLS, which this version does "
-        "not have; listen on 127.0.0.1 and come from elsewhere through "
-        "'ssh -L'");
+        "--tls-cert and --tls-key are needed both, or none");
+  }
+  if (!options.tls_client_authority.empty() && !tls) {
+    return absl::InvalidArgumentError(
+        "--tls-client-ca needs --tls-cert and --tls-key");
+  }
+  if (!auth::IsLoopbackName(options.host)) {
+    const std::string which =
+        "--host " + options.host + ": an address beyond this machine needs ";
+    if (!tls) {
+      return absl::InvalidArgumentError(
+          which +
+          "TLS, that is --tls-cert and --tls-key; or listen on 127.0.0.1 and "
+          "come from elsewhere through 'ssh -L'");
+    }
+    if (!options.auth) {
+      return absl::InvalidArgumentError(which + "tokens: leave out --no-auth");
+    }
+    return absl::OkStatus();
   }
   if (options.host.find_first_of(".:") == std::string::npos) {
     options.host = "127.0.0.1";
@@ -66,6 +83,13 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                  "one")
       ->needs(allow)
       ->capture_default_str();
+  app.add_option("--tls-cert", options.tls_certificate,
+                 "PEM file of the certificate, for an address beyond this "
+                 "machine; jobs then need GRAPHDBG_TLS_CA");
+  app.add_option("--tls-key", options.tls_key, "PEM file of its key");
+  app.add_option("--tls-client-ca", options.tls_client_authority,
+                 "PEM file of the authority whose certificates browsers and "
+                 "jobs have to show; without it their tokens are enough");
   bool no_auth = false;
   app.add_flag("--no-auth", no_auth, "no token is needed; on loopback only");
   app.add_flag("--json", options.json,
@@ -93,6 +117,7 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
     }
     options.mindspore_allow = *std::move(list);
   }
+  options.auth = !no_auth;
   absl::Status host = CheckHost(options);
   if (!host.ok()) return host;
   if (options.data_dir.empty()) options.data_dir = DefaultDataDir();
@@ -100,7 +125,6 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
     return absl::InvalidArgumentError(
         "neither HOME nor XDG_DATA_HOME is set: say where with --data-dir");
   }
-  options.auth = !no_auth;
   if (parent > 0) options.parent = parent;
   return options;
 }

@@ -27,6 +27,11 @@ struct Options {
   // is a port of its own for these jobs, on all addresses.
   std::optional<mindspore::AllowList> mindspore_allow;
   uint16_t mindspore_port = 50052;
+  // PEM files; empty: no TLS, and none but this machine can come.
+  std::string tls_certificate;
+  std::string tls_key;
+  // Empty: clients need no certificate of their own.
+  std::string tls_client_authority;
   bool auth = true;
   bool json = false;
   // The server ends when this process is gone.

@@ -54,6 +54,28 @@ TEST(OptionsTest, ReadsAllFlags) {
   EXPECT_EQ((*options)->parent, 12);
 }
 
+TEST(OptionsTest, BeyondThisMachineItTakesTlsAndTokens) {
+  const auto refusal = [](std::vector<const char*> args) {
+    return std::string(Parse(std::move(args)).status().message());
+  };
+  EXPECT_NE(refusal({"--host=0.0.0.0"}).find("--tls-cert"), std::string::npos);
+  EXPECT_NE(refusal({"--host=0.0.0.0", "--tls-cert=c"}).find("--tls-key"),
+            std::string::npos);
+  EXPECT_NE(refusal({"--tls-client-ca=a"}).find("--tls-cert"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal({"--host=0.0.0.0", "--tls-cert=c", "--tls-key=k", "--no-auth"})
+          .find("--no-auth"),
+      std::string::npos);
+  auto options = Parse({"--host=0.0.0.0", "--tls-cert=c", "--tls-key=k",
+                        "--tls-client-ca=a", "--data-dir=/d"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->host, "0.0.0.0");
+  EXPECT_EQ((*options)->tls_certificate, "c");
+  EXPECT_EQ((*options)->tls_key, "k");
+  EXPECT_EQ((*options)->tls_client_authority, "a");
+}
+
 TEST(OptionsTest, OfAFlagThatComesTwiceTheLastCounts) {
   auto options = Parse({"--data-dir=/d", "--port=1", "--port=2"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();

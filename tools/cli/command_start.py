@@ -8,6 +8,17 @@ import os
 from .server_process import server_program
 
 
+# Options that the server explains and checks.
+FORWARDED = {
+    "max-disk": "bytes of jobs on the disk, as 10GiB; above it the oldest ended job is forgotten",
+    "max-memory": "the same for memory, as 4GiB",
+    "max-jobs": "the same for the number of jobs",
+    "tls-cert": "PEM file of the certificate, for an address beyond this machine; jobs then need GRAPHDBG_TLS_CA",
+    "tls-key": "PEM file of its key",
+    "tls-client-ca": "PEM file of the authority whose certificates browsers and jobs have to show",
+}
+
+
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "start",
@@ -26,6 +37,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (%(default)s)")
     parser.add_argument("--data-dir", help="where tokens and recorded runs lie (~/.local/share/graphdbg)")
+    for option, explanation in FORWARDED.items():
+        parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="no token needed; on loopback only")
     parser.add_argument(
         "--mindspore-allow",
@@ -52,6 +65,10 @@ def run(arguments: argparse.Namespace) -> int:
     ]
     if arguments.data_dir:
         command.append(f"--data-dir={arguments.data_dir}")
+    for option in FORWARDED:
+        value = getattr(arguments, option.replace("-", "_"))
+        if value is not None:
+            command.append(f"--{option}={value}")
     if arguments.no_auth:
         command.append("--no-auth")
     if arguments.mindspore_allow is not None:

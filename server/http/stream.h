@@ -1,0 +1,91 @@
+// The bytes of one connection: TCP, or TLS over it. Sees Beast: included by
+// this room's sources only.
+#ifndef SERVER_HTTP_STREAM_H_
+#define SERVER_HTTP_STREAM_H_
+
+#include <boost/asio/async_result.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/stream.hpp>
+#include <boost/beast/core/role.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/websocket/teardown.hpp>
+#include <optional>
+#include <utility>
+
+namespace graphdbg::http {
+
+// An AsyncStream, as Beast reads and writes. On its socket's strand.
+class Stream {
+ public:
+  using executor_type = boost::beast::tcp_stream::executor_type;
+  using Error = boost::system::error_code;
+
+  // `tls` outlives this; null: plain TCP.
+  Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
+      : tcp_(std::move(socket)) {
+    if (tls != nullptr) tls_.emplace(tcp_, *tls);
+  }
+
+  executor_type get_executor() noexcept { return tcp_.get_executor(); }
+  boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
+  // A read or write that has not ended by then breaks the connection.
+  void ExpiresAfter(std::chrono::milliseconds limit) {
+    tcp_.expires_after(limit);
+  }
+  void ExpiresNever() { tcp_.expires_never(); }
+
+  // TLS's opening and end; nothing for plain TCP.
+  boost::asio::awaitable<Error> Handshake();
+  boost::asio::awaitable<void> SayEnd();
+
+  void Close() {
+    Error ignored;
+    socket().close(ignored);
+  }
+
+  template <class Buffers, class Token>
+  auto async_read_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, size_t)>(
+        [this](auto handler, const Buffers& into) {
+          if (tls_) {
+            tls_->async_read_some(into, std::move(handler));
+          } else {
+            tcp_.async_read_some(into, std::move(handler));
+          }
+        },
+        token, buffers);
+  }
+
+  template <class Buffers, class Token>
+  auto async_write_some(const Buffers& buffers, Token&& token) {
+    return boost::asio::async_initiate<Token, void(Error, size_t)>(
+        [this](auto handler, const Buffers& from) {
+          if (tls_) {
+            tls_->async_write_some(from, std::move(handler));
+          } else {
+            tcp_.async_write_some(from, std::move(handler));
+          }
+        },
+        token, buffers);
+  }
+
+ private:
+  boost::beast::tcp_stream tcp_;
+  std::optional<boost::asio::ssl::stream<boost::beast::tcp_stream&>> tls_;
+};
+
+// What Beast's WebSocket asks of a stream, found by their names.
+
+inline void beast_close_socket(Stream& stream) { stream.Close(); }
+
+template <class Handler>
+void async_teardown(boost::beast::role_type role, Stream& stream,
+                    Handler&& handler) {
+  using boost::beast::websocket::async_teardown;
+  async_teardown(role, stream.socket(), std::forward<Handler>(handler));
+}
+
+}  // namespace graphdbg::http
+
+#endif  // SERVER_HTTP_STREAM_H_
