@@ -348,7 +348,7 @@ asio::awaitable<bool> Connection::WriteHead(
     bhttp::response<bhttp::empty_body> message) {
   bhttp::response_serializer<bhttp::empty_body> serializer(message);
   error_code ec;
-  stream_.expires_after(shared_->options.write_timeout);
+  stream_.ExpiresAfter(shared_->options.write_timeout);
   co_await bhttp::async_write_header(stream_, serializer, Into(ec));
   co_return !ec;
 }
@@ -393,7 +393,7 @@ asio::awaitable<bool> Connection::WritePiece(std::string_view piece,
   beast::buffers_suffix<std::array<asio::const_buffer, 3>> rest(parts);
   error_code ec;
   while (!ec && beast::buffer_bytes(rest) > 0) {
-    stream_.expires_after(shared_->options.write_timeout);
+    stream_.ExpiresAfter(shared_->options.write_timeout);
     rest.consume(co_await stream_.async_write_some(rest, Into(ec)));
   }
   co_return !ec;

@@ -142,12 +142,12 @@ struct CommandOrder {
   uint64_t steps = 1;
   std::string node;
   bool pending = false;
+  // Of a recheck.
+  std::vector<uint32_t> watchpoints = {};
   // Of steps: watchpoints do not stop it before their end.
   bool past_hits = false;
   // Of a pause: not before the step under way has ended.
   bool at_step_end = false;
-  // Of a recheck.
-  std::vector<uint32_t> watchpoints;
 };
 
 struct SetWatchpointOrder {

@@ -63,7 +63,7 @@ std::vector<SyncOrder> KeepTogether(const std::vector<RankPosition>& ranks,
   if (!any(&RankPosition::stopped)) return {};
   if (runs_freely && any(&RankPosition::at_start)) return LetFollow(ranks);
   const std::optional<uint64_t> furthest = FurthestStop(ranks);
-  std::vector<SyncOrder> orders = StopOthers(ranks, *furthest);
+  std::vector<SyncOrder> orders = StopOthers(ranks, furthest);
   if (!orders.empty()) return orders;
   const std::optional<uint64_t> common =
       CommonStep(ranks, furthest.value_or(0));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 
 import pytest
 from conftest import GRAPHDBG, HOSTS, Json, Server, clean_environment, losses, marked_line, wait_until
@@ -22,6 +23,21 @@ def torchrun(*options: str) -> list[str]:
 
 
 @pytest.fixture
+def start_ranks(start_job) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts torchrun; asked to end, it ends its ranks too."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
+        started.append(start_job(command, environment))
+        return started[-1]
+
+    yield start
+    for process in started:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+@pytest.fixture
 def environment(server: Server) -> dict[str, str]:
     return server.job_environment(GRAPHDBG_JOB="ddp", OMP_NUM_THREADS="1")
 
@@ -31,16 +47,15 @@ def paused(server: Server, **fields: object) -> Json:
 
     def all_ranks() -> Json | None:
         job = server.job("ddp")
-        stands = job and job["state"] == "paused" and len(job["ranks"]) == RANKS
+        stands = job and job["state"] == "paused" and [rank["step"] for rank in job["ranks"]] == [job["step"]] * RANKS
         return job if stands and all(job[key] == value for key, value in fields.items()) else None
 
-    job: Json = wait_until(f"all ranks paused {fields}", all_ranks)
-    assert {rank["step"] for rank in job["ranks"]} == {job["step"]}
+    job: Json = wait_until(f"all ranks paused together {fields}", all_ranks)
     return job
 
 
-def test_ranks_stop_step_and_end_together(server, start_job, environment) -> None:
-    process = start_job(torchrun("--steps=100000"), environment)
+def test_ranks_stop_step_and_end_together(server, start_ranks, environment) -> None:
+    process = start_ranks(torchrun("--steps=100000"), environment)
     assert paused(server)["pause_reason"] == "start"
     assert server.job("ddp")["world_size"] == RANKS
     server.control("ddp", "step", steps=3)
@@ -70,10 +85,10 @@ def test_ranks_stop_step_and_end_together(server, start_job, environment) -> Non
     assert "Connection closed by peer" not in errors
 
 
-def test_a_nan_on_one_rank_stops_all_of_them(server, start_job, environment) -> None:
-    process = start_job(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=5"), environment)
+def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -> None:
+    process = start_ranks(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=5"), environment)
     paused(server)
-    nan = {"condition": {"id": "nan", "params": {}}, "categories": ["activation"], "pause": "node"}
+    nan = {"condition": {"id": "nan", "params": {}}, "patterns": ["forward/sqrt*"], "pause": "node"}
     server.client.post("/jobs/ddp/watchpoints", nan)
     server.control("ddp", "continue")
     job = paused(server, pause_reason="watchpoint", step=5)
@@ -99,8 +114,8 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_job, environment) -> 
     assert process.wait(timeout=60) == 0
 
 
-def test_one_rank_is_moved_alone_only_by_its_name(server, start_job, environment) -> None:
-    process = start_job(torchrun("--steps=3"), environment)
+def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environment) -> None:
+    process = start_ranks(torchrun("--steps=3"), environment)
     paused(server)
     for command in ({"command": "next_node"}, {"command": "continue_to", "node": "optimizer/add_"}):
         with pytest.raises(ApiError) as refused:
@@ -123,10 +138,10 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_job, environment
     assert process.wait(timeout=60) == 0
 
 
-def test_losses_are_the_same_to_the_bit(server, start_job, environment) -> None:
-    plain = start_job(torchrun("--steps=6"), clean_environment(OMP_NUM_THREADS="1"))
+def test_losses_are_the_same_to_the_bit(server, start_ranks, environment) -> None:
+    plain = start_ranks(torchrun("--steps=6"), clean_environment(OMP_NUM_THREADS="1"))
     expected = sorted(losses(plain.communicate(timeout=120)[0]))
     assert len(expected) == 6 * RANKS
-    process = start_job(torchrun("--steps=6"), environment | {"GRAPHDBG_WAIT": "0"})
+    process = start_ranks(torchrun("--steps=6"), environment | {"GRAPHDBG_WAIT": "0"})
     assert sorted(losses(process.communicate(timeout=120)[0])) == expected
     server.wait_for_state("ddp", "finished", step=6)

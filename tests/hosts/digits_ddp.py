@@ -44,7 +44,8 @@ def main() -> None:
             loss = nn.functional.cross_entropy(model(features), labels[batch])
             loss.backward()
             optimizer.step()
-            print(f"step {step:4d}  rank {rank}  loss {loss.item():.9g}", flush=True)
+            # In one piece: the lines of all ranks go to one pipe.
+            print(f"step {step:4d}  rank {rank}  loss {loss.item():.9g}\n", end="", flush=True)
     finally:
         dist.destroy_process_group()
 

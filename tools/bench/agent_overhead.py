@@ -60,15 +60,20 @@ def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
     """A watchpoint of the condition that sound tensors do not meet."""
     params = {p["name"]: _far(p, condition["id"]) for p in condition["params"] if not _met_by_one_number(p)}
     watchpoint: dict[str, Any] = {"condition": {"id": condition["id"], "params": params}, "pause": "none"}
-    if condition["id"] in _STEADY:
-        watchpoint["patterns"] = [_STEADY[condition["id"]]]
-        params |= {"rtol": 0, "atol": 0}
+    if condition["id"] in _SOUND:
+        watchpoint["patterns"] = [_SOUND[condition["id"]]]
+        params |= {name: 0 for name in ("rtol", "atol") if name in params}
     return watchpoint
 
 
 # Where something changes in every step: the input is always the same, and what
-# is made of it alone; a bias before a batch normalisation has no gradient.
-_STEADY = {"tensor_not_changed": "backward/*/**", "weight_not_changed": "forward/**/weight"}
+# is made of it alone; a bias before a batch normalisation has no gradient. And
+# where not all is zero or below: the logarithms of a softmax are, outside of modules.
+_SOUND = {
+    "tensor_not_changed": "backward/*/**",
+    "weight_not_changed": "forward/**/weight",
+    "activation_inactive": "forward/*/**",
+}
 
 
 def _met_by_one_number(parameter: dict[str, Any]) -> bool:
