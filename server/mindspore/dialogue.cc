@@ -73,9 +73,13 @@ void Dialogue::Graphs(const std::vector<debugger::GraphProto>& graphs) {
 }
 
 void Dialogue::Hit(debugger::WatchpointHit hit) {
-  // Of one step; what is beyond says nothing new.
-  constexpr size_t kMaxHits = 100'000;
-  if (hits_.size() < kMaxHits) hits_.push_back(std::move(hit));
+  if (hits_.size() < kMaxHits) {
+    hits_.push_back(std::move(hit));
+  } else if (!std::exchange(told_of_dropped_hits_, true)) {
+    reports_.push_back(session::LogReport{
+        "warning", absl::StrCat("a step had more than ", kMaxHits,
+                                " hits; those beyond are not kept")});
+  }
 }
 
 void Dialogue::Order(const session::AgentOrder& order) {

@@ -37,6 +37,9 @@ struct Goal {
 // Not thread safe.
 class Dialogue {
  public:
+  // Of one step.
+  static constexpr size_t kMaxHits = 100'000;
+
   // What a hit's time is taken from; Unix time in nanoseconds.
   explicit Dialogue(std::function<int64_t()> now_unix_nano);
 
@@ -175,6 +178,7 @@ class Dialogue {
   uint64_t stopped_at_ = 0;
   std::vector<uint32_t> stopped_by_;
   std::vector<debugger::WatchpointHit> hits_;
+  bool told_of_dropped_hits_ = false;
   uint64_t hit_order_ = 0;
   // Reported, and not known to be kept; what was counted before them.
   std::vector<debugger::WatchpointHit> told_hits_;

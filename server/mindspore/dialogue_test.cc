@@ -129,6 +129,19 @@ TEST_F(DialogueTest, WhatIsKeptDoesNotChangeFromStepToStep) {
   EXPECT_EQ(dialogue_.Save().SerializeAsString(), kept);
 }
 
+TEST_F(DialogueTest, ItIsSaidOnceThatAStepHadMoreHitsThanAreKept) {
+  Begin("1.3.0", "Ascend");
+  for (size_t i = 0; i < Dialogue::kMaxHits + 2; ++i) {
+    dialogue_.Hit(debugger::WatchpointHit());
+  }
+  int told = 0;
+  for (const session::AgentReport& report : dialogue_.TakeReports()) {
+    const auto* log = std::get_if<session::LogReport>(&report);
+    told += log != nullptr && log->level == "warning";
+  }
+  EXPECT_EQ(told, 1);
+}
+
 TEST_F(DialogueTest, ReleasedItRunsOnByItself) {
   Begin("2.2.0", "GPU");
   dialogue_.set_attached(false);

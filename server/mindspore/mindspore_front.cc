@@ -23,7 +23,8 @@ namespace {
 
 using grpc::CallbackServerContext;
 
-constexpr size_t kMaxHitsPerCall = 100'000;
+// One more than are kept, so that the job's log tells of it.
+constexpr size_t kMaxHitsPerCall = Dialogue::kMaxHits + 1;
 constexpr int kMaxHeartbeatSeconds = 86'400;
 constexpr size_t kMaxRefusedHosts = 1'000;
 
