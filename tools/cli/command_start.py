@@ -7,7 +7,6 @@ import os
 
 from .server_process import server_program
 
-
 # Options that the server explains and checks.
 FORWARDED = {
     "max-disk": "bytes of jobs on the disk, as 10GiB; above it the oldest ended job is forgotten",
