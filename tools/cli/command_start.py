@@ -15,6 +15,9 @@ FORWARDED = {
     "tls-cert": "PEM file of the certificate, for an address beyond this machine; jobs then need GRAPHDBG_TLS_CA",
     "tls-key": "PEM file of its key",
     "tls-client-ca": "PEM file of the authority whose certificates browsers and jobs have to show",
+    "mindspore-allow": "other machines whose MindSpore jobs may come, unauthenticated and in the clear: "
+    "addresses and networks, as 10.1.0.0/16,192.168.7.5",
+    "mindspore-port": "port that those jobs dial, on all addresses; 0 picks a free one (50052)",
 }
 
 
@@ -39,15 +42,6 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     for option, explanation in FORWARDED.items():
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="no token needed; on loopback only")
-    parser.add_argument(
-        "--mindspore-allow",
-        metavar="LIST",
-        help="other machines whose MindSpore jobs may come, unauthenticated and in the clear: "
-        "addresses and networks, as 10.1.0.0/16,192.168.7.5",
-    )
-    parser.add_argument(
-        "--mindspore-port", type=int, help="port that those jobs dial, on all addresses; 0 picks a free one (50052)"
-    )
     parser.add_argument("--json", action="store_true", help="print the addresses as one line of JSON")
     parser.add_argument("--enable-debugger", default="True", metavar="True", help="accepted for compatibility")
     parser.set_defaults(run=run)
@@ -70,10 +64,6 @@ def run(arguments: argparse.Namespace) -> int:
             command.append(f"--{option}={value}")
     if arguments.no_auth:
         command.append("--no-auth")
-    if arguments.mindspore_allow is not None:
-        command.append(f"--mindspore-allow={arguments.mindspore_allow}")
-    if arguments.mindspore_port is not None:
-        command.append(f"--mindspore-port={arguments.mindspore_port}")
     if arguments.json:
         command.append("--json")
     os.execv(program, command)
