@@ -58,7 +58,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   // --- Its connection ------------------------------------------------------
   void WaitedLong(WaitCall* call);
   void WaitBroken(WaitCall* call);
-  // The client is gone, for now at least. A later call brings it back.
+  // The client is gone; a later call brings it back.
   void Lost();
   // It is not waited for any more.
   void Forget();
