@@ -131,6 +131,8 @@ class JobImpl final : public Job,
   // Whether the request is for all of several ranks.
   bool IsForAll(const ControlRequest& request) const;
   bool has_several_ranks() const;
+  // What several ranks cannot do all together, with the reason.
+  std::map<ControlVerb, std::string> NotForAll() const;
   // Whether it fits ranks that stop together.
   absl::Status CheckForAll(const ControlRequest& request) const;
   // The user has decided for all ranks, or for one of them.

@@ -1,5 +1,7 @@
 // Several ranks of one job stop, step and end together (rank_sync.h).
 #include <algorithm>
+#include <map>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -8,6 +10,19 @@
 #include "server/session/job_impl.h"
 
 namespace graphdbg::session {
+namespace {
+
+constexpr char kOnlyAlone[] =
+    "ranks wait for each other in collectives, so all stop at the ends of "
+    "steps; one that is named is moved alone";
+
+}  // namespace
+
+std::map<ControlVerb, std::string> JobImpl::NotForAll() const {
+  if (!has_several_ranks()) return {};
+  return {{ControlVerb::kNextNode, kOnlyAlone},
+          {ControlVerb::kContinueTo, kOnlyAlone}};
+}
 
 bool JobImpl::has_several_ranks() const {
   return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& each) {
@@ -20,12 +35,11 @@ bool JobImpl::IsForAll(const ControlRequest& request) const {
 }
 
 absl::Status JobImpl::CheckForAll(const ControlRequest& request) const {
-  const bool by_node = request.verb == ControlVerb::kNextNode ||
-                       request.verb == ControlVerb::kContinueTo;
-  if (by_node) {
+  const auto not_for_all = NotForAll();
+  const auto refused = not_for_all.find(request.verb);
+  if (refused != not_for_all.end()) {
     return Error(absl::StatusCode::kFailedPrecondition, "several_ranks",
-                 "ranks wait for each other in collectives, so all stop at "
-                 "the ends of steps; name a rank to move it alone");
+                 refused->second);
   }
   if (request.verb != ControlVerb::kStep) return absl::OkStatus();
   std::vector<uint32_t> moving;
@@ -113,6 +127,8 @@ void JobImpl::Give(const SyncOrder& order) {
 
 bool JobImpl::EndTogether(uint64_t command) {
   runs_freely_ = false;
+  // Asked for twice: at once, then.
+  if (std::exchange(ending_, 0) != 0) return false;
   bool moving = false;
   for (const RankPosition& at : Positions()) {
     moving |= !at.stopped;

@@ -106,6 +106,7 @@ JobInfo JobImpl::Info() const {
   info.recommended_offered = OffersRecommended();
   info.stopped_by = run_.stopped_by;
   info.unchecked.assign(unchecked_.begin(), unchecked_.end());
+  info.unsupported = NotForAll();
   for (const auto& [number, rank] : ranks_) {
     const AgentHello& hello = rank.hello;
     if (info.ranks.empty()) {

@@ -121,6 +121,7 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
         with pytest.raises(ApiError) as refused:
             server.client.post("/jobs/ddp/control", command)
         assert (refused.value.status, refused.value.code) == (409, "several_ranks")
+        assert "ends of steps" in server.job("ddp")["unsupported_commands"][command["command"]]
     ctl = [GRAPHDBG, "ctl", "ddp", "next", "--rank=1", f"--data-dir={server.data_dir}"]
     ctl.append(f"--server={server.addresses['http_address']}")
     subprocess.run(ctl, check=True, env=clean_environment())

@@ -36,14 +36,6 @@ describe('availability', () => {
     expect(recheck({ state: 'running', unchecked_watchpoints: [2] }).enabled).toBe(false);
   });
 
-  it('moves several ranks by whole steps only', () => {
-    const ranks = sampleJob({ state: 'paused', world_size: 4 });
-    expect(availability('step', ranks, true, null).enabled).toBe(true);
-    for (const command of ['next_node', 'continue_to'] as const) {
-      expect(availability(command, ranks, true, null).reason).toContain('ends of steps');
-    }
-  });
-
   it('always says why not', () => {
     for (const state of ['connecting', 'paused', 'running', 'pausing', 'finished', 'lost'] as const) {
       for (const command of [...ALL, 'recheck' as const]) {

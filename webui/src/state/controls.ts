@@ -55,9 +55,6 @@ export function availability(
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
     return no('No watchpoint has changed since the job stopped.');
   }
-  if (job.world_size > 1 && (command === 'next_node' || command === 'continue_to')) {
-    return no('Ranks wait for each other, so all stop at the ends of steps.');
-  }
   if (pending !== null && pending.command === command) {
     return no('Sent; waiting for the job.');
   }
