@@ -12,6 +12,8 @@ describe('addresses', () => {
         slot: 'in0',
         step: 'previous',
         slice: '[0, :, 1:3]',
+        panel: 'compare',
+        against: 'tensor:forward/relu:0',
         open: ['forward', 'forward/x,y'],
       },
     };

@@ -11,6 +11,10 @@ export interface JobRoute {
   step: string | null;
   // Null: the first slice that suits the tensor.
   slice: string | null;
+  // How the tensor is shown, as "heat"; null: as numbers.
+  panel: string | null;
+  // What it is compared with, as "step:3"; null: with the previous step.
+  against: string | null;
   // Null: the page chooses which scopes to open.
   open: string[] | null;
 }
@@ -18,7 +22,7 @@ export interface JobRoute {
 export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, rank: 0, node: null, slot: null, step: null, slice: null, open: null };
+  return { job, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, open: null };
 }
 
 // Keeps names readable: only what would end the value is escaped.
@@ -32,7 +36,7 @@ function encode(text: string): string {
 
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
-  const { job, rank, node, slot, step, slice, open } = route.route;
+  const { job, rank, node, slot, step, slice, panel, against, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
@@ -42,6 +46,8 @@ export function formatRoute(route: Route): string {
   add('slot', slot === null ? null : encode(slot));
   add('step', step === null ? null : encode(step));
   add('slice', slice === null ? null : encode(slice));
+  add('panel', panel === null ? null : encode(panel));
+  add('with', against === null ? null : encode(against));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
   return `#/jobs/${encodeURIComponent(job)}${query}`;
@@ -83,6 +89,8 @@ export function parseRoute(fragment: string): Route {
       slot: text('slot'),
       step: text('step'),
       slice: text('slice'),
+      panel: text('panel'),
+      against: text('with'),
       open:
         open === undefined
           ? null

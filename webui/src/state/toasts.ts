@@ -9,6 +9,8 @@ export interface Toast {
   kind: ToastKind;
   title: string;
   detail: string;
+  // What can be done about it, as undoing it.
+  action?: { label: string; run: () => void };
 }
 
 interface ToastState {
@@ -17,6 +19,8 @@ interface ToastState {
 
 const MOST = 4;
 const STAY_MS = 7000;
+// Time to make up one's mind.
+const STAY_WITH_ACTION_MS = 12_000;
 let next = 1;
 
 export const useToasts = create<ToastState>(() => ({ toasts: [] }));
@@ -29,5 +33,5 @@ export function showToast(toast: Omit<Toast, 'id'>): void {
   const id = next;
   next += 1;
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MOST) }));
-  setTimeout(() => dismissToast(id), STAY_MS);
+  setTimeout(() => dismissToast(id), toast.action === undefined ? STAY_MS : STAY_WITH_ACTION_MS);
 }

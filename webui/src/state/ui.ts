@@ -1,6 +1,7 @@
 // Sizes of panels, kept over visits, and small states that no address holds.
 
 import { create } from 'zustand';
+import type { NodeKind } from '../api/types';
 
 export interface PanelSizes {
   left: number;
@@ -16,12 +17,22 @@ export const PANEL_LIMITS: Record<keyof PanelSizes, { min: number; max: number; 
   watch: { min: 90, max: 520, first: 200 },
 };
 
+// What can be done with a node, shown where it was asked for.
+export interface NodeMenuState {
+  node: string;
+  kind: NodeKind;
+  // On the page, in pixels.
+  x: number;
+  y: number;
+}
+
 interface UiState {
   sizes: PanelSizes;
   // When the user last chose or moved something, in ms since navigation.
   touched_at: number;
   // The form for a new watchpoint is open, with this node or scope as target.
   watch_form: { target: string | null } | null;
+  node_menu: NodeMenuState | null;
 }
 
 const KEY = 'graphdbg.panels';
@@ -50,6 +61,7 @@ export const useUi = create<UiState>(() => ({
   sizes: readSizes(),
   touched_at: -Infinity,
   watch_form: null,
+  node_menu: null,
 }));
 
 export function resizePanel(panel: keyof PanelSizes, size: number): void {
@@ -71,4 +83,12 @@ export function openWatchForm(target: string | null): void {
 
 export function closeWatchForm(): void {
   useUi.setState({ watch_form: null });
+}
+
+export function openNodeMenu(menu: NodeMenuState): void {
+  useUi.setState({ node_menu: menu });
+}
+
+export function closeNodeMenu(): void {
+  useUi.setState({ node_menu: null });
 }

@@ -121,6 +121,20 @@ export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | nul
   }
 }
 
+// One click: stops at the first NaN or infinity in a node or a scope.
+export async function watchForOverflow(name: string, isScope: boolean): Promise<void> {
+  const problem = await addWatchpoint({
+    condition: { id: 'overflow', params: {} },
+    nodes: isScope ? [] : [name],
+    scopes: isScope ? [name] : [],
+    patterns: [],
+    categories: [],
+    pause: 'node',
+    enabled: true,
+  });
+  if (problem !== null) failed('The watchpoint was not made', problem);
+}
+
 export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean): Promise<void> {
   try {
     const changed = await api.changeWatchpoint(jobId(), watchpoint.id, { enabled });
@@ -130,10 +144,29 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
   }
 }
 
-export async function removeWatchpoint(id: number): Promise<void> {
+// The watchpoint as it was asked for, without what the server counts.
+export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
+  const { condition, nodes, scopes, patterns, categories, pause, enabled } = watchpoint;
+  return { condition, nodes, scopes, patterns, categories, pause, enabled };
+}
+
+async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {
+  const problem = await addWatchpoint(specOfWatchpoint(watchpoint));
+  if (problem !== null) failed('The watchpoint was not made again', problem);
+}
+
+// It can be taken back: ids are never used again, so it comes back under a new one.
+export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
+  const { id, condition } = watchpoint;
   try {
     await api.removeWatchpoint(jobId(), id);
     useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
+    showToast({
+      kind: 'info',
+      title: `Watchpoint ${id} deleted`,
+      detail: `${conditionText(condition.id, condition.params)} on ${targetText(watchpoint)}`,
+      action: { label: 'Undo', run: () => void restoreWatchpoint(watchpoint) },
+    });
   } catch (error) {
     failed(`Watchpoint ${id} was not removed`, error);
   }

@@ -10,7 +10,7 @@ import { boxOf, type Box, type Scene } from '../graph/scene';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
 import { selectNode, toggleScope, useScopes } from '../state/scopes';
-import { touch } from '../state/ui';
+import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
@@ -73,6 +73,10 @@ export function GraphPanel() {
     touch();
     selectNode(box?.name ?? null);
   }, []);
+  const menu = useCallback(
+    (box: Box, x: number, y: number) => openNodeMenu({ node: box.name, kind: box.node.kind, x, y }),
+    [],
+  );
   const move = useCallback(
     (next: ReturnType<typeof now>) => {
       moved.current = true;
@@ -81,7 +85,7 @@ export function GraphPanel() {
     },
     [jump],
   );
-  const pointer = useGraphPointer({ frame, scene, now, move, select, toggle });
+  const pointer = useGraphPointer({ frame, scene, now, move, select, toggle, menu });
   const marks = useMarks(pointer.hovered);
 
   const fitAll = useCallback(() => {

@@ -16,6 +16,7 @@ interface Options {
   move: (camera: Camera) => void;
   select: (box: Box | null) => void;
   toggle: (box: Box) => void;
+  menu: (box: Box, x: number, y: number) => void;
 }
 
 interface Drag {
@@ -24,7 +25,7 @@ interface Drag {
   dragging: boolean;
 }
 
-export function useGraphPointer({ frame, scene, now, move, select, toggle }: Options) {
+export function useGraphPointer({ frame, scene, now, move, select, toggle, menu }: Options) {
   const drag = useRef<Drag | null>(null);
   const [hovered, setHovered] = useState<string | null>(null);
   const [grabbing, setGrabbing] = useState(false);
@@ -88,6 +89,11 @@ export function useGraphPointer({ frame, scene, now, move, select, toggle }: Opt
       else select(box);
     },
     onPointerLeave: () => setHovered(null),
+    onContextMenu: (event: React.MouseEvent) => {
+      event.preventDefault();
+      const { box } = boxUnder(event);
+      if (box !== null) menu(box, event.clientX, event.clientY);
+    },
     onDoubleClick: (event: React.MouseEvent) => {
       const { box, x, y } = boxUnder(event);
       if (box !== null && box.node.kind === 'scope' && !onChevron(box, x, y)) toggle(box);

@@ -19,6 +19,7 @@ import { Controls } from './controls';
 import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
+import { NodeMenu } from './node_menu';
 import { NodePanel } from './node_panel';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
@@ -140,6 +141,7 @@ export function JobView({ id }: { id: string }) {
             <NodePanel />
           </div>
         </main>
+        <NodeMenu />
       </div>
     </JobContext>
   );

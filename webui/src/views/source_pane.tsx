@@ -3,20 +3,11 @@
 import { Copy } from 'lucide-react';
 import type { NodeDetail, SourceLine } from '../api/types';
 import { fileName } from '../base/names';
-import { showToast } from '../state/toasts';
+import { copyText } from '../state/clipboard';
 import { Button } from '../widgets/button';
 
 function placeOf(line: SourceLine): string {
   return `${line.file}:${line.line}`;
-}
-
-async function copy(text: string): Promise<void> {
-  try {
-    await navigator.clipboard.writeText(text);
-    showToast({ kind: 'info', title: 'Copied', detail: text });
-  } catch {
-    showToast({ kind: 'error', title: 'Not copied', detail: 'The browser does not allow it.' });
-  }
 }
 
 function Frame({ line }: { line: SourceLine }) {
@@ -71,7 +62,7 @@ export function SourcePane({ node }: { node: NodeDetail }) {
               iconOnly
               small
               tone="quiet"
-              onClick={() => void copy(placeOf(source))}
+              onClick={() => void copyText(placeOf(source))}
             />
           </div>
           {source.text ? <code className="source-text">{source.text.trim()}</code> : null}

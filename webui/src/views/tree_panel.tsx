@@ -7,7 +7,7 @@ import { beginMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
 import { useNodeCount } from '../state/queries';
 import { closeAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
-import { touch } from '../state/ui';
+import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
@@ -55,6 +55,7 @@ function NodeTree() {
         if (errors.has(name)) retryScope(name);
         toggleScope(name);
       }}
+      onMenu={(node, x, y) => openNodeMenu({ node: node.name, kind: node.kind, x, y })}
     />
   );
 }

@@ -74,7 +74,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         iconOnly
         small
         tone="quiet"
-        onClick={() => void removeWatchpoint(id)}
+        onClick={() => void removeWatchpoint(watchpoint)}
       />
     </li>
   );

@@ -20,6 +20,18 @@ export function Toasts() {
               <p className="toast-title">{toast.title}</p>
               <p className="toast-detail">{toast.detail}</p>
             </div>
+            {toast.action !== undefined && (
+              <button
+                type="button"
+                className="toast-action"
+                onClick={() => {
+                  dismissToast(toast.id);
+                  toast.action?.run();
+                }}
+              >
+                {toast.action.label}
+              </button>
+            )}
             <button
               type="button"
               className="toast-close"

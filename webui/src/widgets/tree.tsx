@@ -4,6 +4,7 @@
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronRight } from 'lucide-react';
 import { useEffect, useId, useRef, useState } from 'react';
+import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
 import { KindIcon } from './kind_icon';
 import { NodeMarks } from './node_marks';
@@ -19,13 +20,15 @@ interface Props {
   hits: ReadonlyMap<string, number>;
   onSelect: (name: string) => void;
   onToggle: (name: string) => void;
+  // Asks what can be done with a node, at a place on the page.
+  onMenu?: (node: GraphNode, x: number, y: number) => void;
 }
 
 const ROW_PX = 24;
 const INDENT_PX = 14;
 const TYPE_AHEAD_MS = 600;
 
-export function Tree({ rows, label, selected, current, hits, onSelect, onToggle }: Props) {
+export function Tree({ rows, label, selected, current, hits, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [focused, setFocused] = useState<string | null>(null);
@@ -92,6 +95,15 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
       tabIndex={0}
       aria-activedescendant={rows.length > 0 ? rowId(active) : undefined}
       onKeyDown={onKeyDown}
+      onContextMenu={(event) => {
+        // The menu key asks about the row that has the focus.
+        const element = scroller.current?.querySelector('.tree-row-active');
+        const row = rows[active];
+        if (onMenu === undefined || row === undefined || !element) return;
+        event.preventDefault();
+        const place = element.getBoundingClientRect();
+        onMenu(row.node, place.left + 40, place.bottom);
+      }}
     >
       <div role="presentation" style={{ height: virtual.getTotalSize() }}>
         {virtual.getVirtualItems().map(({ index, start, key }) => {
@@ -117,6 +129,13 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle 
               }}
               title={row.name}
               onClick={() => onSelect(row.name)}
+              onContextMenu={(event) => {
+                if (onMenu === undefined) return;
+                event.preventDefault();
+                event.stopPropagation();
+                setFocused(row.name);
+                onMenu(row.node, event.clientX, event.clientY);
+              }}
               onDoubleClick={() => row.open !== null && onToggle(row.name)}
             >
               <Chevron row={row} onToggle={onToggle} />

@@ -1,0 +1,63 @@
+// What can be done with a node, on a right click (or the menu key) in the tree, on
+// the graph and in lists.
+
+import { ArrowRightToLine, Copy, Eye, LocateFixed, TriangleAlert } from 'lucide-react';
+import { copyText } from '../state/clipboard';
+import { availability } from '../state/controls';
+import { sendCommand, useJob } from '../state/job_store';
+import { revealNode } from '../state/scopes';
+import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
+import { watchForOverflow } from '../state/watchpoints';
+import { Menu, type MenuItem } from '../widgets/menu';
+
+function Items({ menu }: { menu: NodeMenuState }) {
+  const { node, kind, x, y } = menu;
+  const job = useJob((state) => state.model.info);
+  const live = useJob((state) => state.connection === 'live');
+  const pending = useJob((state) => state.pending);
+  const reach = availability('continue_to', job, live, pending).reason;
+  const isScope = kind === 'scope';
+  const items: MenuItem[] = [
+    ...(kind === 'op'
+      ? [
+          {
+            label: 'Continue to here',
+            icon: ArrowRightToLine,
+            disabledReason: reach,
+            onChoose: () => void sendCommand('continue_to', { node }),
+          },
+        ]
+      : []),
+    {
+      label: 'Show this node',
+      icon: LocateFixed,
+      onChoose: () => {
+        touch();
+        revealNode(node);
+      },
+    },
+    {
+      label: isScope ? 'Watch all in it…' : 'Watch…',
+      icon: Eye,
+      separated: true,
+      onChoose: () => openWatchForm(node),
+    },
+    {
+      label: 'Stop at NaN or infinity',
+      icon: TriangleAlert,
+      onChoose: () => void watchForOverflow(node, isScope),
+    },
+    {
+      label: 'Copy full name',
+      icon: Copy,
+      separated: true,
+      onChoose: () => void copyText(node),
+    },
+  ];
+  return <Menu label={node} items={items} x={x} y={y} onClose={closeNodeMenu} />;
+}
+
+export function NodeMenu() {
+  const menu = useUi((state) => state.node_menu);
+  return menu === null ? null : <Items key={`${menu.node} ${menu.x} ${menu.y}`} menu={menu} />;
+}
