@@ -1,13 +1,14 @@
 #include "server/graph/column_file.h"
 
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 namespace graphdbg::graph {
 namespace {
 
 // "GDBGIDX" and the version of the layout.
-constexpr char kMagic[8] = {'G', 'D', 'B', 'G', 'I', 'D', 'X', 1};
+constexpr char kMagic[8] = {'G', 'D', 'B', 'G', 'I', 'D', 'X', 2};
 constexpr size_t kAlignment = 8;
 
 void Pad(std::string& text, char with) {
@@ -22,6 +23,14 @@ void ColumnFile::Add(const char* name, const std::vector<uint32_t>& values) {
 
 void ColumnFile::Add(const char* name, const std::vector<uint8_t>& values) {
   Append(name, "u8", values.data(), values.size(), sizeof(uint8_t));
+}
+
+void ColumnFile::AddDifferences(const char* name,
+                                const std::vector<uint32_t>& values) {
+  std::vector<uint32_t> differences = values;
+  std::adjacent_difference(values.begin(), values.end(), differences.begin());
+  Add(name, differences);
+  columns_[name]["differences"] = true;
 }
 
 void ColumnFile::Add(const char* name, std::string_view bytes) {
@@ -62,7 +71,7 @@ uint32_t StringTable::Number(std::string_view text) {
 }
 
 void StringTable::AddTo(ColumnFile& file) const {
-  file.Add("string_end", ends_);
+  file.AddDifferences("string_end", ends_);
   file.Add("string_bytes", bytes_);
 }
 

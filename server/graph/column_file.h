@@ -17,6 +17,9 @@ class ColumnFile {
  public:
   void Add(const char* name, const std::vector<uint32_t>& values);
   void Add(const char* name, const std::vector<uint8_t>& values);
+  // Each as its difference to the one before, modulo 2^32: what grows step by
+  // step compresses to next to nothing.
+  void AddDifferences(const char* name, const std::vector<uint32_t>& values);
   void Add(const char* name, std::string_view bytes);
 
   // With the header, to which what was added is filed under "columns".

@@ -6,6 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/node_hash_set.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "server/graph/column_file.h"
 
 namespace graphdbg::graph {
@@ -45,7 +48,7 @@ class Packer {
     return std::move(file_).Finish({{"graph", graph_.id},
                                     {"scope_count", scopes_.size()},
                                     {"node_count", nodes_.size()},
-                                    {"edge_count", edges_.froms.size()},
+                                    {"edge_count", edges_.backs.size()},
                                     {"kinds", Kinds()},
                                     {"categories", Categories()}});
   }
@@ -82,15 +85,16 @@ class Packer {
       labels.push_back(strings_.Number(Label(scope.name)));
       types.push_back(strings_.Number(scope.type));
     }
-    file_.Add("scope_parent", parents);
+    file_.AddDifferences("scope_parent", parents);
     file_.Add("scope_label", labels);
     file_.Add("scope_type", types);
   }
 
   // In one go: nodes lie far apart in memory.
   void PackNodes() {
-    std::vector<uint32_t> scopes, labels, op_types, forwards;
-    std::vector<uint8_t> kinds, categories;
+    std::vector<uint32_t> scopes, labels, op_types, forwards, outputs, files,
+        lines;
+    std::vector<uint8_t> kinds, categories, output_counts;
     for (NodeIndex n : nodes_) {
       const Node& node = store_.node(n);
       scopes.push_back(scope_numbers_[node.scope]);
@@ -100,40 +104,60 @@ class Packer {
       op_types.push_back(strings_.Number(node.op_type));
       forwards.push_back(node.forward == kNoNode ? kNone
                                                  : node_numbers_[node.forward]);
-      PackEdgesOf(node);
+      PackEdgesOf(node, node_numbers_[n]);
+      outputs.push_back(OutputOf(node));
+      output_counts.push_back(
+          static_cast<uint8_t>(std::min<size_t>(node.outputs.size(), 255)));
+      const session::SourceLine* source = store_.SourceOf(n);
+      files.push_back(source ? strings_.Number(source->file) : 0);
+      lines.push_back(source ? source->line : 0);
       if (node.order != 0) {
         execution_.emplace_back(node.order, node_numbers_[n]);
       }
     }
-    file_.Add("node_scope", scopes);
-    file_.Add("node_label", labels);
+    file_.AddDifferences("node_scope", scopes);
+    file_.AddDifferences("node_label", labels);
     file_.Add("node_kind", kinds);
     file_.Add("node_category", categories);
     file_.Add("node_op_type", op_types);
     file_.Add("node_forward", forwards);
-    file_.Add("edge_end", edges_.ends);
-    file_.Add("edge_from", edges_.froms);
+    file_.Add("node_output", outputs);
+    file_.Add("node_output_count", output_counts);
+    file_.Add("node_file", files);
+    file_.AddDifferences("node_line", lines);
+    file_.AddDifferences("edge_end", edges_.ends);
+    file_.Add("edge_back", edges_.backs);
     file_.Add("edge_slot", edges_.slots);
     file_.Add("edge_control", edges_.controls);
   }
 
-  void PackEdgesOf(const Node& node) {
+  // The text "float32[2, 3]" of the first output; few differ.
+  uint32_t OutputOf(const Node& node) {
+    if (node.outputs.empty()) return 0;
+    const session::TensorTypeInfo& type = node.outputs.front().type;
+    const auto [text, is_new] = texts_.insert(
+        absl::StrCat(type.dtype, "[", absl::StrJoin(type.shape, ", "), "]"));
+    return strings_.Number(*text);
+  }
+
+  // Producers are near their consumers mostly, so that differences repeat.
+  void PackEdgesOf(const Node& node, uint32_t to) {
     for (const Input& input : node.inputs) {
       if (input.node == kNoNode || node_numbers_[input.node] == kNone) {
         continue;
       }
-      edges_.froms.push_back(node_numbers_[input.node]);
+      edges_.backs.push_back(to - node_numbers_[input.node]);
       edges_.slots.push_back(input.slot);
       edges_.controls.push_back(input.control ? 1 : 0);
     }
-    edges_.ends.push_back(static_cast<uint32_t>(edges_.froms.size()));
+    edges_.ends.push_back(static_cast<uint32_t>(edges_.backs.size()));
   }
 
   void PackExecution() {
     std::sort(execution_.begin(), execution_.end());
     std::vector<uint32_t> numbers;
     for (const auto& [order, number] : execution_) numbers.push_back(number);
-    file_.Add("execution", numbers);
+    file_.AddDifferences("execution", numbers);
   }
 
   const GraphStore& store_;
@@ -145,12 +169,14 @@ class Packer {
   std::vector<uint32_t> scope_numbers_;
   std::vector<uint32_t> node_numbers_;
   struct Edges {
-    std::vector<uint32_t> ends, froms, slots;
+    std::vector<uint32_t> ends, backs, slots;
     std::vector<uint8_t> controls;
   };
   Edges edges_;
   // By order.
   std::vector<std::pair<uint64_t, uint32_t>> execution_;
+  // Made here; the table refers to them.
+  absl::node_hash_set<std::string> texts_;
   StringTable strings_;
   ColumnFile file_;
 };

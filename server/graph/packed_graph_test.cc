@@ -19,7 +19,7 @@ using Numbers = std::vector<uint32_t>;
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {
-    EXPECT_EQ(file.substr(0, 8), std::string("GDBGIDX\x01"));
+    EXPECT_EQ(file.substr(0, 8), std::string("GDBGIDX\x02"));
     uint64_t header_bytes = 0;
     std::memcpy(&header_bytes, file.data() + 8, 8);
     EXPECT_EQ(header_bytes % 8, 0u);
@@ -37,7 +37,8 @@ class Reader {
       uint32_t value = 0;
       const size_t bytes = wide ? 4 : 1;
       std::memcpy(&value, file_.data() + start_ + offset + i * bytes, bytes);
-      values.push_back(value);
+      const bool sum = column.value("differences", false) && i > 0;
+      values.push_back(sum ? values.back() + value : value);
     }
     return values;
   }
@@ -88,15 +89,16 @@ class Reader {
   // "from:slot>to", with ~ for control edges.
   Strings Edges() const {
     const Strings nodes = Nodes();
-    const Numbers froms = Column("edge_from"), slots = Column("edge_slot"),
+    const Numbers backs = Column("edge_back"), slots = Column("edge_slot"),
                   controls = Column("edge_control");
     Strings edges;
     uint32_t at = 0;
     const Numbers ends = Column("edge_end");
     for (size_t to = 0; to < ends.size(); ++to) {
       for (; at < ends[to]; ++at) {
-        edges.push_back(nodes[froms[at]] + ":" + std::to_string(slots[at]) +
-                        (controls[at] ? "~" : ">") + nodes[to]);
+        edges.push_back(nodes[to - backs[at]] + ":" +
+                        std::to_string(slots[at]) + (controls[at] ? "~" : ">") +
+                        nodes[to]);
       }
     }
     return edges;
@@ -119,6 +121,9 @@ class PackedGraphTest : public testing::Test {
     patch_.nodes[0].kind = session::NodeKind::kParameter;
     patch_.nodes[0].category = session::Category::kWeight;
     patch_.nodes[3].forward_node_id = 2;
+    patch_.nodes[1].outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {}}}};
+    patch_.nodes[1].stack = {{"module.py", 9, "forward", "", false},
+                             {"train.py", 77, "main", "", true}};
     patch_.scope_types["forward/fc"] = "Linear";
   }
 
@@ -167,6 +172,14 @@ TEST_F(PackedGraphTest, HoldsNamesTypesEdgesAndOrder) {
   EXPECT_EQ(texts[ops[0]], "");
   EXPECT_EQ(texts[ops[1]], "aten::op");
   EXPECT_EQ(texts[reader.Column("scope_type")[2]], "Linear");
+  EXPECT_EQ(texts[reader.Column("node_output")[1]], "float32[2, 3]");
+  EXPECT_EQ(reader.Column("node_output_count"), (Numbers{0, 2, 0, 0}));
+  // The user's own line, for a backward op that of its forward op.
+  const Numbers files = reader.Column("node_file");
+  EXPECT_EQ(texts[files[1]], "train.py");
+  EXPECT_EQ(texts[files[3]], "train.py");
+  EXPECT_EQ(texts[files[2]], "");
+  EXPECT_EQ(reader.Column("node_line"), (Numbers{0, 77, 0, 77}));
   const uint32_t none = 0xffffffff;
   EXPECT_EQ(reader.Column("node_forward"), (Numbers{none, none, none, 1}));
 }

@@ -9,6 +9,7 @@ import sys
 import urllib.error
 import urllib.request
 from array import array
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -56,7 +57,7 @@ class Index:
     """Reads the file by nothing but proto/docs/graph-index.md."""
 
     def __init__(self, body: bytes) -> None:
-        assert body[:8] == b"GDBGIDX\x01"
+        assert body[:8] == b"GDBGIDX\x02"
         (size,) = struct.unpack_from("<Q", body, 8)
         self.header = json.loads(body[16 : 16 + size])
         self._columns = body[16 + size :]
@@ -68,6 +69,8 @@ class Index:
         values = array("I" if about["type"] == "u32" else "B")
         begin = about["offset"]
         values.frombytes(self._columns[begin : begin + about["count"] * values.itemsize])
+        if about.get("differences"):
+            values = array("I", accumulate(values, lambda a, b: (a + b) % 2**32))
         return values
 
     def names(self) -> list[str]:
@@ -80,10 +83,10 @@ class Index:
         return [f"{scopes[scope]}/{self.texts[label]}".lstrip("/") for scope, label in pairs]
 
     def edges(self) -> set[tuple[str, int, str]]:
-        names, slots, froms = self.names(), self.column("edge_slot"), self.column("edge_from")
+        names, slots, backs = self.names(), self.column("edge_slot"), self.column("edge_back")
         edges, at = set(), 0
         for to, end in enumerate(self.column("edge_end")):
-            edges |= {(names[froms[i]], slots[i], names[to]) for i in range(at, end)}
+            edges |= {(names[(to - backs[i]) % 2**32], slots[i], names[to]) for i in range(at, end)}
             at = end
         return edges
 

@@ -1,0 +1,117 @@
+// One headless Chromium, and what the benchmark asks of the page in it.
+import { chromium } from 'playwright-core';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--enable-precise-memory-info',
+];
+// Frames come as fast as they can be made, so that their time is their cost.
+const UNCAPPED = ['--disable-frame-rate-limit', '--disable-gpu-vsync'];
+
+export async function openBrowser({ uncapped = false } = {}) {
+  return await chromium.launch({
+    executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+    headless: true,
+    args: uncapped ? [...FLAGS, ...UNCAPPED] : FLAGS,
+  });
+}
+
+export async function openPage(browser, address) {
+  const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+  const page = await context.newPage();
+  page.on('pageerror', (error) => console.error(`page: ${error.message}`));
+  await page.goto(address);
+  await page.waitForFunction(() => performance.getEntriesByName('graphdbg:first-graph').length > 0, null, { timeout: 60_000 });
+  return page;
+}
+
+export const firstGraph = (page) =>
+  page.evaluate(() => performance.getEntriesByName('graphdbg:first-graph')[0].startTime);
+
+// Durations of the measures of this name since the last call, once there are `count`.
+export async function takeMeasures(page, name, count = 1) {
+  await page.waitForFunction(
+    ([wanted, least]) => performance.getEntriesByName(wanted).length >= least,
+    [name, count],
+    { timeout: 30_000 },
+  );
+  return await page.evaluate((wanted) => {
+    const times = performance.getEntriesByName(wanted).map((entry) => entry.duration);
+    performance.clearMeasures(wanted);
+    return times;
+  }, name);
+}
+
+// Bytes that arrived, as sent, by kind of file.
+export async function loadedBytes(page) {
+  return await page.evaluate(() => {
+    const sum = (kind) =>
+      performance
+        .getEntriesByType('resource')
+        .filter((entry) => kind.test(new URL(entry.name).pathname))
+        .reduce((total, entry) => total + entry.encodedBodySize, 0);
+    return { code: sum(/\.(js|css)$/), index: sum(/graph\/index$/) };
+  });
+}
+
+// Objects and buffers of the page and its workers, after a collection.
+export async function heapBytes(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { targetInfos } = await session.send('Target.getTargets');
+  let total = 0;
+  for (const { targetId, type, url } of targetInfos) {
+    if ((type !== 'page' && type !== 'worker') || url === 'about:blank') continue;
+    total += await heapOf(session, targetId);
+  }
+  await session.detach();
+  return total;
+}
+
+async function heapOf(session, targetId) {
+  const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false });
+  const ask = (id, method) =>
+    new Promise((resolve) => {
+      const listen = (event) => {
+        const message = JSON.parse(event.message);
+        if (event.sessionId !== sessionId || message.id !== id) return;
+        session.off('Target.receivedMessageFromTarget', listen);
+        resolve(message.result);
+      };
+      session.on('Target.receivedMessageFromTarget', listen);
+      void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
+    });
+  await ask(1, 'HeapProfiler.collectGarbage');
+  const usage = await ask(2, 'Runtime.getHeapUsage');
+  await session.send('Target.detachFromTarget', { sessionId });
+  return usage.usedSize + (usage.backingStorageSize ?? 0);
+}
+
+// Times between frames while `step(i)` runs once in each; the code of `step` is
+// sent to the page.
+export async function frameTimes(page, frames, step) {
+  return await page.evaluate(
+    async ([count, code]) => {
+      const act = new Function(`return (${code})`)();
+      const times = [];
+      await new Promise((done) => {
+        let last = 0;
+        let i = 0;
+        const tick = () => {
+          const now = performance.now();
+          if (i > 5) times.push(now - last);
+          last = now;
+          if (i++ === count) return done();
+          act(i);
+          requestAnimationFrame(tick);
+        };
+        requestAnimationFrame(tick);
+      });
+      return times;
+    },
+    [frames, step.toString()],
+  );
+}

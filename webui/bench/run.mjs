@@ -1,0 +1,194 @@
+// Speed and size of the page on synthetic graphs: `tools/dev bench webui [OPTIONS]`.
+//   --runs N        times of what is measured by itself (20)
+//   --only 3,8      these rows alone
+//   --dist          the page of webui/dist instead of the server's own
+//   --server URL    a server that has the jobs 3k, 20k and 100k
+import { parseArgs } from 'node:util';
+import { heapBytes, firstGraph, frameTimes, loadedBytes, openBrowser, openPage, takeMeasures } from './browser.mjs';
+import { layoutRows } from './layout.mjs';
+import { servePage, Servers } from './servers.mjs';
+import { p95, Table } from './table.mjs';
+
+const { values: flags } = parseArgs({
+  options: {
+    runs: { type: 'string', default: '20' },
+    only: { type: 'string', default: '' },
+    dist: { type: 'boolean', default: false },
+    server: { type: 'string', default: '' },
+  },
+});
+const RUNS = Number(flags.runs);
+const only = new Set(flags.only.split(',').filter((row) => row !== ''));
+const wants = (...rows) => only.size === 0 || rows.some((row) => only.has(String(row)));
+const table = new Table();
+const jobAddress = (graph, query = '') => `${address}/#/jobs/${graph}${query}`;
+
+async function withPage(graph, options, use) {
+  const browser = await openBrowser(options);
+  try {
+    return await use(await openPage(browser, jobAddress(graph, options.query)), browser);
+  } finally {
+    await browser.close();
+  }
+}
+
+async function coldStarts(graph) {
+  const times = [];
+  let bytes = null;
+  // Contexts share no cache, so each start is cold.
+  for (let i = 0; i < RUNS; i += 1) {
+    await withPage(graph, {}, async (page) => {
+      times.push(await firstGraph(page));
+      bytes ??= await loadedBytes(page);
+    });
+  }
+  return { times, bytes };
+}
+
+// Clicks on chevrons in view, here and there, opening and closing.
+async function toggles(page, count) {
+  const times = [];
+  for (let i = 0; i < count; i += 1) {
+    await page.evaluate((pick) => {
+      const chevrons = [...document.querySelectorAll('.tree-chevron-button')];
+      chevrons[(pick * 7919) % chevrons.length]?.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+    }, i);
+    times.push(...(await takeMeasures(page, 'graphdbg:expand')));
+    await page.waitForTimeout(250);
+  }
+  return times;
+}
+
+// Goes to nodes all over the graph by search; returns how long keys and reveals took.
+async function reveals(page, graph, count) {
+  const answer = await fetch(`${server}/api/v1/jobs/${graph}/graph/search?q=forward/layers&kind=op&limit=1000`);
+  const { nodes } = await answer.json();
+  const keys = [];
+  const opened = [];
+  for (let i = 0; i < count; i += 1) {
+    const { name } = nodes[(i * 7919) % nodes.length];
+    await page.keyboard.press('/');
+    await page.keyboard.type(name.slice(-9), { delay: 5 });
+    await page.getByRole('searchbox').fill(name);
+    keys.push(...(await takeMeasures(page, 'graphdbg:search')));
+    await page.getByRole('option', { name, exact: true }).first().waitFor();
+    await page.keyboard.press('Enter');
+    opened.push(
+      ...(await page.evaluate(async () => {
+        await new Promise((done) => setTimeout(done, 60));
+        const times = performance.getEntriesByName('graphdbg:expand').map((entry) => entry.duration);
+        performance.clearMeasures('graphdbg:expand');
+        return times;
+      })),
+    );
+    await page.keyboard.press('Escape');
+  }
+  return { keys, opened };
+}
+
+// Runs inside the page, once a frame.
+/* oxlint-disable no-undef */
+const scrollTree = (i) => {
+  const tree = document.querySelector('.tree');
+  tree.scrollTop = (i * 1700) % (tree.scrollHeight - tree.clientHeight);
+};
+const panGraph = (i) => {
+  const frame = document.querySelector('.graph-frame');
+  const turn = i / 20;
+  const event = { deltaX: Math.cos(turn) * 40, deltaY: Math.sin(turn) * 40, bubbles: true, cancelable: true };
+  frame.dispatchEvent(new WheelEvent('wheel', event));
+};
+const zoomGraph = (i) => {
+  const frame = document.querySelector('.graph-frame');
+  const { left, top, width, height } = frame.getBoundingClientRect();
+  const at = { clientX: left + width / 2, clientY: top + height / 2 };
+  frame.dispatchEvent(new WheelEvent('wheel', { ...at, deltaY: i % 80 < 40 ? -22 : 22, ctrlKey: true, bubbles: true, cancelable: true }));
+};
+/* oxlint-enable no-undef */
+
+const everything = (page) => page.getByRole('button', { name: 'Open all scopes' }).click();
+
+async function panTimes(page) {
+  const times = await frameTimes(page, 200, panGraph);
+  times.push(...(await frameTimes(page, 200, zoomGraph)));
+  return times;
+}
+
+async function measure() {
+  if (wants(1, 12, 13)) {
+    const { times, bytes } = await coldStarts('100k');
+    table.addTimes(1, 'navigation to first graph, 100,000 ops, cold', times, { p50: 500, p95: 800 });
+    table.add(12, 'scripts and styles of the first view, compressed', 'KB', bytes.code / 1024, 200);
+    table.add(13, 'graph index, 100,000 ops, compressed', 'KB', bytes.index / 1024, 400);
+  }
+  if (wants(2)) {
+    const { times } = await coldStarts('3k');
+    table.addTimes(2, 'navigation to first graph, 3,000 ops, cold', times, { p50: 250 });
+  }
+  if (wants(3, 4)) {
+    const times = {};
+    for (const graph of ['3k', '20k', '100k']) {
+      times[graph] = await withPage(graph, {}, (page) => toggles(page, Math.max(40, RUNS * 2)));
+    }
+    table.addTimes(3, 'scope opened or closed, 3,000 ops', times['3k'], { p95: 50 });
+    table.addTimes(3, 'scope opened or closed, 20,000 ops', times['20k'], { p95: 50 });
+    table.addTimes(3, 'scope opened or closed, 100,000 ops', times['100k'], { p50: 16.7 * 1.5, p95: 50 });
+    table.add(4, 'the same, 100,000 over 3,000 ops, p95', 'x', p95(times['100k']) / p95(times['3k']), 2);
+  }
+  if (wants(5)) {
+    const times = [];
+    for (let i = 0; i < RUNS; i += 1) {
+      await withPage('3k', {}, async (page) => {
+        await page.waitForTimeout(400);
+        await everything(page);
+        times.push(...(await takeMeasures(page, 'graphdbg:expand')));
+      });
+    }
+    table.addTimes(5, 'all scopes opened, 3,000 ops', times, { p50: 50 });
+  }
+  if (wants(6, 7)) await layoutRows(table);
+  if (wants(8, 16)) {
+    await withPage('100k', {}, async (page, browser) => {
+      const { keys, opened } = await reveals(page, '100k', only.size > 0 && !wants(16) ? 20 : 300);
+      table.addTimes(8, 'search in 100,000 names, key to painted list', keys, { p95: 33 });
+      table.addTimes(3, 'node revealed, 100,000 ops', opened, { p95: 50 });
+      table.add(16, 'heap after 300 reveals, page and workers', 'MB', (await heapBytes(browser)) / 2 ** 20, 150);
+    });
+  }
+  if (wants(9, 10)) {
+    await withPage('100k', { uncapped: true }, async (page) => {
+      await everything(page);
+      await takeMeasures(page, 'graphdbg:expand');
+      await page.waitForTimeout(1000);
+      if (wants(9)) table.addTimes(9, 'tree scrolled, 100,000 rows, frame', await frameTimes(page, 200, scrollTree), { p95: 8 });
+      if (!wants(10)) return;
+      table.addTimes(10, 'panned and zoomed, 100,000 boxes, all in view, frame', await panTimes(page), { p95: 10 });
+      await page.evaluate(`(${zoomGraph})(0); for (let i = 0; i < 60; i += 1) (${zoomGraph})(i % 40)`);
+      table.addTimes(10, 'panned and zoomed, 100,000 boxes, closer, frame', await panTimes(page), { p95: 10 });
+    });
+  }
+  if (wants(14)) {
+    const answer = await fetch(`${server}/api/v1/jobs/100k/graph/search?q=forward/layers&kind=scope&limit=1000`);
+    const { nodes } = await answer.json();
+    const sizes = [];
+    for (let i = 0; i < 200; i += 1) {
+      const name = encodeURIComponent(nodes[(i * 7919) % nodes.length].name);
+      const reply = await fetch(`${server}/api/v1/jobs/100k/graph/scope?aggregate=64&name=${name}`);
+      sizes.push((await reply.text()).length);
+    }
+    table.add(14, 'a scope by itself, for clients without the index, p95', 'B', p95(sizes), 1024, '(sent as JSON, uncompressed)');
+  }
+}
+
+const servers = new Servers();
+const server = flags.server || (await servers.start(['3k', '20k', '100k']));
+const own = flags.dist ? await servePage(server) : null;
+const address = own?.address ?? server;
+try {
+  await measure();
+  console.log(`\n${table.markdown()}`);
+} finally {
+  own?.close();
+  servers.stop();
+}
+process.exitCode = table.missed === 0 ? 0 : 1;

@@ -1,0 +1,104 @@
+// What the benchmark runs against: the real server with synthetic jobs, and for work
+// on the page a server of dist/ that hands everything else on to it.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, request } from 'node:http';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+
+const ROOT = join(import.meta.dirname, '../..');
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2' };
+
+async function firstLine(child) {
+  let text = '';
+  while (!text.includes('\n')) {
+    const [chunk] = await once(child.stdout, 'data');
+    text += chunk;
+  }
+  return text.slice(0, text.indexOf('\n'));
+}
+
+export class Servers {
+  #children = [];
+  #folder = mkdtempSync(join(tmpdir(), 'graphdbg-bench-'));
+  address = '';
+
+  // The server, and one job for each graph, each waiting after its first step.
+  async start(graphs) {
+    const command = join(ROOT, '.venv/bin/graphdbg');
+    const args = ['start', '--json', '--no-auth', '--port=0', '--debugger-port=0', `--data-dir=${this.#folder}`];
+    const server = this.#spawn(command, args, {});
+    const { http_address, debugger_address } = JSON.parse(await firstLine(server));
+    this.address = http_address;
+    for (const graph of graphs) {
+      const job = this.#spawn(join(ROOT, '.venv/bin/python'), [join(ROOT, 'tools/bench/synthetic_job.py'), graph], {
+        GRAPHDBG_ENABLE: '1',
+        GRAPHDBG_PORT: debugger_address.split(':').at(-1),
+        GRAPHDBG_TOKEN_FILE: join(this.#folder, 'agent_token'),
+        GRAPHDBG_JOB: graph,
+        GRAPHDBG_WAIT: '0',
+      });
+      await firstLine(job);
+    }
+    return this.address;
+  }
+
+  #spawn(command, args, environment) {
+    const child = spawn(command, args, { env: { ...process.env, ...environment }, stdio: ['ignore', 'pipe', 'inherit'] });
+    this.#children.push(child);
+    return child;
+  }
+
+  stop() {
+    for (const child of this.#children) child.kill('SIGTERM');
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+}
+
+// Serves dist/, compressed as the server does; all else goes to `backend`.
+export async function servePage(backend) {
+  const target = new URL(backend);
+  const packed = new Map();
+  const server = createServer((incoming, answer) => {
+    const path = new URL(incoming.url, 'http://x').pathname;
+    const file = join(ROOT, 'webui/dist', path === '/' ? 'index.html' : path);
+    if (!path.startsWith('/api') && existsSync(file)) {
+      if (!packed.has(file)) packed.set(file, gzipSync(readFileSync(file)));
+      answer.writeHead(200, {
+        'Content-Type': TYPES[extname(file)] ?? 'application/octet-stream',
+        'Content-Encoding': 'gzip',
+        'Content-Security-Policy': "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'",
+      });
+      answer.end(packed.get(file));
+      return;
+    }
+    const headers = { ...incoming.headers, host: target.host, origin: target.origin };
+    const onward = request({ host: target.hostname, port: target.port, path: incoming.url, method: incoming.method, headers });
+    onward.on('response', (reply) => {
+      answer.writeHead(reply.statusCode, reply.headers);
+      reply.pipe(answer);
+    });
+    onward.on('error', () => answer.destroy());
+    incoming.pipe(onward);
+  });
+  server.on('upgrade', (incoming, socket, head) => {
+    const onward = connect(Number(target.port), target.hostname, () => {
+      const headers = { ...incoming.headers, host: target.host, origin: target.origin };
+      const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
+      onward.write(`GET ${incoming.url} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n`);
+      onward.write(head);
+      socket.pipe(onward).pipe(socket);
+    });
+    const close = () => {
+      onward.destroy();
+      socket.destroy();
+    };
+    for (const end of [onward, socket]) end.on('error', close).on('close', close);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return { address: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
+}
