@@ -3,10 +3,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type BrowserContext, chromium, type Page } from 'playwright-core';
+import { type Browser as Chromium, type BrowserContext, chromium, type Page } from 'playwright-core';
+import { afterAll } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
 const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
@@ -53,6 +53,15 @@ export interface Options {
   height?: number;
 }
 
+// One process for all tests of a file; each has a context, that is, a profile, of
+// its own.
+let process_of_file: Promise<Chromium> | null = null;
+
+afterAll(async () => {
+  await (await process_of_file)?.close();
+  process_of_file = null;
+});
+
 export class Browser {
   // Errors of scripts and of the content policy; a test ends with none.
   readonly errors: string[] = [];
@@ -60,7 +69,6 @@ export class Browser {
 
   private constructor(
     private readonly context: BrowserContext,
-    private readonly profile: string,
     readonly page: Page,
   ) {
     page.on('pageerror', (error) => this.errors.push(error.message));
@@ -74,21 +82,15 @@ export class Browser {
   }
 
   static async open({ scheme = 'dark', width = 1280, height = 800 }: Options = {}) {
-    const profile = mkdtempSync(join(tmpdir(), 'graphdbg-webui-'));
-    const context = await chromium.launchPersistentContext(profile, {
-      executablePath: CHROMIUM,
-      headless: true,
-      args: QUIET,
-      colorScheme: scheme,
-      viewport: { width, height },
-    });
+    process_of_file ??= chromium.launch({ executablePath: CHROMIUM, headless: true, args: QUIET });
+    const chrome = await process_of_file;
+    const context = await chrome.newContext({ colorScheme: scheme, viewport: { width, height } });
     context.setDefaultTimeout(10_000);
-    return new Browser(context, profile, context.pages()[0] ?? (await context.newPage()));
+    return new Browser(context, await context.newPage());
   }
 
   async close(): Promise<void> {
     await this.context.close();
-    rmSync(this.profile, { recursive: true, force: true });
   }
 
   // What axe finds wrong with the page as it is.

@@ -24,6 +24,7 @@ export class FixtureJob {
   target = null;
   steps_left = 0;
   timer = null;
+  recommended = false;
 
   constructor(id, name, { blocks = 2, delay = 0 } = {}) {
     this.id = id;
@@ -41,7 +42,7 @@ export class FixtureJob {
     return {
       id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: 1,
-      created_at: this.created_at, ranks: [rank], hit_count: this.hits.length, recommended_offered: false,
+      created_at: this.created_at, ranks: [rank], hit_count: this.hits.length, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
     };
   }
@@ -137,6 +138,14 @@ export class FixtureJob {
     this.watchpoints.set(watchpoint.id, watchpoint);
     this.emit('watchpoint', { watchpoint: { ...watchpoint } });
     return watchpoint;
+  }
+
+  // A short form of the server's set.
+  addRecommended() {
+    const made = ['nan', 'inf'].map((id) => this.addWatchpoint({ condition: { id, params: {} }, nodes: [], scopes: [], patterns: [], categories: ['gradient'], pause: 'node', enabled: true }));
+    this.recommended = true;
+    this.emit('state', { info: this.info(), command_id: null, error: null });
+    return { watchpoints: [...this.watchpoints.values()], made: made.map((one) => one.id) };
   }
 
   changeWatchpoint(id, change) {

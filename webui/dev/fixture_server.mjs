@@ -7,7 +7,9 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { FixtureJob } from './fixture_job.mjs';
-import { nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
+import { tensorRoute } from './fixture_tensors.mjs';
+import { statisticsOf } from './fixture_values.mjs';
+import { Refusal } from './refusal.mjs';
 import { acceptWebSocket } from './websocket.mjs';
 
 const { values: flags } = parseArgs({
@@ -28,13 +30,6 @@ if (!flags.empty) {
   const options = { blocks: Number(flags.blocks), delay: Number(flags.delay) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', options), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
-}
-
-class Refusal extends Error {
-  constructor(status, code, detail, field) {
-    super(detail);
-    Object.assign(this, { status, code, field });
-  }
 }
 
 function scopeView(job, scope) {
@@ -92,33 +87,6 @@ function nodeDetail(job, name) {
   return { ...nodeView(job, name), inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1, last_step: 3 };
 }
 
-function tensorOf(job, name) {
-  const cut = name.lastIndexOf(':');
-  const node = job.graph.byName.get(name.slice(0, cut));
-  if (node === undefined || cut < 0) throw new Refusal(404, 'unknown_node', `There is no tensor "${name}" in this job.`);
-  const ran = node.kind !== 'op' || job.step > 1 || job.at < 0 || job.ops.indexOf(node) <= job.at;
-  if (job.step === 0 || !ran) throw new Refusal(404, 'value_gone', `"${name}" has no value yet: its op has not run.`);
-  if (job.state === 'finished') throw new Refusal(410, 'value_gone', 'The job has ended; its tensors are gone.');
-  return node;
-}
-
-function tensorView(job, query) {
-  const name = query.get('name') ?? '';
-  const node = tensorOf(job, name);
-  const shape = node.outputs[0].shape;
-  let axes;
-  try {
-    axes = parseAxes(query.get('slice') ?? '', shape);
-  } catch (error) {
-    throw new Refusal(422, 'bad_slice', error.message, 'slice');
-  }
-  const slice_shape = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
-  const count = slice_shape.reduce((a, b) => a * b, 1);
-  if (count > 100000) throw new Refusal(413, 'slice_too_large', `The slice has ${count} elements; at most 100000 can be sent as JSON.`);
-  const step = query.get('step') === 'previous' ? job.step - 1 : job.step;
-  return { name, node: node.name, slot: 0, rank: 0, step, dtype: node.outputs[0].dtype, shape, slice: query.get('slice') ?? '', slice_shape, overwritten: false, grad_scale: null, data: nestedSlice(node, step, axes), statistics: statisticsOf(node, step) };
-}
-
 function tensorsOf(job, name) {
   const own = job.graph.byName.get(name);
   if (own === undefined) return { node: name, tensors: [] };
@@ -128,9 +96,11 @@ function tensorsOf(job, name) {
 
 function search(job, query) {
   const wanted = (query.get('q') ?? '').toLowerCase();
+  const [file, line] = (query.get('source') ?? '').split(':');
+  const fromLine = ({ source }) => file === '' || (source && source.file.endsWith(file) && (line === undefined || source.line === Number(line)));
   const limit = Number(query.get('limit') ?? 100);
   const from = Number(query.get('cursor') ?? 0);
-  const found = job.graph.nodes.filter((node) => node.name.toLowerCase().includes(wanted));
+  const found = job.graph.nodes.filter((node) => node.name.toLowerCase().includes(wanted) && fromLine(node));
   const nodes = found.slice(from, from + limit).map((node) => nodeView(job, node.name));
   return { nodes, next_cursor: from + limit < found.length ? String(from + limit) : null };
 }
@@ -147,6 +117,14 @@ const CONDITIONS = [
     condition(`${statistic}_${relation}`, `${statistic.replace('_', ' of ').replace('abs of', 'abs')} ${word}`, [value]),
   )),
 ];
+
+function hitsPage(job, query) {
+  const wanted = ['watchpoint', 'rank', 'step'].filter((key) => query.has(key)).map((key) => [key, Number(query.get(key))]);
+  const node = query.get('node');
+  const found = job.hits.filter((hit) => wanted.every(([key, v]) => hit[key] === v) && (node === null || hit.node === node));
+  const [from, limit] = [Number(query.get('cursor') ?? 0), Number(query.get('limit') ?? 200)];
+  return { hits: found.slice(from, from + limit), next_cursor: from + limit < found.length ? String(from + limit) : null };
+}
 
 function forget(job) {
   jobs.delete(job.id);
@@ -170,7 +148,7 @@ function watchpointSpec(body) {
   return { nodes: [], scopes: [], patterns: [], categories: [], pause: 'node', enabled: true, ...body };
 }
 
-function jobRoute(job, method, rest, query, body) {
+function jobRoute(job, method, rest, query, body, headers) {
   const watchpoint = /^watchpoints\/(\d+)$/.exec(rest);
   if (watchpoint) {
     const id = Number(watchpoint[1]);
@@ -189,18 +167,18 @@ function jobRoute(job, method, rest, query, body) {
     case 'GET graph/search': return { body: search(job, query) };
     case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
     case 'POST watchpoints': return { status: 201, body: job.addWatchpoint(watchpointSpec(body)) };
-    case 'GET hits': return { body: { hits: job.hits } };
+    case 'GET hits': return { body: hitsPage(job, query) };
+    case 'POST watchpoints/recommended': return { status: 201, body: job.addRecommended() };
     case 'GET tensors': return { body: tensorsOf(job, query.get('node') ?? '') };
-    case 'GET tensor': return { body: tensorView(job, query) };
-    case 'GET tensor/statistics': {
-      const node = tensorOf(job, query.get('name') ?? '');
-      return { body: { name: query.get('name'), rank: 0, step: job.step, ...node.outputs[0], statistics: statisticsOf(node, job.step) } };
+    default: {
+      const answer = tensorRoute(job, `${method} ${rest}`, query, headers);
+      if (answer === null) throw new Refusal(404, 'not_found', 'There is no such route.');
+      return answer;
     }
-    default: throw new Refusal(404, 'not_found', 'There is no such route.');
   }
 }
 
-function route(method, path, query, body) {
+function route(method, path, query, body, headers) {
   if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051' } };
   if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
   if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
@@ -208,7 +186,7 @@ function route(method, path, query, body) {
   if (!match) throw new Refusal(404, 'not_found', 'There is no such route.');
   const job = jobs.get(decodeURIComponent(match[1]));
   if (job === undefined) throw new Refusal(404, 'unknown_job', `There is no job "${match[1]}".`);
-  return jobRoute(job, method, match[2], query, body);
+  return jobRoute(job, method, match[2], query, body, headers);
 }
 
 async function readBody(request) {
@@ -231,7 +209,11 @@ async function answerApi(request, response, url) {
       return sendJson(response, 200, { token: flags.token });
     }
     if (flags.token !== '' && request.headers.authorization !== `Bearer ${flags.token}`) throw new Refusal(401, 'unauthorized', 'A valid token is needed.');
-    const answer = route(request.method, path, url.searchParams, body);
+    const answer = route(request.method, path, url.searchParams, body, request.headers);
+    if (answer.bytes !== undefined) {
+      response.writeHead(200, { 'Content-Type': 'application/octet-stream', ...answer.headers });
+      return response.end(answer.bytes);
+    }
     return sendJson(response, answer.status ?? 200, answer.body);
   } catch (error) {
     if (!(error instanceof Refusal)) throw error;

@@ -99,11 +99,75 @@ export function parseAxes(text, shape) {
   });
 }
 
-export function nestedSlice(node, step, axes) {
+// A slice's elements as numbers, row by row.
+export function elementsOf(node, step, axes) {
+  return nestedSlice(node, step, axes, (v) => v);
+}
+
+function bytesOf(dtype, values) {
+  if (dtype === 'int64') return BigInt64Array.from(values, BigInt);
+  return Float32Array.from(values);
+}
+
+export function binarySlice(node, step, axes) {
+  const values = [elementsOf(node, step, axes)].flat(Infinity);
+  return Buffer.from(bytesOf(node.outputs[0].dtype, values).buffer);
+}
+
+// As numpy.histogram.
+export function histogramOf(values, bins) {
+  const finite = values.filter(Number.isFinite);
+  const counted = { nan_count: 0, pos_inf_count: 0, neg_inf_count: 0 };
+  for (const v of values) {
+    if (Number.isNaN(v)) counted.nan_count += 1;
+    else if (v === Infinity) counted.pos_inf_count += 1;
+    else if (v === -Infinity) counted.neg_inf_count += 1;
+  }
+  if (finite.length === 0) return { edges: [], counts: [], ...counted };
+  let [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (low === high) [low, high] = [low - 0.5, high + 0.5];
+  const edges = Array.from({ length: bins + 1 }, (_, i) => low + ((high - low) * i) / bins);
+  const counts = Array(bins).fill(0);
+  for (const v of finite) counts[Math.min(bins - 1, Math.floor(((v - low) / (high - low)) * bins))] += 1;
+  return { edges, counts, ...counted };
+}
+
+// As numpy.allclose with equal_nan, and how far apart.
+export function comparisonOf(left, right, shape, rtol, atol) {
+  const r = { count: left.length, not_close_count: 0, non_finite_count: 0, max_abs_difference: null, mean_abs_difference: null, max_relative_difference: null, cosine: null, first_not_close: null };
+  let [sum, most, relative, ab, aa, bb] = [0, 0, 0, 0, 0, 0];
+  left.forEach((a, i) => {
+    const b = right[i];
+    const finite = Number.isFinite(a) && Number.isFinite(b);
+    const close = finite ? Math.abs(a - b) <= atol + rtol * Math.abs(b) : Object.is(a, b);
+    if (!close) {
+      r.not_close_count += 1;
+      r.first_not_close ??= { index: indexOf(i, shape), left: jsonNumber(a), right: jsonNumber(b) };
+    }
+    if (!finite) return (r.non_finite_count += 1);
+    const difference = Math.abs(a - b);
+    [sum, most, relative] = [sum + difference, Math.max(most, difference), Math.max(relative, b === 0 ? 0 : difference / Math.abs(b))];
+    return ([ab, aa, bb] = [ab + a * b, aa + a * a, bb + b * b]);
+  });
+  const finite = r.count - r.non_finite_count;
+  if (finite > 0) Object.assign(r, { max_abs_difference: most, mean_abs_difference: sum / finite, max_relative_difference: relative, cosine: aa * bb > 0 ? ab / Math.sqrt(aa * bb) : null });
+  return { ...r, all_close: r.not_close_count === 0 };
+}
+
+function indexOf(place, shape) {
+  const index = [];
+  for (const size of shape.toReversed()) {
+    index.unshift(place % size);
+    place = Math.floor(place / size);
+  }
+  return index;
+}
+
+export function nestedSlice(node, step, axes, write = jsonNumber) {
   const shape = node.outputs[0].shape;
   const strides = shape.map((_, axis) => shape.slice(axis + 1).reduce((a, b) => a * b, 1));
   const take = (axis, offset) => {
-    if (axis === axes.length) return jsonNumber(valueAt(node, step, offset));
+    if (axis === axes.length) return write(valueAt(node, step, offset));
     const { start, step: by, count, dropped } = axes[axis];
     const at = (k) => take(axis + 1, offset + (start + k * by) * strides[axis]);
     return dropped ? at(0) : Array.from({ length: count }, (_, k) => at(k));

@@ -29,11 +29,31 @@ describe('requests', () => {
   });
 
   it('leave out what is not given', async () => {
-    answer(200, {});
-    await api.tensor('j', { name: 'a:0', rank: 0, step: null, slice: '[0]' });
-    expect(fetched.mock.calls[0]?.[0]).toBe(
-      '/api/v1/jobs/j/tensor?name=a%3A0&rank=0&slice=%5B0%5D&statistics=1',
-    );
+    answer(200, { points: [] });
+    await api.statistics('j', { name: 'a:0', rank: 0, step: null });
+    expect(fetched.mock.calls[0]?.[0]).toBe('/api/v1/jobs/j/tensor/statistics?name=a%3A0&rank=0');
+  });
+
+  it('for a slice read bytes, and what the headers say of them', async () => {
+    const headers = {
+      'X-Graphdbg-Dtype': 'float32',
+      'X-Graphdbg-Shape': '2,1',
+      'X-Graphdbg-Step': '7',
+      'X-Graphdbg-Overwritten': 'true',
+      'X-Graphdbg-Grad-Scale': '1024',
+    };
+    fetched.mockResolvedValue(new Response(new Float32Array([1.5, NaN]).buffer, { headers }));
+    const slice = await api.slice('j', { name: 'a:0', rank: 0, step: null, slice: '[:2]' });
+    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({ Accept: 'application/octet-stream' });
+    expect(slice).toMatchObject({ shape: [2, 1], step: 7, overwritten: true, grad_scale: 1024 });
+    expect([...(slice.elements?.numbers ?? [])]).toEqual([1.5, NaN]);
+  });
+
+  it('for a scalar know that it has no axes', async () => {
+    const headers = { 'X-Graphdbg-Dtype': 'bool', 'X-Graphdbg-Shape': '', 'X-Graphdbg-Step': '1' };
+    fetched.mockResolvedValue(new Response(new Uint8Array([1]).buffer, { headers }));
+    const slice = await api.slice('j', { name: 'a:0', rank: 0, step: null, slice: '[]' });
+    expect(slice).toMatchObject({ shape: [], grad_scale: null, overwritten: false });
   });
 });
 

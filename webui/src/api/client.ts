@@ -9,12 +9,17 @@ import type {
   ScopeView,
   SearchPage,
   ServerInfo,
-  Tensor,
+  Comparison,
+  Histogram,
+  HitsPage,
+  TensorHistory,
+  TensorSlice,
   TensorStatistics,
   TensorSummary,
   Watchpoint,
   WatchpointSpec,
 } from './types';
+import { decodeElements } from '../base/elements';
 import { problemFrom, unreachable } from './problem';
 import { readToken } from './token';
 
@@ -45,8 +50,8 @@ export function setUnauthorizedHandler(handler: () => void): void {
   onUnauthorized = handler;
 }
 
-async function request<T>(path: string, options: Options = {}): Promise<T> {
-  const headers: Record<string, string> = { Accept: 'application/json' };
+async function send(path: string, options: Options, accept: string): Promise<Response> {
+  const headers: Record<string, string> = { Accept: accept };
   const token = readToken();
   if (token !== null) headers['Authorization'] = `Bearer ${token}`;
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
@@ -67,8 +72,46 @@ async function request<T>(path: string, options: Options = {}): Promise<T> {
     if (response.status === 401 && path !== '/login') onUnauthorized();
     throw await problemFrom(response);
   }
+  return response;
+}
+
+async function request<T>(path: string, options: Options = {}): Promise<T> {
+  const response = await send(path, options, 'application/json');
   if (response.status === 204) return undefined as T;
   return (await response.json()) as T;
+}
+
+function numbersOf(header: string | null): number[] {
+  return (header ?? '').split(',').flatMap((part) => (part.trim() === '' ? [] : [Number(part)]));
+}
+
+// Values of a slice as they lie in memory, not as text: ten times as fast.
+async function requestSlice(path: string, query: Query, signal?: AbortSignal): Promise<TensorSlice> {
+  const response = await send(path, { query, signal }, 'application/octet-stream');
+  const { headers } = response;
+  const dtype = headers.get('X-Graphdbg-Dtype') ?? '';
+  const scale = headers.get('X-Graphdbg-Grad-Scale');
+  const buffer = await response.arrayBuffer();
+  const received_at = performance.now();
+  return {
+    name: String(query['name']),
+    step: Number(headers.get('X-Graphdbg-Step')),
+    slice: String(query['slice']),
+    shape: numbersOf(headers.get('X-Graphdbg-Shape')),
+    overwritten: headers.get('X-Graphdbg-Overwritten') === 'true',
+    grad_scale: scale === null ? null : Number(scale),
+    elements: decodeElements(dtype, buffer),
+    dtype,
+    received_at,
+  };
+}
+
+// A file of the server, with the name that it gives it.
+async function requestFile(path: string, query: Query): Promise<{ name: string; data: Blob }> {
+  const response = await send(path, { query }, 'application/octet-stream');
+  const said = response.headers.get('Content-Disposition') ?? '';
+  const name = /filename="([^"]+)"/.exec(said)?.[1] ?? 'tensor';
+  return { name, data: await response.blob() };
 }
 
 function job(id: string, rest = ''): string {
@@ -80,6 +123,21 @@ export interface TensorRequest {
   rank: number;
   step: string | null;
   slice: string;
+}
+
+export interface CompareRequest extends TensorRequest {
+  with: string;
+  rtol: number;
+  atol: number;
+}
+
+export interface HitsRequest {
+  watchpoint?: number | null;
+  rank?: number | null;
+  step?: number | null;
+  node?: string | null;
+  cursor?: string | null;
+  limit: number;
 }
 
 export const api = {
@@ -102,6 +160,8 @@ export const api = {
     request<NodeDetail>(job(id, '/graph/node'), { query: { name }, signal }),
   search: (id: string, q: string, limit: number, cursor: string | null, signal?: AbortSignal) =>
     request<SearchPage>(job(id, '/graph/search'), { query: { q, limit, cursor }, signal }),
+  nodesOfLine: (id: string, source: string, signal?: AbortSignal) =>
+    request<SearchPage>(job(id, '/graph/search'), { query: { source, limit: 1000 }, signal }),
 
   conditions: (signal?: AbortSignal) =>
     request<Conditions>('/conditions', { signal }),
@@ -112,12 +172,28 @@ export const api = {
   removeWatchpoint: (id: string, watchpoint: number) =>
     request<void>(job(id, `/watchpoints/${watchpoint}`), { method: 'DELETE' }),
 
+  recommended: (id: string) =>
+    request<{ watchpoints: Watchpoint[]; made: number[] }>(job(id, '/watchpoints/recommended'), {
+      method: 'POST',
+      body: {},
+    }),
+  hits: (id: string, query: HitsRequest, signal?: AbortSignal) =>
+    request<HitsPage>(job(id, '/hits'), { query: { ...query }, signal }),
+
   tensors: (id: string, node: string, rank: number, signal?: AbortSignal) =>
     request<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank }, signal }),
-  tensor: (id: string, query: TensorRequest, signal?: AbortSignal) =>
-    request<Tensor>(job(id, '/tensor'), { query: { ...query, statistics: 1 }, signal }),
+  slice: (id: string, query: TensorRequest, signal?: AbortSignal) =>
+    requestSlice(job(id, '/tensor'), { ...query }, signal),
+  histogram: (id: string, query: TensorRequest & { bins: number }, signal?: AbortSignal) =>
+    request<Histogram>(job(id, '/tensor/histogram'), { query: { ...query }, signal }),
+  history: (id: string, name: string, rank: number, signal?: AbortSignal) =>
+    request<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank }, signal }),
+  compare: (id: string, query: CompareRequest, signal?: AbortSignal) =>
+    request<Comparison>(job(id, '/tensor/compare'), { query: { ...query }, signal }),
+  download: (id: string, query: Omit<TensorRequest, 'slice'>, format: 'npy' | 'safetensors') =>
+    requestFile(job(id, '/tensor/download'), { ...query, format }),
   catchTensors: (id: string, node: string, rank: number) =>
     request<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
-  statistics: (id: string, name: string, rank: number, signal?: AbortSignal) =>
-    request<TensorStatistics>(job(id, '/tensor/statistics'), { query: { name, rank }, signal }),
+  statistics: (id: string, query: Omit<TensorRequest, 'slice'>, signal?: AbortSignal) =>
+    request<TensorStatistics>(job(id, '/tensor/statistics'), { query: { ...query }, signal }),
 };

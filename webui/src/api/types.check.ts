@@ -18,6 +18,8 @@ export type Checked = [
   Takes<sent.Hit, taken.Hit>,
   Takes<sent.Statistics, taken.Statistics>,
   Takes<sent.TensorSummary, taken.TensorSummary>,
-  Takes<sent.Tensor, taken.Tensor>,
+  Takes<sent.Histogram, taken.Histogram>,
+  Takes<sent.TensorHistory, taken.TensorHistory>,
+  Takes<sent.Comparison, taken.Comparison>,
   Takes<sent.Server, taken.ServerInfo>,
 ];

@@ -1,5 +1,6 @@
 // The HTTP API's values, as the server sends them.
 
+import type { Elements } from '../base/elements';
 import type { Num } from '../base/numbers';
 
 export type JobState =
@@ -237,28 +238,71 @@ export interface TensorSummary extends TensorType {
   statistics_step: number | null;
 }
 
-export type Scalar = Num | boolean | string;
-export type Nested = Scalar | Nested[];
-
-export interface Tensor extends TensorType {
+// A slice of a tensor as it came, in binary.
+export interface TensorSlice {
   name: string;
-  node: string;
-  slot: number;
-  rank: number;
   step: number;
   slice: string;
-  slice_shape: number[];
+  // Of the slice.
+  shape: number[];
   overwritten: boolean;
   grad_scale: number | null;
-  data: Nested;
-  statistics?: Statistics | null;
+  dtype: string;
+  // Null: of a type that the page cannot read.
+  elements: Elements | null;
+  // When its last byte had come, in ms since navigation.
+  received_at: number;
 }
 
 export interface TensorStatistics extends TensorType {
   name: string;
   rank: number;
   step: number;
+  overwritten?: boolean;
+  grad_scale?: number | null;
   statistics: Statistics;
+}
+
+export interface Histogram extends TensorType {
+  step: number;
+  // One more than there are counts.
+  edges: Num[];
+  counts: number[];
+  nan_count: number;
+  pos_inf_count: number;
+  neg_inf_count: number;
+}
+
+export interface TensorHistory extends TensorType {
+  name: string;
+  rank: number;
+  points: Array<{ step: number; statistics: Statistics }>;
+}
+
+export interface ComparedTensor extends TensorType {
+  name: string;
+  rank: number;
+  step: number;
+  overwritten: boolean;
+}
+
+export interface Comparison {
+  left: ComparedTensor;
+  right: ComparedTensor;
+  count: number;
+  all_close: boolean;
+  not_close_count: number;
+  non_finite_count: number;
+  max_abs_difference: Num | null;
+  mean_abs_difference: Num | null;
+  max_relative_difference: Num | null;
+  cosine: Num | null;
+  first_not_close: { index: number[]; left: Num; right: Num } | null;
+}
+
+export interface HitsPage {
+  hits: Hit[];
+  next_cursor: string | null;
 }
 
 export interface ServerInfo {

@@ -95,14 +95,43 @@ export function parseSlice(text: string, shape: readonly number[]): SliceResult 
   return { ok: true, axes, shape: result, count: result.reduce((a, b) => a * b, 1) };
 }
 
-// The last two axes, at most `rows` by `columns` of them, at index 0 of the others.
-export function defaultSlice(shape: readonly number[], rows = 200, columns = 200): string {
+// What is shown at first: the last two axes at index 0 of the others, of them at most
+// so many elements that they travel and are drawn at once.
+const FIRST_ROWS = 1000;
+const FIRST_ELEMENTS = 1_000_000;
+
+export function defaultSlice(shape: readonly number[]): string {
   const range = (size: number, limit: number) => (size > limit ? `:${limit}` : ':');
+  const last = shape.at(-1) ?? 1;
+  const columns = shape.length === 1 ? FIRST_ELEMENTS : FIRST_ROWS;
+  const rows = Math.floor(FIRST_ELEMENTS / Math.max(1, Math.min(last, columns)));
   const items = shape.map((size, axis) => {
     const fromEnd = shape.length - axis;
     if (fromEnd > 2) return size > 0 ? '0' : ':';
-    if (fromEnd === 2) return range(size, rows);
-    return range(size, shape.length === 1 ? rows * columns : columns);
+    return range(size, fromEnd === 2 ? rows : columns);
   });
   return `[${items.join(', ')}]`;
+}
+
+// One item for each axis, as ":" or "3": what a slice says once "..." and axes that
+// were left out are written down. Null for a slice that is wrong.
+export function sliceItems(text: string, shape: readonly number[]): string[] | null {
+  const items = itemsOf(text);
+  if (typeof items === 'string' || !parseSlice(text, shape).ok) return null;
+  const dots = items.indexOf('...');
+  const fill = Array<string>(shape.length - items.filter((item) => item !== '...').length).fill(':');
+  return dots >= 0 ? [...items.slice(0, dots), ...fill, ...items.slice(dots + 1)] : [...items, ...fill];
+}
+
+export function joinSlice(items: readonly string[]): string {
+  return `[${items.join(', ')}]`;
+}
+
+// The axes in `free` in full, the others at an index: theirs if they had one.
+export function freeAxes(items: readonly string[], free: readonly number[]): string[] {
+  return items.map((item, axis) => {
+    const fixed = INTEGER.test(item);
+    if (free.includes(axis)) return fixed ? ':' : item;
+    return fixed ? item : '0';
+  });
 }

@@ -24,6 +24,9 @@ export function markFirstGraph(): void {
 
 export type Measure = 'graphdbg:expand' | 'graphdbg:search' | 'graphdbg:slice';
 
+// From a slice's last byte to its paint, whoever asked for it.
+export const SLICE_PAINT = 'graphdbg:slice-paint';
+
 const started = new Map<Measure, number>();
 
 // An input begins a measure; a later input of the same kind begins it anew.
@@ -36,5 +39,10 @@ export function endMeasure(name: Measure): void {
   const start = started.get(name);
   if (start === undefined) return;
   started.delete(name);
+  measureToPaint(name, start);
+}
+
+// Measures from a moment in the past, in ms since navigation, to the next paint.
+export function measureToPaint(name: Measure | typeof SLICE_PAINT, start: number): void {
   afterPaint(() => performance.measure(name, { start, end: performance.now() }));
 }

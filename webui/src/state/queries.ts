@@ -78,7 +78,7 @@ export function useTensors(job: string, node: string | null, rank: number, versi
 
 export interface ValueQuery {
   job: string;
-  name: string | null;
+  name: string;
   rank: number;
   step: string | null;
   slice: string;
@@ -87,11 +87,69 @@ export interface ValueQuery {
   enabled: boolean;
 }
 
-export function useTensor({ job, name, rank, step, slice, version, enabled }: ValueQuery) {
+// Slices are large: those that are not shown are soon let go.
+const KEEP_SLICES_MS = 15_000;
+
+export function useSlice(query: ValueQuery) {
+  const { job, name, rank, step, slice, version, enabled } = query;
   return useQuery({
-    queryKey: ['tensor', job, name, rank, step, slice, version],
-    queryFn: ({ signal }) => api.tensor(job, { name: name ?? '', rank, step, slice }, signal),
-    enabled: enabled && name !== null,
+    queryKey: ['slice', job, name, rank, step, slice, version],
+    queryFn: ({ signal }) => api.slice(job, { name, rank, step, slice }, signal),
+    enabled,
+    gcTime: KEEP_SLICES_MS,
+    structuralSharing: false,
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
+  });
+}
+
+export function useStatistics(query: Omit<ValueQuery, 'slice'>) {
+  const { job, name, rank, step, version, enabled } = query;
+  return useQuery({
+    queryKey: ['statistics', job, name, rank, step, version],
+    queryFn: ({ signal }) => api.statistics(job, { name, rank, step }, signal),
+    enabled,
+  });
+}
+
+export function useHistogram(query: ValueQuery, bins: number) {
+  const { job, name, rank, step, slice, version, enabled } = query;
+  return useQuery({
+    queryKey: ['histogram', job, name, rank, step, slice, bins, version],
+    queryFn: ({ signal }) => api.histogram(job, { name, rank, step, slice, bins }, signal),
+    enabled,
+    placeholderData: keepPreviousData,
+  });
+}
+
+export function useHistory(job: string, name: string, rank: number, version: string) {
+  return useQuery({
+    queryKey: ['history', job, name, rank, version],
+    queryFn: ({ signal }) => api.history(job, name, rank, signal),
+    placeholderData: (previous) => (previous?.name === name ? previous : undefined),
+  });
+}
+
+export interface Tolerance {
+  rtol: number;
+  atol: number;
+}
+
+export function useComparison(query: ValueQuery, against: string, { rtol, atol }: Tolerance) {
+  const { job, name, rank, step, slice, version, enabled } = query;
+  return useQuery({
+    queryKey: ['compare', job, name, rank, step, slice, against, rtol, atol, version],
+    queryFn: ({ signal }) =>
+      api.compare(job, { name, rank, step, slice, with: against, rtol, atol }, signal),
+    enabled,
+  });
+}
+
+// Nodes that a source line made.
+export function useNodesOfLine(job: string, source: string | null, graphVersion: number) {
+  return useQuery({
+    queryKey: ['line', job, source, graphVersion],
+    queryFn: ({ signal }) => api.nodesOfLine(job, source ?? '', signal),
+    enabled: source !== null,
+    placeholderData: keepPreviousData,
   });
 }

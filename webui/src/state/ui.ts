@@ -13,7 +13,7 @@ export interface PanelSizes {
 export const PANEL_LIMITS: Record<keyof PanelSizes, { min: number; max: number; first: number }> = {
   left: { min: 180, max: 560, first: 264 },
   right: { min: 240, max: 640, first: 328 },
-  bottom: { min: 140, max: 640, first: 300 },
+  bottom: { min: 140, max: 640, first: 330 },
   watch: { min: 90, max: 520, first: 200 },
 };
 
@@ -33,6 +33,10 @@ interface UiState {
   // The form for a new watchpoint is open, with this node or scope as target.
   watch_form: { target: string | null } | null;
   node_menu: NodeMenuState | null;
+  // The node panel has all the room.
+  tall: boolean;
+  // Full colour of a tensor's values, held so that steps can be compared by eye.
+  locked_scales: ReadonlyMap<string, number>;
 }
 
 const KEY = 'graphdbg.panels';
@@ -62,6 +66,8 @@ export const useUi = create<UiState>(() => ({
   touched_at: -Infinity,
   watch_form: null,
   node_menu: null,
+  tall: false,
+  locked_scales: new Map(),
 }));
 
 export function resizePanel(panel: keyof PanelSizes, size: number): void {
@@ -91,4 +97,18 @@ export function openNodeMenu(menu: NodeMenuState): void {
 
 export function closeNodeMenu(): void {
   useUi.setState({ node_menu: null });
+}
+
+export function setTall(tall: boolean): void {
+  useUi.setState({ tall });
+}
+
+// Null lets it go.
+export function lockScale(tensor: string, scale: number | null): void {
+  useUi.setState(({ locked_scales }) => {
+    const next = new Map(locked_scales);
+    if (scale === null) next.delete(tensor);
+    else next.set(tensor, scale);
+    return { locked_scales: next };
+  });
 }

@@ -90,6 +90,7 @@ export function JobView({ id }: { id: string }) {
   const connection = useJob((state) => state.connection);
   const attempt = useJob((state) => state.attempt);
   const sizes = useUi((state) => state.sizes);
+  const tall = useUi((state) => state.tall);
 
   if (problem !== null) return <NoJob title="This job cannot be shown" detail={problem.message} />;
   if (forgotten) return <NoJob title="This job was removed" detail="Its data is gone." />;
@@ -102,7 +103,7 @@ export function JobView({ id }: { id: string }) {
         </header>
         {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
         <EndBanner />
-        <main className="job-main">
+        <main className={`job-main${tall ? ' job-tall' : ''}`}>
           <div
             className="job-upper"
             style={{
@@ -140,8 +141,8 @@ export function JobView({ id }: { id: string }) {
           <div className="job-bottom" style={{ height: sizes.bottom }}>
             <NodePanel />
           </div>
+          <NodeMenu />
         </main>
-        <NodeMenu />
       </div>
     </JobContext>
   );

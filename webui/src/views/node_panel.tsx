@@ -1,6 +1,6 @@
 // Below: the selected node. Its tensors, the values of one, its source.
 
-import { ArrowRightToLine, Eye } from 'lucide-react';
+import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
 import { describe } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { plural } from '../base/format';
@@ -9,7 +9,7 @@ import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
-import { openWatchForm, touch } from '../state/ui';
+import { openWatchForm, setTall, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
 import { NodeMarks } from '../widgets/node_marks';
@@ -18,7 +18,7 @@ import { useJobContext } from './job_context';
 import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
-import { ValuesPane } from './values_pane';
+import { panelOf, ValuesPane } from './values_pane';
 import { Welcome } from './welcome';
 import './node_panel.css';
 
@@ -65,6 +65,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const job = useJob((state) => state.model.info);
   const live = useJob((state) => state.connection === 'live');
   const pending = useJob((state) => state.pending);
+  const tall = useUi((state) => state.tall);
   const reach = availability('continue_to', job, live, pending).reason;
   return (
     <header className="node-head">
@@ -102,6 +103,15 @@ function NodeHead({ node }: { node: NodeDetail }) {
           onClick={() => void sendCommand('continue_to', { node: node.name })}
         />
       )}
+      <Button
+        label={tall ? 'Give the graph its room back' : 'Give this panel all the room'}
+        icon={tall ? Minimize2 : Maximize2}
+        iconOnly
+        small
+        tone="quiet"
+        pressed={tall}
+        onClick={() => setTall(!tall)}
+      />
     </header>
   );
 }
@@ -152,7 +162,7 @@ function NodeBody({ node }: { node: NodeDetail }) {
     );
   }
   return (
-    <div className="node-body">
+    <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
       <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
       {tensor === null ? (
         <Notice title={tensors.isPending ? 'Loading tensors' : 'No tensors'} busy={tensors.isPending} />

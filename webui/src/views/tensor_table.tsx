@@ -33,8 +33,9 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Statis
   const asked = tensors.slice(0, MOST_ASKED).map((tensor) => tensor.name);
   const answers = useQueries({
     queries: [...new Set(asked)].map((name) => ({
-      queryKey: ['statistics', id, name, rank, `${stops}`],
-      queryFn: ({ signal }: { signal: AbortSignal }) => api.statistics(id, name, rank, signal),
+      queryKey: ['statistics', id, name, rank, null, `${stops}`],
+      queryFn: ({ signal }: { signal: AbortSignal }) =>
+        api.statistics(id, { name, rank, step: null }, signal),
       enabled: paused && step > 0,
     })),
   });
@@ -46,7 +47,7 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Statis
   return found;
 }
 
-function Count({ count, kind, label }: { count: number; kind: 'nan' | 'inf'; label: string }) {
+function Count({ count, kind, label }: { count: number; kind: 'nan' | 'inf' | 'neg-inf'; label: string }) {
   if (count === 0) return null;
   return (
     <span className={`special special-${kind}`}>
@@ -69,7 +70,7 @@ function StatisticsCells({ statistics }: { statistics: Statistics | undefined })
         <span className="specials">
           <Count count={statistics.nan_count} kind="nan" label="✕ NaN" />
           <Count count={statistics.pos_inf_count} kind="inf" label="▲ +Inf" />
-          <Count count={statistics.neg_inf_count} kind="inf" label="▼ -Inf" />
+          <Count count={statistics.neg_inf_count} kind="neg-inf" label="▼ -Inf" />
         </span>
       </td>
       <td className="number mono">{formatNumber(statistics.min, 4)}</td>

@@ -1,160 +1,50 @@
-// Values of one tensor: a slice typed as in NumPy, statistics, and the grid.
+// One tensor: its values as numbers or colours, its histogram, its history, and how
+// it compares with others.
 
-import { ArrowDown } from 'lucide-react';
-import { useEffect, useMemo, useState } from 'react';
+import { ChartColumn, ChartLine, Columns3, Grid2x2, Table2 } from 'lucide-react';
+import { lazy, Suspense, useState } from 'react';
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
-import type { Statistics, Tensor, TensorSummary } from '../api/types';
-import { formatCount, formatNumber, formatShape, plural } from '../base/format';
-import { defaultSlice, parseSlice } from '../base/slice';
-import { beginMeasure, endMeasure } from '../base/timing';
+import type { TensorSummary } from '../api/types';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
-import { useTensor } from '../state/queries';
+import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { showToast } from '../state/toasts';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
-import { gridOf, indexOfCell, nextSpecial } from '../widgets/grid_data';
 import { Notice } from '../widgets/notice';
-import { Spinner } from '../widgets/spinner';
-import { ValueGrid } from '../widgets/value_grid';
+import { Tabs, type Tab } from '../widgets/tabs';
 import { useJobContext } from './job_context';
+import { AxisPickers, SliceField } from './slice_field';
+import { StatisticsLine } from './statistics_line';
+import { TensorActions } from './tensor_actions';
+import { useTensorRequest } from './tensor_request';
+import { TensorValues } from './tensor_values';
+import './values_pane.css';
 
-// What the server sends as JSON at most.
-const MOST_ELEMENTS = 100_000;
+const TensorHistogram = lazy(async () => ({
+  default: (await import('./tensor_histogram')).TensorHistogram,
+}));
+const TensorHistoryView = lazy(async () => ({
+  default: (await import('./tensor_history')).TensorHistoryView,
+}));
+const TensorCompare = lazy(async () => ({
+  default: (await import('./tensor_compare')).TensorCompare,
+}));
 
-function SliceField({ slice, shape }: { slice: string; shape: readonly number[] }) {
-  const [text, setText] = useState(slice);
-  useEffect(() => setText(slice), [slice]);
-  const parsed = parseSlice(text, shape);
-  const tooMany = parsed.ok && parsed.count > MOST_ELEMENTS;
-  const problem = parsed.ok
-    ? tooMany
-      ? `${formatCount(parsed.count)} elements; at most ${formatCount(MOST_ELEMENTS)} can be shown at once`
-      : null
-    : parsed.error;
-  const apply = () => {
-    if (problem !== null || text === slice) return;
-    touch();
-    beginMeasure('graphdbg:slice');
-    patchRoute({ slice: text });
-  };
-  return (
-    <span className="slice">
-      <input
-        className="field mono"
-        aria-label="Slice"
-        spellCheck={false}
-        autoComplete="off"
-        value={text}
-        aria-invalid={problem !== null || undefined}
-        aria-describedby="slice-problem"
-        title="NumPy indexing, as [0, :, 10:20, ...]; Enter applies it"
-        onChange={(event) => setText(event.target.value)}
-        onBlur={apply}
-        onKeyDown={(event) => {
-          if (event.key === 'Enter') apply();
-          if (event.key === 'Escape') setText(slice);
-        }}
-      />
-      <span id="slice-problem" className="slice-problem" role="alert">
-        {problem}
-      </span>
-    </span>
-  );
-}
+export type PanelName = 'values' | 'heat' | 'histogram' | 'history' | 'compare';
 
-const SHOWN: Array<[keyof Statistics, string]> = [
-  ['min', 'min'],
-  ['max', 'max'],
-  ['mean', 'mean'],
-  ['abs_max', 'abs max'],
-  ['l2', 'L2'],
+const PANELS: Array<Tab<PanelName>> = [
+  { id: 'values', label: 'Values', icon: Table2 },
+  { id: 'heat', label: 'Heat map', icon: Grid2x2 },
+  { id: 'histogram', label: 'Histogram', icon: ChartColumn },
+  { id: 'history', label: 'History', icon: ChartLine },
+  { id: 'compare', label: 'Compare', icon: Columns3 },
 ];
 
-function StatisticsLine({ statistics }: { statistics: Statistics }) {
-  const special: Array<[number, string, string]> = [
-    [statistics.nan_count, 'nan', '✕ NaN'],
-    [statistics.pos_inf_count, 'inf', '▲ +Inf'],
-    [statistics.neg_inf_count, 'inf', '▼ -Inf'],
-  ];
-  return (
-    <dl className="stats" aria-label="Statistics">
-      <div>
-        <dt>count</dt>
-        <dd className="mono">{formatCount(statistics.count)}</dd>
-      </div>
-      {special
-        .filter(([count]) => count > 0)
-        .map(([count, kind, label]) => (
-          <div key={label} className={`special special-${kind}`}>
-            <dt>{label}</dt>
-            <dd className="mono">{formatCount(count)}</dd>
-          </div>
-        ))}
-      {SHOWN.map(([key, label]) => (
-        <div key={key}>
-          <dt>{label}</dt>
-          <dd className="mono">{formatNumber(statistics[key])}</dd>
-        </div>
-      ))}
-      <div>
-        <dt>std</dt>
-        <dd className="mono">
-          {formatNumber(
-            typeof statistics.variance === 'number' ? Math.sqrt(Math.max(0, statistics.variance)) : null,
-          )}
-        </dd>
-      </div>
-      <div>
-        <dt>zeros</dt>
-        <dd className="mono">{formatCount(statistics.zero_count)}</dd>
-      </div>
-    </dl>
-  );
-}
-
-function Values({ value, fetching }: { value: Tensor; fetching: boolean }) {
-  const parsed = useMemo(() => parseSlice(value.slice, value.shape), [value.slice, value.shape]);
-  const grid = useMemo(() => gridOf(value.data, value.slice_shape), [value]);
-  const [active, setActive] = useState(0);
-  const axes = parsed.ok ? parsed.axes : [];
-  const at = Math.min(active, Math.max(0, grid.values.length - 1));
-  useEffect(() => endMeasure('graphdbg:slice'), [value]);
-  if (grid.values.length === 0) {
-    return <Notice title="The slice is empty">Its shape is {formatShape(value.slice_shape)}.</Notice>;
-  }
-  const special = grid.special.nan + grid.special.inf + grid.special.neg_inf;
-  return (
-    <>
-      <div className="values-grid">
-        <ValueGrid
-          grid={grid}
-          axes={axes}
-          label={`Values of ${value.name}`}
-          active={at}
-          onActive={setActive}
-        />
-      </div>
-      <footer className="values-foot">
-        <span className="mono ellipsis" aria-live="polite">
-          {indexOfCell(axes, at)} = {String(grid.values[at])}
-        </span>
-        <span className="grow" />
-        {fetching && <Spinner />}
-        {special > 0 && (
-          <Button
-            label={`Next of ${plural(special, 'not finite value', 'not finite values')}`}
-            icon={ArrowDown}
-            small
-            tone="quiet"
-            onClick={() => setActive(nextSpecial(grid, at))}
-          />
-        )}
-      </footer>
-    </>
-  );
+export function panelOf(name: string | null | undefined): PanelName {
+  return PANELS.find((panel) => panel.id === name)?.id ?? 'values';
 }
 
 // These say that there is nothing to see, not that something went wrong.
@@ -167,7 +57,7 @@ interface ValueProblemProps {
   onCatch: () => Promise<unknown>;
 }
 
-function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
+export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   const [caught, setCaught] = useState(false);
   const code = error instanceof Problem ? error.code : '';
   const arm = () => {
@@ -188,88 +78,127 @@ function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   );
 }
 
-export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
-  const { id, route } = useJobContext();
+// Why there is nothing to fetch values from now.
+function NotPaused() {
   const info = useJob((state) => state.model.info);
-  const stops = useJob((state) => state.model.stops);
-  const slice = route?.slice ?? defaultSlice(tensor.shape);
-  const paused = info?.state === 'paused';
-  const value = useTensor({
-    job: id,
-    name: tensor.name,
-    rank: route?.rank ?? 0,
-    step: route?.step ?? null,
-    slice,
-    version: String(stops),
-    enabled: paused,
-  });
-  const shown = value.isPlaceholderData ? undefined : value.data?.statistics;
+  if (hasEnded(info) || info?.state === 'lost') {
+    return (
+      <Notice title="No values">
+        <p>The job has ended; its tensors are gone. Their history stays.</p>
+        <Button label="Show history" small onClick={() => patchRoute({ panel: 'history' })} />
+      </Notice>
+    );
+  }
+  return <Notice title="The job is running">Values are fetched when it stops.</Notice>;
+}
+
+function StepChoice({ step }: { step: string | null }) {
+  return (
+    <select
+      className="field values-step"
+      aria-label="Step of the values"
+      value={step ?? 'current'}
+      onChange={(event) => {
+        touch();
+        patchRoute({ step: event.target.value === 'current' ? null : event.target.value });
+      }}
+    >
+      <option value="current">current step</option>
+      <option value="previous">previous step</option>
+      {step !== null && step !== 'previous' && <option value={step}>step {step}</option>}
+    </select>
+  );
+}
+
+interface AreaProps {
+  tensor: TensorSummary;
+  query: ValueQuery;
+  value: ReturnType<typeof useSlice>;
+  heat: boolean;
+}
+
+function ValuesArea({ tensor, query, value, heat }: AreaProps) {
+  const paused = useJob((state) => state.model.info?.state === 'paused');
+  if (value.error !== null && !value.isPlaceholderData) {
+    return (
+      <ValueProblem
+        key={query.version}
+        error={value.error}
+        retry={() => void value.refetch()}
+        onCatch={() => api.catchTensors(query.job, tensor.node, query.rank)}
+      />
+    );
+  }
+  if (value.data !== undefined) {
+    return <TensorValues value={value.data} tensor={tensor} fetching={value.isFetching} heat={heat} />;
+  }
+  return paused ? <Notice title="Fetching values" busy /> : <NotPaused />;
+}
+
+export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
+  const { route } = useJobContext();
+  const panel = panelOf(route?.panel);
+  const query = useTensorRequest(tensor);
+  const wantsSlice = panel === 'values' || panel === 'heat';
+  const value = useSlice({ ...query, enabled: query.enabled && wantsSlice });
+  const measured = useStatistics(query);
   // What is known without asking is of the current step.
-  const statistics = shown ?? (route?.step ? null : tensor.statistics);
-  const content = () => {
-    if (value.error !== null && !value.isPlaceholderData) {
-      return (
-        <ValueProblem
-          key={stops}
-          error={value.error}
-          retry={() => void value.refetch()}
-          onCatch={() => api.catchTensors(id, tensor.node, route?.rank ?? 0)}
-        />
-      );
+  const statistics = measured.data?.statistics ?? (query.step === null ? tensor.statistics : null);
+  const shown = value.data;
+  const choose = (id: PanelName) => {
+    touch();
+    patchRoute({ panel: id === 'values' ? null : id });
+  };
+  const slice = { slice: query.slice, shape: tensor.shape, dtype: tensor.dtype };
+  const body = () => {
+    if (wantsSlice) {
+      return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
     }
-    if (value.data !== undefined) {
-      return <Values value={value.data} fetching={value.isFetching} />;
-    }
-    if (paused) return <Notice title="Fetching values" busy />;
-    if (hasEnded(info) || info?.state === 'lost') {
-      return <Notice title="No values">The job has ended; its tensors are gone.</Notice>;
-    }
-    return <Notice title="The job is running">Values are fetched when it stops.</Notice>;
+    if (panel === 'history') return <TensorHistoryView tensor={tensor} rank={query.rank} />;
+    if (!query.enabled) return <NotPaused />;
+    if (panel === 'histogram') return <TensorHistogram query={query} statistics={statistics} />;
+    return <TensorCompare tensor={tensor} query={query} />;
   };
   return (
     <section className="values" aria-label="Values">
-      <div className="values-bar">
-        <span className="mono ellipsis values-name" title={tensor.name}>
-          {tensor.role === 'input' ? `input ${tensor.index}` : `output ${tensor.index}`}
-        </span>
-        <SliceField slice={slice} shape={tensor.shape} />
-        <select
-          className="field values-step"
-          aria-label="Step of the values"
-          value={route?.step ?? 'current'}
-          onChange={(event) => {
-            touch();
-            patchRoute({ step: event.target.value === 'current' ? null : event.target.value });
-          }}
-        >
-          <option value="current">current step</option>
-          <option value="previous">previous step</option>
-          {route?.step && route.step !== 'previous' && (
-            <option value={route.step}>step {route.step}</option>
-          )}
-        </select>
-        {value.data !== undefined && (
-          <span className="muted values-at">
-            step {value.data.step}
-            {!paused && !value.isFetching && ', as it was'}
-          </span>
-        )}
-        {value.data?.overwritten === true && (
-          <span className="tag values-overwritten" title="An op wrote into this memory since">
-            overwritten in place
-          </span>
-        )}
-        {typeof value.data?.grad_scale === 'number' && (
-          <span
-            className="tag"
-            title="The loss was multiplied with it, and so are these values; statistics are those of the true gradients"
-          >
-            scaled by {value.data.grad_scale.toLocaleString('en')}
-          </span>
-        )}
+      <div className="values-tabs">
+        <Tabs tabs={PANELS} selected={panel} label="Views of the tensor" panel="tensor-view" onSelect={choose} />
+        <span className="grow" />
+        <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>
-      {statistics !== null && statistics !== undefined && <StatisticsLine statistics={statistics} />}
-      <div className="values-body">{content()}</div>
+      {panel !== 'history' && (
+        <div className="values-bar">
+          <span className="mono ellipsis values-name" title={tensor.name}>
+            {tensor.role === 'input' ? `input ${tensor.index}` : `output ${tensor.index}`}
+          </span>
+          <SliceField {...slice} />
+          <StepChoice step={query.step} />
+          {shown !== undefined && wantsSlice && (
+            <span className="muted values-at">
+              step {shown.step}
+              {!query.enabled && !value.isFetching && ', as it was'}
+            </span>
+          )}
+          {shown?.overwritten === true && (
+            <span className="tag values-overwritten" title="An op wrote into this memory since">
+              overwritten in place
+            </span>
+          )}
+          {typeof shown?.grad_scale === 'number' && (
+            <span
+              className="tag"
+              title="The loss was multiplied with it, and so are these values; statistics are those of the true gradients"
+            >
+              scaled by {shown.grad_scale.toLocaleString('en')}
+            </span>
+          )}
+        </div>
+      )}
+      {panel !== 'history' && <AxisPickers {...slice} />}
+      {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} />}
+      <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
+        <Suspense fallback={<Notice title="Loading" busy />}>{body()}</Suspense>
+      </div>
     </section>
   );
 }

@@ -1,47 +1,53 @@
-// A slice of any rank as rows and columns of text, with the index of each cell.
+// A slice of any rank as rows and columns, with the index of each cell.
 
-import type { Nested, Scalar } from '../api/types';
+import type { Elements } from '../base/elements';
 import { formatNumber } from '../base/format';
-import { classify, toNumber, type Num, type NumberClass } from '../base/numbers';
+import { classify, type NumberClass } from '../base/numbers';
 import type { AxisRange } from '../base/slice';
 
 export interface GridData {
   rows: number;
   columns: number;
-  // Row major.
-  values: Scalar[];
-  numbers: Float64Array;
+  // Row major; the last row of a wrapped vector may be shorter.
+  count: number;
+  // A vector is broken into rows of `columns` elements.
+  wrapped: boolean;
+  elements: Elements;
+  numbers: Float32Array | Float64Array;
   // Largest size among the finite ones: full colour.
   scale: number;
   special: { nan: number; inf: number; neg_inf: number };
 }
 
-function flatten(data: Nested, into: Scalar[]): void {
-  if (Array.isArray(data)) for (const item of data) flatten(item, into);
-  else into.push(data);
+// Longer vectors are broken into rows, as in a hex dump.
+const LONGEST_ROW = 16;
+const VECTOR_COLUMNS = 10;
+
+function layoutOf(shape: readonly number[], count: number, square: boolean) {
+  const wrapped = shape.length === 1 && count > LONGEST_ROW;
+  const columns = wrapped
+    ? square
+      ? Math.ceil(Math.sqrt(count))
+      : VECTOR_COLUMNS
+    : (shape.at(-1) ?? 1);
+  const rows = columns === 0 ? 0 : Math.ceil(count / columns);
+  return { wrapped, columns, rows };
 }
 
-export function numberOf(value: Scalar): number {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  if (typeof value === 'number') return value;
-  return toNumber(value as Num);
-}
-
-export function gridOf(data: Nested, shape: readonly number[]): GridData {
-  const values: Scalar[] = [];
-  flatten(data, values);
-  const columns = shape.at(-1) ?? 1;
-  const rows = columns === 0 ? 0 : Math.floor(values.length / columns);
-  const numbers = Float64Array.from(values, numberOf);
+// `square`: a vector is broken so that it fills a square, for a picture.
+export function gridOf(elements: Elements, shape: readonly number[], square = false): GridData {
+  const { numbers, count } = elements;
   let scale = 0;
   const special = { nan: 0, inf: 0, neg_inf: 0 };
-  for (const value of numbers) {
-    if (Number.isNaN(value)) special.nan += 1;
+  for (let i = 0; i < count; i += 1) {
+    const value = numbers[i] as number;
+    const size = value < 0 ? -value : value;
+    if (size > scale && size !== Infinity) scale = size;
+    else if (size !== size) special.nan += 1;
     else if (value === Infinity) special.inf += 1;
     else if (value === -Infinity) special.neg_inf += 1;
-    else scale = Math.max(scale, Math.abs(value));
   }
-  return { rows, columns, values, numbers, scale, special };
+  return { ...layoutOf(shape, count, square), count, elements, numbers, scale, special };
 }
 
 export interface Cell {
@@ -57,30 +63,39 @@ const SPECIAL_TEXT: Partial<Record<NumberClass, string>> = {
   'neg-inf': '▼ -Inf',
 };
 
-export function cellOf(grid: GridData, index: number): Cell {
-  const raw = grid.values[index];
+// How strongly a value is coloured: small ones stay visible beside large ones.
+export function strengthOf(value: number, scale: number): number {
+  const share = scale === 0 ? 0 : Math.abs(value) / scale;
+  return Number.isFinite(share) ? Math.min(1, Math.sqrt(share)) : 0;
+}
+
+export function cellOf(grid: GridData, index: number, scale = grid.scale): Cell {
   const value = grid.numbers[index] ?? NaN;
-  if (typeof raw === 'boolean') {
-    return { text: String(raw), kind: raw ? 'positive' : 'zero', strength: raw ? 0.4 : 0 };
+  const { dtype } = grid.elements;
+  if (dtype === 'bool') {
+    const kind = value === 0 ? 'zero' : 'positive';
+    return { text: grid.elements.text(index), kind, strength: value === 0 ? 0 : 0.4 };
   }
   const kind = classify(value);
-  const text = SPECIAL_TEXT[kind] ?? formatNumber(value, 4);
-  const share = grid.scale === 0 ? 0 : Math.abs(value) / grid.scale;
-  return { text, kind, strength: Number.isFinite(share) ? Math.sqrt(share) : 0 };
+  const plain = dtype.startsWith('complex') ? grid.elements.text(index) : formatNumber(value, 4);
+  return { text: SPECIAL_TEXT[kind] ?? plain, kind, strength: strengthOf(value, scale) };
 }
 
 // The next cell after `from` that is not finite, round about; -1 if there is none.
 export function nextSpecial(grid: GridData, from: number): number {
-  const count = grid.numbers.length;
-  for (let i = 1; i <= count; i += 1) {
-    const at = (from + i) % count;
+  for (let i = 1; i <= grid.count; i += 1) {
+    const at = (from + i) % grid.count;
     if (!Number.isFinite(grid.numbers[at])) return at;
   }
   return -1;
 }
 
-// What stands before each row and column: the tensor's own indices.
-export function axisLabels(axes: readonly AxisRange[]): {
+// What stands before each row and column: the tensor's own indices, or of a vector
+// that was broken into rows where each begins, and how far on each column is.
+export function axisLabels(
+  axes: readonly AxisRange[],
+  wrap: number | null = null,
+): {
   row: (row: number) => string;
   column: (column: number) => string;
 } {
@@ -88,6 +103,12 @@ export function axisLabels(axes: readonly AxisRange[]): {
   const last = free.at(-1);
   const outer = free.slice(0, -1);
   const place = (axis: AxisRange, i: number) => String(axis.start + i * axis.step);
+  if (wrap !== null && last !== undefined) {
+    return {
+      column: (column) => `+${column * last.step}`.replace('+-', '−'),
+      row: (row) => place(last, row * wrap),
+    };
+  }
   return {
     column: (column) => (last === undefined ? '' : place(last, column)),
     row: (row) => {

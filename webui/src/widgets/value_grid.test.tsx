@@ -1,15 +1,21 @@
 import { fireEvent, render, screen } from '@testing-library/react';
 import { expect, it, vi } from 'vitest';
+import { decodeElements } from '../base/elements';
 import { parseSlice } from '../base/slice';
 import { gridOf } from './grid_data';
 import { ValueGrid } from './value_grid';
+
+const ELEMENTS = decodeElements(
+  'float32',
+  new Float32Array([1, NaN, -2.5, -Infinity, 0, Infinity]).buffer,
+)!;
 
 function show(active: number) {
   const parsed = parseSlice('[:, :]', [2, 3]);
   const onActive = vi.fn();
   render(
     <ValueGrid
-      grid={gridOf([[1, 'NaN', -2.5], ['-Infinity', 0, 'Infinity']], [2, 3])}
+      grid={gridOf(ELEMENTS, [2, 3])}
       axes={parsed.ok ? parsed.axes : []}
       label="Values"
       active={active}

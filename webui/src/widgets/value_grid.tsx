@@ -1,9 +1,11 @@
 // Values of a slice as a grid: only the cells in view exist. Values that are not
 // finite are marked by colour and by a sign.
 
-import { useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { useId, useLayoutEffect, useMemo } from 'react';
 import type { AxisRange } from '../base/slice';
 import { axisLabels, cellOf, indexOfCell, type GridData } from './grid_data';
+import { elementLength } from './scroll_space';
+import { useScrollSpace, type ScrollGroup } from './use_scroll_space';
 import './value_grid.css';
 
 const ROW_PX = 20;
@@ -16,81 +18,60 @@ interface Props {
   label: string;
   active: number;
   onActive: (cell: number) => void;
+  // Full colour; the largest value's size if absent.
+  scale?: number;
+  group?: ScrollGroup | null;
 }
 
-interface Window {
-  left: number;
-  top: number;
-  width: number;
-  height: number;
+// The cell that a key leads to; null for other keys.
+export function cellByKey(key: string, active: number, grid: GridData, page: number): number | null {
+  const { rows, columns, count } = grid;
+  const [row, column] = [Math.floor(active / columns), active % columns];
+  const to = (r: number, c: number) =>
+    Math.min(count - 1, clamp(r, rows - 1) * columns + clamp(c, columns - 1));
+  switch (key) {
+    case 'ArrowDown':
+      return to(row + 1, column);
+    case 'ArrowUp':
+      return to(row - 1, column);
+    case 'ArrowRight':
+      return to(row, column + 1);
+    case 'ArrowLeft':
+      return to(row, column - 1);
+    case 'PageDown':
+      return to(row + page, column);
+    case 'PageUp':
+      return to(row - page, column);
+    case 'Home':
+      return to(row, 0);
+    case 'End':
+      return to(row, columns - 1);
+    default:
+      return null;
+  }
 }
 
-export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const [view, setView] = useState<Window>({ left: 0, top: 0, width: 600, height: 240 });
-  const labels = useMemo(() => axisLabels(axes), [axes]);
+export function ValueGrid({ grid, axes, label, active, onActive, scale = grid.scale, group = null }: Props) {
+  const id = useId();
+  const labels = useMemo(
+    () => axisLabels(axes, grid.wrapped ? grid.columns : null),
+    [axes, grid.wrapped, grid.columns],
+  );
   const gutter = Math.max(34, labels.row(Math.max(0, grid.rows - 1)).length * 7 + 14);
-
-  useLayoutEffect(() => {
-    const element = scroller.current;
-    if (element === null) return undefined;
-    const read = () =>
-      setView({
-        left: element.scrollLeft,
-        top: element.scrollTop,
-        width: element.clientWidth,
-        height: element.clientHeight,
-      });
-    read();
-    const observer = new ResizeObserver(read);
-    observer.observe(element);
-    element.addEventListener('scroll', read, { passive: true });
-    return () => {
-      observer.disconnect();
-      element.removeEventListener('scroll', read);
-    };
-  }, []);
+  const extent = { width: gutter + grid.columns * COLUMN_PX, height: ROW_PX + grid.rows * ROW_PX };
+  const { scroller, view, reveal } = useScrollSpace(extent, { width: gutter, height: ROW_PX }, group);
 
   const [row, column] = [Math.floor(active / grid.columns), active % grid.columns];
   useLayoutEffect(() => {
-    if (scroller.current !== null) scrollInto(scroller.current, row, column, gutter);
-  }, [row, column, gutter]);
+    reveal(column * COLUMN_PX, row * ROW_PX, COLUMN_PX, ROW_PX);
+  }, [row, column, reveal]);
 
-  const firstRow = Math.max(0, Math.floor(view.top / ROW_PX) - OVERSCAN);
-  const lastRow = Math.min(grid.rows, Math.ceil((view.top + view.height) / ROW_PX) + OVERSCAN);
-  const firstColumn = Math.max(0, Math.floor(view.left / COLUMN_PX) - OVERSCAN);
-  const lastColumn = Math.min(
-    grid.columns,
-    Math.ceil((view.left + view.width) / COLUMN_PX) + OVERSCAN,
-  );
-  const rows = range(firstRow, lastRow);
-  const columns = range(firstColumn, lastColumn);
-
-  const move = (key: string): number | null => {
-    const page = Math.max(1, Math.floor(view.height / ROW_PX) - 2);
-    const to = (r: number, c: number) =>
-      clamp(r, grid.rows - 1) * grid.columns + clamp(c, grid.columns - 1);
-    switch (key) {
-      case 'ArrowDown':
-        return to(row + 1, column);
-      case 'ArrowUp':
-        return to(row - 1, column);
-      case 'ArrowRight':
-        return to(row, column + 1);
-      case 'ArrowLeft':
-        return to(row, column - 1);
-      case 'PageDown':
-        return to(row + page, column);
-      case 'PageUp':
-        return to(row - page, column);
-      case 'Home':
-        return to(row, 0);
-      case 'End':
-        return to(row, grid.columns - 1);
-      default:
-        return null;
-    }
-  };
+  const rows = visible(view.top, view.height, ROW_PX, grid.rows);
+  const columns = visible(view.left, view.width, COLUMN_PX, grid.columns);
+  // From places in the whole to places in the element, where they differ.
+  const dx = view.scroll_left - view.left;
+  const dy = view.scroll_top - view.top;
+  const page = Math.max(1, Math.floor(view.height / ROW_PX) - 2);
 
   return (
     <div
@@ -100,10 +81,11 @@ export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
       aria-label={label}
       aria-rowcount={grid.rows}
       aria-colcount={grid.columns}
-      aria-activedescendant="grid-active"
+      aria-activedescendant={`${id}-active`}
       tabIndex={0}
       onKeyDown={(event) => {
-        const next = event.ctrlKey || event.metaKey || event.altKey ? null : move(event.key);
+        const other = event.ctrlKey || event.metaKey || event.altKey;
+        const next = other ? null : cellByKey(event.key, active, grid, page);
         if (next === null) return;
         event.preventDefault();
         event.stopPropagation();
@@ -113,10 +95,7 @@ export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
       <div
         className="grid-space"
         role="presentation"
-        style={{
-          width: gutter + grid.columns * COLUMN_PX,
-          height: ROW_PX + grid.rows * ROW_PX,
-        }}
+        style={{ width: elementLength(extent.width), height: elementLength(extent.height) }}
       >
         <div className="grid-head" role="presentation" style={{ height: ROW_PX }}>
           <span className="grid-corner" style={{ width: gutter }} />
@@ -124,7 +103,7 @@ export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
             <span
               key={c}
               className="grid-column-label"
-              style={{ left: gutter + c * COLUMN_PX, width: COLUMN_PX }}
+              style={{ left: dx + gutter + c * COLUMN_PX, width: COLUMN_PX }}
             >
               {labels.column(c)}
             </span>
@@ -136,14 +115,15 @@ export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
             role="row"
             aria-rowindex={r + 1}
             className="grid-row"
-            style={{ transform: `translateY(${r * ROW_PX}px)` }}
+            style={{ transform: `translateY(${dy + r * ROW_PX}px)` }}
           >
             <span className="grid-row-label" style={{ width: gutter }} aria-hidden>
               {labels.row(r)}
             </span>
             {columns.map((c) => {
               const index = r * grid.columns + c;
-              const cell = cellOf(grid, index);
+              if (index >= grid.count) return null;
+              const cell = cellOf(grid, index, scale);
               const tint =
                 cell.kind === 'positive' || cell.kind === 'negative'
                   ? { background: `rgb(var(--${cell.kind}) / ${(cell.strength * 0.42).toFixed(3)})` }
@@ -151,13 +131,13 @@ export function ValueGrid({ grid, axes, label, active, onActive }: Props) {
               return (
                 <span
                   key={c}
-                  id={index === active ? 'grid-active' : undefined}
+                  id={index === active ? `${id}-active` : undefined}
                   role="gridcell"
                   aria-colindex={c + 1}
                   aria-selected={index === active}
                   className={`grid-cell grid-${cell.kind}`}
-                  style={{ left: gutter + c * COLUMN_PX, width: COLUMN_PX, ...tint }}
-                  title={`${indexOfCell(axes, index)} = ${String(grid.values[index])}`}
+                  style={{ left: dx + gutter + c * COLUMN_PX, width: COLUMN_PX, ...tint }}
+                  title={`${indexOfCell(axes, index)} = ${grid.elements.text(index)}`}
                   onClick={() => onActive(index)}
                 >
                   {cell.text}
@@ -175,20 +155,9 @@ function clamp(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
 
-function range(from: number, to: number): number[] {
-  return Array.from({ length: Math.max(0, to - from) }, (_, i) => from + i);
-}
-
-// Below the sticky labels, that is.
-function scrollInto(element: HTMLElement, row: number, column: number, gutter: number): void {
-  const top = row * ROW_PX;
-  const left = column * COLUMN_PX;
-  const height = element.clientHeight - ROW_PX;
-  const width = element.clientWidth - gutter;
-  if (top < element.scrollTop) element.scrollTop = top;
-  else if (top + ROW_PX > element.scrollTop + height) element.scrollTop = top + ROW_PX - height;
-  if (left < element.scrollLeft) element.scrollLeft = left;
-  else if (left + COLUMN_PX > element.scrollLeft + width) {
-    element.scrollLeft = left + COLUMN_PX - width;
-  }
+// The rows or columns in view, and a few around them.
+function visible(from: number, length: number, size: number, count: number): number[] {
+  const first = Math.max(0, Math.floor(from / size) - OVERSCAN);
+  const last = Math.min(count, Math.ceil((from + length) / size) + OVERSCAN);
+  return Array.from({ length: Math.max(0, last - first) }, (_, i) => first + i);
 }

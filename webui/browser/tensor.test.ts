@@ -1,0 +1,168 @@
+// One tensor, looked at in every way, over the fixture server.
+
+import type { Page } from 'playwright-core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Browser, Fixture } from './harness';
+
+let fixture: Fixture;
+let browser: Browser;
+let page: Page;
+
+async function begin(options: Parameters<typeof Browser.open>[0] = {}) {
+  fixture = new Fixture();
+  await fixture.start();
+  browser = await Browser.open(options);
+  page = browser.page;
+  await toHit();
+}
+
+afterEach(async () => {
+  const { errors, outside } = browser;
+  await browser.close();
+  await fixture.stop();
+  expect(errors).toEqual([]);
+  expect(outside).toEqual([]);
+});
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const tab = (name: string) => page.getByRole('tab', { name });
+
+// Stands at forward/log in step 3, whose output has infinities.
+async function toHit(): Promise<void> {
+  await page.goto(`${fixture.address}#/jobs/digits-1`);
+  await button('Add watchpoint').first().click();
+  await button('Add').click();
+  await page.getByRole('switch').waitFor();
+  await button('Continue').click();
+  await page.getByRole('grid', { name: 'Values of forward/log:0' }).waitFor();
+}
+
+// How many pixels of the canvas have just this colour.
+async function pixelsOf(canvas: string, colour: string): Promise<number> {
+  return await page.evaluate(
+    ([label, name]) => {
+      const found = document.querySelector<HTMLCanvasElement>(`canvas[aria-label^="${label}"]`);
+      const context = found?.getContext('2d');
+      if (!found || !context) return -1;
+      const probe = document.createElement('div');
+      probe.style.color = `var(${name})`;
+      document.body.append(probe);
+      const [r, g, b] = getComputedStyle(probe).color.match(/\d+/g)?.map(Number) ?? [];
+      probe.remove();
+      const { data } = context.getImageData(0, 0, found.width, found.height);
+      let count = 0;
+      for (let i = 0; i < data.length; i += 4) {
+        if (data[i] === r && data[i + 1] === g && data[i + 2] === b) count += 1;
+      }
+      return count;
+    },
+    [canvas, colour] as const,
+  );
+}
+
+describe('a tensor', () => {
+  beforeEach(() => begin());
+
+  it('is seen as a heat map, with infinities in a colour of their own', async () => {
+    await tab('Heat map').click();
+    const canvas = page.getByRole('img', { name: /^64 by 10 values/ });
+    await canvas.waitFor();
+    expect(await canvas.getAttribute('aria-label')).toMatch(/\d+ -Inf/);
+    expect(await pixelsOf('64 by 10 values', '--neg-inf-bg')).toBeGreaterThan(20);
+    expect(await pixelsOf('64 by 10 values', '--nan-bg')).toBe(0);
+    expect(page.url()).toContain('panel=heat');
+    // To the first infinity, by key.
+    const frame = page.getByRole('group', { name: 'Heat map of forward/log:0' });
+    await frame.focus();
+    await page.keyboard.press('ArrowDown');
+    await page.getByText('[1, 0] =').waitFor();
+    await page.getByRole('button', { name: /^Next of/ }).click();
+    await page.getByText('= -Infinity').waitFor();
+    await page.reload();
+    await canvas.waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('heat-dark');
+  });
+
+  it('has a histogram with what is not finite beside it', async () => {
+    await tab('Histogram').click();
+    const bars = page.getByRole('group', { name: 'Histogram' });
+    await bars.getByText('▼ -Inf').waitFor({ state: 'attached' });
+    await bars.focus();
+    await page.keyboard.press('End');
+    await page.getByText(/^-Inf: \d+ elements$/).waitFor();
+    await page.getByLabel('log counts').check();
+    await page.getByLabel('Bins').selectOption('128 bins');
+    await page.getByText(/finite elements, \d+ not finite/).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('histogram-dark');
+  });
+
+  it('has a history with its hits marked', async () => {
+    await tab('History').click();
+    const plot = page.getByRole('group', { name: 'History of forward/log:0' });
+    await plot.getByText(/^Hit at step 3/).waitFor({ state: 'attached' });
+    await plot.focus();
+    await page.keyboard.press('Home');
+    await page.getByText(/^step 1: {2}?mean|^step 1: mean/).waitFor();
+    await page.getByRole('checkbox', { name: 'std' }).check();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('history-dark');
+  });
+
+  it('is compared with itself a step before, by keys alone', async () => {
+    await tab('Values').focus();
+    for (let i = 0; i < 4; i += 1) await page.keyboard.press('ArrowRight');
+    const figures = page.getByLabel('Comparison');
+    await figures.getByText(/of 640 not close/).waitFor();
+    const grids = page.getByRole('grid');
+    expect(await grids.count()).toBe(3);
+    await page.getByRole('region', { name: 'difference' }).waitFor();
+    // To where they first differ, in all three.
+    await figures.getByRole('button').focus();
+    await page.keyboard.press('Enter');
+    await page.getByText(/→/).first().waitFor();
+    await page.getByLabel('rtol').fill('1e9');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('atol').fill('1e9');
+    await page.keyboard.press('Enter');
+    await figures.getByText(/of 640 not close/).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('compare-dark');
+    await page.getByLabel('Compare with').selectOption('another tensor');
+    await page.getByLabel('Tensor to compare with').fill('forward/neg:0');
+    await page.keyboard.press('Enter');
+    await page.getByText(/shapes differ|cannot be compared/).first().waitFor();
+    expect(page.url()).toContain('with=tensor:forward/neg:0');
+  });
+
+  it('of more than two axes is walked by sliders', async () => {
+    await page.goto(`${fixture.address}#/jobs/digits-1?node=forward/stem/weight`);
+    await page.getByLabel('Index on axis 0').fill('5');
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[5, 0, :, :]'));
+    await page.getByLabel('rows').selectOption('axis 0 · 16');
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :]'));
+    await page.getByText('[0, 0, 0, 0] =').waitFor();
+    expect(await browser.axe()).toEqual([]);
+  });
+
+  it('can be taken along as a file', async () => {
+    await button('Copy or download').click();
+    const file = page.waitForEvent('download');
+    await page.getByRole('menuitem', { name: 'Download tensor as .npy' }).click();
+    expect((await file).suggestedFilename()).toBe('forward_log_0.npy');
+  });
+});
+
+describe('a node', () => {
+  beforeEach(() => begin());
+
+  it('has a menu by right click, and is continued to from there', async () => {
+    await page.getByRole('switch').uncheck();
+    await page.getByRole('treeitem', { name: 'neg' }).first().click({ button: 'right' });
+    await page.getByRole('menu', { name: 'forward/neg' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await page.getByRole('menuitem', { name: 'Continue to here' }).click();
+    await page.getByTestId('current-node').getByText('forward/neg').waitFor();
+  });
+});

@@ -1,0 +1,143 @@
+// Which part of a tensor is shown: typed as in NumPy, or by picking two axes and
+// moving along the others.
+
+import { useEffect, useId, useState } from 'react';
+import { itemBytes } from '../base/elements';
+import { formatCount } from '../base/format';
+import { freeAxes, joinSlice, parseSlice, sliceItems } from '../base/slice';
+import { beginMeasure } from '../base/timing';
+import { patchRoute } from '../state/router';
+import { touch } from '../state/ui';
+
+// What is fetched at once at most: the page holds it as float64 too.
+const MOST_ELEMENTS = 16_000_000;
+
+interface Props {
+  slice: string;
+  shape: readonly number[];
+  dtype: string;
+}
+
+function apply(slice: string): void {
+  touch();
+  beginMeasure('graphdbg:slice');
+  patchRoute({ slice });
+}
+
+function problemOf(text: string, { shape, dtype }: Props): string | null {
+  const parsed = parseSlice(text, shape);
+  if (!parsed.ok) return parsed.error;
+  const most = Math.min(MOST_ELEMENTS, (256 * 2 ** 20) / itemBytes(dtype));
+  if (parsed.count <= most) return null;
+  return `${formatCount(parsed.count)} elements; at most ${formatCount(most)} can be shown at once`;
+}
+
+export function SliceField(props: Props) {
+  const { slice } = props;
+  const id = useId();
+  const [text, setText] = useState(slice);
+  useEffect(() => setText(slice), [slice]);
+  const problem = problemOf(text, props);
+  const submit = () => {
+    if (problem === null && text !== slice) apply(text);
+  };
+  return (
+    <span className="slice">
+      <input
+        className="field mono"
+        aria-label="Slice"
+        spellCheck={false}
+        autoComplete="off"
+        value={text}
+        aria-invalid={problem !== null || undefined}
+        aria-describedby={id}
+        title="NumPy indexing, as [0, :, 10:20, ...]; Enter applies it"
+        onChange={(event) => setText(event.target.value)}
+        onBlur={submit}
+        onKeyDown={(event) => {
+          if (event.key === 'Enter') submit();
+          if (event.key === 'Escape') setText(slice);
+        }}
+      />
+      <span id={id} className="slice-problem" role="alert">
+        {problem}
+      </span>
+    </span>
+  );
+}
+
+// For tensors of more than two axes: which two are shown, and where along the rest.
+export function AxisPickers({ slice, shape }: Props) {
+  const items = sliceItems(slice, shape);
+  if (shape.length < 3 || items === null) return null;
+  const free = items.flatMap((item, axis) => (item.includes(':') ? [axis] : []));
+  const [rows = shape.length - 2, columns = shape.length - 1] = free.slice(-2);
+  const pick = (first: number, second: number) =>
+    apply(joinSlice(freeAxes(items, [first, second])));
+  // The same axis twice makes no picture: they change places.
+  const pickRows = (axis: number) => pick(axis, axis === columns ? rows : columns);
+  const pickColumns = (axis: number) => pick(axis === rows ? columns : rows, axis);
+  const options = shape.map((size, axis) => (
+    // Axes have no identity but their number.
+    // oxlint-disable-next-line react/no-array-index-key
+    <option key={axis} value={axis}>
+      axis {axis} · {size}
+    </option>
+  ));
+  const rest = shape.flatMap((size, axis) => (axis === rows || axis === columns ? [] : [{ size, axis }]));
+  return (
+    <div className="axes" role="group" aria-label="Axes">
+      <label>
+        <span className="muted">rows</span>
+        <select className="field" value={rows} onChange={(event) => pickRows(Number(event.target.value))}>
+          {options}
+        </select>
+      </label>
+      <label>
+        <span className="muted">columns</span>
+        <select
+          className="field"
+          value={columns}
+          onChange={(event) => pickColumns(Number(event.target.value))}
+        >
+          {options}
+        </select>
+      </label>
+      {rest.map(({ axis, size }) => (
+        <AxisSlider
+          key={axis}
+          axis={axis}
+          size={size}
+          item={items[axis] ?? '0'}
+          onMove={(index) => apply(joinSlice(items.with(axis, String(index))))}
+        />
+      ))}
+    </div>
+  );
+}
+
+interface SliderProps {
+  axis: number;
+  size: number;
+  item: string;
+  onMove: (index: number) => void;
+}
+
+function AxisSlider({ axis, size, item, onMove }: SliderProps) {
+  const index = Number(item);
+  const at = Number.isInteger(index) ? (index < 0 ? index + size : index) : 0;
+  return (
+    <label className="axis-slider">
+      <span className="muted">axis {axis}</span>
+      <input
+        type="range"
+        min={0}
+        max={Math.max(0, size - 1)}
+        value={at}
+        aria-label={`Index on axis ${axis}`}
+        onChange={(event) => onMove(Number(event.target.value))}
+      />
+      <span className="mono axis-at">{Number.isInteger(index) ? at : item}</span>
+    </label>
+  );
+}

@@ -1,0 +1,22 @@
+// What the panels of a tensor ask for: which tensor, where, of which stop.
+
+import type { TensorSummary } from '../api/types';
+import { defaultSlice } from '../base/slice';
+import { useJob } from '../state/job_store';
+import type { ValueQuery } from '../state/queries';
+import { useJobContext } from './job_context';
+
+export function useTensorRequest(tensor: TensorSummary): ValueQuery {
+  const { id, route } = useJobContext();
+  const stops = useJob((state) => state.model.stops);
+  const paused = useJob((state) => state.model.info?.state === 'paused');
+  return {
+    job: id,
+    name: tensor.name,
+    rank: route?.rank ?? 0,
+    step: route?.step ?? null,
+    slice: route?.slice ?? defaultSlice(tensor.shape),
+    version: String(stops),
+    enabled: paused,
+  };
+}

@@ -1,0 +1,153 @@
+// Values of a slice, as numbers or as colours, and the one that is pointed at.
+
+import { ArrowDown, Lock, LockOpen } from 'lucide-react';
+import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import type { TensorSlice, TensorSummary } from '../api/types';
+import { formatNumber, formatShape, plural } from '../base/format';
+import { parseSlice, type AxisRange } from '../base/slice';
+import { endMeasure, measureToPaint, SLICE_PAINT } from '../base/timing';
+import { lockScale, useUi } from '../state/ui';
+import { Button } from '../widgets/button';
+import { gridOf, indexOfCell, nextSpecial, type GridData } from '../widgets/grid_data';
+import { Notice } from '../widgets/notice';
+import { Spinner } from '../widgets/spinner';
+import { ValueGrid } from '../widgets/value_grid';
+
+const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
+
+// Which elements the slice holds; counted from 0 where the tensor's shape was
+// another one at that step.
+export function axesOf(value: TensorSlice, shape: readonly number[]): AxisRange[] {
+  const parsed = parseSlice(value.slice, shape);
+  if (parsed.ok && parsed.shape.join() === value.shape.join()) return parsed.axes;
+  return value.shape.map((count) => ({ start: 0, step: 1, count, dropped: false }));
+}
+
+function summaryOf(grid: GridData, scale: number): string {
+  const { nan, inf, neg_inf } = grid.special;
+  const specials = [
+    [nan, 'NaN'],
+    [inf, '+Inf'],
+    [neg_inf, '-Inf'],
+  ] as const;
+  const parts = specials.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
+  const rest = parts.length === 0 ? 'all finite' : parts.join(', ');
+  return `${grid.rows} by ${grid.columns} values up to ${formatNumber(scale)} in size, ${rest}`;
+}
+
+const SPECIALS = [
+  ['nan', 'nan', '✕ NaN'],
+  ['inf', 'inf', '▲ +Inf'],
+  ['neg_inf', 'neg-inf', '▼ -Inf'],
+] as const;
+
+// What the colours mean.
+export function HeatLegend({ grid, scale }: { grid: GridData; scale: number }) {
+  return (
+    <span className="heat-legend" role="group" aria-label="Colours">
+      {scale > 0 && (
+        <>
+          <span className="mono">{formatNumber(-scale, 3)}</span>
+          <span className="heat-ramp" aria-hidden />
+          <span className="mono">{formatNumber(scale, 3)}</span>
+        </>
+      )}
+      {SPECIALS.filter(([key]) => grid.special[key] > 0).map(([key, kind, label]) => (
+        <span key={key} className={`special special-${kind}`}>
+          {label} {grid.special[key]}
+        </span>
+      ))}
+    </span>
+  );
+}
+
+interface Props {
+  value: TensorSlice;
+  tensor: TensorSummary;
+  fetching: boolean;
+  heat: boolean;
+}
+
+export function TensorValues({ value, tensor, fetching, heat }: Props) {
+  const axes = useMemo(() => axesOf(value, tensor.shape), [value, tensor.shape]);
+  const grid = useMemo(
+    () => (value.elements === null ? null : gridOf(value.elements, value.shape, heat)),
+    [value, heat],
+  );
+  const [chosen, setChosen] = useState(0);
+  const [hovered, setHovered] = useState<number | null>(null);
+  const locked = useUi((state) => state.locked_scales.get(tensor.name));
+  useEffect(() => {
+    endMeasure('graphdbg:slice');
+    measureToPaint(SLICE_PAINT, value.received_at);
+  }, [value]);
+  if (grid === null) {
+    return <Notice title={`Values of type ${value.dtype} cannot be shown`}>Download the tensor instead.</Notice>;
+  }
+  if (grid.count === 0) {
+    return <Notice title="The slice is empty">Its shape is {formatShape(value.shape)}.</Notice>;
+  }
+  const active = Math.min(chosen, grid.count - 1);
+  const scale = locked ?? grid.scale;
+  const read = heat ? (hovered ?? active) : active;
+  const special = grid.special.nan + grid.special.inf + grid.special.neg_inf;
+  return (
+    <>
+      <div className="values-grid">
+        {heat ? (
+          <Suspense fallback={<Notice title="Loading" busy />}>
+            <HeatMap
+              grid={grid}
+              label={`Heat map of ${value.name}`}
+              summary={summaryOf(grid, scale)}
+              scale={scale}
+              active={active}
+              onActive={setChosen}
+              onHover={setHovered}
+            />
+          </Suspense>
+        ) : (
+          <ValueGrid
+            grid={grid}
+            axes={axes}
+            label={`Values of ${value.name}`}
+            active={active}
+            scale={scale}
+            onActive={setChosen}
+          />
+        )}
+      </div>
+      <footer className="values-foot">
+        <span className="mono ellipsis" aria-live={heat ? undefined : 'polite'}>
+          {indexOfCell(axes, read)} = {grid.elements.text(read)}
+        </span>
+        <span className="grow" />
+        {fetching && <Spinner />}
+        {heat && <HeatLegend grid={grid} scale={scale} />}
+        <Button
+          label={locked === undefined ? 'Lock the colour scale' : 'Unlock the colour scale'}
+          icon={locked === undefined ? LockOpen : Lock}
+          iconOnly
+          small
+          tone="quiet"
+          pressed={locked !== undefined}
+          hint={
+            locked === undefined
+              ? 'Keep full colour at this size, to compare steps by eye'
+              : `Full colour is held at ${formatNumber(locked)}`
+          }
+          onClick={() => lockScale(tensor.name, locked === undefined ? grid.scale : null)}
+        />
+        {special > 0 && (
+          <Button
+            label={`Next of ${plural(special, 'not finite value', 'not finite values')}`}
+            icon={ArrowDown}
+            small
+            tone="quiet"
+            onClick={() => setChosen(nextSpecial(grid, active))}
+          />
+        )}
+      </footer>
+    </>
+  );
+}

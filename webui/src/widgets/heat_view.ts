@@ -1,0 +1,113 @@
+// What part of a heat map is in view, and how large its cells are. Pure.
+
+export interface HeatView {
+  // The cell at the left and upper edge, with fractions.
+  x: number;
+  y: number;
+  // Pixels to a cell.
+  across: number;
+  down: number;
+}
+
+export interface Extent {
+  width: number;
+  height: number;
+}
+
+const LARGEST_CELL_PX = 64;
+const FIRST_CELL_PX = 30;
+// A long and thin tensor is stretched, but so that one still sees that it is one.
+const MOST_STRETCH = 8;
+
+export function fitView(columns: number, rows: number, size: Extent): HeatView {
+  const across = size.width / Math.max(1, columns);
+  const down = size.height / Math.max(1, rows);
+  const least = Math.min(across, down);
+  const limit = Math.min(FIRST_CELL_PX, least * MOST_STRETCH);
+  const view = { x: 0, y: 0, across: Math.min(across, limit), down: Math.min(down, limit) };
+  return keepInside(view, columns, rows, size);
+}
+
+function keepAxis(at: number, count: number, cell: number, length: number): number {
+  const seen = length / cell;
+  // What is smaller than the view stays in its middle.
+  return count <= seen ? (count - seen) / 2 : Math.max(0, Math.min(at, count - seen));
+}
+
+export function keepInside(view: HeatView, columns: number, rows: number, size: Extent): HeatView {
+  return {
+    ...view,
+    x: keepAxis(view.x, columns, view.across, size.width),
+    y: keepAxis(view.y, rows, view.down, size.height),
+  };
+}
+
+// The cell under (x, y), in pixels of the view, stays there.
+export function zoomView(
+  view: HeatView,
+  factor: number,
+  x: number,
+  y: number,
+  columns: number,
+  rows: number,
+  size: Extent,
+): HeatView {
+  const whole = fitView(columns, rows, size);
+  const limit = Math.max(LARGEST_CELL_PX, whole.across, whole.down);
+  const by = Math.max(
+    Math.min(factor, limit / Math.max(view.across, view.down)),
+    Math.min(1, whole.across / view.across),
+  );
+  const next = {
+    x: view.x + x / view.across - x / (view.across * by),
+    y: view.y + y / view.down - y / (view.down * by),
+    across: view.across * by,
+    down: view.down * by,
+  };
+  return keepInside(next, columns, rows, size);
+}
+
+export function panView(
+  view: HeatView,
+  dx: number,
+  dy: number,
+  columns: number,
+  rows: number,
+  size: Extent,
+): HeatView {
+  const next = { ...view, x: view.x - dx / view.across, y: view.y - dy / view.down };
+  return keepInside(next, columns, rows, size);
+}
+
+// The cell under a point of the view; null outside.
+export function cellAt(
+  view: HeatView,
+  x: number,
+  y: number,
+  columns: number,
+  count: number,
+): number | null {
+  const column = Math.floor(view.x + x / view.across);
+  const row = Math.floor(view.y + y / view.down);
+  if (column < 0 || row < 0 || column >= columns) return null;
+  const cell = row * columns + column;
+  return cell < count ? cell : null;
+}
+
+// The view that shows a cell, moved no more than needed.
+export function revealCell(
+  view: HeatView,
+  cell: number,
+  columns: number,
+  rows: number,
+  size: Extent,
+): HeatView {
+  const into = (at: number, from: number, seen: number) =>
+    from < at ? from : from + 1 > at + seen ? from + 1 - seen : at;
+  const next = {
+    ...view,
+    x: into(view.x, cell % columns, size.width / view.across),
+    y: into(view.y, Math.floor(cell / columns), size.height / view.down),
+  };
+  return next.x === view.x && next.y === view.y ? view : keepInside(next, columns, rows, size);
+}

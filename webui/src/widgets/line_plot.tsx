@@ -1,0 +1,162 @@
+// Lines over steps. Arrow keys and the pointer move a cursor from point to point;
+// what stands there is told to the parent.
+
+import { useRef } from 'react';
+import { formatNumber } from '../base/format';
+import { linearScale, logScale, type Scale } from '../base/ticks';
+import { useElementSize } from './use_size';
+import './plot.css';
+
+export interface Series {
+  name: string;
+  // 1 … 6: colour and dashes.
+  style: number;
+  // Null where there is no number: the line has a gap.
+  values: Array<number | null>;
+}
+
+export interface PlotMark {
+  x: number;
+  title: string;
+}
+
+interface Props {
+  label: string;
+  x: readonly number[];
+  series: readonly Series[];
+  // Below: where hits were; above: where values were not finite.
+  hits: readonly PlotMark[];
+  nans: readonly PlotMark[];
+  log: boolean;
+  // An index into x; null: none.
+  cursor: number | null;
+  onCursor: (cursor: number | null) => void;
+}
+
+const MARGIN = { left: 62, right: 14, top: 16, bottom: 30 };
+const MOST_DOTS = 80;
+
+function valueScale(series: readonly Series[], log: boolean, ticks: number): Scale {
+  const all = series.flatMap(({ values }) => values.filter((value) => value !== null));
+  const finite = all.filter((value) => Number.isFinite(value) && (!log || value > 0));
+  if (finite.length === 0) return log ? logScale(0.1, 10, ticks) : linearScale(0, 1, ticks);
+  const [low, high] = [Math.min(...finite), Math.max(...finite)];
+  if (log) return logScale(low, high, ticks);
+  const room = (high - low) * 0.04;
+  return linearScale(low - room, high + room, ticks);
+}
+
+// A path with gaps where there is nothing to draw.
+export function pathOf(points: ReadonlyArray<readonly [number, number] | null>): string {
+  let path = '';
+  let pen = false;
+  for (const point of points) {
+    if (point === null) {
+      pen = false;
+      continue;
+    }
+    path += `${pen ? 'L' : 'M'}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
+    pen = true;
+  }
+  return path;
+}
+
+function nearest(xs: readonly number[], x: number): number | null {
+  let best: number | null = null;
+  xs.forEach((other, i) => {
+    if (best === null || Math.abs(other - x) < Math.abs((xs[best] as number) - x)) best = i;
+  });
+  return best;
+}
+
+export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }: Props) {
+  const frame = useRef<HTMLDivElement>(null);
+  const { width, height } = useElementSize(frame);
+  const inner = {
+    width: Math.max(1, width - MARGIN.left - MARGIN.right),
+    height: Math.max(1, height - MARGIN.top - MARGIN.bottom),
+  };
+  const across = linearScale(x[0] ?? 0, x.at(-1) ?? 1, Math.max(2, Math.floor(inner.width / 80)));
+  const down = valueScale(series, log, Math.max(2, Math.floor(inner.height / 34)));
+  const left = (step: number) => MARGIN.left + across.place(step) * inner.width;
+  const top = (value: number) => MARGIN.top + (1 - down.place(value)) * inner.height;
+  const base = MARGIN.top + inner.height;
+  const places = x.map(left);
+
+  const move = (event: React.KeyboardEvent) => {
+    const from = cursor ?? x.length;
+    const to = { ArrowLeft: from - 1, ArrowRight: from + 1, Home: 0, End: x.length - 1 }[event.key];
+    if (to === undefined || x.length === 0) return;
+    event.preventDefault();
+    onCursor(Math.max(0, Math.min(x.length - 1, to)));
+  };
+  return (
+    <div
+      ref={frame}
+      className="plot"
+      role="group"
+      aria-label={label}
+      aria-description="Left and right go from step to step."
+      tabIndex={0}
+      onKeyDown={move}
+      onPointerMove={(event) => {
+        const place = event.currentTarget.getBoundingClientRect();
+        onCursor(nearest(places, event.clientX - place.left));
+      }}
+    >
+      {width > 0 && (
+        <svg width={width} height={height} aria-hidden>
+          {down.ticks.map((tick) => (
+            <g key={tick}>
+              <line className="plot-grid" x1={MARGIN.left} x2={width - MARGIN.right} y1={top(tick)} y2={top(tick)} />
+              <text className="plot-tick" x={MARGIN.left - 8} y={top(tick) + 3.5} textAnchor="end">
+                {formatNumber(tick, 3)}
+              </text>
+            </g>
+          ))}
+          <line className="plot-axis" x1={MARGIN.left} x2={width - MARGIN.right} y1={base} y2={base} />
+          {across.ticks.filter(Number.isInteger).map((tick) => (
+            <text key={tick} className="plot-tick" x={left(tick)} y={base + 17} textAnchor="middle">
+              {tick}
+            </text>
+          ))}
+          {hits.map((hit) => (
+            <g key={`${hit.x} ${hit.title}`}>
+              <line className="plot-hit-line" x1={left(hit.x)} x2={left(hit.x)} y1={MARGIN.top} y2={base} />
+              <path className="plot-hit" d={`M${left(hit.x)} ${base - 1}l-5 9h10z`}>
+                <title>{hit.title}</title>
+              </path>
+            </g>
+          ))}
+          {series.map(({ name, style, values }) => {
+            const points = values.map((value, i) =>
+              value === null || !Number.isFinite(value) || (log && value <= 0)
+                ? null
+                : ([places[i] as number, top(value)] as const),
+            );
+            return (
+              <g key={name}>
+                <path className={`plot-line plot-${style}`} d={pathOf(points)} />
+                {points.length <= MOST_DOTS &&
+                  points.map((point, i) =>
+                    point === null ? null : (
+                      // oxlint-disable-next-line react/no-array-index-key
+                      <circle key={i} className={`plot-point plot-${style}`} cx={point[0]} cy={point[1]} r={2.6} />
+                    ),
+                  )}
+              </g>
+            );
+          })}
+          {nans.map((mark) => (
+            <text key={mark.x} className="plot-nan" x={left(mark.x)} y={MARGIN.top - 4}>
+              ✕<title>{mark.title}</title>
+            </text>
+          ))}
+          {cursor !== null && places[cursor] !== undefined && (
+            <line className="plot-cursor" x1={places[cursor]} x2={places[cursor]} y1={MARGIN.top} y2={base} />
+          )}
+        </svg>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,21 @@
+import { useLayoutEffect, useState, type RefObject } from 'react';
+
+export interface Size {
+  width: number;
+  height: number;
+}
+
+// Of an element's inside; 0 by 0 until it is known.
+export function useElementSize(frame: RefObject<HTMLElement | null>): Size {
+  const [size, setSize] = useState<Size>({ width: 0, height: 0 });
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (element === null) return undefined;
+    const read = () => setSize({ width: element.clientWidth, height: element.clientHeight });
+    read();
+    const observer = new ResizeObserver(read);
+    observer.observe(element);
+    return () => observer.disconnect();
+  }, [frame]);
+  return size;
+}
