@@ -8,6 +8,7 @@ const backend = process.env['GRAPHDBG_HTTP'] ?? 'http://127.0.0.1:8090';
 const PURE_TESTS = [
   'src/base/*.test.ts',
   'src/graph/*.test.ts',
+  'src/index/*.test.ts',
   'src/state/{job,controls,route}.test.ts',
   'src/widgets/{grid_data,tree_rows}.test.ts',
 ];

@@ -21,7 +21,7 @@ export class Table {
     const row = { number, what, value: `${formatNumber(value)} ${unit}`, target: `${limit} ${unit}`, met: value <= limit, note };
     this.#rows.push(row);
     const { met } = row;
-    console.log(`${String(number).padStart(2)}  ${what.padEnd(58)} ${row.value.padStart(11)}  ${`<= ${row.target}`.padEnd(12)} ${met ? 'met' : 'MISSED'} ${note}`);
+    process.stdout.write(`${String(number).padStart(2)}  ${what.padEnd(58)} ${row.value.padStart(11)}  ${`<= ${row.target}`.padEnd(12)} ${met ? 'met' : 'MISSED'} ${note}\n`);
   }
 
   addTimes(number, what, values, limits) {

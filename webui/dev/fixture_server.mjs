@@ -6,6 +6,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { graphIndex } from './fixture_index.mjs';
 import { FixtureJob } from './fixture_job.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
@@ -19,6 +20,8 @@ const { values: flags } = parseArgs({
     blocks: { type: 'string', default: '2' },
     delay: { type: 'string', default: '60' },
     empty: { type: 'boolean', default: false },
+    // As servers that give scopes one by one.
+    'no-index': { type: 'boolean', default: false },
   },
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
@@ -162,6 +165,9 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'DELETE ': return forget(job);
     case 'POST control': return control(job, body);
     case 'GET graphs': return { body: { graphs: [{ id: 'main', node_count: job.graph.nodes.length, edge_count: 0 }] } };
+    case 'GET graph/index':
+      if (flags['no-index']) throw new Refusal(404, 'not_found', 'There is no such route.');
+      return { bytes: graphIndex(job.graph), headers: { 'Content-Encoding': 'gzip', ETag: `"${job.graph.nodes.length}"` } };
     case 'GET graph/scope': return { body: scopeView(job, query.get('name') ?? '') };
     case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
     case 'GET graph/search': return { body: search(job, query) };

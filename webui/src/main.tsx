@@ -2,13 +2,17 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import './styles/base.css';
 import { startAuth } from './state/auth';
-import { followAddress } from './state/router';
+import { followAddress, useRouter } from './state/router';
+import { startScopes } from './state/scopes';
 import { App } from './views/app';
 
 const root = document.getElementById('root');
 if (root !== null) {
   followAddress();
   void startAuth();
+  // The graph is the slowest to come: it is asked for before anything is drawn.
+  const { route } = useRouter.getState();
+  if (route.view === 'job') startScopes(route.route.job);
   createRoot(root).render(
     <StrictMode>
       <App />

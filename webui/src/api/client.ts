@@ -118,6 +118,17 @@ function job(id: string, rest = ''): string {
   return `/jobs/${encodeURIComponent(id)}${rest}`;
 }
 
+export interface SearchQuery {
+  q: string;
+  op_type: string | null;
+  category: string | null;
+  kind: string | null;
+  // FILE or FILE:LINE.
+  source: string | null;
+  limit: number;
+  cursor: string | null;
+}
+
 export interface TensorRequest {
   name: string;
   rank: number;
@@ -158,10 +169,10 @@ export const api = {
     request<ScopeView>(job(id, '/graph/scope'), { query: { name }, signal }),
   node: (id: string, name: string, signal?: AbortSignal) =>
     request<NodeDetail>(job(id, '/graph/node'), { query: { name }, signal }),
-  search: (id: string, q: string, limit: number, cursor: string | null, signal?: AbortSignal) =>
-    request<SearchPage>(job(id, '/graph/search'), { query: { q, limit, cursor }, signal }),
   nodesOfLine: (id: string, source: string, signal?: AbortSignal) =>
     request<SearchPage>(job(id, '/graph/search'), { query: { source, limit: 1000 }, signal }),
+  search: (id: string, query: SearchQuery, signal?: AbortSignal) =>
+    request<SearchPage>(job(id, '/graph/search'), { query: { ...query }, signal }),
 
   conditions: (signal?: AbortSignal) =>
     request<Conditions>('/conditions', { signal }),

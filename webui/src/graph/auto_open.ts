@@ -2,6 +2,7 @@
 // enough boxes show.
 
 import type { GraphNode, ScopeView } from '../api/types';
+import { canOpen } from './scene';
 
 export const FEWEST_BOXES = 30;
 export const MOST_BOXES = 60;
@@ -19,7 +20,7 @@ interface Closed {
 
 function closedOf(view: ScopeView, depth: number): Closed[] {
   return view.nodes
-    .filter((node) => node.kind === 'scope' && node.child_count > 0)
+    .filter((node) => canOpen(node))
     .map((node) => ({ node, depth }));
 }
 

@@ -1,24 +1,26 @@
 // Canvas 2D: draws what is in view, with less detail the smaller it is.
 
-import { intersects, visibleRect, type Camera, type Rect, type Size } from './camera';
-import { drawLeaf, drawMarks, drawScope } from './draw_boxes';
+import { intersects, visibleRect, type Camera, type Rect } from './camera';
+import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
-import type { Marks } from './marks';
-import type { Palette } from './palette';
-import type { Renderer } from './renderer';
-import { boxOf, type Scene } from './scene';
+import { inMotion } from './motion';
+import type { Picture, Renderer } from './renderer';
+import { boxOf, type Box, type SceneScope } from './scene';
 
 // Marks and shadows reach out of their boxes.
 const BLEED = 30;
-// What would be narrower on the screen is left out.
-const LEAST_PX = 1.5;
+// What would be smaller on the screen is left out, or drawn without its inside.
+const LEAST_PX = 1.2;
+const LEAST_OPEN_PX = 7;
+const LEAST_LABEL_PX = 90;
 
 export class CanvasRenderer implements Renderer {
   constructor(private readonly canvas: HTMLCanvasElement) {}
 
-  draw(scene: Scene, camera: Camera, view: Size, marks: Marks, palette: Palette): void {
-    const context = this.canvas.getContext('2d');
+  draw(picture: Picture): void {
+    const context = this.canvas.getContext('2d', { alpha: false });
     if (context === null) return;
+    const { view, camera, palette } = picture;
     const density = window.devicePixelRatio || 1;
     const width = Math.round(view.width * density);
     const height = Math.round(view.height * density);
@@ -29,43 +31,92 @@ export class CanvasRenderer implements Renderer {
     context.fillStyle = palette.canvas;
     context.fillRect(0, 0, width, height);
     context.setTransform(scale, 0, 0, scale, -camera.x * scale, -camera.y * scale);
-    this.drawScene(context, scene, camera, visibleRect(camera, view), marks, palette);
+    new Pass(context, picture).run();
+  }
+}
+
+// One drawing of one frame.
+class Pass {
+  private readonly seen: Rect;
+  private readonly near: Rect;
+  private readonly drawn: Box[] = [];
+
+  constructor(
+    private readonly context: CanvasRenderingContext2D,
+    private readonly picture: Picture,
+  ) {
+    const { camera, view } = picture;
+    this.seen = visibleRect(camera, view);
+    const { x, y, width, height } = this.seen;
+    this.near = { x: x - BLEED, y: y - BLEED, width: width + 2 * BLEED, height: height + 2 * BLEED };
   }
 
-  private drawScene(
-    context: CanvasRenderingContext2D,
-    scene: Scene,
-    camera: Camera,
-    seen: Rect,
-    marks: Marks,
-    palette: Palette,
-  ): void {
-    const edges = (scope: string) => {
-      const list = scene.edges.get(scope);
-      if (list !== undefined) drawEdges(context, list, seen, camera, marks, palette);
-    };
-    const near = {
-      x: seen.x - BLEED,
-      y: seen.y - BLEED,
-      width: seen.width + 2 * BLEED,
-      height: seen.height + 2 * BLEED,
-    };
-    const least = LEAST_PX / camera.scale;
-    const boxes = scene.boxes.filter((box) => box.width >= least && intersects(box, near));
-    edges('');
-    for (const box of boxes) {
-      if (box.open) {
-        drawScope(context, box, palette, camera);
-        edges(box.name);
-      } else {
+  run(): void {
+    const { scene, camera, overview } = this.picture;
+    const top = scene.scopes.get('');
+    if (top === undefined) return;
+    const far = overview !== null && overview.id === scene.id && camera.scale <= overview.scale * 1.05;
+    if (far) {
+      this.context.drawImage(overview.bitmap, 0, 0, scene.width, scene.height);
+      this.labelFar(top);
+    } else {
+      this.inside(top);
+    }
+    this.marks(far);
+  }
+
+  private inside(scope: SceneScope): void {
+    const { context, picture } = this;
+    const { camera, palette, motion } = picture;
+    drawEdges(context, scope, this.seen, picture);
+    for (const placed of scope.boxes) {
+      const box = motion === null ? placed : inMotion(placed, motion);
+      if (box.width * camera.scale < LEAST_PX || !intersects(box, this.near)) continue;
+      this.drawn.push(box);
+      if (!box.open) {
         drawLeaf(context, box, palette, camera);
+      } else if (box.height * camera.scale < LEAST_OPEN_PX) {
+        drawBlock(context, box, palette);
+      } else {
+        drawScope(context, box, palette, camera);
+        const inner = picture.scene.scopes.get(box.name);
+        if (inner !== undefined) this.inside(inner);
       }
     }
-    drawLinks(context, scene, marks, palette, camera, (name) => boxOf(scene, name));
-    const current = marks.current === null ? null : boxOf(scene, marks.current);
-    for (const box of boxes) {
+  }
+
+  // On the picture from afar names of large scopes are still told.
+  private labelFar(scope: SceneScope): void {
+    const { scene, camera, palette } = this.picture;
+    for (const box of scope.boxes) {
+      if (!box.open || box.width * camera.scale < LEAST_LABEL_PX || !intersects(box, this.near)) continue;
+      drawFarLabel(this.context, box, palette, camera);
+      const inner = scene.scopes.get(box.name);
+      if (inner !== undefined) this.labelFar(inner);
+    }
+  }
+
+  private marks(far: boolean): void {
+    const { context, picture } = this;
+    const { scene, camera, palette, marks, motion } = picture;
+    if (!far && motion === null) drawLinks(context, picture);
+    const current = marks.current === null ? null : boxOf(scene, marks.current, marks.pathTo);
+    const named = [marks.selected, current?.name].map((name) => (name ? scene.byName.get(name) : undefined));
+    const boxes = far ? named.filter((box) => box !== undefined) : this.drawn;
+    if (far || camera.scale < BLOCK_SCALE) this.farHits();
+    for (const box of new Set(boxes)) {
       const implied = scene.byName.get(box.parent)?.node.watched === 'all';
-      drawMarks(context, box, marks, current, implied, palette, camera);
+      drawMarks(context, box, marks, current?.name ?? null, implied, palette, camera);
+    }
+  }
+
+  // Hits must not get lost among boxes too small to be seen.
+  private farHits(): void {
+    const { scene, camera, palette, marks } = this.picture;
+    for (const name of marks.hits.keys()) {
+      const box = scene.byName.get(name);
+      if (box === undefined || box.open || !intersects(box, this.near)) continue;
+      drawFarMark(this.context, box, marks.trail.get(name) === 'origin', palette, camera as Camera);
     }
   }
 }

@@ -1,6 +1,7 @@
 // Lays out open scopes from the inside out, each on its own, and puts the pieces
 // together. Layouts are cached by structure: equal blocks are laid out once.
 
+import { placeBeside, type Stacks } from './beside';
 import { layoutFlat, type FlatLayout } from './flat';
 import {
   SCOPE_HEADER,
@@ -8,8 +9,6 @@ import {
   type LayoutAnswer,
   type LayoutRequest,
   type LayoutScope,
-  type PlacedBox,
-  type PlacedRoute,
 } from './layout_types';
 
 // The canvas is wide; inside a scope squarer pieces pack better.
@@ -35,89 +34,132 @@ export class LayoutCache {
 }
 
 interface Piece {
+  scope: LayoutScope;
   layout: FlatLayout;
   widths: number[];
   heights: number[];
 }
 
-function pieceOf(
-  name: string,
-  request: LayoutRequest,
-  cache: LayoutCache,
-  pieces: Map<string, Piece>,
-): Piece {
-  const scope = request.scopes[name] as LayoutScope;
-  const widths: number[] = [];
-  const heights: number[] = [];
-  for (const node of scope.nodes) {
-    if (request.scopes[node.name] === undefined || node.name === name) {
-      widths.push(node.width);
-      heights.push(node.height);
-      continue;
+class Composer {
+  readonly pieces = new Map<string, Piece>();
+
+  constructor(
+    private readonly request: LayoutRequest,
+    private readonly cache: LayoutCache,
+  ) {}
+
+  pieceOf(name: string): Piece {
+    const scope = this.request.scopes[name] as LayoutScope;
+    const widths: number[] = [];
+    const heights: number[] = [];
+    for (const node of scope.nodes) {
+      if (this.request.scopes[node.name] === undefined || node.name === name) {
+        widths.push(node.width);
+        heights.push(node.height);
+        continue;
+      }
+      const inner = this.pieceOf(node.name).layout;
+      widths.push(Math.max(inner.width + 2 * SCOPE_PADDING, node.width));
+      heights.push(inner.height + SCOPE_HEADER + 2 * SCOPE_PADDING);
     }
-    const inner = pieceOf(node.name, request, cache, pieces).layout;
-    widths.push(Math.max(inner.width + 2 * SCOPE_PADDING, node.width));
-    heights.push(inner.height + SCOPE_HEADER + 2 * SCOPE_PADDING);
-  }
-  const aspect = name === '' ? TOP_ASPECT : INNER_ASPECT;
-  const key = JSON.stringify([aspect, widths, heights, scope.edges]);
-  const layout = cache.get(key, () => layoutFlat({ widths, heights, edges: scope.edges, aspect }));
-  const piece = { layout, widths, heights };
-  pieces.set(name, piece);
-  return piece;
-}
-
-function shiftRoute(points: readonly number[], dx: number, dy: number): number[] {
-  const shifted: number[] = [];
-  for (let i = 0; i < points.length; i += 3) {
-    shifted.push(
-      (points[i] as number) + dx,
-      (points[i + 1] as number) + dy,
-      points[i + 2] as number,
-    );
-  }
-  return shifted;
-}
-
-export function composeLayout(request: LayoutRequest, cache: LayoutCache): LayoutAnswer {
-  const pieces = new Map<string, Piece>();
-  if (request.scopes[''] === undefined) {
-    return { id: request.id, width: 0, height: 0, boxes: [], routes: [] };
-  }
-  const top = pieceOf('', request, cache, pieces);
-  const boxes: PlacedBox[] = [];
-  const routes: PlacedRoute[] = [];
-  const place = (name: string, x: number, y: number, depth: number) => {
-    const piece = pieces.get(name) as Piece;
-    const scope = request.scopes[name] as LayoutScope;
-    piece.layout.routes.forEach((points, edge) => {
-      if (points !== null) routes.push({ scope: name, edge, points: shiftRoute(points, x, y) });
+    const aspect = name === '' ? TOP_ASPECT : INNER_ASPECT;
+    const beside = scope.nodes.map((node) => node.beside);
+    const key = `${aspect};${widths.join()};${heights.join()};${beside.join()};${scope.edges.join()}`;
+    const layout = this.cache.get(key, () => {
+      const stacks: Stacks = placeBeside(widths, heights, beside);
+      return stacks.spread(layoutFlat(stacks.reduce({ widths, heights, edges: scope.edges, aspect })));
     });
+    const piece = { scope, layout, widths, heights };
+    this.pieces.set(name, piece);
+    return piece;
+  }
+}
+
+interface Placement {
+  name: string;
+  x: number;
+  y: number;
+}
+
+// Where each open scope's inside begins, outer scopes first.
+function placeScopes(pieces: ReadonlyMap<string, Piece>): Placement[] {
+  const placed: Placement[] = [];
+  const place = (name: string, x: number, y: number) => {
+    placed.push({ name, x, y });
+    const { scope, layout, widths } = pieces.get(name) as Piece;
     scope.nodes.forEach((node, i) => {
-      const left = x + (piece.layout.x[i] as number);
-      const upper = y + (piece.layout.y[i] as number);
-      const width = piece.widths[i] as number;
-      const open = pieces.has(node.name);
-      boxes.push({
-        name: node.name,
-        parent: name,
-        depth,
-        open,
-        x: left,
-        y: upper,
-        width,
-        height: piece.heights[i] as number,
-      });
-      if (!open) return;
-      const inner = (pieces.get(node.name) as Piece).layout.width;
+      const inner = node.name === name ? undefined : pieces.get(node.name);
+      if (inner === undefined) return;
+      const aside = ((widths[i] as number) - inner.layout.width) / 2;
       place(
         node.name,
-        left + (width - inner) / 2,
-        upper + SCOPE_HEADER + SCOPE_PADDING,
-        depth + 1,
+        x + (layout.x[i] as number) + aside,
+        y + (layout.y[i] as number) + SCOPE_HEADER + SCOPE_PADDING,
       );
     });
   };
-  place('', 0, 0, 0);
-  return { id: request.id, width: top.layout.width, height: top.layout.height, boxes, routes };
+  place('', 0, 0);
+  return placed;
+}
+
+function pack(id: number, pieces: ReadonlyMap<string, Piece>): LayoutAnswer {
+  const placed = placeScopes(pieces);
+  let nodes = 0;
+  let edges = 0;
+  let points = 0;
+  for (const { name } of placed) {
+    const { layout } = pieces.get(name) as Piece;
+    nodes += layout.x.length;
+    edges += layout.routes.length;
+    for (const route of layout.routes) points += route?.length ?? 0;
+  }
+  const top = (pieces.get('') as Piece).layout;
+  const answer: LayoutAnswer = {
+    id,
+    width: top.width,
+    height: top.height,
+    scopes: placed.map(({ name }) => name),
+    boxes: new Float32Array(nodes * 4),
+    pointEnds: new Uint32Array(edges),
+    points: new Float32Array(points),
+  };
+  let box = 0;
+  let edge = 0;
+  let point = 0;
+  for (const { name, x, y } of placed) {
+    const { layout, widths, heights } = pieces.get(name) as Piece;
+    for (let i = 0; i < widths.length; i += 1) {
+      answer.boxes[box++] = x + (layout.x[i] as number);
+      answer.boxes[box++] = y + (layout.y[i] as number);
+      answer.boxes[box++] = widths[i] as number;
+      answer.boxes[box++] = heights[i] as number;
+    }
+    for (const route of layout.routes) {
+      const length = route?.length ?? 0;
+      for (let i = 0; i < length; i += 3) {
+        answer.points[point++] = x + (route?.[i] as number);
+        answer.points[point++] = y + (route?.[i + 1] as number);
+        answer.points[point++] = route?.[i + 2] as number;
+      }
+      answer.pointEnds[edge++] = point;
+    }
+  }
+  return answer;
+}
+
+export function composeLayout(request: LayoutRequest, cache: LayoutCache): LayoutAnswer {
+  const composer = new Composer(request, cache);
+  if (request.scopes[''] === undefined) {
+    return {
+      id: request.id,
+      width: 0,
+      height: 0,
+      scopes: [],
+      boxes: new Float32Array(),
+      pointEnds: new Uint32Array(),
+      points: new Float32Array(),
+    };
+  }
+  composer.pieceOf('');
+  return pack(request.id, composer.pieces);
 }

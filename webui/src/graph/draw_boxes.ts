@@ -6,7 +6,17 @@ import { SCOPE_HEADER } from './layout_types';
 import type { Marks } from './marks';
 import type { Palette } from './palette';
 import type { Box } from './scene';
-import { CHEVRON_ROOM, DETAIL_PX, detailOf, LABEL_PX, MAX_LABEL, shorten } from './sizes';
+import { phaseOf } from './phase';
+import { canOpen } from './scene';
+import {
+  besideDetail,
+  CHEVRON_ROOM,
+  DETAIL_PX,
+  detailOf,
+  LABEL_PX,
+  MAX_LABEL,
+  shorten,
+} from './sizes';
 
 type Context = CanvasRenderingContext2D;
 
@@ -51,6 +61,8 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.lineWidth = Math.max(1, 0.75 / camera.scale);
   context.stroke();
   if (camera.scale < 0.16) return;
+  const phase = box.depth === 0 ? phaseOf(box.name) : null;
+  if (phase !== null) drawStripe(context, box, palette.category[phase], 4);
   drawChevron(context, box.x + 12, box.y + SCOPE_HEADER / 2, true, palette.muted);
   // At small scales the name keeps a legible size as long as it fits its box.
   const size = Math.min(LABEL_PX / Math.min(1, camera.scale / 0.85), 22);
@@ -68,6 +80,16 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.fillStyle = palette.muted;
   context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
   context.fillText(shorten(box.node.op_type, left), box.x + used, box.y + SCOPE_HEADER / 2 + 1);
+}
+
+// A coloured edge at the left, within the outline.
+function drawStripe(context: Context, box: Box, colour: string, width: number): void {
+  context.save();
+  outline(context, box);
+  context.clip();
+  context.fillStyle = colour;
+  context.fillRect(box.x, box.y, width, box.height);
+  context.restore();
 }
 
 function drawChevron(context: Context, x: number, y: number, open: boolean, colour: string): void {
@@ -93,7 +115,7 @@ function drawChevron(context: Context, x: number, y: number, open: boolean, colo
 function drawShape(context: Context, box: Box, palette: Palette, camera: Camera): void {
   const hair = Math.max(1, 0.75 / camera.scale);
   const tint = palette.category[box.node.category] ?? palette.category.other;
-  if (box.node.kind === 'scope' && camera.scale > 0.3) {
+  if (canOpen(box.node) && camera.scale > 0.3) {
     // A sheet behind the box says that there is more inside.
     context.fillStyle = palette.box;
     context.strokeStyle = palette.boxBorder;
@@ -106,15 +128,11 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
   context.fillStyle = palette.box;
   outline(context, box);
   context.fill();
-  if (box.node.kind === 'op' || box.node.kind === 'aggregate') {
-    context.save();
-    context.clip();
-    context.fillStyle = tint;
-    context.fillRect(box.x, box.y, 3.5, box.height);
-    context.restore();
+  if (box.node.kind === 'op' || box.node.kind === 'aggregate' || phaseOf(box.name) !== null) {
+    drawStripe(context, box, canOpen(box.node) ? stripeOf(box, palette) : tint, 3.5);
     outline(context, box);
   }
-  const plain = box.node.kind === 'op' || box.node.kind === 'scope';
+  const plain = box.node.kind === 'op' || canOpen(box.node);
   context.strokeStyle = plain ? palette.boxBorder : tint;
   context.lineWidth = hair;
   context.setLineDash(box.node.kind === 'buffer' || box.node.kind === 'constant' ? [3, 2] : []);
@@ -122,8 +140,14 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
   context.setLineDash([]);
 }
 
-function drawBlock(context: Context, box: Box, palette: Palette): void {
-  const scope = box.node.kind === 'scope';
+// Of a closed scope: whether it is forward, backward or the optimizer.
+function stripeOf(box: Box, palette: Palette): string {
+  const phase = phaseOf(box.name);
+  return phase === null ? palette.category[box.node.category] : palette.category[phase];
+}
+
+export function drawBlock(context: Context, box: Box, palette: Palette): void {
+  const scope = canOpen(box.node);
   context.fillStyle = scope ? palette.boxBorder : palette.category[box.node.category];
   context.globalAlpha = scope ? 1 : 0.75;
   context.fillRect(box.x, box.y, box.width, box.height);
@@ -132,7 +156,7 @@ function drawBlock(context: Context, box: Box, palette: Palette): void {
 
 // Where the second line is too small to be drawn, the first takes its room.
 function roomyLabel(box: Box, characters: number, camera: Camera): number {
-  const room = box.width - 12 - (box.node.kind === 'scope' ? CHEVRON_ROOM : 0);
+  const room = box.width - 12 - (canOpen(box.node) ? CHEVRON_ROOM : 0);
   const wanted = Math.min(9.5 / camera.scale, box.height * 0.55, room / (characters * 0.6));
   return Math.max(LABEL_PX, wanted);
 }
@@ -144,7 +168,11 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
   }
   drawShape(context, box, palette, camera);
   if (camera.scale < LABEL_SCALE) return;
-  const scope = box.node.kind === 'scope';
+  if (box.beside) {
+    drawOneLine(context, box, palette, camera);
+    return;
+  }
+  const scope = canOpen(box.node);
   const middle = box.x + box.width / 2 + (scope ? CHEVRON_ROOM / 2 : 1.5);
   const detail = camera.scale >= DETAIL_SCALE ? detailOf(box.node) : '';
   const twoLines = detail !== '' && box.height > 30;
@@ -163,6 +191,51 @@ export function drawLeaf(context: Context, box: Box, palette: Palette, camera: C
     context.fillText(shorten(detail, 34), middle, y + 8.5);
   }
   context.textAlign = 'start';
+}
+
+function drawOneLine(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  const y = box.y + box.height / 2 + 0.5;
+  const label = shorten(box.node.label, 18);
+  context.textBaseline = 'middle';
+  context.fillStyle = palette.text;
+  context.font = `500 11px ${palette.fontMono}`;
+  context.fillText(label, box.x + 10, y);
+  if (camera.scale < DETAIL_SCALE) return;
+  context.fillStyle = palette.muted;
+  context.font = `400 ${DETAIL_PX}px ${palette.fontMono}`;
+  context.fillText(shorten(besideDetail(box.node), 18), box.x + 18 + label.length * 6.6, y);
+}
+
+// The name of a large scope, at the size of text on the screen.
+export function drawFarLabel(context: Context, box: Box, palette: Palette, camera: Camera): void {
+  const k = 1 / camera.scale;
+  const room = Math.floor((box.width * camera.scale - 14) / 6.6);
+  const label = shorten(box.node.label, Math.max(1, room));
+  context.font = `600 ${11 * k}px ${palette.fontMono}`;
+  context.fillStyle = palette.canvas;
+  context.globalAlpha = 0.82;
+  context.fillRect(box.x + 3 * k, box.y + 3 * k, (label.length * 6.6 + 8) * k, 16 * k);
+  context.globalAlpha = 1;
+  context.fillStyle = palette.text;
+  context.textBaseline = 'middle';
+  context.fillText(label, box.x + 7 * k, box.y + 11.5 * k);
+}
+
+// A triangle of its size on the screen; filled where it all began.
+export function drawFarMark(context: Context, box: Box, origin: boolean, palette: Palette, camera: Camera): void {
+  const r = (origin ? 6 : 3.5) / camera.scale;
+  const x = box.x + box.width / 2;
+  const y = box.y + box.height / 2;
+  context.beginPath();
+  context.moveTo(x, y - r);
+  context.lineTo(x + r, y + r * 0.8);
+  context.lineTo(x - r, y + r * 0.8);
+  context.closePath();
+  context.fillStyle = palette.hit;
+  context.fill();
+  context.strokeStyle = palette.canvas;
+  context.lineWidth = 1 / camera.scale;
+  context.stroke();
 }
 
 // Marks keep their size on the screen when the drawing is small.
@@ -184,17 +257,28 @@ function drawRing(
   context.stroke();
 }
 
-function drawHitBadge(context: Context, box: Box, hits: number, palette: Palette, k: number): void {
+// Filled: a hit, or where what is not finite began; hollow: it came from elsewhere.
+function drawHitBadge(
+  context: Context,
+  box: Box,
+  hits: number,
+  hollow: boolean,
+  palette: Palette,
+  k: number,
+): void {
   const text = compactCount(hits);
   const width = (14 + text.length * 6.2 + 4) * k;
   const height = 15 * k;
   const x = box.x + box.width - width + 7 * k;
   const y = box.y - height / 2;
-  context.fillStyle = palette.hit;
+  context.fillStyle = hollow ? palette.canvas : palette.hit;
+  context.strokeStyle = palette.hit;
+  context.lineWidth = 1.3 * k;
   context.beginPath();
   context.roundRect(x, y, width, height, 4 * k);
   context.fill();
-  context.fillStyle = palette.onHit;
+  context.stroke();
+  context.fillStyle = hollow ? palette.hit : palette.onHit;
   context.beginPath();
   context.moveTo(x + 8 * k, y + 3 * k);
   context.lineTo(x + 12.5 * k, y + 11.5 * k);
@@ -256,19 +340,20 @@ export function drawMarks(
   context: Context,
   box: Box,
   marks: Marks,
-  currentBox: Box | null,
+  current: string | null,
   implied: boolean,
   palette: Palette,
   camera: Camera,
 ): void {
   const k = markScale(camera);
   const hits = Math.max(box.node.hit_count, marks.hits.get(box.name) ?? 0);
-  if (hits > 0 && !box.open) drawRing(context, box, palette.hit, 1.5, 0, camera);
-  if (box === currentBox) drawCurrent(context, box, palette, k, camera);
+  const trail = marks.trail.get(box.name);
+  if (hits > 0 && !box.open) drawRing(context, box, palette.hit, trail === 'origin' ? 2.6 : 1.3, 0, camera);
+  if (box.name === current) drawCurrent(context, box, palette, k, camera);
   if (box.name === marks.selected) drawRing(context, box, palette.select, 2, 3, camera);
   else if (box.name === marks.hovered) drawRing(context, box, palette.edgeStrong, 1, 0, camera);
   if (box.node.watched !== 'none' && camera.scale > 0.12) {
     drawWatched(context, box, implied, palette, k);
   }
-  if (hits > 0) drawHitBadge(context, box, hits, palette, k);
+  if (hits > 0) drawHitBadge(context, box, hits, trail === 'propagated', palette, k);
 }

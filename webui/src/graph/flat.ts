@@ -4,16 +4,17 @@
 //   layers  longest path; sources sink to just above their first consumer;
 //           rows that are much too wide wrap
 //   trunks  one chain of dummies per source, shared by all its long edges
-//   sweeps  six barycentre sweeps, the one with the fewest crossings is kept
+//   sweeps  barycentre sweeps and exchanges of neighbours, the fewest crossings kept
 //   x       least squares with fixed order in each layer (pool adjacent violators)
 //   fold    a drawing that is much too tall is cut into columns
 //
-// Linear passes only, and the same input always gives the same picture.
+// Passes over typed arrays, linear or nearly so, and the same input always gives the
+// same picture.
 
-import { assignLayers, type Layering } from './layers';
-import { buildItems, type Items } from './items';
-import { orderLayers } from './ordering';
 import { placeColumns } from './fold';
+import { buildItems } from './items';
+import { assignLayers } from './layers';
+import { orderLayers } from './ordering';
 import { placeX } from './placement';
 
 export interface FlatGraph {
@@ -21,12 +22,16 @@ export interface FlatGraph {
   heights: readonly number[];
   // Pairs of node indices.
   edges: ReadonlyArray<readonly [number, number]>;
-  // Wanted width / height.
+  // Wanted width / height; 0: as it comes, never cut into columns.
   aspect: number;
+  // By node, room kept free at its left; absent: none.
+  leftRoom?: readonly number[];
+  // By node, room needed in its row if more than its height.
+  rowHeights?: readonly number[];
 }
 
-// Points of an edge: x, y, mode; mode 0 is a smooth step from the point before,
-// 1 a straight line with a round corner.
+// Points of an edge: x, y, mode; mode 0 is a smooth step down from the point before,
+// 1 a straight line with a round corner, 2 a smooth step to the right.
 export type RoutePoints = number[];
 
 export interface FlatLayout {
@@ -48,8 +53,8 @@ export interface Spacing {
 export const SPACING: Spacing = { column: 26, row: 26, dummy: 8, gutter: 44 };
 
 export function layoutFlat(graph: FlatGraph): FlatLayout {
-  const layering: Layering = assignLayers(graph, SPACING);
-  const items: Items = buildItems(graph, layering, SPACING);
+  const layering = assignLayers(graph, SPACING);
+  const items = buildItems(graph, layering, SPACING);
   orderLayers(items);
   placeX(items, SPACING);
   return placeColumns(graph, layering, items, SPACING);

@@ -4,6 +4,7 @@
 // stand side by side, read like columns of text, and edges that cross a cut run
 // down, over through the gutter, and in from the top.
 
+import type { Adjacency } from './adjacency';
 import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat';
 import type { Items } from './items';
 import type { Layering } from './layers';
@@ -27,32 +28,36 @@ interface Column extends Extent {
 }
 
 function rowExtents(items: Items): Extent[] {
-  return items.rows.map((row) => {
+  return Array.from({ length: items.rowStart.length - 1 }, (_, row) => {
     let left = Infinity;
     let right = -Infinity;
-    for (const item of row) {
-      const half = (items.width[item] as number) / 2;
-      left = Math.min(left, (items.x[item] as number) - half);
-      right = Math.max(right, (items.x[item] as number) + half);
+    for (let i = items.rowStart[row] as number; i < (items.rowStart[row + 1] as number); i += 1) {
+      const item = items.order[i] as number;
+      left = Math.min(left, (items.x[item] as number) - (items.left[item] as number));
+      right = Math.max(right, (items.x[item] as number) + (items.right[item] as number));
     }
     return { left, right };
   });
 }
 
 function rowHeights(graph: FlatGraph, items: Items): number[] {
-  return items.rows.map((row) =>
-    row.reduce(
-      (height, item) => Math.max(height, item < items.nodes ? (graph.heights[item] as number) : 0),
-      0,
-    ),
-  );
+  const tall = graph.rowHeights ?? graph.heights;
+  const heights = Array<number>(items.rowStart.length - 1).fill(0);
+  for (let node = 0; node < items.nodes; node += 1) {
+    const row = items.layer[node] as number;
+    heights[row] = Math.max(heights[row] as number, tall[node] as number);
+  }
+  return heights;
 }
 
 // How many edges cross the cut above each row.
 function cutSizes(items: Items): number[] {
-  return items.rows.map((row) =>
-    row.reduce((sum, item) => sum + (items.up[item] as number[]).length, 0),
-  );
+  const cuts = Array<number>(items.rowStart.length - 1).fill(0);
+  for (let item = 0; item < items.count; item += 1) {
+    const row = items.layer[item] as number;
+    cuts[row] = (cuts[row] as number) + (items.up.start[item + 1] as number) - (items.up.start[item] as number);
+  }
+  return cuts;
 }
 
 function cutInto(
@@ -115,7 +120,7 @@ function chooseColumns(graph: FlatGraph, items: Items, spacing: Spacing): Column
     const { width, height } = sizeOf(columns, spacing);
     return Math.abs(Math.log(width / Math.max(1, height) / graph.aspect));
   };
-  if (sizeOf(single, spacing).height < MIN_FOLD_HEIGHT) return single;
+  if (graph.aspect === 0 || sizeOf(single, spacing).height < MIN_FOLD_HEIGHT) return single;
   let best = single;
   let bestMisfit = misfit(single) - 0.25;
   for (let count = 2; count <= Math.min(MAX_COLUMNS, heights.length); count += 1) {
@@ -166,59 +171,97 @@ function placeRows(columns: Column[], heights: number[], spacing: Spacing): Plac
 }
 
 // Where edges leave or enter a node: spread over the middle of its side, in the
-// order of their other ends, so that they do not lie on one another.
-function portOffsets(items: Items, side: 'up' | 'down'): Map<number, number>[] {
-  return items[side].slice(0, items.nodes).map((others, node) => {
-    const sorted = [...new Set(others)].sort(
-      (a, b) => (items.x[a] as number) - (items.x[b] as number),
-    );
-    const room = Math.min((items.width[node] as number) * 0.5, (sorted.length - 1) * 14);
-    const offsets = new Map<number, number>();
-    sorted.forEach((other, place) => {
-      const share = sorted.length === 1 ? 0 : place / (sorted.length - 1) - 0.5;
-      offsets.set(other, share * room);
-    });
-    return offsets;
-  });
+// order of their other ends, so that they do not lie on one another. By place in the
+// lists of neighbours, which are put into that order.
+function portOffsets(graph: FlatGraph, items: Items, near: Adjacency): Float64Array {
+  const offsets = new Float64Array(near.others.length);
+  for (let node = 0; node < items.nodes; node += 1) {
+    const begin = near.start[node] as number;
+    const count = (near.start[node + 1] as number) - begin;
+    if (count < 2) continue;
+    const list = near.others.subarray(begin, begin + count);
+    list.sort((a, b) => (items.x[a] as number) - (items.x[b] as number));
+    const room = Math.min((graph.widths[node] as number) * 0.5, (count - 1) * 14);
+    for (let i = 0; i < count; i += 1) offsets[begin + i] = (i / (count - 1) - 0.5) * room;
+  }
+  return offsets;
 }
 
-function routeOf(
-  path: number[],
-  graph: FlatGraph,
-  items: Items,
-  placed: Placed,
-  ports: { up: Map<number, number>[]; down: Map<number, number>[] },
-  lane: number,
-): RoutePoints {
-  const points: RoutePoints = [];
-  const row = (item: number) => items.layer[item] as number;
-  const column = (item: number) => placed.columnOf[row(item)] as number;
-  const top = (item: number) => {
-    const slack = (placed.rowHeight[row(item)] as number) - (graph.heights[item] ?? 0);
-    return (placed.top[row(item)] as number) + (item < items.nodes ? slack / 2 : 0);
-  };
-  const bottom = (item: number) =>
-    item < items.nodes
-      ? top(item) + (graph.heights[item] as number)
-      : (placed.top[row(item)] as number) + (placed.rowHeight[row(item)] as number);
-  const centre = (item: number) => (items.x[item] as number) + (placed.shift[column(item)] as number);
-  for (let i = 0; i + 1 < path.length; i += 1) {
-    const a = path[i] as number;
-    const b = path[i + 1] as number;
-    const fromX = centre(a) + (a < items.nodes ? (ports.down[a]?.get(b) ?? 0) : 0);
-    const toX = centre(b) + (b < items.nodes ? (ports.up[b]?.get(a) ?? 0) : 0);
-    // A dummy's point is drawn through its row; the next segment starts below it.
-    points.push(fromX, bottom(a), i === 0 ? 0 : 1);
-    if (column(a) === column(b)) {
-      points.push(toX, top(b), 0);
-      continue;
-    }
-    const gutter = (placed.start[column(b)] as number) - 22 + lane;
-    const below = (placed.bottomOf[column(a)] as number) + TURN + lane / 2;
-    const above = -TURN - lane / 2;
-    points.push(fromX, below, 1, gutter, below, 1, gutter, above, 1, toX, above, 1, toX, top(b), 1);
+// Points on one vertical line become its two ends.
+function add(points: RoutePoints, x: number, y: number, mode: number): void {
+  const n = points.length;
+  const level = (at: number) => Math.abs((points[at] as number) - x) < 0.01;
+  if (n >= 6 && level(n - 3) && level(n - 6)) points[n - 2] = y;
+  else points.push(x, y, mode);
+}
+
+class Router {
+  private readonly ups: Float64Array;
+  private readonly downs: Float64Array;
+
+  constructor(
+    private readonly graph: FlatGraph,
+    private readonly items: Items,
+    private readonly placed: Placed,
+  ) {
+    this.ups = portOffsets(graph, items, items.up);
+    this.downs = portOffsets(graph, items, items.down);
   }
-  return points;
+
+  column(item: number): number {
+    return this.placed.columnOf[this.items.layer[item] as number] as number;
+  }
+
+  private top(item: number): number {
+    const row = this.items.layer[item] as number;
+    const top = this.placed.top[row] as number;
+    if (item >= this.items.nodes) return top;
+    return top + ((this.placed.rowHeight[row] as number) - (this.graph.heights[item] as number)) / 2;
+  }
+
+  private bottom(item: number): number {
+    const row = this.items.layer[item] as number;
+    return item < this.items.nodes
+      ? this.top(item) + (this.graph.heights[item] as number)
+      : (this.placed.top[row] as number) + (this.placed.rowHeight[row] as number);
+  }
+
+  private centre(item: number): number {
+    return (this.items.x[item] as number) + (this.placed.shift[this.column(item)] as number);
+  }
+
+  private offset(item: number, other: number, near: Adjacency, offsets: Float64Array): number {
+    if (item >= this.items.nodes) return 0;
+    for (let i = near.start[item] as number; i < (near.start[item + 1] as number); i += 1) {
+      if (near.others[i] === other) return offsets[i] as number;
+    }
+    return 0;
+  }
+
+  // The way from one node to another, down along the first one's trunk.
+  route(from: number, to: number, lane: number): RoutePoints {
+    const { items, placed } = this;
+    const points: RoutePoints = [];
+    const span = (items.layer[to] as number) - (items.layer[from] as number);
+    const trunk = (items.trunk[from] as number) - 1;
+    for (let i = 0; i < span; i += 1) {
+      const a = i === 0 ? from : trunk + i;
+      const b = i + 1 === span ? to : trunk + i + 1;
+      const fromX = this.centre(a) + this.offset(a, b, items.down, this.downs);
+      const toX = this.centre(b) + this.offset(b, a, items.up, this.ups);
+      // A dummy's point is drawn through its row; the next segment starts below it.
+      add(points, fromX, this.bottom(a), i === 0 ? 0 : 1);
+      if (this.column(a) === this.column(b)) {
+        add(points, toX, this.top(b), 0);
+        continue;
+      }
+      const gutter = (placed.start[this.column(b)] as number) - 22 + lane;
+      const below = (placed.bottomOf[this.column(a)] as number) + TURN + lane / 2;
+      const above = -TURN - lane / 2;
+      points.push(fromX, below, 1, gutter, below, 1, gutter, above, 1, toX, above, 1, toX, this.top(b), 1);
+    }
+    return points;
+  }
 }
 
 export function placeColumns(
@@ -238,15 +281,13 @@ export function placeColumns(
     x.push((items.x[node] as number) + shift - (graph.widths[node] as number) / 2);
     y.push((placed.top[row] as number) + slack / 2);
   }
-  const ports = { up: portOffsets(items, 'up'), down: portOffsets(items, 'down') };
+  const router = new Router(graph, items, placed);
   let lanes = 0;
-  const byLink = layering.links.map((_, link) => {
-    const path = items.paths[link] as number[];
-    const crosses =
-      placed.columnOf[items.layer[path[0] as number] as number] !==
-      placed.columnOf[items.layer[path.at(-1) as number] as number];
+  const byLink = Array.from(layering.links.from, (from, link) => {
+    const to = layering.links.to[link] as number;
+    const crosses = router.column(from) !== router.column(to);
     const lane = crosses ? ((lanes++ % 5) - 2) * LANE : 0;
-    return routeOf(path, graph, items, placed, ports, lane);
+    return router.route(from, to, lane);
   });
   const routes = graph.edges.map(([from, to], edge) => {
     const link = layering.linkOf[edge] as number;

@@ -1,64 +1,100 @@
 // What lies in a row: nodes, and the dummies that long edges pass through.
 
+import { gatherNeighbours, type Adjacency } from './adjacency';
 import type { FlatGraph, Spacing } from './flat';
 import type { Layering } from './layers';
 
 export interface Items {
   nodes: number;
-  // By item: nodes first, then dummies.
-  layer: number[];
-  width: number[];
+  // Nodes first, then dummies.
+  count: number;
+  // By item.
+  layer: Int32Array;
+  // By item: how far it reaches from its x, which is where its edges meet it.
+  left: Float64Array;
+  right: Float64Array;
   // Neighbours in the row above and below.
-  up: number[][];
-  down: number[][];
-  // Items from left to right, by row.
-  rows: number[][];
-  // By link: the items it passes, from its upper to its lower node.
-  paths: number[][];
-  // Centre, by item.
-  x: number[];
+  up: Adjacency;
+  down: Adjacency;
+  // By row: its items from left to right, from `rowStart[row]` on.
+  rowStart: Int32Array;
+  order: Int32Array;
+  // By node: the first dummy of its trunk, which lies in the row below it; the
+  // others follow by number and by row.
+  trunk: Int32Array;
+  // By item.
+  x: Float64Array;
 }
 
-function connect(items: Items, upper: number, lower: number): void {
-  (items.down[upper] as number[]).push(lower);
-  (items.up[lower] as number[]).push(upper);
+// By node: how many rows its longest edge passes.
+function trunkLengths(layering: Layering, count: number): Int32Array {
+  const { layer, links } = layering;
+  const lengths = new Int32Array(count);
+  for (let link = 0; link < links.from.length; link += 1) {
+    const from = links.from[link] as number;
+    const span = (layer[links.to[link] as number] as number) - (layer[from] as number) - 1;
+    if (span > (lengths[from] as number)) lengths[from] = span;
+  }
+  return lengths;
 }
 
-function addDummy(items: Items, layer: number, width: number): number {
-  const item = items.layer.push(layer) - 1;
-  items.width.push(width);
-  items.up.push([]);
-  items.down.push([]);
-  return item;
+// Rows hold nodes in execution order, then dummies.
+function fillRows(layer: Int32Array, rows: number): { rowStart: Int32Array; order: Int32Array } {
+  const all = Int32Array.from(layer.keys());
+  const { start, others } = gatherNeighbours(rows, layer, all);
+  return { rowStart: start, order: others };
 }
 
 export function buildItems(graph: FlatGraph, layering: Layering, spacing: Spacing): Items {
-  const count = graph.widths.length;
-  const items: Items = {
-    nodes: count,
-    layer: Array.from(layering.layer),
-    width: [...graph.widths],
-    up: Array.from({ length: count }, () => []),
-    down: Array.from({ length: count }, () => []),
-    rows: Array.from({ length: layering.count }, () => []),
-    paths: [],
-    x: [],
-  };
-  // By source: its dummies by row below it.
-  const trunks: number[][] = Array.from({ length: count }, () => []);
-  for (const [from, to] of layering.links) {
-    const trunk = trunks[from] as number[];
-    const first = items.layer[from] as number;
-    const span = (items.layer[to] as number) - first - 1;
-    while (trunk.length < span) {
-      const dummy = addDummy(items, first + trunk.length + 1, spacing.dummy);
-      connect(items, trunk.at(-1) ?? from, dummy);
-      trunk.push(dummy);
-    }
-    const before = span > 0 ? (trunk[span - 1] as number) : from;
-    connect(items, before, to);
-    items.paths.push([from, ...trunk.slice(0, span), to]);
+  const nodes = graph.widths.length;
+  const lengths = trunkLengths(layering, nodes);
+  const trunk = new Int32Array(nodes);
+  let count = nodes;
+  lengths.forEach((length, node) => {
+    trunk[node] = count;
+    count += length;
+  });
+  const layer = new Int32Array(count);
+  layer.set(layering.layer);
+  const left = new Float64Array(count).fill(spacing.dummy / 2);
+  const right = new Float64Array(count).fill(spacing.dummy / 2);
+  for (let node = 0; node < nodes; node += 1) {
+    const half = (graph.widths[node] as number) / 2;
+    left[node] = half + (graph.leftRoom?.[node] ?? 0);
+    right[node] = half;
   }
-  items.layer.forEach((layer, item) => (items.rows[layer] as number[]).push(item));
-  return items;
+  const { links } = layering;
+  const upper = new Int32Array(count - nodes + links.from.length);
+  const lower = new Int32Array(upper.length);
+  let at = 0;
+  const connect = (a: number, b: number) => {
+    upper[at] = a;
+    lower[at] = b;
+    at += 1;
+  };
+  for (let node = 0; node < nodes; node += 1) {
+    const first = trunk[node] as number;
+    for (let i = 0; i < (lengths[node] as number); i += 1) {
+      layer[first + i] = (layer[node] as number) + 1 + i;
+      connect(i === 0 ? node : first + i - 1, first + i);
+    }
+  }
+  for (let link = 0; link < links.from.length; link += 1) {
+    const from = links.from[link] as number;
+    const to = links.to[link] as number;
+    const span = (layer[to] as number) - (layer[from] as number) - 1;
+    connect(span > 0 ? (trunk[from] as number) + span - 1 : from, to);
+  }
+  return {
+    nodes,
+    count,
+    layer,
+    left,
+    right,
+    up: gatherNeighbours(count, lower, upper),
+    down: gatherNeighbours(count, upper, lower),
+    ...fillRows(layer, layering.count),
+    trunk,
+    x: new Float64Array(count),
+  };
 }

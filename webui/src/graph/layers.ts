@@ -1,6 +1,13 @@
 // Which row each node lies in.
 
+import { gatherNeighbours, type Adjacency } from './adjacency';
 import type { FlatGraph, Spacing } from './flat';
+
+// Edges turned along the order, without loops and doubles.
+export interface Links {
+  from: Int32Array;
+  to: Int32Array;
+}
 
 export interface Layering {
   // By node: its place in an order that edges follow where they can.
@@ -8,121 +15,126 @@ export interface Layering {
   // By node.
   layer: Int32Array;
   count: number;
-  // Edges turned along that order, without loops and doubles; by edge the index
-  // into `links`, or -1 for a loop.
-  links: Array<[number, number]>;
+  links: Links;
+  // By edge the index of its link, or -1 for a loop.
   linkOf: Int32Array;
 }
 
 // An order in which producers come first. Among those that may come next it takes
 // the first in execution order; where there is a cycle, it breaks it there.
-function rankNodes(count: number, edges: FlatGraph['edges']): Int32Array {
-  const outgoing: number[][] = Array.from({ length: count }, () => []);
+function rankNodes(count: number, outgoing: Adjacency): Int32Array {
+  const { start, others } = outgoing;
   const missing = new Int32Array(count);
-  for (const [from, to] of edges) {
-    if (from === to) continue;
-    (outgoing[from] as number[]).push(to);
-    missing[to] = (missing[to] as number) + 1;
-  }
+  for (const to of others) missing[to]! += 1;
   const rank = new Int32Array(count).fill(-1);
   let next = 0;
   // Depth first from each node that is free, so that chains stay together.
   const stack: number[] = [];
-  const take = (node: number) => {
-    rank[node] = next;
-    next += 1;
-    for (const to of (outgoing[node] as number[]).toReversed()) {
-      missing[to] = (missing[to] as number) - 1;
-      if (missing[to] === 0 && rank[to] === -1) stack.push(to);
-    }
-  };
-  const drain = () => {
+  const takeAll = (root: number) => {
+    stack.push(root);
     for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-      if (rank[node] === -1) take(node);
+      if (rank[node] !== -1) continue;
+      rank[node] = next;
+      next += 1;
+      for (let i = (start[node + 1] as number) - 1; i >= (start[node] as number); i -= 1) {
+        const to = others[i] as number;
+        missing[to]! -= 1;
+        if (missing[to] === 0 && rank[to] === -1) stack.push(to);
+      }
     }
   };
   for (let node = 0; node < count; node += 1) {
-    if (missing[node] !== 0 || rank[node] !== -1) continue;
-    take(node);
-    drain();
+    if (missing[node] === 0 && rank[node] === -1) takeAll(node);
   }
   for (let node = 0; node < count; node += 1) {
-    if (rank[node] !== -1) continue;
-    take(node);
-    drain();
+    if (rank[node] === -1) takeAll(node);
   }
   return rank;
 }
 
-function orient(graph: FlatGraph, rank: Int32Array): { links: Array<[number, number]>; linkOf: Int32Array } {
-  const links: Array<[number, number]> = [];
+function withoutLoops(graph: FlatGraph): Adjacency {
+  const edges = graph.edges.filter(([from, to]) => from !== to);
+  const from = Int32Array.from(edges, (edge) => edge[0]);
+  const to = Int32Array.from(edges, (edge) => edge[1]);
+  return gatherNeighbours(graph.widths.length, from, to);
+}
+
+function orient(graph: FlatGraph, rank: Int32Array): { links: Links; linkOf: Int32Array } {
+  const count = graph.widths.length;
   const linkOf = new Int32Array(graph.edges.length).fill(-1);
   const seen = new Map<number, number>();
-  const count = graph.widths.length;
-  graph.edges.forEach(([from, to], index) => {
-    if (from === to) return;
-    const along = (rank[from] as number) < (rank[to] as number);
-    const low = along ? from : to;
-    const high = along ? to : from;
+  const from: number[] = [];
+  const to: number[] = [];
+  graph.edges.forEach(([a, b], index) => {
+    if (a === b) return;
+    const along = (rank[a] as number) < (rank[b] as number);
+    const low = along ? a : b;
+    const high = along ? b : a;
     const key = low * count + high;
     let link = seen.get(key);
     if (link === undefined) {
-      link = links.push([low, high]) - 1;
+      from.push(low);
+      link = to.push(high) - 1;
       seen.set(key, link);
     }
     linkOf[index] = link;
   });
-  return { links, linkOf };
+  return { links: { from: Int32Array.from(from), to: Int32Array.from(to) }, linkOf };
 }
 
-function longestPath(
-  count: number,
-  links: Array<[number, number]>,
-  rank: Int32Array,
-): Int32Array {
-  const order = Array.from(rank.keys()).sort((a, b) => (rank[a] as number) - (rank[b] as number));
+function longestPath(count: number, links: Links, rank: Int32Array): Int32Array {
+  const order = new Int32Array(count);
+  rank.forEach((place, node) => (order[place] = node));
   const layer = new Int32Array(count);
-  const outgoing: number[][] = Array.from({ length: count }, () => []);
+  const { start, others } = gatherNeighbours(count, links.from, links.to);
   const hasInput = new Uint8Array(count);
-  for (const [from, to] of links) {
-    (outgoing[from] as number[]).push(to);
-    hasInput[to] = 1;
-  }
+  for (const to of links.to) hasInput[to] = 1;
   // Every link goes to a higher rank, so one pass in that order is enough.
   for (const node of order) {
-    for (const to of outgoing[node] as number[]) {
-      layer[to] = Math.max(layer[to] as number, (layer[node] as number) + 1);
+    const below = (layer[node] as number) + 1;
+    for (let i = start[node] as number; i < (start[node + 1] as number); i += 1) {
+      const to = others[i] as number;
+      if ((layer[to] as number) < below) layer[to] = below;
     }
   }
   for (let node = 0; node < count; node += 1) {
-    const targets = outgoing[node] as number[];
-    if (hasInput[node] || targets.length === 0) continue;
-    layer[node] = Math.min(...targets.map((to) => layer[to] as number)) - 1;
+    const begin = start[node] as number;
+    const end = start[node + 1] as number;
+    if (hasInput[node] || begin === end) continue;
+    let first = Infinity;
+    for (let i = begin; i < end; i += 1) first = Math.min(first, layer[others[i] as number] as number);
+    layer[node] = first - 1;
   }
   return layer;
 }
 
+const widthOf = (graph: FlatGraph, node: number) =>
+  (graph.widths[node] as number) + (graph.leftRoom?.[node] ?? 0);
+
 // A width that makes all nodes together about as wide as high.
 function rowLimit(graph: FlatGraph, spacing: Spacing): number {
+  if (graph.aspect === 0) return Infinity;
   let area = 0;
   let widest = 0;
-  graph.widths.forEach((width, node) => {
-    area += (width + spacing.column) * ((graph.heights[node] as number) + spacing.row);
+  for (let node = 0; node < graph.widths.length; node += 1) {
+    const width = widthOf(graph, node);
+    const height = graph.rowHeights?.[node] ?? (graph.heights[node] as number);
+    area += (width + spacing.column) * (height + spacing.row);
     widest = Math.max(widest, width);
-  });
+  }
   return Math.max(420, widest, Math.sqrt(area * graph.aspect) * 1.25);
 }
 
 // Rows of at most `limit`, in execution order.
 function wrapRow(nodes: number[], graph: FlatGraph, spacing: Spacing, limit: number): number[][] {
-  const total = nodes.reduce((sum, node) => sum + (graph.widths[node] as number) + spacing.column, 0);
+  const total = nodes.reduce((sum, node) => sum + widthOf(graph, node) + spacing.column, 0);
   if (total <= limit * 1.3) return [nodes];
   const even = total / Math.ceil(total / limit);
   const rows: number[][] = [];
   let row: number[] = [];
   let width = 0;
   for (const node of nodes) {
-    const wide = (graph.widths[node] as number) + spacing.column;
+    const wide = widthOf(graph, node) + spacing.column;
     if (row.length > 0 && width + wide > even * 1.02) {
       rows.push(row);
       row = [];
@@ -137,7 +149,7 @@ function wrapRow(nodes: number[], graph: FlatGraph, spacing: Spacing, limit: num
 
 export function assignLayers(graph: FlatGraph, spacing: Spacing): Layering {
   const count = graph.widths.length;
-  const rank = rankNodes(count, graph.edges);
+  const rank = rankNodes(count, withoutLoops(graph));
   const { links, linkOf } = orient(graph, rank);
   const raw = longestPath(count, links, rank);
   const byLayer: number[][] = [];

@@ -1,9 +1,12 @@
-// What the page asks of the layout worker, and what it gets back.
+// What the page asks of the layout, and what it gets back.
 
 export interface LayoutNode {
   name: string;
   width: number;
   height: number;
+  // The node beside which it stands, as an index into `nodes`; -1: nowhere but in
+  // its own place. Only what one other node reads stands beside it.
+  beside: number;
 }
 
 export interface LayoutScope {
@@ -18,33 +21,20 @@ export interface LayoutRequest {
   scopes: Record<string, LayoutScope>;
 }
 
-// Places in the whole drawing.
-export interface PlacedBox {
-  name: string;
-  // Scope that holds it.
-  parent: string;
-  depth: number;
-  open: boolean;
-  x: number;
-  y: number;
-  width: number;
-  height: number;
-}
-
-export interface PlacedRoute {
-  scope: string;
-  // Index into the scope's edges.
-  edge: number;
-  points: number[];
-}
-
+// Packed, so that it crosses from the worker without a copy.
 export interface LayoutAnswer {
   id: number;
   width: number;
   height: number;
-  // Scopes before what they hold.
-  boxes: PlacedBox[];
-  routes: PlacedRoute[];
+  // Open scopes, each before what it holds.
+  scopes: string[];
+  // By scope in that order, and in it by node: x, y, width, height in the whole.
+  boxes: Float32Array<ArrayBuffer>;
+  // By scope, and in it by edge: where its points end; equal to the one before for
+  // an edge from a node to itself.
+  pointEnds: Uint32Array<ArrayBuffer>;
+  // x, y, mode: see RoutePoints.
+  points: Float32Array<ArrayBuffer>;
 }
 
 export const SCOPE_HEADER = 26;

@@ -1,86 +1,218 @@
-// The order within rows: barycentre sweeps, best kept.
+// The order within rows: barycentre sweeps, then exchanges of neighbours; the order
+// with the fewest crossings is kept.
 
+import type { Adjacency } from './adjacency';
 import type { Items } from './items';
 
-const SWEEPS = 6;
+const SWEEPS = 8;
+const EXCHANGES = 6;
+// Rows up to this long are sorted by insertion: they are nearly in order mostly.
+const SHORT_ROW = 48;
 
-function positionsOf(rows: number[][], count: number): Float64Array {
-  const position = new Float64Array(count);
-  for (const row of rows) row.forEach((item, place) => (position[item] = place));
+type Rows = Pick<Items, 'rowStart' | 'order'>;
+
+function positionsOf({ rowStart, order }: Rows, count: number): Int32Array {
+  const position = new Int32Array(count);
+  for (let row = 0; row + 1 < rowStart.length; row += 1) {
+    const begin = rowStart[row] as number;
+    for (let i = begin; i < (rowStart[row + 1] as number); i += 1) position[order[i] as number] = i - begin;
+  }
   return position;
 }
 
-// Inversions among the lower ends of edges sorted by their upper ends.
-function crossingsBetween(
-  upper: number[],
-  lower: number[],
-  down: number[][],
-  position: Float64Array,
-): number {
-  const ends: number[] = [];
-  for (const item of upper) {
-    const places = (down[item] as number[]).map((to) => position[to] as number);
-    ends.push(...places.sort((a, b) => a - b));
+// Ascending, in place; `length` numbers are few, or nearly in order.
+function sortShort(values: Int32Array, length: number): void {
+  for (let i = 1; i < length; i += 1) {
+    const value = values[i] as number;
+    let j = i - 1;
+    for (; j >= 0 && (values[j] as number) > value; j -= 1) values[j + 1] = values[j] as number;
+    values[j + 1] = value;
   }
-  const tree = new Int32Array(lower.length + 1);
-  let crossings = 0;
-  for (let seen = 0; seen < ends.length; seen += 1) {
-    const place = (ends[seen] as number) + 1;
-    let notAfter = 0;
-    for (let i = place; i > 0; i -= i & -i) notAfter += tree[i] as number;
-    crossings += seen - notAfter;
-    for (let i = place; i < tree.length; i += i & -i) tree[i] = (tree[i] as number) + 1;
-  }
-  return crossings;
 }
 
-export function countCrossings(rows: number[][], down: number[][], count: number): number {
-  const position = positionsOf(rows, count);
+// Scratch of one layout.
+class Counter {
+  private ends: Int32Array = new Int32Array(64);
+  private tree: Int32Array = new Int32Array(64);
+
+  // Inversions among the lower ends of edges sorted by their upper ends.
+  between(order: Int32Array, begin: number, end: number, width: number, down: Adjacency, position: Int32Array): number {
+    let count = 0;
+    for (let i = begin; i < end; i += 1) {
+      const item = order[i] as number;
+      const first = down.start[item] as number;
+      const degree = (down.start[item + 1] as number) - first;
+      if (count + degree > this.ends.length) this.grow(count + degree);
+      const slice = this.ends.subarray(count, count + degree);
+      for (let k = 0; k < degree; k += 1) slice[k] = position[down.others[first + k] as number] as number;
+      if (degree > 1) {
+        if (degree <= SHORT_ROW) sortShort(slice, degree);
+        else slice.sort();
+      }
+      count += degree;
+    }
+    return this.inversions(count, width);
+  }
+
+  private inversions(count: number, width: number): number {
+    if (width + 1 > this.tree.length) this.tree = new Int32Array(2 * width + 2);
+    const { tree, ends } = this;
+    tree.fill(0, 0, width + 1);
+    let crossings = 0;
+    for (let seen = 0; seen < count; seen += 1) {
+      const place = (ends[seen] as number) + 1;
+      let notAfter = 0;
+      for (let i = place; i > 0; i -= i & -i) notAfter += tree[i] as number;
+      crossings += seen - notAfter;
+      for (let i = place; i <= width; i += i & -i) tree[i]! += 1;
+    }
+    return crossings;
+  }
+
+  private grow(size: number): void {
+    const larger = new Int32Array(2 * size);
+    larger.set(this.ends);
+    this.ends = larger;
+  }
+}
+
+export function countCrossings(rows: Rows, down: Adjacency, position: Int32Array, counter = new Counter()): number {
+  const { rowStart, order } = rows;
   let total = 0;
-  for (let layer = 0; layer + 1 < rows.length; layer += 1) {
-    total += crossingsBetween(
-      rows[layer] as number[],
-      rows[layer + 1] as number[],
-      down,
-      position,
-    );
+  for (let row = 0; row + 2 < rowStart.length; row += 1) {
+    const width = (rowStart[row + 2] as number) - (rowStart[row + 1] as number);
+    total += counter.between(order, rowStart[row] as number, rowStart[row + 1] as number, width, down, position);
   }
   return total;
 }
 
 // Sorts a row by the mean place of its neighbours; items without any stay put.
-function sweepRow(row: number[], neighbours: number[][], position: Float64Array): void {
-  const wanted = new Map<number, number>();
-  for (const item of row) {
-    const near = neighbours[item] as number[];
-    const sum = near.reduce((total, other) => total + (position[other] as number), 0);
-    wanted.set(item, near.length === 0 ? (position[item] as number) : sum / near.length);
+function sweepRow(order: Int32Array, near: Adjacency, position: Int32Array, wanted: Float64Array): void {
+  for (const item of order) {
+    const begin = near.start[item] as number;
+    const end = near.start[item + 1] as number;
+    let sum = 0;
+    for (let i = begin; i < end; i += 1) sum += position[near.others[i] as number] as number;
+    wanted[item] = begin === end ? (position[item] as number) : sum / (end - begin);
   }
-  row.sort(
-    (a, b) =>
-      (wanted.get(a) as number) - (wanted.get(b) as number) ||
-      (position[a] as number) - (position[b] as number),
-  );
-  row.forEach((item, place) => (position[item] = place));
+  if (order.length <= SHORT_ROW) {
+    for (let i = 1; i < order.length; i += 1) {
+      const item = order[i] as number;
+      const key = wanted[item] as number;
+      let j = i - 1;
+      for (; j >= 0 && (wanted[order[j] as number] as number) > key; j -= 1) order[j + 1] = order[j] as number;
+      order[j + 1] = item;
+    }
+  } else {
+    order.sort((a, b) => (wanted[a] as number) - (wanted[b] as number) || (position[a] as number) - (position[b] as number));
+  }
+  order.forEach((item, place) => (position[item] = place));
+}
+
+// How many crossings fewer there are if `a`, which stands just left of `b`, changes
+// places with it, as seen from one side. Neighbours are in order of their places.
+function gain(a: number, b: number, near: Adjacency, position: Int32Array): number {
+  const endA = near.start[a + 1] as number;
+  const endB = near.start[b + 1] as number;
+  const beginA = near.start[a] as number;
+  const beginB = near.start[b] as number;
+  let now = 0;
+  let then = 0;
+  // Pairs with a's end right of b's cross now; pairs with it left would cross then.
+  let low = beginB;
+  let equal = beginB;
+  for (let i = beginA; i < endA; i += 1) {
+    const place = position[near.others[i] as number] as number;
+    while (low < endB && (position[near.others[low] as number] as number) < place) low += 1;
+    if (equal < low) equal = low;
+    while (equal < endB && (position[near.others[equal] as number] as number) === place) equal += 1;
+    now += low - beginB;
+    then += endB - equal;
+  }
+  return now - then;
+}
+
+function sortNeighbours(order: Int32Array, near: Adjacency, position: Int32Array): void {
+  for (const item of order) {
+    const list = near.others.subarray(near.start[item], near.start[item + 1]);
+    if (list.length < 2) continue;
+    if (list.length > SHORT_ROW) {
+      list.sort((a, b) => (position[a] as number) - (position[b] as number));
+      continue;
+    }
+    for (let i = 1; i < list.length; i += 1) {
+      const other = list[i] as number;
+      const place = position[other] as number;
+      let j = i - 1;
+      for (; j >= 0 && (position[list[j] as number] as number) > place; j -= 1) list[j + 1] = list[j] as number;
+      list[j + 1] = other;
+    }
+  }
+}
+
+// Exchanges neighbours in a row while that saves crossings; true: it did.
+function exchangeRow(order: Int32Array, items: Items, position: Int32Array): boolean {
+  if (order.length < 2) return false;
+  sortNeighbours(order, items.up, position);
+  sortNeighbours(order, items.down, position);
+  let changed = false;
+  for (let again = true, rounds = 0; again && rounds < EXCHANGES; rounds += 1) {
+    again = false;
+    for (let i = 0; i + 1 < order.length; i += 1) {
+      const a = order[i] as number;
+      const b = order[i + 1] as number;
+      if (gain(a, b, items.up, position) + gain(a, b, items.down, position) <= 0) continue;
+      order[i] = b;
+      order[i + 1] = a;
+      position[b] = i;
+      position[a] = i + 1;
+      again = true;
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+function exchangeAll(items: Items, rows: Rows, position: Int32Array): void {
+  const count = rows.rowStart.length - 1;
+  const rowAt = (row: number) => rows.order.subarray(rows.rowStart[row], rows.rowStart[row + 1]);
+  for (let round = 0, changed = true; changed && round < EXCHANGES; round += 1) {
+    changed = false;
+    for (let i = 0; i < count; i += 1) {
+      const row = round % 2 === 0 ? i : count - 1 - i;
+      changed = exchangeRow(rowAt(row), items, position) || changed;
+    }
+  }
 }
 
 export function orderLayers(items: Items): void {
-  const count = items.layer.length;
-  const rows = items.rows.map((row) => [...row]);
-  let best = countCrossings(rows, items.down, count);
-  for (let sweep = 0; sweep < SWEEPS && best > 0; sweep += 1) {
-    const position = positionsOf(rows, count);
+  const counter = new Counter();
+  const rows: Rows = { rowStart: items.rowStart, order: items.order.slice() };
+  const position = positionsOf(rows, items.count);
+  const wanted = new Float64Array(items.count);
+  const count = rows.rowStart.length - 1;
+  const rowAt = (row: number) => rows.order.subarray(rows.rowStart[row], rows.rowStart[row + 1]);
+  let best = countCrossings(rows, items.down, position, counter);
+  const keep = () => {
+    const crossings = countCrossings(rows, items.down, position, counter);
+    if (crossings >= best) return false;
+    best = crossings;
+    items.order.set(rows.order);
+    return true;
+  };
+  if (best === 0) return;
+  let stale = 0;
+  for (let sweep = 0; sweep < SWEEPS && stale < 4; sweep += 1) {
     if (sweep % 2 === 0) {
-      for (let i = 1; i < rows.length; i += 1) sweepRow(rows[i] as number[], items.up, position);
+      for (let i = 1; i < count; i += 1) sweepRow(rowAt(i), items.up, position, wanted);
     } else {
-      for (let i = rows.length - 2; i >= 0; i -= 1) {
-        sweepRow(rows[i] as number[], items.down, position);
-      }
+      for (let i = count - 2; i >= 0; i -= 1) sweepRow(rowAt(i), items.down, position, wanted);
     }
-    const crossings = countCrossings(rows, items.down, count);
-    if (crossings < best) {
-      best = crossings;
-      items.rows = rows.map((row) => [...row]);
-    }
+    stale = keep() ? 0 : stale + 1;
+    if (best === 0) return;
   }
+  rows.order.set(items.order);
+  position.set(positionsOf(rows, items.count));
+  exchangeAll(items, rows, position);
+  keep();
 }

@@ -1,6 +1,7 @@
 // The canvas's colours: the style sheet's tokens, read once per colour scheme.
 
 import type { Category } from '../api/types';
+import type { FarColours } from './overview';
 
 export interface Palette {
   canvas: string;
@@ -51,5 +52,16 @@ export function readPalette(element: Element): Palette {
       other: token('cat-other'),
     },
     fontMono: token('font-mono'),
+  };
+}
+
+export function farColours(palette: Palette): FarColours {
+  return {
+    canvas: palette.canvas,
+    scopes: palette.scopeInner,
+    border: palette.scopeBorder,
+    closed: palette.boxBorder,
+    edge: palette.edge,
+    category: palette.category,
   };
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleNode, sampleScope, sampleView } from '../testing/samples';
 import type { ScopeView } from '../api/types';
+import { ancestorsOf } from '../base/names';
 import { autoOpen, MOST_BOXES } from './auto_open';
 import { composeLayout, LayoutCache } from './compose';
 import type { Marks } from './marks';
@@ -14,6 +15,8 @@ const NO_MARKS: Marks = {
   hits: new Map(),
   producers: new Set(),
   consumers: new Set(),
+  trail: new Map(),
+  pathTo: ancestorsOf,
 };
 
 const VIEWS: ReadonlyMap<string, ScopeView> = new Map(
@@ -56,8 +59,8 @@ describe('scenes', () => {
 
   it('keep edges with the scope that they lie in', () => {
     const scene = sceneOf(['forward']);
-    expect(scene.edges.get('')).toHaveLength(1);
-    expect(scene.edges.get('forward')?.map((edge) => edge.to)).toEqual(['forward/fc2', 'forward/log']);
+    expect(scene.scopes.get('')?.edges).toHaveLength(1);
+    expect(scene.scopes.get('forward')?.edges.map((edge) => edge.to)).toEqual(['forward/fc2', 'forward/log']);
   });
 
   it('lay out equal scopes once', () => {
@@ -79,8 +82,8 @@ describe('scenes', () => {
 
   it('let a closed scope stand for what it hides', () => {
     const scene = sceneOf(['forward']);
-    expect(boxOf(scene, 'forward/fc1/mm')?.name).toBe('forward/fc1');
-    expect(boxOf(scene, 'nowhere')).toBeNull();
+    expect(boxOf(scene, 'forward/fc1/mm', ancestorsOf)?.name).toBe('forward/fc1');
+    expect(boxOf(scene, 'nowhere', ancestorsOf)).toBeNull();
   });
 
   it('without a graph are empty', () => {

@@ -1,51 +1,99 @@
 // The drawing: placed boxes with their nodes, edges with their ends, and the
 // questions that pointer and keys ask of it.
 
-import { ancestorsOf } from '../base/names';
 import type { GraphEdge, GraphNode, ScopeView } from '../api/types';
-import type { LayoutAnswer, LayoutRequest, PlacedBox } from './layout_types';
+import type { LayoutAnswer, LayoutRequest, LayoutScope } from './layout_types';
 import { SCOPE_HEADER } from './layout_types';
+import { besideOf } from './beside_rule';
 import type { Rect } from './camera';
-import { CHEVRON_ROOM, sizeOfNode } from './sizes';
+import { CHEVRON_ROOM, sizeBeside, sizeOfNode } from './sizes';
 
-export interface Box extends PlacedBox {
+export interface Box extends Rect {
+  name: string;
+  // Scope or aggregate that holds it.
+  parent: string;
+  depth: number;
+  open: boolean;
+  // It stands beside its one consumer, on one line.
+  beside: boolean;
   node: GraphNode;
 }
 
-export interface SceneEdge extends GraphEdge {
-  scope: string;
-  points: number[];
-  bounds: Rect;
+// An open scope's inside. Edges stay packed: most are never looked at.
+export interface SceneScope {
+  name: string;
+  boxes: Box[];
+  edges: readonly GraphEdge[];
+  // By edge: where its points begin and end in the scene's.
+  pointEnds: Uint32Array;
+  firstPoint: number;
 }
 
 export interface Scene {
+  id: number;
   width: number;
   height: number;
+  // Each after the scope that holds it.
   boxes: Box[];
   byName: Map<string, Box>;
-  // By scope.
-  edges: Map<string, SceneEdge[]>;
+  scopes: Map<string, SceneScope>;
+  // x, y, mode: see RoutePoints.
+  points: Float32Array;
 }
 
 export const EMPTY_SCENE: Scene = {
+  id: 0,
   width: 0,
   height: 0,
   boxes: [],
   byName: new Map(),
-  edges: new Map(),
+  scopes: new Map(),
+  points: new Float32Array(),
 };
 
-// Scopes that are open all the way up and whose children are known.
+export function canOpen(node: GraphNode): boolean {
+  return (node.kind === 'scope' || node.kind === 'aggregate') && node.child_count > 0;
+}
+
+// Scopes that are open all the way up and whose children are known, outer ones first.
 export function shownScopes(
   open: ReadonlySet<string>,
   views: ReadonlyMap<string, ScopeView>,
 ): string[] {
-  return ['', ...open].filter(
-    (name) =>
-      (views.get(name)?.nodes.length ?? 0) > 0 &&
-      (name === '' || views.has('')) &&
-      ancestorsOf(name).every((scope) => open.has(scope) && views.has(scope)),
-  );
+  const shown: string[] = [];
+  const look = (name: string) => {
+    const view = views.get(name);
+    if (view === undefined || view.nodes.length === 0) return;
+    shown.push(name);
+    for (const node of view.nodes) {
+      if (canOpen(node) && node.name !== name && open.has(node.name)) look(node.name);
+    }
+  };
+  look('');
+  return shown;
+}
+
+function knownEdges(view: ScopeView): readonly GraphEdge[] {
+  const names = new Set(view.nodes.map((node) => node.name));
+  const known = (edge: GraphEdge) => names.has(edge.from) && names.has(edge.to);
+  return view.edges.every(known) ? view.edges : view.edges.filter(known);
+}
+
+function layoutScope(view: ScopeView): LayoutScope {
+  const place = new Map(view.nodes.map((node, index) => [node.name, index]));
+  const edges = knownEdges(view).map((edge): [number, number] => [
+    place.get(edge.from) as number,
+    place.get(edge.to) as number,
+  ]);
+  const beside = besideOf(view.nodes, edges);
+  return {
+    nodes: view.nodes.map((node, i) => ({
+      name: node.name,
+      beside: beside[i] as number,
+      ...((beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node)),
+    })),
+    edges,
+  };
 }
 
 export function layoutScopes(
@@ -54,91 +102,85 @@ export function layoutScopes(
 ): LayoutRequest['scopes'] {
   const scopes: LayoutRequest['scopes'] = {};
   for (const name of shownScopes(open, views)) {
-    const view = views.get(name) as ScopeView;
-    const place = new Map(view.nodes.map((node, index) => [node.name, index]));
-    scopes[name] = {
-      nodes: view.nodes.map((node) => ({ name: node.name, ...sizeOfNode(node) })),
-      edges: knownEdges(view).map((edge) => [
-        place.get(edge.from) as number,
-        place.get(edge.to) as number,
-      ]),
-    };
+    scopes[name] = layoutScope(views.get(name) as ScopeView);
   }
   return scopes;
 }
 
-function knownEdges(view: ScopeView): GraphEdge[] {
-  const names = new Set(view.nodes.map((node) => node.name));
-  return view.edges.filter((edge) => names.has(edge.from) && names.has(edge.to));
-}
-
-function boundsOf(points: readonly number[]): Rect {
-  let left = Infinity;
-  let right = -Infinity;
-  let top = Infinity;
-  let bottom = -Infinity;
-  for (let i = 0; i < points.length; i += 3) {
-    left = Math.min(left, points[i] as number);
-    right = Math.max(right, points[i] as number);
-    top = Math.min(top, points[i + 1] as number);
-    bottom = Math.max(bottom, points[i + 1] as number);
-  }
-  return { x: left, y: top, width: right - left, height: bottom - top };
-}
-
-// `views` must be those that the layout was asked with.
-export function buildScene(
-  answer: LayoutAnswer,
-  views: ReadonlyMap<string, ScopeView>,
-): Scene {
-  const nodes = new Map<string, GraphNode>();
-  const edgesOf = new Map<string, GraphEdge[]>();
-  for (const [name, view] of views) {
-    for (const node of view.nodes) nodes.set(node.name, node);
-    edgesOf.set(name, knownEdges(view));
-  }
-  const boxes: Box[] = [];
-  for (const placed of answer.boxes) {
-    const node = nodes.get(placed.name);
-    if (node !== undefined) boxes.push({ ...placed, node });
-  }
-  const edges = new Map<string, SceneEdge[]>();
-  for (const route of answer.routes) {
-    const edge = edgesOf.get(route.scope)?.[route.edge];
-    if (edge === undefined) continue;
-    const list = edges.get(route.scope) ?? [];
-    list.push({ ...edge, scope: route.scope, points: route.points, bounds: boundsOf(route.points) });
-    edges.set(route.scope, list);
-  }
-  return {
+// `views` must be those that the layout was made of.
+export function buildScene(answer: LayoutAnswer, views: ReadonlyMap<string, ScopeView>): Scene {
+  const scene: Scene = {
+    id: answer.id,
     width: answer.width,
     height: answer.height,
-    boxes,
-    byName: new Map(boxes.map((box) => [box.name, box])),
-    edges,
+    boxes: [],
+    byName: new Map(),
+    scopes: new Map(),
+    points: answer.points,
   };
+  const open = new Set(answer.scopes);
+  let at = 0;
+  let edge = 0;
+  for (const name of answer.scopes) {
+    const view = views.get(name) as ScopeView;
+    const depth = (scene.byName.get(name)?.depth ?? -1) + 1;
+    const edges = knownEdges(view);
+    const places = new Map(view.nodes.map((node, i) => [node.name, i]));
+    const beside = besideOf(view.nodes, edges.map(({ from, to }) => [places.get(from) as number, places.get(to) as number]));
+    const boxes = view.nodes.map((node, i): Box => ({
+      name: node.name,
+      parent: name,
+      depth,
+      open: node.name !== name && canOpen(node) && open.has(node.name),
+      beside: (beside[i] as number) >= 0,
+      x: answer.boxes[at++] as number,
+      y: answer.boxes[at++] as number,
+      width: answer.boxes[at++] as number,
+      height: answer.boxes[at++] as number,
+      node,
+    }));
+    const firstPoint = edge === 0 ? 0 : (answer.pointEnds[edge - 1] as number);
+    const pointEnds = answer.pointEnds.subarray(edge, edge + edges.length);
+    edge += edges.length;
+    scene.scopes.set(name, { name, boxes, edges, pointEnds, firstPoint });
+    for (const box of boxes) {
+      scene.boxes.push(box);
+      scene.byName.set(box.name, box);
+    }
+  }
+  return scene;
 }
+
+const contains = (box: Box, x: number, y: number) =>
+  x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 
 // The innermost box at a point.
 export function boxAt(scene: Scene, x: number, y: number): Box | null {
-  for (let i = scene.boxes.length - 1; i >= 0; i -= 1) {
-    const box = scene.boxes[i] as Box;
-    if (x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height) return box;
+  let found: Box | null = null;
+  let inside = scene.scopes.get('');
+  while (inside !== undefined) {
+    const box = inside.boxes.find((candidate) => contains(candidate, x, y));
+    if (box === undefined) break;
+    found = box;
+    inside = box.open ? scene.scopes.get(box.name) : undefined;
   }
-  return null;
+  return found;
 }
 
 export function onChevron(box: Box, x: number, y: number): boolean {
-  if (box.node.kind !== 'scope') return false;
+  if (!canOpen(box.node)) return false;
   const height = box.open ? SCOPE_HEADER : box.height;
   return x <= box.x + CHEVRON_ROOM + 8 && y <= box.y + height;
 }
 
+// The views that must be open for a node to show, outermost first.
+export type PathTo = (name: string) => readonly string[];
+
 // The box that stands for a node: its own, or the closed scope that hides it.
-export function boxOf(scene: Scene, name: string): Box | null {
+export function boxOf(scene: Scene, name: string, pathTo: PathTo): Box | null {
   const own = scene.byName.get(name);
   if (own !== undefined) return own;
-  for (const scope of ancestorsOf(name).reverse()) {
+  for (const scope of pathTo(name).toReversed()) {
     const box = scene.byName.get(scope);
     if (box !== undefined) return box;
   }

@@ -17,8 +17,14 @@ export function shorten(text: string, limit: number): string {
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 
+function shared(node: GraphNode): string {
+  if (node.op_type !== '') return ` · ${shorten(node.op_type, 22)}`;
+  return node.descendant_count === node.child_count ? '' : ` · ${node.descendant_count} nodes`;
+}
+
 // The second line of a box: what comes out of an op, what a scope is.
 export function detailOf(node: GraphNode): string {
+  if (node.kind === 'aggregate') return `×${node.child_count}${shared(node)}`;
   if (node.kind === 'scope') {
     const count = `${node.descendant_count} ${node.descendant_count === 1 ? 'node' : 'nodes'}`;
     return node.op_type === '' ? count : `${shorten(node.op_type, 22)} · ${count}`;
@@ -33,9 +39,21 @@ export function sizeOfNode(node: GraphNode): { width: number; height: number } {
   const detail = detailOf(node);
   const label = shorten(node.label, MAX_LABEL).length * LABEL_ADVANCE;
   const text = Math.max(label, Math.min(detail.length, 34) * DETAIL_ADVANCE);
-  const chevron = node.kind === 'scope' ? CHEVRON_ROOM : 0;
+  const chevron = node.child_count > 0 ? CHEVRON_ROOM : 0;
   return {
     width: Math.max(MIN_WIDTH, Math.ceil(text + 2 * SIDE + chevron)),
     height: detail === '' ? 24 : 38,
   };
+}
+
+// What stands beside its consumer is one line: its label, then its shape.
+export function besideDetail(node: GraphNode): string {
+  const shape = node.outputs[0]?.shape;
+  return shape === undefined ? '' : formatShape(shape);
+}
+
+export function sizeBeside(node: GraphNode): { width: number; height: number } {
+  const label = shorten(node.label, 18).length * 6.6;
+  const detail = shorten(besideDetail(node), 18).length * DETAIL_ADVANCE;
+  return { width: Math.ceil(label + (detail === 0 ? 0 : detail + 8) + 20), height: 21 };
 }

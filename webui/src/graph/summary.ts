@@ -2,12 +2,12 @@
 
 import { plural } from '../base/format';
 import type { Marks } from './marks';
-import { leafBoxes, type Scene } from './scene';
+import { canOpen, leafBoxes, type Scene } from './scene';
 
 export function summarise(scene: Scene, marks: Marks): string {
   if (scene.boxes.length === 0) return 'Graph: nothing recorded yet.';
   const leaves = leafBoxes(scene);
-  const closed = leaves.filter((box) => box.node.kind === 'scope').length;
+  const closed = leaves.filter((box) => canOpen(box.node)).length;
   const open = scene.boxes.length - leaves.length;
   const watched = leaves.filter((box) => box.node.watched !== 'none').length;
   const hit = leaves.filter(

@@ -18,3 +18,20 @@ export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, num
   for (const { watchpoint } of hits) counts.set(watchpoint, (counts.get(watchpoint) ?? 0) + 1);
   return counts;
 }
+
+const NOT_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow', 'weight_overflow', 'operator_overflow']);
+
+// The way of what is not finite in the newest step that has any: by node, and by every
+// scope around it, whether it began there.
+export function indexTrail(hits: readonly Hit[]): ReadonlyMap<string, 'origin' | 'propagated'> {
+  const trail = new Map<string, 'origin' | 'propagated'>();
+  const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && hit.origin !== 'unknown');
+  const step = found.reduce((newest, hit) => Math.max(newest, hit.step), -1);
+  for (const hit of found) {
+    if (hit.step !== step) continue;
+    for (const name of [hit.node, ...ancestorsOf(hit.node)]) {
+      if (hit.origin === 'origin' || !trail.has(name)) trail.set(name, hit.origin as 'origin' | 'propagated');
+    }
+  }
+  return trail;
+}

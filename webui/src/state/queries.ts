@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
+import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
 
 const MAX_RETRIES = 2;
@@ -55,13 +56,19 @@ export function useNode(job: string, node: string | null) {
   });
 }
 
-export function useSearch(job: string, text: string, graphVersion: number) {
+// The server's own search, for when the page does not know the whole graph.
+export function useServerSearch(job: string, text: string, graphVersion: number, enabled: boolean) {
   return useInfiniteQuery({
     queryKey: ['search', job, text, graphVersion],
-    queryFn: ({ signal, pageParam }) => api.search(job, text, SEARCH_PAGE, pageParam, signal),
+    queryFn: ({ signal, pageParam }) => {
+      const { words, op_type, category, kind, file, line } = parseQuery(text);
+      const source = file === null ? null : `${file}${line > 0 ? `:${line}` : ''}`;
+      const query = { q: words.join(' '), op_type, category, kind, source, limit: SEARCH_PAGE, cursor: pageParam };
+      return api.search(job, query, signal);
+    },
     initialPageParam: null as string | null,
     getNextPageParam: (page) => (page.next_cursor === '' ? null : page.next_cursor),
-    enabled: text !== '',
+    enabled: enabled && text !== '',
     placeholderData: keepPreviousData,
   });
 }

@@ -1,30 +1,50 @@
-// Children of scopes as far as they were looked at, and which scopes are open.
+// The graph as far as it is known, and which scopes are open. Mostly the whole graph
+// is known, by its index; without one, the children of scopes that were looked at.
 
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { describe } from '../api/problem';
+import { readToken } from '../api/token';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
 import { beginMeasure } from '../base/timing';
 import { autoOpen } from '../graph/auto_open';
+import { Watched } from '../index/coverage';
+import { GraphIndex } from '../index/graph_index';
+import { IndexViews } from '../index/index_views';
+import type { LiftedEdges } from '../index/lifted_edges';
+import { pathTo } from '../index/path';
+import { askWorker, onWorker } from '../worker/client';
 import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
+import { watchSelections } from './watch_selections';
 
 interface ScopeState {
   job: string | null;
+  // Null: not there (yet).
+  index: GraphIndex | null;
+  lifted: LiftedEdges | null;
+  // With an index all of them, each made when it is asked for.
   views: ReadonlyMap<string, ScopeView>;
   errors: ReadonlyMap<string, string>;
   // What the page opened by itself, while the address names no scopes.
   auto: readonly string[];
 }
 
-export const useScopes = create<ScopeState>(() => ({
-  job: null,
+const NOTHING: Omit<ScopeState, 'job'> = {
+  index: null,
+  lifted: null,
   views: new Map(),
   errors: new Map(),
   auto: [],
-}));
+};
 
+export const useScopes = create<ScopeState>(() => ({ job: null, ...NOTHING }));
+
+// "scopes": the server gives no index; scopes are asked for one by one.
+let source: 'index' | 'scopes' = 'index';
+let loading_index = false;
+let load_again = false;
 const loading = new Set<string>();
 // The step that the job was at when the views were asked for.
 let views_step = -1;
@@ -36,10 +56,112 @@ function jobStep(): number {
 }
 
 export function startScopes(job: string): void {
+  const known = useScopes.getState();
+  if (known.job === job) {
+    if (known.index === null) loadIndex();
+    return;
+  }
   loading.clear();
+  source = 'index';
+  loading_index = false;
   chosen = false;
   views_step = -1;
-  useScopes.setState({ job, views: new Map(), errors: new Map(), auto: [] });
+  useScopes.setState({ job, ...NOTHING });
+  loadIndex();
+}
+
+function loadIndex(): void {
+  const { job } = useScopes.getState();
+  if (job === null || source !== 'index') return;
+  // One at a time: a growing graph would be asked for faster than it can be sent.
+  load_again = loading_index;
+  if (loading_index) return;
+  loading_index = true;
+  views_step = jobStep();
+  askWorker({ type: 'load', job, token: readToken() });
+}
+
+function finishLoad(): void {
+  loading_index = false;
+  if (load_again) loadIndex();
+}
+
+// Some node of the views is marked as watched.
+let marked = false;
+
+function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
+  marked = false;
+  useScopes.setState({ index, lifted, views: new IndexViews(index, lifted, null), errors: new Map() });
+  askForWatched();
+}
+
+// Asks which nodes are watched; nothing is to be asked while nothing is watched.
+function askForWatched(): void {
+  const { index, lifted } = useScopes.getState();
+  if (index === null || lifted === null) return;
+  const selections = watchSelections();
+  if (selections.length > 0) askWorker({ type: 'watch', selections });
+  else if (marked) useScopes.setState({ views: new IndexViews(index, lifted, null) });
+  marked = selections.length > 0;
+}
+
+onWorker((message) => {
+  const { job, index, lifted } = useScopes.getState();
+  switch (message.type) {
+    case 'index':
+      if (message.job !== job) return;
+      takeIndex(new GraphIndex(message.arrays), message.lifted);
+      finishLoad();
+      return;
+    case 'same':
+      if (message.job === job) finishLoad();
+      return;
+    case 'failed':
+      if (message.job !== job) return;
+      loading_index = false;
+      // What is known already stays; a server that gives no index is asked for one
+      // scope after the other, any other trouble is tried again with the next event.
+      if (index === null && message.refused) {
+        source = 'scopes';
+        useScopes.setState({ views: new Map(), errors: new Map() });
+      }
+      return;
+    case 'watched':
+      if (index === null || lifted === null) return;
+      useScopes.setState({ views: new IndexViews(index, lifted, new Watched(message.states)) });
+  }
+});
+
+// The graph or what is watched has changed.
+export function graphChanged(): void {
+  if (source === 'index') loadIndex();
+  else void refreshScopes();
+}
+
+export function watchChanged(): void {
+  if (source === 'index') askForWatched();
+  else void refreshScopes();
+}
+
+// The page counts hits itself, where it knows the whole graph.
+export function hitsChanged(): void {
+  if (source === 'scopes') void refreshScopes();
+}
+
+// All scopes are open but those that are named after it with a minus.
+const EVERYTHING = '**';
+
+function everyScope(views: ReadonlyMap<string, ScopeView>, index: GraphIndex | null): Set<string> {
+  const open = new Set<string>();
+  const look = (name: string) => {
+    for (const node of views.get(name)?.nodes ?? []) {
+      if (node.child_count === 0 || open.has(node.name)) continue;
+      open.add(node.name);
+      if (index !== null || views.has(node.name)) look(node.name);
+    }
+  };
+  look('');
+  return open;
 }
 
 // The scopes that are open: those of the address, else the page's own choice;
@@ -49,11 +171,23 @@ export function openScopes(
   auto: readonly string[],
   node: string | null,
 ): ReadonlySet<string> {
-  const open = new Set(fromAddress ?? auto);
+  const { views, index } = useScopes.getState();
+  const all = fromAddress?.includes(EVERYTHING) ?? false;
+  const open = all ? everyScope(views, index) : new Set<string>();
+  for (const name of fromAddress ?? auto) {
+    if (name.startsWith('-')) open.delete(name.slice(1));
+    else if (name !== EVERYTHING) open.add(name);
+  }
   if (fromAddress === null && node !== null) {
-    for (const scope of ancestorsOf(node)) open.add(scope);
+    for (const scope of pathOf(node)) open.add(scope);
   }
   return open;
+}
+
+// Views that must be open for a node to show, outermost first.
+export function pathOf(name: string): readonly string[] {
+  const { index } = useScopes.getState();
+  return index === null ? ancestorsOf(name) : pathTo(index, name);
 }
 
 export function currentOpen(): ReadonlySet<string> {
@@ -81,11 +215,11 @@ async function fetchScope(job: string, name: string): Promise<void> {
   }
 }
 
-// Fetches what is open and not known yet, and what the first view wants to open.
+// Makes the first view's choice, and fetches what is open and not known yet.
 // The first step builds the graph; what later steps add does not change the choice.
 export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
-  const { job, views, errors } = useScopes.getState();
-  if (job === null) return;
+  const { job, index, views, errors } = useScopes.getState();
+  if (job === null || (source === 'index' && index === null)) return;
   const missing = new Set(['', ...open].filter((name) => !views.has(name)));
   if (choose && !chosen) {
     const choice = autoOpen(views);
@@ -95,6 +229,7 @@ export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
     }
     chosen = choice.wanted.length === 0 && choice.open.length > 0 && views_step > 1;
   }
+  if (source === 'index') return;
   for (const name of missing) {
     if (views.has(name) || loading.has(name) || errors.has(name)) continue;
     void fetchScope(job, name);
@@ -108,7 +243,7 @@ export function retryScope(name: string): void {
 
 // Asks anew for everything that is shown, and changes it all at once. Closed
 // scopes are dropped: they are asked for when they are opened.
-export async function refreshScopes(): Promise<void> {
+async function refreshScopes(): Promise<void> {
   const { job } = useScopes.getState();
   if (job === null) return;
   const names = ['', ...currentOpen()];
@@ -132,13 +267,18 @@ function setOpen(open: Iterable<string>): void {
 
 export function toggleScope(name: string): void {
   beginMeasure('graphdbg:expand');
-  const open = new Set(currentOpen());
-  if (open.has(name)) {
-    // What is inside stays open for the next time, as in other trees.
-    open.delete(name);
-  } else {
-    open.add(name);
+  const { route } = useRouter.getState();
+  const listed = route.view === 'job' ? route.route.open : null;
+  const isOpen = currentOpen().has(name);
+  if (listed?.includes(EVERYTHING)) {
+    const others = listed.filter((entry) => entry !== `-${name}` && entry !== name);
+    patchRoute({ open: isOpen ? [...others, `-${name}`] : others });
+    return;
   }
+  const open = new Set(currentOpen());
+  // What is inside stays open for the next time, as in other trees.
+  if (isOpen) open.delete(name);
+  else open.add(name);
   setOpen(open);
 }
 
@@ -147,13 +287,21 @@ export function closeAll(): void {
   setOpen([]);
 }
 
+export function openAll(): void {
+  beginMeasure('graphdbg:expand');
+  setOpen([EVERYTHING]);
+}
 
 // Opens what hides a node and selects it.
 export function revealNode(name: string, how: 'push' | 'replace' = 'push'): void {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return;
-  const hidden = ancestorsOf(name).filter((scope) => !currentOpen().has(scope));
-  const open = hidden.length === 0 ? route.route.open : [...currentOpen(), ...hidden];
+  const shown = currentOpen();
+  const hidden = pathOf(name).filter((scope) => !shown.has(scope));
+  if (hidden.length > 0) beginMeasure('graphdbg:expand');
+  const listed = route.route.open?.filter((entry) => !hidden.some((scope) => entry === `-${scope}`));
+  const whole = listed?.includes(EVERYTHING) ? listed : [...new Set([...shown, ...hidden])];
+  const open = hidden.length === 0 ? route.route.open : whole;
   const same = route.route.node === name;
   patchRoute(
     { node: name, open, ...(same ? {} : { slot: null, slice: null, step: null }) },

@@ -1,7 +1,7 @@
 // Keys of the graph view. True: the key was used.
 
 import { panBy, reveal, zoomAt, fit, type Camera, type Size } from '../graph/camera';
-import { leafBoxes, type Box, type Scene } from '../graph/scene';
+import { canOpen, leafBoxes, type Box, type Scene } from '../graph/scene';
 
 export interface GraphKeyTarget {
   scene: Scene;
@@ -13,6 +13,7 @@ export interface GraphKeyTarget {
   fitAll: () => void;
   select: (box: Box | null) => void;
   toggle: (box: Box) => void;
+  goToCurrent: () => void;
 }
 
 const PAN_PX = 60;
@@ -66,6 +67,9 @@ export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): bo
       if (box === undefined) return false;
       focus(target, box);
       return true;
+    case 'g':
+      target.goToCurrent();
+      return true;
     case '.':
     case ',': {
       const next = neighbour(target, event.key === '.' ? 1 : -1);
@@ -73,7 +77,7 @@ export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): bo
       return true;
     }
     case 'Enter':
-      if (box === undefined || box.node.kind !== 'scope') return false;
+      if (box === undefined || !canOpen(box.node)) return false;
       target.toggle(box);
       return true;
     case 'Escape':

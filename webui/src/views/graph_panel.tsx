@@ -1,15 +1,14 @@
 // Middle: the graph. Scopes open and close in place; pointer and keys move about.
 
-import { Maximize, Minus, Plus, Workflow } from 'lucide-react';
-import { useCallback, useEffect, useMemo, useRef } from 'react';
-import { endMeasure, markFirstGraph } from '../base/timing';
-import { fit, reveal, zoomAt } from '../graph/camera';
-import { CanvasRenderer } from '../graph/canvas_renderer';
+import { LocateFixed, Maximize, Minus, Plus, Workflow } from 'lucide-react';
+import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
+import { fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
-import { boxOf, type Box, type Scene } from '../graph/scene';
+import { oldPlaces } from '../graph/motion';
+import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
-import { selectNode, toggleScope, useScopes } from '../state/scopes';
+import { pathOf, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -18,7 +17,9 @@ import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
 import { useGraphPointer } from './graph_pointer';
 import { useJobContext } from './job_context';
-import { useCamera, useSize } from './use_camera';
+import { Minimap } from './minimap';
+import { reducedMotion, useCamera, useSize, type CameraControl } from './use_camera';
+import { usePainter, type MoveFrom } from './use_painter';
 import { usePalette } from './use_palette';
 import { useScene } from './use_scene';
 import './graph_panel.css';
@@ -26,7 +27,7 @@ import './graph_panel.css';
 const NONE: ReadonlySet<string> = new Set();
 
 function useMarks(hovered: string | null): Marks {
-  const { id, route, hitIndex, current } = useJobContext();
+  const { id, route, hitIndex, trail, current } = useJobContext();
   const selected = route?.node ?? null;
   const detail = useNode(id, selected).data;
   return useMemo(
@@ -35,11 +36,26 @@ function useMarks(hovered: string | null): Marks {
       hovered,
       current,
       hits: hitIndex,
+      trail,
       producers: detail === undefined ? NONE : new Set(detail.inputs.map((input) => input.node)),
       consumers: detail === undefined ? NONE : new Set(detail.consumers.map((user) => user.node)),
+      pathTo: pathOf,
     }),
-    [selected, hovered, current, hitIndex, detail],
+    [selected, hovered, current, hitIndex, trail, detail],
   );
+}
+
+// How large the drawing is shown; follows the camera without a render of the panel.
+function ScaleText({ control }: { control: CameraControl }) {
+  const text = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    const show = ({ scale }: Camera) => {
+      if (text.current !== null) text.current.textContent = `${Math.round(scale * 100)}%`;
+    };
+    show(control.now());
+    return control.follow(show);
+  }, [control]);
+  return <span ref={text} className="graph-scale mono" />;
 }
 
 export function GraphPanel() {
@@ -51,7 +67,7 @@ export function GraphPanel() {
   const size = useSize(frame);
   const palette = usePalette(frame);
   const control = useCamera();
-  const { camera, now, jump, glide } = control;
+  const { now, jump, glide } = control;
   const selected = route?.node ?? null;
 
   // Until the user moves the camera, it shows everything.
@@ -78,7 +94,7 @@ export function GraphPanel() {
     [],
   );
   const move = useCallback(
-    (next: ReturnType<typeof now>) => {
+    (next: Camera) => {
       moved.current = true;
       touch();
       jump(next);
@@ -87,13 +103,14 @@ export function GraphPanel() {
   );
   const pointer = useGraphPointer({ frame, scene, now, move, select, toggle, menu });
   const marks = useMarks(pointer.hovered);
+  const moveFrom = usePainter({ canvas, control, scene, size, marks, palette });
 
   const fitAll = useCallback(() => {
     moved.current = false;
     glide(fit({ x: 0, y: 0, width: scene.width, height: scene.height }, size));
   }, [glide, scene, size]);
 
-  useCameraForScene({ scene, size, now, jump, glide, moved, anchor, wanted, current });
+  useCameraForScene({ scene, size, control, moveFrom, moved, anchor, wanted, current });
   useEffect(() => {
     wanted.current = selected;
     const box = selected === null ? undefined : scene.byName.get(selected);
@@ -108,14 +125,14 @@ export function GraphPanel() {
     // oxlint-disable-next-line react/exhaustive-deps
   }, [selected]);
 
-  useEffect(() => {
-    if (canvas.current === null || palette === null || size.width === 0) return;
-    new CanvasRenderer(canvas.current).draw(scene, camera, size, marks, palette);
-    if (scene.boxes.length > 0) markFirstGraph();
-    endMeasure('graphdbg:expand');
-  }, [scene, camera, size, marks, palette]);
-
-  const target: GraphKeyTarget = { scene, size, selected, now, move, glide, fitAll, select, toggle };
+  const goToCurrent = useCallback(() => {
+    if (current === null) return;
+    touch();
+    revealNode(current);
+  }, [current]);
+  const target: GraphKeyTarget = {
+    scene, size, selected, now, move, glide, fitAll, select, toggle, goToCurrent,
+  };
   const empty = views.has('') && scene.boxes.length === 0;
   return (
     <Panel
@@ -125,9 +142,12 @@ export function GraphPanel() {
         <>
           <Button label="Zoom out" icon={Minus} iconOnly small tone="quiet" shortcut="−"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1 / 1.3))} />
-          <span className="graph-scale mono">{Math.round(camera.scale * 100)}%</span>
+          <ScaleText control={control} />
           <Button label="Zoom in" icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
+          <Button label="Go to the current node" icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
+            disabledReason={current === null ? 'The job does not stand at a node.' : undefined}
+            onClick={goToCurrent} />
           <Button label="Show all" icon={Maximize} iconOnly small tone="quiet" shortcut="Space"
             onClick={fitAll} />
         </>
@@ -160,36 +180,45 @@ export function GraphPanel() {
         </div>
       )}
       {scene.boxes.length > 0 && <GraphLegend />}
+      {scene.boxes.length > 0 && palette !== null && (
+        <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
+      )}
     </Panel>
   );
 }
 
 interface SceneCamera {
   scene: Scene;
-  size: { width: number; height: number };
-  now: ReturnType<typeof useCamera>['now'];
-  jump: ReturnType<typeof useCamera>['jump'];
-  glide: ReturnType<typeof useCamera>['glide'];
+  size: Size;
+  control: CameraControl;
+  moveFrom: MoveFrom;
   moved: React.RefObject<boolean>;
   anchor: React.RefObject<{ name: string; x: number; y: number } | null>;
   wanted: React.RefObject<string | null>;
   current: string | null;
 }
 
-// What the camera does when the drawing changes under it.
+// What the camera does when the drawing changes under it. Before the drawing itself.
 function useCameraForScene(view: SceneCamera): void {
-  const { scene, size, now, jump, glide, moved, anchor, wanted, current } = view;
-  useEffect(() => {
+  const { scene, size, control, moveFrom, moved, anchor, wanted, current } = view;
+  const before = useRef<Scene>(EMPTY_SCENE);
+  useLayoutEffect(() => {
     if (size.width === 0 || scene.boxes.length === 0) return;
-    const before = anchor.current;
-    const box = before === null ? undefined : scene.byName.get(before.name);
-    if (before !== null && box !== undefined) {
+    const { now, jump, glide } = control;
+    const old = before.current;
+    before.current = scene;
+    const held = anchor.current ?? middleBox(old, now(), size);
+    const box = held === null ? undefined : scene.byName.get(held.name);
+    const still = { dx: 0, dy: 0 };
+    if (moved.current && held !== null && box !== undefined) {
+      Object.assign(still, { dx: box.x - held.x, dy: box.y - held.y });
       const camera = now();
-      jump({ ...camera, x: camera.x + box.x - before.x, y: camera.y + box.y - before.y });
+      jump({ ...camera, x: camera.x + still.dx, y: camera.y + still.dy });
       anchor.current = null;
     } else if (!moved.current) {
       jump(firstCamera(scene, size, current));
     }
+    if (old !== scene && old.id !== scene.id && !reducedMotion()) moveFrom(oldPlaces(old, scene, still));
     const target = wanted.current === null ? undefined : scene.byName.get(wanted.current);
     if (target !== undefined) {
       wanted.current = null;
@@ -198,18 +227,32 @@ function useCameraForScene(view: SceneCamera): void {
     }
     // The current node alone must not move the camera.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scene, size, now, jump, glide, moved, anchor, wanted]);
+  }, [scene, size, control, moveFrom, moved, anchor, wanted]);
+}
+
+// What stands in the middle of the view keeps its place when nothing was touched.
+function middleBox(scene: Scene, camera: Camera, size: Size): Box | null {
+  const x = camera.x + size.width / 2 / camera.scale;
+  const y = camera.y + size.height / 2 / camera.scale;
+  let nearest: Box | null = null;
+  let least = Infinity;
+  for (const box of scene.boxes) {
+    if (box.open) continue;
+    const distance = Math.hypot(box.x + box.width / 2 - x, box.y + box.height / 2 - y);
+    if (distance < least) [nearest, least] = [box, distance];
+  }
+  return nearest;
 }
 
 // Names must be legible at first sight: a drawing too large for that is shown from
 // where the job stands, else from its beginning.
 const LEGIBLE = 0.5;
 
-function firstCamera(scene: Scene, size: { width: number; height: number }, current: string | null) {
+function firstCamera(scene: Scene, size: Size, current: string | null) {
   const all = { x: 0, y: 0, width: scene.width, height: scene.height };
   const whole = fit(all, size);
   if (whole.scale >= LEGIBLE) return whole;
-  const box = current === null ? null : boxOf(scene, current);
+  const box = current === null ? null : boxOf(scene, current, pathOf);
   if (box !== null) return reveal({ ...whole, scale: LEGIBLE }, box, size);
   return whole;
 }

@@ -3,7 +3,7 @@
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { panBy, toWorld, zoomAt, type Camera } from '../graph/camera';
-import { boxAt, onChevron, type Box, type Scene } from '../graph/scene';
+import { boxAt, canOpen, onChevron, type Box, type Scene } from '../graph/scene';
 
 const DRAG_PX = 4;
 const WHEEL_LINE_PX = 16;
@@ -96,7 +96,7 @@ export function useGraphPointer({ frame, scene, now, move, select, toggle, menu 
     },
     onDoubleClick: (event: React.MouseEvent) => {
       const { box, x, y } = boxUnder(event);
-      if (box !== null && box.node.kind === 'scope' && !onChevron(box, x, y)) toggle(box);
+      if (box !== null && canOpen(box.node) && !onChevron(box, x, y)) toggle(box);
     },
   };
   const cursor = grabbing ? 'grabbing' : hovered === null ? 'grab' : 'pointer';

@@ -1,6 +1,7 @@
 // What all parts of a job's view share.
 
 import { createContext, useContext } from 'react';
+import type { Trail } from '../graph/marks';
 import type { JobRoute } from '../state/route';
 
 export interface JobContextValue {
@@ -9,6 +10,8 @@ export interface JobContextValue {
   open: ReadonlySet<string>;
   // Hits by node and by the scopes around it.
   hitIndex: ReadonlyMap<string, number>;
+  // Where values that are not finite came up and went, likewise.
+  trail: ReadonlyMap<string, Trail>;
   // Where the job stands.
   current: string | null;
 }
@@ -18,6 +21,7 @@ export const JobContext = createContext<JobContextValue>({
   route: null,
   open: new Set(),
   hitIndex: new Map(),
+  trail: new Map(),
   current: null,
 });
 

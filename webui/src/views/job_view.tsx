@@ -5,11 +5,21 @@ import { useEffect, useMemo } from 'react';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { useFollowStop } from '../state/follow';
-import { indexHits } from '../state/hit_index';
+import { indexHits, indexTrail } from '../state/hit_index';
 import { openJob, retryConnection, useJob } from '../state/job_store';
 import { useRouter } from '../state/router';
-import { ensureScopes, openScopes, refreshScopes, startScopes, useScopes } from '../state/scopes';
+import { useConditions } from '../state/queries';
+import {
+  ensureScopes,
+  graphChanged,
+  hitsChanged,
+  openScopes,
+  startScopes,
+  useScopes,
+  watchChanged,
+} from '../state/scopes';
 import { useUi } from '../state/ui';
+import { setConditionTargets } from '../state/watch_selections';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
@@ -29,16 +39,28 @@ import './job_view.css';
 
 const REFRESH_MS = 400;
 
-// Fetches what is shown again when the graph, its watchpoints or its hits changed.
+// What is shown follows the graph, its watchpoints and its hits.
 function useScopeRefresh(): void {
-  const refresh = useMemo(() => throttle(() => void refreshScopes(), REFRESH_MS), []);
-  const version = useJob(
-    ({ model }) => model.graph_version + model.watch_version + model.hit_version,
-  );
+  const graph = useMemo(() => throttle(graphChanged, REFRESH_MS), []);
+  const graphVersion = useJob(({ model }) => model.graph_version);
   useEffect(() => {
-    if (version > 0) refresh();
-  }, [version, refresh]);
-  useEffect(() => () => refresh.cancel(), [refresh]);
+    if (graphVersion > 0) graph();
+  }, [graphVersion, graph]);
+  useEffect(() => () => graph.cancel(), [graph]);
+
+  const watchVersion = useJob(({ model }) => model.watch_version);
+  const conditions = useConditions().data?.conditions;
+  useEffect(() => {
+    if (conditions !== undefined) setConditionTargets(conditions);
+    watchChanged();
+  }, [watchVersion, conditions]);
+
+  const hits = useMemo(() => throttle(hitsChanged, REFRESH_MS), []);
+  const hitVersion = useJob(({ model }) => model.hit_version);
+  useEffect(() => {
+    if (hitVersion > 0) hits();
+  }, [hitVersion, hits]);
+  useEffect(() => () => hits.cancel(), [hits]);
 }
 
 function useContextValue(id: string): JobContextValue {
@@ -47,13 +69,20 @@ function useContextValue(id: string): JobContextValue {
   const auto = useScopes((state) => state.auto);
   const fromAddress = job?.open ?? null;
   const node = job?.node ?? null;
-  const open = useMemo(() => openScopes(fromAddress, auto, node), [fromAddress, auto, node]);
+  const index = useScopes((state) => state.index);
+  const open = useMemo(
+    () => openScopes(fromAddress, auto, node),
+    // What is around a node, and what "all" is, depends on the graph.
+    // oxlint-disable-next-line react/exhaustive-deps
+    [fromAddress, auto, node, index],
+  );
   const hits = useJob((state) => state.model.hits);
   const hitIndex = useMemo(() => indexHits(hits), [hits]);
+  const trail = useMemo(() => indexTrail(hits), [hits]);
   const current = useJob(({ model }) => (model.info?.node ? model.info.node : null));
   return useMemo(
-    () => ({ id, route: job, open, hitIndex, current }),
-    [id, job, open, hitIndex, current],
+    () => ({ id, route: job, open, hitIndex, trail, current }),
+    [id, job, open, hitIndex, trail, current],
   );
 }
 

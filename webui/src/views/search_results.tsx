@@ -1,13 +1,13 @@
-// Nodes whose name holds the text, while it is typed.
+// Nodes that meet the text, while it is typed.
 
 import { useVirtualizer } from '@tanstack/react-virtual';
-import { useEffect, useImperativeHandle, useMemo, useRef, useState, type Ref } from 'react';
+import { useEffect, useImperativeHandle, useRef, useState, type Ref } from 'react';
 import { describe } from '../api/problem';
 import type { GraphNode } from '../api/types';
-import { plural } from '../base/format';
+import { formatCount } from '../base/format';
 import { endMeasure } from '../base/timing';
-import { useJob } from '../state/job_store';
-import { useSearch } from '../state/queries';
+import { parseQuery } from '../index/query';
+import { useSearch } from '../state/search';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
@@ -50,36 +50,36 @@ function Result({ node, query }: { node: GraphNode; query: string }) {
 
 export function SearchResults({ query, onChoose, ref }: Props) {
   const { id, route } = useJobContext();
-  const graphVersion = useJob((state) => state.model.graph_version);
-  const search = useSearch(id, query, graphVersion);
-  const nodes = useMemo(() => search.data?.pages.flatMap((page) => page.nodes) ?? [], [search.data]);
+  const search = useSearch(id, query);
+  const { found } = search;
+  const count = found?.count ?? 0;
   const [marked, setMarked] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const virtual = useVirtualizer({
-    count: nodes.length,
+    count,
     getScrollElement: () => scroller.current,
     estimateSize: () => ROW_PX,
     overscan: 8,
   });
   useEffect(() => setMarked(0), [query]);
   useEffect(() => {
-    if (!search.isPlaceholderData && search.data !== undefined) endMeasure('graphdbg:search');
-  }, [search.data, search.isPlaceholderData]);
+    if (found !== null && search.text === query) endMeasure('graphdbg:search');
+  }, [found, search.text, query]);
 
   const mark = (index: number) => {
-    const at = (index + nodes.length) % Math.max(1, nodes.length);
+    const at = (index + count) % Math.max(1, count);
     setMarked(at);
     virtual.scrollToIndex(at, { align: 'auto' });
-    return nodes[at];
+    return found?.at(at) ?? null;
   };
   useImperativeHandle(ref, () => ({
     move: (by) => void mark(marked + by),
     accept: (backwards) => {
-      const here = nodes[marked];
+      const here = found?.at(marked) ?? null;
       // Enter again goes on to the next result.
-      const already = here !== undefined && here.name === route?.node;
+      const already = here !== null && here.name === route?.node;
       const node = already ? mark(marked + (backwards ? -1 : 1)) : here;
-      if (node !== undefined) onChoose(node.name);
+      if (node !== null) onChoose(node.name);
     },
   }));
 
@@ -90,22 +90,24 @@ export function SearchResults({ query, onChoose, ref }: Props) {
       </Notice>
     );
   }
-  if (search.data === undefined) return <Notice title="Searching" busy />;
-  if (nodes.length === 0) return <Notice title="No node matches">Names hold no “{query}”.</Notice>;
-  const count = plural(nodes.length, 'result');
+  if (search.problem !== null) return <Notice title="Not a search">{search.problem}</Notice>;
+  if (found === null) return <Notice title="Searching" busy />;
+  if (count === 0) return <Notice title="No node matches">Nothing is found for “{query}”.</Notice>;
+  const result = `${formatCount(count)} ${count === 1 ? 'result' : 'results'}`;
+  const marks = parseQuery(query).words;
   return (
     <div className="results">
       <div className="results-head" role="status">
-        {search.hasNextPage ? `First ${count}` : count}
+        {found.more === null ? result : `First ${result}`}
       </div>
       <div ref={scroller} className="results-list" role="listbox" aria-label="Search results" tabIndex={0}>
         <div role="presentation" style={{ height: virtual.getTotalSize() }}>
           {virtual.getVirtualItems().map(({ index, start }) => {
-            const node = nodes[index];
-            if (node === undefined) return null;
+            const node = found.at(index);
+            if (node === null) return null;
             return (
               <div
-                key={node.name}
+                key={index}
                 role="option"
                 aria-label={node.name}
                 aria-selected={index === marked}
@@ -117,19 +119,19 @@ export function SearchResults({ query, onChoose, ref }: Props) {
                   onChoose(node.name);
                 }}
               >
-                <Result node={node} query={query} />
+                <Result node={node} query={marks[0] ?? ''} />
               </div>
             );
           })}
         </div>
       </div>
-      {search.hasNextPage && (
+      {found.more !== null && (
         <div className="results-more">
           <Button
             label="More results"
             small
-            pending={search.isFetchingNextPage}
-            onClick={() => void search.fetchNextPage()}
+            pending={found.loadingMore}
+            onClick={found.more}
           />
         </div>
       )}

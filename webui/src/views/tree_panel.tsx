@@ -1,12 +1,12 @@
 // Left: search and the tree of nodes.
 
-import { ChevronsDownUp, Search, X } from 'lucide-react';
+import { ChevronsDownUp, ChevronsUpDown, Search, X } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
 import { useNodeCount } from '../state/queries';
-import { closeAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
+import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -90,6 +90,18 @@ export function TreePanel() {
       count={nodeCount > 0 ? formatCount(nodeCount) : undefined}
       className="tree-panel"
       actions={
+        <>
+        <Button
+          label="Open all scopes"
+          icon={ChevronsUpDown}
+          iconOnly
+          small
+          tone="quiet"
+          onClick={() => {
+            touch();
+            openAll();
+          }}
+        />
         <Button
           label="Close all scopes"
           icon={ChevronsDownUp}
@@ -101,6 +113,7 @@ export function TreePanel() {
             closeAll();
           }}
         />
+        </>
       }
     >
       <div className="search">

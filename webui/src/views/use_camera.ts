@@ -1,56 +1,61 @@
-// The camera: where it is, how it glides, and what must stay in place.
+// The camera: where it is and how it glides. It lives outside React, so that moving
+// it draws the canvas and nothing else.
 
-import { useCallback, useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { mix, type Camera, type Size } from '../graph/camera';
 
 const GLIDE_MS = 180;
 
-function reducedMotion(): boolean {
+export function reducedMotion(): boolean {
   return window.matchMedia('(prefers-reduced-motion: reduce)').matches;
 }
 
-export interface CameraControl {
-  camera: Camera;
-  // Reads the newest camera, even between renders.
-  now: () => Camera;
-  jump: (camera: Camera) => void;
-  glide: (camera: Camera) => void;
+export class CameraControl {
+  private camera: Camera = { x: 0, y: 0, scale: 1 };
+  private frame = 0;
+  private readonly listeners = new Set<(camera: Camera) => void>();
+
+  readonly now = (): Camera => this.camera;
+
+  // Until the returned call.
+  readonly follow = (listener: (camera: Camera) => void): (() => void) => {
+    this.listeners.add(listener);
+    return () => void this.listeners.delete(listener);
+  };
+
+  readonly jump = (next: Camera): void => {
+    cancelAnimationFrame(this.frame);
+    this.set(next);
+  };
+
+  readonly glide = (to: Camera): void => {
+    cancelAnimationFrame(this.frame);
+    if (reducedMotion()) {
+      this.set(to);
+      return;
+    }
+    const from = this.camera;
+    const start = performance.now();
+    const tick = (time: number) => {
+      const share = Math.min(1, Math.max(0, (time - start) / GLIDE_MS));
+      this.set(mix(from, to, 1 - (1 - share) ** 3));
+      if (share < 1) this.frame = requestAnimationFrame(tick);
+    };
+    this.frame = requestAnimationFrame(tick);
+  };
+
+  readonly stop = (): void => cancelAnimationFrame(this.frame);
+
+  private set(camera: Camera): void {
+    this.camera = camera;
+    for (const listener of this.listeners) listener(camera);
+  }
 }
 
 export function useCamera(): CameraControl {
-  const [camera, setCamera] = useState<Camera>({ x: 0, y: 0, scale: 1 });
-  const newest = useRef(camera);
-  const frame = useRef(0);
-
-  const jump = useCallback((next: Camera) => {
-    cancelAnimationFrame(frame.current);
-    newest.current = next;
-    setCamera(next);
-  }, []);
-
-  const glide = useCallback(
-    (to: Camera) => {
-      cancelAnimationFrame(frame.current);
-      if (reducedMotion()) {
-        jump(to);
-        return;
-      }
-      const from = newest.current;
-      const start = performance.now();
-      const tick = (time: number) => {
-        const share = Math.min(1, Math.max(0, (time - start) / GLIDE_MS));
-        const eased = 1 - (1 - share) ** 3;
-        newest.current = mix(from, to, eased);
-        setCamera(newest.current);
-        if (share < 1) frame.current = requestAnimationFrame(tick);
-      };
-      frame.current = requestAnimationFrame(tick);
-    },
-    [jump],
-  );
-
-  useEffect(() => () => cancelAnimationFrame(frame.current), []);
-  return { camera, now: useCallback(() => newest.current, []), jump, glide };
+  const [control] = useState(() => new CameraControl());
+  useEffect(() => control.stop, [control]);
+  return control;
 }
 
 // The size of an element, as it changes.

@@ -55,6 +55,7 @@ function show(target: string | null) {
     route: { ...jobRoute('j'), node: 'forward/log' },
     open: new Set<string>(),
     hitIndex: new Map<string, number>(),
+    trail: new Map(),
     current: null,
   };
   render(

@@ -3,7 +3,7 @@
 
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronRight } from 'lucide-react';
-import { useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
 import { KindIcon } from './kind_icon';
@@ -33,9 +33,10 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
   const id = useId();
   const [focused, setFocused] = useState<string | null>(null);
   const typed = useRef({ text: '', at: 0 });
-  const active = Math.max(
-    0,
-    rows.findIndex((row) => row.name === (focused ?? selected)),
+  const wanted = focused ?? selected;
+  const active = useMemo(
+    () => Math.max(0, rows.findIndex((row) => row.name === wanted)),
+    [rows, wanted],
   );
   const virtual = useVirtualizer({
     count: rows.length,
@@ -52,7 +53,10 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
     },
   });
 
-  const selectedIndex = selected === null ? -1 : rows.findIndex((row) => row.name === selected);
+  const selectedIndex = useMemo(
+    () => (selected === null ? -1 : rows.findIndex((row) => row.name === selected)),
+    [rows, selected],
+  );
   useEffect(() => setFocused(selected), [selected]);
   useEffect(() => {
     if (selectedIndex >= 0) virtual.scrollToIndex(selectedIndex, { align: 'auto' });

@@ -1,6 +1,7 @@
 // The tree as rows: what is open, in order, each with its place among its siblings.
 
 import type { GraphNode, ScopeView } from '../api/types';
+import { canOpen } from '../graph/scene';
 
 export interface TreeRow {
   name: string;
@@ -26,7 +27,7 @@ export function buildRows(
   const add = (scope: string, level: number, implied: boolean) => {
     const nodes = views.get(scope)?.nodes ?? [];
     nodes.forEach((node, index) => {
-      const isOpen = node.kind === 'scope' && node.child_count > 0 ? open.has(node.name) : null;
+      const isOpen = canOpen(node) ? open.has(node.name) : null;
       const row = { name: node.name, node, level, position: index + 1, siblings: nodes.length };
       const unknown = isOpen === true && !views.has(node.name);
       const note = !unknown ? null : errors.has(node.name) ? 'failed' : 'loading';

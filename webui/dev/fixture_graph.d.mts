@@ -1,0 +1,1 @@
+export function buildGraph(blocks?: number): { nodes: Array<{ name: string }> };

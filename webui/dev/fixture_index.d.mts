@@ -1,0 +1,1 @@
+export function graphIndex(graph: unknown): Uint8Array;

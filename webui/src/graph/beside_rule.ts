@@ -1,0 +1,32 @@
+// Which nodes stand beside another: parameters, buffers and constants that exactly
+// one op of their scope reads.
+
+import type { GraphNode } from '../api/types';
+
+const STILL = new Set<GraphNode['kind']>(['parameter', 'buffer', 'constant']);
+// A taller stack would hide the flow beside it.
+const MOST = 8;
+
+// By node: the node beside which it stands, or -1.
+export function besideOf(
+  nodes: readonly GraphNode[],
+  edges: ReadonlyArray<readonly [number, number]>,
+): Int32Array {
+  const reader = new Int32Array(nodes.length).fill(-1);
+  const ruledOut = new Uint8Array(nodes.length);
+  for (const [from, to] of edges) {
+    if (reader[from] !== -1 && reader[from] !== to) ruledOut[from] = 1;
+    reader[from] = to;
+    ruledOut[to] = 1;
+  }
+  const stacked = new Int32Array(nodes.length);
+  const beside = new Int32Array(nodes.length).fill(-1);
+  nodes.forEach((node, i) => {
+    const to = reader[i] as number;
+    if (!STILL.has(node.kind) || ruledOut[i] || to < 0 || nodes[to]?.kind !== 'op') return;
+    if ((stacked[to] as number) >= MOST) return;
+    stacked[to] = (stacked[to] as number) + 1;
+    beside[i] = to;
+  });
+  return beside;
+}

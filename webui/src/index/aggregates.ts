@@ -1,0 +1,109 @@
+// Many like siblings shown as one: the same rules and names as the server's
+// `scope?aggregate=N`, so that an address means the same with and without the index.
+
+import type { GraphIndex } from './graph_index';
+import { NONE } from './graph_index';
+
+// More than so many children whose labels differ by their number alone.
+export const AGGREGATE_ABOVE = 24;
+// An aggregate of more shows ranges of so many.
+const RANGE = 1000;
+
+// A child of a view: one item, or many under a label.
+export interface Shown {
+  items: number[];
+  // Empty: the item itself.
+  label: string;
+}
+
+// "relu__1" is the second "relu_", which works in place.
+export function stemOf(label: string): string {
+  const digits = /\d+$/.exec(label)?.[0].length ?? 0;
+  const stem = label.slice(0, label.length - digits);
+  return digits > 0 && stem.endsWith('_') ? stem.slice(0, -1) : stem;
+}
+
+export interface AggregateName {
+  scope: string;
+  stem: string;
+  // Null: all.
+  range: [number, number] | null;
+}
+
+// "SCOPE/STEM[*]" or "SCOPE/STEM[1000:2000]"; null for other names.
+export function parseAggregate(name: string): AggregateName | null {
+  const match = /^(?:(.*)\/)?([^/]*)\[(?:\*|(\d+):(\d+))\]$/s.exec(name);
+  if (match === null) return null;
+  const range: [number, number] | null =
+    match[3] === undefined ? null : [Number(match[3]), Number(match[4])];
+  if (range !== null && range[0] >= range[1]) return null;
+  return { scope: match[1] ?? '', stem: match[2] ?? '', range };
+}
+
+const single = (item: number): Shown => ({ items: [item], label: '' });
+
+export function aggregated(index: GraphIndex, scope: number, above: number): Shown[] {
+  const children = Array.from(index.childrenOf(scope));
+  if (children.length <= above) return children.map(single);
+  const stems = children.map((child) => stemOf(index.label(child)));
+  const counts = new Map<string, number>();
+  for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
+  const groups = new Map<string, Shown>();
+  const shown: Shown[] = [];
+  children.forEach((child, i) => {
+    const stem = stems[i] as string;
+    if ((counts.get(stem) as number) <= above) {
+      shown.push(single(child));
+      return;
+    }
+    let group = groups.get(stem);
+    if (group === undefined) {
+      group = { items: [], label: `${stem}[*]` };
+      groups.set(stem, group);
+      shown.push(group);
+    }
+    group.items.push(child);
+  });
+  return shown;
+}
+
+function openAggregate(index: GraphIndex, scope: number, name: AggregateName): Shown[] {
+  const members = Array.from(index.childrenOf(scope)).filter(
+    (child) => stemOf(index.label(child)) === name.stem,
+  );
+  if (name.range !== null) return members.slice(...name.range).map(single);
+  if (members.length <= RANGE) return members.map(single);
+  const shown: Shown[] = [];
+  for (let at = 0; at < members.length; at += RANGE) {
+    shown.push({ items: members.slice(at, at + RANGE), label: `${name.stem}[${at}:${at + RANGE}]` });
+  }
+  return shown;
+}
+
+export interface Opened {
+  // Number of the scope that holds them.
+  scope: number;
+  shown: Shown[];
+}
+
+const kept = new WeakMap<GraphIndex, Map<string, Opened | null>>();
+
+// What a scope or an aggregate of that name shows; null if there is none.
+export function openName(index: GraphIndex, name: string): Opened | null {
+  let known = kept.get(index);
+  if (known === undefined) kept.set(index, (known = new Map()));
+  let opened = known.get(name);
+  if (opened === undefined) known.set(name, (opened = openAnew(index, name)));
+  return opened;
+}
+
+function openAnew(index: GraphIndex, name: string): Opened | null {
+  const item = index.find(name);
+  if (item !== NONE && index.isScope(item)) return { scope: item, shown: aggregated(index, item, AGGREGATE_ABOVE) };
+  const aggregate = parseAggregate(name);
+  if (aggregate === null) return null;
+  const scope = index.find(aggregate.scope);
+  if (scope === NONE || !index.isScope(scope)) return null;
+  const shown = openAggregate(index, scope, aggregate);
+  return shown.length === 0 ? null : { scope, shown };
+}

@@ -1,0 +1,183 @@
+import { describe, expect, it } from 'vitest';
+import { graphIndex } from '../../dev/fixture_index.mjs';
+import { buildGraph } from '../../dev/fixture_graph.mjs';
+import { gunzipSync } from 'node:zlib';
+import { sampleIndex } from '../testing/sample_index';
+import { openName, parseAggregate, stemOf } from './aggregates';
+import { readColumns } from './columns';
+import { patternOf, watchedBy, type WatchSelection } from './coverage';
+import { buildIndex, GraphIndex, NONE } from './graph_index';
+import { liftEdges } from './lifted_edges';
+import { pathTo } from './path';
+import { parseQuery } from './query';
+import { viewOf } from './scope_view';
+import { NameSearch } from './search';
+
+const INDEX = sampleIndex(
+  [
+    { name: 'forward/fc/w', kind: 'parameter', category: 'weight', output: 'float32[4, 3]' },
+    { name: 'forward/x', kind: 'input' },
+    { name: 'forward/fc/mm', inputs: ['forward/x', 'forward/fc/w'], category: 'activation', op_type: 'aten::mm', source: ['/home/a/train.py', 7] },
+    { name: 'forward/relu', inputs: ['forward/fc/mm'], category: 'activation', op_type: 'aten::relu', source: ['/home/a/train.py', 8] },
+    { name: 'backward/mm', inputs: ['forward/relu', 'forward/fc/mm'], category: 'gradient' },
+    { name: 'loose' },
+  ],
+  { 'forward/fc': 'Linear' },
+);
+const LIFTED = liftEdges(INDEX);
+const view = (name: string) => viewOf(INDEX, LIFTED, null, name)!;
+
+describe('the file', () => {
+  const body = () => {
+    const bytes = gunzipSync(graphIndex(buildGraph(2)));
+    return bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength) as ArrayBuffer;
+  };
+
+  it('gives back the graph that it was made of', () => {
+    const graph = buildGraph(2);
+    const index = new GraphIndex(buildIndex(readColumns(body())));
+    const names = graph.nodes.map((node: { name: string }) => node.name);
+    expect(names.map((_: string, i: number) => index.name(index.scopeCount + i))).toEqual(names);
+    const bn = viewOf(index, liftEdges(index), null, 'forward/blocks/0/bn1')!;
+    expect(bn.nodes.map((node) => node.label)).toEqual(['native_batch_norm', 'weight', 'bias', 'running_mean', 'running_var']);
+    expect(bn.nodes[0]?.outputs).toEqual([{ slot: 0, dtype: 'float32', shape: [64, 16, 8, 8] }]);
+    expect(bn.edges).toHaveLength(4);
+  });
+
+  it('that is not one is refused, and so is one that is cut short', () => {
+    expect(() => readColumns(new ArrayBuffer(4))).toThrow('not a graph index');
+    expect(() => readColumns(new TextEncoder().encode('GDBGIDX\x01 and more').buffer as ArrayBuffer)).toThrow('version 1');
+    expect(() => readColumns(body().slice(0, -64))).toThrow('cut short');
+  });
+
+  it('may hold differences', () => {
+    const header = JSON.stringify({ kinds: [], categories: [], columns: { a: { type: 'u32', offset: 0, count: 3, differences: true } } });
+    const padded = header.padEnd(Math.ceil(header.length / 8) * 8);
+    const bytes = new Uint8Array(16 + padded.length + 12);
+    bytes.set(new TextEncoder().encode('GDBGIDX\x02'));
+    new DataView(bytes.buffer).setUint32(8, padded.length, true);
+    bytes.set(new TextEncoder().encode(padded), 16);
+    new Uint8Array(bytes.buffer, 16 + padded.length).set(new Uint8Array(Uint32Array.of(5, 2, 0xffffffff).buffer));
+    expect([...readColumns(bytes.buffer).columns['a']!]).toEqual([5, 7, 6]);
+  });
+});
+
+describe('an index', () => {
+  it('finds items by their names', () => {
+    expect(INDEX.name(INDEX.find('forward/fc'))).toBe('forward/fc');
+    expect(INDEX.kind(INDEX.find('forward/fc/w'))).toBe('parameter');
+    expect(INDEX.find('forward/no')).toBe(NONE);
+    expect(INDEX.find('loose/more')).toBe(NONE);
+  });
+
+  it('shows children in order of execution, what does not execute last', () => {
+    expect(view('').nodes.map((node) => node.name)).toEqual(['forward', 'backward', 'loose']);
+    expect(view('forward').nodes.map((node) => node.label)).toEqual(['fc', 'relu', 'x']);
+    expect(view('forward').nodes[0]).toMatchObject({ kind: 'scope', op_type: 'Linear', child_count: 2, descendant_count: 2 });
+    expect(viewOf(INDEX, LIFTED, null, 'nowhere')).toBeNull();
+  });
+
+  it('lifts each edge to the innermost scope that holds both ends, and counts them', () => {
+    const edges = (name: string) => view(name).edges.map(({ from, to, tensors }) => `${from} > ${to} ${tensors}`);
+    expect(edges('')).toEqual(['forward > backward 2']);
+    expect(edges('forward').sort()).toEqual(['forward/fc > forward/relu 1', 'forward/x > forward/fc 1']);
+    expect(edges('forward/fc')).toEqual(['forward/fc/w > forward/fc/mm 1']);
+  });
+});
+
+describe('aggregates', () => {
+  const many = sampleIndex([
+    ...Array.from({ length: 30 }, (_, i) => ({ name: `o/param_${i}`, inputs: i > 0 ? ['o/sum'] : [] })),
+    { name: 'o/sum' },
+  ].map((node, i, all) => (i < all.length - 1 ? { ...node, inputs: [] } : { ...node, inputs: ['o/param_0', 'o/param_1'] })));
+  const lifted = liftEdges(many);
+
+  it('have the stems of the server', () => {
+    expect(['relu', 'relu_12', 'relu__1', 'conv2', '17'].map(stemOf)).toEqual(['relu', 'relu', 'relu_', 'conv', '']);
+    expect(parseAggregate('a/b/mul[*]')).toEqual({ scope: 'a/b', stem: 'mul', range: null });
+    expect(parseAggregate('[1000:2000]')).toEqual({ scope: '', stem: '', range: [1000, 2000] });
+    expect(parseAggregate('a[2:1]')).toBeNull();
+    expect(parseAggregate('a/b')).toBeNull();
+  });
+
+  it('stand for many like siblings, with their edges', () => {
+    const shown = viewOf(many, lifted, null, 'o')!;
+    expect(shown.nodes.map((node) => [node.label, node.kind, node.child_count])).toEqual([
+      ['param[*]', 'aggregate', 30],
+      ['sum', 'op', 0],
+    ]);
+    expect(shown.edges).toEqual([{ from: 'o/param[*]', to: 'o/sum', tensors: 2, kind: 'data' }]);
+    expect(viewOf(many, lifted, null, 'o/param[*]')!.nodes).toHaveLength(30);
+  });
+
+  it('are on the way to what they hold', () => {
+    expect(pathTo(many, 'o/param_7')).toEqual(['o', 'o/param[*]']);
+    expect(pathTo(many, 'o/sum')).toEqual(['o']);
+    expect(pathTo(many, 'o/param[*]')).toEqual(['o']);
+    expect(pathTo(INDEX, 'forward/fc/w')).toEqual(['forward', 'forward/fc']);
+  });
+
+  it('of very many are cut into ranges', () => {
+    const huge = sampleIndex(Array.from({ length: 1500 }, (_, i) => ({ name: `o/p_${i}` })));
+    expect(openName(huge, 'o/p[*]')!.shown.map((shown) => shown.label)).toEqual(['p[0:1000]', 'p[1000:2000]']);
+    expect(openName(huge, 'o/p[1000:2000]')!.shown).toHaveLength(500);
+    expect(pathTo(huge, 'o/p_1200')).toEqual(['o', 'o/p[*]', 'o/p[1000:2000]']);
+    expect(pathTo(huge, 'o/p[1000:2000]')).toEqual(['o', 'o/p[*]']);
+  });
+});
+
+describe('the search', () => {
+  const search = new NameSearch(INDEX);
+  const found = (text: string) => Array.from(search.find(text), (item) => INDEX.name(item));
+
+  it('looks for parts of names, in any case, nodes before scopes', () => {
+    expect(found('FC')).toEqual(['forward/fc/w', 'forward/fc/mm', 'forward/fc']);
+    expect(found('mm forw')).toEqual(['forward/fc/mm']);
+    expect(found('nothing')).toEqual([]);
+  });
+
+  it('looks for types, categories, kinds and source lines', () => {
+    expect(found('type:mm')).toEqual(['forward/fc/mm']);
+    expect(found('type:aten::r')).toEqual(['forward/relu']);
+    expect(found('category:grad')).toEqual(['backward/mm']);
+    expect(found('kind:param')).toEqual(['forward/fc/w']);
+    expect(found('train.py:8')).toEqual(['forward/relu']);
+    expect(found('source:train.py')).toEqual(['forward/fc/mm', 'forward/relu']);
+    expect(found('source:rain.py')).toEqual([]);
+  });
+
+  it('takes regular expressions, and says what is wrong with a query', () => {
+    expect(found('/fc/(w|x)$/')).toEqual(['forward/fc/w']);
+    expect(parseQuery('/(/').problem).not.toBeNull();
+    expect(parseQuery('category:food').problem).toContain('no category “food”');
+  });
+});
+
+describe('what is watched', () => {
+  const none: WatchSelection = { nodes: [], scopes: [], patterns: [], categories: [], target: null };
+  const watched = (...selections: Array<Partial<WatchSelection>>) => {
+    const states = watchedBy(INDEX, selections.map((selection) => ({ ...none, ...selection })));
+    const names = [...INDEX.scopes(), ...Array.from({ length: INDEX.nodeCount }, (_, i) => INDEX.name(INDEX.scopeCount + i))];
+    return Object.fromEntries(names.map((name) => [name, states.of(INDEX.find(name))]).filter(([, state]) => state !== 'none'));
+  };
+
+  it('is what is listed, what lies in scopes, and what patterns and categories take', () => {
+    expect(watched({ nodes: ['forward/relu'] })).toEqual({ forward: 'some', 'forward/relu': 'all' });
+    expect(watched({ scopes: ['forward/fc'] })).toMatchObject({ 'forward/fc': 'all', forward: 'some' });
+    expect(watched({ patterns: ['**/mm'] })).toMatchObject({ 'forward/fc/mm': 'all', backward: 'all' });
+    expect(watched({ categories: ['gradient'] })).toEqual({ backward: 'all', 'backward/mm': 'all' });
+  });
+
+  it('is everything without a selection, or what the condition looks at', () => {
+    expect(watched({})).toMatchObject({ forward: 'all', loose: 'all' });
+    expect(watched({ target: 'weight' })).toEqual({ forward: 'some', 'forward/fc': 'some', 'forward/fc/w': 'all' });
+    expect(watched()).toEqual({});
+  });
+
+  it('follows patterns as shells do', () => {
+    expect(patternOf('a/*/c').test('a/b/c')).toBe(true);
+    expect(patternOf('a/*/c').test('a/b/b/c')).toBe(false);
+    expect(patternOf('a/**c').test('a/b/b/c')).toBe(true);
+    expect(patternOf('m?.(x)').test('mm.(x)')).toBe(true);
+  });
+});

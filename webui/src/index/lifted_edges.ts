@@ -1,0 +1,137 @@
+// Edges as they show in a scope's view: each edge between nodes is lifted to the
+// innermost scope that holds both ends, and drawn between that scope's children.
+
+import type { GraphIndex } from './graph_index';
+
+// By scope, in the order of `end`; from and to are items.
+export interface LiftedEdges {
+  end: Uint32Array;
+  from: Uint32Array;
+  to: Uint32Array;
+  // How many tensors run along it.
+  tensors: Uint32Array;
+  control: Uint8Array;
+}
+
+// Where the two ends meet: a scope, and its children towards each.
+class Meeting {
+  scope = 0;
+  from = 0;
+  to = 0;
+  private readonly depth: Uint16Array;
+
+  constructor(private readonly index: GraphIndex) {
+    const parents = index.column('scope_parent');
+    this.depth = new Uint16Array(parents.length);
+    for (let scope = 1; scope < parents.length; scope += 1) {
+      this.depth[scope] = (this.depth[parents[scope] as number] as number) + 1;
+    }
+  }
+
+  of(fromNode: number, toNode: number): void {
+    const parents = this.index.column('scope_parent');
+    const scopes = this.index.column('node_scope');
+    this.from = fromNode + this.index.scopeCount;
+    this.to = toNode + this.index.scopeCount;
+    let a = scopes[fromNode] as number;
+    let b = scopes[toNode] as number;
+    while (a !== b) {
+      if ((this.depth[a] as number) >= (this.depth[b] as number)) {
+        this.from = a;
+        a = parents[a] as number;
+      } else {
+        this.to = b;
+        b = parents[b] as number;
+      }
+    }
+    this.scope = a;
+  }
+}
+
+// Open addressing: an edge's number by its ends and kind.
+class EdgeTable {
+  private readonly slots: Int32Array;
+  count = 0;
+
+  constructor(
+    private readonly from: Uint32Array,
+    private readonly to: Uint32Array,
+    private readonly control: Uint8Array,
+  ) {
+    let size = 1024;
+    while (size < from.length * 2) size *= 2;
+    this.slots = new Int32Array(size).fill(-1);
+  }
+
+  add(from: number, to: number, control: number): number {
+    const mask = this.slots.length - 1;
+    let slot = (Math.imul(from, 0x9e3779b1) ^ Math.imul(to, 0x85ebca6b) ^ control) & mask;
+    for (; ; slot = (slot + 1) & mask) {
+      const edge = this.slots[slot] as number;
+      if (edge < 0) break;
+      if (this.from[edge] === from && this.to[edge] === to && this.control[edge] === control) return edge;
+    }
+    this.slots[slot] = this.count;
+    this.from[this.count] = from;
+    this.to[this.count] = to;
+    this.control[this.count] = control;
+    this.count += 1;
+    return this.count - 1;
+  }
+}
+
+export function liftEdges(index: GraphIndex): LiftedEdges {
+  const ends = index.column('edge_end');
+  const backs = index.column('edge_back');
+  const controls = index.column('edge_control');
+  const from = new Uint32Array(backs.length);
+  const to = new Uint32Array(backs.length);
+  const control = new Uint8Array(backs.length);
+  const tensors = new Uint32Array(backs.length);
+  const scopeOf = new Uint32Array(backs.length);
+  const table = new EdgeTable(from, to, control);
+  const meeting = new Meeting(index);
+  let at = 0;
+  for (let node = 0; node < ends.length; node += 1) {
+    for (; at < (ends[node] as number); at += 1) {
+      const source = (node - (backs[at] as number)) >>> 0;
+      if (source === node) continue;
+      meeting.of(source, node);
+      const edge = table.add(meeting.from, meeting.to, controls[at] as number);
+      tensors[edge] = (tensors[edge] as number) + 1;
+      scopeOf[edge] = meeting.scope;
+    }
+  }
+  return byScope(index.scopeCount, table.count, { from, to, control, tensors, scopeOf });
+}
+
+type Loose = Omit<LiftedEdges, 'end'> & { scopeOf: Uint32Array };
+
+function byScope(scopes: number, count: number, loose: Loose): LiftedEdges {
+  const end = new Uint32Array(scopes);
+  for (let i = 0; i < count; i += 1) end[loose.scopeOf[i] as number]! += 1;
+  let sum = 0;
+  const next = new Uint32Array(scopes);
+  for (let scope = 0; scope < scopes; scope += 1) {
+    next[scope] = sum;
+    sum += end[scope] as number;
+    end[scope] = sum;
+  }
+  const sorted: LiftedEdges = {
+    end,
+    from: new Uint32Array(count),
+    to: new Uint32Array(count),
+    tensors: new Uint32Array(count),
+    control: new Uint8Array(count),
+  };
+  for (let i = 0; i < count; i += 1) {
+    const scope = loose.scopeOf[i] as number;
+    const place = next[scope] as number;
+    next[scope] = place + 1;
+    sorted.from[place] = loose.from[i] as number;
+    sorted.to[place] = loose.to[i] as number;
+    sorted.tensors[place] = loose.tensors[i] as number;
+    sorted.control[place] = loose.control[i] as number;
+  }
+  return sorted;
+}

@@ -1,0 +1,26 @@
+// The texts of an index, made when they are asked for.
+
+export class Texts {
+  private readonly decoder = new TextDecoder();
+  // All of them at once where a byte is a character, as it mostly is.
+  private readonly whole: string | null;
+
+  constructor(
+    private readonly ends: Uint32Array,
+    private readonly bytes: Uint8Array<ArrayBuffer>,
+  ) {
+    const ascii = bytes.every((byte) => byte < 0x80);
+    this.whole = ascii ? this.decoder.decode(bytes) : null;
+  }
+
+  get count(): number {
+    return this.ends.length;
+  }
+
+  at(text: number): string {
+    const begin = text === 0 ? 0 : (this.ends[text - 1] as number);
+    const end = this.ends[text] as number;
+    if (this.whole !== null) return this.whole.slice(begin, end);
+    return this.decoder.decode(this.bytes.subarray(begin, end));
+  }
+}

@@ -1,0 +1,85 @@
+// Nodes that meet what was typed: found in the worker where the whole graph is known,
+// else by the server.
+
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { GraphNode } from '../api/types';
+import { parseQuery } from '../index/query';
+import { nodeOf } from '../index/scope_view';
+import { askWorker, onWorker } from '../worker/client';
+import { useJob } from './job_store';
+import { useServerSearch } from './queries';
+import { useScopes } from './scopes';
+
+export interface Found {
+  count: number;
+  // Null: not known.
+  at(place: number): GraphNode | null;
+  // There are more than `count`.
+  more: (() => void) | null;
+  loadingMore: boolean;
+}
+
+export interface SearchState {
+  found: Found | null;
+  // What the text of it was.
+  text: string;
+  error: Error | null;
+  // Of the text itself.
+  problem: string | null;
+}
+
+let questions = 0;
+
+// Items of the newest answer; null while there is none.
+function useIndexSearch(text: string, enabled: boolean): { items: Uint32Array; text: string } | null {
+  const [answer, setAnswer] = useState<{ items: Uint32Array; text: string } | null>(null);
+  const asked = useRef({ id: 0, text: '' });
+  useEffect(
+    () =>
+      onWorker((message) => {
+        if (message.type !== 'found' || message.id !== asked.current.id) return;
+        setAnswer({ items: message.items, text: asked.current.text });
+      }),
+    [],
+  );
+  useEffect(() => {
+    if (!enabled || text === '') {
+      setAnswer(null);
+      return;
+    }
+    questions += 1;
+    asked.current = { id: questions, text };
+    askWorker({ type: 'search', id: questions, text });
+  }, [text, enabled]);
+  return answer;
+}
+
+export function useSearch(job: string, text: string): SearchState {
+  const index = useScopes((state) => state.index);
+  const graphVersion = useJob((state) => state.model.graph_version);
+  const problem = useMemo(() => parseQuery(text).problem, [text]);
+  const local = useIndexSearch(text, index !== null && problem === null);
+  const remote = useServerSearch(job, text, graphVersion, index === null && problem === null);
+  const fromIndex = useMemo((): Found | null => {
+    if (index === null || local === null) return null;
+    const { items } = local;
+    return {
+      count: items.length,
+      at: (place) => (items[place] === undefined ? null : nodeOf(index, items[place], null)),
+      more: null,
+      loadingMore: false,
+    };
+  }, [index, local]);
+  const nodes = useMemo(() => remote.data?.pages.flatMap((page) => page.nodes), [remote.data]);
+  if (index !== null) return { found: fromIndex, text: local?.text ?? '', error: null, problem };
+  const fromServer: Found | null =
+    nodes === undefined
+      ? null
+      : {
+          count: nodes.length,
+          at: (place) => nodes[place] ?? null,
+          more: remote.hasNextPage ? () => void remote.fetchNextPage() : null,
+          loadingMore: remote.isFetchingNextPage,
+        };
+  return { found: fromServer, text: remote.isPlaceholderData ? '' : text, error: remote.error, problem };
+}

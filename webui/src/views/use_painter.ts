@@ -1,0 +1,119 @@
+// Draws the canvas: at once when the drawing changes, once a frame while the camera
+// moves or scopes open and close.
+
+import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react';
+import { endMeasure, markFirstGraph } from '../base/timing';
+import type { Rect, Size } from '../graph/camera';
+import { CanvasRenderer } from '../graph/canvas_renderer';
+import type { Marks } from '../graph/marks';
+import { MOTION_MS } from '../graph/motion';
+import { farColours, type Palette } from '../graph/palette';
+import type { Overview, Picture } from '../graph/renderer';
+
+import type { Scene } from '../graph/scene';
+import { askWorker, onWorker } from '../worker/client';
+import type { CameraControl } from './use_camera';
+
+// Smaller drawings are quick enough without a picture from afar.
+const OVERVIEW_BOXES = 2500;
+const OVERVIEW_SIDE = 4096;
+
+class Painter {
+  private picture: Omit<Picture, 'camera' | 'motion'> | null = null;
+  private places: ReadonlyMap<string, Rect> | null = null;
+  private began = 0;
+  private frame = 0;
+
+  constructor(
+    private readonly renderer: CanvasRenderer,
+    private readonly control: CameraControl,
+  ) {}
+
+  show(picture: Omit<Picture, 'camera' | 'motion'>): void {
+    this.picture = picture;
+    this.paint(performance.now());
+  }
+
+  // From these places to those of the scene that is shown next.
+  move(places: ReadonlyMap<string, Rect> | null): void {
+    this.places = places;
+    this.began = performance.now();
+  }
+
+  readonly request = (): void => {
+    if (this.frame !== 0) return;
+    this.frame = requestAnimationFrame((time) => {
+      this.frame = 0;
+      this.paint(time);
+    });
+  };
+
+  stop(): void {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+  }
+
+  private paint(time: number): void {
+    if (this.picture === null) return;
+    const past = Math.min(1, Math.max(0, (time - this.began) / MOTION_MS));
+    if (past >= 1) this.places = null;
+    const motion = this.places === null ? null : { from: this.places, share: 1 - (1 - past) ** 3 };
+    this.renderer.draw({ ...this.picture, camera: this.control.now(), motion });
+    if (motion !== null) this.request();
+  }
+}
+
+// A picture of a large scene, once the worker has made it.
+function useOverview(scene: Scene, palette: Palette | null): Overview | null {
+  const [overview, setOverview] = useState<Overview | null>(null);
+  useEffect(() => {
+    setOverview((old) => {
+      if (old !== null && old.id !== scene.id) old.bitmap.close();
+      return old?.id === scene.id ? old : null;
+    });
+    if (palette === null || scene.boxes.length < OVERVIEW_BOXES) return undefined;
+    askWorker({ type: 'overview', id: scene.id, side: OVERVIEW_SIDE, colours: farColours(palette) });
+    return onWorker((message) => {
+      if (message.type === 'overview' && message.id === scene.id) setOverview(message);
+    });
+    // Of the scene its boxes alone are in the picture.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [scene.id, palette]);
+  return overview;
+}
+
+interface Drawing {
+  canvas: RefObject<HTMLCanvasElement | null>;
+  control: CameraControl;
+  scene: Scene;
+  size: Size;
+  marks: Marks;
+  palette: Palette | null;
+}
+
+// Where boxes were, for the next scene: see Painter.move.
+export type MoveFrom = (places: ReadonlyMap<string, Rect> | null) => void;
+
+export function usePainter({ canvas, control, scene, size, marks, palette }: Drawing): MoveFrom {
+  const painter = useRef<Painter | null>(null);
+  const overview = useOverview(scene, palette);
+  useLayoutEffect(() => {
+    if (canvas.current === null) return undefined;
+    const own = new Painter(new CanvasRenderer(canvas.current), control);
+    painter.current = own;
+    const unfollow = control.follow(own.request);
+    return () => {
+      unfollow();
+      own.stop();
+    };
+  }, [canvas, control]);
+
+  useEffect(() => {
+    if (painter.current === null || palette === null || size.width === 0) return;
+    painter.current.show({ scene, view: size, marks, palette, overview });
+    if (scene.boxes.length > 0) markFirstGraph();
+  }, [scene, size, marks, palette, overview]);
+  useEffect(() => endMeasure('graphdbg:expand'), [scene]);
+
+  return useMemo(() => (places) => painter.current?.move(places), []);
+}

@@ -1,0 +1,106 @@
+// Fetches and reads the graph's index, searches it, and lays out what is open.
+
+import { composeLayout, LayoutCache } from '../graph/compose';
+import type { LayoutAnswer } from '../graph/layout_types';
+import { drawOverview } from '../graph/overview';
+import { layoutScopes } from '../graph/scene';
+import { watchedBy } from '../index/coverage';
+import { readColumns } from '../index/columns';
+import { buildIndex, GraphIndex } from '../index/graph_index';
+import { liftEdges, type LiftedEdges } from '../index/lifted_edges';
+import { IndexViews } from '../index/index_views';
+import { NameSearch } from '../index/search';
+import type { FromWorker, ToWorker } from './messages';
+
+interface Graph {
+  job: string;
+  etag: string;
+  index: GraphIndex;
+  lifted: LiftedEdges;
+  search: NameSearch | null;
+}
+
+const cache = new LayoutCache();
+let graph: Graph | null = null;
+let wanted = '';
+
+function answer(message: FromWorker, transfer: Transferable[] = []): void {
+  self.postMessage(message, { transfer });
+}
+
+async function load(job: string, token: string | null): Promise<void> {
+  wanted = job;
+  try {
+    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+    const response = await fetch(`/api/v1/jobs/${encodeURIComponent(job)}/graph/index`, { headers, cache: 'no-cache' });
+    if (!response.ok) {
+      answer({ type: 'failed', job, refused: response.status === 404 });
+      return;
+    }
+    const etag = response.headers.get('ETag') ?? '';
+    if (graph?.job === job && graph.etag === etag && etag !== '') {
+      await response.body?.cancel();
+      answer({ type: 'same', job });
+      return;
+    }
+    const arrays = buildIndex(readColumns(await response.arrayBuffer()));
+    // Another job may have been opened meanwhile.
+    if (wanted !== job) return;
+    const index = new GraphIndex(arrays);
+    const lifted = liftEdges(index);
+    graph = { job, etag, index, lifted, search: null };
+    answer({ type: 'index', job, arrays, lifted });
+  } catch (error) {
+    // Fetch throws a TypeError when the server cannot be reached.
+    answer({ type: 'failed', job, refused: !(error instanceof TypeError) });
+  }
+}
+
+function find(text: string): Uint32Array<ArrayBuffer> {
+  if (graph === null) return new Uint32Array();
+  graph.search ??= new NameSearch(graph.index);
+  return graph.search.find(text);
+}
+
+// What the newest layout was made of, for its overview.
+let shown: { answer: LayoutAnswer; views: IndexViews } | null = null;
+
+function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
+  let { scopes } = message;
+  shown = null;
+  const views = graph === null ? null : new IndexViews(graph.index, graph.lifted, null);
+  if (scopes === null) {
+    if (views === null) return;
+    scopes = layoutScopes(new Set(message.open), views);
+  }
+  const made = composeLayout({ id: message.id, scopes }, cache);
+  if (views !== null) {
+    shown = { answer: { ...made, boxes: made.boxes.slice(), points: made.points.slice() }, views };
+  }
+  answer({ type: 'layout', answer: made }, [made.boxes.buffer, made.points.buffer]);
+}
+
+self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
+  switch (data.type) {
+    case 'load':
+      void load(data.job, data.token);
+      return;
+    case 'watch':
+      if (graph !== null) {
+        const { states } = watchedBy(graph.index, data.selections);
+        answer({ type: 'watched', states });
+      }
+      return;
+    case 'search':
+      answer({ type: 'found', id: data.id, items: find(data.text) });
+      return;
+    case 'layout':
+      layout(data);
+      return;
+    case 'overview': {
+      if (shown === null || shown.answer.id !== data.id) return;
+      const picture = drawOverview(shown.answer, shown.views, data.side, data.colours);
+      if (picture !== null) answer({ type: 'overview', id: data.id, ...picture }, [picture.bitmap]);
+    }
+  }
+});

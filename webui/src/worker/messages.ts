@@ -1,0 +1,27 @@
+// What the page asks of its worker, and what it gets back.
+
+import type { IndexArrays } from '../index/graph_index';
+import type { LiftedEdges } from '../index/lifted_edges';
+import type { WatchSelection } from '../index/coverage';
+import type { LayoutAnswer, LayoutRequest } from '../graph/layout_types';
+import type { FarColours } from '../graph/overview';
+
+export type ToWorker =
+  // Fetches the graph's index; nothing comes back of one that was fetched before.
+  | { type: 'load'; job: string; token: string | null }
+  | { type: 'watch'; selections: WatchSelection[] }
+  | { type: 'search'; id: number; text: string }
+  // Of views that the page knows, or of the index, where `scopes` is null.
+  | { type: 'layout'; id: number; open: string[]; scopes: LayoutRequest['scopes'] | null }
+  // A picture of the newest layout, at most `side` pixels wide and high.
+  | { type: 'overview'; id: number; side: number; colours: FarColours };
+
+export type FromWorker =
+  | { type: 'index'; job: string; arrays: IndexArrays; lifted: LiftedEdges }
+  | { type: 'same'; job: string }
+  // `refused`: there is no index, now or later.
+  | { type: 'failed'; job: string; refused: boolean }
+  | { type: 'watched'; states: Uint8Array }
+  | { type: 'found'; id: number; items: Uint32Array }
+  | { type: 'layout'; answer: LayoutAnswer }
+  | { type: 'overview'; id: number; bitmap: ImageBitmap; scale: number };
