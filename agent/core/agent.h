@@ -33,6 +33,7 @@
 #include "agent/core/requested_nodes.h"
 #include "agent/core/seen_values.h"
 #include "agent/core/source_text.h"
+#include "agent/core/statistics_recorder.h"
 #include "agent/core/tensor_desk.h"
 #include "agent/core/watch_table.h"
 
@@ -113,6 +114,7 @@ class Agent final : public Link {
   uint64_t NextOrder();
   // Queues hits; gives those that stop the program here.
   void Report(Findings findings, std::vector<uint32_t>* stop_here);
+  void ReportStatistics(uint64_t step);
   bool ResolveBound(void* bound, BoundTensor* out) const;
 
   // agent_link.cc
@@ -139,6 +141,7 @@ class Agent final : public Link {
   PreviousValues previous_bound_;
   PreviousValues previous_outputs_;
   SeenValues seen_;
+  StatisticsRecorder recorder_;
   RequestedNodes requested_;
   Bindings bindings_;
   Outbox outbox_;

@@ -73,7 +73,9 @@ graphdbg_status Agent::Start() {
   // Most watchpoints come during the wait.
   if (status == GRAPHDBG_OK) {
     Findings findings;
+    findings.recorder = &recorder_;
     CheckBoundTensors(0, &findings);
+    ReportStatistics(0);
     std::vector<uint32_t> stops = findings.stop_at_step_end;
     Report(std::move(findings), &stops);
     if (!wait || !stops.empty()) status = gate_.Start(/*wait=*/false, stops);
@@ -196,6 +198,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   std::vector<uint32_t> stops;
   const WatchSnapshot& watch = watch_.OnThisThread();
   Findings findings;
+  findings.recorder = &recorder_;
   SeenValues* const seen = sees_writes_ ? &seen_ : nullptr;
   if (execution.has(GRAPHDBG_IN_PLACE)) {
     for (size_t i = 0; i < execution.outputs.size(); ++i) {
@@ -265,11 +268,19 @@ void Agent::Report(Findings findings, std::vector<uint32_t>* stop_here) {
   }
 }
 
+void Agent::ReportStatistics(uint64_t step) {
+  v1::StatisticsReport report =
+      recorder_.EndStep(step, StatisticsRecorder::Clock::now());
+  if (report.tensors_size() > 0) outbox_.PutStatistics(std::move(report));
+}
+
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = steps_ended_.load() + 1;
   Findings findings;
+  findings.recorder = &recorder_;
   CheckBoundTensors(step, &findings);
+  ReportStatistics(step);
   std::vector<uint32_t> stops;
   Report(std::move(findings), &stops);
   {

@@ -207,7 +207,8 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
     retry_delay_ = kFirstRetry;
   }
   nodes_.TakeAllAgain();
-  outbox_.BeginStream(wire::Has(theirs, wire::kHitsRecorded));
+  outbox_.BeginStream({wire::Has(theirs, wire::kHitsRecorded),
+                       wire::Has(theirs, wire::kStatisticsReport)});
   gate_.SetConnected(true);
   gate_.TellState(/*always=*/true);
   std::lock_guard<std::mutex> lock(mu_);

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "agent/core/statistics_recorder.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/utf8.h"
@@ -51,6 +52,13 @@ void AddStop(const Watchpoint& watchpoint, Findings* findings) {
   if (stops == nullptr) return;
   if (std::find(stops->begin(), stops->end(), watchpoint.id) == stops->end()) {
     stops->push_back(watchpoint.id);
+  }
+}
+
+void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
+                      conditions::Evidence* evidence) {
+  if (findings.recorder != nullptr && findings.recorder->recording()) {
+    findings.recorder->Record(node, slot, evidence);
   }
 }
 
@@ -150,6 +158,7 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     if (seen != nullptr && !known.all_finite) {
       seen->Put(tensor, evidence.light_pass());
     }
+    RecordStatistics(*findings, execution.node, slot, &evidence);
     all_finite &= evidence.all_finite();
     const bool scalers_business =
         IsScalersBusiness(execution, tensor, &evidence, &inputs, moment.step);
@@ -221,6 +230,7 @@ void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
   if (!Readable(tensor) || !evidence.Measure(set->needs)) {
     return ComplainAbout(tensor);
   }
+  RecordStatistics(*findings, node, 0, &evidence);
   nodes_->Facts(node)->NoteFinite(evidence.all_finite(), moment.step);
   for (const Watchpoint* watchpoint : set->watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;

@@ -20,6 +20,8 @@
 
 namespace graphdbg::agent {
 
+class StatisticsRecorder;
+
 // What an execution point found. Empty, without allocations, if nothing hit.
 struct Findings {
   std::vector<v1::Hit> hits;
@@ -30,6 +32,8 @@ struct Findings {
   std::string notice;
   // Watchpoints that go on lacking previous values; each is told once.
   std::vector<v1::WatchpointStatus> unchecked;
+  // Where statistics of what was checked go, too; may be null.
+  StatisticsRecorder* recorder = nullptr;
 
   bool empty() const {
     return hits.empty() && unchecked.empty() && notice.empty();

@@ -28,6 +28,18 @@ void Outbox::PutHit(v1::Hit hit) {
   Put(std::move(message));
 }
 
+void Outbox::PutStatistics(v1::StatisticsReport report) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (state_ != kLive || !peer_.takes_statistics ||
+      statistics_ >= kMaxStatistics) {
+    return;
+  }
+  ++statistics_;
+  v1::AgentMessage message;
+  *message.mutable_statistics() = std::move(report);
+  Put(std::move(message));
+}
+
 void Outbox::PutLog(v1::Log::Level level, std::string text) {
   std::lock_guard<std::mutex> lock(mu_);
   if (logs_ >= kMaxLogs) return;
@@ -104,10 +116,10 @@ void Outbox::OpenStream() {
   state_ = kOpening;
 }
 
-void Outbox::BeginStream(bool confirms) {
+void Outbox::BeginStream(const Peer& peer) {
   std::lock_guard<std::mutex> lock(mu_);
   if (state_ != kOpening) return;
-  confirms_ = confirms;
+  peer_ = peer;
   state_ = kLive;
   ++streams_;
   filled_.notify_all();
@@ -132,6 +144,7 @@ void Outbox::EndStream() {
   }
   queue_ = std::move(kept);
   tensor_bytes_ = 0;
+  statistics_ = 0;
   filled_.notify_all();
   drained_.notify_all();
 }
@@ -162,9 +175,11 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   NoteDropped();
   *message = std::move(queue_.front());
   queue_.pop_front();
-  if (message->has_hit() && confirms_) unconfirmed_.push_back(*message);
-  if (message->has_hit() && !confirms_) --hits_;
+  if (message->has_hit() && peer_.confirms_hits)
+    unconfirmed_.push_back(*message);
+  if (message->has_hit() && !peer_.confirms_hits) --hits_;
   if (message->has_log()) --logs_;
+  if (message->has_statistics()) --statistics_;
   if (message->has_tensor()) {
     tensor_bytes_ -= static_cast<int64_t>(message->tensor().data().size());
     drained_.notify_all();
@@ -176,7 +191,7 @@ void Outbox::PutBack(v1::AgentMessage message) {
   if (!SurvivesStream(message)) return;
   std::lock_guard<std::mutex> lock(mu_);
   // It is among the unconfirmed ones, or was: the stream's end puts them back.
-  if (message.has_hit() && confirms_) return;
+  if (message.has_hit() && peer_.confirms_hits) return;
   if (message.has_hit()) ++hits_;
   if (message.has_log()) ++logs_;
   // The last message, whatever has come back to the queue since.

@@ -25,9 +25,12 @@ class Outbox {
  public:
   static constexpr size_t kMaxHits = 10'000;
   static constexpr size_t kMaxLogs = 100;
+  static constexpr size_t kMaxStatistics = 4;
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
 
   void PutHit(v1::Hit hit);
+  // Left out if the server does not know them, or earlier ones still wait.
+  void PutStatistics(v1::StatisticsReport report);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
@@ -47,8 +50,12 @@ class Outbox {
   // A stream was opened; Take waits until it is welcome.
   void OpenStream();
   // The server has welcomed the stream: what is put in from now on is sent.
-  // `confirms`: it says which hits it has recorded.
-  void BeginStream(bool confirms = false);
+  struct Peer {
+    // It says which hits it has recorded.
+    bool confirms_hits = false;
+    bool takes_statistics = false;
+  };
+  void BeginStream(const Peer& peer);
   // The hits up to this number are recorded.
   void Confirm(uint64_t through);
   // Nothing can be sent from now on; what was about this stream is gone.
@@ -82,11 +89,12 @@ class Outbox {
   std::deque<v1::AgentMessage> queue_;
   // Hits that were taken on this stream and are not confirmed.
   std::deque<v1::AgentMessage> unconfirmed_;
-  bool confirms_ = false;
+  Peer peer_;
   uint64_t last_hit_ = 0;
   // In the queue or unconfirmed.
   size_t hits_ = 0;
   size_t logs_ = 0;
+  size_t statistics_ = 0;
   int64_t tensor_bytes_ = 0;
   uint64_t dropped_hits_ = 0;
   uint64_t streams_ = 0;

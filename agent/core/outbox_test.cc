@@ -25,7 +25,7 @@ v1::AgentMessage MustTake(Outbox* outbox) {
 TEST(OutboxTest, GivesMessagesInOrder) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   outbox.PutHit(HitOf(1));
   v1::StateUpdate state;
   state.set_step(5);
@@ -40,14 +40,14 @@ TEST(OutboxTest, WaitsUntilTheStreamIsWelcome) {
   outbox.PutHit(HitOf(1));
   auto taken =
       std::async(std::launch::async, [&] { return MustTake(&outbox); });
-  outbox.BeginStream();
+  outbox.BeginStream({});
   EXPECT_EQ(taken.get().hit().order(), 1u);
 }
 
 TEST(OutboxTest, HitsOutliveAStreamAndStatesDoNot) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   outbox.PutState({});
   outbox.PutHit(HitOf(1));
   outbox.EndStream();
@@ -56,7 +56,7 @@ TEST(OutboxTest, HitsOutliveAStreamAndStatesDoNot) {
   v1::AgentMessage message;
   EXPECT_EQ(outbox.Take(&message), Outbox::Next::kEnd);
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
   EXPECT_EQ(MustTake(&outbox).hit().order(), 2u);
 }
@@ -64,7 +64,7 @@ TEST(OutboxTest, HitsOutliveAStreamAndStatesDoNot) {
 TEST(OutboxTest, AHitThatWasNotSentComesAgain) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   outbox.PutHit(HitOf(1));
   outbox.PutHit(HitOf(2));
   outbox.PutBack(MustTake(&outbox));
@@ -74,7 +74,7 @@ TEST(OutboxTest, AHitThatWasNotSentComesAgain) {
 TEST(OutboxTest, HitsThatWereNotConfirmedComeAgain) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream(/*confirms=*/true);
+  outbox.BeginStream({/*confirms_hits=*/true});
   for (uint64_t order = 1; order <= 4; ++order) outbox.PutHit(HitOf(order));
   for (uint64_t number = 1; number <= 3; ++number) {
     EXPECT_EQ(MustTake(&outbox).hit().number(), number);
@@ -82,7 +82,7 @@ TEST(OutboxTest, HitsThatWereNotConfirmedComeAgain) {
   outbox.Confirm(1);
   outbox.EndStream();
   outbox.OpenStream();
-  outbox.BeginStream(/*confirms=*/true);
+  outbox.BeginStream({/*confirms_hits=*/true});
   for (uint64_t number = 2; number <= 4; ++number) {
     const v1::AgentMessage again = MustTake(&outbox);
     EXPECT_EQ(again.hit().number(), number);
@@ -91,7 +91,7 @@ TEST(OutboxTest, HitsThatWereNotConfirmedComeAgain) {
   outbox.Confirm(4);
   outbox.EndStream();
   outbox.OpenStream();
-  outbox.BeginStream(/*confirms=*/true);
+  outbox.BeginStream({/*confirms_hits=*/true});
   outbox.PutHit(HitOf(5));
   EXPECT_EQ(MustTake(&outbox).hit().number(), 5u);
 }
@@ -99,13 +99,13 @@ TEST(OutboxTest, HitsThatWereNotConfirmedComeAgain) {
 TEST(OutboxTest, AHitThatWasNotSentComesAgainOnceWhereHitsAreConfirmed) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream(/*confirms=*/true);
+  outbox.BeginStream({/*confirms_hits=*/true});
   outbox.PutHit(HitOf(1));
   const v1::AgentMessage taken = MustTake(&outbox);
   outbox.EndStream();
   outbox.PutBack(taken);
   outbox.OpenStream();
-  outbox.BeginStream(/*confirms=*/true);
+  outbox.BeginStream({/*confirms_hits=*/true});
   outbox.PutHit(HitOf(2));
   EXPECT_EQ(MustTake(&outbox).hit().number(), 1u);
   EXPECT_EQ(MustTake(&outbox).hit().number(), 2u);
@@ -114,7 +114,7 @@ TEST(OutboxTest, AHitThatWasNotSentComesAgainOnceWhereHitsAreConfirmed) {
 TEST(OutboxTest, HitsBeyondTheLimitAreCountedNotForgotten) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   for (size_t i = 0; i < Outbox::kMaxHits + 7; ++i) outbox.PutHit(HitOf(i));
   size_t hits = 0;
   v1::AgentMessage message;
@@ -129,7 +129,7 @@ TEST(OutboxTest, HitsBeyondTheLimitAreCountedNotForgotten) {
 TEST(OutboxTest, TensorsWaitForRoomAndForTheirOwnStreamOnly) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   v1::TensorData piece;
   piece.set_data(std::string(Outbox::kMaxTensorBytes, 'x'));
   EXPECT_TRUE(outbox.PutTensor(piece, outbox.stream()));
@@ -147,7 +147,7 @@ TEST(OutboxTest, TensorsWaitForRoomAndForTheirOwnStreamOnly) {
 TEST(OutboxTest, WhatItIsWokenForGoesBeforeMessages) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   outbox.PutHit(HitOf(1));
   outbox.Wake();
   v1::AgentMessage message;
@@ -158,7 +158,7 @@ TEST(OutboxTest, WhatItIsWokenForGoesBeforeMessages) {
 TEST(OutboxTest, NothingComesAfterTheGoodbye) {
   Outbox outbox;
   outbox.OpenStream();
-  outbox.BeginStream();
+  outbox.BeginStream({});
   outbox.PutHit(HitOf(1));
   outbox.PutGoodbye({});
   outbox.PutHit(HitOf(2));
@@ -166,6 +166,35 @@ TEST(OutboxTest, NothingComesAfterTheGoodbye) {
   EXPECT_TRUE(MustTake(&outbox).has_goodbye());
   v1::AgentMessage message;
   EXPECT_EQ(outbox.Take(&message), Outbox::Next::kEnd);
+}
+
+TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
+  Outbox outbox;
+  v1::StatisticsReport report;
+  outbox.PutStatistics(report);
+  outbox.OpenStream();
+  outbox.BeginStream({/*confirms_hits=*/true, /*takes_statistics=*/true});
+  for (uint64_t step = 1; step <= 10; ++step) {
+    report.set_step(step);
+    outbox.PutStatistics(report);
+  }
+  outbox.PutHit(HitOf(1));
+  for (uint64_t step = 1; step <= Outbox::kMaxStatistics; ++step) {
+    EXPECT_EQ(MustTake(&outbox).statistics().step(), step);
+  }
+  EXPECT_TRUE(MustTake(&outbox).has_hit());
+  report.set_step(11);
+  outbox.PutStatistics(report);
+  EXPECT_EQ(MustTake(&outbox).statistics().step(), 11u);
+  // None of a stream that is over, and none for a server that knows none.
+  outbox.PutStatistics(report);
+  outbox.EndStream();
+  outbox.OpenStream();
+  outbox.BeginStream({/*confirms_hits=*/false, /*takes_statistics=*/false});
+  outbox.PutStatistics(report);
+  outbox.PutHit(HitOf(2));
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 1u);
+  EXPECT_EQ(MustTake(&outbox).hit().order(), 2u);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
+#include "proto/wire/frame.h"
 #include "proto/wire/limits.h"
 
 namespace graphdbg::agent {
@@ -22,9 +23,22 @@ constexpr auto kDialPoll = std::chrono::milliseconds(100);
 // A server whose machine vanished is noticed after the sum of these, also in a
 // long pause. The server takes pings from 5 s apart.
 constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
 
-using Stream = grpc::ClientReaderWriter<v1::AgentMessage, v1::ServerMessage>;
+// Writes messages as they are framed.
+using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ServerMessage>;
+
+// What a stub makes of AgentService.Session, if it took buffers.
+std::unique_ptr<Stream> OpenSession(grpc::Channel* channel,
+                                    grpc::ClientContext* context) {
+  const grpc::internal::RpcMethod method(
+      "/graphdbg.v1.AgentService/Session",
+      grpc::internal::RpcMethod::BIDI_STREAMING);
+  return std::unique_ptr<Stream>(
+      grpc::internal::ClientReaderWriterFactory<
+          grpc::ByteBuffer, v1::ServerMessage>::Create(channel, method,
+                                                       context));
+}
 
 std::string AddressOf(const std::string& host, uint16_t port) {
   const bool bare_ipv6 =
@@ -148,9 +162,9 @@ class GrpcTransport final : public Transport {
       if (cancelled_) return absl::CancelledError("stopped");
       context_ = &context;
     }
-    const auto stub = v1::AgentService::NewStub(channel);
-    const std::unique_ptr<Stream> stream = stub->Session(&context);
-    bool open = stream->Write(link_->OpenStream());
+    const std::unique_ptr<Stream> stream = OpenSession(channel.get(), &context);
+    v1::AgentMessage hello = link_->OpenStream();
+    const bool open = stream->Write(wire::EncodeFrame(&hello));
     // Also if the stream is broken: its status comes after the last message.
     std::thread receiver([this, &stream] {
       v1::ServerMessage message;
@@ -171,7 +185,7 @@ class GrpcTransport final : public Transport {
     bool graceful = false;
     v1::AgentMessage message;
     while (open && link_->Next(&message, &graceful)) {
-      open = stream->Write(message);
+      open = stream->Write(wire::EncodeFrame(&message));
       if (!open) link_->PutBack(std::move(message));
     }
     if (open) stream->WritesDone();

@@ -26,7 +26,7 @@ std::string ConditionCapability(absl::string_view condition_id) {
 std::vector<std::string> OwnCapabilities(
     const std::vector<std::string>& condition_ids) {
   std::vector<std::string> names = {kWire1, kTensorSlice, kTensorStatistics,
-                                    kHitsRecorded};
+                                    kHitsRecorded, kStatisticsReport};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

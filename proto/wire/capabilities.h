@@ -19,6 +19,8 @@ inline constexpr char kTensorSlice[] = "tensor/slice";
 inline constexpr char kTensorStatistics[] = "tensor/statistics";
 // HitsRecorded, for hits that have a number.
 inline constexpr char kHitsRecorded[] = "hits/recorded";
+// StatisticsReport.
+inline constexpr char kStatisticsReport[] = "statistics/report";
 
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);

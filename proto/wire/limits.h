@@ -23,6 +23,8 @@ constexpr size_t kMaxStackFrames = 64;
 // Inputs, outputs and attributes of one node.
 constexpr int kMaxNodeEdges = 10000;
 constexpr int kMaxDimensions = 64;
+// Tensors of one StatisticsReport.
+constexpr int kMaxReportedTensors = 10000;
 // Node ids are dense, so this also bounds what a peer allocates.
 constexpr uint32_t kMaxNodes = 4000000;
 constexpr uint32_t kMaxWorldSize = 1 << 20;

@@ -176,14 +176,24 @@ absl::Status Check(const v1::Error& error) {
                Name("error.reason", error.reason()));
 }
 
-absl::Status Check(const v1::TensorData& tensor) {
-  return First(
-      AtMost("length of tensor.data", tensor.data().size(), kMaxChunkBytes),
-      Check("tensor.header.type", tensor.header().type()),
-      AtMost("number of tensor.header.slice_shape",
-             static_cast<uint64_t>(tensor.header().slice_shape_size()),
-             kMaxDimensions),
-      Check(tensor.error()));
+absl::Status Check(const v1::TensorData& tensor, size_t data_bytes) {
+  return First(AtMost("length of tensor.data",
+                      tensor.data().size() + data_bytes, kMaxChunkBytes),
+               Check("tensor.header.type", tensor.header().type()),
+               AtMost("number of tensor.header.slice_shape",
+                      static_cast<uint64_t>(tensor.header().slice_shape_size()),
+                      kMaxDimensions),
+               Check(tensor.error()));
+}
+
+absl::Status Check(const v1::StatisticsReport& report) {
+  return Each(
+      "statistics.tensors", report.tensors(), kMaxReportedTensors,
+      [](const v1::StatisticsReport::Tensor& tensor) {
+        return First(
+            NodeId("statistics.tensors.node_id", tensor.node_id()),
+            AtMost("statistics.tensors.slot", tensor.slot(), kMaxNodeEdges));
+      });
 }
 
 absl::Status Check(const v1::Goodbye& goodbye) {
@@ -266,7 +276,7 @@ absl::Status Check(const v1::TensorRequest& request) {
 
 }  // namespace
 
-absl::Status Validate(const v1::AgentMessage& message) {
+absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
   using Case = v1::AgentMessage::MessageCase;
   switch (message.message_case()) {
     case Case::kHello:
@@ -278,7 +288,7 @@ absl::Status Validate(const v1::AgentMessage& message) {
     case Case::kHit:
       return Check(message.hit());
     case Case::kTensor:
-      return Check(message.tensor());
+      return Check(message.tensor(), data_bytes);
     case Case::kCommandResult:
       return Check(message.command_result().error());
     case Case::kWatchpointStatus:
@@ -287,6 +297,8 @@ absl::Status Validate(const v1::AgentMessage& message) {
       return Text("log.message", message.log().message());
     case Case::kGoodbye:
       return Check(message.goodbye());
+    case Case::kStatistics:
+      return Check(message.statistics());
     case Case::MESSAGE_NOT_SET:
       return Wrong("message", "is missing");
   }

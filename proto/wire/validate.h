@@ -7,12 +7,15 @@
 #ifndef PROTO_WIRE_VALIDATE_H_
 #define PROTO_WIRE_VALIDATE_H_
 
+#include <cstddef>
+
 #include "absl/status/status.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 
 namespace graphdbg::wire {
 
-absl::Status Validate(const v1::AgentMessage& message);
+// `data_bytes`: those of a tensor that are not in the message (frame.h).
+absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes = 0);
 absl::Status Validate(const v1::ServerMessage& message);
 
 }  // namespace graphdbg::wire

@@ -1,5 +1,7 @@
 #include "server/ingest/agent_stream.h"
 
+#include <grpcpp/impl/codegen/proto_utils.h>
+
 #include <chrono>
 #include <utility>
 
@@ -31,6 +33,25 @@ std::string Address(const std::string& peer) {
     if (peer.rfind(family, 0) == 0) return peer.substr(5);
   }
   return peer;
+}
+
+grpc::ByteBuffer Serialize(const v1::ServerMessage& message) {
+  grpc::ByteBuffer buffer;
+  bool own_buffer = false;
+  grpc::SerializationTraits<v1::ServerMessage>::Serialize(message, &buffer,
+                                                          &own_buffer);
+  return buffer;
+}
+
+absl::Cord DataOf(const wire::Frame& frame) {
+  absl::Cord data;
+  for (const grpc::Slice& slice : frame.data) {
+    const absl::string_view bytes(reinterpret_cast<const char*>(slice.begin()),
+                                  slice.size());
+    // The bytes live as long as what is called when nobody needs them.
+    data.Append(absl::MakeCordFromExternal(bytes, [slice] {}));
+  }
+  return data;
 }
 
 }  // namespace
@@ -95,16 +116,22 @@ void AgentStream::OnReadDone(bool ok) {
     std::lock_guard lock(mu_);
     in_good_order = said_goodbye_;
   }
-  Close(in_good_order
-            ? absl::OkStatus()
-            : Error(absl::StatusCode::kInvalidArgument, "no_goodbye",
-                    "the stream ended without a goodbye, or with a message "
-                    "that could not be decoded"));
+  Close(in_good_order ? absl::OkStatus()
+                      : Error(absl::StatusCode::kInvalidArgument, "no_goodbye",
+                              "the stream ended without a goodbye"));
+}
+
+absl::Status AgentStream::Decode() {
+  if (auto decoded = wire::DecodeFrame(&incoming_, &frame_); !decoded.ok()) {
+    return decoded;
+  }
+  return wire::Validate(frame_.message, frame_.data_bytes());
 }
 
 void AgentStream::Handle() {
-  if (auto valid = wire::Validate(incoming_); !valid.ok()) return Close(valid);
-  if (incoming_.has_hello() == said_hello_) {
+  if (auto valid = Decode(); !valid.ok()) return Close(valid);
+  v1::AgentMessage& message = frame_.message;
+  if (message.has_hello() == said_hello_) {
     return Close(Error(
         absl::StatusCode::kInvalidArgument, "bad_order",
         said_hello_ ? "a second hello" : "the first message has to be hello"));
@@ -117,11 +144,11 @@ void AgentStream::Handle() {
   {
     std::lock_guard lock(mu_);
     port = port_;
-    said_goodbye_ |= incoming_.has_goodbye();
+    said_goodbye_ |= message.has_goodbye();
   }
   if (port == nullptr) return;
-  const uint64_t hit = incoming_.hit().number();
-  port->Deliver(DecodeReport(incoming_),
+  const uint64_t hit = message.hit().number();
+  port->Deliver(DecodeReport(message, DataOf(frame_)),
                 [self = shared_from_this(), hit](absl::Status dealt_with) {
                   if (!dealt_with.ok()) return self->Close(dealt_with);
                   if (hit != 0) self->ConfirmHits(hit);
@@ -149,11 +176,11 @@ void AgentStream::HandleHello() {
     greeted_ = true;
   }
   auto compatible =
-      CheckCapabilities(incoming_.hello(), shared_->server_version);
+      CheckCapabilities(frame_.message.hello(), shared_->server_version);
   if (!compatible.ok()) return Close(compatible);
   auto self = shared_from_this();
   shared_->entrance->Attach(
-      DecodeHello(incoming_.hello(), Address(context_->peer())), self,
+      DecodeHello(frame_.message.hello(), Address(context_->peer())), self,
       [self](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
         self->Attached(std::move(port));
       });
@@ -229,9 +256,9 @@ void AgentStream::Pump() {
     std::lock_guard lock(mu_);
     if (writing_ || starting_ > 0 || finished_) return;
     if (!outbox_.empty()) {
-      outgoing_ = std::move(outbox_.front());
+      outbox_bytes_ -= outbox_.front().ByteSizeLong();
+      outgoing_ = Serialize(outbox_.front());
       outbox_.pop_front();
-      outbox_bytes_ -= outgoing_.ByteSizeLong();
       writing_ = true;
     } else if (ending_) {
       finished_ = true;

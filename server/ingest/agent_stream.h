@@ -15,7 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "proto/graphdbg/v1/agent_service.grpc.pb.h"
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/wire/frame.h"
 #include "server/session/agent_port.h"
 
 namespace graphdbg::ingest {
@@ -28,7 +29,7 @@ namespace graphdbg::ingest {
 // under mu_, as it may call back at once; instead `starting_` and `writing_`
 // keep Finish(), after which none may be called, waiting.
 class AgentStream final
-    : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>,
+    : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public session::AgentLink,
       public std::enable_shared_from_this<AgentStream> {
  public:
@@ -61,6 +62,7 @@ class AgentStream final
 
   void ReadNext();
   void WaitForHello();
+  absl::Status Decode();
   void Handle();
   void HandleHello();
   void Attached(absl::StatusOr<std::shared_ptr<session::AgentPort>> port);
@@ -75,10 +77,12 @@ class AgentStream final
   std::shared_ptr<AgentStream> self_;
   grpc::Alarm hello_alarm_;
 
-  // Of the read under way; gRPC's, then ours until the next.
-  v1::AgentMessage incoming_;
+  // Of the read under way.
+  grpc::ByteBuffer incoming_;
+  // The last that was read.
+  wire::Frame frame_;
   // Of the write under way.
-  v1::ServerMessage outgoing_;
+  grpc::ByteBuffer outgoing_;
   // Only on the thread that handles a message.
   bool said_hello_ = false;
 

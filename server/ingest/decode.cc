@@ -218,7 +218,7 @@ AgentReport Decode(const v1::Hit& hit) {
   return report;
 }
 
-AgentReport Decode(v1::TensorData& tensor) {
+AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
   session::TensorPiece piece;
   piece.request_id = tensor.request_id();
   if (tensor.has_header()) {
@@ -235,7 +235,7 @@ AgentReport Decode(v1::TensorData& tensor) {
       header.statistics = StatisticsOf(from.statistics());
     }
   }
-  piece.data = std::move(*tensor.mutable_data());
+  piece.data = std::move(data);
   piece.last = tensor.last();
   if (tensor.has_error()) piece.error = wire::FromError(tensor.error());
   return piece;
@@ -253,6 +253,17 @@ AgentReport Decode(const v1::WatchpointStatus& status) {
   report.id = status.id();
   report.revision = status.revision();
   if (status.has_error()) report.error = wire::FromError(status.error());
+  return report;
+}
+
+AgentReport Decode(const v1::StatisticsReport& statistics) {
+  session::StatisticsReport report;
+  report.step = statistics.step();
+  report.tensors.reserve(static_cast<size_t>(statistics.tensors_size()));
+  for (const v1::StatisticsReport::Tensor& tensor : statistics.tensors()) {
+    report.tensors.push_back(
+        {tensor.node_id(), tensor.slot(), StatisticsOf(tensor.statistics())});
+  }
   return report;
 }
 
@@ -297,7 +308,7 @@ session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   return out;
 }
 
-session::AgentReport DecodeReport(v1::AgentMessage& message) {
+session::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
   using Case = v1::AgentMessage::MessageCase;
   switch (message.message_case()) {
     case Case::kGraph:
@@ -307,11 +318,13 @@ session::AgentReport DecodeReport(v1::AgentMessage& message) {
     case Case::kHit:
       return Decode(message.hit());
     case Case::kTensor:
-      return Decode(*message.mutable_tensor());
+      return Decode(*message.mutable_tensor(), std::move(data));
     case Case::kCommandResult:
       return Decode(message.command_result());
     case Case::kWatchpointStatus:
       return Decode(message.watchpoint_status());
+    case Case::kStatistics:
+      return Decode(message.statistics());
     case Case::kLog:
       return Decode(message.log());
     default:

@@ -12,8 +12,10 @@ namespace graphdbg::ingest {
 
 session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer);
 
-// Anything but Hello. May take the message's strings.
-session::AgentReport DecodeReport(v1::AgentMessage& message);
+// Anything but Hello; `data` is that of a tensor. May take the message's
+// strings.
+session::AgentReport DecodeReport(v1::AgentMessage& message,
+                                  absl::Cord data = {});
 
 }  // namespace graphdbg::ingest
 

@@ -17,7 +17,7 @@ namespace graphdbg::ingest {
 namespace {
 
 constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 20'000;
 // Agents ping to notice a dead server; gRPC's own limit is 5 minutes.
 constexpr int kMinPingIntervalMs = 5'000;
 // How long Stop lets streams end by themselves.
@@ -48,7 +48,9 @@ std::shared_ptr<grpc::ServerCredentials> CredentialsOf(
 
 }  // namespace
 
-class IngestServer::Impl final : public v1::AgentService::CallbackService {
+class IngestServer::Impl final
+    : public v1::AgentService::WithRawCallbackMethod_Session<
+          v1::AgentService::Service> {
  public:
   Impl(std::shared_ptr<session::AgentEntrance> entrance, IngestOptions options)
       : options_(std::move(options)),
@@ -61,7 +63,7 @@ class IngestServer::Impl final : public v1::AgentService::CallbackService {
   void Stop();
 
  private:
-  grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* Session(
+  grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>* Session(
       grpc::CallbackServerContext* context) override {
     const uint32_t others = shared_->streams.fetch_add(1);
     return AgentStream::Open(shared_, context, Admit(*context, others));

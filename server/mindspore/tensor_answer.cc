@@ -100,9 +100,11 @@ absl::Status FillData(const session::TensorQuery& query, const Value& value,
   auto fits = CheckSize(query, elements, ItemSize(view.dtype));
   if (!fits.ok()) return fits;
   SliceReader reader(view, *slice);
-  if (!reader.done()) reader.Read(reader.total_bytes(), &piece.data);
+  std::string data;
+  if (!reader.done()) reader.Read(reader.total_bytes(), &data);
   piece.header->slice_shape = ShapeOf(*slice);
-  piece.header->total_bytes = piece.data.size();
+  piece.header->total_bytes = data.size();
+  piece.data = absl::Cord(std::move(data));
   return absl::OkStatus();
 }
 

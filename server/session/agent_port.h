@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
 #include "server/graph/node_record.h"
 #include "server/session/types.h"
 
@@ -75,6 +76,17 @@ struct HitReport {
   int64_t time_unix_nano = 0;
 };
 
+// What a step made of watched tensors.
+struct StatisticsReport {
+  struct Tensor {
+    uint32_t node_id = 0;
+    uint32_t slot = 0;
+    StatisticsInfo statistics;
+  };
+  uint64_t step = 0;
+  std::vector<Tensor> tensors;
+};
+
 struct TensorHeader {
   TensorTypeInfo type;
   std::vector<int64_t> slice_shape;
@@ -89,7 +101,7 @@ struct TensorHeader {
 struct TensorPiece {
   uint64_t request_id = 0;
   std::optional<TensorHeader> header;
-  std::string data;
+  absl::Cord data;
   bool last = false;
   // Not OK: instead of an answer, or in the midst of one.
   absl::Status error;
@@ -120,9 +132,9 @@ struct Farewell {
   bool terminated = false;
 };
 
-using AgentReport =
-    std::variant<graph::GraphPatch, RunReport, HitReport, TensorPiece,
-                 CommandOutcome, WatchpointReport, LogReport, Farewell>;
+using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
+                                 TensorPiece, CommandOutcome, WatchpointReport,
+                                 StatisticsReport, LogReport, Farewell>;
 
 // --- To the agent ---------------------------------------------------------
 

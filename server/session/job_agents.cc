@@ -297,7 +297,7 @@ void JobImpl::Record(watch::HitRecord record) {
   const uint32_t rank = record.rank;
   if (TellsOfTensor(record)) {
     NoteStatistics(rank, record.node, record.slot, record.step,
-                   record.statistics, /*of_hit=*/true);
+                   record.statistics, KnownStatistics::Source::kHit);
   }
   const bool was_full = hits_.full();
   Event event;
@@ -317,6 +317,22 @@ bool JobImpl::TellsOfTensor(const watch::HitRecord& hit) {
   // Some fronts' hits tell of the tensor only what was compared, and one that
   // could not be checked tells nothing.
   return hit.error.empty() && hit.statistics.count != 0;
+}
+
+absl::Status JobImpl::On(Rank& rank, StatisticsReport& report) {
+  uint64_t to_write =
+      written_reports_.Take(report.tensors.size(), RateLimit::Clock::now());
+  for (const StatisticsReport::Tensor& tensor : report.tensors) {
+    const graph::NodeIndex node = rank.ids.Find(tensor.node_id);
+    if (node == graph::kNoNode) continue;
+    const auto source = to_write > 0 ? KnownStatistics::Source::kReport
+                                     : KnownStatistics::Source::kPassingReport;
+    if (to_write > 0) --to_write;
+    NoteStatistics(rank.hello.rank, node, tensor.slot, report.step,
+                   tensor.statistics, source);
+  }
+  NoteMemory();
+  return absl::OkStatus();
 }
 
 absl::Status JobImpl::On(Rank& rank, TensorPiece& piece) {

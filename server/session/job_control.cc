@@ -257,7 +257,7 @@ void JobImpl::TensorCame(const TensorQuery& query,
   if (!value.ok() || !value->statistics || value->overwritten) return;
   const graph::NodeIndex node = graph_.FindNode(query.node);
   NoteStatistics(query.rank, node, query.slot, value->step, *value->statistics,
-                 /*of_hit=*/false);
+                 KnownStatistics::Source::kAnswer);
 }
 
 void JobImpl::TensorDeadline(uint64_t request_id, uint32_t rank) {

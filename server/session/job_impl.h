@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/rate_limit.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
 #include "server/graph/graph_view.h"
@@ -122,6 +123,7 @@ class JobImpl final : public Job,
   absl::Status On(Rank& rank, TensorPiece& piece);
   absl::Status On(Rank& rank, CommandOutcome& outcome);
   absl::Status On(Rank& rank, WatchpointReport& report);
+  absl::Status On(Rank& rank, StatisticsReport& report);
   absl::Status On(Rank& rank, LogReport& report);
   absl::Status On(Rank& rank, Farewell& farewell);
   // The rank answers nothing any more: ends what waits for it.
@@ -219,10 +221,10 @@ class JobImpl final : public Job,
   // NOT_FOUND "unknown_node" or "unknown_slot".
   absl::StatusOr<graph::NodeIndex> NodeOfTensor(const std::string& node,
                                                 uint32_t slot) const;
-  // Remembers them, and writes down those that are not in a hit.
+  // Remembers them, and writes down what is to be written.
   void NoteStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
                       uint64_t step, const StatisticsInfo& statistics,
-                      bool of_hit);
+                      KnownStatistics::Source source);
   void TensorCame(const TensorQuery& query,
                   const absl::StatusOr<TensorValue>& value);
   void TensorDeadline(uint64_t request_id, uint32_t rank);
@@ -273,6 +275,8 @@ class JobImpl final : public Job,
   CommandLog commands_;
   TensorDesk tensors_;
   KnownStatistics known_;
+  // Statistics that nobody asked for: a disk takes no more of them.
+  RateLimit written_reports_{2'000, RateLimit::Clock::now()};
 };
 
 }  // namespace graphdbg::session

@@ -95,13 +95,15 @@ absl::Status JobImpl::RestoreWatch(SavedJob& saved) {
                       hit.node < graph_.node_count();
     if (!good) return absl::DataLossError(absl::StrCat("hit ", hit.id));
     if (TellsOfTensor(hit)) {
-      known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics);
+      known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics,
+                  KnownStatistics::Source::kHit);
     }
     hits_.Add(std::move(hit));
   }
   hits_.RestoreTotal(saved.hit_total);
   for (const SavedStatistics& each : saved.statistics) {
-    known_.Note(each.rank, each.node, each.slot, each.step, each.statistics);
+    known_.Note(each.rank, each.node, each.slot, each.step, each.statistics,
+                KnownStatistics::Source::kAnswer);
   }
   return absl::OkStatus();
 }

@@ -17,14 +17,14 @@ constexpr size_t kHitsOfATensor = 5;
 
 void JobImpl::NoteStatistics(uint32_t rank, graph::NodeIndex node,
                              uint32_t slot, uint64_t step,
-                             const StatisticsInfo& statistics, bool of_hit) {
-  const auto noted = known_.Note(rank, node, slot, step, statistics);
+                             const StatisticsInfo& statistics,
+                             KnownStatistics::Source source) {
+  const auto noted = known_.Note(rank, node, slot, step, statistics, source);
   if (!noting()) return;
-  if (noted.dropped_step) {
-    journal_->DropStatistics(rank, node, slot, *noted.dropped_step);
+  if (noted.erase_step) {
+    journal_->DropStatistics(rank, node, slot, *noted.erase_step);
   }
-  // Those of a hit are written down with it.
-  if (noted.kept && !of_hit) {
+  if (noted.write) {
     journal_->NoteStatistics(rank, node, slot, step, statistics);
   }
 }

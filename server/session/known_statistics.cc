@@ -7,35 +7,45 @@ namespace graphdbg::session {
 KnownStatistics::Noted KnownStatistics::Note(uint32_t rank,
                                              graph::NodeIndex node,
                                              uint32_t slot, uint64_t step,
-                                             const StatisticsInfo& statistics) {
+                                             const StatisticsInfo& statistics,
+                                             Source source) {
+  const bool asked = source == Source::kHit || source == Source::kAnswer;
+  const bool written = source == Source::kAnswer || source == Source::kReport;
+  const bool all_full =
+      size_ >= (asked ? limits_.all_steps : limits_.all_reported_steps);
   const Key key{rank, node, slot};
   auto it = known_.find(key);
   if (it == known_.end()) {
-    if (size_ >= limits_.all_steps) return {};
+    if (all_full) return {};
     it = known_.try_emplace(key).first;
   }
-  std::vector<StatisticsPoint>& points = it->second;
-  auto at = std::lower_bound(points.begin(), points.end(), step,
-                             [](const StatisticsPoint& point, uint64_t wanted) {
-                               return point.step < wanted;
-                             });
+  Series& points = it->second;
+  auto at = std::lower_bound(
+      points.begin(), points.end(), step,
+      [](const Point& point, uint64_t wanted) { return point.step < wanted; });
   if (at != points.end() && at->step == step) {
     at->statistics = statistics;
-    return {true, std::nullopt};
+    at->written |= written;
+    return {true, at->written, std::nullopt};
   }
-  const bool full =
-      points.size() >= limits_.steps_of_a_tensor || size_ >= limits_.all_steps;
-  if (!full) {
-    points.insert(at, {step, statistics});
-    ++size_;
-    return {true, std::nullopt};
+  Noted noted{true, written, std::nullopt};
+  const auto place = at - points.begin();
+  if (all_full || points.size() >= limits_.steps_of_a_tensor) {
+    // Older than all that is known.
+    if (place == 0) return {};
+    if (points.front().written) noted.erase_step = points.front().step;
+    points.pop_front();
+    points.insert(points.begin() + (place - 1),
+                  Point{{step, statistics}, written});
+    return noted;
   }
-  // Older than all that is known.
-  if (at == points.begin()) return {};
-  const uint64_t dropped = points.front().step;
-  std::move(points.begin() + 1, at, points.begin());
-  *(at - 1) = {step, statistics};
-  return {true, dropped};
+  if (points.full()) {
+    points.set_capacity(
+        std::clamp<size_t>(2 * points.size(), 1, limits_.steps_of_a_tensor));
+  }
+  points.insert(points.begin() + place, Point{{step, statistics}, written});
+  ++size_;
+  return noted;
 }
 
 const StatisticsPoint* KnownStatistics::Find(uint32_t rank,
@@ -49,7 +59,8 @@ std::vector<StatisticsPoint> KnownStatistics::History(uint32_t rank,
                                                       graph::NodeIndex node,
                                                       uint32_t slot) const {
   const auto it = known_.find(Key{rank, node, slot});
-  return it == known_.end() ? std::vector<StatisticsPoint>() : it->second;
+  if (it == known_.end()) return {};
+  return std::vector<StatisticsPoint>(it->second.begin(), it->second.end());
 }
 
 }  // namespace graphdbg::session

@@ -1,7 +1,9 @@
-// Statistics that came with hits and answers, for those who look at a tensor.
+// Statistics that came with hits, answers and reports, for those who look at a
+// tensor.
 #ifndef SERVER_SESSION_KNOWN_STATISTICS_H_
 #define SERVER_SESSION_KNOWN_STATISTICS_H_
 
+#include <boost/circular_buffer.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -22,6 +24,19 @@ class KnownStatistics {
   struct Limits {
     size_t steps_of_a_tensor = 1'000;
     size_t all_steps = 200'000;
+    // Where those that nobody asked for stop, so that there is room for those
+    // that somebody does.
+    size_t all_reported_steps = 150'000;
+  };
+  enum class Source {
+    // Written down with the hit.
+    kHit,
+    // Somebody asked for the tensor.
+    kAnswer,
+    // Watched.
+    kReport,
+    // Watched, where a restart may forget it.
+    kPassingReport,
   };
 
   KnownStatistics() : KnownStatistics(Limits()) {}
@@ -29,12 +44,14 @@ class KnownStatistics {
 
   struct Noted {
     bool kept = false;
-    // That of the same tensor which had to go.
-    std::optional<uint64_t> dropped_step;
+    // It is to be written down.
+    bool write = false;
+    // One of the same tensor that had to go and was written down.
+    std::optional<uint64_t> erase_step;
   };
   // In the place of what was known of that step.
   Noted Note(uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
-             const StatisticsInfo& statistics);
+             const StatisticsInfo& statistics, Source source);
 
   // The newest step; null if nothing is known.
   const StatisticsPoint* Find(uint32_t rank, graph::NodeIndex node,
@@ -43,14 +60,20 @@ class KnownStatistics {
   std::vector<StatisticsPoint> History(uint32_t rank, graph::NodeIndex node,
                                        uint32_t slot) const;
 
-  uint64_t bytes() const { return size_ * sizeof(StatisticsPoint); }
+  // Steps of all tensors.
+  size_t size() const { return size_; }
+  uint64_t bytes() const { return size_ * sizeof(Point); }
 
  private:
   using Key = std::tuple<uint32_t, graph::NodeIndex, uint32_t>;
+  struct Point : StatisticsPoint {
+    bool written = false;
+  };
+  // Ascending by step.
+  using Series = boost::circular_buffer<Point>;
 
   const Limits limits_;
-  // Ascending by step; never empty.
-  absl::flat_hash_map<Key, std::vector<StatisticsPoint>> known_;
+  absl::flat_hash_map<Key, Series> known_;  // None is empty.
   // Of all tensors.
   size_t size_ = 0;
 };

@@ -84,7 +84,9 @@ absl::Status TensorDesk::Take(Pending& pending, TensorPiece& piece) {
                               max_total_bytes_, " bytes"));
   }
   held_bytes_ += piece.data.size();
-  value.data.append(piece.data);
+  for (absl::string_view chunk : piece.data.Chunks()) {
+    value.data.append(chunk.data(), chunk.size());
+  }
   return absl::OkStatus();
 }
 

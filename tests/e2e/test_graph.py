@@ -153,6 +153,20 @@ def test_the_history_of_a_weight_grows_with_each_look(stopped: Server) -> None:
     assert history["shape"] == [4, 3] and asked[3] != asked[4]
 
 
+def test_the_history_of_what_is_watched_has_steps_that_nobody_looked_at(stopped: Server) -> None:
+    watched, other = "forward/1/relu:0", "forward/0/addmm:0"
+    spec = {"condition": {"id": "nan", "params": {}}, "nodes": ["forward/1/relu"]}
+    stopped.client.post(f"/jobs/{JOB}/watchpoints", spec)
+    stopped.control(JOB, "step", steps=2)
+    stopped.wait_for_state(JOB, "paused", step=4)
+    points = stopped.client.get(f"/jobs/{JOB}/tensor/history", name=watched)["points"]
+    assert [point["step"] for point in points] == [3, 4]
+    assert all(point["statistics"]["count"] == 20 for point in points)
+    asked = stopped.client.get(f"/jobs/{JOB}/tensor/statistics", name=watched)["statistics"]
+    assert points[-1]["statistics"] == asked
+    assert stopped.client.get(f"/jobs/{JOB}/tensor/history", name=other)["points"] == []
+
+
 def test_the_graph_is_exported_with_all_nodes_and_edges(stopped: Server) -> None:
     with fetch(stopped, "/graph/export?format=json") as response:
         exported = json.load(response)

@@ -9,9 +9,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <string>
 #include <variant>
 
 #include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/wire/frame.h"
 #include "proto/wire/validate.h"
 #include "server/graph/graph_store.h"
 #include "server/graph/graph_view.h"
@@ -34,11 +36,38 @@ void CheckGraph(const graph::GraphStore& store) {
   }
 }
 
+// A frame holds what protobuf reads of the same bytes, and nothing else is one.
+void CheckFrame(const v1::AgentMessage& message) {
+  std::string bytes = message.SerializeAsString();
+  for (const size_t cut : {bytes.size(), bytes.size() / 2}) {
+    const grpc::Slice slices[] = {grpc::Slice(bytes.substr(0, cut)),
+                                  grpc::Slice(bytes.substr(cut))};
+    grpc::ByteBuffer buffer(slices, 2);
+    wire::Frame frame;
+    if (!wire::DecodeFrame(&buffer, &frame).ok()) std::abort();
+    std::string data;
+    for (const grpc::Slice& slice : frame.data) {
+      data.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+    }
+    if (data != message.tensor().data()) std::abort();
+    if (!data.empty()) frame.message.mutable_tensor()->set_data(data);
+    if (frame.message.ByteSizeLong() != message.ByteSizeLong()) std::abort();
+    // And of what was cut off, no more than protobuf does.
+    v1::AgentMessage half;
+    const std::string start = bytes.substr(0, cut);
+    grpc::Slice slice(start);
+    grpc::ByteBuffer start_buffer(&slice, 1);
+    const bool whole = half.ParseFromString(start);
+    if (wire::DecodeFrame(&start_buffer, &frame).ok() != whole) std::abort();
+  }
+}
+
 void TakeAgentMessages(ArrayInputStream* stream) {
   graph::GraphStore store;
   graph::AgentIds ids;
   v1::AgentMessage message;
   while (ParseDelimitedFromZeroCopyStream(&message, stream, nullptr)) {
+    CheckFrame(message);
     const absl::Status valid = wire::Validate(message);
     if (!valid.ok() && valid.message().empty()) std::abort();
     if (valid.ok() && message.has_hello()) {

@@ -63,6 +63,23 @@ class ServerFixture : public testing::Test {
   session::Event WaitForState(const std::string& job, session::JobState state,
                               size_t from = 0);
   std::vector<session::Event> Events();
+  // The event that tells what became of a command.
+  session::Event WaitForEnd(const std::string& command_id) {
+    return WaitFor([&](const session::Event& event) {
+      return event.command_id == command_id;
+    });
+  }
+
+  absl::StatusOr<std::string> Control(session::Job& job,
+                                      session::ControlVerb verb,
+                                      std::string node = "",
+                                      uint64_t steps = 1) {
+    session::ControlRequest request;
+    request.verb = verb;
+    request.node = std::move(node);
+    request.steps = steps;
+    return Await(job.Control(request));
+  }
 
   // A job that has the small graph and waits before its first step.
   std::shared_ptr<session::Job> StartJob(ScriptedAgent& agent,

@@ -1,0 +1,94 @@
+#include "agent/core/statistics_recorder.h"
+
+#include <chrono>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace graphdbg::agent {
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = StatisticsRecorder::Clock;
+
+class StatisticsRecorderTest : public testing::Test {
+ protected:
+  void Record(StatisticsRecorder* recorder, uint32_t node) {
+    const int64_t size = static_cast<int64_t>(values_.size());
+    TensorView view;
+    view.data = values_.data();
+    view.dtype = DType::kFloat32;
+    const int64_t stride = 1;
+    view.ndim = 1;
+    view.shape = &size;
+    view.strides = &stride;
+    conditions::Evidence evidence(&view, nullptr, 1);
+    ASSERT_TRUE(evidence.Measure({}));
+    recorder->Record(node, 0, &evidence);
+  }
+
+  std::vector<float> values_ = {1, -3, 0, 6};
+};
+
+// Measuring takes no part in these.
+constexpr StatisticsRecorder::Limits kBySize = {
+    /*of_a_step=*/3, /*per_second=*/2, /*share_of_time=*/1e9};
+
+TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
+  StatisticsRecorder recorder(kBySize);
+  ASSERT_TRUE(recorder.recording());
+  Record(&recorder, 7);
+  Record(&recorder, 8);
+  const v1::StatisticsReport report = recorder.EndStep(5, Clock::time_point());
+  EXPECT_EQ(report.step(), 5u);
+  ASSERT_EQ(report.tensors_size(), 2);
+  EXPECT_EQ(report.tensors(0).node_id(), 7u);
+  EXPECT_EQ(report.tensors(1).node_id(), 8u);
+  EXPECT_EQ(report.tensors(1).statistics().count(), 4u);
+  EXPECT_EQ(report.tensors(1).statistics().zero_count(), 1u);
+  EXPECT_EQ(report.tensors(1).statistics().mean(), 1);
+  EXPECT_EQ(report.tensors(1).statistics().abs_max(), 6);
+}
+
+TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatThereIsToSend) {
+  StatisticsRecorder recorder(kBySize);
+  const Clock::time_point start = Clock::now();
+  // The first second's worth, at once.
+  for (uint64_t step = 1; step <= 3; ++step) {
+    ASSERT_TRUE(recorder.recording());
+    Record(&recorder, 1);
+    recorder.EndStep(step, start);
+  }
+  EXPECT_FALSE(recorder.recording());
+  recorder.EndStep(4, start + milliseconds(499));
+  EXPECT_FALSE(recorder.recording());
+  recorder.EndStep(5, start + milliseconds(500));
+  EXPECT_TRUE(recorder.recording());
+  // Nothing was watched: the next step may do better.
+  EXPECT_EQ(recorder.EndStep(6, start + milliseconds(501)).tensors_size(), 0);
+  EXPECT_TRUE(recorder.recording());
+}
+
+TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatItTook) {
+  values_.assign(1 << 20, 1.0f);
+  StatisticsRecorder recorder({/*of_a_step=*/10, /*per_second=*/1e9,
+                               /*share_of_time=*/1e-9});
+  const Clock::time_point start = Clock::now();
+  Record(&recorder, 1);
+  recorder.EndStep(1, start);
+  EXPECT_FALSE(recorder.recording());
+  recorder.EndStep(2, start + std::chrono::hours(1));
+  EXPECT_FALSE(recorder.recording());
+}
+
+TEST_F(StatisticsRecorderTest, LeavesOutTheRestOfALargeStep) {
+  StatisticsRecorder recorder(kBySize);
+  for (uint32_t node = 1; node <= 4; ++node) Record(&recorder, node);
+  EXPECT_FALSE(recorder.recording());
+  const auto report = recorder.EndStep(1, Clock::now());
+  ASSERT_EQ(report.tensors_size(), 3);
+  EXPECT_EQ(report.tensors(2).node_id(), 3u);
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

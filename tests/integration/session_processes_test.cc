@@ -1,0 +1,145 @@
+// Processes of a job that come, go, come back and are several.
+#include <string>
+
+#include "server/base/error.h"
+#include "tests/integration/server_fixture.h"
+
+namespace graphdbg::integration {
+namespace {
+
+using session::ControlVerb;
+using session::Event;
+using session::JobState;
+
+class SessionProcessesTest : public ServerFixture {};
+
+TEST_F(SessionProcessesTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto command = Control(*job, ControlVerb::kContinue);
+  ASSERT_TRUE(command.ok());
+  session::TensorQuery query;
+  query.node = "forward/log";
+  auto tensor = Begin(job->Tensor(query));
+  EXPECT_TRUE(agent.Receive().has_command());
+  EXPECT_TRUE(agent.Receive().has_tensor_request());
+  agent.Break();
+  WaitForState("digits", JobState::kLost);
+  EXPECT_EQ(ReasonOf(tensor.get().status()), "job_gone");
+  EXPECT_EQ(WaitForEnd(*command).level, "error");
+  EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinue).status()),
+            "invalid_state");
+  EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "job_gone");
+}
+
+TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
+  Start();
+  const v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, hello);
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  agent.Break();
+  WaitForState("digits", JobState::kLost);
+  // What changed in between reaches it when it is back.
+  ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
+
+  const size_t from = Events().size();
+  ScriptedAgent again(port());
+  const v1::Welcome welcome = again.Join(hello);
+  EXPECT_EQ(welcome.job(), "digits");
+  EXPECT_EQ(welcome.watchpoint_count(), 1u);
+  EXPECT_EQ(again.Receive().set_watchpoint().id(), 2u);
+  EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
+  // It goes on with the nodes it told of before.
+  again.SendPaused(v1::PAUSE_REASON_NODE, 4, 3);
+  EXPECT_EQ(WaitForState("digits", JobState::kPaused, from).job_info->node,
+            "forward/log");
+  EXPECT_EQ(directory().Jobs().size(), 1u);
+}
+
+TEST_F(SessionProcessesTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
+  Start();
+  ScriptedAgent first(port());
+  auto ended = StartJob(first, ScriptedAgent::MakeHello("digits"));
+  first.SendGoodbye(0, 5);
+  EXPECT_TRUE(first.End().ok());
+  WaitForState("digits", JobState::kFinished);
+
+  ScriptedAgent second(port());
+  EXPECT_EQ(second.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
+  second.Break();
+  WaitForState("digits-2", JobState::kLost);
+  ScriptedAgent third(port());
+  EXPECT_EQ(third.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-3");
+  EXPECT_EQ(directory().Jobs().size(), 3u);
+  EXPECT_EQ(Await(ended->Describe())->state, JobState::kFinished);
+}
+
+TEST_F(SessionProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ScriptedAgent rival(port());
+  ASSERT_TRUE(rival.SendHello(ScriptedAgent::MakeHello("digits")));
+  EXPECT_EQ(rival.Receive().message_case(), v1::ServerMessage::MESSAGE_NOT_SET);
+  const grpc::Status status = rival.End();
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
+  EXPECT_NE(status.error_message().find("process 1000"), std::string::npos);
+  // The first is untouched.
+  EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
+  EXPECT_TRUE(agent.Receive().has_command());
+}
+
+TEST_F(SessionProcessesTest, KeepsTwoJobsApart) {
+  Start();
+  ScriptedAgent one(port());
+  ScriptedAgent two(port());
+  auto first = StartJob(one, ScriptedAgent::MakeHello("one"));
+  auto second = StartJob(two, ScriptedAgent::MakeHello("two"));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(second->AddWatchpoint(spec)).ok());
+  EXPECT_TRUE(two.Receive().has_set_watchpoint());
+  ASSERT_TRUE(Control(*first, ControlVerb::kContinue).ok());
+  // Nothing came before the command.
+  EXPECT_TRUE(one.Receive().has_command());
+  EXPECT_TRUE(Await(first->Watchpoints())->empty());
+  EXPECT_EQ(Await(second->Describe())->state, JobState::kPaused);
+}
+
+TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
+  Start();
+  ScriptedAgent zero(port());
+  ScriptedAgent one(port());
+  auto job = StartJob(zero, ScriptedAgent::MakeHello("pair", 0, 2));
+  session::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  one.Join(ScriptedAgent::MakeHello("pair", 1, 2));
+  // A rank that comes later gets the watchpoints that are there.
+  EXPECT_TRUE(one.Receive().has_set_watchpoint());
+  EXPECT_EQ(Await(job->Describe())->state, JobState::kConnecting);
+  const size_t from = Events().size();
+  one.SendGraph(SmallGraph());
+  one.SendPaused(v1::PAUSE_REASON_START, 0);
+  WaitForState("pair", JobState::kPaused, from);
+  EXPECT_EQ(Await(job->Describe())->world_size, 2u);
+  EXPECT_EQ(Await(job->Graphs())->at(0).node_count, 4u);
+
+  EXPECT_TRUE(zero.Receive().has_set_watchpoint());
+  auto id = Control(*job, ControlVerb::kContinue);
+  const uint64_t command = zero.Receive().command().id();
+  EXPECT_EQ(one.Receive().command().id(), command);
+  zero.SendRunning(1);
+  zero.SendOutcome(command);
+  one.SendRunning(1);
+  one.SendOutcome(command);
+  EXPECT_EQ(WaitForEnd(*id).job_info->state, JobState::kRunning);
+}
+
+}  // namespace
+}  // namespace graphdbg::integration
