@@ -52,6 +52,10 @@ class ServerProcess:
         self.data_dir = data_dir
         self.client = Client.from_data_dir(addresses["http_address"], data_dir)
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def alive(self) -> bool:
         return self._process.poll() is None
 

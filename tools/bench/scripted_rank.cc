@@ -1,0 +1,174 @@
+#include "tools/bench/scripted_rank.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+namespace graphdbg::bench {
+namespace {
+
+constexpr uint32_t kNodesOfAnUpdate = 1000;
+constexpr uint32_t kNodesOfALayer = 50;
+constexpr std::chrono::milliseconds kTick(10);
+// Ranks of a job are in the same step, as far as the server can tell.
+constexpr uint64_t kStep = 1;
+
+// Chains of ops in layers: each reads the one before it.
+v1::Node NodeAt(uint32_t id) {
+  v1::Node node;
+  node.set_id(id);
+  node.set_name("forward/layer_" + std::to_string((id - 1) / kNodesOfALayer) +
+                "/op_" + std::to_string((id - 1) % kNodesOfALayer));
+  node.set_kind(v1::NODE_KIND_OP);
+  node.set_op_type("aten::add");
+  node.set_category(v1::NODE_CATEGORY_OTHER);
+  node.set_order(id);
+  node.set_first_step(1);
+  if (id > 1) node.add_inputs()->set_node_id(id - 1);
+  v1::TensorType& type = *node.add_outputs()->mutable_type();
+  type.set_dtype(v1::DTYPE_FLOAT32);
+  type.add_shape(64);
+  type.add_shape(64);
+  v1::SourceFrame& frame = *node.add_stack();
+  frame.set_file("/home/user/train.py");
+  frame.set_function("forward");
+  frame.set_line(10 + static_cast<int>(id % 500));
+  frame.set_user(true);
+  return node;
+}
+
+void Fill(v1::Statistics* statistics) {
+  statistics->set_count(4096);
+  statistics->set_negative_count(2000);
+  statistics->set_positive_count(2096);
+  statistics->set_min(-3.5);
+  statistics->set_max(3.5);
+  statistics->set_mean(0.01);
+  statistics->set_abs_mean(0.8);
+  statistics->set_abs_max(3.5);
+  statistics->set_variance(1);
+  statistics->set_l1(3276.8);
+  statistics->set_l2(64);
+}
+
+}  // namespace
+
+ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
+  grpc::ChannelArguments arguments;
+  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+  stub_ = v1::AgentService::NewStub(grpc::CreateCustomChannel(
+      options_.server, grpc::InsecureChannelCredentials(), arguments));
+  stream_ = stub_->Session(&context_);
+  v1::AgentMessage message;
+  v1::Hello& hello = *message.mutable_hello();
+  for (const char* name : {"wire/1", "hits/recorded", "statistics/report"}) {
+    hello.add_capabilities(name);
+  }
+  hello.set_job(options_.job);
+  hello.set_job_name(options_.job);
+  hello.set_rank(options_.rank);
+  hello.set_world_size(options_.world_size);
+  hello.set_framework("bench");
+  hello.set_device("cpu");
+  hello.set_incarnation("rank-" + std::to_string(options_.rank));
+  Send(message);
+  SendState(/*paused=*/false);
+  SendGraph();
+  reader_ = std::thread([this] { Obey(); });
+  reporter_ = std::thread([this] { Report(); });
+}
+
+ScriptedRank::~ScriptedRank() {
+  over_ = true;
+  reporter_.join();
+  context_.TryCancel();
+  reader_.join();
+  stream_->Finish();
+}
+
+void ScriptedRank::Send(const v1::AgentMessage& message) {
+  std::lock_guard lock(writing_);
+  if (stream_->Write(message) || over_) return;
+  const grpc::Status status = stream_->Finish();
+  std::fprintf(stderr, "rank %u: the server ended the stream: %s\n",
+               options_.rank, status.error_message().c_str());
+  std::exit(1);
+}
+
+void ScriptedRank::SendGraph() {
+  for (uint32_t next = 1; next <= options_.nodes;) {
+    v1::AgentMessage message;
+    const uint32_t end = std::min(next + kNodesOfAnUpdate, options_.nodes + 1);
+    for (; next < end; ++next) {
+      *message.mutable_graph()->add_nodes() = NodeAt(next);
+    }
+    Send(message);
+  }
+}
+
+void ScriptedRank::SendState(bool paused) {
+  v1::AgentMessage message;
+  v1::StateUpdate& state = *message.mutable_state();
+  state.set_state(paused ? v1::RUN_STATE_PAUSED : v1::RUN_STATE_RUNNING);
+  if (paused) state.set_reason(v1::PAUSE_REASON_USER);
+  state.set_step(kStep);
+  state.set_step_ended(paused);
+  Send(message);
+}
+
+void ScriptedRank::SendStatistics(uint32_t count) {
+  v1::AgentMessage message;
+  v1::StatisticsReport& report = *message.mutable_statistics();
+  auto* const tensor = report.add_tensors();
+  Fill(tensor->mutable_statistics());
+  for (uint32_t i = 0; i < count; ++i) {
+    const uint64_t number = sent_++;
+    tensor->set_node_id(1 + static_cast<uint32_t>(number % options_.nodes));
+    report.set_step(1 + number / options_.nodes);
+    Send(message);
+  }
+}
+
+void ScriptedRank::Report() {
+  auto next = std::chrono::steady_clock::now();
+  const auto of_a_tick = static_cast<uint32_t>(options_.statistics_per_second *
+                                               kTick.count() / 1000);
+  while (!over_) {
+    if (running_) SendStatistics(of_a_tick);
+    next += kTick;
+    // What could not be sent in time is left out.
+    next = std::max(next, std::chrono::steady_clock::now());
+    std::this_thread::sleep_until(next);
+  }
+}
+
+void ScriptedRank::Obey() {
+  v1::ServerMessage message;
+  while (stream_->Read(&message)) {
+    if (!message.has_command()) continue;
+    v1::AgentMessage result;
+    result.mutable_command_result()->set_command_id(message.command().id());
+    Send(result);
+    running_ = !message.command().has_pause();
+    SendState(!running_);
+  }
+}
+
+void ScriptedRank::Hit(uint32_t node, uint64_t order) {
+  v1::AgentMessage message;
+  v1::Hit& hit = *message.mutable_hit();
+  hit.set_number(++hits_);
+  hit.set_watchpoint(1);
+  hit.set_revision(1);
+  hit.set_step(kStep);
+  hit.set_node_id(node);
+  hit.set_order(order);
+  hit.set_origin(v1::HIT_ORIGIN_ORIGIN);
+  (*hit.mutable_actual())["nan_count"] = 3;
+  Fill(hit.mutable_statistics());
+  Send(message);
+}
+
+}  // namespace graphdbg::bench

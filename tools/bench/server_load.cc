@@ -1,0 +1,255 @@
+// What a server gives while many ranks report and many pages look on: how long
+// commands and hits take. Prints one JSON object; server_speed.py starts the
+// server and reads it.
+//
+//   server_load --http-port N --agents ADDRESS --token T [--ranks N]
+//       [--nodes N] [--readers N] [--rate N] [--rounds N]
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "server/http/testing/client.h"
+#include "tools/bench/scripted_rank.h"
+
+namespace graphdbg::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using Json = nlohmann::json;
+using Options = std::map<std::string, std::string>;
+
+constexpr char kJob[] = "load";
+constexpr std::chrono::seconds kPatience(60);
+
+[[noreturn]] void Fail(const std::string& why) {
+  std::fprintf(stderr, "server_load: %s\n", why.c_str());
+  std::_Exit(1);
+}
+
+double Milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
+Json Quantiles(std::vector<double> values) {
+  if (values.empty()) Fail("nothing was measured");
+  std::sort(values.begin(), values.end());
+  const auto at = [&](double q) {
+    return values[static_cast<size_t>(q *
+                                      static_cast<double>(values.size() - 1))];
+  };
+  return {{"p50", at(0.5)},
+          {"p90", at(0.9)},
+          {"p99", at(0.99)},
+          {"max", values.back()},
+          {"count", values.size()}};
+}
+
+// A page that looks on: takes all events of the job.
+class Page {
+ public:
+  Page(uint16_t port, const std::string& token)
+      : socket_(port, "/api/v1/events",
+                {{"Authorization", "Bearer " + token}}) {
+    socket_.Send(Json{{"subscribe", {{"job", kJob}}}}.dump());
+  }
+
+  // The next event; the end of the stream is a failure.
+  std::string Next() {
+    std::optional<std::string> text = socket_.Receive();
+    if (!text) Fail("the server closed a page's stream");
+    return *std::move(text);
+  }
+
+ private:
+  http::testing::WebSocketClient socket_;
+};
+
+// When what was seen by one page.
+class Sightings {
+ public:
+  void Take(const std::string& text) {
+    const auto now = Clock::now();
+    const Json event = Json::parse(text);
+    std::lock_guard lock(mu_);
+    if (event["type"] == "hit") {
+      seen_["hit/" + std::to_string(event["hit"]["order"].get<int>())] = now;
+    } else if (event["type"] == "state") {
+      for (const Json& rank : event["info"]["ranks"]) {
+        if (rank["rank"] != event["rank"]) continue;
+        seen_["rank/" + std::to_string(event["rank"].get<int>()) + "/" +
+              rank["state"].get<std::string>()] = now;
+      }
+    } else {
+      return;
+    }
+    changed_.notify_all();
+  }
+
+  void Forget(const std::string& what) {
+    std::lock_guard lock(mu_);
+    seen_.erase(what);
+  }
+
+  Clock::time_point WaitFor(const std::string& what) {
+    std::unique_lock lock(mu_);
+    const bool came = changed_.wait_for(lock, kPatience,
+                                        [&] { return seen_.count(what) > 0; });
+    if (!came) Fail("no page saw " + what);
+    return seen_[what];
+  }
+
+ private:
+  std::mutex mu_;
+  std::condition_variable changed_;
+  std::map<std::string, Clock::time_point> seen_;
+};
+
+class Load {
+ public:
+  explicit Load(Options options)
+      : options_(std::move(options)),
+        port_(static_cast<uint16_t>(Number("http-port", 0))),
+        client_(port_) {}
+
+  Json Run() {
+    const auto start = Clock::now();
+    StartRanks();
+    const double graph_ms = Milliseconds(Clock::now() - start);
+    Post("/watchpoints",
+         {{"condition", {{"id", "nan"}, {"params", Json::object()}}}});
+    StartPages();
+    // The load settles.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    const uint64_t sent_before = Sent();
+    const auto load_start = Clock::now();
+    Measure();
+    const double seconds = Milliseconds(Clock::now() - load_start) / 1000;
+    return {{"graphs_told_ms", graph_ms},
+            {"control_answer_ms", Quantiles(answers_)},
+            {"control_effect_ms", Quantiles(effects_)},
+            {"hit_to_page_ms", Quantiles(hits_)},
+            {"scope_answer_ms", Quantiles(scopes_)},
+            {"statistics_per_second",
+             static_cast<double>(Sent() - sent_before) / seconds}};
+  }
+
+ private:
+  uint32_t Number(const std::string& name, uint32_t otherwise) const {
+    const auto it = options_.find(name);
+    return it == options_.end() ? otherwise
+                                : static_cast<uint32_t>(std::stoul(it->second));
+  }
+
+  void StartRanks() {
+    const uint32_t world = Number("ranks", 64);
+    std::vector<std::thread> starting;
+    ranks_.resize(world);
+    for (uint32_t rank = 0; rank < world; ++rank) {
+      starting.emplace_back([this, rank, world] {
+        ranks_[rank] = std::make_unique<ScriptedRank>(ScriptedRank::Options{
+            options_.at("agents"), kJob, rank, world, Number("nodes", 20'000),
+            Number("rate", 1'000)});
+      });
+    }
+    for (std::thread& thread : starting) thread.join();
+    const uint32_t nodes = Number("nodes", 20'000);
+    const auto deadline = Clock::now() + kPatience;
+    while (Get("/graphs")["graphs"][0]["node_count"] != nodes ||
+           Get("")["ranks"].size() != world) {
+      if (Clock::now() > deadline) Fail("not all ranks were heard");
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    }
+  }
+
+  void StartPages() {
+    const std::string token = options_.at("token");
+    for (uint32_t i = 0; i < Number("readers", 32); ++i) {
+      std::thread([this, i, token] {
+        Page page(port_, token);
+        for (;;) {
+          const std::string event = page.Next();
+          if (i == 0) sightings_.Take(event);
+        }
+      }).detach();
+    }
+  }
+
+  void Measure() {
+    std::mt19937 random(1);
+    const uint32_t rounds = Number("rounds", 200);
+    for (uint32_t round = 1; round <= rounds; ++round) {
+      const auto rank = static_cast<uint32_t>(random() % ranks_.size());
+      Control("pause", rank, "paused");
+      Control("continue", rank, "running");
+      const auto hit = Clock::now();
+      ranks_[rank]->Hit(1 + static_cast<uint32_t>(random() % 1000), round);
+      hits_.push_back(Milliseconds(
+          sightings_.WaitFor("hit/" + std::to_string(round)) - hit));
+      const auto asked = Clock::now();
+      Get("/graph/scope?name=forward/layer_" + std::to_string(random() % 400));
+      scopes_.push_back(Milliseconds(Clock::now() - asked));
+    }
+  }
+
+  void Control(const std::string& command, uint32_t rank,
+               const std::string& state) {
+    const std::string what = "rank/" + std::to_string(rank) + "/" + state;
+    sightings_.Forget(what);
+    const auto start = Clock::now();
+    Post("/control", {{"command", command}, {"rank", rank}});
+    answers_.push_back(Milliseconds(Clock::now() - start));
+    effects_.push_back(Milliseconds(sightings_.WaitFor(what) - start));
+  }
+
+  uint64_t Sent() const {
+    uint64_t sent = 0;
+    for (const auto& rank : ranks_) sent += rank->sent();
+    return sent;
+  }
+
+  Json Get(const std::string& path) { return Fetch("GET", path, {}); }
+  Json Post(const std::string& path, const Json& body) {
+    return Fetch("POST", path, body.dump());
+  }
+  Json Fetch(const std::string& method, const std::string& path,
+             const std::string& body) {
+    const auto reply = client_.Fetch(
+        method, std::string("/api/v1/jobs/") + kJob + path,
+        {{"Authorization", "Bearer " + options_.at("token")}}, body);
+    if (reply.status >= 300) Fail(path + ": " + reply.body);
+    return Json::parse(reply.body);
+  }
+
+  const Options options_;
+  const uint16_t port_;
+  http::testing::Client client_;
+  std::vector<std::unique_ptr<ScriptedRank>> ranks_;
+  Sightings sightings_;
+  std::vector<double> answers_;
+  std::vector<double> effects_;
+  std::vector<double> hits_;
+  std::vector<double> scopes_;
+};
+
+}  // namespace
+}  // namespace graphdbg::bench
+
+int main(int argc, char** argv) {
+  graphdbg::bench::Options options;
+  for (int i = 1; i + 1 < argc; i += 2) options[argv[i] + 2] = argv[i + 1];
+  graphdbg::bench::Load load(options);
+  std::printf("%s\n", load.Run().dump().c_str());
+  std::fflush(stdout);
+  // Threads of pages read until the server goes.
+  std::_Exit(0);
+}
