@@ -212,6 +212,10 @@ class Router {
     return this.placed.columnOf[this.items.layer[item] as number] as number;
   }
 
+  isFar(from: number, to: number): boolean {
+    return (this.items.layer[to] as number) - (this.items.layer[from] as number) - 1 > this.items.longest;
+  }
+
   private top(item: number): number {
     const row = this.items.layer[item] as number;
     const top = this.placed.top[row] as number;
@@ -238,9 +242,27 @@ class Router {
     return 0;
   }
 
+  // Outside the rows: below its row to the column's side, along it, and in above the
+  // row of its end.
+  private farRoute(from: number, to: number, lane: number): RoutePoints {
+    const { placed } = this;
+    const side = (item: number) => (placed.start[this.column(item)] as number) - 22 + lane;
+    const out = this.bottom(from) + 7;
+    const into = this.top(to) - 7;
+    const points = [this.centre(from), this.bottom(from), 0];
+    points.push(this.centre(from), out, 1, side(from), out, 1);
+    if (this.column(from) !== this.column(to)) {
+      const below = (placed.bottomOf[this.column(from)] as number) + TURN + lane / 2;
+      points.push(side(from), below, 1, side(to), below, 1);
+    }
+    points.push(side(to), into, 1, this.centre(to), into, 1, this.centre(to), this.top(to), 1);
+    return points;
+  }
+
   // The way from one node to another, down along the first one's trunk.
   route(from: number, to: number, lane: number): RoutePoints {
     const { items, placed } = this;
+    if (this.isFar(from, to)) return this.farRoute(from, to, lane);
     const points: RoutePoints = [];
     const span = (items.layer[to] as number) - (items.layer[from] as number);
     const trunk = (items.trunk[from] as number) - 1;
@@ -285,7 +307,7 @@ export function placeColumns(
   let lanes = 0;
   const byLink = Array.from(layering.links.from, (from, link) => {
     const to = layering.links.to[link] as number;
-    const crosses = router.column(from) !== router.column(to);
+    const crosses = router.column(from) !== router.column(to) || router.isFar(from, to);
     const lane = crosses ? ((lanes++ % 5) - 2) * LANE : 0;
     return router.route(from, to, lane);
   });

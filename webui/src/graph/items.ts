@@ -22,20 +22,43 @@ export interface Items {
   // By node: the first dummy of its trunk, which lies in the row below it; the
   // others follow by number and by row.
   trunk: Int32Array;
+  // Links that pass more rows have no dummies.
+  longest: number;
   // By item.
   x: Float64Array;
 }
 
-// By node: how many rows its longest edge passes.
-function trunkLengths(layering: Layering, count: number): Int32Array {
-  const { layer, links } = layering;
+// How many rows a link passes.
+function spanOf({ layer, links }: Layering, link: number): number {
+  const to = links.to[link] as number;
+  return (layer[to] as number) - (layer[links.from[link] as number] as number) - 1;
+}
+
+// Dummies for each node of a graph, at most, and at least in all.
+const DUMMIES_OF_A_NODE = 3;
+const FEWEST_DUMMIES = 400;
+
+// By node: how many rows its longest edge passes, without those of more than `most`.
+function trunkLengths(layering: Layering, count: number, most: number): Int32Array {
   const lengths = new Int32Array(count);
-  for (let link = 0; link < links.from.length; link += 1) {
-    const from = links.from[link] as number;
-    const span = (layer[links.to[link] as number] as number) - (layer[from] as number) - 1;
-    if (span > (lengths[from] as number)) lengths[from] = span;
+  for (let link = 0; link < layering.links.from.length; link += 1) {
+    const from = layering.links.from[link] as number;
+    const span = spanOf(layering, link);
+    if (span <= most && span > (lengths[from] as number)) lengths[from] = span;
   }
   return lengths;
+}
+
+// The longest way that still gets dummies: where there are too many long edges, the
+// longest ones run outside the rows.
+function longestSpan(layering: Layering, count: number): number {
+  const budget = Math.max(FEWEST_DUMMIES, count * DUMMIES_OF_A_NODE);
+  let most = layering.count;
+  for (;;) {
+    const sum = trunkLengths(layering, count, most).reduce((total, length) => total + length, 0);
+    if (sum <= budget || most <= 2) return most;
+    most = Math.min(most - 1, Math.ceil(most / 2));
+  }
 }
 
 // Rows hold nodes in execution order, then dummies.
@@ -47,7 +70,8 @@ function fillRows(layer: Int32Array, rows: number): { rowStart: Int32Array; orde
 
 export function buildItems(graph: FlatGraph, layering: Layering, spacing: Spacing): Items {
   const nodes = graph.widths.length;
-  const lengths = trunkLengths(layering, nodes);
+  const most = longestSpan(layering, nodes);
+  const lengths = trunkLengths(layering, nodes, most);
   const trunk = new Int32Array(nodes);
   let count = nodes;
   lengths.forEach((length, node) => {
@@ -64,8 +88,12 @@ export function buildItems(graph: FlatGraph, layering: Layering, spacing: Spacin
     right[node] = half;
   }
   const { links } = layering;
-  const upper = new Int32Array(count - nodes + links.from.length);
-  const lower = new Int32Array(upper.length);
+  let room = count - nodes;
+  for (let link = 0; link < links.from.length; link += 1) {
+    if (spanOf(layering, link) <= most) room += 1;
+  }
+  const upper = new Int32Array(room);
+  const lower = new Int32Array(room);
   let at = 0;
   const connect = (a: number, b: number) => {
     upper[at] = a;
@@ -82,7 +110,8 @@ export function buildItems(graph: FlatGraph, layering: Layering, spacing: Spacin
   for (let link = 0; link < links.from.length; link += 1) {
     const from = links.from[link] as number;
     const to = links.to[link] as number;
-    const span = (layer[to] as number) - (layer[from] as number) - 1;
+    const span = spanOf(layering, link);
+    if (span > most) continue;
     connect(span > 0 ? (trunk[from] as number) + span - 1 : from, to);
   }
   return {
@@ -95,6 +124,7 @@ export function buildItems(graph: FlatGraph, layering: Layering, spacing: Spacin
     down: gatherNeighbours(count, upper, lower),
     ...fillRows(layer, layering.count),
     trunk,
+    longest: most,
     x: new Float64Array(count),
   };
 }

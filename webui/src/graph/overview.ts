@@ -13,6 +13,8 @@ export interface FarColours {
   category: Record<Category, string>;
 }
 
+// Smaller drawings are quick enough without one.
+export const OVERVIEW_BOXES = 2500;
 const MOST_SCALE = 0.25;
 
 export function drawOverview(

@@ -18,9 +18,10 @@ export interface Shown {
 
 // "relu__1" is the second "relu_", which works in place.
 export function stemOf(label: string): string {
-  const digits = /\d+$/.exec(label)?.[0].length ?? 0;
-  const stem = label.slice(0, label.length - digits);
-  return digits > 0 && stem.endsWith('_') ? stem.slice(0, -1) : stem;
+  let end = label.length;
+  while (end > 0 && label.charCodeAt(end - 1) >= 48 && label.charCodeAt(end - 1) <= 57) end -= 1;
+  if (end === label.length) return label;
+  return label.slice(0, label[end - 1] === '_' ? end - 1 : end);
 }
 
 export interface AggregateName {
@@ -42,35 +43,48 @@ export function parseAggregate(name: string): AggregateName | null {
 
 const single = (item: number): Shown => ({ items: [item], label: '' });
 
-export function aggregated(index: GraphIndex, scope: number, above: number): Shown[] {
-  const children = Array.from(index.childrenOf(scope));
-  if (children.length <= above) return children.map(single);
-  const stems = children.map((child) => stemOf(index.label(child)));
-  const counts = new Map<string, number>();
-  for (const stem of stems) counts.set(stem, (counts.get(stem) ?? 0) + 1);
-  const groups = new Map<string, Shown>();
+// Children of a scope by their stems, in their order; kept, as some scopes have very
+// many that are opened range by range.
+const byStem = new WeakMap<GraphIndex, Map<number, Map<string, number[]>>>();
+
+function stemsOf(index: GraphIndex, scope: number): Map<string, number[]> {
+  let scopes = byStem.get(index);
+  if (scopes === undefined) byStem.set(index, (scopes = new Map()));
+  let groups = scopes.get(scope);
+  if (groups !== undefined) return groups;
+  groups = new Map();
+  for (const child of index.childrenOf(scope)) {
+    const stem = stemOf(index.label(child));
+    const group = groups.get(stem);
+    if (group === undefined) groups.set(stem, [child]);
+    else group.push(child);
+  }
+  scopes.set(scope, groups);
+  return groups;
+}
+
+function aggregated(index: GraphIndex, scope: number, above: number): Shown[] {
+  const children = index.childrenOf(scope);
+  if (children.length <= above) return Array.from(children, single);
+  const groups = stemsOf(index, scope);
+  const folded = new Map<number, Shown>();
+  const hidden = new Set<number>();
+  for (const [stem, items] of groups) {
+    if (items.length <= above) continue;
+    folded.set(items[0] as number, { items, label: `${stem}[*]` });
+    for (const item of items) hidden.add(item);
+  }
   const shown: Shown[] = [];
-  children.forEach((child, i) => {
-    const stem = stems[i] as string;
-    if ((counts.get(stem) as number) <= above) {
-      shown.push(single(child));
-      return;
-    }
-    let group = groups.get(stem);
-    if (group === undefined) {
-      group = { items: [], label: `${stem}[*]` };
-      groups.set(stem, group);
-      shown.push(group);
-    }
-    group.items.push(child);
-  });
+  for (const child of children) {
+    const group = folded.get(child);
+    if (group !== undefined) shown.push(group);
+    else if (!hidden.has(child)) shown.push(single(child));
+  }
   return shown;
 }
 
 function openAggregate(index: GraphIndex, scope: number, name: AggregateName): Shown[] {
-  const members = Array.from(index.childrenOf(scope)).filter(
-    (child) => stemOf(index.label(child)) === name.stem,
-  );
+  const members = stemsOf(index, scope).get(name.stem) ?? [];
   if (name.range !== null) return members.slice(...name.range).map(single);
   if (members.length <= RANGE) return members.map(single);
   const shown: Shown[] = [];

@@ -24,24 +24,54 @@ export class GraphIndex {
   readonly scopeCount: number;
   readonly nodeCount: number;
   readonly texts: Texts;
+  // Columns of the file, by node.
+  readonly nodeScope: Column;
+  readonly nodeLabel: Column;
+  readonly nodeKind: Column;
+  readonly nodeCategory: Column;
+  readonly nodeOpType: Column;
+  readonly nodeOutput: Column;
+  readonly nodeOutputCount: Column;
+  readonly nodeFile: Column;
+  readonly nodeLine: Column;
+  readonly edgeEnd: Column;
+  // And by scope and by edge.
+  readonly scopeParent: Column;
+  readonly edgeBack: Column;
+  readonly edgeControl: Column;
+  private readonly scopeLabel: Column;
+  private readonly scopeType: Column;
   private readonly scopeNames: string[] = [''];
   // By scope: its children by label, once somebody asked for one of them.
   private readonly byLabel = new Map<number, Map<string, number>>();
 
   constructor(readonly arrays: IndexArrays) {
-    const { columns } = arrays;
-    this.scopeCount = this.column('scope_parent').length;
-    this.nodeCount = this.column('node_scope').length;
+    const column = (name: string): Column => {
+      const found = arrays.columns[name];
+      if (found === undefined) throw new Error(`the graph index has no ${name}`);
+      return found;
+    };
+    this.scopeParent = column('scope_parent');
+    this.scopeLabel = column('scope_label');
+    this.scopeType = column('scope_type');
+    this.nodeScope = column('node_scope');
+    this.nodeLabel = column('node_label');
+    this.nodeKind = column('node_kind');
+    this.nodeCategory = column('node_category');
+    this.nodeOpType = column('node_op_type');
+    this.nodeOutput = column('node_output');
+    this.nodeOutputCount = column('node_output_count');
+    this.nodeFile = column('node_file');
+    this.nodeLine = column('node_line');
+    this.edgeEnd = column('edge_end');
+    this.edgeBack = column('edge_back');
+    this.edgeControl = column('edge_control');
+    this.scopeCount = this.scopeParent.length;
+    this.nodeCount = this.nodeScope.length;
     this.texts = new Texts(
-      columns['string_end'] as Uint32Array,
-      columns['string_bytes'] as Uint8Array<ArrayBuffer>,
+      column('string_end') as Uint32Array,
+      column('string_bytes') as Uint8Array<ArrayBuffer>,
     );
-  }
-
-  column(name: string): Column {
-    const column = this.arrays.columns[name];
-    if (column === undefined) throw new Error(`the graph index has no ${name}`);
-    return column;
   }
 
   isScope(item: number): boolean {
@@ -49,19 +79,13 @@ export class GraphIndex {
   }
 
   label(item: number): string {
-    const text = this.isScope(item)
-      ? this.column('scope_label')[item]
-      : this.column('node_label')[item - this.scopeCount];
+    const text = this.isScope(item) ? this.scopeLabel[item] : this.nodeLabel[item - this.scopeCount];
     return this.texts.at(text as number);
   }
 
   // The scope that holds it; the top's is itself.
   parent(item: number): number {
-    return (
-      this.isScope(item)
-        ? this.column('scope_parent')[item]
-        : this.column('node_scope')[item - this.scopeCount]
-    ) as number;
+    return (this.isScope(item) ? this.scopeParent[item] : this.nodeScope[item - this.scopeCount]) as number;
   }
 
   name(item: number): string {
@@ -110,21 +134,19 @@ export class GraphIndex {
 
   kind(item: number): NodeKind {
     if (this.isScope(item)) return 'scope';
-    const kind = this.column('node_kind')[item - this.scopeCount] as number;
+    const kind = this.nodeKind[item - this.scopeCount] as number;
     return (this.arrays.kinds[kind] ?? 'op') as NodeKind;
   }
 
   category(item: number): Category {
     if (this.isScope(item)) return 'other';
-    const category = this.column('node_category')[item - this.scopeCount] as number;
+    const category = this.nodeCategory[item - this.scopeCount] as number;
     return (this.arrays.categories[category] ?? 'other') as Category;
   }
 
   // Of a scope the class of its module.
   opType(item: number): string {
-    const text = this.isScope(item)
-      ? this.column('scope_type')[item]
-      : this.column('node_op_type')[item - this.scopeCount];
+    const text = this.isScope(item) ? this.scopeType[item] : this.nodeOpType[item - this.scopeCount];
     return this.texts.at(text as number);
   }
 
@@ -142,17 +164,19 @@ export class GraphIndex {
 function firstPlaces(columns: Record<string, Column>): Uint32Array {
   const parents = columns['scope_parent'] as Uint32Array;
   const scopes = columns['node_scope'] as Uint32Array;
-  const places = new Uint32Array(parents.length + scopes.length).fill(NONE);
-  (columns['execution'] as Uint32Array).forEach((node, place) => {
-    places[parents.length + node] = place;
-  });
-  const lower = (scope: number, place: number) => {
+  const execution = columns['execution'] as Uint32Array;
+  const count = parents.length;
+  const places = new Uint32Array(count + scopes.length).fill(NONE);
+  for (let place = 0; place < execution.length; place += 1) {
+    const node = execution[place] as number;
+    places[count + node] = place;
+    const scope = scopes[node] as number;
     if (place < (places[scope] as number)) places[scope] = place;
-  };
-  scopes.forEach((scope, node) => lower(scope, places[parents.length + node] as number));
+  }
   // Parents come before their children.
-  for (let scope = parents.length - 1; scope > 0; scope -= 1) {
-    lower(parents[scope] as number, places[scope] as number);
+  for (let scope = count - 1; scope > 0; scope -= 1) {
+    const parent = parents[scope] as number;
+    if ((places[scope] as number) < (places[parent] as number)) places[parent] = places[scope] as number;
   }
   return places;
 }
@@ -168,53 +192,59 @@ function countDescendants(columns: Record<string, Column>): Uint32Array {
   return counts;
 }
 
+// All items but the top in the order in which they are shown: by execution, a scope
+// with the first of its nodes and before it, then what does not execute.
+function inOrder(scopes: number, places: Uint32Array): Uint32Array {
+  const order = new Uint32Array(places.length - 1);
+  // By place: the node that executes there, and the scopes that begin with it; outer
+  // scopes have smaller numbers, so that they come to stand first.
+  const nodeAt = new Int32Array(places.length).fill(-1);
+  const scopeAt = new Int32Array(places.length).fill(-1);
+  const nextScope = new Int32Array(scopes).fill(-1);
+  for (let scope = scopes - 1; scope > 0; scope -= 1) {
+    const place = places[scope] as number;
+    if (place === NONE) continue;
+    nextScope[scope] = scopeAt[place] as number;
+    scopeAt[place] = scope;
+  }
+  for (let item = scopes; item < places.length; item += 1) {
+    const place = places[item] as number;
+    if (place !== NONE) nodeAt[place] = item;
+  }
+  let taken = 0;
+  for (let place = 0; place < places.length && (nodeAt[place] as number) >= 0; place += 1) {
+    for (let scope = scopeAt[place] as number; scope >= 0; scope = nextScope[scope] as number) order[taken++] = scope;
+    order[taken++] = nodeAt[place] as number;
+  }
+  for (let item = 1; item < places.length; item += 1) {
+    if (places[item] === NONE) order[taken++] = item;
+  }
+  return order;
+}
+
 // Items by scope, each scope's in the order in which they are shown.
 function gatherChildren(columns: Record<string, Column>): { ends: Uint32Array; children: Uint32Array } {
   const parents = columns['scope_parent'] as Uint32Array;
   const scopes = columns['node_scope'] as Uint32Array;
-  const places = firstPlaces(columns);
-  const parentOf = (item: number) =>
-    (item < parents.length ? parents[item] : scopes[item - parents.length]) as number;
-  // Without what does not execute, in that order; the rest follows by number.
-  const inOrder = new Uint32Array(places.length);
-  const byPlace = new Uint32Array(places.length).fill(NONE);
-  const counts = new Uint32Array(parents.length);
-  for (let item = 1; item < places.length; item += 1) counts[parentOf(item)]! += 1;
-  const ends = new Uint32Array(parents.length);
+  const count = parents.length;
+  const ends = new Uint32Array(count);
+  for (let scope = 1; scope < count; scope += 1) ends[parents[scope] as number]! += 1;
+  for (let node = 0; node < scopes.length; node += 1) ends[scopes[node] as number]! += 1;
+  const next = new Uint32Array(count);
   let sum = 0;
-  counts.forEach((count, scope) => {
-    sum += count;
+  for (let scope = 0; scope < count; scope += 1) {
+    next[scope] = sum;
+    sum += ends[scope] as number;
     ends[scope] = sum;
-  });
-  // Scopes share the place of their first node: outer ones first, which have
-  // smaller numbers, and a scope before its nodes.
-  let taken = 0;
-  const nested = new Map<number, number[]>();
-  for (let scope = 1; scope < parents.length; scope += 1) {
-    const place = places[scope] as number;
-    if (place === NONE) continue;
-    const list = nested.get(place);
-    if (list === undefined) nested.set(place, [scope]);
-    else list.push(scope);
   }
-  for (let node = 0; node < scopes.length; node += 1) {
-    const place = places[parents.length + node] as number;
-    if (place !== NONE) byPlace[place] = parents.length + node;
-  }
-  for (let place = 0; place < byPlace.length && byPlace[place] !== NONE; place += 1) {
-    for (const scope of nested.get(place) ?? []) inOrder[taken++] = scope;
-    inOrder[taken++] = byPlace[place] as number;
-  }
-  for (let item = 1; item < places.length; item += 1) {
-    if (places[item] === NONE) inOrder[taken++] = item;
-  }
-  const next = ends.map((end, scope) => end - (counts[scope] as number));
-  const children = new Uint32Array(taken);
-  for (let i = 0; i < taken; i += 1) {
-    const item = inOrder[i] as number;
-    const scope = parentOf(item);
-    children[next[scope] as number] = item;
-    next[scope] = (next[scope] as number) + 1;
+  const order = inOrder(count, firstPlaces(columns));
+  const children = new Uint32Array(order.length);
+  for (let i = 0; i < order.length; i += 1) {
+    const item = order[i] as number;
+    const scope = (item < count ? parents[item] : scopes[item - count]) as number;
+    const place = next[scope] as number;
+    children[place] = item;
+    next[scope] = place + 1;
   }
   return { ends, children };
 }

@@ -21,7 +21,7 @@ class Meeting {
   private readonly depth: Uint16Array;
 
   constructor(private readonly index: GraphIndex) {
-    const parents = index.column('scope_parent');
+    const parents = index.scopeParent;
     this.depth = new Uint16Array(parents.length);
     for (let scope = 1; scope < parents.length; scope += 1) {
       this.depth[scope] = (this.depth[parents[scope] as number] as number) + 1;
@@ -29,8 +29,8 @@ class Meeting {
   }
 
   of(fromNode: number, toNode: number): void {
-    const parents = this.index.column('scope_parent');
-    const scopes = this.index.column('node_scope');
+    const parents = this.index.scopeParent;
+    const scopes = this.index.nodeScope;
     this.from = fromNode + this.index.scopeCount;
     this.to = toNode + this.index.scopeCount;
     let a = scopes[fromNode] as number;
@@ -81,9 +81,9 @@ class EdgeTable {
 }
 
 export function liftEdges(index: GraphIndex): LiftedEdges {
-  const ends = index.column('edge_end');
-  const backs = index.column('edge_back');
-  const controls = index.column('edge_control');
+  const ends = index.edgeEnd;
+  const backs = index.edgeBack;
+  const controls = index.edgeControl;
   const from = new Uint32Array(backs.length);
   const to = new Uint32Array(backs.length);
   const control = new Uint8Array(backs.length);

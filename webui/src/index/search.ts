@@ -18,34 +18,52 @@ function meetsFile(path: string, file: string): boolean {
   return before === undefined || before === '/' || before === '\\' || file.startsWith('/');
 }
 
+function isPlain({ op_type, category, kind, file }: Query): boolean {
+  return op_type === null && category === null && kind === null && file === null;
+}
+
 export class NameSearch {
-  private readonly joined: string;
+  private joined = '';
+  private names: string[] = [];
   // Where each item's name ends in it, without the top.
   private readonly ends: Uint32Array;
+  private next = 1;
 
   constructor(private readonly index: GraphIndex) {
-    const count = index.scopeCount + index.nodeCount;
-    const names: string[] = [];
-    this.ends = new Uint32Array(count);
-    let length = 0;
-    for (let item = 1; item < count; item += 1) {
-      const name = index.name(item).toLowerCase().replaceAll(END, ' ');
-      names.push(name);
-      length += name.length + 1;
-      this.ends[item] = length;
-    }
-    this.joined = names.join(END) + END;
+    this.ends = new Uint32Array(index.scopeCount + index.nodeCount);
   }
 
-  // Items in their order: nodes first in that of the graph, then scopes.
+  // Makes some of the text, so that nobody has to wait for all of it; true: it is whole.
+  prepare(items: number): boolean {
+    const stop = Math.min(this.ends.length, this.next + items);
+    let end = this.next === 1 ? 0 : (this.ends[this.next - 1] as number);
+    for (; this.next < stop; this.next += 1) {
+      const name = this.index.name(this.next).toLowerCase();
+      const line = name.includes(END) ? name.replaceAll(END, ' ') : name;
+      this.names.push(line);
+      end += line.length + 1;
+      this.ends[this.next] = end;
+    }
+    if (this.next < this.ends.length) return false;
+    if (this.joined === '') this.joined = this.names.join(END) + END;
+    this.names = [];
+    return true;
+  }
+
+  // Nodes in the order of the graph, then scopes.
   find(text: string): Uint32Array<ArrayBuffer> {
+    this.prepare(Infinity);
     const query = parseQuery(text);
     if (query.problem !== null) return new Uint32Array();
-    const first = this.candidates(query);
-    const found = first.filter((item) => this.meets(item, query));
-    const scopes = found.findIndex((item) => item >= this.index.scopeCount);
-    const cut = scopes < 0 ? 0 : scopes;
-    return Uint32Array.from([...found.subarray(cut), ...found.subarray(0, cut)]);
+    const found = this.candidates(query);
+    const plain = query.words.length === 1 && query.pattern === null && isPlain(query);
+    const kept = plain ? found : found.filter((item) => this.meets(item, query));
+    let scopes = 0;
+    while (scopes < kept.length && (kept[scopes] as number) < this.index.scopeCount) scopes += 1;
+    const ordered = new Uint32Array(kept.length);
+    ordered.set(kept.subarray(scopes));
+    ordered.set(kept.subarray(0, scopes), kept.length - scopes);
+    return ordered;
   }
 
   private candidates({ words, pattern }: Query): Uint32Array {
@@ -65,8 +83,11 @@ export class NameSearch {
     return Uint32Array.from({ length: this.ends.length - 1 }, (_, i) => i + 1);
   }
 
-  // The item whose name holds this place; not before `low`.
+  // The item whose name holds this place; not before `low`, and often just behind it.
   private itemAt(place: number, low: number): number {
+    for (let near = low; near < low + 8; near += 1) {
+      if ((this.ends[near] as number) > place) return near;
+    }
     let high = this.ends.length - 1;
     let from = low;
     while (from < high) {
@@ -90,13 +111,12 @@ export class NameSearch {
       if (pattern !== null && !pattern.test(index.name(item))) return false;
     }
     if (kind !== null && index.kind(item) !== kind) return false;
-    if (category !== null && (index.isScope(item) || index.category(item) !== category)) return false;
+    if (category !== null && (item < index.scopeCount || index.category(item) !== category)) return false;
+    if (line !== 0 && (item < index.scopeCount || index.nodeLine[item - index.scopeCount] !== line)) return false;
     if (op_type !== null && !meetsType(index.opType(item).toLowerCase(), op_type)) return false;
     if (file === null) return true;
     if (index.isScope(item)) return false;
-    const node = item - index.scopeCount;
-    if (line !== 0 && index.column('node_line')[node] !== line) return false;
-    const path = index.column('node_file')[node] as number;
+    const path = index.nodeFile[item - index.scopeCount] as number;
     return path !== 0 && meetsFile(index.texts.at(path), file);
   }
 }

@@ -9,8 +9,8 @@ export class Texts {
     private readonly ends: Uint32Array,
     private readonly bytes: Uint8Array<ArrayBuffer>,
   ) {
-    const ascii = bytes.every((byte) => byte < 0x80);
-    this.whole = ascii ? this.decoder.decode(bytes) : null;
+    const whole = this.decoder.decode(bytes);
+    this.whole = whole.length === bytes.length ? whole : null;
   }
 
   get count(): number {

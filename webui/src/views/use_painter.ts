@@ -7,6 +7,7 @@ import type { Rect, Size } from '../graph/camera';
 import { CanvasRenderer } from '../graph/canvas_renderer';
 import type { Marks } from '../graph/marks';
 import { MOTION_MS } from '../graph/motion';
+import { OVERVIEW_BOXES } from '../graph/overview';
 import { farColours, type Palette } from '../graph/palette';
 import type { Overview, Picture } from '../graph/renderer';
 
@@ -14,8 +15,6 @@ import type { Scene } from '../graph/scene';
 import { askWorker, onWorker } from '../worker/client';
 import type { CameraControl } from './use_camera';
 
-// Smaller drawings are quick enough without a picture from afar.
-const OVERVIEW_BOXES = 2500;
 const OVERVIEW_SIDE = 4096;
 
 class Painter {

@@ -26,14 +26,16 @@ export function buildRows(
   const rows: TreeRow[] = [];
   const add = (scope: string, level: number, implied: boolean) => {
     const nodes = views.get(scope)?.nodes ?? [];
-    nodes.forEach((node, index) => {
-      const isOpen = canOpen(node) ? open.has(node.name) : null;
-      const row = { name: node.name, node, level, position: index + 1, siblings: nodes.length };
-      const unknown = isOpen === true && !views.has(node.name);
-      const note = !unknown ? null : errors.has(node.name) ? 'failed' : 'loading';
-      rows.push({ ...row, open: isOpen, note, implied });
-      if (isOpen === true) add(node.name, level + 1, node.watched === 'all');
-    });
+    const siblings = nodes.length;
+    for (let i = 0; i < siblings; i += 1) {
+      const node = nodes[i] as GraphNode;
+      const { name } = node;
+      const isOpen = canOpen(node) ? open.has(name) : null;
+      const unknown = isOpen === true && !views.has(name);
+      const note = !unknown ? null : errors.has(name) ? 'failed' : 'loading';
+      rows.push({ name, node, level, position: i + 1, siblings, open: isOpen, note, implied });
+      if (isOpen === true) add(name, level + 1, node.watched === 'all');
+    }
   };
   add('', 1, false);
   return rows;

@@ -2,7 +2,7 @@
 
 import { composeLayout, LayoutCache } from '../graph/compose';
 import type { LayoutAnswer } from '../graph/layout_types';
-import { drawOverview } from '../graph/overview';
+import { drawOverview, OVERVIEW_BOXES } from '../graph/overview';
 import { layoutScopes } from '../graph/scene';
 import { watchedBy } from '../index/coverage';
 import { readColumns } from '../index/columns';
@@ -17,7 +17,7 @@ interface Graph {
   etag: string;
   index: GraphIndex;
   lifted: LiftedEdges;
-  search: NameSearch | null;
+  search: NameSearch;
 }
 
 const cache = new LayoutCache();
@@ -48,18 +48,21 @@ async function load(job: string, token: string | null): Promise<void> {
     if (wanted !== job) return;
     const index = new GraphIndex(arrays);
     const lifted = liftEdges(index);
-    graph = { job, etag, index, lifted, search: null };
+    graph = { job, etag, index, lifted, search: new NameSearch(index) };
     answer({ type: 'index', job, arrays, lifted });
+    // Before the first key is typed, but after the first graph is drawn.
+    setTimeout(prepareSearch, 400);
   } catch (error) {
     // Fetch throws a TypeError when the server cannot be reached.
     answer({ type: 'failed', job, refused: !(error instanceof TypeError) });
   }
 }
 
-function find(text: string): Uint32Array<ArrayBuffer> {
-  if (graph === null) return new Uint32Array();
-  graph.search ??= new NameSearch(graph.index);
-  return graph.search.find(text);
+// A slice at a time: what the page asks meanwhile comes between.
+const SLICE = 4000;
+
+function prepareSearch(): void {
+  if (graph !== null && !graph.search.prepare(SLICE)) setTimeout(prepareSearch, 4);
 }
 
 // What the newest layout was made of, for its overview.
@@ -74,7 +77,7 @@ function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
     scopes = layoutScopes(new Set(message.open), views);
   }
   const made = composeLayout({ id: message.id, scopes }, cache);
-  if (views !== null) {
+  if (views !== null && made.boxes.length / 4 >= OVERVIEW_BOXES) {
     shown = { answer: { ...made, boxes: made.boxes.slice(), points: made.points.slice() }, views };
   }
   answer({ type: 'layout', answer: made }, [made.boxes.buffer, made.points.buffer]);
@@ -92,7 +95,7 @@ self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
       }
       return;
     case 'search':
-      answer({ type: 'found', id: data.id, items: find(data.text) });
+      answer({ type: 'found', id: data.id, items: graph?.search.find(data.text) ?? new Uint32Array() });
       return;
     case 'layout':
       layout(data);
