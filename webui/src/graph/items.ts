@@ -35,8 +35,8 @@ function spanOf({ layer, links }: Layering, link: number): number {
 }
 
 // Dummies for each node of a graph, at most, and at least in all.
-const DUMMIES_OF_A_NODE = 3;
-const FEWEST_DUMMIES = 400;
+const DUMMIES_OF_A_NODE = 2;
+const FEWEST_DUMMIES = 12_000;
 
 // By node: how many rows its longest edge passes, without those of more than `most`.
 function trunkLengths(layering: Layering, count: number, most: number): Int32Array {

@@ -87,8 +87,6 @@ function longestPath(count: number, links: Links, rank: Int32Array): Int32Array 
   rank.forEach((place, node) => (order[place] = node));
   const layer = new Int32Array(count);
   const { start, others } = gatherNeighbours(count, links.from, links.to);
-  const hasInput = new Uint8Array(count);
-  for (const to of links.to) hasInput[to] = 1;
   // Every link goes to a higher rank, so one pass in that order is enough.
   for (const node of order) {
     const below = (layer[node] as number) + 1;
@@ -97,15 +95,43 @@ function longestPath(count: number, links: Links, rank: Int32Array): Int32Array 
       if ((layer[to] as number) < below) layer[to] = below;
     }
   }
-  for (let node = 0; node < count; node += 1) {
-    const begin = start[node] as number;
-    const end = start[node + 1] as number;
-    if (hasInput[node] || begin === end) continue;
-    let first = Infinity;
-    for (let i = begin; i < end; i += 1) first = Math.min(first, layer[others[i] as number] as number);
-    layer[node] = first - 1;
-  }
+  sink(layer, order, links, { start, others });
   return layer;
+}
+
+// How far up it is looked for what comes along when a node moves down.
+const FOLLOWERS = 4;
+
+// Moves nodes down to just above their first consumer where that makes edges shorter
+// on the whole: sources, and what hangs on nothing but sources. An input comes along
+// at no cost if nobody else reads it further up, and neither its own inputs.
+function sink(layer: Int32Array, order: Int32Array, links: Links, outgoing: Adjacency): void {
+  const incoming = gatherNeighbours(layer.length, links.to, links.from);
+  const firstBelow = (node: number, without: number) => {
+    let first = Infinity;
+    for (let i = outgoing.start[node] as number; i < (outgoing.start[node + 1] as number); i += 1) {
+      const to = outgoing.others[i] as number;
+      if (to !== without) first = Math.min(first, layer[to] as number);
+    }
+    return first;
+  };
+  // How many edges grow if the node moves to this layer, as far as `enough`.
+  const cost = (node: number, to: number, enough: number, depth: number): number => {
+    let sum = 0;
+    for (let i = incoming.start[node] as number; i < (incoming.start[node + 1] as number) && sum < enough; i += 1) {
+      const input = incoming.others[i] as number;
+      const follows = depth > 0 && firstBelow(input, node) >= to;
+      sum += follows ? cost(input, to - 1, 1, depth - 1) : 1;
+    }
+    return Math.min(sum, enough);
+  };
+  for (let place = order.length - 1; place >= 0; place -= 1) {
+    const node = order[place] as number;
+    const outputs = (outgoing.start[node + 1] as number) - (outgoing.start[node] as number);
+    if (outputs === 0) continue;
+    const to = firstBelow(node, -1) - 1;
+    if (to > (layer[node] as number) && cost(node, to, outputs, FOLLOWERS) < outputs) layer[node] = to;
+  }
 }
 
 const widthOf = (graph: FlatGraph, node: number) =>
