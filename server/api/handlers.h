@@ -44,6 +44,7 @@ Answer ListConditions(const Services&, const http::Request&);
 Answer CheckCondition(const Services&, const http::Request&);
 Answer ListWatchpoints(const Services&, const http::Request&);
 Answer AddWatchpoint(const Services&, const http::Request&);
+Answer PreviewWatchpoint(const Services&, const http::Request&);
 Answer AddRecommended(const Services&, const http::Request&);
 Answer GetWatchpoint(const Services&, const http::Request&);
 Answer ChangeWatchpoint(const Services&, const http::Request&);

@@ -55,6 +55,7 @@ std::vector<Route> MakeRoutes() {
        GetNeighbours},
       {"GET", kJob + "/watchpoints", kToken, {}, ListWatchpoints},
       {"POST", kJob + "/watchpoints", kToken, {}, AddWatchpoint},
+      {"POST", kJob + "/watchpoints/preview", kToken, {}, PreviewWatchpoint},
       {"POST", kJob + "/watchpoints/recommended", kToken, {}, AddRecommended},
       {"GET", kWatchpoint, kToken, {}, GetWatchpoint},
       {"PATCH", kWatchpoint, kToken, {}, ChangeWatchpoint},

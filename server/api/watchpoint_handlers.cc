@@ -115,6 +115,18 @@ Answer AddWatchpoint(const Services& services, const http::Request& request) {
   co_return response;
 }
 
+Answer PreviewWatchpoint(const Services& services,
+                         const http::Request& request) {
+  auto job = JobOf(services, request);
+  if (!job.ok()) co_return job.status();
+  absl::StatusOr<session::WatchpointSpec> spec = DecodeWatchpoint(request.body);
+  if (!spec.ok()) co_return spec.status();
+  absl::StatusOr<uint64_t> count =
+      co_await (*job)->CountNodes(*std::move(spec));
+  if (!count.ok()) co_return count.status();
+  co_return JsonResponse({{"node_count", *count}});
+}
+
 Answer AddRecommended(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();

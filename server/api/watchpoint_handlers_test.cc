@@ -156,6 +156,16 @@ TEST_F(WatchpointHandlersTest, HitsAreFiltered) {
                 "step");
 }
 
+TEST_F(WatchpointHandlersTest, NodesAreCountedBeforeAWatchpointIsMade) {
+  const char* const target = "/jobs/train/watchpoints/preview";
+  const http::Response counted =
+      Post(target, R"({"condition":{"id":"max_gt"},"nodes":["a","b"]})");
+  EXPECT_EQ(counted.status, 200);
+  EXPECT_EQ(BodyOf(counted), Json::parse(R"({"node_count":2})"));
+  EXPECT_TRUE(job_->watchpoints.empty());
+  ExpectProblem(Post(target, "{}"), 422, "invalid_field", "condition");
+}
+
 TEST_F(WatchpointHandlersTest, TheRecommendedSetIsMadeOnce) {
   session::WatchpointInfo one;
   one.id = 4;

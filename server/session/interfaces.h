@@ -56,6 +56,8 @@ class Job {
   virtual Task<std::vector<WatchpointInfo>> Watchpoints() = 0;
   virtual Task<WatchpointInfo> GetWatchpoint(uint32_t id) = 0;
   virtual Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) = 0;
+  // How many known nodes it would cover; its condition may lack parameters.
+  virtual Task<uint64_t> CountNodes(WatchpointSpec spec) = 0;
   virtual Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
                                                 WatchpointChange change) = 0;
   virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;

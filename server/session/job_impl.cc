@@ -115,6 +115,11 @@ Task<WatchpointInfo> JobImpl::AddWatchpoint(WatchpointSpec spec) {
       });
 }
 
+Task<uint64_t> JobImpl::CountNodes(WatchpointSpec spec) {
+  return OnStrand<absl::StatusOr<uint64_t>>(
+      [this, spec = std::move(spec)] { return watch_.CountOf(spec); });
+}
+
 Task<WatchpointInfo> JobImpl::ChangeWatchpoint(uint32_t id,
                                                WatchpointChange change) {
   using Result = absl::StatusOr<WatchpointInfo>;

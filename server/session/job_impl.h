@@ -63,6 +63,7 @@ class JobImpl final : public Job,
   Task<std::vector<WatchpointInfo>> Watchpoints() override;
   Task<WatchpointInfo> GetWatchpoint(uint32_t id) override;
   Task<WatchpointInfo> AddWatchpoint(WatchpointSpec spec) override;
+  Task<uint64_t> CountNodes(WatchpointSpec spec) override;
   Task<WatchpointInfo> ChangeWatchpoint(uint32_t id,
                                         WatchpointChange change) override;
   StatusTask RemoveWatchpoint(uint32_t id) override;

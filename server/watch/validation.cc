@@ -79,7 +79,15 @@ absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
   auto condition = conditions::Validate(
       spec.condition.id, {spec.condition.params, spec.condition.text_params});
-  if (!condition.ok()) return condition;
+  return condition.ok() ? ValidateSelection(spec, graph) : condition;
+}
+
+absl::Status ValidateSelection(const session::WatchpointSpec& spec,
+                               const graph::GraphStore& graph) {
+  if (conditions::Find(spec.condition.id) == nullptr) {
+    // It says which conditions there are.
+    return conditions::Validate(spec.condition.id, {});
+  }
   const session::Selection& selection = spec.selection;
   for (const absl::Status& status :
        {CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes),

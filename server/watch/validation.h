@@ -18,6 +18,10 @@ conditions::Category CategoryOf(session::Category category);
 absl::Status ValidateSpec(const session::WatchpointSpec& spec,
                           const graph::GraphStore& graph);
 
+// The same, whatever the condition's parameters are.
+absl::Status ValidateSelection(const session::WatchpointSpec& spec,
+                               const graph::GraphStore& graph);
+
 }  // namespace graphdbg::watch
 
 #endif  // SERVER_WATCH_VALIDATION_H_

@@ -56,6 +56,17 @@ absl::StatusOr<uint32_t> WatchTable::Add(session::WatchpointSpec spec) {
   return id;
 }
 
+absl::StatusOr<uint64_t> WatchTable::CountOf(
+    session::WatchpointSpec spec) const {
+  Normalise(spec.selection);
+  if (auto valid = ValidateSelection(spec, graph_); !valid.ok()) return valid;
+  WatchTable scratch(graph_);
+  scratch.MatchNewNodes();
+  Entry entry;
+  scratch.Install(entry, std::move(spec));
+  return entry.node_count;
+}
+
 absl::Status WatchTable::Change(uint32_t id,
                                 const session::WatchpointChange& change) {
   Entry* entry = Find(id);

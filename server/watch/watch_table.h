@@ -31,6 +31,9 @@ class WatchTable {
   // INVALID_ARGUMENT with the field that is wrong, see ValidateSpec;
   // RESOURCE_EXHAUSTED "too_many_watchpoints".
   absl::StatusOr<uint32_t> Add(session::WatchpointSpec spec);
+  // How many of the known nodes it would cover, whatever its condition's
+  // parameters are. INVALID_ARGUMENT as Add.
+  absl::StatusOr<uint64_t> CountOf(session::WatchpointSpec spec) const;
   // NOT_FOUND "unknown_watchpoint", or errors as Add.
   absl::Status Change(uint32_t id, const session::WatchpointChange& change);
   absl::Status Remove(uint32_t id);

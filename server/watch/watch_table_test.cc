@@ -51,6 +51,25 @@ class WatchTableTest : public testing::Test {
   WatchTable table_;
 };
 
+TEST_F(WatchTableTest, NodesAreCountedWithoutAWatchpoint) {
+  session::WatchpointSpec spec = Nan();
+  EXPECT_EQ(*table_.CountOf(spec), 3u);
+  spec.selection.nodes = {"forward/log"};
+  spec.selection.scopes = {"forward/conv/"};
+  spec.selection.patterns = {"forward/**"};
+  EXPECT_EQ(*table_.CountOf(spec), 3u);
+  // Its threshold is not known yet.
+  spec = {};
+  spec.condition.id = "weight_too_large";
+  EXPECT_EQ(*table_.CountOf(spec), 1u);
+  spec.selection.nodes = {"nobody"};
+  EXPECT_EQ(FieldOf(table_.CountOf(spec).status()), "nodes[0]");
+  spec.condition.id = "no such condition";
+  EXPECT_FALSE(table_.CountOf(spec).ok());
+  EXPECT_TRUE(table_.Ids().empty());
+  EXPECT_EQ(OfNode("forward/log"), Watched::kNone);
+}
+
 TEST_F(WatchTableTest, ConditionsAboutWeightsCoverWeightsAlone) {
   session::WatchpointSpec spec;
   spec.condition.id = "weight_overflow";

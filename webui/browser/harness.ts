@@ -85,7 +85,7 @@ export class Browser {
     process_of_file ??= chromium.launch({ executablePath: CHROMIUM, headless: true, args: QUIET });
     const chrome = await process_of_file;
     const context = await chrome.newContext({ colorScheme: scheme, viewport: { width, height } });
-    context.setDefaultTimeout(10_000);
+    context.setDefaultTimeout(20_000);
     return new Browser(context, await context.newPage());
   }
 

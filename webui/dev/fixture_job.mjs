@@ -26,7 +26,8 @@ export class FixtureJob {
   timer = null;
   recommended = false;
 
-  constructor(id, name, { blocks = 2, delay = 0 } = {}) {
+  constructor(id, name, { blocks = 2, delay = 0, burst = 0 } = {}) {
+    this.burst = burst;
     this.id = id;
     this.name = name;
     this.delay = delay;
@@ -112,19 +113,34 @@ export class FixtureJob {
     }
   }
 
+  // A watchpoint that meets everything, all at once.
+  hitOften(watchpoint, node) {
+    const statistics = statisticsOf(node, this.step);
+    for (; this.burst > 0; this.burst -= 1) {
+      const hit = this.hitOf(watchpoint, this.ops[this.burst % this.ops.length], { nan_count: 1 }, statistics);
+      this.hits.push({ ...hit, step: 1 + Math.floor(this.hits.length / 100) });
+      this.emit('hit', { hit: this.hits.at(-1) });
+    }
+  }
+
+  hitOf(watchpoint, node, actual, statistics) {
+    return {
+      id: this.hits.length + 1, watchpoint: watchpoint.id, rank: 0, step: this.step, node: node.name, slot: 0, op_type: node.op_type, order: node.order,
+      condition: watchpoint.condition.id, params: watchpoint.condition.params, actual, statistics,
+      origin: node.name === 'forward/log' ? 'origin' : 'propagated', source: node.source, error: null, time: new Date().toISOString(),
+    };
+  }
+
   check(node) {
     const fired = [];
     for (const watchpoint of this.watchpoints.values()) {
       if (!watchpoint.enabled || !covers(watchpoint, node)) continue;
+      this.hitOften(watchpoint, node);
       const statistics = statisticsOf(node, this.step);
       const actual = holds(watchpoint.condition, statistics);
       if (actual === null) continue;
       watchpoint.hit_count += 1;
-      this.hits.push({
-        id: this.hits.length + 1, watchpoint: watchpoint.id, rank: 0, step: this.step, node: node.name, slot: 0, op_type: node.op_type, order: node.order,
-        condition: watchpoint.condition.id, params: watchpoint.condition.params, actual, statistics,
-        origin: node.name === 'forward/log' ? 'origin' : 'propagated', source: node.source, error: null, time: new Date().toISOString(),
-      });
+      this.hits.push(this.hitOf(watchpoint, node, actual, statistics));
       this.emit('hit', { hit: this.hits.at(-1) });
       this.emit('watchpoint', { watchpoint: { ...watchpoint } });
       if (watchpoint.pause === 'node') fired.push(watchpoint.id);
@@ -134,10 +150,15 @@ export class FixtureJob {
 
   addWatchpoint(spec) {
     const watchpoint = { id: this.nextWatchpoint++, ...spec, hit_count: 0, error: null };
-    watchpoint.node_count = this.ops.filter((node) => covers(watchpoint, node)).length;
+    watchpoint.node_count = this.countNodes(watchpoint);
     this.watchpoints.set(watchpoint.id, watchpoint);
     this.emit('watchpoint', { watchpoint: { ...watchpoint } });
     return watchpoint;
+  }
+
+  countNodes(spec) {
+    const lists = { nodes: [], scopes: [], patterns: [], categories: [], ...spec };
+    return this.ops.filter((node) => covers(lists, node)).length;
   }
 
   // A short form of the server's set.

@@ -22,6 +22,8 @@ const { values: flags } = parseArgs({
     empty: { type: 'boolean', default: false },
     // As servers that give scopes one by one.
     'no-index': { type: 'boolean', default: false },
+    // Hits that a first watchpoint makes at once.
+    burst: { type: 'string', default: '0' },
   },
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
@@ -30,7 +32,7 @@ const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; b
 
 const jobs = new Map();
 if (!flags.empty) {
-  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay) };
+  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', options), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
 }
@@ -174,6 +176,7 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
     case 'POST watchpoints': return { status: 201, body: job.addWatchpoint(watchpointSpec(body)) };
     case 'GET hits': return { body: hitsPage(job, query) };
+    case 'POST watchpoints/preview': return { body: { node_count: job.countNodes(body) } };
     case 'POST watchpoints/recommended': return { status: 201, body: job.addRecommended() };
     case 'GET tensors': return { body: tensorsOf(job, query.get('node') ?? '') };
     default: {

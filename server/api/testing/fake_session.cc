@@ -95,6 +95,11 @@ Task<WatchpointInfo> FakeJob::AddWatchpoint(WatchpointSpec spec) {
   co_return made;
 }
 
+Task<uint64_t> FakeJob::CountNodes(WatchpointSpec spec) {
+  if (!error.ok()) co_return error;
+  co_return spec.selection.nodes.size();
+}
+
 Task<WatchpointInfo> FakeJob::ChangeWatchpoint(uint32_t id,
                                                WatchpointChange change) {
   if (!error.ok()) co_return error;

@@ -40,6 +40,7 @@ class FakeJob : public session::Job {
   session::Task<session::WatchpointInfo> GetWatchpoint(uint32_t id) override;
   session::Task<session::WatchpointInfo> AddWatchpoint(
       session::WatchpointSpec spec) override;
+  session::Task<uint64_t> CountNodes(session::WatchpointSpec spec) override;
   session::Task<session::WatchpointInfo> ChangeWatchpoint(
       uint32_t id, session::WatchpointChange change) override;
   session::StatusTask RemoveWatchpoint(uint32_t id) override;

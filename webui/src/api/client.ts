@@ -17,6 +17,7 @@ import type {
   TensorStatistics,
   TensorSummary,
   Watchpoint,
+  WatchpointSelection,
   WatchpointSpec,
 } from './types';
 import { decodeElements } from '../base/elements';
@@ -183,6 +184,12 @@ export const api = {
   removeWatchpoint: (id: string, watchpoint: number) =>
     request<void>(job(id, `/watchpoints/${watchpoint}`), { method: 'DELETE' }),
 
+  previewWatchpoint: (id: string, spec: WatchpointSelection, signal?: AbortSignal) =>
+    request<{ node_count: number }>(job(id, '/watchpoints/preview'), {
+      method: 'POST',
+      body: spec,
+      signal,
+    }),
   recommended: (id: string) =>
     request<{ watchpoints: Watchpoint[]; made: number[] }>(job(id, '/watchpoints/recommended'), {
       method: 'POST',

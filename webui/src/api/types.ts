@@ -150,6 +150,10 @@ export interface ConditionParam {
   // Of these at least one has to be given.
   tested: boolean;
   advanced: boolean;
+  min?: Num | null;
+  max?: Num | null;
+  // Above `min`, not equal to it.
+  above_min?: boolean;
 }
 
 export interface Condition {
@@ -183,6 +187,11 @@ export interface WatchpointSpec {
   pause: PauseMode;
   enabled: boolean;
 }
+
+// What a watchpoint covers, which hangs on what its condition is about too.
+export type WatchpointSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'> & {
+  condition: { id: string };
+};
 
 export interface Watchpoint extends WatchpointSpec {
   id: number;

@@ -25,8 +25,11 @@ export function formatNumber(raw: Num | null | undefined, digits = 5): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
+// Made once: a formatter costs more than what it formats.
+const COUNTS = new Intl.NumberFormat('en-US');
+
 export function formatCount(value: number): string {
-  return value.toLocaleString('en-US').replace('-', MINUS);
+  return COUNTS.format(value).replace('-', MINUS);
 }
 
 // 950, 1.2k, 34k, 1.5M: for badges.

@@ -17,7 +17,7 @@ export const COMMAND_NAMES: Record<ControlCommand, string> = {
   continue: 'Continue',
   step: 'Step',
   next_node: 'Next node',
-  continue_to: 'Run to node',
+  continue_to: 'Continue to here',
   pause: 'Pause',
   terminate: 'Terminate',
   recheck: 'Recheck',

@@ -3,14 +3,26 @@
 import type { Hit } from '../api/types';
 import { ancestorsOf } from '../base/names';
 
-export function indexHits(hits: readonly Hit[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>();
+export interface HitIndex {
+  hits: readonly Hit[];
+  counts: ReadonlyMap<string, number>;
+}
+
+export const NO_HITS: HitIndex = { hits: [], counts: new Map() };
+
+// Hits mostly come at the end of those that are known: then only they are counted.
+export function indexHits(hits: readonly Hit[], known: HitIndex = NO_HITS): HitIndex {
+  if (hits === known.hits) return known;
+  const { length } = known.hits;
+  const grown =
+    length > 0 && hits[0] === known.hits[0] && hits[length - 1] === known.hits[length - 1];
+  const counts = new Map(grown ? known.counts : []);
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
-  for (const hit of hits) {
+  for (const hit of grown ? hits.slice(length) : hits) {
     add(hit.node);
     for (const scope of ancestorsOf(hit.node)) add(scope);
   }
-  return counts;
+  return { hits, counts };
 }
 
 export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, number> {

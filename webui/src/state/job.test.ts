@@ -40,7 +40,45 @@ describe('commands', () => {
   });
 });
 
+describe('the journal', () => {
+  it('has a line for each stop and each change, not for steps that pass by', () => {
+    const model = after(
+      state({}),
+      state({ state: 'running', pause_reason: null, step: 1 }),
+      state({ state: 'running', pause_reason: null, step: 2 }),
+      { ...base, type: 'watchpoint', watchpoint: sampleWatchpoint() },
+      { ...base, type: 'watchpoint', watchpoint: sampleWatchpoint({ hit_count: 3 }) },
+      { ...base, type: 'watchpoint', watchpoint: sampleWatchpoint({ enabled: false }) },
+      state({ pause_reason: 'watchpoint', step: 2, node: 'forward/log' }),
+      state({ step: 2 }, { command_id: 'c', error: 'too late' }),
+      { ...base, type: 'log', level: 'warning', message: 'slow' },
+    );
+    expect(model.journal.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
+      'state: Paused before the first step, step 0',
+      'state: Running, step 1',
+      'watchpoint: Watchpoint 1 set: nan',
+      'watchpoint: Watchpoint 1 switched off',
+      'state: Paused by a watchpoint, step 2',
+      'state: Paused before the first step, step 2',
+      'refused: too late',
+      'warning: slow',
+    ]);
+    expect(model.journal[4]?.node).toBe('forward/log');
+    expect(new Set(model.journal.map(({ id }) => id)).size).toBe(8);
+  });
+});
+
 describe('hits', () => {
+  it('of before a snapshot do not come after it', () => {
+    const events: ServerEvent[] = [
+      { ...base, type: 'hit', hit: sampleHit({ id: 1 }) },
+      { ...base, type: 'watchpoint', watchpoint: sampleWatchpoint({ hit_count: 1 }) },
+      { ...base, type: 'snapshot', info: sampleJob(), watchpoints: [], hits: [] },
+      { ...base, type: 'hit', hit: sampleHit({ id: 2 }) },
+    ];
+    expect(reduceEvents(emptyJob(), events).hits.map(({ id }) => id)).toEqual([2]);
+  });
+
   it('stand in execution order, however they arrive', () => {
     const hits = [
       sampleHit({ id: 3, step: 2, order: 1 }),

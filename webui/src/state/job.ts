@@ -1,10 +1,21 @@
 // What the page knows of one job, and how each event changes it. Pure.
 
 import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
+import { stateWords } from './words';
 
 export interface LogLine {
   level: string;
   message: string;
+}
+
+// What happened, for the log: newest last.
+export interface JournalEntry {
+  // Counts up; the time is the server's.
+  id: number;
+  time: string;
+  kind: 'state' | 'watchpoint' | 'refused' | 'log' | 'warning' | 'error';
+  text: string;
+  node: string | null;
 }
 
 export interface JobModel {
@@ -26,10 +37,13 @@ export interface JobModel {
   refusal: { command_id: string; message: string } | null;
   // Those that arrived with the last events.
   logs: LogLine[];
+  journal: JournalEntry[];
 }
 
-export const MAX_HITS = 5000;
+// Newest; the server has the others.
+export const MAX_HITS = 20_000;
 const MAX_SETTLED = 64;
+const MAX_JOURNAL = 500;
 
 export function emptyJob(): JobModel {
   return {
@@ -45,6 +59,7 @@ export function emptyJob(): JobModel {
     settled: [],
     refusal: null,
     logs: [],
+    journal: [],
   };
 }
 
@@ -52,10 +67,18 @@ export function compareHits(a: Hit, b: Hit): number {
   return a.step - b.step || a.order - b.order || a.rank - b.rank || a.id - b.id;
 }
 
-// Hits mostly come in order, so that appending is the common case.
-export function mergeHits(hits: Hit[], arrived: readonly Hit[]): Hit[] {
+// Those of `arrived` that are not known. New hits have ids above all known ones, so
+// that a burst need not look at those that are there.
+function freshHits(hits: readonly Hit[], arrived: readonly Hit[]): readonly Hit[] {
+  let newest = 0;
+  for (const { id } of hits) newest = Math.max(newest, id);
+  if (arrived.every(({ id }) => id > newest)) return arrived;
   const known = new Set(hits.map((hit) => hit.id));
-  const fresh = arrived.filter((hit) => !known.has(hit.id));
+  return arrived.filter((hit) => !known.has(hit.id));
+}
+
+export function mergeHits(hits: Hit[], arrived: readonly Hit[]): Hit[] {
+  const fresh = freshHits(hits, arrived);
   if (fresh.length === 0) return hits;
   const next = [...hits, ...fresh].sort(compareHits);
   return next.length > MAX_HITS ? next.slice(next.length - MAX_HITS) : next;
@@ -75,6 +98,34 @@ function withInfo(model: JobModel, info: Job | null): JobModel {
   if (info === null) return { ...model, forgotten: true, known: true };
   const stops = model.stops + (stoppedElsewhere(model.info, info) ? 1 : 0);
   return { ...model, info, known: true, forgotten: false, stops };
+}
+
+function noted(model: JobModel, event: ServerEvent, entry: Omit<JournalEntry, 'id' | 'time'>): JobModel {
+  const id = (model.journal.at(-1)?.id ?? 0) + 1;
+  const time = event.time ?? new Date().toISOString();
+  return { ...model, journal: [...model.journal, { id, time, ...entry }].slice(-MAX_JOURNAL) };
+}
+
+// A line for each change of state; steps that pass by are none.
+function withStateNoted(before: Job | null, model: JobModel, event: ServerEvent): JobModel {
+  const { info } = model;
+  if (info === null) return model;
+  const moved = info.state === 'paused' && (before?.step !== info.step || before?.node !== info.node);
+  if (before !== null && before.state === info.state && !moved) return model;
+  const node = info.node ? info.node : null;
+  const words = stateWords(info.state, info.pause_reason);
+  const text = `${words}, step ${info.step}`;
+  return noted(model, event, { kind: 'state', text, node });
+}
+
+function watchpointText(before: JobModel, id: number, watchpoint: Watchpoint | null): string | null {
+  const known = before.watchpoints.find((other) => other.id === id);
+  if (watchpoint === null) return `Watchpoint ${id} removed`;
+  if (known === undefined) return `Watchpoint ${id} set: ${watchpoint.condition.id}`;
+  if (known.enabled !== watchpoint.enabled) {
+    return `Watchpoint ${id} switched ${watchpoint.enabled ? 'on' : 'off'}`;
+  }
+  return null;
 }
 
 function errorText(error: unknown): string | null {
@@ -106,8 +157,11 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
   switch (event.type) {
     case 'job':
     case 'state': {
-      const next = withInfo(model, event.info);
-      return event.command_id ? settle(next, event.command_id, event.error) : next;
+      const next = withStateNoted(model.info, withInfo(model, event.info), event);
+      if (!event.command_id) return next;
+      const settled = settle(next, event.command_id, event.error);
+      if (settled.refusal === null) return settled;
+      return noted(settled, event, { kind: 'refused', text: settled.refusal.message, node: null });
     }
     case 'graph':
       return { ...model, graph_version: model.graph_version + 1 };
@@ -115,14 +169,19 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
       return withHits(model, [event.hit]);
     case 'watchpoint': {
       const id = event.watchpoint?.id ?? event.id;
-      return id === undefined ? model : withWatchpoint(model, id, event.watchpoint);
+      if (id === undefined) return model;
+      const next = withWatchpoint(model, id, event.watchpoint);
+      const text = watchpointText(model, id, event.watchpoint);
+      return text === null ? next : noted(next, event, { kind: 'watchpoint', text, node: null });
     }
     case 'log': {
       const line = { level: event.level, message: event.message };
-      return { ...model, logs: [...model.logs, line] };
+      const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
+      const next = { ...model, logs: [...model.logs, line] };
+      return noted(next, event, { kind, text: event.message, node: null });
     }
     case 'snapshot': {
-      const next = withInfo(model, event.info);
+      const next = withStateNoted(model.info, withInfo(model, event.info), event);
       return {
         ...next,
         watchpoints: [...event.watchpoints].sort((a, b) => a.id - b.id),
@@ -137,7 +196,8 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
   }
 }
 
-// Many events at once; runs of hits are taken together.
+// Many events at once. Hits are taken together, in a burst once for thousands: no
+// other event looks at them, but a snapshot replaces them.
 export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): JobModel {
   let next = model.logs.length === 0 ? model : { ...model, logs: [] };
   let run: Hit[] = [];
@@ -150,11 +210,16 @@ export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): J
       run.push(event.hit);
       continue;
     }
-    flush();
+    if (event.type === 'snapshot') flush();
     next = reduceJob(next, event);
   }
   flush();
   return next;
+}
+
+// Hits that were asked for, beside those that came by themselves.
+export function putHits(model: JobModel, hits: readonly Hit[]): JobModel {
+  return withHits(model, hits);
 }
 
 // Adds one watchpoint that a request returned, ahead of its event.

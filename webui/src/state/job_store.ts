@@ -37,6 +37,8 @@ export const useJob = create<JobStore>(() => INITIAL);
 let stream: EventStream | null = null;
 let queue: ServerEvent[] = [];
 let scheduled = false;
+// In a burst, no change is made before.
+let hold_until = 0;
 
 function pendingAfter(pending: Pending | null, model: JobModel): Pending | null {
   if (pending === null || hasEnded(model.info) || model.info?.state === 'lost') return null;
@@ -44,11 +46,21 @@ function pendingAfter(pending: Pending | null, model: JobModel): Pending | null 
   return done ? null : pending;
 }
 
+// After so many hits in a frame, the next ones wait: lists and marks are drawn anew
+// with each, and nobody reads that fast.
+const BURST_HITS = 30;
+const BURST_MS = 200;
+
+function isBurst(events: readonly ServerEvent[]): boolean {
+  return events.length >= BURST_HITS && events.filter((event) => event.type === 'hit').length >= BURST_HITS;
+}
+
 function flush(): void {
   scheduled = false;
   const events = queue;
   queue = [];
   if (events.length === 0) return;
+  if (isBurst(events)) hold_until = performance.now() + BURST_MS;
   const before = useJob.getState();
   const model = reduceEvents(before.model, events);
   useJob.setState({ model, pending: pendingAfter(before.pending, model) });
@@ -67,7 +79,9 @@ function enqueue(event: ServerEvent): void {
   queue.push(event);
   if (scheduled) return;
   scheduled = true;
-  if (document.hidden) setTimeout(flush, 50);
+  const wait = hold_until - performance.now();
+  if (wait > 0) setTimeout(flush, wait);
+  else if (document.hidden) setTimeout(flush, 50);
   else requestAnimationFrame(flush);
 }
 

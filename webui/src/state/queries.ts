@@ -8,6 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
+import type { WatchpointSelection } from '../api/types';
 import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
 
@@ -148,6 +149,17 @@ export function useComparison(query: ValueQuery, against: string, { rtol, atol }
     queryFn: ({ signal }) =>
       api.compare(job, { name, rank, step, slice, with: against, rtol, atol }, signal),
     enabled,
+  });
+}
+
+// How many nodes a watchpoint would cover; null: there is none to ask about.
+export function useNodePreview(job: string, selection: WatchpointSelection | null) {
+  const version = useJob(({ model }) => model.graph_version);
+  return useQuery({
+    queryKey: ['preview', job, JSON.stringify(selection), version],
+    queryFn: ({ signal }) => api.previewWatchpoint(job, selection as WatchpointSelection, signal),
+    enabled: selection !== null,
+    placeholderData: keepPreviousData,
   });
 }
 

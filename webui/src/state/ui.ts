@@ -1,7 +1,7 @@
 // Sizes of panels, kept over visits, and small states that no address holds.
 
 import { create } from 'zustand';
-import type { NodeKind } from '../api/types';
+import type { NodeKind, Watchpoint } from '../api/types';
 
 export interface PanelSizes {
   left: number;
@@ -26,15 +26,36 @@ export interface NodeMenuState {
   y: number;
 }
 
+// The form for a watchpoint: a new one on a node or scope, or on several that were
+// ticked; or one that is changed, or copied.
+export interface WatchFormState {
+  target: string | null;
+  ticked: { nodes: string[]; scopes: string[] } | null;
+  from: Watchpoint | null;
+  edit: boolean;
+}
+
+export interface HitFilter {
+  watchpoint: number | null;
+  rank: number | null;
+  step: number | null;
+  // Without those that only pass on what came in.
+  origins: boolean;
+}
+
+export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, origins: false };
+
 interface UiState {
   sizes: PanelSizes;
   // When the user last chose or moved something, in ms since navigation.
   touched_at: number;
-  // The form for a new watchpoint is open, with this node or scope as target.
-  watch_form: { target: string | null } | null;
+  watch_form: WatchFormState | null;
   node_menu: NodeMenuState | null;
   // The node panel has all the room.
   tall: boolean;
+  // The hit that was gone to last.
+  hit: number | null;
+  hit_filter: HitFilter;
   // Full colour of a tensor's values, held so that steps can be compared by eye.
   locked_scales: ReadonlyMap<string, number>;
 }
@@ -67,6 +88,8 @@ export const useUi = create<UiState>(() => ({
   watch_form: null,
   node_menu: null,
   tall: false,
+  hit: null,
+  hit_filter: NO_FILTER,
   locked_scales: new Map(),
 }));
 
@@ -84,7 +107,19 @@ export function touch(): void {
 }
 
 export function openWatchForm(target: string | null): void {
-  useUi.setState({ watch_form: { target } });
+  useUi.setState({ watch_form: { target, ticked: null, from: null, edit: false } });
+}
+
+export function openWatchFormFor(ticked: { nodes: string[]; scopes: string[] }): void {
+  useUi.setState({ watch_form: { target: null, ticked, from: null, edit: false } });
+}
+
+export function editWatchpoint(from: Watchpoint): void {
+  useUi.setState({ watch_form: { target: null, ticked: null, from, edit: true } });
+}
+
+export function copyWatchpoint(from: Watchpoint): void {
+  useUi.setState({ watch_form: { target: null, ticked: null, from, edit: false } });
 }
 
 export function closeWatchForm(): void {
@@ -111,4 +146,8 @@ export function lockScale(tensor: string, scale: number | null): void {
     else next.set(tensor, scale);
     return { locked_scales: next };
   });
+}
+
+export function setHitFilter(change: Partial<HitFilter>): void {
+  useUi.setState(({ hit_filter }) => ({ hit_filter: { ...hit_filter, ...change } }));
 }

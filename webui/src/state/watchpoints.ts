@@ -2,7 +2,7 @@
 
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
-import type { Condition, Hit, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
+import type { Category, Condition, Hit, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import { dropWatchpoint, putWatchpoint } from './job';
@@ -75,11 +75,36 @@ export function actualText(hit: Hit): string {
     .join(', ');
 }
 
+type Lists = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'>;
+
 export type Target =
   | { kind: 'everything' }
   | { kind: 'node'; name: string }
   | { kind: 'scope'; name: string }
-  | { kind: 'pattern'; pattern: string };
+  | { kind: 'pattern'; pattern: string }
+  | { kind: 'category'; category: Category }
+  // As they are.
+  | { kind: 'lists'; lists: Lists };
+
+export function listsOf(target: Target): Lists {
+  const none: Lists = { nodes: [], scopes: [], patterns: [], categories: [] };
+  switch (target.kind) {
+    case 'everything':
+      return none;
+    case 'node':
+      return { ...none, nodes: [target.name] };
+    case 'scope':
+      return { ...none, scopes: [target.name] };
+    case 'pattern':
+      return { ...none, patterns: [target.pattern] };
+    case 'category':
+      return { ...none, categories: [target.category] };
+    case 'lists': {
+      const { nodes, scopes, patterns, categories } = target.lists;
+      return { nodes, scopes, patterns, categories };
+    }
+  }
+}
 
 export function specOf(
   condition: Condition,
@@ -89,10 +114,7 @@ export function specOf(
 ): WatchpointSpec {
   return {
     condition: { id: condition.id, params },
-    nodes: target.kind === 'node' ? [target.name] : [],
-    scopes: target.kind === 'scope' ? [target.name] : [],
-    patterns: target.kind === 'pattern' ? [target.pattern] : [],
-    categories: [],
+    ...listsOf(target),
     pause,
     enabled: true,
   };
@@ -106,6 +128,10 @@ function failed(title: string, error: unknown): void {
   showToast({ kind: 'error', title, detail: describe(error) });
 }
 
+function problemFor(error: unknown): Problem {
+  return error instanceof Problem ? error : new Problem(0, 'failed', 'Failed', describe(error));
+}
+
 // The problem if it was refused.
 export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | null> {
   try {
@@ -117,7 +143,7 @@ export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | nul
     );
     return null;
   } catch (error) {
-    return error instanceof Problem ? error : new Problem(0, 'failed', 'Failed', describe(error));
+    return problemFor(error);
   }
 }
 
@@ -133,6 +159,35 @@ export async function watchForOverflow(name: string, isScope: boolean): Promise<
     enabled: true,
   });
   if (problem !== null) failed('The watchpoint was not made', problem);
+}
+
+// The problem if it was refused.
+export async function changeWatchpoint(
+  id: number,
+  change: Partial<WatchpointSpec>,
+): Promise<Problem | null> {
+  try {
+    const changed = await api.changeWatchpoint(jobId(), id, change);
+    useJob.setState(({ model }) => ({ model: putWatchpoint(model, changed) }));
+    return null;
+  } catch (error) {
+    return problemFor(error);
+  }
+}
+
+export async function addRecommended(): Promise<void> {
+  try {
+    const { watchpoints, made } = await api.recommended(jobId());
+    const fresh = watchpoints.filter(({ id }) => made.includes(id));
+    useJob.setState(({ model }) => ({ model: fresh.reduce(putWatchpoint, model) }));
+    showToast({
+      kind: 'info',
+      title: 'Recommended watchpoints',
+      detail: made.length === 0 ? 'All of them are there already.' : `${made.length} were added.`,
+    });
+  } catch (error) {
+    failed('The recommended watchpoints were not made', error);
+  }
 }
 
 export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean): Promise<void> {

@@ -2,6 +2,7 @@
 
 import { useId } from 'react';
 import type { Condition, ConditionParam, Measure, ParamValue } from '../api/types';
+import { formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
 
 // What is in the fields: text, or 'true' and 'false' for switches.
@@ -17,6 +18,28 @@ export interface FieldProblem {
 function defaultText({ default: value }: ConditionParam): string {
   if (value === null) return '';
   return String(typeof value === 'boolean' ? value : toNumber(value));
+}
+
+// The fields of a watchpoint that is there already.
+export function textsOf(params: Record<string, ParamValue>): ParamTexts {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, value]) => [
+      name,
+      String(typeof value === 'number' ? toNumber(value) : value),
+    ]),
+  );
+}
+
+// What a number may be: "default 100, 0 … 100 %".
+function limitsOf({ default: value, min, max, above_min, unit }: ConditionParam): string {
+  const parts: string[] = [];
+  if (value !== null && typeof value !== 'boolean') parts.push(`default ${formatNumber(value)}`);
+  const [low, high] = [min ?? null, max ?? null];
+  if (low !== null && high !== null) parts.push(`${formatNumber(low)} … ${formatNumber(high)}`);
+  else if (low !== null) parts.push(`${above_min === true ? 'above' : 'at least'} ${formatNumber(low)}`);
+  else if (high !== null) parts.push(`at most ${formatNumber(high)}`);
+  if (parts.length > 0 && unit === 'percent') parts.push('per cent');
+  return parts.join(', ');
 }
 
 export function textOf(param: ConditionParam, texts: ParamTexts): string {
@@ -67,17 +90,26 @@ interface FieldProps {
 
 function NumberField({ param, text, problem, onChange }: FieldProps) {
   const id = useId();
+  const limits = limitsOf(param);
   return (
     <div className="form-row param-row">
-      <label htmlFor={id} title={param.name}>
-        {param.name}
-      </label>
+      <span className="param-name">
+        <label htmlFor={id} title={param.name}>
+          {param.name}
+        </label>
+        {limits !== '' && (
+          <span className="muted param-limits" id={`${id}-limits`}>
+            {limits}
+          </span>
+        )}
+      </span>
       <input
         id={id}
         className="field mono"
         inputMode="decimal"
         placeholder={param.required ? 'a number, as 1000 or 1e-6' : 'not tested'}
         aria-invalid={problem !== null || undefined}
+        aria-describedby={limits === '' ? undefined : `${id}-limits`}
         value={text}
         onChange={(event) => onChange(event.target.value)}
       />

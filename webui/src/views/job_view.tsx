@@ -1,11 +1,11 @@
 // One job: bar, controls, tree, graph, watchpoints and hits, and the node below.
 
 import { SearchX } from 'lucide-react';
-import { useEffect, useMemo } from 'react';
+import { useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { useFollowStop } from '../state/follow';
-import { indexHits, indexTrail } from '../state/hit_index';
+import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
 import { openJob, retryConnection, useJob } from '../state/job_store';
 import { useRouter } from '../state/router';
 import { useConditions } from '../state/queries';
@@ -69,15 +69,18 @@ function useContextValue(id: string): JobContextValue {
   const auto = useScopes((state) => state.auto);
   const fromAddress = job?.open ?? null;
   const node = job?.node ?? null;
-  const index = useScopes((state) => state.index);
+  const graph = useScopes((state) => state.index);
   const open = useMemo(
     () => openScopes(fromAddress, auto, node),
     // What is around a node, and what "all" is, depends on the graph.
     // oxlint-disable-next-line react/exhaustive-deps
-    [fromAddress, auto, node, index],
+    [fromAddress, auto, node, graph],
   );
-  const hits = useJob((state) => state.model.hits);
-  const hitIndex = useMemo(() => indexHits(hits), [hits]);
+  // Marks of hits may come a moment later than what the user does.
+  const hits = useDeferredValue(useJob((state) => state.model.hits));
+  const [index, setIndex] = useState(NO_HITS);
+  if (index.hits !== hits) setIndex(indexHits(hits, index));
+  const hitIndex = index.counts;
   const trail = useMemo(() => indexTrail(hits), [hits]);
   const current = useJob(({ model }) => (model.info?.node ? model.info.node : null));
   return useMemo(

@@ -95,7 +95,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
       />
       {node.kind === 'op' && (
         <Button
-          label="Run to node"
+          label="Continue to here"
           icon={ArrowRightToLine}
           small
           hint="Continue until this node has run"

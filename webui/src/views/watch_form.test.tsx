@@ -6,7 +6,7 @@ import { useJob } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
 import { jobRoute } from '../state/route';
 import { useScopes } from '../state/scopes';
-import { openWatchForm, useUi } from '../state/ui';
+import { copyWatchpoint, editWatchpoint, openWatchForm, useUi, type WatchFormState } from '../state/ui';
 import { sampleCondition, sampleParam, sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
 import { TooltipProvider } from '../widgets/tooltip';
 import { JobContext } from './job_context';
@@ -40,7 +40,8 @@ beforeEach(() => {
   refusal = null;
   vi.stubGlobal('fetch', async (address: string, options: RequestInit) => {
     if (address.endsWith('/conditions')) return Response.json({ conditions: CONDITIONS, measures: MEASURES });
-    posted.push(JSON.parse(String(options.body)));
+    if (address.endsWith('/preview')) return Response.json({ node_count: 132 });
+    posted.push({ method: options.method, ...JSON.parse(String(options.body)) });
     return refusal ?? Response.json(sampleWatchpoint(), { status: 201 });
   });
   useJob.setState({ id: 'j' });
@@ -50,6 +51,10 @@ afterEach(() => vi.unstubAllGlobals());
 
 function show(target: string | null) {
   openWatchForm(target);
+  return showForm();
+}
+
+function showForm() {
   const value = {
     id: 'j',
     route: { ...jobRoute('j'), node: 'forward/log' },
@@ -62,7 +67,7 @@ function show(target: string | null) {
     <QueryClientProvider client={createQueryClient()}>
       <TooltipProvider>
         <JobContext value={value}>
-          <WatchForm target={target} />
+          <WatchForm form={useUi.getState().watch_form as WatchFormState} />
         </JobContext>
       </TooltipProvider>
     </QueryClientProvider>,
@@ -152,4 +157,48 @@ it('takes a pattern, and says what the server finds wrong with it', async () => 
   await user.click(add());
   await waitFor(() => expect(screen.getByRole('alert').textContent).toBe('no node matches'));
   expect(posted).toMatchObject([{ patterns: ['backward/**'] }]);
+});
+
+it('says how many nodes are meant', async () => {
+  show('backward');
+  await waitFor(() =>
+    expect(screen.getByRole('status', { name: 'Nodes meant' }).textContent).toBe('132 nodes'),
+  );
+});
+
+it('changes a watchpoint, with what it has in the fields', async () => {
+  editWatchpoint(
+    sampleWatchpoint({
+      id: 7,
+      condition: { id: 'max_gt', params: { value: 50 } },
+      scopes: ['forward/fc1', 'forward/fc2'],
+      pause: 'step',
+    }),
+  );
+  const user = showForm();
+  const value = await screen.findByLabelText('value');
+  expect((value as HTMLInputElement).value).toBe('50');
+  await user.clear(value);
+  await user.type(value, '60');
+  await user.click(screen.getByRole('button', { name: 'Change' }));
+  expect(posted).toMatchObject([
+    {
+      method: 'PATCH',
+      condition: { id: 'max_gt', params: { value: 60 } },
+      scopes: ['forward/fc1', 'forward/fc2'],
+      pause: 'step',
+    },
+  ]);
+  // It stays switched off if it was.
+  expect(posted[0]).not.toHaveProperty('enabled');
+});
+
+it('copies a watchpoint to a new one, for another kind of tensor', async () => {
+  copyWatchpoint(sampleWatchpoint({ condition: { id: 'max_gt', params: { value: 50 } } }));
+  const user = showForm();
+  await user.selectOptions(await screen.findByLabelText('On'), 'gradient');
+  await user.click(add());
+  expect(posted).toMatchObject([
+    { method: 'POST', condition: { id: 'max_gt', params: { value: 50 } }, categories: ['gradient'] },
+  ]);
 });

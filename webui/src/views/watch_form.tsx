@@ -1,18 +1,21 @@
-// A new watchpoint as a sentence: when <condition> on <target>, then <pause>.
+// A watchpoint as a sentence: when <condition> on <target>, then <pause>. New, or
+// one that is changed or copied.
 
-import { useEffect, useId, useState } from 'react';
+import { Eye } from 'lucide-react';
+import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { describe, type Problem } from '../api/problem';
-import type { Condition, PauseMode } from '../api/types';
-import { useConditions } from '../state/queries';
+import type { Category, Condition, PauseMode, Watchpoint, WatchpointSelection } from '../api/types';
+import { plural } from '../base/format';
+import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
-import { closeWatchForm } from '../state/ui';
-import { addWatchpoint, specOf, type Target } from '../state/watchpoints';
+import { closeWatchForm, type WatchFormState } from '../state/ui';
+import { addWatchpoint, changeWatchpoint, listsOf, specOf, targetText, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
-import { ParamFields, readParams, type FieldProblem, type ParamTexts } from './condition_params';
+import { ParamFields, readParams, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 
-type TargetKind = 'everything' | 'selection' | 'pattern';
+type TargetKind = 'everything' | 'selection' | 'ticked' | 'kept' | 'pattern' | Category;
 
 // A node that nobody knows is taken for a scope only if it was seen as one.
 function useIsScope(name: string | null): boolean {
@@ -41,17 +44,55 @@ const TARGETS: Record<Condition['target'], string> = {
   activation: 'all activations',
 };
 
-export function WatchForm({ target }: { target: string | null }) {
+const CATEGORIES: Category[] = ['weight', 'gradient', 'activation', 'optimizer'];
+
+function firstKind({ target, ticked, from }: WatchFormState): TargetKind {
+  if (from !== null) {
+    const { nodes, scopes, patterns, categories } = from;
+    const lists = [nodes, scopes, patterns, categories].filter((list) => list.length > 0);
+    if (lists.length === 0) return 'everything';
+    if (lists.length === 1 && patterns.length === 1) return 'pattern';
+    return 'kept';
+  }
+  if (ticked !== null) return 'ticked';
+  return target === null ? 'everything' : 'selection';
+}
+
+// How many nodes are meant, as one chooses.
+function Preview({ selection }: { selection: WatchpointSelection | null }) {
+  const { id } = useJobContext();
+  const settled = useDeferredValue(selection);
+  const preview = useNodePreview(id, settled);
+  if (selection === null) return null;
+  const count = preview.data?.node_count;
+  const text =
+    preview.error !== null
+      ? describe(preview.error)
+      : count === undefined
+        ? ''
+        : count === 0
+          ? 'No node yet; those that come later will be watched.'
+          : plural(count, 'node');
+  return (
+    <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label="Nodes meant">
+      {text !== '' && <Eye aria-hidden size={13} />}
+      {text}
+    </p>
+  );
+}
+
+export function WatchForm({ form }: { form: WatchFormState }) {
+  const { target, ticked, from, edit } = form;
   const { route } = useJobContext();
   const selection = target ?? route?.node ?? null;
   const isScope = useIsScope(selection);
   const conditions = useConditions();
   const id = useId();
-  const [conditionId, setConditionId] = useState('overflow');
-  const [texts, setTexts] = useState<ParamTexts>({});
-  const [kind, setKind] = useState<TargetKind>(target === null ? 'everything' : 'selection');
-  const [pattern, setPattern] = useState('');
-  const [pause, setPause] = useState<PauseMode>('node');
+  const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
+  const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
+  const [kind, setKind] = useState<TargetKind>(() => firstKind(form));
+  const [pattern, setPattern] = useState(from?.patterns[0] ?? '');
+  const [pause, setPause] = useState<PauseMode>(from?.pause ?? 'node');
   const [problem, setProblem] = useState<FieldProblem | null>(null);
   const [busy, setBusy] = useState(false);
   useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, pause]);
@@ -60,17 +101,28 @@ export function WatchForm({ target }: { target: string | null }) {
     return <Notice title="Conditions could not be loaded" tone="error">{describe(conditions.error)}</Notice>;
   }
   if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
-  const offered = conditions.data.conditions.filter((other) => other.backends.includes('cpu'));
+  const offered = conditions.data.conditions.filter(
+    (other) => other.backends.includes('cpu') || other.id === from?.condition.id,
+  );
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title="This server offers no conditions" />;
 
   const targetOf = (): Target | string => {
-    if (kind === 'everything') return { kind };
-    if (kind === 'pattern') {
-      return pattern.trim() === '' ? 'Give a pattern.' : { kind, pattern: pattern.trim() };
+    switch (kind) {
+      case 'everything':
+        return { kind };
+      case 'pattern':
+        return pattern.trim() === '' ? 'Give a pattern.' : { kind, pattern: pattern.trim() };
+      case 'selection':
+        if (selection === null) return 'Select a node or a scope first.';
+        return { kind: isScope ? 'scope' : 'node', name: selection };
+      case 'ticked':
+        return { kind: 'lists', lists: { ...(ticked ?? { nodes: [], scopes: [] }), patterns: [], categories: [] } };
+      case 'kept':
+        return { kind: 'lists', lists: from as Watchpoint };
+      default:
+        return { kind: 'category', category: kind };
     }
-    if (selection === null) return 'Select a node or a scope first.';
-    return { kind: isScope ? 'scope' : 'node', name: selection };
   };
   const submit = async () => {
     const { params, problem: wrong } = readParams(condition, texts);
@@ -78,16 +130,23 @@ export function WatchForm({ target }: { target: string | null }) {
     const to = targetOf();
     if (typeof to === 'string') return setProblem({ message: to, field: null, column: null });
     setBusy(true);
-    const refused = await addWatchpoint(specOf(condition, params, to, pause));
+    const { enabled: _, ...spec } = specOf(condition, params, to, pause);
+    const refused =
+      edit && from !== null
+        ? await changeWatchpoint(from.id, spec)
+        : await addWatchpoint({ ...spec, enabled: true });
     setBusy(false);
     if (refused === null) closeWatchForm();
     else setProblem(problemOf(refused));
   };
+  const to = targetOf();
+  const meant =
+    typeof to === 'string' ? null : { condition: { id: condition.id }, ...listsOf(to) };
 
   return (
     <form
       className="watch-form"
-      aria-label="New watchpoint"
+      aria-label={edit ? `Watchpoint ${from?.id}` : 'New watchpoint'}
       onSubmit={(event) => {
         event.preventDefault();
         if (!busy) void submit();
@@ -130,10 +189,20 @@ export function WatchForm({ target }: { target: string | null }) {
           onChange={(event) => setKind(event.target.value as TargetKind)}
         >
           <option value="everything">{TARGETS[condition.target]}</option>
+          {from !== null && <option value="kept">{targetText(from)}</option>}
+          {ticked !== null && (
+            <option value="ticked">{plural(ticked.nodes.length + ticked.scopes.length, 'ticked node')}</option>
+          )}
           <option value="selection" disabled={selection === null}>
             {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
           </option>
           <option value="pattern">nodes that match a pattern</option>
+          {condition.target === 'tensor' &&
+            CATEGORIES.map((category) => (
+              <option key={category} value={category}>
+                all of kind {category}
+              </option>
+            ))}
         </select>
       </div>
       {kind === 'pattern' && (
@@ -150,6 +219,7 @@ export function WatchForm({ target }: { target: string | null }) {
           />
         </div>
       )}
+      <Preview selection={meant} />
       <div className="form-row">
         <label htmlFor={`${id}-pause`}>Then</label>
         <select
@@ -168,7 +238,7 @@ export function WatchForm({ target }: { target: string | null }) {
       </p>
       <div className="form-actions">
         <Button label="Cancel" small onClick={closeWatchForm} />
-        <Button label="Add" small tone="primary" submit pending={busy} onClick={() => {}} />
+        <Button label={edit ? 'Change' : 'Add'} small tone="primary" submit pending={busy} onClick={() => {}} />
       </div>
     </form>
   );

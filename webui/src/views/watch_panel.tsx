@@ -1,13 +1,20 @@
 // Right, above: watchpoints.
 
-import { Eye, Plus, Trash2 } from 'lucide-react';
-import { useMemo, useState } from 'react';
+import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
+import { useDeferredValue, useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { compactCount, plural } from '../base/format';
 import { countByWatchpoint } from '../state/hit_index';
+import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
-import { closeWatchForm, openWatchForm, useUi } from '../state/ui';
-import { conditionText, removeWatchpoint, switchWatchpoint, targetText } from '../state/watchpoints';
+import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
+import {
+  addRecommended,
+  conditionText,
+  removeWatchpoint,
+  switchWatchpoint,
+  targetText,
+} from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -28,6 +35,22 @@ interface RowProps {
   stopped: boolean;
 }
 
+function RowActions({ watchpoint }: { watchpoint: Watchpoint }) {
+  const { id } = watchpoint;
+  const actions = [
+    { label: `Edit watchpoint ${id}`, icon: Pencil, run: () => editWatchpoint(watchpoint) },
+    { label: `Copy watchpoint ${id}`, icon: Copy, run: () => copyWatchpoint(watchpoint) },
+    { label: `Delete watchpoint ${id}`, icon: Trash2, run: () => void removeWatchpoint(watchpoint) },
+  ];
+  return (
+    <span className="watch-actions">
+      {actions.map(({ label, icon, run }) => (
+        <Button key={label} label={label} icon={icon} iconOnly small tone="quiet" onClick={run} />
+      ))}
+    </span>
+  );
+}
+
 function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { id, condition, enabled } = watchpoint;
   const text = conditionText(condition.id, condition.params);
@@ -40,7 +63,10 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
     setWanted(null);
   };
   return (
-    <li className={`watch-row${enabled ? '' : ' watch-off'}${stopped ? ' watch-stopped' : ''}`}>
+    <li
+      className={`watch-row${enabled ? '' : ' watch-off'}${stopped ? ' watch-stopped' : ''}`}
+      onDoubleClick={() => editWatchpoint(watchpoint)}
+    >
       <input
         type="checkbox"
         className="switch"
@@ -49,13 +75,16 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         aria-busy={wanted !== null || undefined}
         aria-label={`Watchpoint ${id}: ${text} on ${target}`}
         onChange={(event) => void change(event.target.checked)}
+        onDoubleClick={(event) => event.stopPropagation()}
       />
       <span className="watch-id mono">{id}</span>
       <div className="grow">
         <div className="watch-line">
-          <span className="watch-condition mono">{text}</span>
+          <span className="watch-condition mono" title={text}>
+            {text}
+          </span>
           <span className="muted">on</span>
-          <span className="mono ellipsis" title={target}>
+          <span className="watch-target mono ellipsis" title={target}>
             {target}
           </span>
         </div>
@@ -68,15 +97,29 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         </div>
       </div>
       {hits > 0 && <HitBadge count={hits} />}
-      <Button
-        label={`Delete watchpoint ${id}`}
-        icon={Trash2}
-        iconOnly
-        small
-        tone="quiet"
-        onClick={() => void removeWatchpoint(watchpoint)}
-      />
+      <RowActions watchpoint={watchpoint} />
     </li>
+  );
+}
+
+function NoWatchpoints({ offered }: { offered: boolean }) {
+  return (
+    <Notice icon={Eye} title="No watchpoints">
+      <p>A watchpoint stops the job at the first node whose output meets its condition.</p>
+      <span className="watch-first">
+        {offered && (
+          <Button
+            label="Add recommended set"
+            icon={Sparkles}
+            small
+            tone="primary"
+            hint="NaN, exploding and vanishing gradients, weights that do not change, and the like"
+            onClick={() => void addRecommended()}
+          />
+        )}
+        <Button label="Add watchpoint" icon={Plus} small onClick={() => openWatchForm(null)} />
+      </span>
+    </Notice>
   );
 }
 
@@ -86,28 +129,45 @@ export function WatchPanel() {
   const stoppedBy = useJob((state) =>
     state.model.info?.state === 'paused' ? state.model.info.stopped_by : undefined,
   );
-  const hits = useJob((state) => state.model.hits);
+  const hits = useDeferredValue(useJob((state) => state.model.hits));
   const counts = useMemo(() => countByWatchpoint(hits), [hits]);
   const known = useJob((state) => state.model.known);
+  const offered = useJob(
+    ({ model }) => model.info?.recommended_offered === true && !hasEnded(model.info),
+  );
   const form = useUi((state) => state.watch_form);
   return (
     <Panel
       title="Watchpoints"
       count={watchpoints.length > 0 ? compactCount(watchpoints.length) : undefined}
       actions={
-        <Button
-          label="Add watchpoint"
-          icon={Plus}
-          iconOnly
-          small
-          tone="quiet"
-          pressed={form !== null}
-          onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
-        />
+        <>
+          {offered && watchpoints.length > 0 && (
+            <Button
+              label="Add recommended set"
+              icon={Sparkles}
+              iconOnly
+              small
+              tone="quiet"
+              onClick={() => void addRecommended()}
+            />
+          )}
+          <Button
+            label="Add watchpoint"
+            icon={Plus}
+            iconOnly
+            small
+            tone="quiet"
+            pressed={form !== null}
+            onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
+          />
+        </>
       }
     >
       <div className="watch-list">
-        {form !== null && <WatchForm key={form.target ?? ''} target={form.target} />}
+        {form !== null && (
+          <WatchForm key={`${form.target} ${form.from?.id} ${form.edit}`} form={form} />
+        )}
         {watchpoints.length > 0 && (
           <ul>
             {watchpoints.map((watchpoint) => (
@@ -120,12 +180,7 @@ export function WatchPanel() {
             ))}
           </ul>
         )}
-        {watchpoints.length === 0 && form === null && known && (
-          <Notice icon={Eye} title="No watchpoints">
-            <p>A watchpoint stops the job at the first node whose output meets its condition.</p>
-            <Button label="Add watchpoint" icon={Plus} small onClick={() => openWatchForm(null)} />
-          </Notice>
-        )}
+        {watchpoints.length === 0 && form === null && known && <NoWatchpoints offered={offered} />}
       </div>
     </Panel>
   );

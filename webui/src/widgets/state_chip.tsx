@@ -2,6 +2,7 @@
 
 import { Check, CircleSlash, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
 import type { JobState, PauseReason } from '../api/types';
+import { stateWords } from '../state/words';
 import { Spinner } from './spinner';
 import './state_chip.css';
 
@@ -12,30 +13,6 @@ const ICONS: Partial<Record<JobState, LucideIcon>> = {
   terminated: CircleSlash,
   lost: Unplug,
 };
-
-const WORDS: Record<JobState, string> = {
-  connecting: 'Connecting',
-  paused: 'Paused',
-  running: 'Running',
-  pausing: 'Pausing',
-  finished: 'Finished',
-  terminated: 'Terminated',
-  lost: 'Lost',
-};
-
-const REASONS: Partial<Record<PauseReason, string>> = {
-  start: 'before the first step',
-  step: 'after a step',
-  node: 'at a node',
-  watchpoint: 'by a watchpoint',
-  user: 'on request',
-  error: 'by an error',
-};
-
-export function stateWords(state: JobState, reason: PauseReason | null): string {
-  const why = state === 'paused' && reason !== null ? REASONS[reason] : undefined;
-  return why === undefined ? WORDS[state] : `${WORDS[state]} ${why}`;
-}
 
 interface Props {
   state: JobState;

@@ -46,13 +46,14 @@ export function Tabs<Id extends string>({ tabs, selected, label, panel, onSelect
           role="tab"
           className="tab"
           aria-selected={id === selected}
+          aria-label={count === undefined ? text : `${text} ${count}`}
           aria-controls={panel}
           tabIndex={id === selected ? 0 : -1}
           onClick={() => onSelect(id)}
         >
           {Icon !== undefined && <Icon aria-hidden size={13} />}
           {text}
-          {count !== undefined && <span className="tab-count">{count}</span>}
+          {count !== undefined && <span className="tab-count" data-count={count} />}
         </button>
       ))}
     </div>

@@ -1,0 +1,109 @@
+// Watchpoints and hits, over the fixture server.
+
+import type { Page } from 'playwright-core';
+import { afterEach, describe, expect, it } from 'vitest';
+import { Browser, Fixture } from './harness';
+
+let fixture: Fixture;
+let browser: Browser;
+let page: Page;
+
+async function begin(flags: string[] = []) {
+  fixture = new Fixture(flags);
+  await fixture.start();
+  browser = await Browser.open();
+  page = browser.page;
+  await page.goto(`${fixture.address}#/jobs/digits-1`);
+  await button('Continue').waitFor();
+}
+
+afterEach(async () => {
+  const { errors, outside } = browser;
+  await browser.close();
+  await fixture.stop();
+  expect(errors).toEqual([]);
+  expect(outside).toEqual([]);
+});
+
+const button = (name: string) => page.getByRole('button', { name, exact: true });
+const switches = () => page.getByRole('switch');
+
+describe('watchpoints', () => {
+  it('are made by one click, changed, copied, deleted and brought back', async () => {
+    await begin();
+    await button('Add recommended set').click();
+    await page.getByRole('switch', { name: 'Watchpoint 1: nan on all of kind gradient' }).waitFor();
+    expect(await switches().count()).toBe(2);
+    expect(await button('Add recommended set').count()).toBe(0);
+
+    await button('Edit watchpoint 1').click();
+    const form = page.getByRole('form');
+    await form.getByLabel('When').selectOption('abs_max_gt');
+    await form.getByLabel('value').fill('3');
+    await form.getByText('34 nodes').waitFor();
+    await form.getByLabel('On').selectOption('everything');
+    await form.getByText('65 nodes').waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await button('Change').click();
+    await page.getByRole('switch', { name: 'Watchpoint 1: abs_max > 3 on everything' }).waitFor();
+
+    await button('Copy watchpoint 1').click();
+    await form.getByLabel('value').fill('5');
+    await button('Add').click();
+    await page.getByRole('switch', { name: 'Watchpoint 3: abs_max > 5 on everything' }).waitFor();
+
+    await button('Delete watchpoint 3').click();
+    await page.getByRole('switch', { name: /^Watchpoint 3/ }).waitFor({ state: 'detached' });
+    await button('Undo').click();
+    await page.getByRole('switch', { name: 'Watchpoint 4: abs_max > 5 on everything' }).waitFor();
+  });
+});
+
+describe('hits', () => {
+  it('are grouped by step and filtered, and a click goes to the node', async () => {
+    await begin();
+    await button('Add watchpoint').first().click();
+    await page.getByLabel('Then').selectOption('only record the hit');
+    await button('Add').click();
+    await page.getByLabel('Number of steps').fill('4');
+    await button('Step').click();
+    await page.getByTestId('step').getByText('4', { exact: true }).waitFor();
+    const list = page.getByRole('listbox', { name: 'Hits' });
+    await list.getByText('Step 4').first().waitFor();
+    await page.getByLabel('Step of hits').fill('3');
+    await page.getByRole('checkbox', { name: 'origins' }).check();
+    const row = page.getByRole('option', { name: /forward\/log/ });
+    await row.waitFor();
+    expect(await list.getByRole('option').count()).toBe(1);
+    await row.click();
+    await page.getByRole('heading', { name: 'forward/log' }).waitFor();
+    expect(await row.getAttribute('aria-selected')).toBe('true');
+    expect(await browser.axe()).toEqual([]);
+    await page.getByLabel('Step of hits').fill('99');
+    await page.getByText('No hit passes the filter').waitFor();
+    await button('Show all hits').click();
+    await list.getByText('Step 4').first().waitFor();
+  });
+
+  it('may come by the thousand; only those in view are in the document', async () => {
+    await begin(['--burst', '10000']);
+    await button('Add watchpoint').first().click();
+    await button('Add').click();
+    await button('Continue').click();
+    await page.getByRole('tab', { name: 'Hits 10k' }).waitFor({ timeout: 40_000 });
+    await page.getByRole('listbox', { name: 'Hits' }).getByRole('option').first().waitFor();
+    expect(await page.getByRole('option').count()).toBeLessThan(60);
+  });
+});
+
+describe('the log', () => {
+  it('says what happened', async () => {
+    await begin();
+    await button('Step').click();
+    await page.getByText('Paused after a step').first().waitFor();
+    await page.getByRole('tab', { name: 'Log' }).click();
+    const log = page.getByRole('list', { name: 'Log' });
+    await log.getByText('Paused after a step, step 1').waitFor();
+    expect(await browser.axe()).toEqual([]);
+  });
+});

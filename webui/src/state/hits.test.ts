@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import { sampleHit } from '../testing/samples';
+import { linesOf, matches } from './hits';
+import { NO_FILTER } from './ui';
+
+describe('hits', () => {
+  it('are grouped by step, each step with its number of hits', () => {
+    const hits = [1, 1, 2].map((step, i) => sampleHit({ id: i + 1, step }));
+    expect(linesOf(hits).map((line) => (line.kind === 'step' ? [line.step, line.count] : line.hit.id))).toEqual([
+      [1, 2],
+      1,
+      2,
+      [2, 1],
+      3,
+    ]);
+    expect(linesOf([])).toEqual([]);
+  });
+
+  it('are filtered by each of watchpoint, rank, step and origin', () => {
+    const hit = sampleHit({ watchpoint: 2, rank: 1, step: 5, origin: 'propagated' });
+    expect(matches(hit, NO_FILTER)).toBe(true);
+    expect(matches(hit, { watchpoint: 2, rank: 1, step: 5, origins: false })).toBe(true);
+    for (const change of [{ watchpoint: 1 }, { rank: 0 }, { step: 4 }, { origins: true }]) {
+      expect(matches(hit, { ...NO_FILTER, ...change })).toBe(false);
+    }
+    // What is not known to be passed on is not hidden.
+    expect(matches(sampleHit({ origin: 'unknown' }), { ...NO_FILTER, origins: true })).toBe(true);
+  });
+});

@@ -1,0 +1,78 @@
+// Hits: which are shown, in which rows, how one goes to them, and how those that the
+// page does not have are asked for.
+
+import { api, type HitsRequest } from '../api/client';
+import { describe } from '../api/problem';
+import type { Hit } from '../api/types';
+import { MAX_HITS, putHits } from './job';
+import { useJob } from './job_store';
+import { patchRoute } from './router';
+import { revealNode } from './scopes';
+import { showToast } from './toasts';
+import { touch, useUi, type HitFilter } from './ui';
+
+export function matches(hit: Hit, { watchpoint, rank, step, origins }: HitFilter): boolean {
+  return (
+    (watchpoint === null || hit.watchpoint === watchpoint) &&
+    (rank === null || hit.rank === rank) &&
+    (step === null || hit.step === step) &&
+    (!origins || hit.origin !== 'propagated')
+  );
+}
+
+export type HitLine = { kind: 'step'; step: number; count: number } | { kind: 'hit'; hit: Hit };
+
+// Hits in execution order with a heading before each step.
+export function linesOf(hits: readonly Hit[]): HitLine[] {
+  const lines: HitLine[] = [];
+  let heading: { kind: 'step'; step: number; count: number } | null = null;
+  for (const hit of hits) {
+    if (heading === null || heading.step !== hit.step) {
+      heading = { kind: 'step', step: hit.step, count: 0 };
+      lines.push(heading);
+    }
+    heading.count += 1;
+    lines.push({ kind: 'hit', hit });
+  }
+  return lines;
+}
+
+export function goToHit(hit: Hit): void {
+  touch();
+  useUi.setState({ hit: hit.id });
+  revealNode(hit.node);
+  patchRoute({ slot: String(hit.slot), rank: hit.rank });
+}
+
+// The next hit that is shown, or the one before; from the first, or the last.
+export function goToNextHit(by: 1 | -1): void {
+  const { hit, hit_filter } = useUi.getState();
+  const hits = useJob.getState().model.hits.filter((other) => matches(other, hit_filter));
+  const at = hits.findIndex((other) => other.id === hit);
+  const next = at < 0 ? hits.at(by > 0 ? 0 : -1) : hits[at + by];
+  if (next !== undefined) goToHit(next);
+}
+
+const PAGE = 1000;
+
+// Those that the server has and the page does not, page by page.
+export async function loadHits(filter: HitFilter): Promise<void> {
+  const { id } = useJob.getState();
+  if (id === null) return;
+  const { watchpoint, rank, step } = filter;
+  let cursor: string | null = null;
+  try {
+    for (let count = 0; count < MAX_HITS; count += PAGE) {
+      const query: HitsRequest = { watchpoint, rank, step, cursor, limit: PAGE };
+      // Each page names the next.
+      // oxlint-disable-next-line no-await-in-loop
+      const page = await api.hits(id, query);
+      if (useJob.getState().id !== id) return;
+      useJob.setState(({ model }) => ({ model: putHits(model, page.hits) }));
+      cursor = page.next_cursor;
+      if (cursor === null || cursor === '') return;
+    }
+  } catch (error) {
+    showToast({ kind: 'error', title: 'Hits could not be loaded', detail: describe(error) });
+  }
+}

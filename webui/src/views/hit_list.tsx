@@ -1,0 +1,199 @@
+// The hits that the filter lets through; only rows in view exist.
+
+import { useVirtualizer } from '@tanstack/react-virtual';
+import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import type { Hit } from '../api/types';
+import { formatCount, plural } from '../base/format';
+import { goToHit, linesOf, loadHits, matches, type HitLine } from '../state/hits';
+import { useJob } from '../state/job_store';
+import { openNodeMenu, useUi } from '../state/ui';
+import { actualText, conditionText } from '../state/watchpoints';
+import { Button } from '../widgets/button';
+import { FullName } from '../widgets/full_name';
+import { Notice } from '../widgets/notice';
+import { useJobContext } from './job_context';
+
+const HIT_PX = 42;
+const STEP_PX = 24;
+// Beyond any list's end: asking where that is would cost a layout more.
+const FAR_PX = 1e7;
+
+const ORIGIN_TEXTS = {
+  origin: 'Origin: its inputs were still good',
+  propagated: 'Propagated: an input was bad already',
+  unknown: '',
+} as const;
+
+const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }) {
+  return (
+    <>
+      <span className="hit-node">
+        <FullName name={hit.slot === 0 ? hit.node : `${hit.node}:${hit.slot}`} />
+        <div className="hit-detail ellipsis">
+          {hit.error ? (
+            <span className="hit-error">{hit.error}</span>
+          ) : (
+            <>
+              <span className="hit-actual mono">{actualText(hit)}</span>
+              <span className="muted"> · {conditionText(hit.condition, hit.params)}</span>
+            </>
+          )}
+        </div>
+      </span>
+      {ranks && (
+        <span className="hit-rank mono" title={`Rank ${hit.rank}`}>
+          r{hit.rank}
+        </span>
+      )}
+      {hit.origin !== 'unknown' && (
+        <span className={`hit-origin hit-origin-${hit.origin}`} title={ORIGIN_TEXTS[hit.origin]}>
+          {hit.origin}
+        </span>
+      )}
+    </>
+  );
+});
+
+// Which hit is the one that is looked at: the one that was gone to, if its node is
+// still selected, else the newest of that tensor.
+function selectedHit(hits: readonly Hit[], gone: number | null, node: string | null, slot: string | null): number {
+  if (node === null) return -1;
+  const exact = hits.findIndex((hit) => hit.id === gone && hit.node === node);
+  if (exact >= 0) return exact;
+  return hits.findLastIndex((hit) => hit.node === node && String(hit.slot) === (slot ?? '0'));
+}
+
+function Missing({ shown, total }: { shown: number; total: number }) {
+  const filter = useUi((state) => state.hit_filter);
+  const [busy, setBusy] = useState(false);
+  return (
+    <div className="hits-missing">
+      <span className="muted grow">
+        Newest {formatCount(shown)} of {formatCount(total)}
+      </span>
+      <Button
+        label="Load all"
+        small
+        pending={busy}
+        onClick={() => {
+          setBusy(true);
+          void loadHits(filter).finally(() => setBusy(false));
+        }}
+      />
+    </div>
+  );
+}
+
+export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }) {
+  const { route } = useJobContext();
+  const filter = useUi((state) => state.hit_filter);
+  const gone = useUi((state) => state.hit);
+  const ranks = useJob((state) => (state.model.info?.world_size ?? 1) > 1);
+  const shown = useMemo(() => hits.filter((hit) => matches(hit, filter)), [hits, filter]);
+  const lines = useMemo(() => linesOf(shown), [shown]);
+  const missing = hits.length < total;
+  const [first, setFirst] = useState(0);
+  const scroller = useRef<HTMLDivElement>(null);
+  const sizeOf = (line: HitLine | undefined) => (line?.kind === 'step' ? STEP_PX : HIT_PX);
+  const virtual = useVirtualizer({
+    count: lines.length,
+    getScrollElement: () => scroller.current,
+    estimateSize: (index) => sizeOf(lines[index]),
+    overscan: 8,
+    getItemKey: (index) => {
+      const line = lines[index];
+      return line?.kind === 'hit' ? line.hit.id : `step ${line?.step}`;
+    },
+  });
+  // New hits stay in view if the end of the list is.
+  const atEnd = useRef(true);
+  const lastTop = useRef(0);
+  useEffect(() => {
+    const element = scroller.current;
+    if (element !== null && atEnd.current) element.scrollTop = FAR_PX;
+  }, [lines.length]);
+  // A filter may mean hits that are only on the server.
+  useEffect(() => {
+    const narrow = filter.watchpoint !== null || filter.rank !== null || filter.step !== null;
+    if (!narrow || !missing) return undefined;
+    const timer = setTimeout(() => void loadHits(filter), 300);
+    return () => clearTimeout(timer);
+  }, [filter, missing]);
+
+  // The step of what is at the top stays to be seen.
+  const top = lines[Math.min(first, lines.length - 1)];
+  const selected = selectedHit(shown, gone, route?.node ?? null, route?.slot ?? null);
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, Home: 0, End: shown.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const hit = shown[Math.min(shown.length - 1, Math.max(0, to))];
+    if (hit === undefined) return;
+    goToHit(hit);
+    virtual.scrollToIndex(lines.findIndex((line) => line.kind === 'hit' && line.hit === hit), { align: 'auto' });
+  };
+  return (
+    <>
+      {missing && <Missing shown={hits.length} total={total} />}
+      {shown.length === 0 ? (
+        <Notice title="No hit passes the filter" />
+      ) : (
+        <div
+          ref={scroller}
+          className="hits"
+          role="listbox"
+          aria-label="Hits"
+          aria-description={plural(shown.length, 'hit')}
+          tabIndex={0}
+          onKeyDown={onKeyDown}
+          onScroll={(event) => {
+            const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+            // The list may have grown since; only going up leaves the end.
+            if (scrollTop + clientHeight >= scrollHeight - HIT_PX) atEnd.current = true;
+            else if (scrollTop < lastTop.current) atEnd.current = false;
+            lastTop.current = scrollTop;
+            setFirst(virtual.getVirtualItemForOffset(scrollTop)?.index ?? 0);
+          }}
+        >
+          {top !== undefined && first > 0 && (
+            <div className="hit-heading hit-heading-stuck" role="presentation">
+              Step {top.kind === 'step' ? top.step : top.hit.step}
+            </div>
+          )}
+          <div role="presentation" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map(({ index, start, key }) => {
+              const line = lines[index];
+              if (line === undefined) return null;
+              const place = { transform: `translateY(${start}px)` };
+              if (line.kind === 'step') {
+                return (
+                  <div key={key} className="hit-heading" role="presentation" style={place}>
+                    Step {line.step} <span className="muted">{plural(line.count, 'hit')}</span>
+                  </div>
+                );
+              }
+              const { hit } = line;
+              return (
+                <div
+                  key={key}
+                  role="option"
+                  aria-selected={hit === shown[selected]}
+                  className="hit-row"
+                  title={hit.node}
+                  style={place}
+                  onClick={() => goToHit(hit)}
+                  onContextMenu={(event) => {
+                    event.preventDefault();
+                    openNodeMenu({ node: hit.node, kind: 'op', x: event.clientX, y: event.clientY });
+                  }}
+                >
+                  <HitRow hit={hit} ranks={ranks} />
+                </div>
+              );
+            })}
+          </div>
+        </div>
+      )}
+    </>
+  );
+}
