@@ -26,8 +26,9 @@ export class FixtureJob {
   timer = null;
   recommended = false;
 
-  constructor(id, name, { blocks = 2, delay = 0, burst = 0 } = {}) {
+  constructor(id, name, { blocks = 2, delay = 0, burst = 0, ranks = 1 } = {}) {
     this.burst = burst;
+    this.world_size = ranks;
     this.id = id;
     this.name = name;
     this.delay = delay;
@@ -39,11 +40,11 @@ export class FixtureJob {
   }
 
   info() {
-    const rank = { rank: 0, host: 'gpu-node-07', pid: 48213, peer: '127.0.0.1:51544', device: 'cpu', device_id: 0, state: this.state, step: this.step, node: this.node };
+    const rank = (number) => ({ rank: number, host: 'gpu-node-07', pid: 48213, peer: '127.0.0.1:51544', device: 'cpu', device_id: 0, state: this.state, step: this.step, node: this.node });
     return {
       id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
-      pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: 1,
-      created_at: this.created_at, ranks: [rank], hit_count: this.hits.length, recommended_offered: !this.recommended && this.state !== 'finished',
+      pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: this.world_size,
+      created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
     };
   }

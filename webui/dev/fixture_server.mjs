@@ -19,6 +19,7 @@ const { values: flags } = parseArgs({
     token: { type: 'string', default: '' },
     blocks: { type: 'string', default: '2' },
     delay: { type: 'string', default: '60' },
+    ranks: { type: 'string', default: '1' },
     empty: { type: 'boolean', default: false },
     // As servers that give scopes one by one.
     'no-index': { type: 'boolean', default: false },
@@ -32,7 +33,7 @@ const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; b
 
 const jobs = new Map();
 if (!flags.empty) {
-  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst) };
+  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), ranks: Number(flags.ranks) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', options), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
 }

@@ -56,6 +56,8 @@ interface UiState {
   // The hit that was gone to last.
   hit: number | null;
   hit_filter: HitFilter;
+  // What lies over the page.
+  overlay: 'palette' | 'keys' | null;
   // Full colour of a tensor's values, held so that steps can be compared by eye.
   locked_scales: ReadonlyMap<string, number>;
 }
@@ -90,6 +92,7 @@ export const useUi = create<UiState>(() => ({
   tall: false,
   hit: null,
   hit_filter: NO_FILTER,
+  overlay: null,
   locked_scales: new Map(),
 }));
 
@@ -150,4 +153,8 @@ export function lockScale(tensor: string, scale: number | null): void {
 
 export function setHitFilter(change: Partial<HitFilter>): void {
   useUi.setState(({ hit_filter }) => ({ hit_filter: { ...hit_filter, ...change } }));
+}
+
+export function showOverlay(overlay: UiState['overlay']): void {
+  useUi.setState({ overlay });
 }

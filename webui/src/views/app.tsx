@@ -13,6 +13,7 @@ import { TooltipProvider } from '../widgets/tooltip';
 import { JobView } from './job_view';
 import { JobsView } from './jobs_view';
 import { LoginView } from './login_view';
+import { Overlays } from './overlays';
 
 const RETRY_MS = 2000;
 
@@ -50,6 +51,7 @@ export function App() {
     <QueryClientProvider client={client}>
       <TooltipProvider>
         <Content />
+        <Overlays />
         <Toasts />
       </TooltipProvider>
     </QueryClientProvider>

@@ -1,24 +1,165 @@
-// Where in the user's program a node comes from, and its attributes.
+// Where in the user's program a node comes from: the line, all nodes that it made,
+// the calls that led there, and the node's attributes.
 
 import { Copy } from 'lucide-react';
+import { useState } from 'react';
+import { describe } from '../api/problem';
 import type { NodeDetail, SourceLine } from '../api/types';
+import { plural } from '../base/format';
 import { fileName } from '../base/names';
+import { pythonPieces } from '../base/python';
 import { copyText } from '../state/clipboard';
+import { useJob } from '../state/job_store';
+import { useNodesOfLine } from '../state/queries';
+import { revealNode } from '../state/scopes';
+import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
+import { FullName } from '../widgets/full_name';
+import { KindIcon } from '../widgets/kind_icon';
+import { useJobContext } from './job_context';
+import './source_pane.css';
 
 function placeOf(line: SourceLine): string {
   return `${line.file}:${line.line}`;
 }
 
-function Frame({ line }: { line: SourceLine }) {
+function Code({ text }: { text: string }) {
   return (
-    <li className={`frame${line.user === false ? ' frame-library' : ''}`} title={placeOf(line)}>
-      <span className="mono ellipsis frame-text">{line.text ?? ''}</span>
-      <span className="frame-place mono ellipsis">
-        {fileName(line.file)}:{line.line}
-        {line.function !== undefined && line.function !== '' && ` ${line.function}`}
-      </span>
+    <>
+      {pythonPieces(text.trim()).map(({ kind, text: piece }, i) => (
+        // Pieces have no identity but their place.
+        // oxlint-disable-next-line react/no-array-index-key
+        <span key={i} className={`code-${kind}`}>
+          {piece}
+        </span>
+      ))}
+    </>
+  );
+}
+
+// More are found by a search for the line.
+const MOST_LISTED = 200;
+
+function NodesOfLine({ line, selected }: { line: SourceLine; selected: string }) {
+  const { id } = useJobContext();
+  const version = useJob((state) => state.model.graph_version);
+  const found = useNodesOfLine(id, placeOf(line), version);
+  if (found.error !== null) return <p className="pane-error">{describe(found.error)}</p>;
+  const nodes = found.data?.nodes.filter((node) => node.kind !== 'scope') ?? [];
+  if (found.data === undefined) return null;
+  return (
+    <details className="line-nodes" open={nodes.length > 1 && nodes.length <= 8}>
+      <summary>{plural(nodes.length, 'node')} of this line</summary>
+      <ul>
+        {nodes.slice(0, MOST_LISTED).map((node) => (
+          <li key={node.name}>
+            <button
+              type="button"
+              className="line-node"
+              title={node.name}
+              aria-current={node.name === selected || undefined}
+              onClick={() => {
+                touch();
+                revealNode(node.name);
+              }}
+              onContextMenu={(event) => {
+                event.preventDefault();
+                openNodeMenu({ node: node.name, kind: node.kind, x: event.clientX, y: event.clientY });
+              }}
+            >
+              <KindIcon kind={node.kind} category={node.category} />
+              <FullName name={node.name} />
+            </button>
+          </li>
+        ))}
+        {nodes.length > MOST_LISTED && <li className="muted">and {nodes.length - MOST_LISTED} more</li>}
+      </ul>
+    </details>
+  );
+}
+
+function Card({ line, selected }: { line: SourceLine; selected: string }) {
+  return (
+    <div className="source-line">
+      <div className="source-place">
+        <span className="mono ellipsis" title={placeOf(line)}>
+          {fileName(line.file)}:{line.line}
+        </span>
+        {line.function !== undefined && line.function !== '' && (
+          <span className="muted ellipsis">{line.function}</span>
+        )}
+        <span className="grow" />
+        <Button
+          label="Copy path and line"
+          icon={Copy}
+          iconOnly
+          small
+          tone="quiet"
+          onClick={() => void copyText(placeOf(line))}
+        />
+      </div>
+      {line.text ? (
+        <code className="source-text">
+          <Code text={line.text} />
+        </code>
+      ) : null}
+      <NodesOfLine line={line} selected={selected} />
+    </div>
+  );
+}
+
+interface FrameProps {
+  line: SourceLine;
+  chosen: boolean;
+  onChoose: () => void;
+}
+
+function Frame({ line, chosen, onChoose }: FrameProps) {
+  const library = line.user === false;
+  return (
+    <li>
+      <button
+        type="button"
+        className={`frame${library ? ' frame-library' : ''}`}
+        aria-pressed={chosen}
+        title={`${placeOf(line)}: show this line and its nodes`}
+        onClick={onChoose}
+      >
+        <span className="mono ellipsis frame-text">
+          {library ? (line.text ?? '').trim() : <Code text={line.text ?? ''} />}
+        </span>
+        <span className="frame-place mono ellipsis">
+          {fileName(line.file)}:{line.line}
+          {line.function !== undefined && line.function !== '' && ` ${line.function}`}
+        </span>
+      </button>
     </li>
+  );
+}
+
+function Stack({ node, chosen, onChoose }: { node: NodeDetail; chosen: SourceLine | null; onChoose: (line: SourceLine) => void }) {
+  const [all, setAll] = useState(false);
+  const library = node.stack.filter((line) => line.user === false).length;
+  const own = node.stack.length - library;
+  const shown = all || own === 0 ? node.stack : node.stack.filter((line) => line.user !== false);
+  return (
+    <>
+      <h3>
+        Stack
+        {library > 0 && own > 0 && (
+          <button type="button" className="link stack-all" onClick={() => setAll(!all)}>
+            {all ? 'hide library lines' : `show ${plural(library, 'library line')}`}
+          </button>
+        )}
+      </h3>
+      <ol>
+        {shown.map((line, i) => (
+          // A stack's lines have no identity but their place.
+          // oxlint-disable-next-line react/no-array-index-key
+          <Frame key={i} line={line} chosen={line === chosen} onChoose={() => onChoose(line)} />
+        ))}
+      </ol>
+    </>
   );
 }
 
@@ -43,42 +184,20 @@ function Attributes({ attributes }: { attributes: Record<string, unknown> }) {
 }
 
 export function SourcePane({ node }: { node: NodeDetail }) {
-  const { source } = node;
+  const [chosen, setChosen] = useState<{ node: string; line: SourceLine } | null>(null);
+  // Another node begins with its own line.
+  const line = chosen?.node === node.name ? chosen.line : null;
+  const shown = line ?? node.source ?? null;
   return (
     <section className="source" aria-label="Source" tabIndex={0}>
       <h3>Source</h3>
-      {source === null || source === undefined ? (
+      {shown === null ? (
         <p className="muted">No source line is known for this {node.kind}.</p>
       ) : (
-        <div className="source-line">
-          <div className="source-place">
-            <span className="mono ellipsis" title={placeOf(source)}>
-              {fileName(source.file)}:{source.line}
-            </span>
-            <span className="grow" />
-            <Button
-              label="Copy path and line"
-              icon={Copy}
-              iconOnly
-              small
-              tone="quiet"
-              onClick={() => void copyText(placeOf(source))}
-            />
-          </div>
-          {source.text ? <code className="source-text">{source.text.trim()}</code> : null}
-        </div>
+        <Card line={shown} selected={node.name} />
       )}
       {node.stack.length > 0 && (
-        <>
-          <h3>Stack</h3>
-          <ol>
-            {node.stack.map((line, i) => (
-              // A stack's lines have no identity but their place.
-              // oxlint-disable-next-line react/no-array-index-key
-              <Frame key={i} line={line} />
-            ))}
-          </ol>
-        </>
+        <Stack node={node} chosen={line} onChoose={(next) => setChosen({ node: node.name, line: next })} />
       )}
       <Attributes attributes={node.attributes} />
     </section>

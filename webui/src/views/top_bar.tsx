@@ -1,21 +1,22 @@
 // Who the job is and where it stands.
 
-import { ChevronRight } from 'lucide-react';
-import type { Job } from '../api/types';
+import { ChevronRight, Command, Keyboard } from 'lucide-react';
+import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
 import { useJob } from '../state/job_store';
 import { navigate } from '../state/router';
 import { revealNode } from '../state/scopes';
-import { touch } from '../state/ui';
+import { showOverlay, touch } from '../state/ui';
+import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
 import { StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
 import { Brand } from './brand';
+import { useJobContext } from './job_context';
+import { Ranks } from './ranks';
 import './top_bar.css';
 
-function deviceOf(job: Job): string {
-  const rank = job.ranks[0];
-  if (rank === undefined) return '';
+function deviceOf(rank: Rank): string {
   if (rank.device === '' || rank.device === 'cpu') return rank.device.toUpperCase();
   return `${rank.device}:${rank.device_id}`;
 }
@@ -52,17 +53,17 @@ function Where({ job }: { job: Job }) {
 }
 
 function Process({ job }: { job: Job }) {
-  const rank = job.ranks[0];
+  const { route } = useJobContext();
+  const rank = job.ranks.find((other) => other.rank === (route?.rank ?? 0)) ?? job.ranks[0];
   if (rank === undefined) return null;
   const details = `${job.framework} ${job.framework_version}, job ${job.id}, agent at ${rank.peer}`;
   return (
     <Tooltip text={details}>
       <span className="top-process">
-        <span>{deviceOf(job)}</span>
+        <span>{deviceOf(rank)}</span>
         <span className="mono">
           {rank.pid}@{rank.host}
         </span>
-        {job.world_size > 1 && <span>{job.world_size} ranks</span>}
       </span>
     </Tooltip>
   );
@@ -89,8 +90,27 @@ export function TopBar() {
           <StateChip state={job.state} reason={job.pause_reason} />
         )}
       </span>
+      {job !== null && job.world_size > 1 && <Ranks job={job} />}
       {job !== null && <Where job={job} />}
       <span className="grow" />
+      <Button
+        label="Commands"
+        icon={Command}
+        iconOnly
+        small
+        tone="quiet"
+        shortcut="Ctrl+K"
+        onClick={() => showOverlay('palette')}
+      />
+      <Button
+        label="Keys"
+        icon={Keyboard}
+        iconOnly
+        small
+        tone="quiet"
+        shortcut="?"
+        onClick={() => showOverlay('keys')}
+      />
       {job !== null && <Process job={job} />}
       <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
     </div>

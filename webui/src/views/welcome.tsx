@@ -1,5 +1,6 @@
 // What stands below while nothing is selected: how to begin, and the keys.
 
+import { KEY_GROUPS } from '../state/keys';
 import './welcome.css';
 
 const STEPS: Array<[string, string]> = [
@@ -8,18 +9,8 @@ const STEPS: Array<[string, string]> = [
   ['Look', 'Select a node on the graph or in the tree: tensors, values and source appear here.'],
 ];
 
-const KEYS: Array<[string[], string]> = [
-  [['F8', 'F5'], 'Continue'],
-  [['F6'], 'Pause'],
-  [['F10'], 'Step'],
-  [['F11'], 'Next node'],
-  [['Shift+F5'], 'Terminate'],
-  [['/'], 'Search nodes'],
-  [['Enter'], 'Open or close the selected scope'],
-  [['Space'], 'Show the whole graph'],
-  [['F'], 'Focus the selection'],
-  [['.', ','], 'Next or previous node'],
-];
+// Those that one needs first.
+const KEYS = KEY_GROUPS.slice(0, 3).flatMap(({ keys }) => keys);
 
 export function Welcome() {
   return (
@@ -40,7 +31,7 @@ export function Welcome() {
       <section>
         <h2>Keys</h2>
         <dl className="welcome-keys">
-          {KEYS.map(([keys, text]) => (
+          {KEYS.map(({ keys, text }) => (
             <div key={text}>
               <dt>
                 {keys.map((key) => (

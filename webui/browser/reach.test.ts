@@ -1,0 +1,107 @@
+// The palette, the keys, and the source of a node, over the fixture server.
+
+import type { Page } from 'playwright-core';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Browser, Fixture } from './harness';
+
+let fixture: Fixture;
+let browser: Browser;
+let page: Page;
+
+async function begin(flags: string[] = []) {
+  fixture = new Fixture(flags);
+  await fixture.start();
+  browser = await Browser.open();
+  page = browser.page;
+}
+
+const open = (rest = '') => page.goto(`${fixture.address}#/jobs/digits-1${rest}`);
+const ready = () => page.getByRole('button', { name: 'Continue', exact: true }).waitFor();
+
+afterEach(async () => {
+  const { errors, outside } = browser;
+  await browser.close();
+  await fixture.stop();
+  expect(errors).toEqual([]);
+  expect(outside).toEqual([]);
+});
+
+describe('by keys', () => {
+  beforeEach(() => begin());
+
+  it('the palette runs commands and finds nodes', async () => {
+    await open();
+    await ready();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: 'Command or node' }).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('palette-dark');
+    await page.keyboard.type('softmax');
+    await page.getByRole('option', { name: /forward\/_softmax/ }).waitFor();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: /softmax/ }).waitFor();
+    await page.keyboard.press('Control+Shift+P');
+    await page.keyboard.type('histog');
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => location.hash.includes('panel=histogram'));
+    await page.keyboard.press('Control+k');
+    await page.keyboard.type('pause');
+    await page.getByRole('option', { name: /paused already/ }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('? lists all keys', async () => {
+    await open();
+    await ready();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keys' }).getByText('Next or previous hit').waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('keys-dark');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+});
+
+describe('the source of a node', () => {
+  beforeEach(() => begin());
+
+  it('is a line with all nodes that it made, and the lines that led there', async () => {
+    await open('?node=forward/blocks/0/add');
+    const source = page.getByRole('region', { name: 'Source' });
+    await source.getByText('6 nodes of this line').waitFor();
+    await source.getByRole('button', { name: 'forward/blocks/1/add', exact: true }).click();
+    await page.getByRole('heading', { name: 'forward/blocks/1/add' }).waitFor();
+    await source.getByText('show 1 library line').click();
+    await source.getByText('module.py:1779').waitFor();
+    await source.getByRole('button', { name: /digits_cnn.py:70/ }).click();
+    await source.getByText('0 nodes of this line').waitFor();
+    expect(await browser.axe()).toEqual([]);
+  });
+});
+
+describe('several ranks', () => {
+  beforeEach(() => begin(['--ranks', '4']));
+
+  it('are a matrix; one is looked at, another compared with', async () => {
+    await open('?node=forward/stem/weight');
+    await ready();
+    await page.getByRole('button', { name: 'Step', exact: true }).click();
+    await page.getByTestId('step').getByText('1', { exact: true }).waitFor();
+    const ranks = page.getByRole('button', { name: /^Rank 0 of 4/ });
+    await ranks.click();
+    await page.getByRole('button', { name: 'Rank 2, paused, step 1' }).click();
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('ranks-dark');
+    await page.getByRole('button', { name: 'Look at rank 2' }).click();
+    await page.getByRole('button', { name: /^Rank 2 of 4/ }).click();
+    expect(page.url()).toContain('rank=2');
+    await page.getByRole('button', { name: 'Rank 3, paused, step 1' }).click();
+    await page.getByRole('button', { name: 'Compare with rank 3' }).click();
+    await page.getByRole('region', { name: 'rank 3, step 1' }).waitFor();
+    await page.getByLabel('Comparison').getByText(/not close/).waitFor();
+    // The same in another browser.
+    await page.reload();
+    await page.getByRole('region', { name: 'rank 2, step 1' }).waitFor();
+  });
+});

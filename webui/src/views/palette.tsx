@@ -1,0 +1,145 @@
+// Commands and nodes by a few letters of their names.
+
+import { useQuery } from '@tanstack/react-query';
+import { useDeferredValue, useId, useMemo, useRef, useState } from 'react';
+import { api } from '../api/client';
+import type { GraphNode } from '../api/types';
+import { fuzzyScore } from '../base/fuzzy';
+import { useJob } from '../state/job_store';
+import { useRouter } from '../state/router';
+import { revealNode } from '../state/scopes';
+import { showOverlay, touch } from '../state/ui';
+import { Dialog } from '../widgets/dialog';
+import { FullName } from '../widgets/full_name';
+import { KindIcon } from '../widgets/kind_icon';
+import { allCommands, type Command } from './commands';
+import './palette.css';
+
+type Entry = { key: string; command: Command } | { key: string; node: GraphNode };
+
+const MOST_NODES = 30;
+
+function useFoundNodes(text: string): GraphNode[] {
+  const route = useRouter((state) => state.route);
+  const job = route.view === 'job' ? route.route.job : null;
+  const version = useJob((state) => state.model.graph_version);
+  const found = useQuery({
+    queryKey: ['palette', job, text, version],
+    queryFn: ({ signal }) => api.search(
+        job ?? '',
+        { q: text, limit: MOST_NODES, op_type: null, category: null, kind: null, source: null, cursor: null },
+        signal,
+      ),
+    enabled: job !== null && text.length >= 2,
+  });
+  return text.length >= 2 ? (found.data?.nodes ?? []) : [];
+}
+
+function choose(entry: Entry): void {
+  if ('command' in entry) {
+    if (entry.command.reason) return;
+    showOverlay(null);
+    entry.command.run();
+    return;
+  }
+  showOverlay(null);
+  touch();
+  revealNode(entry.node.name);
+}
+
+function Row({ entry }: { entry: Entry }) {
+  if ('node' in entry) {
+    return (
+      <>
+        <KindIcon kind={entry.node.kind} category={entry.node.category} />
+        <span className="grow">
+          <FullName name={entry.node.name} />
+        </span>
+        <span className="muted">node</span>
+      </>
+    );
+  }
+  const { title, group, shortcut, reason } = entry.command;
+  return (
+    <>
+      <span className="palette-group muted">{group}</span>
+      <span className="grow ellipsis">
+        {title}
+        {reason ? <span className="muted"> · {reason}</span> : null}
+      </span>
+      {shortcut !== undefined && <kbd className="key">{shortcut}</kbd>}
+    </>
+  );
+}
+
+export function Palette() {
+  const id = useId();
+  const [text, setText] = useState('');
+  const [marked, setMarked] = useState(0);
+  const list = useRef<HTMLDivElement>(null);
+  // What can be done is that of the moment it was opened.
+  const [commands] = useState(allCommands);
+  const nodes = useFoundNodes(useDeferredValue(text.trim()));
+  const entries = useMemo<Entry[]>(() => {
+    const fitting = commands
+      .map((command) => ({ command, score: fuzzyScore(text, command.title) }))
+      .filter(({ score }) => score > 0);
+    if (text.trim() !== '') fitting.sort((a, b) => b.score - a.score);
+    return [
+      ...fitting.map(({ command }) => ({ key: `${command.group} ${command.title}`, command })),
+      ...nodes.map((node) => ({ key: `node ${node.name}`, node })),
+    ];
+  }, [commands, nodes, text]);
+  const at = Math.min(marked, entries.length - 1);
+  const mark = (index: number) => {
+    const next = (index + entries.length) % Math.max(1, entries.length);
+    setMarked(next);
+    list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
+  };
+  return (
+    <Dialog label="Commands" className="palette" onClose={() => showOverlay(null)}>
+      <input
+        className="palette-input"
+        role="combobox"
+        aria-label="Command or node"
+        aria-expanded
+        aria-controls={`${id}-list`}
+        aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
+        placeholder="A command, or part of a node’s name"
+        spellCheck={false}
+        autoComplete="off"
+        autoFocus
+        value={text}
+        onChange={(event) => {
+          setText(event.target.value);
+          setMarked(0);
+        }}
+        onKeyDown={(event) => {
+          const entry = entries[at];
+          if (event.key === 'ArrowDown') mark(at + 1);
+          else if (event.key === 'ArrowUp') mark(at - 1);
+          else if (event.key === 'Enter' && entry !== undefined) choose(entry);
+          else return;
+          event.preventDefault();
+        }}
+      />
+      <div ref={list} className="palette-list" id={`${id}-list`} role="listbox" aria-label="Commands and nodes">
+        {entries.map((entry, index) => (
+          <div
+            key={entry.key}
+            id={`${id}-${index}`}
+            role="option"
+            aria-selected={index === at}
+            aria-disabled={('command' in entry && Boolean(entry.command.reason)) || undefined}
+            className="palette-row"
+            onPointerMove={() => setMarked(index)}
+            onClick={() => choose(entry)}
+          >
+            <Row entry={entry} />
+          </div>
+        ))}
+      </div>
+      {entries.length === 0 && <p className="palette-none muted">Nothing fits.</p>}
+    </Dialog>
+  );
+}

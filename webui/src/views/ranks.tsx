@@ -1,0 +1,195 @@
+// Several ranks: a small matrix by state, to look at one or to compare with it.
+
+import { ChevronDown, Columns3, Eye } from 'lucide-react';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import type { Job, Rank } from '../api/types';
+import { plural } from '../base/format';
+import { useJob } from '../state/job_store';
+import { patchRoute } from '../state/router';
+import { touch } from '../state/ui';
+import { stateWords } from '../state/words';
+import { Button } from '../widgets/button';
+import { useJobContext } from './job_context';
+import './ranks.css';
+
+const SIGNS: Record<Rank['state'], string> = {
+  connecting: '…',
+  paused: '‖',
+  running: '▸',
+  pausing: '‖',
+  finished: '✓',
+  terminated: '■',
+  lost: '?',
+};
+
+function rankWords(rank: Rank, hits: number): string {
+  const parts = [`Rank ${rank.rank}`, stateWords(rank.state, null).toLowerCase(), `step ${rank.step}`];
+  if (hits > 0) parts.push(plural(hits, 'hit'));
+  return parts.join(', ');
+}
+
+function useHitsByRank(): ReadonlyMap<number, number> {
+  const hits = useJob((state) => state.model.hits);
+  return useMemo(() => {
+    const counts = new Map<number, number>();
+    for (const { rank } of hits) counts.set(rank, (counts.get(rank) ?? 0) + 1);
+    return counts;
+  }, [hits]);
+}
+
+function Details({ rank, current, onDone }: { rank: Rank; current: number; onDone: () => void }) {
+  const { route } = useJobContext();
+  const here = rank.rank === current;
+  return (
+    <div className="ranks-details">
+      <dl className="facts">
+        <div className="fact">
+          <dt>process</dt>
+          <dd className="mono ellipsis">
+            {rank.pid}@{rank.host}
+          </dd>
+        </div>
+        <div className="fact">
+          <dt>device</dt>
+          <dd className="mono">{rank.device === 'cpu' ? 'CPU' : `${rank.device}:${rank.device_id}`}</dd>
+        </div>
+        <div className="fact">
+          <dt>stands at</dt>
+          <dd className="mono ellipsis" title={rank.node}>
+            {rank.node === '' ? `step ${rank.step}` : rank.node}
+          </dd>
+        </div>
+      </dl>
+      <div className="ranks-actions">
+        <Button
+          label={`Look at rank ${rank.rank}`}
+          icon={Eye}
+          small
+          tone="primary"
+          disabledReason={here ? 'this is the one that you look at.' : ''}
+          onClick={() => {
+            touch();
+            patchRoute({ rank: rank.rank }, 'push');
+            onDone();
+          }}
+        />
+        <Button
+          label={`Compare with rank ${rank.rank}`}
+          icon={Columns3}
+          small
+          disabledReason={
+            here ? 'a rank is not compared with itself.' : !route?.node ? 'select a node first.' : ''
+          }
+          onClick={() => {
+            touch();
+            patchRoute({ panel: 'compare', against: `rank:${rank.rank}` }, 'push');
+            onDone();
+          }}
+        />
+      </div>
+    </div>
+  );
+}
+
+function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: () => void }) {
+  const hits = useHitsByRank();
+  const [chosen, setChosen] = useState(current);
+  const rank = job.ranks.find((other) => other.rank === chosen);
+  const box = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    box.current?.querySelector<HTMLElement>('[aria-pressed=true]')?.focus();
+  }, []);
+  const move = (event: React.KeyboardEvent) => {
+    const by = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 8, ArrowUp: -8 }[event.key];
+    if (by === undefined || !box.current?.contains(event.target as Node)) return;
+    event.preventDefault();
+    const cells = [...(box.current?.querySelectorAll<HTMLElement>('button') ?? [])];
+    const at = cells.indexOf(document.activeElement as HTMLElement);
+    const cell = cells[Math.min(cells.length - 1, Math.max(0, at + by))];
+    cell?.focus();
+    cell?.click();
+  };
+  return (
+    <>
+      <div ref={box} className="ranks-matrix" role="group" aria-label="Ranks by state" onKeyDown={move}>
+        {job.ranks.map((each) => (
+          <button
+            key={each.rank}
+            type="button"
+            className={`rank-cell rank-${each.state}${(hits.get(each.rank) ?? 0) > 0 ? ' rank-hit' : ''}${each.rank === current ? ' rank-here' : ''}`}
+            aria-label={rankWords(each, hits.get(each.rank) ?? 0)}
+            aria-pressed={each.rank === chosen}
+            title={rankWords(each, hits.get(each.rank) ?? 0)}
+            onClick={() => setChosen(each.rank)}
+          >
+            <span aria-hidden>{SIGNS[each.state]}</span>
+            <span aria-hidden className="mono">
+              {each.rank}
+            </span>
+          </button>
+        ))}
+      </div>
+      {rank !== undefined && (
+        <>
+          <p className="ranks-words">{rankWords(rank, hits.get(rank.rank) ?? 0)}</p>
+          <Details rank={rank} current={current} onDone={onDone} />
+        </>
+      )}
+    </>
+  );
+}
+
+export function Ranks({ job }: { job: Job }) {
+  const { route } = useJobContext();
+  const current = route?.rank ?? 0;
+  const [open, setOpen] = useState(false);
+  const box = useRef<HTMLSpanElement>(null);
+  const trigger = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    if (!open) return undefined;
+    const onPointerDown = (event: PointerEvent) => {
+      if (!box.current?.contains(event.target as Node)) setOpen(false);
+    };
+    window.addEventListener('pointerdown', onPointerDown, true);
+    return () => window.removeEventListener('pointerdown', onPointerDown, true);
+  }, [open]);
+  const close = () => {
+    setOpen(false);
+    trigger.current?.focus();
+  };
+  return (
+    <span
+      ref={box}
+      className="ranks"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || !open) return;
+        event.stopPropagation();
+        close();
+      }}
+    >
+      <button
+        ref={trigger}
+        type="button"
+        className="button button-plain button-small ranks-open"
+        aria-expanded={open}
+        aria-haspopup="dialog"
+        onClick={() => setOpen(!open)}
+      >
+        <span>
+          Rank <span className="mono">{current}</span> of {job.world_size}
+        </span>
+        <span className="ranks-dots" aria-hidden>
+          {job.ranks.slice(0, 16).map((rank) => (
+            <i key={rank.rank} className={`rank-dot rank-${rank.state}`} />
+          ))}
+        </span>
+        <ChevronDown aria-hidden size={13} />
+      </button>
+      {open && (
+        <div className="ranks-popover" role="dialog" aria-label="Ranks">
+          <Matrix job={job} current={current} onDone={close} />
+        </div>
+      )}
+    </span>
+  );
+}
