@@ -86,14 +86,15 @@ bool ReadTensor(CodedInputStream* in, v1::TensorData* tensor, Range* data) {
 }
 
 // As above, of a whole message.
-bool ReadTensorMessage(grpc::ByteBuffer* buffer, Frame* frame, Range* data) {
+bool ReadTensorMessage(grpc::ByteBuffer* buffer, v1::AgentMessage* message,
+                       Range* data) {
   grpc::ProtoBufferReader reader(buffer);
   CodedInputStream in(&reader);
   uint32_t size = 0;
   if (in.ReadTag() != kTensorTag || !in.ReadVarint32(&size)) return false;
   if (in.CurrentPosition() + size != buffer->Length()) return false;
   const auto limit = in.PushLimit(static_cast<int>(size));
-  if (!ReadTensor(&in, frame->message.mutable_tensor(), data)) return false;
+  if (!ReadTensor(&in, message->mutable_tensor(), data)) return false;
   in.PopLimit(limit);
   return reader.status().ok();
 }
@@ -123,7 +124,7 @@ grpc::Slice SliceOf(std::string bytes) {
 
 size_t Frame::data_bytes() const {
   size_t bytes = 0;
-  for (const grpc::Slice& slice : data) bytes += slice.size();
+  for (const grpc::Slice& slice : data_) bytes += slice.size();
   return bytes;
 }
 
@@ -137,26 +138,28 @@ grpc::ByteBuffer EncodeFrame(v1::AgentMessage* message) {
   return grpc::ByteBuffer(slices, 2);
 }
 
-absl::Status DecodeFrame(grpc::ByteBuffer* buffer, Frame* frame) {
-  frame->message.Clear();
-  frame->data.clear();
-  Range data;
-  if (ReadTensorMessage(buffer, frame, &data)) {
-    frame->data = Cut(*buffer, data);
+absl::Status Frame::Decode(grpc::ByteBuffer* buffer) {
+  data_.clear();
+  arena_.Reset();
+  message_ = google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena_);
+  Range range;
+  if (ReadTensorMessage(buffer, message_, &range)) {
+    data_ = Cut(*buffer, range);
     buffer->Clear();
     return absl::OkStatus();
   }
+  message_->Clear();
   const grpc::Status parsed =
       grpc::SerializationTraits<v1::AgentMessage>::Deserialize(buffer,
-                                                               &frame->message);
+                                                               message_);
   if (!parsed.ok()) {
     return MakeError(absl::StatusCode::kInvalidArgument, "bad_message",
                      "a message could not be decoded");
   }
-  if (!frame->message.tensor().data().empty()) {
-    const std::unique_ptr<std::string> bytes(
-        frame->message.mutable_tensor()->release_data());
-    frame->data.push_back(SliceOf(std::move(*bytes)));
+  if (!message_->tensor().data().empty()) {
+    data_.push_back(
+        SliceOf(std::move(*message_->mutable_tensor()->mutable_data())));
+    message_->mutable_tensor()->clear_data();
   }
   return absl::OkStatus();
 }

@@ -3,6 +3,7 @@
 #ifndef PROTO_WIRE_FRAME_H_
 #define PROTO_WIRE_FRAME_H_
 
+#include <google/protobuf/arena.h>
 #include <grpcpp/support/byte_buffer.h>
 
 #include <cstddef>
@@ -17,17 +18,25 @@ namespace graphdbg::wire {
 // buffer, or whatever gRPC makes of it.
 grpc::ByteBuffer EncodeFrame(v1::AgentMessage* message);
 
-struct Frame {
-  // Without tensor.data.
-  v1::AgentMessage message;
-  // Those of tensor.data, in order.
-  std::vector<grpc::Slice> data;
+// What was read last.
+class Frame {
+ public:
+  // INVALID_ARGUMENT if that is no message. Clears `buffer`.
+  absl::Status Decode(grpc::ByteBuffer* buffer);
 
+  // Without tensor.data. Both are valid until the next call of Decode.
+  v1::AgentMessage& message() { return *message_; }
+  // The bytes of tensor.data, in order.
+  const std::vector<grpc::Slice>& data() const { return data_; }
   size_t data_bytes() const;
-};
 
-// INVALID_ARGUMENT if that is no message. Clears `buffer`.
-absl::Status DecodeFrame(grpc::ByteBuffer* buffer, Frame* frame);
+ private:
+  // A graph's many small messages are freed at once.
+  google::protobuf::Arena arena_;
+  v1::AgentMessage* message_ =
+      google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena_);
+  std::vector<grpc::Slice> data_;
+};
 
 }  // namespace graphdbg::wire
 

@@ -42,7 +42,7 @@ grpc::ByteBuffer BufferOf(const std::string& bytes, size_t of_a_slice) {
 
 std::string DataOf(const Frame& frame) {
   std::string data;
-  for (const grpc::Slice& slice : frame.data) {
+  for (const grpc::Slice& slice : frame.data()) {
     data.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
   }
   EXPECT_EQ(data.size(), frame.data_bytes());
@@ -66,12 +66,12 @@ TEST(FrameTest, ReadsWhatProtobufWritesHoweverItIsCut) {
   for (size_t of_a_slice : {1, 2, 3, 7, 100, 999, 100000}) {
     grpc::ByteBuffer buffer = BufferOf(bytes, of_a_slice);
     Frame frame;
-    ASSERT_TRUE(DecodeFrame(&buffer, &frame).ok());
+    ASSERT_TRUE(frame.Decode(&buffer).ok());
     EXPECT_EQ(DataOf(frame), data);
-    EXPECT_TRUE(frame.message.tensor().data().empty());
+    EXPECT_TRUE(frame.message().tensor().data().empty());
     v1::AgentMessage rest = TensorMessage(data);
     rest.mutable_tensor()->clear_data();
-    EXPECT_EQ(frame.message.SerializeAsString(), rest.SerializeAsString());
+    EXPECT_EQ(frame.message().SerializeAsString(), rest.SerializeAsString());
   }
 }
 
@@ -80,15 +80,15 @@ TEST(FrameTest, OtherMessagesAreAsEver) {
   message.mutable_hit()->set_number(5);
   grpc::ByteBuffer buffer = EncodeFrame(&message);
   Frame frame;
-  ASSERT_TRUE(DecodeFrame(&buffer, &frame).ok());
-  EXPECT_EQ(frame.message.hit().number(), 5u);
-  EXPECT_TRUE(frame.data.empty());
+  ASSERT_TRUE(frame.Decode(&buffer).ok());
+  EXPECT_EQ(frame.message().hit().number(), 5u);
+  EXPECT_TRUE(frame.data().empty());
   v1::AgentMessage without_data;
   without_data.mutable_tensor()->set_request_id(9);
   buffer = EncodeFrame(&without_data);
-  ASSERT_TRUE(DecodeFrame(&buffer, &frame).ok());
-  EXPECT_EQ(frame.message.tensor().request_id(), 9u);
-  EXPECT_TRUE(frame.data.empty());
+  ASSERT_TRUE(frame.Decode(&buffer).ok());
+  EXPECT_EQ(frame.message().tensor().request_id(), 9u);
+  EXPECT_TRUE(frame.data().empty());
 }
 
 TEST(FrameTest, WhatIsWrittenTwiceCountsAsProtobufHasIt) {
@@ -96,16 +96,16 @@ TEST(FrameTest, WhatIsWrittenTwiceCountsAsProtobufHasIt) {
                             TensorMessage("second").SerializeAsString();
   grpc::ByteBuffer buffer = BufferOf(bytes, 4);
   Frame frame;
-  ASSERT_TRUE(DecodeFrame(&buffer, &frame).ok());
+  ASSERT_TRUE(frame.Decode(&buffer).ok());
   EXPECT_EQ(DataOf(frame), "second");
   // A tensor that another message follows is not there.
   v1::AgentMessage hit;
   hit.mutable_hit()->set_number(1);
   buffer = BufferOf(
       TensorMessage("gone").SerializeAsString() + hit.SerializeAsString(), 4);
-  ASSERT_TRUE(DecodeFrame(&buffer, &frame).ok());
-  EXPECT_TRUE(frame.message.has_hit());
-  EXPECT_TRUE(frame.data.empty());
+  ASSERT_TRUE(frame.Decode(&buffer).ok());
+  EXPECT_TRUE(frame.message().has_hit());
+  EXPECT_TRUE(frame.data().empty());
 }
 
 TEST(FrameTest, WhatIsCutOffIsNoMessage) {
@@ -114,7 +114,7 @@ TEST(FrameTest, WhatIsCutOffIsNoMessage) {
   for (size_t size = 1; size < bytes.size(); ++size) {
     grpc::ByteBuffer buffer = BufferOf(bytes.substr(0, size), 50);
     Frame frame;
-    EXPECT_FALSE(DecodeFrame(&buffer, &frame).ok()) << size;
+    EXPECT_FALSE(frame.Decode(&buffer).ok()) << size;
   }
 }
 

@@ -45,7 +45,7 @@ grpc::ByteBuffer Serialize(const v1::ServerMessage& message) {
 
 absl::Cord DataOf(const wire::Frame& frame) {
   absl::Cord data;
-  for (const grpc::Slice& slice : frame.data) {
+  for (const grpc::Slice& slice : frame.data()) {
     const absl::string_view bytes(reinterpret_cast<const char*>(slice.begin()),
                                   slice.size());
     // The bytes live as long as what is called when nobody needs them.
@@ -122,15 +122,15 @@ void AgentStream::OnReadDone(bool ok) {
 }
 
 absl::Status AgentStream::Decode() {
-  if (auto decoded = wire::DecodeFrame(&incoming_, &frame_); !decoded.ok()) {
+  if (auto decoded = frame_.Decode(&incoming_); !decoded.ok()) {
     return decoded;
   }
-  return wire::Validate(frame_.message, frame_.data_bytes());
+  return wire::Validate(frame_.message(), frame_.data_bytes());
 }
 
 void AgentStream::Handle() {
   if (auto valid = Decode(); !valid.ok()) return Close(valid);
-  v1::AgentMessage& message = frame_.message;
+  v1::AgentMessage& message = frame_.message();
   if (message.has_hello() == said_hello_) {
     return Close(Error(
         absl::StatusCode::kInvalidArgument, "bad_order",
@@ -176,11 +176,11 @@ void AgentStream::HandleHello() {
     greeted_ = true;
   }
   auto compatible =
-      CheckCapabilities(frame_.message.hello(), shared_->server_version);
+      CheckCapabilities(frame_.message().hello(), shared_->server_version);
   if (!compatible.ok()) return Close(compatible);
   auto self = shared_from_this();
   shared_->entrance->Attach(
-      DecodeHello(frame_.message.hello(), Address(context_->peer())), self,
+      DecodeHello(frame_.message().hello(), Address(context_->peer())), self,
       [self](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
         self->Attached(std::move(port));
       });

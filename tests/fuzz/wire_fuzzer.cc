@@ -44,21 +44,21 @@ void CheckFrame(const v1::AgentMessage& message) {
                                   grpc::Slice(bytes.substr(cut))};
     grpc::ByteBuffer buffer(slices, 2);
     wire::Frame frame;
-    if (!wire::DecodeFrame(&buffer, &frame).ok()) std::abort();
+    if (!frame.Decode(&buffer).ok()) std::abort();
     std::string data;
-    for (const grpc::Slice& slice : frame.data) {
+    for (const grpc::Slice& slice : frame.data()) {
       data.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
     }
     if (data != message.tensor().data()) std::abort();
-    if (!data.empty()) frame.message.mutable_tensor()->set_data(data);
-    if (frame.message.ByteSizeLong() != message.ByteSizeLong()) std::abort();
+    if (!data.empty()) frame.message().mutable_tensor()->set_data(data);
+    if (frame.message().ByteSizeLong() != message.ByteSizeLong()) std::abort();
     // And of what was cut off, no more than protobuf does.
     v1::AgentMessage half;
     const std::string start = bytes.substr(0, cut);
     grpc::Slice slice(start);
     grpc::ByteBuffer start_buffer(&slice, 1);
     const bool whole = half.ParseFromString(start);
-    if (wire::DecodeFrame(&start_buffer, &frame).ok() != whole) std::abort();
+    if (frame.Decode(&start_buffer).ok() != whole) std::abort();
   }
 }
 

@@ -77,12 +77,15 @@ ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
   SendState(/*paused=*/false);
   SendGraph();
   reader_ = std::thread([this] { Obey(); });
+}
+
+void ScriptedRank::StartReporting() {
   reporter_ = std::thread([this] { Report(); });
 }
 
 ScriptedRank::~ScriptedRank() {
   over_ = true;
-  reporter_.join();
+  if (reporter_.joinable()) reporter_.join();
   context_.TryCancel();
   reader_.join();
   stream_->Finish();

@@ -28,9 +28,12 @@ class ScriptedRank {
     uint32_t statistics_per_second = 0;
   };
 
-  // Joins and sends the graph; runs until it is destroyed.
+  // Joins and sends the graph; obeys until it is destroyed.
   explicit ScriptedRank(Options options);
   ~ScriptedRank();
+
+  // Begins to send statistics. Once.
+  void StartReporting();
 
   // Of the watchpoint with number 1, at the node with this number.
   void Hit(uint32_t node, uint64_t order);

@@ -29,7 +29,7 @@ using Json = nlohmann::json;
 using Options = std::map<std::string, std::string>;
 
 constexpr char kJob[] = "load";
-constexpr std::chrono::seconds kPatience(60);
+constexpr std::chrono::seconds kPatience(120);
 
 [[noreturn]] void Fail(const std::string& why) {
   std::fprintf(stderr, "server_load: %s\n", why.c_str());
@@ -124,12 +124,12 @@ class Load {
   Json Run() {
     const auto start = Clock::now();
     StartRanks();
-    const double graph_ms = Milliseconds(Clock::now() - start);
     Post("/watchpoints",
          {{"condition", {{"id", "nan"}, {"params", Json::object()}}}});
     StartPages();
-    // The load settles.
-    std::this_thread::sleep_for(std::chrono::seconds(2));
+    HearAllRanks();
+    const double graph_ms = Milliseconds(Clock::now() - start);
+    for (const auto& rank : ranks_) rank->StartReporting();
     const uint64_t sent_before = Sent();
     const auto load_start = Clock::now();
     Measure();
@@ -171,6 +171,16 @@ class Load {
     }
   }
 
+  // A rank's answer to a command comes behind its graph.
+  void HearAllRanks() {
+    for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
+      Control("pause", rank, "paused");
+      Control("continue", rank, "running");
+    }
+    answers_.clear();
+    effects_.clear();
+  }
+
   void StartPages() {
     const std::string token = options_.at("token");
     for (uint32_t i = 0; i < Number("readers", 32); ++i) {
@@ -186,7 +196,7 @@ class Load {
 
   void Measure() {
     std::mt19937 random(1);
-    const uint32_t rounds = Number("rounds", 200);
+    const uint32_t rounds = Number("rounds", 100);
     for (uint32_t round = 1; round <= rounds; ++round) {
       const auto rank = static_cast<uint32_t>(random() % ranks_.size());
       Control("pause", rank, "paused");

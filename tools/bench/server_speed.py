@@ -125,9 +125,9 @@ def load(programs: Path, options: list[str]) -> dict[str, Any]:
         server = ServerProcess(Path(folder))
         port = urlsplit(server.url).port
         where = ["--http-port", str(port), "--agents", server.debugger_address, "--token", _token(server)]
-        ran = subprocess.run(
-            [str(programs / "server_load"), *where, *options], check=True, stdout=subprocess.PIPE, text=True
-        )
+        ran = subprocess.run([str(programs / "server_load"), *where, *options], stdout=subprocess.PIPE, text=True)
+        if ran.returncode != 0:
+            sys.exit(ran.returncode)
         result: dict[str, Any] = json.loads(ran.stdout)
         result["server_memory_mb"] = _resident_mb(server.pid)
         server.stop()
