@@ -7,6 +7,7 @@ import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { graphIndex } from './fixture_index.mjs';
+import { neighbours } from './fixture_neighbours.mjs';
 import { FixtureJob } from './fixture_job.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
@@ -171,6 +172,11 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'GET graph/index':
       if (flags['no-index']) throw new Refusal(404, 'not_found', 'There is no such route.');
       return { bytes: graphIndex(job.graph), headers: { 'Content-Encoding': 'gzip', ETag: `"${job.graph.nodes.length}"` } };
+    case 'GET graph/neighbours': {
+      const name = query.get('name') ?? '';
+      if (!job.graph.byName.has(name)) throw new Refusal(404, 'unknown_node', `There is no node "${name}" in this job.`);
+      return { body: neighbours(job, name, Number(query.get('depth') ?? 1), nodeView, statisticsOf) };
+    }
     case 'GET graph/scope': return { body: scopeView(job, query.get('name') ?? '') };
     case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
     case 'GET graph/search': return { body: search(job, query) };

@@ -5,6 +5,7 @@ import type {
   ControlCommand,
   GraphSummary,
   Job,
+  Neighbours,
   NodeDetail,
   ScopeView,
   SearchPage,
@@ -168,6 +169,8 @@ export const api = {
     request<{ graphs: GraphSummary[] }>(job(id, '/graphs'), { signal }),
   scope: (id: string, name: string, signal?: AbortSignal) =>
     request<ScopeView>(job(id, '/graph/scope'), { query: { name }, signal }),
+  neighbours: (id: string, name: string, depth: number, rank: number, signal?: AbortSignal) =>
+    request<Neighbours>(job(id, '/graph/neighbours'), { query: { name, depth, rank }, signal }),
   node: (id: string, name: string, signal?: AbortSignal) =>
     request<NodeDetail>(job(id, '/graph/node'), { query: { name }, signal }),
   nodesOfLine: (id: string, source: string, signal?: AbortSignal) =>

@@ -119,12 +119,30 @@ export interface GraphEdge {
   to: string;
   tensors: number;
   kind: 'data' | 'control';
+  // What is written along it.
+  label?: { text: string; alarm: boolean };
 }
 
 export interface ScopeView {
   scope: string;
   nodes: GraphNode[];
   edges: GraphEdge[];
+}
+
+export interface TensorEdge {
+  from: string;
+  slot: number;
+  to: string;
+  position: number;
+  kind: 'data' | 'control';
+}
+
+// Around a tensor: `distance` is below 0 for what it is made of.
+export interface Neighbours {
+  nodes: Array<GraphNode & { distance: number }>;
+  edges: TensorEdge[];
+  tensors: Array<{ name: string; statistics: Statistics | null }>;
+  truncated: boolean;
 }
 
 export interface GraphSummary {

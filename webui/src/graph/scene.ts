@@ -31,6 +31,8 @@ export interface SceneScope {
 
 export interface Scene {
   id: number;
+  // What it is a drawing of; another subject is looked at anew.
+  subject: string;
   width: number;
   height: number;
   // Each after the scope that holds it.
@@ -43,6 +45,7 @@ export interface Scene {
 
 export const EMPTY_SCENE: Scene = {
   id: 0,
+  subject: '',
   width: 0,
   height: 0,
   boxes: [],
@@ -108,9 +111,14 @@ export function layoutScopes(
 }
 
 // `views` must be those that the layout was made of.
-export function buildScene(answer: LayoutAnswer, views: ReadonlyMap<string, ScopeView>): Scene {
+export function buildScene(
+  answer: LayoutAnswer,
+  views: ReadonlyMap<string, ScopeView>,
+  subject = '',
+): Scene {
   const scene: Scene = {
     id: answer.id,
+    subject,
     width: answer.width,
     height: answer.height,
     boxes: [],

@@ -57,6 +57,17 @@ export function useNode(job: string, node: string | null) {
   });
 }
 
+// Statistics along the edges change with every stop.
+export function useNeighbours(job: string, node: string | null, depth: number | null, rank: number) {
+  const version = useJob(({ model }) => model.graph_version + model.hit_version + model.stops);
+  return useQuery({
+    queryKey: ['neighbours', job, node, depth, rank, version],
+    queryFn: ({ signal }) => api.neighbours(job, node ?? '', depth ?? 1, rank, signal),
+    enabled: node !== null && depth !== null,
+    placeholderData: keepPreviousData,
+  });
+}
+
 // The server's own search, for when the page does not know the whole graph.
 export function useServerSearch(job: string, text: string, graphVersion: number, enabled: boolean) {
   return useInfiniteQuery({

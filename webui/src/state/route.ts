@@ -15,14 +15,19 @@ export interface JobRoute {
   panel: string | null;
   // What it is compared with, as "step:3"; null: with the previous step.
   against: string | null;
+  // The node's neighbourhood is shown, so many tensors far; null: the whole graph.
+  around: number | null;
   // Null: the page chooses which scopes to open.
   open: string[] | null;
 }
 
+// As far as the server goes.
+export const MOST_AROUND = 20;
+
 export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, open: null };
+  return { job, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
 }
 
 // Keeps names readable: only what would end the value is escaped.
@@ -36,7 +41,7 @@ function encode(text: string): string {
 
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
-  const { job, rank, node, slot, step, slice, panel, against, open } = route.route;
+  const { job, rank, node, slot, step, slice, panel, against, around, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
@@ -48,6 +53,7 @@ export function formatRoute(route: Route): string {
   add('slice', slice === null ? null : encode(slice));
   add('panel', panel === null ? null : encode(panel));
   add('with', against === null ? null : encode(against));
+  add('around', around === null ? null : String(around));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
   return `#/jobs/${encodeURIComponent(job)}${query}`;
@@ -79,6 +85,7 @@ export function parseRoute(fragment: string): Route {
     return value === undefined || value === '' ? null : decode(value);
   };
   const rank = Number(text('rank') ?? '0');
+  const around = Number(text('around') ?? NaN);
   const open = values.get('open');
   return {
     view: 'job',
@@ -91,6 +98,7 @@ export function parseRoute(fragment: string): Route {
       slice: text('slice'),
       panel: text('panel'),
       against: text('with'),
+      around: Number.isInteger(around) && around >= 1 ? Math.min(around, MOST_AROUND) : null,
       open:
         open === undefined
           ? null

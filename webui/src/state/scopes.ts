@@ -292,6 +292,11 @@ export function openAll(): void {
   setOpen([EVERYTHING]);
 }
 
+// Shows what is around the selected node, so many tensors far; null: all again.
+export function showAround(depth: number | null): void {
+  patchRoute({ around: depth }, depth === null ? 'replace' : 'push');
+}
+
 // Opens what hides a node and selects it.
 export function revealNode(name: string, how: 'push' | 'replace' = 'push'): void {
   const { route } = useRouter.getState();

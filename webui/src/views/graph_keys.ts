@@ -1,7 +1,8 @@
 // Keys of the graph view. True: the key was used.
 
 import { panBy, reveal, zoomAt, fit, type Camera, type Size } from '../graph/camera';
-import { canOpen, leafBoxes, type Box, type Scene } from '../graph/scene';
+import { showAround } from '../state/scopes';
+import { canOpen, type Box, type Scene } from '../graph/scene';
 
 export interface GraphKeyTarget {
   scene: Scene;
@@ -14,6 +15,8 @@ export interface GraphKeyTarget {
   select: (box: Box | null) => void;
   toggle: (box: Box) => void;
   goToCurrent: () => void;
+  // How far the neighbourhood that is shown goes; null: the whole graph is shown.
+  around: number | null;
 }
 
 const PAN_PX = 60;
@@ -24,15 +27,6 @@ const PANS: Record<string, [number, number]> = {
   ArrowUp: [0, PAN_PX],
   ArrowDown: [0, -PAN_PX],
 };
-
-// Boxes stand in the scene in execution order, scope by scope.
-function neighbour(target: GraphKeyTarget, by: number): Box | null {
-  const boxes = leafBoxes(target.scene);
-  if (boxes.length === 0) return null;
-  const at = boxes.findIndex((box) => box.name === target.selected);
-  if (at < 0) return boxes[by > 0 ? 0 : boxes.length - 1] ?? null;
-  return boxes[Math.min(boxes.length - 1, Math.max(0, at + by))] ?? null;
-}
 
 function zoom(target: GraphKeyTarget, factor: number): void {
   const { width, height } = target.size;
@@ -70,17 +64,19 @@ export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): bo
     case 'g':
       target.goToCurrent();
       return true;
-    case '.':
-    case ',': {
-      const next = neighbour(target, event.key === '.' ? 1 : -1);
-      if (next !== null) target.select(next);
+    case 'a':
+      if (target.selected === null) return false;
+      showAround(target.around === null ? 1 : null);
       return true;
-    }
     case 'Enter':
       if (box === undefined || !canOpen(box.node)) return false;
       target.toggle(box);
       return true;
     case 'Escape':
+      if (target.around !== null) {
+        showAround(null);
+        return true;
+      }
       target.select(null);
       return true;
     default:

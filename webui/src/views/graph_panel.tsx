@@ -1,6 +1,6 @@
 // Middle: the graph. Scopes open and close in place; pointer and keys move about.
 
-import { LocateFixed, Maximize, Minus, Plus, Workflow } from 'lucide-react';
+import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
 import { fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
@@ -8,7 +8,8 @@ import { oldPlaces } from '../graph/motion';
 import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
-import { pathOf, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
+import { MOST_AROUND } from '../state/route';
+import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -21,7 +22,9 @@ import { Minimap } from './minimap';
 import { reducedMotion, useCamera, useSize, type CameraControl } from './use_camera';
 import { usePainter, type MoveFrom } from './use_painter';
 import { usePalette } from './use_palette';
+import { useNeighbourScene } from './use_neighbour_scene';
 import { useScene } from './use_scene';
+import { useWalkKeys } from './use_walk_keys';
 import './graph_panel.css';
 
 const NONE: ReadonlySet<string> = new Set();
@@ -61,7 +64,9 @@ function ScaleText({ control }: { control: CameraControl }) {
 export function GraphPanel() {
   const { open, route, current } = useJobContext();
   const views = useScopes((state) => state.views);
-  const scene = useScene(open, views);
+  const whole = useScene(open, views);
+  const near = useNeighbourScene();
+  const scene = near.scene ?? whole;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(frame);
@@ -130,8 +135,10 @@ export function GraphPanel() {
     touch();
     revealNode(current);
   }, [current]);
+  useWalkKeys();
   const target: GraphKeyTarget = {
     scene, size, selected, now, move, glide, fitAll, select, toggle, goToCurrent,
+    around: near.depth,
   };
   const empty = views.has('') && scene.boxes.length === 0;
   return (
@@ -145,6 +152,10 @@ export function GraphPanel() {
           <ScaleText control={control} />
           <Button label="Zoom in" icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
+          <Button label={near.depth === null ? 'Show what is around the node' : 'Show the whole graph'}
+            icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={near.depth !== null}
+            disabledReason={selected === null ? 'Select a node first.' : undefined}
+            onClick={() => showAround(near.depth === null ? 1 : null)} />
           <Button label="Go to the current node" icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
             disabledReason={current === null ? 'The job does not stand at a node.' : undefined}
             onClick={goToCurrent} />
@@ -179,7 +190,23 @@ export function GraphPanel() {
           </Notice>
         </div>
       )}
-      {scene.boxes.length > 0 && <GraphLegend />}
+      {near.depth !== null && selected !== null && (
+        <div className="graph-around" role="group" aria-label="Neighbourhood">
+          <span className="ellipsis">
+            Around <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
+          </span>
+          <Button label="Fewer tensors far" icon={Minus} iconOnly small tone="quiet"
+            disabledReason={near.depth <= 1 ? 'It is one tensor far already.' : undefined}
+            onClick={() => showAround(Math.max(1, (near.depth ?? 1) - 1))} />
+          <span className="mono" role="status" aria-label="Depth">{near.depth}</span>
+          <Button label="More tensors far" icon={Plus} iconOnly small tone="quiet"
+            disabledReason={near.depth >= MOST_AROUND ? 'The server goes no further.' : undefined}
+            onClick={() => showAround(Math.min(MOST_AROUND, (near.depth ?? 1) + 1))} />
+          {near.note !== null && <span className="graph-around-note">{near.note}</span>}
+          <Button label="Whole graph" small onClick={() => showAround(null)} />
+        </div>
+      )}
+      {scene.boxes.length > 0 && <GraphLegend trail={marks.trail.size > 0} />}
       {scene.boxes.length > 0 && palette !== null && (
         <Minimap scene={scene} size={size} control={control} palette={palette} marks={marks} onMove={move} />
       )}
@@ -207,6 +234,10 @@ function useCameraForScene(view: SceneCamera): void {
     const { now, jump, glide } = control;
     const old = before.current;
     before.current = scene;
+    if (old.subject !== scene.subject) {
+      moved.current = false;
+      anchor.current = null;
+    }
     const held = anchor.current ?? middleBox(old, now(), size);
     const box = held === null ? undefined : scene.byName.get(held.name);
     const still = { dx: 0, dy: 0 };
@@ -218,7 +249,7 @@ function useCameraForScene(view: SceneCamera): void {
     } else if (!moved.current) {
       jump(firstCamera(scene, size, current));
     }
-    if (old !== scene && old.id !== scene.id && !reducedMotion()) moveFrom(oldPlaces(old, scene, still));
+    if (old.subject === scene.subject && old.id !== scene.id && !reducedMotion()) moveFrom(oldPlaces(old, scene, still));
     const target = wanted.current === null ? undefined : scene.byName.get(wanted.current);
     if (target !== undefined) {
       wanted.current = null;

@@ -1,11 +1,11 @@
 // What can be done with a node, on a right click (or the menu key) in the tree, on
 // the graph and in lists.
 
-import { ArrowRightToLine, Copy, Eye, LocateFixed, TriangleAlert } from 'lucide-react';
+import { ArrowRightToLine, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { copyText } from '../state/clipboard';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
-import { revealNode } from '../state/scopes';
+import { revealNode, showAround } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
@@ -36,6 +36,19 @@ function Items({ menu }: { menu: NodeMenuState }) {
         revealNode(node);
       },
     },
+    ...(isScope
+      ? []
+      : [
+          {
+            label: 'Show what is around it',
+            icon: Waypoints,
+            onChoose: () => {
+              touch();
+              revealNode(node);
+              showAround(1);
+            },
+          },
+        ]),
     {
       label: isScope ? 'Watch all in it…' : 'Watch…',
       icon: Eye,

@@ -12,6 +12,11 @@ type Views = ReadonlyMap<string, ScopeView>;
 
 let questions = 0;
 
+export function nextQuestion(): number {
+  questions += 1;
+  return questions;
+}
+
 export function useScene(open: ReadonlySet<string>, views: Views): Scene {
   const index = useScopes((state) => state.index);
   const [scene, setScene] = useState<Scene>(EMPTY_SCENE);
@@ -32,12 +37,12 @@ export function useScene(open: ReadonlySet<string>, views: Views): Scene {
   // Of a known graph the layout depends on what is open alone.
   const source = index ?? views;
   useEffect(() => {
-    questions += 1;
-    asked.current = { id: questions, views };
+    const id = nextQuestion();
+    asked.current = { id, views };
     if (index !== null) {
-      askWorker({ type: 'layout', id: questions, open: [...open], scopes: null });
+      askWorker({ type: 'layout', id, open: [...open], scopes: null });
     } else {
-      askWorker({ type: 'layout', id: questions, open: [], scopes: layoutScopes(open, views) });
+      askWorker({ type: 'layout', id, open: [], scopes: layoutScopes(open, views) });
     }
     // oxlint-disable-next-line react/exhaustive-deps
   }, [open, source]);

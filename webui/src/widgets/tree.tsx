@@ -70,7 +70,8 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const action = treeKey(rows, active, event.key);
     if (action === null) {
-      if (event.key.length !== 1 || rows.length === 0) return;
+      // Brackets, dot and comma walk the graph.
+      if (event.key.length !== 1 || '[].,'.includes(event.key) || rows.length === 0) return;
       const { text, at } = typed.current;
       const next = event.timeStamp - at < TYPE_AHEAD_MS ? text + event.key : event.key;
       typed.current = { text: next, at: event.timeStamp };
