@@ -39,13 +39,12 @@ bool PausesAgain(ScriptedSession* session) {
 
 TEST(ForkTest, AThousandForksUnderLoadBlockNobody) {
   ScriptedServer server;
-  setenv("GRAPHDBG_ENABLE", "1", 1);
-  setenv("GRAPHDBG_WAIT", "0", 1);
-  setenv("GRAPHDBG_JOB", "forks", 1);
-  setenv("GRAPHDBG_PORT", std::to_string(server.port()).c_str(), 1);
-  auto code = std::async(std::launch::async, [] {
-    return ExitCodeOf("agent/abi/fork_program 1000");
-  });
+  // Not by setenv: the server's threads read the environment.
+  const std::string command =
+      "GRAPHDBG_ENABLE=1 GRAPHDBG_WAIT=0 GRAPHDBG_JOB=forks GRAPHDBG_PORT=" +
+      std::to_string(server.port()) + " agent/abi/fork_program 1000";
+  auto code =
+      std::async(std::launch::async, [&] { return ExitCodeOf(command); });
   auto session = server.Accept();
   session->Welcome();
   EXPECT_FALSE(session->Watch(NanEverywhere()).has_error());

@@ -1,6 +1,5 @@
 // What the agent itself takes, and what a large graph does.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include <cstdint>
 #include <future>
@@ -26,13 +25,12 @@ std::pair<int64_t, int64_t> MemoryOf(const std::string& command) {
 
 TEST(MemoryTest, AHundredThousandNodesFitIntoTheirBound) {
   ScriptedServer server;
-  setenv("GRAPHDBG_ENABLE", "1", 1);
-  setenv("GRAPHDBG_WAIT", "0", 1);
-  setenv("GRAPHDBG_JOB", "large", 1);
-  setenv("GRAPHDBG_PORT", std::to_string(server.port()).c_str(), 1);
-  auto measured = std::async(std::launch::async, [] {
-    return MemoryOf("agent/abi/memory_program 100000");
-  });
+  // Not by setenv: the server's threads read the environment.
+  const std::string command =
+      "GRAPHDBG_ENABLE=1 GRAPHDBG_WAIT=0 GRAPHDBG_JOB=large GRAPHDBG_PORT=" +
+      std::to_string(server.port()) + " agent/abi/memory_program 100000";
+  auto measured =
+      std::async(std::launch::async, [&] { return MemoryOf(command); });
   auto session = server.Accept();
   session->Welcome();
   session->WaitForGoodbye();
