@@ -1,1 +1,2 @@
-export function buildGraph(blocks?: number): { nodes: Array<{ name: string }> };
+export function buildGraph(blocks?: number, kind?: string): { nodes: Array<{ name: string }> };
+export const HOSTILE: string[];

@@ -137,8 +137,49 @@ function optimizer(b, gradient) {
   b.op(scope, '_foreach_add_', [16, 16, 3, 3], [sum, ...parameters.slice(0, 3)], line, 'optimizer');
 }
 
-export function buildGraph(blocks = 2) {
+// Names as nobody should give them, each of them text and nothing else.
+export const HOSTILE = [
+  '<img src=x onerror=alert(1)>',
+  '<script>alert(1)<\\script>',
+  '\u202Egnp.exe',
+  '"\'`${1}&amp;%2F?#[*]',
+  '__proto__',
+  'constructor',
+  'größe 重み 👩',
+  'x'.repeat(4000),
+];
+
+function hostile(b) {
+  let last = b.add('forward', 'x', 'input', '', 'other', [1], [], null);
+  for (const label of HOSTILE) {
+    last = b.op(`forward/${label}`, label, [1], [last], [7, label, label]);
+    b.classes.set(`forward/${label}`, label);
+  }
+  return b;
+}
+
+// Layers of a hundred ops each, as many as make so many nodes.
+function large(b, count) {
+  let last = b.add('forward', 'x', 'input', '', 'other', [64, 64], [], null);
+  for (let i = 0; b.nodes.length < count; i += 1) {
+    const scope = `forward/layers/${Math.floor(i / 100)}/block${Math.floor(i / 10) % 10}`;
+    last = b.op(scope, `mul_${i}`, [64, 64], [last], [20 + (i % 50), 'x = x * x']);
+  }
+  return b;
+}
+
+function finish(b) {
+  for (const node of b.nodes) {
+    node.stack = node.source ? [{ ...node.source, user: true }] : [];
+    node.attributes = {};
+  }
+  return b;
+}
+
+export function buildGraph(blocks = 2, kind = 'cnn') {
   const b = new Builder();
+  if (kind === 'hostile') return finish(hostile(b));
+  if (kind === 'large') return finish(large(b, 100_000));
   const loss = forward(b, blocks);
   optimizer(b, backward(b, loss));
   for (const node of b.nodes) {

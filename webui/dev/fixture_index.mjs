@@ -50,7 +50,15 @@ function pack(header, columns) {
   return Buffer.concat([head, Buffer.from(text), ...parts]);
 }
 
+const made = new WeakMap();
+
+// The graph never changes, so that it is packed once.
 export function graphIndex(graph) {
+  if (!made.has(graph)) made.set(graph, indexOf(graph));
+  return made.get(graph);
+}
+
+function indexOf(graph) {
   const texts = new Texts();
   const { number, rows } = scopesOf(graph, texts);
   const { nodes } = graph;

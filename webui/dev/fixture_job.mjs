@@ -26,14 +26,14 @@ export class FixtureJob {
   timer = null;
   recommended = false;
 
-  constructor(id, name, { blocks = 2, delay = 0, burst = 0, ranks = 1 } = {}) {
+  constructor(id, name, { blocks = 2, delay = 0, burst = 0, ranks = 1, graph = 'cnn' } = {}) {
     this.burst = burst;
     this.world_size = ranks;
     this.id = id;
     this.name = name;
     this.delay = delay;
     this.created_at = new Date().toISOString();
-    this.graph = buildGraph(blocks);
+    this.graph = buildGraph(blocks, graph);
     this.ops = this.graph.nodes.filter((node) => node.kind === 'op');
     this.emit('job', { info: this.info() });
     this.emit('graph', { node_count: this.graph.nodes.length });

@@ -21,6 +21,8 @@ const { values: flags } = parseArgs({
     blocks: { type: 'string', default: '2' },
     delay: { type: 'string', default: '60' },
     ranks: { type: 'string', default: '1' },
+    // cnn, hostile (names) or large (100,000 nodes).
+    graph: { type: 'string', default: 'cnn' },
     empty: { type: 'boolean', default: false },
     // As servers that give scopes one by one.
     'no-index': { type: 'boolean', default: false },
@@ -35,7 +37,7 @@ const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; b
 const jobs = new Map();
 if (!flags.empty) {
   const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), ranks: Number(flags.ranks) };
-  for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', options), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
+  for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', { ...options, graph: flags.graph }), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
 }
 

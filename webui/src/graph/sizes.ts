@@ -2,6 +2,7 @@
 // follows from the number of characters and nothing has to be measured.
 
 import { formatShape, shortDtype } from '../base/format';
+import { visible } from '../base/visible';
 import type { GraphNode } from '../api/types';
 
 export const LABEL_PX = 12;
@@ -13,7 +14,9 @@ const SIDE = 12;
 export const CHEVRON_ROOM = 16;
 const MIN_WIDTH = 64;
 
-export function shorten(text: string, limit: number): string {
+export function shorten(name: string, limit: number): string {
+  // A long name must not cost more than what is shown of it.
+  const text = visible(name.length > 2 * limit ? name.slice(0, 2 * limit) : name);
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
 

@@ -1,6 +1,7 @@
 // A full name with its path muted; what does not fit is cut at the front, since
 // the end says most.
 
+import { visible } from '../base/visible';
 import './full_name.css';
 
 interface Props {
@@ -20,7 +21,8 @@ function Part({ text, from, to }: { text: string; from: number; to: number }) {
   );
 }
 
-export function FullName({ name, mark = '' }: Props) {
+export function FullName({ name: raw, mark = '' }: Props) {
+  const name = visible(raw);
   const cut = name.lastIndexOf('/') + 1;
   const at = mark === '' ? -1 : name.toLowerCase().indexOf(mark.toLowerCase());
   const from = at < 0 ? 0 : at;

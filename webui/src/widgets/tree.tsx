@@ -6,6 +6,7 @@ import { ChevronRight } from 'lucide-react';
 import { useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
+import { visible } from '../base/visible';
 import { KindIcon } from './kind_icon';
 import { NodeMarks } from './node_marks';
 import { Spinner } from './spinner';
@@ -145,7 +146,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
             >
               <Chevron row={row} onToggle={onToggle} />
               <KindIcon kind={row.node.kind} category={row.node.category} />
-              <span className="tree-label mono ellipsis">{row.node.label}</span>
+              <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
               <span className="tree-type ellipsis" data-text={typeOf(row)} aria-hidden />
               <span aria-hidden>
                 <NodeMarks
