@@ -5,8 +5,12 @@ import { goToNextHit } from '../state/hits';
 import { useRouter } from '../state/router';
 import { showOverlay, useUi } from '../state/ui';
 
-const Palette = lazy(async () => ({ default: (await import('./palette')).Palette }));
+const fetchPalette = () => import('./palette');
+const Palette = lazy(async () => ({ default: (await fetchPalette()).Palette }));
 const KeysDialog = lazy(async () => ({ default: (await import('./keys_dialog')).KeysDialog }));
+
+// When the first view has long been painted.
+const PREFETCH_MS = 3000;
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
@@ -43,6 +47,11 @@ export function Overlays() {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, [inJob]);
+  // Whoever types right after its key must not type into nothing.
+  useEffect(() => {
+    const timer = setTimeout(() => void fetchPalette().catch(() => {}), PREFETCH_MS);
+    return () => clearTimeout(timer);
+  }, []);
   return (
     <Suspense fallback={null}>
       {overlay === 'palette' && <Palette />}
