@@ -11,6 +11,8 @@ export interface Toast {
   detail: string;
   // What can be done about it, as undoing it.
   action?: { label: string; run: () => void };
+  // How long it is there, if not as long as others.
+  stay_ms?: number;
 }
 
 interface ToastState {
@@ -33,5 +35,6 @@ export function showToast(toast: Omit<Toast, 'id'>): void {
   const id = next;
   next += 1;
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MOST) }));
-  setTimeout(() => dismissToast(id), toast.action === undefined ? STAY_MS : STAY_WITH_ACTION_MS);
+  const stay = toast.stay_ms ?? (toast.action === undefined ? STAY_MS : STAY_WITH_ACTION_MS);
+  setTimeout(() => dismissToast(id), stay);
 }

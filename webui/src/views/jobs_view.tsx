@@ -9,7 +9,6 @@ import { hasEnded } from '../state/job';
 import { followJobs, forgetJob, loadJobs, useJobs } from '../state/jobs_store';
 import { formatRoute, jobRoute } from '../state/route';
 import { navigate } from '../state/router';
-import { showToast } from '../state/toasts';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -31,12 +30,6 @@ function useNow(): number {
 
 function isOver(job: Job): boolean {
   return hasEnded(job) || job.state === 'lost';
-}
-
-async function forget(job: Job): Promise<void> {
-  const problem = await forgetJob(job.id);
-  if (problem === null) return;
-  showToast({ kind: 'error', title: `${job.name} was not removed`, detail: problem });
 }
 
 function JobRow({ job, now }: { job: Job; now: number }) {
@@ -78,7 +71,7 @@ function JobRow({ job, now }: { job: Job; now: number }) {
           small
           tone="quiet"
           disabledReason={isOver(job) ? '' : 'the job has not ended.'}
-          onClick={() => void forget(job)}
+          onClick={() => forgetJob(job)}
         />
       </td>
     </tr>
@@ -131,7 +124,8 @@ function JobsTable({ jobs }: { jobs: readonly Job[] }) {
 }
 
 export function JobsView() {
-  const { jobs, error, connection } = useJobs();
+  const { jobs: all, error, connection, leaving } = useJobs();
+  const jobs = all?.filter((job) => !leaving.has(job.id)) ?? null;
   const server = useAuth((state) => state.server);
   useEffect(() => followJobs(() => void checkAuth()), []);
   useEffect(() => {
