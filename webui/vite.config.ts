@@ -10,7 +10,7 @@ const PURE_TESTS = [
   'src/graph/*.test.ts',
   'src/index/*.test.ts',
   'src/state/{job,controls,route}.test.ts',
-  'src/widgets/{grid_data,tree_rows}.test.ts',
+  'src/widgets/{grid_data,heat_pixels,heat_view,scroll_space,tree_rows}.test.ts',
 ];
 
 export default defineConfig({

@@ -10,11 +10,12 @@ const button = (page: Page, name: string) => page.getByRole("button", { name, ex
 const step = (page: Page) => page.getByTestId("step");
 const values = (page: Page) => page.getByRole("region", { name: "Values" });
 
-async function openJob(page: Page, url: string, job: string, rest = ""): Promise<void> {
+// The job of a script, from the list of jobs; then what the address names of it.
+async function openJob(page: Page, url: string, script: string, rest = ""): Promise<void> {
   await page.goto(url);
-  await expect(page.getByRole("heading", { name: "Jobs" })).toBeVisible();
-  await page.goto(`${new URL(url).origin}/#/jobs/${job}${rest}`);
+  await page.getByRole("link", { name: script }).click({ timeout: STOP.timeout });
   await expect(state(page)).toHaveText(/paused/i, STOP);
+  if (rest !== "") await page.goto(page.url() + rest);
 }
 
 // To the end of the next step.
@@ -27,7 +28,7 @@ async function takeStep(page: Page, to: number): Promise<void> {
 test("a gradient that vanishes is found by the recommended set", async ({ page, server }) => {
   const url = await server.start();
   server.job("deep", [host("deep_sigmoid.py")]);
-  await openJob(page, url, "deep");
+  await openJob(page, url, "deep_sigmoid.py");
   await button(page, "Add recommended set").click();
   await expect(page.getByRole("switch", { name: /gradient_vanishing/ })).toBeVisible();
   await button(page, "Continue").click();
@@ -45,7 +46,7 @@ test("a gradient that vanishes is found by the recommended set", async ({ page, 
 test("a weight is compared with itself a step before, over a reload", async ({ page, browser, server }) => {
   const url = await server.start();
   server.job("digits", [host("digits_cnn.py")]);
-  await openJob(page, url, "digits", "?node=forward/fc1/weight");
+  await openJob(page, url, "digits_cnn.py", "?node=forward/fc1/weight");
   await expect(values(page).getByRole("grid")).toBeVisible(STOP);
   await takeStep(page, 1);
   await takeStep(page, 2);
@@ -92,7 +93,7 @@ test("two ranks stop together, and one is compared with the other", async ({ pag
   const launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"];
   const script = [host("digits_ddp.py"), "--corrupt-rank", "1", "--corrupt-step", "3"];
   server.job("ddp", [...launcher, ...script], { OMP_NUM_THREADS: "1" });
-  await openJob(page, url, "ddp");
+  await openJob(page, url, "digits_ddp.py");
   await expect(page.getByRole("button", { name: /^Rank 0 of 2/ })).toBeVisible(STOP);
   await button(page, "Add watchpoint").first().click();
   await page.getByRole("form").getByRole("button", { name: "Add" }).click();
@@ -116,7 +117,7 @@ test("two ranks stop together, and one is compared with the other", async ({ pag
 test("a server that is killed and comes back finds page and job as they were", async ({ page, server }) => {
   const url = await server.start();
   server.job("digits", [host("digits_cnn.py")]);
-  await openJob(page, url, "digits", "?node=forward/fc2/weight");
+  await openJob(page, url, "digits_cnn.py", "?node=forward/fc2/weight");
   await takeStep(page, 1);
   await button(page, "Add watchpoint").first().click();
   await page.getByRole("form").getByLabel("Then").selectOption("only record the hit");
@@ -138,7 +139,7 @@ test("a server that is killed and comes back finds page and job as they were", a
 test("all of it by keys alone", async ({ page, server }) => {
   const url = await server.start();
   server.job("digits", [host("digits_cnn.py"), "--lr", "0.2"]);
-  await openJob(page, url, "digits");
+  await openJob(page, url, "digits_cnn.py");
   const { keyboard } = page;
   const command = async (words: string) => {
     await keyboard.press("Control+k");

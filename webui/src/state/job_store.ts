@@ -63,7 +63,12 @@ function flush(): void {
   if (isBurst(events)) hold_until = performance.now() + BURST_MS;
   const before = useJob.getState();
   const model = reduceEvents(before.model, events);
-  useJob.setState({ model, pending: pendingAfter(before.pending, model) });
+  useJob.setState({
+    model,
+    pending: pendingAfter(before.pending, model),
+    // It may have come after it was asked for.
+    problem: model.info === null ? before.problem : null,
+  });
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
     showToast({ kind: 'error', title: 'Command refused', detail: model.refusal.message });
   }

@@ -64,9 +64,9 @@ const ACTUAL_NAMES: Record<string, string> = {
 // What was measured: "3 NaN", "abs_max 1240".
 export function actualText(hit: Hit): string {
   const entries = Object.entries(hit.actual);
-  const allCounts = entries.every(([name]) => name in ACTUAL_NAMES);
-  const shown = allCounts ? entries.filter(([, value]) => value !== 0) : entries;
-  return shown
+  const counts = entries.filter(([name, value]) => name in ACTUAL_NAMES && value !== 0);
+  const others = entries.filter(([name]) => !(name in ACTUAL_NAMES));
+  return [...counts, ...others]
     .map(([name, value]) =>
       name in ACTUAL_NAMES
         ? `${formatNumber(value)} ${ACTUAL_NAMES[name]}`

@@ -15,8 +15,15 @@ import { useJobContext } from './job_context';
 
 const HIT_PX = 42;
 const STEP_PX = 24;
-// Beyond any list's end: asking where that is would cost a layout more.
-const FAR_PX = 1e7;
+
+// Where the newest step begins, from the top.
+function newestStepAt(lines: readonly HitLine[]): number {
+  const headings = lines.filter((line) => line.kind === 'step');
+  const last = headings.at(-1);
+  if (last === undefined) return 0;
+  const hits = lines.length - headings.length;
+  return (headings.length - 1) * STEP_PX + (hits - last.count) * HIT_PX;
+}
 
 const ORIGIN_TEXTS = {
   origin: 'Origin: its inputs were still good',
@@ -105,13 +112,16 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
       return line?.kind === 'hit' ? line.hit.id : `step ${line?.step}`;
     },
   });
-  // New hits stay in view if the end of the list is.
-  const atEnd = useRef(true);
-  const lastTop = useRef(0);
+  // The first hits of the newest step are what one looks for, and are kept in view
+  // until one looks at others.
+  const following = useRef(true);
+  const wanted = useRef(0);
   useEffect(() => {
     const element = scroller.current;
-    if (element !== null && atEnd.current) element.scrollTop = FAR_PX;
-  }, [lines.length]);
+    if (element === null || !following.current) return;
+    wanted.current = newestStepAt(lines);
+    element.scrollTop = wanted.current;
+  }, [lines]);
   // A filter may mean hits that are only on the server.
   useEffect(() => {
     const narrow = filter.watchpoint !== null || filter.rank !== null || filter.step !== null;
@@ -148,10 +158,9 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
           onKeyDown={onKeyDown}
           onScroll={(event) => {
             const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-            // The list may have grown since; only going up leaves the end.
-            if (scrollTop + clientHeight >= scrollHeight - HIT_PX) atEnd.current = true;
-            else if (scrollTop < lastTop.current) atEnd.current = false;
-            lastTop.current = scrollTop;
+            const end = scrollHeight - clientHeight;
+            const own = Math.abs(scrollTop - Math.min(wanted.current, end)) < 2;
+            following.current = own || scrollTop >= end - 2;
             setFirst(virtual.getVirtualItemForOffset(scrollTop)?.index ?? 0);
           }}
         >

@@ -1,7 +1,7 @@
 // One job: bar, controls, tree, graph, watchpoints and hits, and the node below.
 
 import { SearchX } from 'lucide-react';
-import { useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { useFollowStop } from '../state/follow';
@@ -29,13 +29,14 @@ import { Controls } from './controls';
 import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
-import { NodeMenu } from './node_menu';
 import { NodePanel } from './node_panel';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
 import { WatchPanel } from './watch_panel';
 import { JobContext, type JobContextValue } from './job_context';
 import './job_view.css';
+
+const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
 
 const REFRESH_MS = 400;
 
@@ -123,6 +124,7 @@ export function JobView({ id }: { id: string }) {
   const attempt = useJob((state) => state.attempt);
   const sizes = useUi((state) => state.sizes);
   const tall = useUi((state) => state.tall);
+  const menu = useUi((state) => state.node_menu !== null);
 
   if (problem !== null) return <NoJob title="This job cannot be shown" detail={problem.message} />;
   if (forgotten) return <NoJob title="This job was removed" detail="Its data is gone." />;
@@ -173,7 +175,7 @@ export function JobView({ id }: { id: string }) {
           <div className="job-bottom" style={{ height: sizes.bottom }}>
             <NodePanel />
           </div>
-          <NodeMenu />
+          <Suspense>{menu && <NodeMenu />}</Suspense>
         </main>
       </div>
     </JobContext>

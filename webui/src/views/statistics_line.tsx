@@ -80,7 +80,7 @@ export function StatisticsTable({ statistics }: { statistics: Statistics }) {
         return (
           <div key={key}>
             <dt>{label}</dt>
-            <dd className="mono">{count ? formatCount(value) : formatNumber(value, 6)}</dd>
+            <dd className="mono">{count ? formatCount(value) : formatNumber(value, 5)}</dd>
           </div>
         );
       })}

@@ -1,6 +1,7 @@
 // Who the job is and where it stands.
 
 import { ChevronRight, Command, Keyboard } from 'lucide-react';
+import { lazy, Suspense } from 'react';
 import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
 import { useJob } from '../state/job_store';
@@ -13,8 +14,9 @@ import { StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
 import { Brand } from './brand';
 import { useJobContext } from './job_context';
-import { Ranks } from './ranks';
 import './top_bar.css';
+
+const Ranks = lazy(async () => ({ default: (await import('./ranks')).Ranks }));
 
 function deviceOf(rank: Rank): string {
   if (rank.device === '' || rank.device === 'cpu') return rank.device.toUpperCase();
@@ -90,7 +92,7 @@ export function TopBar() {
           <StateChip state={job.state} reason={job.pause_reason} />
         )}
       </span>
-      {job !== null && job.world_size > 1 && <Ranks job={job} />}
+      <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
       {job !== null && <Where job={job} />}
       <span className="grow" />
       <Button

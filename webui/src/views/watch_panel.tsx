@@ -1,7 +1,7 @@
 // Right, above: watchpoints.
 
 import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
-import { useDeferredValue, useMemo, useState } from 'react';
+import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
 import { compactCount, plural } from '../base/format';
 import { countByWatchpoint } from '../state/hit_index';
@@ -20,8 +20,9 @@ import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { useJobContext } from './job_context';
-import { WatchForm } from './watch_form';
 import './watch_panel.css';
+
+const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).WatchForm }));
 
 const PAUSE_WORDS = {
   node: 'stops at the node',
@@ -166,7 +167,9 @@ export function WatchPanel() {
     >
       <div className="watch-list">
         {form !== null && (
-          <WatchForm key={`${form.target} ${form.from?.id} ${form.edit}`} form={form} />
+          <Suspense fallback={<Notice title="Loading" busy />}>
+            <WatchForm key={`${form.target} ${form.from?.id} ${form.edit}`} form={form} />
+          </Suspense>
         )}
         {watchpoints.length > 0 && (
           <ul>
