@@ -60,7 +60,7 @@ export class DebugServer {
       GRAPHDBG_TOKEN_FILE: join(this.data, "agent_token"),
       ...environment,
     };
-    this.jobs.push(spawn(join(bin, "python"), command, { env, stdio: ["ignore", "ignore", "inherit"] }));
+    this.jobs.push(spawn(join(bin, "python"), command, { env, stdio: "ignore" }));
   }
 
   async stop(): Promise<void> {
