@@ -10,7 +10,7 @@ const root = document.getElementById('root');
 if (root !== null) {
   followAddress();
   void startAuth();
-  // The graph is the slowest to come: it is asked for before anything is drawn.
+  // Takes what boot.ts has asked for.
   const { route } = useRouter.getState();
   if (route.view === 'job') startScopes(route.route.job);
   createRoot(root).render(

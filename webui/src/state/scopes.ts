@@ -14,7 +14,7 @@ import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
 import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
-import { askWorker, onWorker } from '../worker/client';
+import { askWorker, onWorker, takeEarly } from '../worker/client';
 import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
 import { watchSelections } from './watch_selections';
@@ -78,7 +78,7 @@ function loadIndex(): void {
   if (loading_index) return;
   loading_index = true;
   views_step = jobStep();
-  askWorker({ type: 'load', job, token: readToken() });
+  if (!takeEarly(job)) askWorker({ type: 'load', job, token: readToken() });
 }
 
 function finishLoad(): void {

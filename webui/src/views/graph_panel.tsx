@@ -17,7 +17,7 @@ import { Panel } from '../widgets/panel';
 import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
 import { useGraphPointer } from './graph_pointer';
-import { useJobContext } from './job_context';
+import { useJobContext, useOpenScopes } from './job_context';
 import { Minimap } from './minimap';
 import { reducedMotion, useCamera, useSize, type CameraControl } from './use_camera';
 import { usePainter, type MoveFrom } from './use_painter';
@@ -62,7 +62,8 @@ function ScaleText({ control }: { control: CameraControl }) {
 }
 
 export function GraphPanel() {
-  const { open, route, current } = useJobContext();
+  const { route, current } = useJobContext();
+  const open = useOpenScopes();
   const views = useScopes((state) => state.views);
   const whole = useScene(open, views);
   const near = useNeighbourScene();

@@ -6,8 +6,8 @@ import type { JobRoute } from '../state/route';
 
 export interface JobContextValue {
   id: string;
+  // Without the scopes that are open: see OpenContext.
   route: JobRoute | null;
-  open: ReadonlySet<string>;
   // Hits by node and by the scopes around it.
   hitIndex: ReadonlyMap<string, number>;
   // Where values that are not finite came up and went, likewise.
@@ -19,11 +19,17 @@ export interface JobContextValue {
 export const JobContext = createContext<JobContextValue>({
   id: '',
   route: null,
-  open: new Set(),
   hitIndex: new Map(),
   trail: new Map(),
   current: null,
 });
+
+// Apart from the rest, since it changes with every scope that is opened.
+export const OpenContext = createContext<ReadonlySet<string>>(new Set());
+
+export function useOpenScopes(): ReadonlySet<string> {
+  return useContext(OpenContext);
+}
 
 export function useJobContext(): JobContextValue {
   return useContext(JobContext);

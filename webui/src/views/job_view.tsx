@@ -1,12 +1,13 @@
 // One job: bar, controls, tree, graph, watchpoints and hits, and the node below.
 
 import { SearchX } from 'lucide-react';
-import { lazy, Suspense, useDeferredValue, useEffect, useMemo, useState } from 'react';
+import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { useFollowStop } from '../state/follow';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
 import { openJob, retryConnection, useJob } from '../state/job_store';
+import type { JobRoute } from '../state/route';
 import { useRouter } from '../state/router';
 import { useConditions } from '../state/queries';
 import {
@@ -33,7 +34,7 @@ import { NodePanel } from './node_panel';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
 import { WatchPanel } from './watch_panel';
-import { JobContext, type JobContextValue } from './job_context';
+import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
 const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).NodeMenu }));
@@ -64,19 +65,32 @@ function useScopeRefresh(): void {
   useEffect(() => () => hits.cancel(), [hits]);
 }
 
-function useContextValue(id: string): JobContextValue {
-  const route = useRouter((state) => state.route);
-  const job = route.view === 'job' ? route.route : null;
+interface JobValues {
+  value: JobContextValue;
+  open: ReadonlySet<string>;
+  // The page itself chooses what to open.
+  choose: boolean;
+}
+
+function useContextValue(id: string): JobValues {
+  const address = useRouter((state) => state.route);
+  const job = address.view === 'job' ? address.route : null;
   const auto = useScopes((state) => state.auto);
   const fromAddress = job?.open ?? null;
-  const node = job?.node ?? null;
+  // Only where the address names no scopes, the selection opens what is around it.
+  const inside = fromAddress === null ? (job?.node ?? null) : null;
   const graph = useScopes((state) => state.index);
   const open = useMemo(
-    () => openScopes(fromAddress, auto, node),
+    () => openScopes(fromAddress, auto, inside),
     // What is around a node, and what "all" is, depends on the graph.
     // oxlint-disable-next-line react/exhaustive-deps
-    [fromAddress, auto, node, graph],
+    [fromAddress, auto, inside, graph],
   );
+  // Opening a scope changes nothing else in the address.
+  const last = useRef<JobRoute | null>(null);
+  const route = job === null ? null : { ...job, open: null };
+  if (JSON.stringify(route) !== JSON.stringify(last.current)) last.current = route;
+  const kept = last.current;
   // Marks of hits may come a moment later than what the user does.
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const [index, setIndex] = useState(NO_HITS);
@@ -84,10 +98,11 @@ function useContextValue(id: string): JobContextValue {
   const hitIndex = index.counts;
   const trail = useMemo(() => indexTrail(hits), [hits]);
   const current = useJob(({ model }) => (model.info?.node ? model.info.node : null));
-  return useMemo(
-    () => ({ id, route: job, open, hitIndex, trail, current }),
-    [id, job, open, hitIndex, trail, current],
+  const value = useMemo(
+    () => ({ id, route: kept, hitIndex, trail, current }),
+    [id, kept, hitIndex, trail, current],
   );
+  return { value, open, choose: fromAddress === null };
 }
 
 function NoJob({ title, detail }: { title: string; detail: string }) {
@@ -99,18 +114,77 @@ function NoJob({ title, detail }: { title: string; detail: string }) {
   );
 }
 
+// All panels. What changes with the address alone must not render them again: they
+// follow what they show by themselves.
+const JobLayout = memo(function JobLayout() {
+  const connection = useJob((state) => state.connection);
+  const attempt = useJob((state) => state.attempt);
+  const sizes = useUi((state) => state.sizes);
+  const tall = useUi((state) => state.tall);
+  const menu = useUi((state) => state.node_menu !== null);
+  return (
+    <div className="job">
+      <header className="job-head">
+        <TopBar />
+        <Controls />
+      </header>
+      {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
+      <EndBanner />
+      <main className={`job-main${tall ? ' job-tall' : ''}`}>
+        <div
+          className="job-upper"
+          style={{
+            gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
+          }}
+        >
+          <TreePanel />
+          <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
+          <GraphPanel />
+          <Splitter
+            panel="right"
+            label="Width of watchpoints and hits"
+            side="after"
+            orientation="vertical"
+          />
+          <div className="job-right">
+            <div className="job-watch" style={{ height: sizes.watch }}>
+              <WatchPanel />
+            </div>
+            <Splitter
+              panel="watch"
+              label="Height of watchpoints"
+              side="before"
+              orientation="horizontal"
+            />
+            <HitsPanel />
+          </div>
+        </div>
+        <Splitter
+          panel="bottom"
+          label="Height of the node panel"
+          side="after"
+          orientation="horizontal"
+        />
+        <div className="job-bottom" style={{ height: sizes.bottom }}>
+          <NodePanel />
+        </div>
+        <Suspense>{menu && <NodeMenu />}</Suspense>
+      </main>
+    </div>
+  );
+});
+
 export function JobView({ id }: { id: string }) {
   useEffect(() => {
     startScopes(id);
     return openJob(id, () => void checkAuth());
   }, [id]);
-  const value = useContextValue(id);
+  const { value, open, choose } = useContextValue(id);
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);
-  const choose = value.route?.open === null;
   useEffect(() => {
-    if (scopesJob === id) ensureScopes(value.open, choose);
-  }, [id, scopesJob, value.open, choose, views]);
+    if (scopesJob === id) ensureScopes(open, choose);
+  }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();
 
@@ -120,64 +194,13 @@ export function JobView({ id }: { id: string }) {
   }, [name]);
   const problem = useJob((state) => state.problem);
   const forgotten = useJob((state) => state.model.forgotten);
-  const connection = useJob((state) => state.connection);
-  const attempt = useJob((state) => state.attempt);
-  const sizes = useUi((state) => state.sizes);
-  const tall = useUi((state) => state.tall);
-  const menu = useUi((state) => state.node_menu !== null);
-
   if (problem !== null) return <NoJob title="This job cannot be shown" detail={problem.message} />;
   if (forgotten) return <NoJob title="This job was removed" detail="Its data is gone." />;
   return (
     <JobContext value={value}>
-      <div className="job">
-        <header className="job-head">
-          <TopBar />
-          <Controls />
-        </header>
-        {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
-        <EndBanner />
-        <main className={`job-main${tall ? ' job-tall' : ''}`}>
-          <div
-            className="job-upper"
-            style={{
-              gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
-            }}
-          >
-            <TreePanel />
-            <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
-            <GraphPanel />
-            <Splitter
-              panel="right"
-              label="Width of watchpoints and hits"
-              side="after"
-              orientation="vertical"
-            />
-            <div className="job-right">
-              <div className="job-watch" style={{ height: sizes.watch }}>
-                <WatchPanel />
-              </div>
-              <Splitter
-                panel="watch"
-                label="Height of watchpoints"
-                side="before"
-                orientation="horizontal"
-              />
-              <HitsPanel />
-            </div>
-          </div>
-          <Splitter
-            panel="bottom"
-            label="Height of the node panel"
-            side="after"
-            orientation="horizontal"
-          />
-          <div className="job-bottom" style={{ height: sizes.bottom }}>
-            <NodePanel />
-          </div>
-          <Suspense>{menu && <NodeMenu />}</Suspense>
-        </main>
-      </div>
+      <OpenContext value={open}>
+        <JobLayout />
+      </OpenContext>
     </JobContext>
   );
 }

@@ -13,12 +13,13 @@ import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { Tree } from '../widgets/tree';
 import { buildRows } from '../widgets/tree_rows';
-import { useJobContext } from './job_context';
+import { useJobContext, useOpenScopes } from './job_context';
 import { SearchResults, type SearchResultsHandle } from './search_results';
 import './tree_panel.css';
 
 function NodeTree() {
-  const { route, open, hitIndex, current } = useJobContext();
+  const { route, hitIndex, current } = useJobContext();
+  const open = useOpenScopes();
   const views = useScopes((state) => state.views);
   const errors = useScopes((state) => state.errors);
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);

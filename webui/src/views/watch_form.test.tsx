@@ -58,7 +58,6 @@ function showForm() {
   const value = {
     id: 'j',
     route: { ...jobRoute('j'), node: 'forward/log' },
-    open: new Set<string>(),
     hitIndex: new Map<string, number>(),
     trail: new Map(),
     current: null,

@@ -3,7 +3,7 @@
 
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ChevronRight } from 'lucide-react';
-import { useEffect, useId, useMemo, useRef, useState } from 'react';
+import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
 import { visible } from '../base/visible';
@@ -91,6 +91,24 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
   };
   const hitsOf = (row: TreeRow) => Math.max(row.node.hit_count, hits.get(row.name) ?? 0);
   const rowId = (index: number) => `${id}-${index}`;
+  const newest = useRef({ onSelect, onToggle, onMenu });
+  useEffect(() => {
+    newest.current = { onSelect, onToggle, onMenu };
+  });
+  const handlers = useMemo<Handlers>(
+    () => ({
+      select: (name) => newest.current.onSelect(name),
+      toggle: (name) => newest.current.onToggle(name),
+      menu: (row, event) => {
+        if (newest.current.onMenu === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        setFocused(row.name);
+        newest.current.onMenu(row.node, event.clientX, event.clientY);
+      },
+    }),
+    [],
+  );
 
   return (
     <div
@@ -116,53 +134,97 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
           const row = rows[index];
           if (row === undefined) return null;
           return (
-            <div
+            <Item
               key={key}
               id={rowId(index)}
-              role="treeitem"
-              aria-label={row.node.label}
-              aria-level={row.level}
-              aria-posinset={row.position}
-              aria-setsize={row.siblings}
-              aria-selected={row.name === selected}
-              aria-expanded={row.open ?? undefined}
-              aria-current={row.name === current || undefined}
-              aria-description={descriptionOf(row, hitsOf(row), row.name === current)}
-              className={`tree-row${index === active ? ' tree-row-active' : ''}`}
-              style={{
-                transform: `translateY(${start}px)`,
-                paddingLeft: 6 + (row.level - 1) * INDENT_PX,
-              }}
-              title={row.name}
-              onClick={() => onSelect(row.name)}
-              onContextMenu={(event) => {
-                if (onMenu === undefined) return;
-                event.preventDefault();
-                event.stopPropagation();
-                setFocused(row.name);
-                onMenu(row.node, event.clientX, event.clientY);
-              }}
-              onDoubleClick={() => row.open !== null && onToggle(row.name)}
-            >
-              <Chevron row={row} onToggle={onToggle} />
-              <KindIcon kind={row.node.kind} category={row.node.category} />
-              <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
-              <span className="tree-type ellipsis" data-text={typeOf(row)} aria-hidden />
-              <span aria-hidden>
-                <NodeMarks
-                  hits={hitsOf(row)}
-                  watched={row.node.watched}
-                  current={row.name === current}
-                  implied={row.implied}
-                />
-              </span>
-            </div>
+              row={row}
+              start={start}
+              active={index === active}
+              selected={row.name === selected}
+              current={row.name === current}
+              hits={hitsOf(row)}
+              handlers={handlers}
+            />
           );
         })}
       </div>
     </div>
   );
 }
+
+// Handlers that stay the same, so that rows that do not change are not made again.
+interface Handlers {
+  select: (name: string) => void;
+  toggle: (name: string) => void;
+  menu: (row: TreeRow, event: React.MouseEvent) => void;
+}
+
+interface ItemProps {
+  id: string;
+  row: TreeRow;
+  start: number;
+  active: boolean;
+  selected: boolean;
+  current: boolean;
+  hits: number;
+  handlers: Handlers;
+}
+
+function sameRow(a: TreeRow, b: TreeRow): boolean {
+  return (
+    a.node === b.node &&
+    a.level === b.level &&
+    a.position === b.position &&
+    a.siblings === b.siblings &&
+    a.open === b.open &&
+    a.note === b.note &&
+    a.implied === b.implied
+  );
+}
+
+function sameItem(a: ItemProps, b: ItemProps): boolean {
+  return (
+    sameRow(a.row, b.row) &&
+    a.id === b.id &&
+    a.start === b.start &&
+    a.active === b.active &&
+    a.selected === b.selected &&
+    a.current === b.current &&
+    a.hits === b.hits &&
+    a.handlers === b.handlers
+  );
+}
+
+const Item = memo(function Item({ id, row, start, active, selected, current, hits, handlers }: ItemProps) {
+  return (
+    <div
+      id={id}
+      role="treeitem"
+      aria-label={row.node.label}
+      aria-level={row.level}
+      aria-posinset={row.position}
+      aria-setsize={row.siblings}
+      aria-selected={selected}
+      aria-expanded={row.open ?? undefined}
+      aria-current={current || undefined}
+      aria-description={descriptionOf(row, hits, current)}
+      className={`tree-row${active ? ' tree-row-active' : ''}`}
+      style={{ transform: `translateY(${start}px)`, paddingLeft: 6 + (row.level - 1) * INDENT_PX }}
+      title={row.name}
+      onClick={() => handlers.select(row.name)}
+      onContextMenu={(event) => handlers.menu(row, event)}
+      onDoubleClick={() => row.open !== null && handlers.toggle(row.name)}
+    >
+      <Chevron row={row} onToggle={handlers.toggle} />
+      <KindIcon kind={row.node.kind} category={row.node.category} />
+      <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
+      <span className="tree-type ellipsis" data-text={typeOf(row)} aria-hidden />
+      <span aria-hidden>
+        <NodeMarks hits={hits} watched={row.node.watched} current={current} implied={row.implied} />
+      </span>
+    </div>
+  );
+}, sameItem);
 
 function typeOf({ node, note }: TreeRow): string {
   if (note === 'failed') return 'could not be loaded';

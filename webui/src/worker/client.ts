@@ -7,11 +7,14 @@ type Listener = (message: FromWorker) => void;
 
 let worker: Worker | null = null;
 const listeners = new Set<Listener>();
+// What came before the page listened.
+let backlog: FromWorker[] = [];
 
 export function startWorker(): void {
   if (worker !== null || typeof Worker === 'undefined') return;
   worker = new Worker(new URL('./graph.worker.ts', import.meta.url), { type: 'module' });
   worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+    if (listeners.size === 0) backlog.push(data);
     for (const listener of listeners) listener(data);
   });
 }
@@ -21,8 +24,26 @@ export function askWorker(message: ToWorker): void {
   worker?.postMessage(message);
 }
 
+// The job whose index was asked for before anybody listened.
+let early: string | null = null;
+
+export function loadEarly(job: string, token: string | null): void {
+  early = job;
+  askWorker({ type: 'load', job, token });
+}
+
+// True once: this job's index is on its way.
+export function takeEarly(job: string): boolean {
+  const taken = early === job;
+  early = null;
+  return taken;
+}
+
 // Until the returned call.
 export function onWorker(listener: Listener): () => void {
   listeners.add(listener);
+  const missed = backlog;
+  backlog = [];
+  for (const message of missed) queueMicrotask(() => listener(message));
   return () => void listeners.delete(listener);
 }
