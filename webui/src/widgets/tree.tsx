@@ -29,6 +29,12 @@ const ROW_PX = 24;
 const INDENT_PX = 14;
 const TYPE_AHEAD_MS = 600;
 
+const rowHeight = () => ROW_PX;
+
+// Rows that scroll out of view become those that scroll into it: more than are ever
+// shown at once.
+const RECYCLED = 256;
+
 export function Tree({ rows, label, selected, current, hits, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
@@ -42,9 +48,9 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 12,
-    getItemKey: (index) => rows[index]?.name ?? index,
+    // The same each time: else the places of all rows are worked out in each frame.
+    estimateSize: rowHeight,
+    overscan: 6,
     // The row that has the focus must exist, even if it is scrolled away.
     rangeExtractor: (range) => {
       const shown = defaultRangeExtractor(range);
@@ -130,12 +136,12 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
       }}
     >
       <div role="presentation" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, start, key }) => {
+        {virtual.getVirtualItems().map(({ index, start }) => {
           const row = rows[index];
           if (row === undefined) return null;
           return (
             <Item
-              key={key}
+              key={index === active ? 'active' : index % RECYCLED}
               id={rowId(index)}
               row={row}
               start={start}
@@ -241,6 +247,8 @@ function descriptionOf(row: TreeRow, hits: number, current: boolean): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
+const CHEVRON = <ChevronRight size={14} />;
+
 function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => void }) {
   if (row.open === null) return <span className="tree-chevron" />;
   if (row.note === 'loading') {
@@ -260,7 +268,7 @@ function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => 
       }}
       onDoubleClick={(event) => event.stopPropagation()}
     >
-      <ChevronRight size={14} />
+      {CHEVRON}
     </span>
   );
 }
