@@ -61,6 +61,9 @@ export function HeatLegend({ grid, scale }: { grid: GridData; scale: number }) {
   );
 }
 
+// A slice that is shown again came long ago.
+const painted = new WeakSet<TensorSlice>();
+
 interface Props {
   value: TensorSlice;
   tensor: TensorSummary;
@@ -79,7 +82,8 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
   const locked = useUi((state) => state.locked_scales.get(tensor.name));
   useEffect(() => {
     endMeasure('graphdbg:slice');
-    measureToPaint(SLICE_PAINT, value.received_at);
+    if (!painted.has(value)) measureToPaint(SLICE_PAINT, value.received_at);
+    painted.add(value);
   }, [value]);
   if (grid === null) {
     return <Notice title={`Values of type ${value.dtype} cannot be shown`}>Download the tensor instead.</Notice>;

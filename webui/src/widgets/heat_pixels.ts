@@ -27,7 +27,8 @@ export function mix(from: Rgb, to: Rgb, share: number): Rgb {
   return { r: between(from.r, to.r), g: between(from.g, to.g), b: between(from.b, to.b) };
 }
 
-const SHADES = 256;
+// To each side of zero: so many that the square root's steep beginning is smooth.
+const SHADES = 2048;
 
 export interface HeatTable {
   // From the strongest negative over zero, in the middle, to the strongest positive.
@@ -43,7 +44,7 @@ export function heatTable(colours: HeatColours): HeatTable {
   const shades = Uint32Array.from({ length: 2 * SHADES + 1 }, (_, i) => {
     const share = (i - SHADES) / SHADES;
     const end = share < 0 ? colours.negative : colours.positive;
-    return pack(mix(colours.ground, end, Math.abs(share)));
+    return pack(mix(colours.ground, end, Math.sqrt(Math.abs(share))));
   });
   return {
     shades,
@@ -72,15 +73,18 @@ export function reduceLevel(level: HeatLevel, across: number, down: number): Hea
   const values = new (exact ? Float64Array : Float32Array)(rows * columns);
   const whole = level.columns;
   for (let r = 0; r < level.rows; r += 1) {
-    const to = Math.floor(r / down) * columns;
+    let at = Math.floor(r / down) * columns;
+    let left = across;
     const from = r * whole;
     const end = Math.min(whole, level.count - from);
     for (let c = 0; c < end; c += 1) {
       const value = level.values[from + c] as number;
-      const at = to + Math.floor(c / across);
-      const held = values[at] as number;
       // Comparisons with NaN are false: what is NaN stays.
-      if (value !== value || Math.abs(value) > Math.abs(held)) values[at] = value;
+      if (value !== value || Math.abs(value) > Math.abs(values[at] as number)) values[at] = value;
+      left -= 1;
+      if (left > 0) continue;
+      left = across;
+      at += 1;
     }
   }
   return { rows, columns, values, count: values.length };
@@ -100,28 +104,34 @@ export function paintWindow(
   table: HeatTable,
   pixels: Uint32Array,
 ): void {
-  const { shades, nan, inf, neg_inf, nothing } = table;
+  const { shades, nothing } = table;
   const { values, columns, count } = level;
-  const factor = scale > 0 ? 1 / scale : 0;
+  const factor = scale > 0 ? SHADES / scale : 0;
   for (let r = 0; r < window.rows; r += 1) {
     const from = (window.row + r) * columns + window.column;
     const to = r * window.columns;
     for (let c = 0; c < window.columns; c += 1) {
-      const value = values[from + c] as number;
-      let pixel: number;
-      if (from + c >= count) pixel = nothing;
-      else if (value !== value) pixel = nan;
-      else if (value === Infinity) pixel = inf;
-      else if (value === -Infinity) pixel = neg_inf;
-      else {
-        const share = value * factor;
-        const strength = Math.min(1, Math.sqrt(share < 0 ? -share : share));
-        const shade = SHADES + Math.round((share < 0 ? -strength : strength) * SHADES);
-        pixel = shades[shade] as number;
+      if (from + c >= count) {
+        pixels[to + c] = nothing;
+        continue;
       }
-      pixels[to + c] = pixel;
+      const value = values[from + c] as number;
+      const shade = value * factor + SHADES;
+      // Also false for NaN, and for infinities, of which 0 times makes NaN.
+      pixels[to + c] =
+        shade >= 0 && shade <= 2 * SHADES
+          ? (shades[(shade + 0.5) | 0] as number)
+          : beyond(value, table);
     }
   }
+}
+
+// The colour of what is not finite, or larger than the scale.
+function beyond(value: number, { shades, nan, inf, neg_inf }: HeatTable): number {
+  if (value !== value) return nan;
+  if (value === Infinity) return inf;
+  if (value === -Infinity) return neg_inf;
+  return shades[value < 0 ? 0 : 2 * SHADES] as number;
 }
 
 // The colour that a cell has, for its text to be legible on.
