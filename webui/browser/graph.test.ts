@@ -67,20 +67,22 @@ describe('a graph of 100,000 nodes', () => {
     await button('Close all scopes').click();
     await told_as(/Graph: 0 nodes, 0 open scopes and 1 closed scope/);
   });
+});
 
-  it('walks in the order of execution, into scopes that are closed', async () => {
-    await begin(['--graph', 'large'], '?node=forward/layers/76/block5/mul_7659');
-    await treeItem('mul_7659').waitFor();
-    await page.keyboard.press('.');
-    await page.getByRole('heading', { name: 'mul_7660' }).waitFor();
-    await treeItem('block6').waitFor();
-    await page.keyboard.press(',');
-    await page.getByRole('heading', { name: 'mul_7659' }).waitFor();
-    await page.keyboard.press(']');
-    await page.getByRole('heading', { name: 'mul_7660' }).waitFor();
-    await page.keyboard.press('[');
-    await page.getByRole('heading', { name: 'mul_7659' }).waitFor();
-  });
+it('walks in the order of execution, into scopes that are closed, and along tensors', async () => {
+  await begin([], '?node=forward/max_pool2d&open=forward');
+  await told_as(/selected: forward\/max_pool2d/);
+  await page.keyboard.press(',');
+  await told_as(/selected: forward\/blocks\/1\/relu_1/);
+  await treeItem('relu_1').first().waitFor();
+  await page.keyboard.press('.');
+  await told_as(/selected: forward\/max_pool2d/);
+  await page.getByRole('heading', { name: 'max_pool2d' }).waitFor();
+  await page.keyboard.press(']');
+  await told_as(/selected: forward\/view/);
+  await page.getByRole('heading', { name: 'view' }).waitFor();
+  await page.keyboard.press('[');
+  await told_as(/selected: forward\/max_pool2d/);
 });
 
 describe('hostile names', () => {
@@ -128,4 +130,16 @@ it('without an index asks for one scope after the other', async () => {
   await treeItem('convolution').first().waitFor();
   await page.getByRole('searchbox').fill('softmax category:activation');
   await page.getByRole('option', { name: 'forward/_softmax' }).waitFor();
+});
+
+it('lists the nodes of a line, grouped by source', async () => {
+  await begin([]);
+  await button('Group by source line').click();
+  await page.getByRole('tree', { name: 'Nodes by source line' }).waitFor();
+  await treeItem('line 53').dblclick();
+  await treeItem('forward/log').click();
+  await told_as(/selected: forward\/log/);
+  await browser.shot('by-source');
+  await button('Group by source line').click();
+  expect(await treeItem('log').getAttribute('aria-selected')).toBe('true');
 });

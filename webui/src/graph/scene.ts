@@ -82,21 +82,33 @@ function knownEdges(view: ScopeView): readonly GraphEdge[] {
   return view.edges.every(known) ? view.edges : view.edges.filter(known);
 }
 
-function layoutScope(view: ScopeView): LayoutScope {
+// What the layout and the drawing both need of a view. Views never change.
+interface Prepared {
+  edges: readonly GraphEdge[];
+  beside: Int32Array;
+  layout: LayoutScope;
+}
+
+const prepared = new WeakMap<ScopeView, Prepared>();
+
+function prepare(view: ScopeView): Prepared {
+  const known = prepared.get(view);
+  if (known !== undefined) return known;
   const place = new Map(view.nodes.map((node, index) => [node.name, index]));
-  const edges = knownEdges(view).map((edge): [number, number] => [
+  const edges = knownEdges(view);
+  const pairs = edges.map((edge): [number, number] => [
     place.get(edge.from) as number,
     place.get(edge.to) as number,
   ]);
-  const beside = besideOf(view.nodes, edges);
-  return {
-    nodes: view.nodes.map((node, i) => ({
-      name: node.name,
-      beside: beside[i] as number,
-      ...((beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node)),
-    })),
-    edges,
-  };
+  const beside = besideOf(view.nodes, pairs);
+  const nodes = view.nodes.map((node, i) => ({
+    name: node.name,
+    beside: beside[i] as number,
+    ...((beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node)),
+  }));
+  const made = { edges, beside, layout: { nodes, edges: pairs } };
+  prepared.set(view, made);
+  return made;
 }
 
 export function layoutScopes(
@@ -105,7 +117,7 @@ export function layoutScopes(
 ): LayoutRequest['scopes'] {
   const scopes: LayoutRequest['scopes'] = {};
   for (const name of shownScopes(open, views)) {
-    scopes[name] = layoutScope(views.get(name) as ScopeView);
+    scopes[name] = prepare(views.get(name) as ScopeView).layout;
   }
   return scopes;
 }
@@ -132,9 +144,7 @@ export function buildScene(
   for (const name of answer.scopes) {
     const view = views.get(name) as ScopeView;
     const depth = (scene.byName.get(name)?.depth ?? -1) + 1;
-    const edges = knownEdges(view);
-    const places = new Map(view.nodes.map((node, i) => [node.name, i]));
-    const beside = besideOf(view.nodes, edges.map(({ from, to }) => [places.get(from) as number, places.get(to) as number]));
+    const { edges, beside } = prepare(view);
     const boxes = view.nodes.map((node, i): Box => ({
       name: node.name,
       parent: name,

@@ -12,6 +12,7 @@ import { pathTo } from './path';
 import { parseQuery } from './query';
 import { viewOf } from './scope_view';
 import { NameSearch } from './search';
+import { isSourceGroup, sourcePath, SourceViews } from './source_views';
 
 const INDEX = sampleIndex(
   [
@@ -179,5 +180,26 @@ describe('what is watched', () => {
     expect(patternOf('a/*/c').test('a/b/b/c')).toBe(false);
     expect(patternOf('a/**c').test('a/b/b/c')).toBe(true);
     expect(patternOf('m?.(x)').test('mm.(x)')).toBe(true);
+  });
+});
+
+describe('nodes by source', () => {
+  const views = new SourceViews(INDEX, null);
+
+  it('lie in lines, and those in files', () => {
+    const files = views.get('')!.nodes;
+    expect(files.map((file) => [file.label, file.child_count, file.op_type])).toEqual([['train.py', 2, '2 nodes']]);
+    const lines = views.get(files[0]!.name)!.nodes;
+    expect(lines.map((line) => line.label)).toEqual(['line 7', 'line 8']);
+    expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'fc/mm']]);
+    expect(views.has('forward')).toBe(false);
+  });
+
+  it('are found by their names', () => {
+    const path = sourcePath(INDEX, 'forward/relu');
+    expect(path.every(isSourceGroup)).toBe(true);
+    expect(views.get(path[1]!)!.nodes.map((node) => node.name)).toEqual(['forward/relu']);
+    expect(sourcePath(INDEX, 'loose')).toEqual([]);
+    expect(sourcePath(INDEX, 'forward/fc')).toEqual([]);
   });
 });

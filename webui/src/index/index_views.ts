@@ -10,7 +10,7 @@ export class IndexViews extends Map<string, ScopeView> {
   constructor(
     readonly index: GraphIndex,
     private readonly lifted: LiftedEdges,
-    private readonly watched: Watched | null,
+    readonly watched: Watched | null,
   ) {
     super();
   }

@@ -1,10 +1,12 @@
 // Left: search and the tree of nodes.
 
-import { ChevronsDownUp, ChevronsUpDown, Search, X } from 'lucide-react';
+import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-react';
 import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
+import { IndexViews } from '../index/index_views';
+import { isSourceGroup, sourcePath, SourceViews } from '../index/source_views';
 import { useNodeCount } from '../state/queries';
 import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
@@ -61,7 +63,63 @@ function NodeTree() {
   );
 }
 
+const NO_ERRORS: ReadonlyMap<string, string> = new Map();
+
+// The same nodes by the lines of the user's code. What is open here is of this tree
+// alone; what holds the selected node opens by itself.
+function SourceTree({ views }: { views: IndexViews }) {
+  const { route, hitIndex, current } = useJobContext();
+  const selected = route?.node ?? null;
+  const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
+  const groups = useMemo(() => new SourceViews(views.index, views.watched), [views]);
+  const rows = useMemo(() => {
+    const files = groups.get('')?.nodes ?? [];
+    const open = new Set(selected === null ? [] : sourcePath(views.index, selected));
+    if (files.length <= 3) for (const file of files) open.add(file.name);
+    for (const [name, isOpen] of chosen) {
+      if (isOpen) open.add(name);
+      else open.delete(name);
+    }
+    return buildRows(open, groups, NO_ERRORS);
+  }, [groups, chosen, selected, views]);
+  const toggle = (name: string) => {
+    touch();
+    const isOpen = rows.find((row) => row.name === name)?.open === true;
+    setChosen((before) => new Map(before).set(name, !isOpen));
+  };
+  if (rows.length === 0) {
+    return (
+      <Notice title="No source lines">
+        <p>The job tells of no lines of code.</p>
+      </Notice>
+    );
+  }
+  return (
+    <Tree
+      rows={rows}
+      label="Nodes by source line"
+      selected={selected}
+      current={current}
+      hits={hitIndex}
+      onSelect={(name) => {
+        if (isSourceGroup(name)) {
+          toggle(name);
+          return;
+        }
+        touch();
+        revealNode(name);
+      }}
+      onToggle={toggle}
+      onMenu={(node, x, y) => {
+        if (!isSourceGroup(node.name)) openNodeMenu({ node: node.name, kind: node.kind, x, y });
+      }}
+    />
+  );
+}
+
 export function TreePanel() {
+  const [bySource, setBySource] = useState(false);
+  const views = useScopes((state) => state.views);
   const [text, setText] = useState('');
   const query = useDeferredValue(text.trim());
   const input = useRef<HTMLInputElement>(null);
@@ -92,6 +150,16 @@ export function TreePanel() {
       className="tree-panel"
       actions={
         <>
+        <Button
+          label="Group by source line"
+          icon={FileCode}
+          iconOnly
+          small
+          tone="quiet"
+          pressed={bySource}
+          disabledReason={views instanceof IndexViews ? undefined : 'The graph is not known as a whole.'}
+          onClick={() => setBySource(!bySource)}
+        />
         <Button
           label="Open all scopes"
           icon={ChevronsUpDown}
@@ -158,7 +226,11 @@ export function TreePanel() {
       </div>
       <div className="tree-panel-body">
         {query === '' ? (
-          <NodeTree />
+          bySource && views instanceof IndexViews ? (
+            <SourceTree views={views} />
+          ) : (
+            <NodeTree />
+          )
         ) : (
           <SearchResults
             ref={results}

@@ -7,7 +7,7 @@ import { layoutScopes } from '../graph/scene';
 import { watchedBy } from '../index/coverage';
 import { readColumns } from '../index/columns';
 import { buildIndex, GraphIndex } from '../index/graph_index';
-import { liftEdges, type LiftedEdges } from '../index/lifted_edges';
+import { liftEdges } from '../index/lifted_edges';
 import { IndexViews } from '../index/index_views';
 import { NameSearch } from '../index/search';
 import type { FromWorker, ToWorker } from './messages';
@@ -16,8 +16,9 @@ interface Graph {
   job: string;
   etag: string;
   index: GraphIndex;
-  lifted: LiftedEdges;
   search: NameSearch;
+  // Each made once, whatever is opened and closed.
+  views: IndexViews;
 }
 
 const cache = new LayoutCache();
@@ -48,7 +49,8 @@ async function load(job: string, token: string | null): Promise<void> {
     if (wanted !== job) return;
     const index = new GraphIndex(arrays);
     const lifted = liftEdges(index);
-    graph = { job, etag, index, lifted, search: new NameSearch(index) };
+    const views = new IndexViews(index, lifted, null);
+    graph = { job, etag, index, search: new NameSearch(index), views };
     answer({ type: 'index', job, arrays, lifted });
     // Before the first key is typed, but after the first graph is drawn.
     setTimeout(prepareSearch, 400);
@@ -71,7 +73,7 @@ let shown: { answer: LayoutAnswer; views: IndexViews } | null = null;
 function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
   let { scopes } = message;
   shown = null;
-  const views = graph === null ? null : new IndexViews(graph.index, graph.lifted, null);
+  const views = graph?.views ?? null;
   if (scopes === null) {
     if (views === null) return;
     scopes = layoutScopes(new Set(message.open), views);

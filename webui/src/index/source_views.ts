@@ -1,0 +1,113 @@
+// The nodes by the user's lines that they come from: files, their lines, and the nodes
+// of each line, in the shape of scopes.
+
+import type { GraphNode, ScopeView } from '../api/types';
+import { fileName } from '../base/names';
+import { plural } from '../base/format';
+import type { Watched } from './coverage';
+import type { GraphIndex } from './graph_index';
+import { NONE } from './graph_index';
+import { nodeOf } from './scope_view';
+
+// No node is called so: names have no empty segments.
+const FILE = '//file:';
+const LINE = '//line:';
+
+export const isSourceGroup = (name: string) => name.startsWith(FILE) || name.startsWith(LINE);
+
+// File, then line, then items in their order.
+type Groups = Map<number, Map<number, number[]>>;
+
+const grouped = new WeakMap<GraphIndex, Groups>();
+
+function groupsOf(index: GraphIndex): Groups {
+  const known = grouped.get(index);
+  if (known !== undefined) return known;
+  const groups: Groups = new Map();
+  for (let node = 0; node < index.nodeCount; node += 1) {
+    const file = index.nodeFile[node] as number;
+    if (file === 0) continue;
+    const line = index.nodeLine[node] as number;
+    let lines = groups.get(file);
+    if (lines === undefined) groups.set(file, (lines = new Map()));
+    const items = lines.get(line);
+    if (items === undefined) lines.set(line, [index.scopeCount + node]);
+    else items.push(index.scopeCount + node);
+  }
+  grouped.set(index, groups);
+  return groups;
+}
+
+function group(name: string, label: string, children: number, items: readonly number[], watched: Watched | null): GraphNode {
+  const states = new Set(items.map((item) => watched?.of(item) ?? 'none'));
+  return {
+    name,
+    label,
+    kind: 'scope',
+    op_type: plural(items.length, 'node'),
+    category: 'other',
+    child_count: children,
+    descendant_count: items.length,
+    outputs: [],
+    hit_count: 0,
+    watched: states.size === 1 ? ([...states][0] ?? 'none') : 'some',
+    source: null,
+  };
+}
+
+// The groups that hold a node, outermost first; none if its line is not known.
+export function sourcePath(index: GraphIndex, name: string): string[] {
+  const item = index.find(name);
+  if (item === NONE || index.isScope(item)) return [];
+  const file = index.nodeFile[item - index.scopeCount] as number;
+  if (file === 0) return [];
+  return [`${FILE}${file}`, `${LINE}${file}:${index.nodeLine[item - index.scopeCount]}`];
+}
+
+export class SourceViews extends Map<string, ScopeView> {
+  constructor(
+    private readonly index: GraphIndex,
+    private readonly watched: Watched | null,
+  ) {
+    super();
+  }
+
+  override get(name: string): ScopeView | undefined {
+    const known = super.get(name);
+    if (known !== undefined) return known;
+    const nodes = this.nodesOf(name);
+    if (nodes === null) return undefined;
+    const view: ScopeView = { scope: name, nodes, edges: [] };
+    super.set(name, view);
+    return view;
+  }
+
+  override has(name: string): boolean {
+    return this.get(name) !== undefined;
+  }
+
+  private nodesOf(name: string): GraphNode[] | null {
+    const groups = groupsOf(this.index);
+    if (name === '') {
+      return [...groups].map(([file, lines]) => {
+        const items = [...lines.values()].flat();
+        return group(`${FILE}${file}`, fileName(this.index.texts.at(file)), lines.size, items, this.watched);
+      });
+    }
+    if (name.startsWith(FILE)) {
+      const file = Number(name.slice(FILE.length));
+      const lines = [...(groups.get(file) ?? [])].sort((a, b) => a[0] - b[0]);
+      return lines.map(([line, items]) =>
+        group(`${LINE}${file}:${line}`, `line ${line}`, items.length, items, this.watched),
+      );
+    }
+    if (!name.startsWith(LINE)) return null;
+    const [file, line] = name.slice(LINE.length).split(':').map(Number) as [number, number];
+    const items = groups.get(file)?.get(line) ?? [];
+    return items.map((item) => {
+      const node = nodeOf(this.index, item, this.watched);
+      // Far from its scope its label alone says too little.
+      return { ...node, label: node.name.split('/').slice(-2).join('/') };
+    });
+  }
+}
