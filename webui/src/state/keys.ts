@@ -34,7 +34,9 @@ export const KEY_GROUPS: KeyGroup[] = [
     title: 'Graph and tree',
     keys: [
       { keys: ['Enter'], text: 'Open or close the selected scope' },
-      { keys: ['.', ','], text: 'Next or previous node' },
+      { keys: ['.', ','], text: 'Next or previous node in execution' },
+      { keys: ['[', ']'], text: 'To what made it, to what uses it' },
+      { keys: ['A'], text: 'What is around the selected node' },
       { keys: ['F'], text: 'Focus the selection; again: fill the view' },
       { keys: ['G'], text: 'To where the job stands' },
       { keys: ['Space'], text: 'Show the whole graph' },

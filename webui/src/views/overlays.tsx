@@ -24,7 +24,8 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
     showOverlay('palette');
     return true;
   }
-  if (command || event.altKey || isTyping(event.target)) return false;
+  const over = useUi.getState().overlay !== null;
+  if (over || command || event.altKey || isTyping(event.target)) return false;
   if (event.key === '?') {
     showOverlay('keys');
     return true;
