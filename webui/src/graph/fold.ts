@@ -9,7 +9,7 @@ import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat';
 import type { Items } from './items';
 import type { Layering } from './layers';
 
-const MAX_COLUMNS = 12;
+const MAX_COLUMNS = 32;
 // Shorter drawings are never cut.
 const MIN_FOLD_HEIGHT = 420;
 const LANE = 4;

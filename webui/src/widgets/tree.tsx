@@ -224,7 +224,7 @@ const Item = memo(function Item({ id, row, start, active, selected, current, hit
       <Chevron row={row} onToggle={handlers.toggle} />
       <KindIcon kind={row.node.kind} category={row.node.category} />
       <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
-      <span className="tree-type ellipsis" data-text={typeOf(row)} aria-hidden />
+      <span className="tree-type ellipsis" data-text={visible(typeOf(row))} aria-hidden />
       <span aria-hidden>
         <NodeMarks hits={hits} watched={row.node.watched} current={current} implied={row.implied} />
       </span>
