@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "server/api/encode.h"
+#include "server/api/json.h"
 
 namespace graphdbg::api {
 
@@ -18,9 +20,27 @@ bool IsFarewell(const Event& event) {
 
 }  // namespace
 
-void EventHub::Log::Append(EventRecord record, size_t limit) {
+std::shared_ptr<const std::string> EventRecord::Text() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (text_ == nullptr) {
+    text_ = std::make_shared<const std::string>(
+        Dump(Encode(*event_, time_unix_nano_)));
+  }
+  return text_;
+}
+
+void EventRecord::DropText() const {
+  std::lock_guard<std::mutex> lock(mu_);
+  text_ = nullptr;
+}
+
+void EventHub::Log::Append(std::shared_ptr<const EventRecord> record,
+                           const Limits& limits) {
   records.push_back(std::move(record));
-  if (records.size() > limit) records.pop_front();
+  if (records.size() > limits.events_per_job) records.pop_front();
+  if (records.size() > limits.texts_per_job) {
+    records[records.size() - limits.texts_per_job - 1]->DropText();
+  }
 }
 
 EventHub::Page EventHub::Log::After(uint64_t number, size_t max) const {
@@ -48,12 +68,13 @@ EventHub::EventHub(session::Directory& directory, Limits limits)
 EventHub::~EventHub() { subscription_.reset(); }
 
 void EventHub::Take(const std::shared_ptr<const Event>& event) {
-  EventRecord record{event, absl::GetCurrentTimeNanos()};
+  const auto record =
+      std::make_shared<const EventRecord>(event, absl::GetCurrentTimeNanos());
   ++events_;
   std::lock_guard<std::mutex> lock(mu_);
   if (event->type == Event::Type::kJob || event->type == Event::Type::kState) {
     ++states_.last;
-    states_.Append(record, limits_.events_per_job);
+    states_.Append(record, limits_);
   }
   TakeOfJob(record);
   auto gone = [](const std::weak_ptr<std::function<void()>>& weak) {
@@ -65,14 +86,14 @@ void EventHub::Take(const std::shared_ptr<const Event>& event) {
                    listeners_.end());
 }
 
-void EventHub::TakeOfJob(const EventRecord& record) {
-  const Event& event = *record.event;
+void EventHub::TakeOfJob(const std::shared_ptr<const EventRecord>& record) {
+  const Event& event = record->event();
   Log& job = jobs_[event.job];
   const bool forgotten = IsFarewell(event);
   // A seq that does not follow the last one is of a new life of the job.
   if (forgotten || event.seq != job.last + 1) job = Log();
   job.last = event.seq;
-  job.Append(record, limits_.events_per_job);
+  job.Append(record, limits_);
   if (!forgotten) return;
   farewells_.push_back(event.job);
   if (farewells_.size() <= limits_.farewells) return;
@@ -80,7 +101,7 @@ void EventHub::TakeOfJob(const EventRecord& record) {
   farewells_.pop_front();
   // It may be back.
   if (oldest != jobs_.end() &&
-      IsFarewell(*oldest->second.records.back().event)) {
+      IsFarewell(oldest->second.records.back()->event())) {
     jobs_.erase(oldest);
   }
 }
@@ -113,7 +134,7 @@ bool EventHub::IsForgotten(const std::string& job) const {
   std::lock_guard<std::mutex> lock(mu_);
   auto found = jobs_.find(job);
   return found != jobs_.end() &&
-         IsFarewell(*found->second.records.back().event);
+         IsFarewell(found->second.records.back()->event());
 }
 
 std::shared_ptr<void> EventHub::Listen(std::function<void()> wake) {

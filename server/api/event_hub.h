@@ -14,15 +14,31 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/session/interfaces.h"
 
 namespace graphdbg::api {
 
-struct EventRecord {
-  std::shared_ptr<const session::Event> event;
-  int64_t time_unix_nano = 0;
+// An event as readers get it: written out once for all who read it soon. Safe
+// from any thread.
+class EventRecord {
+ public:
+  EventRecord(std::shared_ptr<const session::Event> event,
+              int64_t time_unix_nano)
+      : event_(std::move(event)), time_unix_nano_(time_unix_nano) {}
+
+  const session::Event& event() const { return *event_; }
+  std::shared_ptr<const std::string> Text() const;
+  // The text takes no memory any more; who wants it has it written anew.
+  void DropText() const;
+
+ private:
+  const std::shared_ptr<const session::Event> event_;
+  const int64_t time_unix_nano_;
+  mutable std::mutex mu_;
+  mutable std::shared_ptr<const std::string> text_;  // Guarded by mu_.
 };
 
 // Safe from any thread; nothing here blocks for long.
@@ -30,6 +46,8 @@ class EventHub {
  public:
   struct Limits {
     size_t events_per_job = 2'048;
+    // Of the newest of these, in case somebody reads them.
+    size_t texts_per_job = 64;
     // Forgotten jobs whose last event readers can still get.
     size_t farewells = 1'000;
   };
@@ -46,7 +64,7 @@ class EventHub {
     // False: events after the place asked for are gone, or it is a place in
     // another life of the job.
     bool gapless = true;
-    std::vector<EventRecord> records;
+    std::vector<std::shared_ptr<const EventRecord>> records;
     // Where to go on.
     uint64_t next = 0;
   };
@@ -72,15 +90,16 @@ class EventHub {
  private:
   // Events with numbers without gaps.
   struct Log {
-    std::deque<EventRecord> records;
+    std::deque<std::shared_ptr<const EventRecord>> records;
     uint64_t last = 0;
 
-    void Append(EventRecord record, size_t limit);
+    void Append(std::shared_ptr<const EventRecord> record,
+                const Limits& limits);
     Page After(uint64_t number, size_t max) const;
   };
   void Take(const std::shared_ptr<const session::Event>& event);
   // With mu_ held.
-  void TakeOfJob(const EventRecord& record);
+  void TakeOfJob(const std::shared_ptr<const EventRecord>& record);
 
   const Limits limits_;
   std::atomic<uint64_t> events_{0};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/api/json.h"
 #include "server/api/testing/fake_session.h"
 
 namespace graphdbg::api {
@@ -23,15 +24,16 @@ class EventHubTest : public ::testing::Test {
   }
   std::vector<uint64_t> Seqs(const EventHub::Page& page) {
     std::vector<uint64_t> seqs;
-    for (const EventRecord& record : page.records) {
-      seqs.push_back(record.event->seq);
+    for (const auto& record : page.records) {
+      seqs.push_back(record->event().seq);
     }
     return seqs;
   }
   using SeqList = std::vector<uint64_t>;
 
   testing::FakeDirectory directory_;
-  EventHub hub_{directory_, {.events_per_job = 4, .farewells = 1}};
+  EventHub hub_{directory_,
+                {.events_per_job = 4, .texts_per_job = 2, .farewells = 1}};
 };
 
 TEST_F(EventHubTest, ReadersGoOnWhereTheyWere) {
@@ -46,6 +48,19 @@ TEST_F(EventHubTest, ReadersGoOnWhereTheyWere) {
   EXPECT_TRUE(page.gapless);
   EXPECT_EQ(Seqs(page), SeqList());
   EXPECT_EQ(page.next, 3u);
+}
+
+TEST_F(EventHubTest, IsWrittenOutOnceWhileItIsNew) {
+  for (int i = 0; i < 3; ++i) Emit("a", Event::Type::kGraph);
+  const auto records = hub_.After("a", 0, 3).records;
+  const auto text = records[1]->Text();
+  EXPECT_EQ(Json::parse(*text)["seq"], 2);
+  EXPECT_EQ(hub_.After("a", 1, 1).records[0]->Text(), text);
+  // Two are kept; older ones are still to be had.
+  Emit("a", Event::Type::kGraph);
+  const auto again = hub_.After("a", 1, 1).records[0]->Text();
+  EXPECT_NE(again, text);
+  EXPECT_EQ(*again, *text);
 }
 
 TEST_F(EventHubTest, AReaderThatFellBehindIsToldOfTheGap) {
@@ -73,8 +88,8 @@ TEST_F(EventHubTest, StatesOfAllJobsHaveOneOrder) {
   Emit("b", Event::Type::kJob);
   EventHub::Page page = hub_.StatesAfter(0, 9);
   ASSERT_EQ(page.records.size(), 2u);
-  EXPECT_EQ(page.records[0].event->job, "a");
-  EXPECT_EQ(page.records[1].event->job, "b");
+  EXPECT_EQ(page.records[0]->event().job, "a");
+  EXPECT_EQ(page.records[1]->event().job, "b");
   EXPECT_EQ(page.next, hub_.LastPosition());
 }
 

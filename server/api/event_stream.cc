@@ -184,10 +184,8 @@ asio::awaitable<bool> EventStream::SendOf(const std::string& job) {
   }
   // Before the first wait: the peer may subscribe anew while this sends.
   place->second.next = page.next;
-  for (const EventRecord& record : page.records) {
-    if (!co_await Send(Encode(*record.event, record.time_unix_nano))) {
-      co_return false;
-    }
+  for (const auto& record : page.records) {
+    if (!co_await Send(*record->Text())) co_return false;
   }
   co_return !page.records.empty();
 }
@@ -236,7 +234,11 @@ asio::awaitable<bool> EventStream::SendAllJobs() {
 }
 
 asio::awaitable<bool> EventStream::Send(const Json& message) {
-  absl::Status sent = co_await channel_->Send(Dump(message));
+  co_return co_await Send(Dump(message));
+}
+
+asio::awaitable<bool> EventStream::Send(std::string message) {
+  absl::Status sent = co_await channel_->Send(std::move(message));
   if (!sent.ok()) ended_ = true;
   co_return sent.ok();
 }

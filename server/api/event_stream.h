@@ -46,6 +46,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::awaitable<bool> SendSnapshot(const std::string& job);
   boost::asio::awaitable<bool> SendAllJobs();
   boost::asio::awaitable<bool> Send(const Json& message);
+  boost::asio::awaitable<bool> Send(std::string message);
   boost::asio::awaitable<void> Sleep();
   // Any thread.
   void Wake();

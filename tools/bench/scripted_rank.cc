@@ -91,9 +91,11 @@ ScriptedRank::~ScriptedRank() {
   stream_->Finish();
 }
 
-void ScriptedRank::Send(const v1::AgentMessage& message) {
+void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
+  grpc::WriteOptions options;
+  if (more_follow) options.set_buffer_hint();
   std::lock_guard lock(writing_);
-  if (stream_->Write(message) || over_) return;
+  if (stream_->Write(message, options) || over_) return;
   const grpc::Status status = stream_->Finish();
   std::fprintf(stderr, "rank %u: the server ended the stream: %s\n",
                options_.rank, status.error_message().c_str());
@@ -130,7 +132,7 @@ void ScriptedRank::SendStatistics(uint32_t count) {
     const uint64_t number = sent_++;
     tensor->set_node_id(1 + static_cast<uint32_t>(number % options_.nodes));
     report.set_step(1 + number / options_.nodes);
-    Send(message);
+    Send(message, /*more_follow=*/i + 1 < count);
   }
 }
 

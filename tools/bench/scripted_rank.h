@@ -41,7 +41,8 @@ class ScriptedRank {
   uint64_t sent() const { return sent_; }
 
  private:
-  void Send(const v1::AgentMessage& message);
+  // `more_follow` at once: gRPC may wait for them.
+  void Send(const v1::AgentMessage& message, bool more_follow = false);
   void SendGraph();
   void SendState(bool paused);
   void SendStatistics(uint32_t count);

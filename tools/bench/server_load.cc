@@ -123,11 +123,17 @@ class Load {
 
   Json Run() {
     const auto start = Clock::now();
+    const auto say = [&](const char* what) {
+      std::fprintf(stderr, "%6.1f s: %s\n",
+                   Milliseconds(Clock::now() - start) / 1000, what);
+    };
     StartRanks();
+    say("the ranks are there");
     Post("/watchpoints",
          {{"condition", {{"id", "nan"}, {"params", Json::object()}}}});
     StartPages();
     HearAllRanks();
+    say("their graphs are told");
     const double graph_ms = Milliseconds(Clock::now() - start);
     for (const auto& rank : ranks_) rank->StartReporting();
     const uint64_t sent_before = Sent();
