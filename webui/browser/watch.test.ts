@@ -57,6 +57,24 @@ describe('watchpoints', () => {
     await button('Undo').click();
     await page.getByRole('switch', { name: 'Watchpoint 4: abs_max > 5 on everything' }).waitFor();
   });
+
+  it('are put on what is ticked in the tree', async () => {
+    await begin();
+    const backward = page.getByRole('treeitem', { name: 'backward', exact: true });
+    expect(await backward.getAttribute('aria-checked')).toBeNull();
+    await button('Add watchpoint').first().click();
+    const form = page.getByRole('form');
+    await form.getByText('tick nodes').waitFor();
+    await backward.locator('.tree-tick').click();
+    await form.getByText('34 nodes').waitFor();
+    expect(await form.getByLabel('On').inputValue()).toBe('ticked');
+    expect(await backward.getAttribute('aria-checked')).toBe('true');
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('ticks');
+    await button('Add').click();
+    await page.getByRole('switch', { name: 'Watchpoint 1: overflow on backward/' }).waitFor();
+    expect(await backward.getAttribute('aria-checked')).toBeNull();
+  });
 });
 
 describe('hits', () => {

@@ -2,6 +2,7 @@
 
 import { create } from 'zustand';
 import type { NodeKind, Watchpoint } from '../api/types';
+import type { Ticked } from './ticks';
 
 export interface PanelSizes {
   left: number;
@@ -26,11 +27,11 @@ export interface NodeMenuState {
   y: number;
 }
 
-// The form for a watchpoint: a new one on a node or scope, or on several that were
-// ticked; or one that is changed, or copied.
+// The form for a watchpoint: a new one on a node or scope, or one that is changed, or
+// copied. While it is open, nodes can be ticked in the tree.
 export interface WatchFormState {
   target: string | null;
-  ticked: { nodes: string[]; scopes: string[] } | null;
+  ticked: Ticked | null;
   from: Watchpoint | null;
   edit: boolean;
 }
@@ -113,16 +114,22 @@ export function openWatchForm(target: string | null): void {
   useUi.setState({ watch_form: { target, ticked: null, from: null, edit: false } });
 }
 
-export function openWatchFormFor(ticked: { nodes: string[]; scopes: string[] }): void {
-  useUi.setState({ watch_form: { target: null, ticked, from: null, edit: false } });
+// What it is on, as far as ticks can tell.
+function tickedOf({ nodes, scopes, patterns, categories }: Watchpoint): Ticked | null {
+  const isList = nodes.length + scopes.length > 0 && patterns.length + categories.length === 0;
+  return isList ? { nodes, scopes } : null;
 }
 
 export function editWatchpoint(from: Watchpoint): void {
-  useUi.setState({ watch_form: { target: null, ticked: null, from, edit: true } });
+  useUi.setState({ watch_form: { target: null, ticked: tickedOf(from), from, edit: true } });
 }
 
 export function copyWatchpoint(from: Watchpoint): void {
-  useUi.setState({ watch_form: { target: null, ticked: null, from, edit: false } });
+  useUi.setState({ watch_form: { target: null, ticked: tickedOf(from), from, edit: false } });
+}
+
+export function setTicked(ticked: Ticked | null): void {
+  useUi.setState(({ watch_form }) => ({ watch_form: watch_form && { ...watch_form, ticked } }));
 }
 
 export function closeWatchForm(): void {

@@ -9,7 +9,8 @@ import { IndexViews } from '../index/index_views';
 import { isSourceGroup, sourcePath, SourceViews } from '../index/source_views';
 import { useNodeCount } from '../state/queries';
 import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
-import { openNodeMenu, touch } from '../state/ui';
+import { Ticks } from '../state/ticks';
+import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
@@ -25,6 +26,8 @@ function NodeTree() {
   const views = useScopes((state) => state.views);
   const errors = useScopes((state) => state.errors);
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);
+  const form = useUi((state) => state.watch_form);
+  const ticks = useMemo(() => (form === null ? undefined : Ticks.of(form.ticked)), [form]);
   const problem = errors.get('');
   if (problem !== undefined && rows.length === 0) {
     return (
@@ -49,6 +52,11 @@ function NodeTree() {
       selected={route?.node ?? null}
       current={current}
       hits={hitIndex}
+      ticks={ticks}
+      onTick={(node) => {
+        touch();
+        if (ticks !== undefined) setTicked(ticks.toggle(node, (scope) => views.get(scope)?.nodes).lists());
+      }}
       onSelect={(name) => {
         touch();
         selectNode(name);

@@ -46,7 +46,7 @@ const TARGETS: Record<Condition['target'], string> = {
 
 const CATEGORIES: Category[] = ['weight', 'gradient', 'activation', 'optimizer'];
 
-function firstKind({ target, ticked, from }: WatchFormState): TargetKind {
+function firstKind({ target, from }: WatchFormState): TargetKind {
   if (from !== null) {
     const { nodes, scopes, patterns, categories } = from;
     const lists = [nodes, scopes, patterns, categories].filter((list) => list.length > 0);
@@ -54,7 +54,6 @@ function firstKind({ target, ticked, from }: WatchFormState): TargetKind {
     if (lists.length === 1 && patterns.length === 1) return 'pattern';
     return 'kept';
   }
-  if (ticked !== null) return 'ticked';
   return target === null ? 'everything' : 'selection';
 }
 
@@ -90,7 +89,16 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const id = useId();
   const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
-  const [kind, setKind] = useState<TargetKind>(() => firstKind(form));
+  const [chosen, setKind] = useState<TargetKind>(() => firstKind(form));
+  // Ticks are made elsewhere: the newest counts.
+  const [seenTicks, setSeenTicks] = useState(ticked);
+  const [everTicked, setEverTicked] = useState(false);
+  if (ticked !== seenTicks) {
+    setSeenTicks(ticked);
+    setEverTicked(true);
+    setKind(ticked === null ? 'everything' : 'ticked');
+  }
+  const kind = chosen === 'ticked' && ticked === null ? 'everything' : chosen;
   const [pattern, setPattern] = useState(from?.patterns[0] ?? '');
   const [pause, setPause] = useState<PauseMode>(from?.pause ?? 'node');
   const [problem, setProblem] = useState<FieldProblem | null>(null);
@@ -190,8 +198,8 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         >
           <option value="everything">{TARGETS[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
-          {ticked !== null && (
-            <option value="ticked">{plural(ticked.nodes.length + ticked.scopes.length, 'ticked node')}</option>
+          {everTicked && ticked !== null && (
+            <option value="ticked">what is ticked in the tree</option>
           )}
           <option value="selection" disabled={selection === null}>
             {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
@@ -205,6 +213,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
             ))}
         </select>
       </div>
+      {kind !== 'ticked' && <p className="muted form-hint">Or tick nodes and scopes in the tree.</p>}
       {kind === 'pattern' && (
         <div className="form-row">
           <label htmlFor={`${id}-pattern`}>Pattern</label>

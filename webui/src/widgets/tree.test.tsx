@@ -42,6 +42,30 @@ it('names its items by label and tells level, place, state and marks', () => {
   expect(screen.getByRole('treeitem', { name: 'forward' }).getAttribute('aria-expanded')).toBe('true');
 });
 
+it('has tick boxes where nodes are chosen, by click and by Space', () => {
+  const onTick = vi.fn();
+  render(
+    <Tree
+      rows={buildRows(new Set(['forward']), VIEWS, new Map())}
+      label="Nodes"
+      selected="forward/exp"
+      current={null}
+      hits={new Map()}
+      ticks={{ at: (name) => (name === 'forward' ? 'some' : name === 'forward/exp' ? 'all' : 'none') }}
+      onTick={onTick}
+      onSelect={vi.fn()}
+      onToggle={vi.fn()}
+    />,
+  );
+  const checked = screen.getAllByRole('treeitem').map((item) => item.getAttribute('aria-checked'));
+  expect(checked).toEqual(['mixed', 'true', 'false']);
+  fireEvent.keyDown(screen.getByRole('tree'), { key: ' ' });
+  expect(onTick).toHaveBeenCalledWith(expect.objectContaining({ name: 'forward/exp' }));
+  const box = screen.getByRole('treeitem', { name: 'forward' }).querySelector('.tree-tick') as Element;
+  fireEvent.click(box);
+  expect(onTick).toHaveBeenLastCalledWith(expect.objectContaining({ name: 'forward' }));
+});
+
 it('shows names from a job as text, never as markup', () => {
   show();
   expect(screen.getByRole('treeitem', { name: '<b>log</b>' }).querySelector('b')).toBeNull();

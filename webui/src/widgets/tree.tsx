@@ -7,6 +7,7 @@ import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
 import { visible } from '../base/visible';
+import type { Tick } from '../state/ticks';
 import { KindIcon } from './kind_icon';
 import { NodeMarks } from './node_marks';
 import { Spinner } from './spinner';
@@ -19,11 +20,16 @@ interface Props {
   selected: string | null;
   current: string | null;
   hits: ReadonlyMap<string, number>;
+  // With these, rows have tick boxes.
+  ticks?: { at: (name: string) => Tick } | undefined;
+  onTick?: (node: GraphNode) => void;
   onSelect: (name: string) => void;
   onToggle: (name: string) => void;
   // Asks what can be done with a node, at a place on the page.
   onMenu?: (node: GraphNode, x: number, y: number) => void;
 }
+
+const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
 
 const ROW_PX = 24;
 const INDENT_PX = 14;
@@ -35,7 +41,7 @@ const rowHeight = () => ROW_PX;
 // shown at once.
 const RECYCLED = 256;
 
-export function Tree({ rows, label, selected, current, hits, onSelect, onToggle, onMenu }: Props) {
+export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [focused, setFocused] = useState<string | null>(null);
@@ -75,6 +81,13 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
   };
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const at = rows[active];
+    if (event.key === ' ' && ticks !== undefined && at !== undefined) {
+      event.preventDefault();
+      event.stopPropagation();
+      onTick?.(at.node);
+      return;
+    }
     const action = treeKey(rows, active, event.key);
     if (action === null) {
       // Brackets, dot and comma walk the graph.
@@ -97,12 +110,13 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
   };
   const hitsOf = (row: TreeRow) => Math.max(row.node.hit_count, hits.get(row.name) ?? 0);
   const rowId = (index: number) => `${id}-${index}`;
-  const newest = useRef({ onSelect, onToggle, onMenu });
+  const newest = useRef({ onTick, onSelect, onToggle, onMenu });
   useEffect(() => {
-    newest.current = { onSelect, onToggle, onMenu };
+    newest.current = { onTick, onSelect, onToggle, onMenu };
   });
   const handlers = useMemo<Handlers>(
     () => ({
+      tick: (node) => newest.current.onTick?.(node),
       select: (name) => newest.current.onSelect(name),
       toggle: (name) => newest.current.onToggle(name),
       menu: (row, event) => {
@@ -149,6 +163,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
               selected={row.name === selected}
               current={row.name === current}
               hits={hitsOf(row)}
+              tick={ticks?.at(row.name) ?? null}
               handlers={handlers}
             />
           );
@@ -160,6 +175,7 @@ export function Tree({ rows, label, selected, current, hits, onSelect, onToggle,
 
 // Handlers that stay the same, so that rows that do not change are not made again.
 interface Handlers {
+  tick: (node: GraphNode) => void;
   select: (name: string) => void;
   toggle: (name: string) => void;
   menu: (row: TreeRow, event: React.MouseEvent) => void;
@@ -173,6 +189,8 @@ interface ItemProps {
   selected: boolean;
   current: boolean;
   hits: number;
+  // Null: there are no tick boxes.
+  tick: Tick | null;
   handlers: Handlers;
 }
 
@@ -197,11 +215,12 @@ function sameItem(a: ItemProps, b: ItemProps): boolean {
     a.selected === b.selected &&
     a.current === b.current &&
     a.hits === b.hits &&
+    a.tick === b.tick &&
     a.handlers === b.handlers
   );
 }
 
-const Item = memo(function Item({ id, row, start, active, selected, current, hits, handlers }: ItemProps) {
+const Item = memo(function Item({ id, row, start, active, selected, current, hits, tick, handlers }: ItemProps) {
   return (
     <div
       id={id}
@@ -211,6 +230,7 @@ const Item = memo(function Item({ id, row, start, active, selected, current, hit
       aria-posinset={row.position}
       aria-setsize={row.siblings}
       aria-selected={selected}
+      aria-checked={tick === null ? undefined : ARIA_CHECKED[tick]}
       aria-expanded={row.open ?? undefined}
       aria-current={current || undefined}
       aria-description={descriptionOf(row, hits, current)}
@@ -222,6 +242,17 @@ const Item = memo(function Item({ id, row, start, active, selected, current, hit
       onDoubleClick={() => row.open !== null && handlers.toggle(row.name)}
     >
       <Chevron row={row} onToggle={handlers.toggle} />
+      {tick !== null && (
+        <span
+          className={`tree-tick tree-tick-${tick}`}
+          aria-hidden
+          onClick={(event) => {
+            event.stopPropagation();
+            handlers.tick(row.node);
+          }}
+          onDoubleClick={(event) => event.stopPropagation()}
+        />
+      )}
       <KindIcon kind={row.node.kind} category={row.node.category} />
       <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
       <span className="tree-type ellipsis" data-text={visible(typeOf(row))} aria-hidden />
