@@ -38,9 +38,13 @@ Task<Neighbours> JobImpl::Around(NeighbourQuery query) {
 
 Task<TensorHistory> JobImpl::History(std::string node, uint32_t slot,
                                      uint32_t rank) {
-  return CallOn<absl::StatusOr<TensorHistory>>(
-      strand_, [self = shared_from_this(), node = std::move(node), slot, rank] {
-        return self->DoHistory(node, slot, rank);
+  using Answer = absl::StatusOr<TensorHistory>;
+  return StartOn<Answer>(
+      strand_, [self = shared_from_this(), node = std::move(node), slot,
+                rank](std::function<void(Answer)> complete) {
+        // Nobody sees what a restarted server would not know of.
+        self->WhenKept([answer = self->DoHistory(node, slot, rank),
+                        complete = std::move(complete)] { complete(answer); });
       });
 }
 
