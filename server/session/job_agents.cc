@@ -180,10 +180,11 @@ void JobImpl::DoClosed(uint32_t number, uint64_t stream) {
   if (rank.stream != stream || !rank.link) return;
   rank.link.reset();
   if (!rank.farewell) {
-    RunState lost = rank.run;
-    lost.state = JobState::kLost;
-    lost.reason = PauseReason::kNone;
-    Transition(rank, std::move(lost));
+    RunState gone = rank.run;
+    gone.state =
+        rank.ending_stream == stream ? JobState::kTerminated : JobState::kLost;
+    gone.reason = PauseReason::kNone;
+    Transition(rank, std::move(gone));
   }
   GiveUpOn(number, "the agent is gone");
   KeepRanksTogether();

@@ -109,6 +109,7 @@ void JobImpl::Send(Rank& rank, const CommandOrder& order) {
     rank.stops_after.reset();
     next.state = JobState::kPausing;
   }
+  if (order.verb == ControlVerb::kTerminate) rank.ending_stream = rank.stream;
   Transition(rank, std::move(next));
 }
 

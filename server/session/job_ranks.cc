@@ -128,7 +128,10 @@ void JobImpl::Give(const SyncOrder& order) {
 bool JobImpl::EndTogether(uint64_t command) {
   runs_freely_ = false;
   // Asked for twice: at once, then.
-  if (std::exchange(ending_, 0) != 0) return false;
+  if (ending_ != 0) {
+    EndAll();
+    return false;
+  }
   bool moving = false;
   for (const RankPosition& at : Positions()) {
     moving |= !at.stopped;

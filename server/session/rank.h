@@ -42,6 +42,10 @@ struct Rank {
   std::optional<uint64_t> stops_after;
   // Why it stopped before it went on to where the other ranks can stop.
   std::optional<RunState> stopped_earlier;
+  // The stream on which it was told to end; 0 if it was not. It may have no
+  // time left for a last report: launchers kill what remains of a job one of
+  // whose processes has ended.
+  uint64_t ending_stream = 0;
   // The agent's last report, if it ended in good order.
   std::optional<Farewell> farewell;
 

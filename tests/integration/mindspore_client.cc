@@ -8,6 +8,8 @@
 #include <thread>
 #include <utility>
 
+#include "tests/integration/patience.h"
+
 namespace graphdbg::integration {
 namespace {
 
@@ -15,8 +17,7 @@ constexpr size_t kPieceBytes = 3'145'728;
 constexpr char kLeNet[] = "tests/integration/testdata/lenet_graph.pb";
 
 void SetDeadline(grpc::ClientContext& context) {
-  context.set_deadline(std::chrono::system_clock::now() +
-                       std::chrono::seconds(30));
+  context.set_deadline(std::chrono::system_clock::now() + kPatience);
   // As clients do not, so that tests may start before their server.
   context.set_wait_for_ready(false);
 }

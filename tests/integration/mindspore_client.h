@@ -44,7 +44,6 @@ class MindSporeClient {
   debugger::EventReply AskThroughFailures();
   // As if the client had been told to run since: its patience is new.
   void ForgetFailures() { failures_ = 0; }
-  int failures() const { return failures_; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
   bool SendBases(const std::vector<debugger::TensorBase>& bases);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tests/integration/mindspore_fixture.h"
+#include "tests/integration/patience.h"
 
 namespace graphdbg::integration {
 namespace {
@@ -86,6 +87,7 @@ TEST_F(MindSporeGraphTest, ShowsOpsParametersAndConstants) {
 // A client of 1.2 with graphs of more than one piece: the last piece comes
 // twice, and the first of the second graph says that it is the last.
 TEST_F(MindSporeGraphTest, RepairsTheFaultsOfOldClients) {
+  if (kMegabytesTakeMinutes) GTEST_SKIP() << "messages of megabytes";
   const std::string first =
       LargeGraph("kernel_graph_0", 40'000).SerializeAsString();
   const std::string second =
@@ -108,6 +110,7 @@ TEST_F(MindSporeGraphTest, RepairsTheFaultsOfOldClients) {
 }
 
 TEST_F(MindSporeGraphTest, TakesSeveralGraphsOfReleasesWithoutFaults) {
+  if (kMegabytesTakeMinutes) GTEST_SKIP() << "messages of megabytes";
   MindSporeClient client = Client("2.2.0", "GPU");
   EXPECT_TRUE(client.SendMetadata().version_matched());
   EXPECT_TRUE(client.SendMultiGraphs(

@@ -102,7 +102,6 @@ TEST_F(MindSporeRestartTest, AJobThatStandsIsThereAgain) {
   EXPECT_TRUE(client.SendHits({HitOf(first)}));
   asking = AskAt(client, 3);
   EXPECT_EQ(AwaitPause("watchpoint", 3).at("hit_count"), 1);
-  EXPECT_LE(client.failures(), 2);
   End(asking);
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tests/integration/mindspore_fixture.h"
+#include "tests/integration/patience.h"
 
 namespace graphdbg::integration {
 namespace {
@@ -258,6 +259,7 @@ TEST_F(MindSporeWatchTest, ChangesAndRemovalsReachTheClient) {
 
 // Clients refuse messages above 4 MiB.
 TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
+  if (kMegabytesTakeMinutes) GTEST_SKIP() << "messages of megabytes";
   constexpr int kLeaves = 60'000;
   constexpr size_t kLimit = 3'670'016;
   const std::string padding(60, 'x');

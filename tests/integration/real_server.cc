@@ -11,13 +11,14 @@
 #include <thread>
 #include <utility>
 
+#include "tests/integration/patience.h"
+
 namespace graphdbg::integration {
 namespace {
 
 using Json = RealServer::Json;
 
 constexpr char kProgram[] = "server/main/graphdbg_server";
-constexpr std::chrono::seconds kPatience(30);
 
 // The program with its standard output in `out`, a pipe.
 pid_t Spawn(std::vector<std::string> arguments, int out) {

@@ -4,6 +4,8 @@
 
 #include <chrono>
 
+#include "tests/integration/patience.h"
+
 namespace graphdbg::integration {
 
 ScriptedAgent::ScriptedAgent(uint16_t port, const std::string& token) {
@@ -14,8 +16,7 @@ ScriptedAgent::ScriptedAgent(uint16_t port, const std::string& token) {
   stub_ = v1::AgentService::NewStub(
       grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
                                 grpc::InsecureChannelCredentials(), arguments));
-  context_.set_deadline(std::chrono::system_clock::now() +
-                        std::chrono::seconds(30));
+  context_.set_deadline(std::chrono::system_clock::now() + kPatience);
   if (!token.empty()) context_.AddMetadata("authorization", "Bearer " + token);
   stream_ = stub_->Session(&context_);
 }

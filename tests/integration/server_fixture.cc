@@ -3,6 +3,8 @@
 #include <chrono>
 #include <utility>
 
+#include "tests/integration/patience.h"
+
 namespace graphdbg::integration {
 
 ServerFixture::ServerFixture() {
@@ -54,8 +56,7 @@ void ServerFixture::Start(session::SessionOptions sessions,
 
 session::Event ServerFixture::WaitFor(const Test& test, size_t from) {
   std::unique_lock lock(mu_);
-  const auto until =
-      std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto until = std::chrono::steady_clock::now() + kPatience;
   for (size_t i = from;; ++i) {
     const bool came =
         came_.wait_until(lock, until, [&] { return events_.size() > i; });

@@ -1,4 +1,5 @@
 // Processes of a job that come, go, come back and are several.
+#include <memory>
 #include <string>
 
 #include "server/base/error.h"
@@ -31,6 +32,16 @@ TEST_F(SessionProcessesTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
   EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kContinue).status()),
             "invalid_state");
   EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "job_gone");
+}
+
+TEST_F(SessionProcessesTest, IsNotLostIfItWasToldToEnd) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ASSERT_TRUE(Control(*job, ControlVerb::kTerminate).ok());
+  EXPECT_TRUE(agent.Receive().command().has_terminate());
+  agent.Break();
+  WaitForState("digits", JobState::kTerminated);
 }
 
 TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
@@ -139,6 +150,85 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
   one.SendRunning(1);
   one.SendOutcome(command);
   EXPECT_EQ(WaitForEnd(*id).job_info->state, JobState::kRunning);
+}
+
+class TwoRanksTest : public SessionProcessesTest {
+ protected:
+  // Both wait before their first step, then run.
+  void StartRunning() {
+    Start();
+    job_ = StartJob(zero(), ScriptedAgent::MakeHello("pair", 0, 2));
+    one().Join(ScriptedAgent::MakeHello("pair", 1, 2));
+    const size_t from = Events().size();
+    one().SendGraph(SmallGraph());
+    one().SendPaused(v1::PAUSE_REASON_START, 0);
+    WaitForState("pair", JobState::kPaused, from);
+    auto id = Control(job(), ControlVerb::kContinue);
+    for (ScriptedAgent* rank : {&zero(), &one()}) {
+      const v1::Command command = rank->Receive().command();
+      rank->SendRunning(1);
+      rank->SendOutcome(command.id());
+    }
+    WaitForEnd(*id);
+  }
+
+  ScriptedAgent& zero() { return At(zero_); }
+  ScriptedAgent& one() { return At(one_); }
+  session::Job& job() { return *job_; }
+
+ private:
+  ScriptedAgent& At(std::unique_ptr<ScriptedAgent>& rank) {
+    if (rank == nullptr) rank = std::make_unique<ScriptedAgent>(port());
+    return *rank;
+  }
+
+  std::unique_ptr<ScriptedAgent> zero_;
+  std::unique_ptr<ScriptedAgent> one_;
+  std::shared_ptr<session::Job> job_;
+};
+
+TEST_F(TwoRanksTest, EndOnceTheyHaveMetAtTheEndOfAStep) {
+  StartRunning();
+  auto id = Control(job(), ControlVerb::kTerminate);
+  ASSERT_TRUE(id.ok());
+  const v1::Command first = zero().Receive().command();
+  const v1::Command second = one().Receive().command();
+  EXPECT_TRUE(first.pause().at_step_end());
+  EXPECT_TRUE(second.pause().at_step_end());
+  zero().SendOutcome(first.id());
+  zero().SendPaused(v1::PAUSE_REASON_USER, 1);
+  one().SendOutcome(second.id());
+  one().SendPaused(v1::PAUSE_REASON_USER, 1);
+  for (ScriptedAgent* rank : {&zero(), &one()}) {
+    const v1::Command command = rank->Receive().command();
+    EXPECT_TRUE(command.has_terminate());
+    rank->SendOutcome(command.id());
+  }
+  EXPECT_EQ(WaitForEnd(*id).level, "");
+}
+
+// One of them waits for what never comes: the user does not have to.
+TEST_F(TwoRanksTest, EndAtOnceIfThatIsAskedForAgain) {
+  StartRunning();
+  auto patient = Control(job(), ControlVerb::kTerminate);
+  const v1::Command stop = zero().Receive().command();
+  EXPECT_TRUE(stop.pause().at_step_end());
+  EXPECT_TRUE(one().Receive().command().has_pause());
+  zero().SendOutcome(stop.id());
+  zero().SendPaused(v1::PAUSE_REASON_USER, 1);
+  auto impatient = Control(job(), ControlVerb::kTerminate);
+  ASSERT_TRUE(impatient.ok());
+  for (ScriptedAgent* rank : {&zero(), &one()}) {
+    for (int times = 0; times < 2; ++times) {
+      const v1::Command command = rank->Receive().command();
+      EXPECT_TRUE(command.has_terminate());
+      rank->SendOutcome(command.id());
+    }
+    rank->SendGoodbye(130, 1, true);
+  }
+  EXPECT_EQ(WaitForEnd(*patient).level, "");
+  EXPECT_EQ(WaitForEnd(*impatient).level, "");
+  WaitForState("pair", JobState::kTerminated);
 }
 
 }  // namespace
