@@ -1,4 +1,5 @@
 import react from '@vitejs/plugin-react';
+import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
 // The server that `npm run dev` forwards API calls to.
@@ -13,13 +14,45 @@ const PURE_TESTS = [
   'src/widgets/{grid_data,heat_pixels,heat_view,scroll_space,tree_rows}.test.ts',
 ];
 
+// Has the browser fetch the page's files while it still reads the first script.
+function preloadPage(): Plugin {
+  return {
+    name: 'preload-page',
+    transformIndexHtml: {
+      order: 'post',
+      handler: (_, { bundle = {} }) =>
+        Object.keys(bundle)
+          .filter((file) => /^assets\/(page|rolldown-runtime)-/.test(file))
+          .map((file) => ({
+            tag: 'link',
+            attrs: file.endsWith('.css')
+              ? { rel: 'stylesheet', crossorigin: true, href: `/${file}` }
+              : { rel: 'modulepreload', crossorigin: true, href: `/${file}` },
+            injectTo: 'head' as const,
+          })),
+    },
+  };
+}
+
 export default defineConfig({
-  plugins: [react()],
+  plugins: [react(), preloadPage()],
   build: {
     target: 'es2022',
     // The page's content policy forbids data: addresses.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
+    rolldownOptions: {
+      output: {
+        // Two files for the first view, with all that they import: what asks for the
+        // graph, and the page. Many small ones would each wait for their turn.
+        codeSplitting: {
+          groups: [
+            { name: 'boot', test: /\/src\/boot\.ts$/, priority: 2 },
+            { name: 'page', test: /\/src\/main\.tsx$/, priority: 1 },
+          ],
+        },
+      },
+    },
   },
   worker: { format: 'es' },
   server: { proxy: { '/api': { target: backend, ws: true } } },

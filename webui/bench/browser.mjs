@@ -20,10 +20,14 @@ export async function openBrowser({ uncapped = false } = {}) {
   });
 }
 
+// A new window has work of its own at first, which is none of the page's.
+const SETTLED_MS = 1500;
+
 export async function openPage(browser, address) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
   const page = await context.newPage();
   page.on('pageerror', (error) => process.stderr.write(`page: ${error.message}\n`));
+  await page.waitForTimeout(SETTLED_MS);
   await page.goto(address);
   await page.waitForFunction(() => performance.getEntriesByName('graphdbg:first-graph').length > 0, null, { timeout: 60_000 });
   return page;
@@ -114,4 +118,20 @@ export async function frameTimes(page, frames, step) {
     },
     [frames, step.toString()],
   );
+}
+
+// Processor times, in ms, of the tasks of the page's main thread while `act` runs. A
+// job that trains and a server take part in that, on few cores: how long a task took
+// by the clock would tell how often it had to wait for them.
+export async function tasksWhile(browser, page, act) {
+  const main = 'CrRendererMain';
+  await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] });
+  await act();
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const threads = new Set(
+    traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === main).map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  return traceEvents
+    .filter(({ name, pid, tid }) => name.endsWith('RunTask') && threads.has(`${pid} ${tid}`))
+    .map(({ tdur }) => (tdur ?? 0) / 1000);
 }

@@ -2,11 +2,11 @@
 //   --runs N        times of what is measured by itself (20)
 //   --only 3,8      these rows alone
 //   --dist          the page of webui/dist instead of the server's own
-//   --server URL    a server that has the jobs 3k, 20k and 100k
+//   --server URL    a server that has the jobs 3k, 20k and 100k; without rows 11 and 15
 import { parseArgs } from 'node:util';
 import { once } from 'node:events';
 import { get } from 'node:http';
-import { heapBytes, firstGraph, frameTimes, loadedBytes, openBrowser, openPage, takeMeasures } from './browser.mjs';
+import { heapBytes, firstGraph, frameTimes, loadedBytes, openBrowser, openPage, takeMeasures, tasksWhile } from './browser.mjs';
 import { layoutRows } from './layout.mjs';
 import { servePage, Servers } from './servers.mjs';
 import { p95, Table } from './table.mjs';
@@ -28,7 +28,10 @@ const jobAddress = (graph, query = '') => `${address}/#/jobs/${graph}${query}`;
 async function withPage(graph, options, act) {
   const browser = await openBrowser(options);
   try {
-    return await act(await openPage(browser, jobAddress(graph, options.query)), browser);
+    const page = await openPage(browser, jobAddress(graph, options.query));
+    // The panels come after the graph.
+    await page.locator('.tree-chevron-button').first().waitFor();
+    return await act(page, browser);
   } finally {
     await browser.close();
   }
@@ -129,6 +132,42 @@ async function panTimes(page) {
   return times;
 }
 
+// Slices of a weight of 1,000 by 1,000, from the last byte to the paint.
+async function slices() {
+  await servers.startTraining('slices');
+  const query = (slice) => `?node=${encodeURIComponent('forward/square/weight')}&slice=${encodeURIComponent(slice)}`;
+  const times = [];
+  await withPage('slices', { query: query('0:10,0:10') }, async (page) => {
+    await takeMeasures(page, 'graphdbg:slice-paint');
+    for (let i = 0; i < RUNS; i += 1) {
+      await page.waitForTimeout(500);
+      // Asked for anew each time: no two are the same.
+      await page.evaluate((hash) => void (location.hash = hash), `/jobs/slices${query(`0:${1000 - i},0:1000`)}`);
+      times.push(...(await takeMeasures(page, 'graphdbg:slice-paint')));
+    }
+  });
+  table.addTimes(11, 'slice of 1,000 x 1,000, last byte to paint', times, { p50: 50 });
+}
+
+// 10,000 hits of one step, while the page looks on.
+async function bursts() {
+  await servers.startTraining('hits');
+  await servers.post('/jobs/hits/control', { command: 'step', steps: 1 });
+  await servers.until('hits', ({ state, step }) => state === 'paused' && step > 0);
+  const condition = { id: 'expression', params: { expression: 'count > 0' } };
+  await servers.post('/jobs/hits/watchpoints', { condition, pause: 'none', patterns: ['forward/neg*'] });
+  await withPage('hits', {}, async (page, browser) => {
+    await page.getByRole('tab', { name: 'Hits' }).waitFor();
+    await page.waitForTimeout(2000);
+    const tasks = await tasksWhile(browser, page, async () => {
+      await servers.post('/jobs/hits/control', { command: 'step', steps: 1 });
+      await page.getByRole('tab', { name: 'Hits 10k' }).waitFor({ timeout: 60_000 });
+      await page.waitForTimeout(1000);
+    });
+    table.addTimes(15, 'tasks while 10,000 hits arrive, processor time', tasks, { worst: 50 });
+  });
+}
+
 async function measure() {
   if (wants(1, 12, 13)) {
     const { times, bytes } = await coldStarts('100k');
@@ -182,6 +221,8 @@ async function measure() {
       table.addTimes(10, 'panned and zoomed, 100,000 boxes, closer, frame', await panTimes(page), { p95: 10 });
     });
   }
+  if (wants(11) && flags.server === '') await slices();
+  if (wants(15) && flags.server === '') await bursts();
   if (wants(14)) {
     const answer = await fetch(`${server}/api/v1/jobs/100k/graph/search?q=forward/layers&kind=scope&limit=1000`);
     const { nodes } = await answer.json();

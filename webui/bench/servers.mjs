@@ -24,6 +24,7 @@ async function firstLine(child) {
 export class Servers {
   #children = [];
   #folder = mkdtempSync(join(tmpdir(), 'graphdbg-bench-'));
+  #debugger = '';
   address = '';
 
   // The server, and one job for each graph, each waiting after its first step.
@@ -33,17 +34,40 @@ export class Servers {
     const server = this.#spawn(command, args, {});
     const { http_address, debugger_address } = JSON.parse(await firstLine(server));
     this.address = http_address;
-    for (const graph of graphs) {
-      const job = this.#spawn(join(ROOT, '.venv/bin/python'), [join(ROOT, 'tools/bench/synthetic_job.py'), graph], {
-        GRAPHDBG_ENABLE: '1',
-        GRAPHDBG_PORT: debugger_address.split(':').at(-1),
-        GRAPHDBG_TOKEN_FILE: join(this.#folder, 'agent_token'),
-        GRAPHDBG_JOB: graph,
-        GRAPHDBG_WAIT: '0',
-      });
-      await firstLine(job);
-    }
+    this.#debugger = debugger_address;
+    for (const graph of graphs) await firstLine(this.#job('synthetic_job.py', graph, '0', [graph]));
     return this.address;
+  }
+
+  // A job of PyTorch, waiting before its first step.
+  async startTraining(name) {
+    this.#job('page_job.py', name, '1');
+    await this.until(name, ({ state }) => state === 'paused');
+  }
+
+  // Polls: nothing here is measured.
+  async until(name, is) {
+    for (;;) {
+      const reply = await fetch(`${this.address}/api/v1/jobs/${name}`);
+      if (reply.ok && is(await reply.json())) return;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
+
+  async post(path, body) {
+    const headers = { 'Content-Type': 'application/json' };
+    const reply = await fetch(`${this.address}/api/v1${path}`, { method: 'POST', headers, body: JSON.stringify(body) });
+    if (!reply.ok) throw new Error(`${path}: ${await reply.text()}`);
+  }
+
+  #job(script, name, wait, args = []) {
+    return this.#spawn(join(ROOT, '.venv/bin/python'), [join(ROOT, 'tools/bench', script), ...args], {
+      GRAPHDBG_ENABLE: '1',
+      GRAPHDBG_PORT: this.#debugger.split(':').at(-1),
+      GRAPHDBG_TOKEN_FILE: join(this.#folder, 'agent_token'),
+      GRAPHDBG_JOB: name,
+      GRAPHDBG_WAIT: wait,
+    });
   }
 
   #spawn(command, args, environment) {

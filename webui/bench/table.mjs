@@ -28,6 +28,7 @@ export class Table {
     const note = `(p50 ${formatNumber(p50(values))}, p95 ${formatNumber(p95(values))}, worst ${formatNumber(Math.max(...values))}, ${values.length} times)`;
     if (limits.p50 !== undefined) this.add(number, `${what}, p50`, 'ms', p50(values), limits.p50, limits.p95 === undefined ? note : '');
     if (limits.p95 !== undefined) this.add(number, `${what}, p95`, 'ms', p95(values), limits.p95, note);
+    if (limits.worst !== undefined) this.add(number, `${what}, longest`, 'ms', Math.max(...values), limits.worst, `(${values.length} of them)`);
   }
 
   markdown() {

@@ -1,34 +1,16 @@
 // The graph in a browser: huge, hostile, and from near.
 
-import type { Page } from 'playwright-core';
-import { afterEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { HOSTILE } from '../dev/fixture_graph.mjs';
 import { visible } from '../src/base/visible';
-import { Browser, Fixture } from './harness';
+import { browser, button, fixture, type Options, page, start, treeItem } from './harness';
 
-let fixture: Fixture;
-let browser: Browser;
-let page: Page;
-
-async function begin(flags: string[], address = '', options: Parameters<typeof Browser.open>[0] = {}) {
-  fixture = new Fixture(flags);
-  await fixture.start();
-  browser = await Browser.open(options);
-  page = browser.page;
+async function begin(flags: string[], address = '', options: Options = {}) {
+  await start(flags, options);
   await page.goto(`${fixture.address}#/jobs/digits-1${address}`);
   await page.waitForFunction(() => performance.getEntriesByName('graphdbg:first-graph').length > 0);
 }
 
-afterEach(async () => {
-  const { errors, outside } = browser;
-  await browser.close();
-  await fixture.stop();
-  expect(errors).toEqual([]);
-  expect(outside).toEqual([]);
-});
-
-const treeItem = (name: string) => page.getByRole('treeitem', { name, exact: true });
-const button = (name: string) => page.getByRole('button', { name, exact: true });
 const picture = () => page.getByRole('img', { name: /^Graph:/ });
 const told = async () => (await picture().getAttribute('aria-label')) ?? '';
 

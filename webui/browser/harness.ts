@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Browser as Chromium, type BrowserContext, chromium, type Page } from 'playwright-core';
-import { afterAll } from 'vitest';
+import { afterAll, afterEach, expect } from 'vitest';
 
 const ROOT = join(import.meta.dirname, '..');
 const AXE = readFileSync(join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
@@ -112,3 +112,26 @@ export class Browser {
     await this.page.screenshot({ path: join(folder, `${name}.png`) });
   }
 }
+
+// What the test that runs looks at.
+export let fixture: Fixture;
+export let browser: Browser;
+export let page: Page;
+
+export async function start(flags: string[] = [], options: Options = {}): Promise<void> {
+  fixture = new Fixture(flags);
+  await fixture.start();
+  browser = await Browser.open(options);
+  page = browser.page;
+}
+
+afterEach(async () => {
+  const { errors, outside } = browser;
+  await browser.close();
+  await fixture.stop();
+  expect(errors).toEqual([]);
+  expect(outside).toEqual([]);
+});
+
+export const button = (name: string) => page.getByRole('button', { name, exact: true });
+export const treeItem = (name: string) => page.getByRole('treeitem', { name, exact: true });

@@ -1,30 +1,8 @@
 // The page in a browser: what a user does, over the fixture server.
 
-import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Browser, Fixture } from './harness';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { browser, button, fixture, page, start, treeItem } from './harness';
 
-let fixture: Fixture;
-let browser: Browser;
-let page: Page;
-
-async function begin(flags: string[] = [], options: Parameters<typeof Browser.open>[0] = {}) {
-  fixture = new Fixture(flags);
-  await fixture.start();
-  browser = await Browser.open(options);
-  page = browser.page;
-}
-
-afterEach(async () => {
-  const { errors, outside } = browser;
-  await browser.close();
-  await fixture.stop();
-  expect(errors).toEqual([]);
-  expect(outside).toEqual([]);
-});
-
-const button = (name: string) => page.getByRole('button', { name, exact: true });
-const treeItem = (name: string) => page.getByRole('treeitem', { name, exact: true });
 const state = () => page.getByRole('status', { name: 'Job state' });
 const picture = () => page.getByRole('img', { name: /^Graph:/ });
 
@@ -55,7 +33,7 @@ async function measures(name: string): Promise<number> {
 }
 
 describe('a session', () => {
-  beforeEach(() => begin());
+  beforeEach(() => start());
 
   it('goes from the list of jobs to the values of the first node that breaks', async () => {
     await page.goto(fixture.address);
@@ -133,8 +111,9 @@ describe('a session', () => {
     await openJob();
     await page.keyboard.press('/');
     await page.keyboard.type('softmax_b');
-    await page.getByRole('option', { name: 'backward/_softmax_backward_data' }).waitFor();
+    // At once: what it goes to is found by the whole text, not by a part of it.
     await page.keyboard.press('Enter');
+    await page.getByRole('option', { name: 'backward/_softmax_backward_data' }).waitFor();
     await page.getByRole('heading', { name: '_softmax_backward_data' }).waitFor();
     await measures('graphdbg:search');
     await page.getByRole('searchbox').fill('no such node');
@@ -195,7 +174,7 @@ describe('a session', () => {
 
 describe('a lost server', () => {
   it('is announced, and the page goes on by itself when it is back', async () => {
-    await begin();
+    await start();
     await openJob();
     await fixture.stop();
     await page.getByText('Connection to the server lost.').waitFor();
@@ -210,7 +189,7 @@ describe('a lost server', () => {
 
 describe('login', () => {
   it('asks for the token, refuses a wrong one and remembers the right one', async () => {
-    await begin(['--token', 'right']);
+    await start(['--token', 'right']);
     await page.goto(fixture.address);
     await page.getByLabel('Token').fill('wrong');
     await button('Open').click();
@@ -226,14 +205,14 @@ describe('login', () => {
   });
 
   it('takes the one-time code of the address and removes it', async () => {
-    await begin(['--token', 'right']);
+    await start(['--token', 'right']);
     await page.goto(`${fixture.address}#code=once`);
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
     expect(page.url()).not.toContain('code');
   });
 
   it('says why a used code does not do', async () => {
-    await begin(['--token', 'right']);
+    await start(['--token', 'right']);
     await page.goto(`${fixture.address}#code=used`);
     await page.getByText('This code was used already.').waitFor();
   });
@@ -241,7 +220,7 @@ describe('login', () => {
 
 describe('nothing yet', () => {
   it('says how a job comes to be listed', async () => {
-    await begin(['--empty']);
+    await start(['--empty']);
     await page.goto(fixture.address);
     await page.getByText('No job yet').waitFor();
     expect(await page.locator('pre').textContent()).toContain('GRAPHDBG_PORT=50051');
@@ -251,7 +230,7 @@ describe('nothing yet', () => {
 
 describe.each(['light', 'dark'] as const)('in the %s scheme', (scheme) => {
   it('axe finds nothing to object to', async () => {
-    await begin([], { scheme, width: 1600, height: 1000 });
+    await start([], { scheme, width: 1600, height: 1000 });
     await page.goto(fixture.address);
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
     expect(await browser.axe()).toEqual([]);

@@ -1,33 +1,13 @@
 // The palette, the keys, and the source of a node, over the fixture server.
 
-import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Browser, Fixture } from './harness';
-
-let fixture: Fixture;
-let browser: Browser;
-let page: Page;
-
-async function begin(flags: string[] = []) {
-  fixture = new Fixture(flags);
-  await fixture.start();
-  browser = await Browser.open();
-  page = browser.page;
-}
+import { beforeEach, describe, expect, it } from 'vitest';
+import { browser, button, fixture, page, start } from './harness';
 
 const open = (rest = '') => page.goto(`${fixture.address}#/jobs/digits-1${rest}`);
-const ready = () => page.getByRole('button', { name: 'Continue', exact: true }).waitFor();
-
-afterEach(async () => {
-  const { errors, outside } = browser;
-  await browser.close();
-  await fixture.stop();
-  expect(errors).toEqual([]);
-  expect(outside).toEqual([]);
-});
+const ready = () => button('Continue').waitFor();
 
 describe('by keys', () => {
-  beforeEach(() => begin());
+  beforeEach(() => start());
 
   it('the palette runs commands and finds nodes', async () => {
     await open();
@@ -64,7 +44,7 @@ describe('by keys', () => {
 });
 
 describe('the source of a node', () => {
-  beforeEach(() => begin());
+  beforeEach(() => start());
 
   it('is a line with all nodes that it made, and the lines that led there', async () => {
     await open('?node=forward/blocks/0/add');
@@ -81,7 +61,7 @@ describe('the source of a node', () => {
 });
 
 describe('several ranks', () => {
-  beforeEach(() => begin(['--ranks', '4']));
+  beforeEach(() => start(['--ranks', '4']));
 
   it('are a matrix; one is looked at, another compared with', async () => {
     await open('?node=forward/stem/weight');
@@ -107,7 +87,7 @@ describe('several ranks', () => {
 });
 
 describe('the list of jobs', () => {
-  beforeEach(() => begin());
+  beforeEach(() => start());
 
   it('lets one change one’s mind about a job that was removed', async () => {
     await page.goto(fixture.address);

@@ -1,30 +1,13 @@
 // One tensor, looked at in every way, over the fixture server.
 
-import type { Page } from 'playwright-core';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Browser, Fixture } from './harness';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { browser, button, fixture, type Options, page, start } from './harness';
 
-let fixture: Fixture;
-let browser: Browser;
-let page: Page;
-
-async function begin(options: Parameters<typeof Browser.open>[0] = {}) {
-  fixture = new Fixture();
-  await fixture.start();
-  browser = await Browser.open(options);
-  page = browser.page;
+async function begin(options: Options = {}) {
+  await start([], options);
   await toHit();
 }
 
-afterEach(async () => {
-  const { errors, outside } = browser;
-  await browser.close();
-  await fixture.stop();
-  expect(errors).toEqual([]);
-  expect(outside).toEqual([]);
-});
-
-const button = (name: string) => page.getByRole('button', { name, exact: true });
 const tab = (name: string) => page.getByRole('tab', { name });
 
 // Stands at forward/log in step 3, whose output has infinities.

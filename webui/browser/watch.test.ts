@@ -1,31 +1,14 @@
 // Watchpoints and hits, over the fixture server.
 
-import type { Page } from 'playwright-core';
-import { afterEach, describe, expect, it } from 'vitest';
-import { Browser, Fixture } from './harness';
-
-let fixture: Fixture;
-let browser: Browser;
-let page: Page;
+import { describe, expect, it } from 'vitest';
+import { browser, button, fixture, page, start } from './harness';
 
 async function begin(flags: string[] = []) {
-  fixture = new Fixture(flags);
-  await fixture.start();
-  browser = await Browser.open();
-  page = browser.page;
+  await start(flags);
   await page.goto(`${fixture.address}#/jobs/digits-1`);
   await button('Continue').waitFor();
 }
 
-afterEach(async () => {
-  const { errors, outside } = browser;
-  await browser.close();
-  await fixture.stop();
-  expect(errors).toEqual([]);
-  expect(outside).toEqual([]);
-});
-
-const button = (name: string) => page.getByRole('button', { name, exact: true });
 const switches = () => page.getByRole('switch');
 
 describe('watchpoints', () => {

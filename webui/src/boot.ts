@@ -1,10 +1,13 @@
 // What is loaded first, and small: the graph is the slowest to come, so that it is
 // asked for before the rest of the page is there.
 
-import { readToken } from './api/token';
+import { askServerEarly } from './api/early';
+import { readToken, takeCode } from './api/token';
 import { parseRoute } from './state/route';
 import { loadEarly } from './worker/client';
 
 const route = parseRoute(window.location.hash);
 if (route.view === 'job') loadEarly(route.route.job, readToken());
+// A one-time code has to be changed for a token first.
+if (takeCode(window.location.hash).code === null) askServerEarly();
 void import('./main');

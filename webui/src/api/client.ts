@@ -22,6 +22,7 @@ import type {
   WatchpointSpec,
 } from './types';
 import { decodeElements } from '../base/elements';
+import { takeServerEarly } from './early';
 import { problemFrom, unreachable } from './problem';
 import { readToken } from './token';
 
@@ -59,13 +60,15 @@ async function send(path: string, options: Options, accept: string): Promise<Res
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
   let response: Response;
   try {
-    response = await fetch(addressOf(path, options.query), {
-      method: options.method ?? 'GET',
-      headers,
-      cache: 'no-store',
-      ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
-      ...(options.signal ? { signal: options.signal } : {}),
-    });
+    const early = path === '/server' ? takeServerEarly() : null;
+    response = await (early ??
+      fetch(addressOf(path, options.query), {
+        method: options.method ?? 'GET',
+        headers,
+        cache: 'no-store',
+        ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.signal ? { signal: options.signal } : {}),
+      }));
   } catch (error) {
     if (error instanceof DOMException && error.name === 'AbortError') throw error;
     throw unreachable();

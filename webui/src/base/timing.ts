@@ -14,12 +14,21 @@ export function afterPaint(done: () => void): void {
 }
 
 let firstGraphMarked = false;
+let tellFirstGraph: () => void = () => {};
+
+// Resolved when the first graph of this navigation has been painted.
+export const firstGraph = new Promise<void>((done) => {
+  tellFirstGraph = done;
+});
 
 // Once per navigation.
 export function markFirstGraph(): void {
   if (firstGraphMarked) return;
   firstGraphMarked = true;
-  afterPaint(() => performance.mark('graphdbg:first-graph'));
+  afterPaint(() => {
+    performance.mark('graphdbg:first-graph');
+    tellFirstGraph();
+  });
 }
 
 export type Measure = 'graphdbg:expand' | 'graphdbg:search' | 'graphdbg:slice';

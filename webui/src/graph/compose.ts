@@ -102,6 +102,12 @@ function placeScopes(pieces: ReadonlyMap<string, Piece>): Placement[] {
   return placed;
 }
 
+// Makes ready what opening this scope takes while all inside it is closed.
+export function prepareLayout(scope: LayoutScope, cache: LayoutCache): void {
+  // Any name but the top's, which is wide.
+  new Composer({ id: 0, scopes: { inside: scope } }, cache).pieceOf('inside');
+}
+
 function pack(id: number, pieces: ReadonlyMap<string, Piece>): LayoutAnswer {
   const placed = placeScopes(pieces);
   let nodes = 0;

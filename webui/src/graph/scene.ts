@@ -111,6 +111,10 @@ function prepare(view: ScopeView): Prepared {
   return made;
 }
 
+export function layoutOf(view: ScopeView): LayoutScope {
+  return prepare(view).layout;
+}
+
 export function layoutScopes(
   open: ReadonlySet<string>,
   views: ReadonlyMap<string, ScopeView>,

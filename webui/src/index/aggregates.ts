@@ -43,48 +43,58 @@ export function parseAggregate(name: string): AggregateName | null {
 
 const single = (item: number): Shown => ({ items: [item], label: '' });
 
-// Children of a scope by their stems, in their order; kept, as some scopes have very
-// many that are opened range by range.
-const byStem = new WeakMap<GraphIndex, Map<number, Map<string, number[]>>>();
+// Children of a scope whose labels have one stem, in their order.
+interface Group {
+  // Its first child's place among all children.
+  first: number;
+  items: number[];
+}
 
-function stemsOf(index: GraphIndex, scope: number): Map<string, number[]> {
-  let scopes = byStem.get(index);
-  if (scopes === undefined) byStem.set(index, (scopes = new Map()));
+interface Groups {
+  byStem: Map<string, Group>;
+  // By place of a child.
+  of: Group[];
+}
+
+// Kept, as some scopes have very many children that are opened range by range.
+const groupsOfIndex = new WeakMap<GraphIndex, Map<number, Groups>>();
+
+function groupsOf(index: GraphIndex, scope: number): Groups {
+  let scopes = groupsOfIndex.get(index);
+  if (scopes === undefined) groupsOfIndex.set(index, (scopes = new Map()));
   let groups = scopes.get(scope);
-  if (groups !== undefined) return groups;
-  groups = new Map();
-  for (const child of index.childrenOf(scope)) {
+  if (groups === undefined) scopes.set(scope, (groups = makeGroups(index, scope)));
+  return groups;
+}
+
+function makeGroups(index: GraphIndex, scope: number): Groups {
+  const groups: Groups = { byStem: new Map(), of: [] };
+  const children = index.childrenOf(scope);
+  for (let place = 0; place < children.length; place += 1) {
+    const child = children[place] as number;
     const stem = stemOf(index.label(child));
-    const group = groups.get(stem);
-    if (group === undefined) groups.set(stem, [child]);
-    else group.push(child);
+    let group = groups.byStem.get(stem);
+    if (group === undefined) groups.byStem.set(stem, (group = { first: place, items: [] }));
+    group.items.push(child);
+    groups.of.push(group);
   }
-  scopes.set(scope, groups);
   return groups;
 }
 
 function aggregated(index: GraphIndex, scope: number, above: number): Shown[] {
   const children = index.childrenOf(scope);
   if (children.length <= above) return Array.from(children, single);
-  const groups = stemsOf(index, scope);
-  const folded = new Map<number, Shown>();
-  const hidden = new Set<number>();
-  for (const [stem, items] of groups) {
-    if (items.length <= above) continue;
-    folded.set(items[0] as number, { items, label: `${stem}[*]` });
-    for (const item of items) hidden.add(item);
-  }
   const shown: Shown[] = [];
-  for (const child of children) {
-    const group = folded.get(child);
-    if (group !== undefined) shown.push(group);
-    else if (!hidden.has(child)) shown.push(single(child));
-  }
+  groupsOf(index, scope).of.forEach(({ first, items }, place) => {
+    const child = children[place] as number;
+    if (items.length <= above) shown.push(single(child));
+    else if (place === first) shown.push({ items, label: `${stemOf(index.label(child))}[*]` });
+  });
   return shown;
 }
 
 function openAggregate(index: GraphIndex, scope: number, name: AggregateName): Shown[] {
-  const members = stemsOf(index, scope).get(name.stem) ?? [];
+  const members = groupsOf(index, scope).byStem.get(name.stem)?.items ?? [];
   if (name.range !== null) return members.slice(...name.range).map(single);
   if (members.length <= RANGE) return members.map(single);
   const shown: Shown[] = [];
@@ -112,12 +122,12 @@ export function openName(index: GraphIndex, name: string): Opened | null {
 }
 
 function openAnew(index: GraphIndex, name: string): Opened | null {
-  const item = index.find(name);
-  if (item !== NONE && index.isScope(item)) return { scope: item, shown: aggregated(index, item, AGGREGATE_ABOVE) };
+  const item = index.findScope(name);
+  if (item !== NONE) return { scope: item, shown: aggregated(index, item, AGGREGATE_ABOVE) };
   const aggregate = parseAggregate(name);
   if (aggregate === null) return null;
-  const scope = index.find(aggregate.scope);
-  if (scope === NONE || !index.isScope(scope)) return null;
+  const scope = index.findScope(aggregate.scope);
+  if (scope === NONE) return null;
   const shown = openAggregate(index, scope, aggregate);
   return shown.length === 0 ? null : { scope, shown };
 }

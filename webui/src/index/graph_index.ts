@@ -120,6 +120,18 @@ export class GraphIndex {
     return labels.get(label) ?? NONE;
   }
 
+  // The scope of that name, without a look at what is not one; NONE: there is none.
+  findScope(name: string): number {
+    let scope = 0;
+    if (name === '') return scope;
+    for (const label of name.split('/')) {
+      const found = this.childrenOf(scope).find((child) => this.isScope(child) && this.label(child) === label);
+      if (found === undefined) return NONE;
+      scope = found;
+    }
+    return scope;
+  }
+
   // NONE if there is none of that name; "" is the top.
   find(name: string): number {
     if (name === '') return 0;
@@ -146,8 +158,12 @@ export class GraphIndex {
 
   // Of a scope the class of its module.
   opType(item: number): string {
-    const text = this.isScope(item) ? this.scopeType[item] : this.nodeOpType[item - this.scopeCount];
-    return this.texts.at(text as number);
+    return this.texts.at(this.opTypeText(item));
+  }
+
+  // The number of that text.
+  opTypeText(item: number): number {
+    return (this.isScope(item) ? this.scopeType[item] : this.nodeOpType[item - this.scopeCount]) as number;
   }
 
   descendants(item: number): number {

@@ -1,7 +1,7 @@
 // What a scope holds, from the index, as the server tells it of a single scope.
 
 import type { Category, GraphEdge, GraphNode, Output, ScopeView } from '../api/types';
-import { openName, type Shown } from './aggregates';
+import { openName, type Opened, type Shown } from './aggregates';
 import type { GraphIndex } from './graph_index';
 import type { LiftedEdges } from './lifted_edges';
 import type { Watched } from './coverage';
@@ -53,94 +53,91 @@ export function nodeOf(index: GraphIndex, item: number, watched: Watched | null)
   };
 }
 
-function common<T>(values: T[], otherwise: T): T {
-  return values.every((value) => value === values[0]) ? (values[0] as T) : otherwise;
+// What `of` says of every item, if it says the same of all.
+function common<T>(items: number[], of: (item: number) => T, otherwise: T): T {
+  const first = of(items[0] as number);
+  return items.every((item) => of(item) === first) ? first : otherwise;
 }
 
 function aggregateOf(index: GraphIndex, scope: number, shown: Shown, watched: Watched | null): GraphNode {
+  const { items, label } = shown;
   const around = index.name(scope);
-  const states = shown.items.map((item) => watched?.of(item) ?? 'none');
+  const type = common<number | null>(items, (item) => index.opTypeText(item), null);
   return {
-    name: around === '' ? shown.label : `${around}/${shown.label}`,
-    label: shown.label,
+    name: around === '' ? label : `${around}/${label}`,
+    label,
     kind: 'aggregate',
-    op_type: common(shown.items.map((item) => index.opType(item)), ''),
-    category: common<Category>(shown.items.map((item) => index.category(item)), 'other'),
-    child_count: shown.items.length,
-    descendant_count: shown.items.reduce((sum, item) => sum + index.descendants(item), 0),
+    op_type: type === null ? '' : index.texts.at(type),
+    category: common<Category>(items, (item) => index.category(item), 'other'),
+    child_count: items.length,
+    descendant_count: items.reduce((sum, item) => sum + index.descendants(item), 0),
     outputs: [],
     hit_count: 0,
-    watched: common(states, 'some'),
+    watched: watched === null ? 'none' : common(items, (item) => watched.of(item), 'some'),
     source: null,
   };
-}
-
-// By scope: its edges by the item to which they lead, once part of it is asked for.
-const byTarget = new WeakMap<LiftedEdges, Map<number, Map<number, number[]>>>();
-
-function targetsOf(lifted: LiftedEdges, scope: number): Map<number, number[]> {
-  let scopes = byTarget.get(lifted);
-  if (scopes === undefined) byTarget.set(lifted, (scopes = new Map()));
-  let targets = scopes.get(scope);
-  if (targets !== undefined) return targets;
-  targets = new Map();
-  for (let i = beginOf(lifted, scope); i < (lifted.end[scope] as number); i += 1) {
-    const to = lifted.to[i] as number;
-    const list = targets.get(to);
-    if (list === undefined) targets.set(to, [i]);
-    else list.push(i);
-  }
-  scopes.set(scope, targets);
-  return targets;
 }
 
 const beginOf = (lifted: LiftedEdges, scope: number) =>
   scope === 0 ? 0 : (lifted.end[scope - 1] as number);
 
-// A range of a huge scope must not cost a look at all of its edges.
-const FEW = 4096;
+// By item: its place among what is shown, plus 1. Filled by one view after another.
+const placesOfIndex = new WeakMap<GraphIndex, Int32Array>();
 
-// Edges of a scope that may lead to these items.
-function* edgesTo(lifted: LiftedEdges, scope: number, items: ReadonlyMap<number, number>): Generator<number> {
-  const begin = beginOf(lifted, scope);
-  const end = lifted.end[scope] as number;
-  if (end - begin <= FEW) {
-    for (let i = begin; i < end; i += 1) yield i;
-    return;
+function placesOf(index: GraphIndex): Int32Array {
+  let places = placesOfIndex.get(index);
+  if (places === undefined) {
+    places = new Int32Array(index.scopeCount + index.nodeCount);
+    placesOfIndex.set(index, places);
   }
-  const targets = targetsOf(lifted, scope);
-  for (const item of items.keys()) yield* targets.get(item) ?? [];
+  return places;
 }
 
-// Between what is shown, each pair once for each kind.
-function edgesOf(
-  lifted: LiftedEdges,
-  scope: number,
-  shown: Shown[],
-  nodes: GraphNode[],
-): GraphEdge[] {
-  const places = new Map<number, number>();
-  shown.forEach(({ items }, place) => items.forEach((item) => places.set(item, place)));
-  const known = new Map<number, GraphEdge>();
-  for (const i of edgesTo(lifted, scope, places)) {
-    const from = places.get(lifted.from[i] as number);
-    const to = places.get(lifted.to[i] as number);
-    if (from === undefined || to === undefined || from === to) continue;
+// Adds up edges between the same two nodes.
+class EdgeSum {
+  private readonly known = new Map<number, GraphEdge>();
+
+  constructor(
+    private readonly lifted: LiftedEdges,
+    private readonly nodes: GraphNode[],
+    private readonly places: Int32Array,
+  ) {}
+
+  add(i: number): void {
+    const { lifted, places, nodes } = this;
+    const from = (places[lifted.from[i] as number] as number) - 1;
+    const to = (places[lifted.to[i] as number] as number) - 1;
+    if (from < 0 || to < 0 || from === to) return;
     const control = lifted.control[i] as number;
     const key = (from * nodes.length + to) * 2 + control;
-    const edge = known.get(key);
+    const edge = this.known.get(key);
     if (edge !== undefined) {
       edge.tensors += lifted.tensors[i] as number;
-      continue;
+      return;
     }
-    known.set(key, {
+    this.known.set(key, {
       from: (nodes[from] as GraphNode).name,
       to: (nodes[to] as GraphNode).name,
       tensors: lifted.tensors[i] as number,
       kind: control === 1 ? 'control' : 'data',
     });
   }
-  return [...known.values()];
+
+  all(): GraphEdge[] {
+    return [...this.known.values()];
+  }
+}
+
+// Between what is shown, each pair once for each kind.
+function edgesOf(index: GraphIndex, lifted: LiftedEdges, { scope, shown }: Opened, nodes: GraphNode[]): GraphEdge[] {
+  const places = placesOf(index);
+  shown.forEach(({ items }, place) => {
+    for (const item of items) places[item] = place + 1;
+  });
+  const sum = new EdgeSum(lifted, nodes, places);
+  for (let i = beginOf(lifted, scope); i < (lifted.end[scope] as number); i += 1) sum.add(i);
+  for (const { items } of shown) for (const item of items) places[item] = 0;
+  return sum.all();
 }
 
 // Null: there is no scope and no aggregate of that name. `lifted` null: no edges.
@@ -157,6 +154,6 @@ export function viewOf(
       ? nodeOf(index, shown.items[0] as number, watched)
       : aggregateOf(index, opened.scope, shown, watched),
   );
-  const edges = lifted === null ? [] : edgesOf(lifted, opened.scope, opened.shown, nodes);
+  const edges = lifted === null ? [] : edgesOf(index, lifted, opened, nodes);
   return { scope: name, nodes, edges };
 }

@@ -7,13 +7,14 @@ import { describe } from '../api/problem';
 import { readToken } from '../api/token';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
-import { beginMeasure } from '../base/timing';
+import { beginMeasure, firstGraph } from '../base/timing';
 import { autoOpen } from '../graph/auto_open';
 import { Watched } from '../index/coverage';
 import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
 import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
+import { prepareLarge } from '../index/prepare';
 import { askWorker, onWorker, takeEarly } from '../worker/client';
 import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
@@ -89,8 +90,17 @@ function finishLoad(): void {
 // Some node of the views is marked as watched.
 let marked = false;
 
+function prepareWhenIdle(index: GraphIndex): void {
+  const steps = prepareLarge(index);
+  const next = () => {
+    if (useScopes.getState().index === index && !steps.next().done) requestIdleCallback(next);
+  };
+  requestIdleCallback(next);
+}
+
 function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
   marked = false;
+  void firstGraph.then(() => prepareWhenIdle(index));
   useScopes.setState({ index, lifted, views: new IndexViews(index, lifted, null), errors: new Map() });
   askForWatched();
 }

@@ -1,7 +1,8 @@
 // Nodes that meet what was typed: found in the worker where the whole graph is known,
 // else by the server.
 
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import type { GraphNode } from '../api/types';
 import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
@@ -38,11 +39,12 @@ function useIndexSearch(text: string, enabled: boolean): { items: Uint32Array; t
     () =>
       onWorker((message) => {
         if (message.type !== 'found' || message.id !== asked.current.id) return;
-        setAnswer({ items: message.items, text: asked.current.text });
+        // In the frame that is being made, if there is time.
+        flushSync(() => setAnswer({ items: message.items, text: asked.current.text }));
       }),
     [],
   );
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!enabled || text === '') {
       setAnswer(null);
       return;
@@ -71,15 +73,19 @@ export function useSearch(job: string, text: string): SearchState {
     };
   }, [index, local]);
   const nodes = useMemo(() => remote.data?.pages.flatMap((page) => page.nodes), [remote.data]);
+  const { hasNextPage, fetchNextPage, isFetchingNextPage } = remote;
+  const fromServer = useMemo(
+    (): Found | null =>
+      nodes === undefined
+        ? null
+        : {
+            count: nodes.length,
+            at: (place) => nodes[place] ?? null,
+            more: hasNextPage ? () => void fetchNextPage() : null,
+            loadingMore: isFetchingNextPage,
+          },
+    [nodes, hasNextPage, fetchNextPage, isFetchingNextPage],
+  );
   if (index !== null) return { found: fromIndex, text: local?.text ?? '', error: null, problem };
-  const fromServer: Found | null =
-    nodes === undefined
-      ? null
-      : {
-          count: nodes.length,
-          at: (place) => nodes[place] ?? null,
-          more: remote.hasNextPage ? () => void remote.fetchNextPage() : null,
-          loadingMore: remote.isFetchingNextPage,
-        };
   return { found: fromServer, text: remote.isPlaceholderData ? '' : text, error: remote.error, problem };
 }

@@ -9,7 +9,6 @@ import { useRouter } from '../state/router';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Toasts } from '../widgets/toasts';
-import { TooltipProvider } from '../widgets/tooltip';
 import { JobView } from './job_view';
 import { JobsView } from './jobs_view';
 import { LoginView } from './login_view';
@@ -49,11 +48,9 @@ export function App() {
   const [client] = useState(createQueryClient);
   return (
     <QueryClientProvider client={client}>
-      <TooltipProvider>
-        <Content />
-        <Overlays />
-        <Toasts />
-      </TooltipProvider>
+      <Content />
+      <Overlays />
+      <Toasts />
     </QueryClientProvider>
   );
 }

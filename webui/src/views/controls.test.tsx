@@ -6,7 +6,6 @@ import { useJob } from '../state/job_store';
 import { emptyJob } from '../state/job';
 import { useToasts } from '../state/toasts';
 import { sampleJob } from '../testing/samples';
-import { TooltipProvider } from '../widgets/tooltip';
 import { Controls } from './controls';
 
 const fetched = vi.fn<typeof fetch>();
@@ -17,11 +16,7 @@ function put(change: Parameters<typeof sampleJob>[0], more: object = {}): void {
 }
 
 function show(): void {
-  render(
-    <TooltipProvider>
-      <Controls />
-    </TooltipProvider>,
-  );
+  render(<Controls />);
 }
 
 function bodies(): unknown[] {

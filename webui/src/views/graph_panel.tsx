@@ -17,10 +17,10 @@ import { Panel } from '../widgets/panel';
 import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
 import { useGraphPointer } from './graph_pointer';
-import { useJobContext, useOpenScopes } from './job_context';
+import { useJobContext } from './job_context';
 import { Minimap } from './minimap';
 import { reducedMotion, useCamera, useSize, type CameraControl } from './use_camera';
-import { usePainter, type MoveFrom } from './use_painter';
+import { useDrawing, usePainter, type Painter } from './use_painter';
 import { usePalette } from './use_palette';
 import { useNeighbourScene } from './use_neighbour_scene';
 import { useScene } from './use_scene';
@@ -63,9 +63,8 @@ function ScaleText({ control }: { control: CameraControl }) {
 
 export function GraphPanel() {
   const { route, current } = useJobContext();
-  const open = useOpenScopes();
   const views = useScopes((state) => state.views);
-  const whole = useScene(open, views);
+  const whole = useScene();
   const near = useNeighbourScene();
   const scene = near.scene ?? whole;
   const frame = useRef<HTMLDivElement>(null);
@@ -109,14 +108,15 @@ export function GraphPanel() {
   );
   const pointer = useGraphPointer({ frame, scene, now, move, select, toggle, menu });
   const marks = useMarks(pointer.hovered);
-  const moveFrom = usePainter({ canvas, control, scene, size, marks, palette });
+  const painter = usePainter(canvas, control);
 
   const fitAll = useCallback(() => {
     moved.current = false;
     glide(fit({ x: 0, y: 0, width: scene.width, height: scene.height }, size));
   }, [glide, scene, size]);
 
-  useCameraForScene({ scene, size, control, moveFrom, moved, anchor, wanted, current });
+  useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current });
+  useDrawing(painter, { scene, size, marks, palette });
   useEffect(() => {
     wanted.current = selected;
     const box = selected === null ? undefined : scene.byName.get(selected);
@@ -219,7 +219,7 @@ interface SceneCamera {
   scene: Scene;
   size: Size;
   control: CameraControl;
-  moveFrom: MoveFrom;
+  painter: React.RefObject<Painter | null>;
   moved: React.RefObject<boolean>;
   anchor: React.RefObject<{ name: string; x: number; y: number } | null>;
   wanted: React.RefObject<string | null>;
@@ -228,7 +228,7 @@ interface SceneCamera {
 
 // What the camera does when the drawing changes under it. Before the drawing itself.
 function useCameraForScene(view: SceneCamera): void {
-  const { scene, size, control, moveFrom, moved, anchor, wanted, current } = view;
+  const { scene, size, control, painter, moved, anchor, wanted, current } = view;
   const before = useRef<Scene>(EMPTY_SCENE);
   useLayoutEffect(() => {
     if (size.width === 0 || scene.boxes.length === 0) return;
@@ -250,7 +250,9 @@ function useCameraForScene(view: SceneCamera): void {
     } else if (!moved.current) {
       jump(firstCamera(scene, size, current));
     }
-    if (old.subject === scene.subject && old.id !== scene.id && !reducedMotion()) moveFrom(oldPlaces(old, scene, still));
+    if (old.subject === scene.subject && old.id !== scene.id && !reducedMotion()) {
+      painter.current?.move(oldPlaces(old, scene, still));
+    }
     const target = wanted.current === null ? undefined : scene.byName.get(wanted.current);
     if (target !== undefined) {
       wanted.current = null;
@@ -259,7 +261,7 @@ function useCameraForScene(view: SceneCamera): void {
     }
     // The current node alone must not move the camera.
     // oxlint-disable-next-line react/exhaustive-deps
-  }, [scene, size, control, moveFrom, moved, anchor, wanted]);
+  }, [scene, size, control, painter, moved, anchor, wanted]);
 }
 
 // What stands in the middle of the view keeps its place when nothing was touched.

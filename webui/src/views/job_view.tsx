@@ -33,6 +33,7 @@ import { HitsPanel } from './hits_panel';
 import { NodePanel } from './node_panel';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
+import { useAfterGraph } from './use_after_graph';
 import { WatchPanel } from './watch_panel';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
@@ -114,6 +115,26 @@ function NoJob({ title, detail }: { title: string; detail: string }) {
   );
 }
 
+// Where a panel is about to be.
+const Later = () => <div className="panel" aria-busy="true" />;
+
+function Right({ height }: { height: number }) {
+  return (
+    <div className="job-right">
+      <div className="job-watch" style={{ height }}>
+        <WatchPanel />
+      </div>
+      <Splitter
+        panel="watch"
+        label="Height of watchpoints"
+        side="before"
+        orientation="horizontal"
+      />
+      <HitsPanel />
+    </div>
+  );
+}
+
 // All panels. What changes with the address alone must not render them again: they
 // follow what they show by themselves.
 const JobLayout = memo(function JobLayout() {
@@ -122,6 +143,7 @@ const JobLayout = memo(function JobLayout() {
   const sizes = useUi((state) => state.sizes);
   const tall = useUi((state) => state.tall);
   const menu = useUi((state) => state.node_menu !== null);
+  const after = useAfterGraph();
   return (
     <div className="job">
       <header className="job-head">
@@ -137,7 +159,7 @@ const JobLayout = memo(function JobLayout() {
             gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
           }}
         >
-          <TreePanel />
+          {after ? <TreePanel /> : <Later />}
           <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
           <GraphPanel />
           <Splitter
@@ -146,18 +168,7 @@ const JobLayout = memo(function JobLayout() {
             side="after"
             orientation="vertical"
           />
-          <div className="job-right">
-            <div className="job-watch" style={{ height: sizes.watch }}>
-              <WatchPanel />
-            </div>
-            <Splitter
-              panel="watch"
-              label="Height of watchpoints"
-              side="before"
-              orientation="horizontal"
-            />
-            <HitsPanel />
-          </div>
+          {after ? <Right height={sizes.watch} /> : <Later />}
         </div>
         <Splitter
           panel="bottom"
@@ -166,7 +177,7 @@ const JobLayout = memo(function JobLayout() {
           orientation="horizontal"
         />
         <div className="job-bottom" style={{ height: sizes.bottom }}>
-          <NodePanel />
+          {after ? <NodePanel /> : <Later />}
         </div>
         <Suspense>{menu && <NodeMenu />}</Suspense>
       </main>

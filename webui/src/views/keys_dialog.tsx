@@ -3,6 +3,7 @@ import { KEY_GROUPS } from '../state/keys';
 import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
+import { KeyList } from '../widgets/key_list';
 import './keys_dialog.css';
 
 export function KeysDialog() {
@@ -16,20 +17,7 @@ export function KeysDialog() {
         {KEY_GROUPS.map(({ title, keys }) => (
           <section key={title}>
             <h3>{title}</h3>
-            <dl>
-              {keys.map(({ keys: names, text }) => (
-                <div key={text}>
-                  <dt>
-                    {names.map((name) => (
-                      <kbd key={name} className="key">
-                        {name}
-                      </kbd>
-                    ))}
-                  </dt>
-                  <dd>{text}</dd>
-                </div>
-              ))}
-            </dl>
+            <KeyList keys={keys} />
           </section>
         ))}
       </div>

@@ -1,7 +1,7 @@
 // Left: search and the tree of nodes.
 
 import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-react';
-import { useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
 import { useJob } from '../state/job_store';
@@ -129,12 +129,18 @@ export function TreePanel() {
   const [bySource, setBySource] = useState(false);
   const views = useScopes((state) => state.views);
   const [text, setText] = useState('');
-  const query = useDeferredValue(text.trim());
+  const [entered, setEntered] = useState<string | null>(null);
+  const query = text.trim();
   const input = useRef<HTMLInputElement>(null);
   const results = useRef<SearchResultsHandle>(null);
   const { id } = useJobContext();
   const graphVersion = useJob((state) => state.model.graph_version);
   const nodeCount = useNodeCount(id, graphVersion) ?? 0;
+  const choose = useCallback((name: string) => {
+    setEntered(null);
+    touch();
+    revealNode(name);
+  }, []);
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -208,13 +214,16 @@ export function TreePanel() {
           onChange={(event) => {
             beginMeasure('graphdbg:search');
             setText(event.target.value);
+            setEntered(null);
           }}
           onKeyDown={(event) => {
             if (event.key === 'Escape') setText('');
             else if (event.key === 'ArrowDown') results.current?.move(1);
             else if (event.key === 'ArrowUp') results.current?.move(-1);
-            else if (event.key === 'Enter') results.current?.accept(event.shiftKey);
-            else return;
+            else if (event.key === 'Enter') {
+              const done = results.current?.accept(text.trim(), event.shiftKey) ?? false;
+              if (!done) setEntered(text.trim());
+            } else return;
             event.preventDefault();
           }}
         />
@@ -243,10 +252,8 @@ export function TreePanel() {
           <SearchResults
             ref={results}
             query={query}
-            onChoose={(name) => {
-              touch();
-              revealNode(name);
-            }}
+            entered={entered}
+            onChoose={choose}
           />
         )}
       </div>

@@ -1,7 +1,7 @@
 // Draws the canvas: at once when the drawing changes, once a frame while the camera
 // moves or scopes open and close.
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState, type RefObject } from 'react';
+import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
 import { endMeasure, markFirstGraph } from '../base/timing';
 import type { Rect, Size } from '../graph/camera';
 import { CanvasRenderer } from '../graph/canvas_renderer';
@@ -17,7 +17,7 @@ import type { CameraControl } from './use_camera';
 
 const OVERVIEW_SIDE = 4096;
 
-class Painter {
+export class Painter {
   private picture: Omit<Picture, 'camera' | 'motion'> | null = null;
   private places: ReadonlyMap<string, Rect> | null = null;
   private began = 0;
@@ -81,21 +81,8 @@ function useOverview(scene: Scene, palette: Palette | null): Overview | null {
   return overview;
 }
 
-interface Drawing {
-  canvas: RefObject<HTMLCanvasElement | null>;
-  control: CameraControl;
-  scene: Scene;
-  size: Size;
-  marks: Marks;
-  palette: Palette | null;
-}
-
-// Where boxes were, for the next scene: see Painter.move.
-export type MoveFrom = (places: ReadonlyMap<string, Rect> | null) => void;
-
-export function usePainter({ canvas, control, scene, size, marks, palette }: Drawing): MoveFrom {
+export function usePainter(canvas: RefObject<HTMLCanvasElement | null>, control: CameraControl): RefObject<Painter | null> {
   const painter = useRef<Painter | null>(null);
-  const overview = useOverview(scene, palette);
   useLayoutEffect(() => {
     if (canvas.current === null) return undefined;
     const own = new Painter(new CanvasRenderer(canvas.current), control);
@@ -106,13 +93,24 @@ export function usePainter({ canvas, control, scene, size, marks, palette }: Dra
       own.stop();
     };
   }, [canvas, control]);
+  return painter;
+}
 
-  useEffect(() => {
+interface Drawing {
+  scene: Scene;
+  size: Size;
+  marks: Marks;
+  palette: Palette | null;
+}
+
+// In the frame that shows the rest of the change, and with the camera as it is then:
+// to be called after what moves the camera.
+export function useDrawing(painter: RefObject<Painter | null>, { scene, size, marks, palette }: Drawing): void {
+  const overview = useOverview(scene, palette);
+  useLayoutEffect(() => {
     if (painter.current === null || palette === null || size.width === 0) return;
     painter.current.show({ scene, view: size, marks, palette, overview });
     if (scene.boxes.length > 0) markFirstGraph();
-  }, [scene, size, marks, palette, overview]);
-  useEffect(() => endMeasure('graphdbg:expand'), [scene]);
-
-  return useMemo(() => (places) => painter.current?.move(places), []);
+  }, [painter, scene, size, marks, palette, overview]);
+  useLayoutEffect(() => endMeasure('graphdbg:expand'), [scene]);
 }

@@ -8,7 +8,6 @@ import { jobRoute } from '../state/route';
 import { useScopes } from '../state/scopes';
 import { copyWatchpoint, editWatchpoint, openWatchForm, useUi, type WatchFormState } from '../state/ui';
 import { sampleCondition, sampleParam, sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
-import { TooltipProvider } from '../widgets/tooltip';
 import { JobContext } from './job_context';
 import { WatchForm } from './watch_form';
 
@@ -64,11 +63,9 @@ function showForm() {
   };
   render(
     <QueryClientProvider client={createQueryClient()}>
-      <TooltipProvider>
-        <JobContext value={value}>
-          <WatchForm form={useUi.getState().watch_form as WatchFormState} />
-        </JobContext>
-      </TooltipProvider>
+      <JobContext value={value}>
+        <WatchForm form={useUi.getState().watch_form as WatchFormState} />
+      </JobContext>
     </QueryClientProvider>,
   );
   return userEvent.setup();

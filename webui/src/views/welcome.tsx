@@ -1,6 +1,7 @@
 // What stands below while nothing is selected: how to begin, and the keys.
 
 import { KEY_GROUPS } from '../state/keys';
+import { KeyList } from '../widgets/key_list';
 import './welcome.css';
 
 const STEPS: Array<[string, string]> = [
@@ -30,20 +31,7 @@ export function Welcome() {
       </section>
       <section>
         <h2>Keys</h2>
-        <dl className="welcome-keys">
-          {KEYS.map(({ keys, text }) => (
-            <div key={text}>
-              <dt>
-                {keys.map((key) => (
-                  <kbd key={key} className="key">
-                    {key}
-                  </kbd>
-                ))}
-              </dt>
-              <dd>{text}</dd>
-            </div>
-          ))}
-        </dl>
+        <KeyList keys={KEYS} className="welcome-keys" />
       </section>
     </div>
   );

@@ -2,7 +2,6 @@
 // Practices. The canvas shows the same scopes; this is its accessible form.
 
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
-import { ChevronRight } from 'lucide-react';
 import { memo, useEffect, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
 import { plural } from '../base/format';
@@ -37,9 +36,8 @@ const TYPE_AHEAD_MS = 600;
 
 const rowHeight = () => ROW_PX;
 
-// Rows that scroll out of view become those that scroll into it: more than are ever
-// shown at once.
-const RECYCLED = 256;
+// Rows made above and below those in view.
+const OVERSCAN = 6;
 
 export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
@@ -56,7 +54,7 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
     getScrollElement: () => scroller.current,
     // The same each time: else the places of all rows are worked out in each frame.
     estimateSize: rowHeight,
-    overscan: 6,
+    overscan: OVERSCAN,
     // The row that has the focus must exist, even if it is scrolled away.
     rangeExtractor: (range) => {
       const shown = defaultRangeExtractor(range);
@@ -109,6 +107,9 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
     }
   };
   const hitsOf = (row: TreeRow) => Math.max(row.node.hit_count, hits.get(row.name) ?? 0);
+  // Rows that scroll out of view become those that scroll into it: as many as there
+  // are at most at once, but for the one with the focus.
+  const recycled = Math.ceil((virtual.scrollRect?.height ?? 0) / ROW_PX) + 2 * OVERSCAN + 2;
   const rowId = (index: number) => `${id}-${index}`;
   const newest = useRef({ onTick, onSelect, onToggle, onMenu });
   useEffect(() => {
@@ -155,7 +156,7 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
           if (row === undefined) return null;
           return (
             <Item
-              key={index === active ? 'active' : index % RECYCLED}
+              key={index === active ? 'active' : index % recycled}
               id={rowId(index)}
               row={row}
               start={start}
@@ -221,6 +222,7 @@ function sameItem(a: ItemProps, b: ItemProps): boolean {
 }
 
 const Item = memo(function Item({ id, row, start, active, selected, current, hits, tick, handlers }: ItemProps) {
+  const type = typeOf(row);
   return (
     <div
       id={id}
@@ -255,10 +257,12 @@ const Item = memo(function Item({ id, row, start, active, selected, current, hit
       )}
       <KindIcon kind={row.node.kind} category={row.node.category} />
       <span className="tree-label mono ellipsis">{visible(row.node.label)}</span>
-      <span className="tree-type ellipsis" data-text={visible(typeOf(row))} aria-hidden />
-      <span aria-hidden>
-        <NodeMarks hits={hits} watched={row.node.watched} current={current} implied={row.implied} />
-      </span>
+      {type !== '' && <span className="tree-type ellipsis" data-text={visible(type)} aria-hidden />}
+      {(current || hits > 0 || row.node.watched !== 'none') && (
+        <span className="tree-marks" aria-hidden>
+          <NodeMarks hits={hits} watched={row.node.watched} current={current} implied={row.implied} />
+        </span>
+      )}
     </div>
   );
 }, sameItem);
@@ -278,8 +282,6 @@ function descriptionOf(row: TreeRow, hits: number, current: boolean): string {
   return parts.filter((part) => part !== '').join(', ');
 }
 
-const CHEVRON = <ChevronRight size={14} />;
-
 function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => void }) {
   if (row.open === null) return <span className="tree-chevron" />;
   if (row.note === 'loading') {
@@ -298,8 +300,6 @@ function Chevron({ row, onToggle }: { row: TreeRow; onToggle: (name: string) => 
         onToggle(row.name);
       }}
       onDoubleClick={(event) => event.stopPropagation()}
-    >
-      {CHEVRON}
-    </span>
+    />
   );
 }

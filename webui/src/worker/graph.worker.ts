@@ -1,14 +1,15 @@
 // Fetches and reads the graph's index, searches it, and lays out what is open.
 
-import { composeLayout, LayoutCache } from '../graph/compose';
+import { composeLayout, LayoutCache, prepareLayout } from '../graph/compose';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { drawOverview, OVERVIEW_BOXES } from '../graph/overview';
-import { layoutScopes } from '../graph/scene';
+import { layoutOf, layoutScopes } from '../graph/scene';
 import { watchedBy } from '../index/coverage';
 import { readColumns } from '../index/columns';
 import { buildIndex, GraphIndex } from '../index/graph_index';
 import { liftEdges } from '../index/lifted_edges';
 import { IndexViews } from '../index/index_views';
+import { prepareLarge } from '../index/prepare';
 import { NameSearch } from '../index/search';
 import type { FromWorker, ToWorker } from './messages';
 
@@ -53,18 +54,38 @@ async function load(job: string, token: string | null): Promise<void> {
     graph = { job, etag, index, search: new NameSearch(index), views };
     answer({ type: 'index', job, arrays, lifted });
     // Before the first key is typed, but after the first graph is drawn.
-    setTimeout(prepareSearch, 400);
+    const steps = prepare(graph);
+    setTimeout(() => takeStep(steps), 400);
   } catch (error) {
     // Fetch throws a TypeError when the server cannot be reached.
     answer({ type: 'failed', job, refused: !(error instanceof TypeError) });
   }
 }
 
-// A slice at a time: what the page asks meanwhile comes between.
 const SLICE = 4000;
+// How many layouts are made ahead, and of how many children at most.
+const SCOPES_AHEAD = 300;
+const SMALL = 400;
 
-function prepareSearch(): void {
-  if (graph !== null && !graph.search.prepare(SLICE)) setTimeout(prepareSearch, 4);
+function* prepare({ index, search, views }: Graph): Generator {
+  while (!search.prepare(SLICE)) yield;
+  for (const name of prepareLarge(index)) {
+    views.get(name);
+    yield;
+  }
+  let ready = 0;
+  for (const name of index.scopes()) {
+    const view = views.get(name);
+    if (view === undefined || view.nodes.length > SMALL) continue;
+    prepareLayout(layoutOf(view), cache);
+    yield;
+    if ((ready += 1) === SCOPES_AHEAD) return;
+  }
+}
+
+// What the page asks meanwhile comes between.
+function takeStep(steps: Generator): void {
+  if (!steps.next().done) setTimeout(() => takeStep(steps), 4);
 }
 
 // What the newest layout was made of, for its overview.

@@ -1,0 +1,25 @@
+// The graph comes first: it is what people wait for, and what takes longest.
+
+import { startTransition, useEffect, useState } from 'react';
+import { firstGraph } from '../base/timing';
+
+// No longer than this, as there may be no graph yet.
+const WAIT_MS = 250;
+
+// False until the graph of a new page has been painted.
+export function useAfterGraph(): boolean {
+  const [after, setAfter] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    const go = () => {
+      if (!gone) startTransition(() => setAfter(true));
+    };
+    const timer = setTimeout(go, WAIT_MS);
+    void firstGraph.then(go);
+    return () => {
+      gone = true;
+      clearTimeout(timer);
+    };
+  }, []);
+  return after;
+}
