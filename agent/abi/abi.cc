@@ -16,6 +16,7 @@
 #include "agent/core/config.h"
 #include "agent/core/version.h"
 #include "agent/include/graphdbg/agent.h"
+#include "agent/runtime/report.h"
 #include "agent/transport/grpc_transport.h"
 
 namespace graphdbg::agent {
@@ -192,7 +193,7 @@ graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
         !graphdbg::agent::SizesOf(info->outputs, info->output_count)) {
       return Fail(GRAPHDBG_INVALID_ARGUMENT, "node info is missing");
     }
-    const absl::StatusOr<uint32_t> id = a.DeclareNode(*info);
+    const absl::StatusOr<uint32_t> id = a.DeclareNode(CopySized(info));
     if (id.ok()) *node = *id;
     return ToCode(id.status());
   });
@@ -260,6 +261,16 @@ graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
 
 const char* graphdbg_last_error(void) {
   return graphdbg::agent::last_error.c_str();
+}
+
+const char* graphdbg_accelerators(void) {
+  thread_local std::string report;
+  try {
+    report = graphdbg::runtime::AcceleratorReport();
+  } catch (const std::exception&) {
+    return "";
+  }
+  return report.c_str();
 }
 
 const char* graphdbg_version(void) { return graphdbg::agent::kVersion; }

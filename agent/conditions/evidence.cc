@@ -42,6 +42,7 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 bool Evidence::Measure(const Needs& needs, const LightPass& known) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
+  if (meter_ != nullptr) return MeasureStatistics();
   if (needs.statistics) {
     // A sketch knows no scale.
     if (scale_ == 1) {
@@ -60,7 +61,10 @@ bool Evidence::Measure(const Needs& needs, const LightPass& known) {
 }
 
 bool Evidence::MeasureStatistics() {
-  if (!cpu::ComputeStatistics(*now_, &statistics_)) return false;
+  const bool found = meter_ != nullptr
+                         ? meter_->ComputeStatistics(*now_, &statistics_)
+                         : cpu::ComputeStatistics(*now_, &statistics_);
+  if (!found) return false;
   measured_ = true;
   if (scale_ != 1) statistics_.DivideBy(scale_);
   all_finite_ = statistics_.finite_count() == statistics_.count;
@@ -75,7 +79,10 @@ const Statistics& Evidence::statistics() {
 const PairStatistics* Evidence::change() {
   if (!compared_ && previous_ != nullptr) {
     PairStatistics change;
-    if (cpu::ComparePair(*now_, *previous_, &change)) change_ = change;
+    const bool found = meter_ != nullptr
+                           ? meter_->ComparePair(*now_, *previous_, &change)
+                           : cpu::ComparePair(*now_, *previous_, &change);
+    if (found) change_ = change;
     if (change_ && scale_ != 1) change_->DivideBy(scale_);
   }
   compared_ = true;
@@ -84,12 +91,18 @@ const PairStatistics* Evidence::change() {
 
 std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
   if (now_ == nullptr) return std::nullopt;
+  if (meter_ != nullptr) {
+    return meter_->CountInRange(*now_, start * scale_, end * scale_);
+  }
   return cpu::CountInRange(*now_, start * scale_, end * scale_);
 }
 
 std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
                                                uint64_t enough) {
   if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
+  if (meter_ != nullptr) {
+    return meter_->CountChanged(*now_, *previous_, tolerance);
+  }
   return cpu::CountChanged(*now_, *previous_, tolerance, enough);
 }
 

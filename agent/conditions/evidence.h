@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 
+#include "agent/kernels/meter.h"
 #include "agent/kernels/sketch.h"
 #include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
@@ -37,13 +38,17 @@ struct LightPass {
 // parts are the elements.
 class Evidence {
  public:
-  // Of values in host memory, now and a step earlier (null: not known); both
-  // must outlive this. `step` is 0 before the first step.
+  // Of values now and a step earlier (null: not known); both must outlive
+  // this. `step` is 0 before the first step.
   Evidence(const TensorView* now, const TensorView* previous, uint64_t step);
   // Of what was measured elsewhere; `change` may be null.
   Evidence(const Statistics& statistics, const PairStatistics* change,
            uint64_t step);
   ~Evidence();
+
+  // The values are not in host memory: this measures them, and outlives this.
+  // There is no light pass then. Called before Measure; null: they are.
+  void set_meter(const Meter* meter) { meter_ = meter; }
 
   // The values are this much too large: gradients of a loss that was scaled.
   // Statistics are those of the true ones. Called before Measure.
@@ -84,6 +89,7 @@ class Evidence {
 
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
+  const Meter* meter_ = nullptr;
   const uint64_t step_;
   double scale_ = 1;
   bool all_finite_ = false;

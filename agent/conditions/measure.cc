@@ -177,6 +177,11 @@ double ValueOf(const Quantity& quantity, Evidence* evidence) {
   return std::visit(Value{evidence}, quantity);
 }
 
+bool OfStatistics(const Quantity& quantity) {
+  const auto* measure = std::get_if<const Measure*>(&quantity);
+  return measure != nullptr && !(*measure)->of_change;
+}
+
 bool NeedsPrevious(const Quantity& quantity) {
   if (const auto* measure = std::get_if<const Measure*>(&quantity)) {
     return (*measure)->of_change;

@@ -54,6 +54,8 @@ double ValueOf(const Quantity& quantity, Evidence* evidence);
 Interval BoundsOf(const Measure& measure, const Evidence& evidence);
 Interval BoundsOf(const Quantity& quantity, const Evidence& evidence);
 bool NeedsPrevious(const Quantity& quantity);
+// Whether it can be told from statistics alone, without the values.
+bool OfStatistics(const Quantity& quantity);
 
 }  // namespace graphdbg::conditions
 

@@ -34,6 +34,7 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
   predicate.needs_.statistics = true;
   for (const Term& term : terms) {
     predicate.needs_.previous |= NeedsPrevious(term.quantity);
+    predicate.of_statistics_ &= OfStatistics(term.quantity);
   }
   predicate.terms_ = std::move(terms);
   return predicate;
@@ -42,6 +43,7 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
 Predicate Predicate::Of(Expression expression) {
   Predicate predicate;
   predicate.needs_ = {true, expression.needs_previous()};
+  predicate.of_statistics_ = !expression.needs_previous();
   predicate.expression_ =
       std::make_shared<const Expression>(std::move(expression));
   return predicate;

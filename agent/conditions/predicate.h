@@ -49,6 +49,8 @@ class Predicate {
 
   // What evidence has to measure, at least.
   const Needs& needs() const { return needs_; }
+  // Statistics alone decide it: no value is looked at again.
+  bool of_statistics() const { return of_statistics_; }
   // Infinities alone can meet it, as "inf" and "overflow".
   bool about_infinities() const { return inf_; }
 
@@ -67,6 +69,7 @@ class Predicate {
   void Describe(Evidence* evidence, Actual* actual) const;
 
   Needs needs_;
+  bool of_statistics_ = true;
   bool nan_ = false;
   bool inf_ = false;
   bool only_before_first_step_ = false;

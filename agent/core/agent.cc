@@ -37,10 +37,16 @@ Agent::Agent(Config config, Identity identity, const Host& host,
       identity_(std::move(identity)),
       incarnation_(RandomName()),
       host_(host),
+      devices_(&host_,
+               [this](const std::string& line) {
+                 outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
+               }),
       watch_(&nodes_),
       kept_(&host_, config_.tensor_budget_bytes),
-      previous_bound_(/*generations=*/1, config_.tensor_budget_bytes / 2),
-      previous_outputs_(/*generations=*/2, config_.tensor_budget_bytes / 4),
+      previous_bound_(/*generations=*/1, config_.tensor_budget_bytes / 2,
+                      &devices_),
+      previous_outputs_(/*generations=*/2, config_.tensor_budget_bytes / 4,
+                        &devices_),
       requested_(&nodes_),
       gate_(&host_,
             {[this](const v1::StateUpdate& state) {
@@ -53,11 +59,13 @@ Agent::Agent(Config config, Identity identity, const Host& host,
              },
              [this] { UpdateNeeds(); }},
             config_.on_disconnect == OnDisconnect::kHold),
-      checker_(&nodes_, &host_,
-               [this](const std::string& line) {
-                 outbox_.PutLog(v1::Log::LEVEL_WARNING, line);
-               }),
-      desk_({&host_, &nodes_, &bindings_, &kept_, &previous_bound_,
+      checker_(&nodes_, &host_, &devices_),
+      deferred_(&checker_, &devices_,
+                [this](Findings findings) {
+                  std::vector<uint32_t> stops;
+                  Report(std::move(findings), &stops);
+                }),
+      desk_({&host_, &devices_, &nodes_, &bindings_, &kept_, &previous_bound_,
              &previous_outputs_, &requested_, &gate_, &outbox_}),
       rechecker_({&host_, &nodes_, &bindings_, &kept_, &previous_bound_,
                   &previous_outputs_, &watch_, &checker_, &gate_, &outbox_,
@@ -119,6 +127,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   transport_->Finish(connected && was_live ? kCloseLimit
                                            : std::chrono::seconds(0));
   worker_.join();
+  deferred_.Drop();
   kept_.Clear();
   previous_bound_.Clear();
   previous_outputs_.Clear();
@@ -154,6 +163,7 @@ void Agent::Work() {
     try {
       while (desk_.ServeOne() || rechecker_.ServeOne()) {
       }
+      if (live()) deferred_.JudgeArrived();
       gate_.TellState(/*always=*/false);
       ObeyDisconnectPolicy();
     } catch (const std::exception& e) {

@@ -22,6 +22,8 @@
 #include "agent/core/bindings.h"
 #include "agent/core/checker.h"
 #include "agent/core/config.h"
+#include "agent/core/deferred_checks.h"
+#include "agent/core/devices.h"
 #include "agent/core/gate.h"
 #include "agent/core/host.h"
 #include "agent/core/kept_tensors.h"
@@ -103,6 +105,13 @@ class Agent final : public Link {
   graphdbg_status WaitForServer();
   void MarkMeantBuffers();
   void CheckBoundTensors(uint64_t step, Findings* findings);
+  void CheckBoundTensor(const WatchSnapshot& watch, uint32_t node,
+                        const BoundTensor& bound, uint64_t step,
+                        Findings* findings);
+  struct BoundNode;
+  void CheckBoundOnDevices(const WatchSnapshot& watch,
+                           std::vector<BoundNode> nodes, uint64_t step,
+                           Findings* findings);
   // Copies what the next step will be compared with.
   void KeepPreviousBound(uint64_t step);
   void KeepPreviousOutputs(const WatchSnapshot& watch,
@@ -133,6 +142,8 @@ class Agent final : public Link {
   const std::string incarnation_;
   const Host host_;
 
+  // Outlives whatever has memory on them.
+  Devices devices_;
   NodeTable nodes_;
   WatchTable watch_;
   KeptTensors kept_;
@@ -147,6 +158,7 @@ class Agent final : public Link {
   Outbox outbox_;
   Gate gate_;
   Checker checker_;
+  DeferredChecks deferred_;
   TensorDesk desk_;
   Rechecker rechecker_;
   // On the transport's sending thread.

@@ -1,9 +1,12 @@
 // What happens on the program's own threads.
 #include <algorithm>
+#include <map>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -94,9 +97,14 @@ void Agent::MarkMeantBuffers() {
     const graphdbg_node_kind kind = nodes_.InfoOf(node).kind;
     if (kind != GRAPHDBG_BUFFER && kind != GRAPHDBG_CONSTANT) continue;
     Statistics statistics;
-    if (!ResolveBound(handle, &bound) || !Measure(bound.tensor, &statistics)) {
-      continue;
-    }
+    if (!ResolveBound(handle, &bound)) continue;
+    const TensorView view = ViewOf(bound.tensor);
+    const Site site(&devices_, bound.tensor, /*running=*/true);
+    const bool measured =
+        site.ok() && (site.meter() != nullptr
+                          ? site.meter()->ComputeStatistics(view, &statistics)
+                          : cpu::ComputeStatistics(view, &statistics));
+    if (!measured) continue;
     if (statistics.inf_count() > 0 && statistics.nan_count == 0) {
       nodes_.Facts(node)->meant_infinities_in_step = NodeFacts::kAlways;
     }
@@ -107,10 +115,16 @@ bool Agent::ResolveBound(void* bound, BoundTensor* out) const {
   return host_.Resolve(bound, &out->tensor, out->shape, out->strides);
 }
 
+struct Agent::BoundNode {
+  uint32_t node;
+  std::unique_ptr<BoundTensor> value;
+};
+
 void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
   const std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
   if (watch->empty()) return;
   BoundTensor bound;
+  std::vector<BoundNode> on_devices;
   for (const auto& [node, handle] : bindings_.All()) {
     // Inputs are looked at when they are given.
     if (watch->On(node) == nullptr ||
@@ -118,12 +132,72 @@ void Agent::CheckBoundTensors(uint64_t step, Findings* findings) {
         !ResolveBound(handle, &bound)) {
       continue;
     }
-    const auto previous = previous_bound_.Before(step, node, 0);
-    TensorView view;
-    if (previous != nullptr) view = previous->view();
-    checker_.CheckBound(*watch, node, bound.tensor,
-                        previous != nullptr ? &view : nullptr,
-                        {step, NextOrder()}, findings);
+    if (bound.tensor.device != GRAPHDBG_CPU) {
+      on_devices.push_back({node, std::make_unique<BoundTensor>()});
+      ResolveBound(handle, on_devices.back().value.get());
+      continue;
+    }
+    CheckBoundTensor(*watch, node, bound, step, findings);
+  }
+  CheckBoundOnDevices(*watch, std::move(on_devices), step, findings);
+}
+
+void Agent::CheckBoundTensor(const WatchSnapshot& watch, uint32_t node,
+                             const BoundTensor& bound, uint64_t step,
+                             Findings* findings) {
+  const auto previous = previous_bound_.Before(step, node, 0);
+  graphdbg_tensor before;
+  if (previous != nullptr) before = previous->tensor();
+  checker_.CheckBound(watch, node, bound.tensor,
+                      previous != nullptr ? &before : nullptr,
+                      {step, NextOrder()}, findings);
+}
+
+// All that statistics decide are measured together, with few launches and one
+// wait.
+void Agent::CheckBoundOnDevices(const WatchSnapshot& watch,
+                                std::vector<BoundNode> nodes, uint64_t step,
+                                Findings* findings) {
+  using Place = std::pair<runtime::Accelerator*, runtime::Stream>;
+  std::map<Place, std::vector<BoundNode*>> together;
+  for (BoundNode& node : nodes) {
+    const WatchSnapshot::Set& set = *watch.On(node.node);
+    const auto of_statistics = [](const Watchpoint* watchpoint) {
+      return watchpoint->predicate.of_statistics();
+    };
+    Place place;
+    if (HasValues(node.value->tensor) &&
+        std::all_of(set.watchpoints.begin(), set.watchpoints.end(),
+                    of_statistics)) {
+      place.first = devices_.OnStream(node.value->tensor, &place.second);
+    }
+    if (place.first != nullptr) {
+      together[place].push_back(&node);
+    } else {
+      CheckBoundTensor(watch, node.node, *node.value, step, findings);
+    }
+  }
+  for (const auto& [place, members] : together) {
+    auto [device, stream] = place;
+    std::vector<TensorView> views;
+    for (const BoundNode* node : members) {
+      views.push_back(ViewOf(node->value->tensor));
+    }
+    std::vector<runtime::Ticket> tickets;
+    if (!device->Launch(views, stream, &tickets).ok()) {
+      for (const BoundNode* node : members) {
+        CheckBoundTensor(watch, node->node, *node->value, step, findings);
+      }
+      continue;
+    }
+    const bool arrived = device->Synchronize(stream).ok();
+    for (size_t i = 0; i < members.size(); ++i) {
+      const Statistics statistics = device->Take(tickets[i]);
+      if (!arrived) continue;
+      checker_.CheckBoundMeasured(watch, members[i]->node,
+                                  members[i]->value->tensor, statistics,
+                                  {step, NextOrder()}, findings);
+    }
   }
 }
 
@@ -205,8 +279,14 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
       seen_.NoteWrite(execution.outputs[i].storage_id);
     }
   }
-  checker_.CheckExecution(watch, execution, &previous_outputs_, seen, moment,
-                          &findings);
+  const bool deferred =
+      execution.outputs.size() > 0 &&
+      execution.outputs[0].device != GRAPHDBG_CPU &&
+      deferred_.Take(watch_.snapshot(), execution, moment, &recorder_);
+  if (!deferred) {
+    checker_.CheckExecution(watch, execution, &previous_outputs_, seen, moment,
+                            &findings);
+  }
   KeepPreviousOutputs(watch, execution, seen, moment.step);
   KeepTensors(execution, moment.step, !findings.hits.empty());
   if (!findings.empty()) Report(std::move(findings), &stops);
@@ -279,6 +359,7 @@ graphdbg_status Agent::StepEnd() {
   const uint64_t step = steps_ended_.load() + 1;
   Findings findings;
   findings.recorder = &recorder_;
+  deferred_.EndStep();
   CheckBoundTensors(step, &findings);
   ReportStatistics(step);
   std::vector<uint32_t> stops;

@@ -72,6 +72,9 @@ class Before {
     if (value_ != nullptr) view_ = value_->view();
   }
 
+  void Tell(Site* site) const {
+    if (value_ != nullptr) site->SetPrevious(value_->tensor());
+  }
   // Null if it is not known.
   const TensorView* view() const {
     return value_ == nullptr ? nullptr : &view_;
@@ -87,7 +90,15 @@ class Before {
 // The inputs of one execution, measured when first asked for.
 class Checker::Inputs {
  public:
-  explicit Inputs(const Execution& execution) : execution_(execution) {}
+  // In the memory where they lie, or, of executions that are long over, as they
+  // were `measured`.
+  // `running`: this thread has executed it just now.
+  Inputs(const Execution& execution, Devices* devices, bool running,
+         const StepStatistics* measured = nullptr)
+      : execution_(execution),
+        devices_(devices),
+        running_(running),
+        known_(measured) {}
 
   size_t size() const { return execution_.inputs.size(); }
   uint32_t node(size_t i) const { return execution_.inputs[i].node; }
@@ -107,90 +118,152 @@ class Checker::Inputs {
     if (measured_.empty()) measured_.resize(size());
     std::unique_ptr<Measured>& measured = measured_[i];
     if (measured == nullptr) {
-      measured = std::make_unique<Measured>(execution_.inputs[i].tensor, step);
+      const graphdbg_input& input = execution_.inputs[i];
+      measured = known_ != nullptr
+                     ? std::make_unique<Measured>(Known(input), step)
+                     : std::make_unique<Measured>(devices_, input.tensor,
+                                                  running_, step);
     }
     return measured->ok ? &measured->evidence : nullptr;
   }
+  // Whether they are looked at where they lie.
+  bool live() const { return known_ == nullptr; }
 
  private:
   struct Measured {
-    Measured(const graphdbg_tensor& tensor, uint64_t step)
+    Measured(Devices* devices, const graphdbg_tensor& tensor, bool running,
+             uint64_t step)
         : view(ViewOf(tensor)),
-          evidence(&view, nullptr, step),
-          ok(Readable(tensor) && evidence.Measure(kStatistics)) {}
+          site(std::in_place, devices, tensor, running),
+          evidence(&view, nullptr, step) {
+      evidence.set_meter(site->meter());
+      ok = site->ok() && evidence.Measure(kStatistics);
+    }
+    Measured(const Statistics* statistics, uint64_t step)
+        : evidence(statistics != nullptr ? *statistics : Statistics(), nullptr,
+                   step),
+          ok(statistics != nullptr) {}
 
     const TensorView view;
+    const std::optional<Site> site;
     conditions::Evidence evidence;
-    const bool ok;
+    bool ok;
   };
 
+  const Statistics* Known(const graphdbg_input& input) const {
+    const auto it = known_->find({input.node, input.slot});
+    return it == known_->end() ? nullptr : &it->second;
+  }
+
   const Execution& execution_;
+  Devices* const devices_;
+  const bool running_;
+  const StepStatistics* const known_;
   std::vector<std::unique_ptr<Measured>> measured_;
 };
 
-void Checker::CheckExecution(const WatchSnapshot& watch,
-                             const Execution& execution,
-                             const PreviousValues* previous, SeenValues* seen,
-                             const Moment& moment, Findings* findings) const {
+bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
+                    const Moment& moment) const {
   NodeFacts* facts = nodes_->Facts(execution.node);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
     facts->meant_infinities_in_step.store(moment.step);
   }
   const bool uninitialized = IsUninitialized(execution, moment.step);
   facts->uninitialized_in_step.store(uninitialized ? moment.step : UINT64_MAX);
-  const WatchSnapshot::Set* set = watch.On(execution.node);
-  if (set == nullptr || uninitialized) return;
-  Inputs inputs(execution);
+  return watch.On(execution.node) != nullptr && !uninitialized;
+}
+
+void Checker::CheckExecution(const WatchSnapshot& watch,
+                             const Execution& execution,
+                             const PreviousValues* previous, SeenValues* seen,
+                             const Moment& moment, Findings* findings) const {
+  if (!Begin(watch, execution, moment)) return;
+  const WatchSnapshot::Set& set = *watch.On(execution.node);
+  Inputs inputs(execution, devices_, moment.in_progress);
   bool all_finite = true;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const TensorView view = ViewOf(tensor);
-    const Before before(previous, set->needs, execution.node, slot, moment);
+    const Before before(previous, set.needs, execution.node, slot, moment);
+    Site site(devices_, tensor, moment.in_progress);
+    before.Tell(&site);
     conditions::Evidence evidence(&view, before.view(), moment.step);
+    evidence.set_meter(site.meter());
     evidence.set_scale(execution.grad_scale);
     conditions::LightPass known;
     const bool view_of_input = seen != nullptr && IsView(execution, tensor);
     if (view_of_input) known = seen->Find(tensor).pass;
-    if (!Readable(tensor) || !evidence.Measure(set->needs, known)) {
-      ComplainAbout(tensor);
-      continue;
-    }
+    if (!site.ok() || !evidence.Measure(set.needs, known)) continue;
     if (seen != nullptr && !known.all_finite) {
       seen->Put(tensor, evidence.light_pass());
     }
-    RecordStatistics(*findings, execution.node, slot, &evidence);
     all_finite &= evidence.all_finite();
-    const bool scalers_business =
-        IsScalersBusiness(execution, tensor, &evidence, &inputs, moment.step);
-    if (scalers_business) NoteScalersBusiness(execution, moment.step, findings);
-    // Only asked where a condition is met.
-    std::optional<bool> meant;
-    for (const Watchpoint* watchpoint : set->watchpoints) {
-      const conditions::Predicate& predicate = watchpoint->predicate;
-      const Outcome outcome = predicate.Test(&evidence);
-      if (outcome == Outcome::kNoPrevious) {
-        NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
-      }
-      if (outcome != Outcome::kMet) continue;
-      if (scalers_business && predicate.about_non_finite()) continue;
-      if (predicate.about_infinities() &&
-          evidence.statistics().nan_count == 0) {
-        if (!meant) {
-          meant =
-              InfinitiesAreMeant(execution, &inputs, &evidence, moment.step);
-          if (*meant) facts->meant_infinities_in_step.store(moment.step);
-        }
-        if (*meant) continue;
-      }
-      v1::Hit hit =
-          MakeHit(*watchpoint, execution.node, slot, tensor, &evidence, moment);
-      AddCircumstances(execution, &hit);
-      hit.set_origin(OriginOf(predicate, execution, &inputs, moment.step));
-      findings->hits.push_back(std::move(hit));
-      AddStop(*watchpoint, findings);
-    }
+    TestOutput(set, execution, slot, &evidence, &inputs, moment, findings);
   }
-  facts->NoteFinite(all_finite, moment.step);
+  NoteFinite(execution, inputs, all_finite, moment);
+}
+
+void Checker::CheckMeasured(
+    const WatchSnapshot& watch, const Execution& execution,
+    const std::vector<std::optional<Statistics>>& outputs,
+    const StepStatistics& known, const Moment& moment,
+    Findings* findings) const {
+  const WatchSnapshot::Set* set = watch.On(execution.node);
+  if (set == nullptr) return;
+  Inputs inputs(execution, devices_, /*running=*/false, &known);
+  bool all_finite = true;
+  for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
+    if (!outputs[slot]) continue;
+    Statistics statistics = *outputs[slot];
+    if (execution.grad_scale != 1) statistics.DivideBy(execution.grad_scale);
+    conditions::Evidence evidence(statistics, nullptr, moment.step);
+    all_finite &= evidence.all_finite();
+    TestOutput(*set, execution, slot, &evidence, &inputs, moment, findings);
+  }
+  NoteFinite(execution, inputs, all_finite, moment);
+}
+
+void Checker::TestOutput(const WatchSnapshot::Set& set,
+                         const Execution& execution, uint32_t slot,
+                         conditions::Evidence* evidence, Inputs* inputs,
+                         const Moment& moment, Findings* findings) const {
+  const graphdbg_tensor& tensor = execution.outputs[slot];
+  RecordStatistics(*findings, execution.node, slot, evidence);
+  const bool scalers_business =
+      IsScalersBusiness(execution, tensor, evidence, inputs, moment.step);
+  if (scalers_business) NoteScalersBusiness(execution, moment.step, findings);
+  // Only asked where a condition is met.
+  std::optional<bool> meant;
+  for (const Watchpoint* watchpoint : set.watchpoints) {
+    const conditions::Predicate& predicate = watchpoint->predicate;
+    const Outcome outcome = predicate.Test(evidence);
+    if (outcome == Outcome::kNoPrevious) {
+      NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
+    }
+    if (outcome != Outcome::kMet) continue;
+    if (scalers_business && predicate.about_non_finite()) continue;
+    if (predicate.about_infinities() && evidence->statistics().nan_count == 0) {
+      if (!meant) {
+        meant = InfinitiesAreMeant(execution, inputs, evidence, moment.step);
+        if (*meant) {
+          nodes_->Facts(execution.node)
+              ->meant_infinities_in_step.store(moment.step);
+        }
+      }
+      if (*meant) continue;
+    }
+    v1::Hit hit =
+        MakeHit(*watchpoint, execution.node, slot, tensor, evidence, moment);
+    AddCircumstances(execution, &hit);
+    hit.set_origin(OriginOf(predicate, execution, inputs, moment.step));
+    findings->hits.push_back(std::move(hit));
+    AddStop(*watchpoint, findings);
+  }
+}
+
+void Checker::NoteFinite(const Execution& execution, const Inputs& inputs,
+                         bool all_finite, const Moment& moment) const {
+  nodes_->Facts(execution.node)->NoteFinite(all_finite, moment.step);
   if (all_finite || !execution.has(GRAPHDBG_IN_PLACE)) return;
   for (size_t i = 0; i < inputs.size(); ++i) {
     NodeFacts* const maker = nodes_->Facts(inputs.node(i));
@@ -221,30 +294,54 @@ bool Checker::WasFinite(uint32_t node, uint64_t step) const {
 
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
                          const graphdbg_tensor& tensor,
-                         const TensorView* previous, const Moment& moment,
+                         const graphdbg_tensor* previous, const Moment& moment,
                          Findings* findings) const {
   const WatchSnapshot::Set* set = watch.On(node);
   if (set == nullptr) return;
   const TensorView view = ViewOf(tensor);
-  conditions::Evidence evidence(&view, previous, moment.step);
-  if (!Readable(tensor) || !evidence.Measure(set->needs)) {
-    return ComplainAbout(tensor);
+  Site site(devices_, tensor, moment.in_progress);
+  TensorView previous_view;
+  if (previous != nullptr) {
+    previous_view = ViewOf(*previous);
+    site.SetPrevious(*previous);
   }
-  RecordStatistics(*findings, node, 0, &evidence);
-  nodes_->Facts(node)->NoteFinite(evidence.all_finite(), moment.step);
-  for (const Watchpoint* watchpoint : set->watchpoints) {
+  conditions::Evidence evidence(
+      &view, previous != nullptr ? &previous_view : nullptr, moment.step);
+  evidence.set_meter(site.meter());
+  if (!site.ok() || !evidence.Measure(set->needs)) return;
+  TestBound(*set, node, tensor, &evidence, moment, findings);
+}
+
+void Checker::CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
+                                 const graphdbg_tensor& tensor,
+                                 const Statistics& statistics,
+                                 const Moment& moment,
+                                 Findings* findings) const {
+  const WatchSnapshot::Set* set = watch.On(node);
+  if (set == nullptr) return;
+  conditions::Evidence evidence(statistics, nullptr, moment.step);
+  TestBound(*set, node, tensor, &evidence, moment, findings);
+}
+
+void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
+                        const graphdbg_tensor& tensor,
+                        conditions::Evidence* evidence, const Moment& moment,
+                        Findings* findings) const {
+  RecordStatistics(*findings, node, 0, evidence);
+  nodes_->Facts(node)->NoteFinite(evidence->all_finite(), moment.step);
+  for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    const Outcome outcome = predicate.Test(&evidence);
+    const Outcome outcome = predicate.Test(evidence);
     if (outcome == Outcome::kNoPrevious) {
       NoteNoPrevious(*watchpoint, node, moment.step, findings);
     }
     if (outcome != Outcome::kMet) continue;
-    if (predicate.about_infinities() && evidence.statistics().nan_count == 0 &&
+    if (predicate.about_infinities() && evidence->statistics().nan_count == 0 &&
         IsMeant(node, moment.step)) {
       continue;
     }
     findings->hits.push_back(
-        MakeHit(*watchpoint, node, 0, tensor, &evidence, moment));
+        MakeHit(*watchpoint, node, 0, tensor, evidence, moment));
     AddStop(*watchpoint, findings);
   }
 }
@@ -344,7 +441,10 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
     }
     conditions::Evidence* evidence = inputs->Of(i, step);
     if (evidence == nullptr) {
-      all_known &= Readable(execution.inputs[i].tensor);
+      // Of a type that has no numbers, or not measured, but seen to be finite.
+      all_known &=
+          (inputs->live() && Readable(execution.inputs[i].tensor)) ||
+          (predicate.about_non_finite() && WasFinite(inputs->node(i), step));
       continue;
     }
     const Outcome outcome = predicate.Test(evidence);
@@ -425,13 +525,6 @@ v1::SourceFrame Checker::SourceOf(uint32_t node, const Moment& moment) const {
     }
   }
   return nodes_->UserFrameOf(node);
-}
-
-void Checker::ComplainAbout(const graphdbg_tensor& tensor) const {
-  if (tensor.device == GRAPHDBG_CPU || complained_.exchange(true)) return;
-  complain_(
-      "tensors on accelerators are not checked: conditions hold for "
-      "tensors in host memory only");
 }
 
 v1::Statistics ToProto(const Statistics& s) {

@@ -5,11 +5,12 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <string>
+#include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "agent/core/devices.h"
 #include "agent/core/execution.h"
 #include "agent/core/host.h"
 #include "agent/core/node_table.h"
@@ -40,6 +41,9 @@ struct Findings {
   }
 };
 
+// What was measured in a step, by node and slot.
+using StepStatistics = std::map<std::pair<uint32_t, uint32_t>, Statistics>;
+
 // When and where something executed.
 struct Moment {
   uint64_t step = 0;
@@ -64,11 +68,9 @@ struct Moment {
 // of conditions about non-finite numbers, except where it gets into a weight.
 class Checker {
  public:
-  // Both must outlive the checker. `complain` is told, once, what cannot be
-  // checked; any thread.
-  Checker(const NodeTable* nodes, const Host* host,
-          std::function<void(const std::string&)> complain)
-      : nodes_(nodes), host_(host), complain_(std::move(complain)) {}
+  // All must outlive the checker. Without devices it checks host memory only.
+  Checker(const NodeTable* nodes, const Host* host, Devices* devices)
+      : nodes_(nodes), host_(host), devices_(devices) {}
 
   // `previous` has the outputs' values a step earlier, `seen` what was found in
   // this step already, which it adds to; null: nothing is known.
@@ -76,14 +78,44 @@ class Checker {
                       const PreviousValues* previous, SeenValues* seen,
                       const Moment& moment, Findings* findings) const;
 
+  // Notes what an execution itself says; false if there is nothing to check.
+  // CheckExecution does it.
+  bool Begin(const WatchSnapshot& watch, const Execution& execution,
+             const Moment& moment) const;
+  // CheckExecution of values that were measured before and need not be there
+  // any more, after Begin: of each output, absent where it was not, and of
+  // inputs, as far as `inputs` has their producers. All conditions are of
+  // statistics.
+  void CheckMeasured(const WatchSnapshot& watch, const Execution& execution,
+                     const std::vector<std::optional<Statistics>>& outputs,
+                     const StepStatistics& inputs, const Moment& moment,
+                     Findings* findings) const;
+
   // The present value of a bound tensor, and the one it had a step earlier;
   // null: not known.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,
-                  const graphdbg_tensor& tensor, const TensorView* previous,
-                  const Moment& moment, Findings* findings) const;
+                  const graphdbg_tensor& tensor,
+                  const graphdbg_tensor* previous, const Moment& moment,
+                  Findings* findings) const;
+  // The same of statistics that are known already.
+  void CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
+                          const graphdbg_tensor& tensor,
+                          const Statistics& statistics, const Moment& moment,
+                          Findings* findings) const;
 
  private:
   class Inputs;
+
+  // Tests the node's conditions on one output that was measured.
+  void TestOutput(const WatchSnapshot::Set& set, const Execution& execution,
+                  uint32_t slot, conditions::Evidence* evidence, Inputs* inputs,
+                  const Moment& moment, Findings* findings) const;
+  void TestBound(const WatchSnapshot::Set& set, uint32_t node,
+                 const graphdbg_tensor& tensor, conditions::Evidence* evidence,
+                 const Moment& moment, Findings* findings) const;
+  // Which of its values an execution left finite.
+  void NoteFinite(const Execution& execution, const Inputs& inputs,
+                  bool all_finite, const Moment& moment) const;
 
   bool InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
                           conditions::Evidence* output, uint64_t step) const;
@@ -114,12 +146,10 @@ class Checker {
   void NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
                       uint64_t step, Findings* findings) const;
   v1::SourceFrame SourceOf(uint32_t node, const Moment& moment) const;
-  void ComplainAbout(const graphdbg_tensor& tensor) const;
 
   const NodeTable* const nodes_;
   const Host* const host_;
-  const std::function<void(const std::string&)> complain_;
-  mutable std::atomic<bool> complained_{false};
+  Devices* const devices_;
   // The newest step with an overflow that is a scaler's business.
   mutable std::atomic<uint64_t> overflow_step_{0};
   mutable std::atomic<bool> said_overflow_{false};

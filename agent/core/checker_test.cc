@@ -135,9 +135,9 @@ class CheckerTest : public testing::Test {
   WatchTable watch_{&nodes_};
   Host host_;
   std::vector<std::string> complaints_;
-  Checker checker_{&nodes_, &host_, [this](const std::string& line) {
-                     complaints_.push_back(line);
-                   }};
+  Devices devices_{
+      &host_, [this](const std::string& line) { complaints_.push_back(line); }};
+  Checker checker_{&nodes_, &host_, &devices_};
 };
 
 TEST_F(CheckerTest, WhatIsNotWatchedIsNotLookedAt) {
@@ -177,12 +177,11 @@ TEST_F(CheckerTest, ABoundTensorIsComparedWithItsPreviousValue) {
   int64_t size;
   const std::vector<float> old = {1, 2}, values = {1, 2}, other = {1, 3};
   const graphdbg_tensor previous = Tensor(old, &size, 1);
-  const TensorView view = ViewOf(previous);
   Findings same, changed;
   checker_.CheckBound(*watch_.snapshot(), weight, Tensor(values, &size, 2),
-                      &view, {2, 1}, &same);
+                      &previous, {2, 1}, &same);
   checker_.CheckBound(*watch_.snapshot(), weight, Tensor(other, &size, 2),
-                      &view, {2, 2}, &changed);
+                      &previous, {2, 2}, &changed);
   EXPECT_EQ(same.hits.size(), 1u);
   EXPECT_TRUE(changed.empty());
 }

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "agent/kernels/cpu/cpu_statistics.h"
-
 namespace graphdbg::agent {
 
 TensorArray Tensors(const graphdbg_tensor* first, size_t count) {
@@ -59,14 +57,14 @@ bool IsView(const Execution& execution, const graphdbg_tensor& output) {
   return false;
 }
 
-bool Readable(const graphdbg_tensor& tensor) {
-  return tensor.device == GRAPHDBG_CPU && tensor.ndim <= kMaxDimensions &&
+bool HasValues(const graphdbg_tensor& tensor) {
+  return tensor.ndim <= kMaxDimensions &&
          (tensor.ndim == 0 || tensor.shape != nullptr) &&
          (tensor.data != nullptr || ViewOf(tensor).element_count() == 0);
 }
 
-bool Measure(const graphdbg_tensor& tensor, Statistics* statistics) {
-  return Readable(tensor) && cpu::ComputeStatistics(ViewOf(tensor), statistics);
+bool Readable(const graphdbg_tensor& tensor) {
+  return tensor.device == GRAPHDBG_CPU && HasValues(tensor);
 }
 
 }  // namespace graphdbg::agent

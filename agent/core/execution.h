@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include "agent/include/graphdbg/agent.h"
-#include "agent/kernels/statistics.h"
 #include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::agent {
@@ -57,17 +56,16 @@ Execution ExecutionOf(const graphdbg_execution& execution);
 
 TensorView ViewOf(const graphdbg_tensor& tensor);
 
-// False if there is nothing to measure: no values here, or of a kind that has
-// no statistics.
-bool Measure(const graphdbg_tensor& tensor, Statistics* statistics);
-
 // Whether an output is an input's memory, which the op did not write.
 bool IsView(const Execution& execution, const graphdbg_tensor& output);
 
 // Whether two tensors lie in the same memory.
 bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b);
 
-// Whether the agent can read the values where they lie.
+// Whether there are values, wherever they lie, of a shape that is one.
+bool HasValues(const graphdbg_tensor& tensor);
+
+// Whether they lie in host memory as well, where the agent can read them.
 bool Readable(const graphdbg_tensor& tensor);
 
 }  // namespace graphdbg::agent

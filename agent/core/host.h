@@ -57,6 +57,12 @@ class Host {
                                : 0;
   }
 
+  void* CurrentStream(graphdbg_device device, int32_t device_id) const {
+    return host_.current_stream
+               ? host_.current_stream(host_.user, device, device_id)
+               : nullptr;
+  }
+
  private:
   graphdbg_host host_;
 };

@@ -20,6 +20,10 @@ size_t Bounded(size_t count) {
   return std::min(count, static_cast<size_t>(wire::kMaxNodeEdges));
 }
 
+uint32_t SlotOf(uint32_t slot) {
+  return std::min<uint32_t>(slot, wire::kMaxNodeEdges);
+}
+
 size_t Dimensions(const graphdbg_tensor& tensor) {
   if (tensor.shape == nullptr) return 0;
   return std::min<size_t>(tensor.ndim, wire::kMaxDimensions);
@@ -48,7 +52,7 @@ uint64_t SignatureOf(const Execution& execution) {
   }
   for (size_t i = 0; i < execution.outputs.size(); ++i) {
     const graphdbg_tensor& tensor = execution.outputs[i];
-    hash.Add(uint64_t{tensor.dtype} << 32 | tensor.ndim);
+    hash.Add(static_cast<uint64_t>(tensor.dtype) << 32 | tensor.ndim);
     for (size_t d = 0; d < Dimensions(tensor); ++d) {
       hash.Add(static_cast<uint64_t>(tensor.shape[d]));
     }
@@ -120,8 +124,18 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   record.kind = info.kind;
   record.category = CategoryOf(info.category);
   record.forward_node = info.forward_node < id ? info.forward_node : 0;
-  record.recomputed = info.struct_size >= sizeof(info) &&
-                      (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
+  record.recomputed = (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
+  for (size_t i = 0; info.inputs != nullptr && i < Bounded(info.input_count);
+       ++i) {
+    const graphdbg_edge& edge = info.inputs[i];
+    if (edge.node < id) record.inputs.push_back({edge.node, SlotOf(edge.slot)});
+  }
+  for (size_t i = 0;
+       info.attributes != nullptr && i < Bounded(info.attribute_count); ++i) {
+    const graphdbg_attribute& attribute = info.attributes[i];
+    record.attributes.emplace_back(pool_.Intern(Text(attribute.name)),
+                                   pool_.Intern(Text(attribute.value)));
+  }
   const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
   for (size_t i = 0; info.stack != nullptr && i < depth; ++i) {
     const graphdbg_source_frame& frame = info.stack[i];
@@ -202,8 +216,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
     for (size_t i = 0; i < Bounded(execution.inputs.size()); ++i) {
       const graphdbg_input& input = execution.inputs[i];
       if (input.node > records_.size()) continue;
-      const auto slot = std::min<uint32_t>(input.slot, wire::kMaxNodeEdges);
-      record.inputs.push_back({input.node, slot});
+      record.inputs.push_back({input.node, SlotOf(input.slot)});
     }
     SetOutputs(execution.outputs, &record);
     MarkChanged(execution.node);
@@ -299,6 +312,9 @@ void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
   node->set_order(record.order);
   node->set_first_step(record.first_step);
   node->set_forward_node_id(record.forward_node);
+  for (const auto& [name, value] : record.attributes) {
+    (*node->mutable_attributes())[*name] = *value;
+  }
   FillAttributes(record.recomputed, Facts(id)->modes.load(), node);
   for (const Endpoint& endpoint : record.inputs) {
     if (endpoint.node == 0) continue;

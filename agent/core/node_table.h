@@ -175,6 +175,7 @@ class NodeTable {
     std::vector<Frame> stack;
     std::vector<Endpoint> inputs;
     std::vector<OutputType> outputs;
+    std::vector<std::pair<const std::string*, const std::string*>> attributes;
   };
 
   static constexpr uint32_t kNothingToTell = UINT32_MAX;

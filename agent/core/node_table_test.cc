@@ -145,6 +145,28 @@ TEST_F(NodeTableTest, ScopesAreToldOnce) {
   EXPECT_EQ(Take().scope_types_size(), 0);
 }
 
+TEST_F(NodeTableTest, AGraphCanBeKnownBeforeItRuns) {
+  const uint32_t weight = Declare("weight");
+  const graphdbg_edge edges[] = {{weight, 1}, {99, 0}};
+  const graphdbg_attribute attributes[] = {{"pads", "[1, 1]"}};
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.kind = GRAPHDBG_OP;
+  info.name = "conv";
+  info.inputs = edges;
+  info.input_count = 2;
+  info.attributes = attributes;
+  info.attribute_count = 1;
+  ASSERT_TRUE(nodes_.Declare(info).ok());
+  const v1::GraphUpdate update = Take();
+  const v1::Node& conv = update.nodes(1);
+  // Of nodes that are not there, nothing is said.
+  ASSERT_EQ(conv.inputs_size(), 1);
+  EXPECT_EQ(conv.inputs(0).node_id(), weight);
+  EXPECT_EQ(conv.inputs(0).slot(), 1u);
+  EXPECT_EQ(conv.attributes().at("pads"), "[1, 1]");
+}
+
 TEST_F(NodeTableTest, ABackwardOpHasTheLineOfItsForwardOp) {
   graphdbg_source_frame frames[] = {{"lib.py", 1, "f", 0},
                                     {"train.py", 7, "main", 1}};

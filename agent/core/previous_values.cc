@@ -24,6 +24,7 @@ std::vector<int64_t> StridesOf(const TensorView& view) {
 }  // namespace
 
 int64_t PreviousValue::own_bytes() const {
+  if (on_device_ != nullptr) return on_device_->bytes();
   return owns_bytes_ && bytes_ ? static_cast<int64_t>(bytes_->size()) : 0;
 }
 
@@ -31,8 +32,12 @@ graphdbg_tensor PreviousValue::tensor() const {
   graphdbg_tensor tensor = {};
   tensor.struct_size = sizeof(tensor);
   tensor.dtype = dtype_;
-  tensor.device = GRAPHDBG_CPU;
-  tensor.data = bytes_->data() + offset_;
+  tensor.device = on_device_ != nullptr ? device_ : GRAPHDBG_CPU;
+  tensor.device_id = on_device_ != nullptr ? device_id_ : 0;
+  tensor.data =
+      (on_device_ != nullptr ? static_cast<const char*>(on_device_->data())
+                             : bytes_->data()) +
+      offset_;
   tensor.ndim = static_cast<uint32_t>(shape_.size());
   tensor.shape = shape_.data();
   tensor.strides = strides_.empty() ? nullptr : strides_.data();
@@ -44,7 +49,7 @@ TensorView PreviousValue::view() const { return ViewOf(tensor()); }
 
 bool PreviousValue::Describe(const graphdbg_tensor& tensor, uint64_t step) {
   const TensorView view = ViewOf(tensor);
-  if (!Readable(tensor) || !view.byte_count() || ItemSize(view.dtype) == 0) {
+  if (!HasValues(tensor) || !view.byte_count() || ItemSize(view.dtype) == 0) {
     return false;
   }
   dtype_ = tensor.dtype;
@@ -86,12 +91,46 @@ void PreviousValue::CopyBytes(const TensorView& view) {
   }
 }
 
+bool PreviousValue::CopyFromDevice(runtime::Accelerator* device,
+                                   runtime::Stream stream,
+                                   const graphdbg_tensor& tensor) {
+  const TensorView view = ViewOf(tensor);
+  strides_.clear();
+  offset_ = 0;
+  source_ = nullptr;
+  auto copy = device->Copy(view, stream);
+  if (copy.ok()) {
+    device_ = tensor.device;
+    device_id_ = tensor.device_id;
+    on_device_ = *std::move(copy);
+    const std::optional<Layout> layout = Layout::Of(view);
+    if (layout && layout->is_one_run() && !view.row_major()) {
+      strides_.assign(view.strides, view.strides + view.ndim);
+      offset_ = static_cast<const char*>(view.data) - layout->base;
+    }
+    return true;
+  }
+  if (bytes_ == nullptr) bytes_ = std::make_shared<std::string>();
+  bytes_->clear();
+  return device->Synchronize(stream).ok() &&
+         device
+             ->Read(view, WholeSlice(shape_), 0,
+                    view.element_count().value_or(0), bytes_.get())
+             .ok();
+}
+
 std::shared_ptr<const PreviousValue> PreviousValues::Keep(
     uint32_t node, uint32_t slot, const graphdbg_tensor& tensor, uint64_t step,
     const std::shared_ptr<const PreviousValue>& same) {
   const TensorView view = ViewOf(tensor);
   const std::optional<int64_t> size = view.byte_count();
-  if (!Readable(tensor) || !size) return nullptr;
+  if (!HasValues(tensor) || !size) return nullptr;
+  runtime::Accelerator* device = nullptr;
+  runtime::Stream stream = nullptr;
+  if (!Readable(tensor)) {
+    if (devices_ != nullptr) device = devices_->OnStream(tensor, &stream);
+    if (device == nullptr) return nullptr;
+  }
   const bool share = same != nullptr && same->source_ != nullptr;
   const int64_t room = share ? 0 : *size;
   const Key key{node, slot};
@@ -101,10 +140,13 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
     value = Take(key, room, step);
   }
   if (value == nullptr) return nullptr;
-  const bool readable = value->Describe(tensor, step);
+  bool readable = value->Describe(tensor, step);
+  if (readable && device != nullptr) {
+    readable = value->CopyFromDevice(device, stream, tensor);
+  }
   // Without the lock: this is most of the work.
   if (readable && share) value->ShareBytes(view, *same);
-  if (readable && !share) value->CopyBytes(view);
+  if (readable && !share && device == nullptr) value->CopyBytes(view);
   std::lock_guard<std::mutex> lock(mu_);
   bytes_ -= room;
   if (!readable) return nullptr;

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "agent/core/devices.h"
 #include "agent/include/graphdbg/agent.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -37,6 +38,10 @@ class PreviousValue {
   // Of bytes that only this value looks at.
   int64_t own_bytes() const;
 
+  // Copies what lies on a device; there, if it has room, else to the host.
+  bool CopyFromDevice(runtime::Accelerator* device, runtime::Stream stream,
+                      const graphdbg_tensor& tensor);
+
   graphdbg_dtype dtype_ = GRAPHDBG_DTYPE_UNSPECIFIED;
   std::string framework_dtype_;
   std::vector<int64_t> shape_;
@@ -45,6 +50,10 @@ class PreviousValue {
   // Values of views share those of what they are views of.
   std::shared_ptr<std::string> bytes_;
   bool owns_bytes_ = true;
+  // Instead of bytes_: on the device.
+  std::shared_ptr<runtime::DeviceCopy> on_device_;
+  graphdbg_device device_ = GRAPHDBG_CPU;
+  int32_t device_id_ = 0;
   // Where the first element lies in them.
   int64_t offset_ = 0;
   // Where the first of them was copied from; null: not from one run.
@@ -57,10 +66,12 @@ class PreviousValue {
 class PreviousValues {
  public:
   // Keeps the values of the last `generations` steps of a tensor. What does not
-  // fit into the budget is not kept.
-  PreviousValues(int generations, int64_t budget_bytes)
+  // fit into the budget is not kept. Without devices, of host memory alone.
+  PreviousValues(int generations, int64_t budget_bytes,
+                 Devices* devices = nullptr)
       : generations_(static_cast<size_t>(generations)),
-        budget_bytes_(budget_bytes) {}
+        budget_bytes_(budget_bytes),
+        devices_(devices) {}
 
   // Copies the values, which are those of this step; or shares `same`, which
   // was copied from memory in which all of them lie. Null if it cannot.
@@ -89,6 +100,7 @@ class PreviousValues {
 
   const size_t generations_;
   const int64_t budget_bytes_;
+  Devices* const devices_;
 
   mutable std::mutex mu_;
   // Guarded by mu_.

@@ -176,11 +176,11 @@ class Rechecker::Round {
       return;
     }
     const auto previous = parts_.previous_bound->Before(step_, node, 0);
-    TensorView view;
-    if (previous != nullptr) view = previous->view();
+    graphdbg_tensor before;
+    if (previous != nullptr) before = previous->tensor();
     Findings findings;
     parts_.checker->CheckBound(
-        *watch_, node, bound.tensor, previous != nullptr ? &view : nullptr,
+        *watch_, node, bound.tensor, previous != nullptr ? &before : nullptr,
         {step_, last_order_ + 1, /*in_progress=*/false}, &findings);
     ++tally_.checked;
     Report(std::move(findings));

@@ -8,9 +8,23 @@
 namespace graphdbg::agent {
 namespace {
 
-// What was not used earlier, up to this, may be used at once: a few steps in a
-// row.
-constexpr std::chrono::seconds kSaved(1);
+using std::chrono::milliseconds;
+
+// What was not used earlier may be used at once, up to what falls due in this
+// time. Of messages that is a few steps in a row. Of the program's own time it
+// is little, else a program that waits between short bursts of steps would
+// spend in them what it saved while it did nothing.
+constexpr milliseconds kMessagesSaved(1'000);
+constexpr milliseconds kTimeSaved(100);
+
+// When what costs `cost` may follow, if what came before allowed it at `next`.
+StatisticsRecorder::Clock::time_point After(
+    StatisticsRecorder::Clock::time_point next,
+    StatisticsRecorder::Clock::time_point now, milliseconds saved,
+    std::chrono::duration<double> cost) {
+  return std::max(next, now - saved) +
+         std::chrono::duration_cast<StatisticsRecorder::Clock::duration>(cost);
+}
 
 }  // namespace
 
@@ -36,15 +50,13 @@ v1::StatisticsReport StatisticsRecorder::EndStep(uint64_t step,
   v1::StatisticsReport report = std::exchange(report_, {});
   report.set_step(step);
   if (report.tensors_size() > 0) {
-    const std::chrono::duration<double> to_send(report.tensors_size() /
-                                                limits_.per_second);
-    const std::chrono::duration<double> to_measure =
-        std::exchange(spent_, {}) / limits_.share_of_time;
-    next_ = std::max(next_, now - kSaved) +
-            std::chrono::duration_cast<Clock::duration>(
-                std::max<std::chrono::duration<double>>(to_send, to_measure));
+    next_to_send_ = After(next_to_send_, now, kMessagesSaved,
+                          std::chrono::duration<double>(report.tensors_size() /
+                                                        limits_.per_second));
+    next_to_measure_ = After(next_to_measure_, now, kTimeSaved,
+                             std::exchange(spent_, {}) / limits_.share_of_time);
   }
-  recording_ = now >= next_;
+  recording_ = now >= next_to_send_ && now >= next_to_measure_;
   return report;
 }
 

@@ -14,8 +14,9 @@
 namespace graphdbg::agent {
 
 // Those of whole steps, and of as many steps as cost little: on average the
-// limits below, where a second's worth may be used at once. So the history of a
-// few tensors has every step, and that of a whole graph some of them.
+// limits below, where a second's worth of messages may be sent at once. So the
+// history of a few tensors has every step, and that of a whole graph some of
+// them.
 //
 // Any thread. Outside of recorded steps it costs the look at a flag.
 class StatisticsRecorder {
@@ -47,7 +48,8 @@ class StatisticsRecorder {
   // Guarded by mu_.
   v1::StatisticsReport report_;
   Clock::duration spent_{};
-  Clock::time_point next_;
+  Clock::time_point next_to_send_;
+  Clock::time_point next_to_measure_;
 };
 
 }  // namespace graphdbg::agent

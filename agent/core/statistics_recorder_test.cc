@@ -81,6 +81,23 @@ TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatItTook) {
   EXPECT_FALSE(recorder.recording());
 }
 
+TEST_F(StatisticsRecorderTest, ABurstOfStepsDoesNotSpendWhatAWaitSaved) {
+  values_.assign(1 << 20, 1.0f);
+  // A measurement, however fast, takes more than may be saved, and however
+  // slow, less than falls due in 1,000 hours.
+  StatisticsRecorder recorder({/*of_a_step=*/10, /*per_second=*/1e9,
+                               /*share_of_time=*/1e-4});
+  const Clock::time_point start = Clock::now();
+  Record(&recorder, 1);
+  recorder.EndStep(1, start);
+  const Clock::time_point after_a_wait = start + std::chrono::hours(1'000);
+  recorder.EndStep(2, after_a_wait);
+  ASSERT_TRUE(recorder.recording());
+  Record(&recorder, 1);
+  recorder.EndStep(3, after_a_wait);
+  EXPECT_FALSE(recorder.recording());
+}
+
 TEST_F(StatisticsRecorderTest, LeavesOutTheRestOfALargeStep) {
   StatisticsRecorder recorder(kBySize);
   for (uint32_t node = 1; node <= 4; ++node) Record(&recorder, node);

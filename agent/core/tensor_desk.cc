@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/core/checker.h"
 #include "agent/core/execution.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/tensor/slice.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
@@ -25,6 +26,12 @@ absl::Status Gone(absl::string_view what) {
           what,
           "; catch it, or pause inside or at the end of the next step, "
           "to have it there"));
+}
+
+absl::Status Unreadable() {
+  return wire::MakeError(
+      absl::StatusCode::kUnimplemented, "unreadable",
+      "values of this type or on this device cannot be read yet");
 }
 
 // Of a value of the step before.
@@ -87,6 +94,44 @@ absl::Status CheckSize(const v1::TensorRequest& request, const Slice& slice,
 }
 
 }  // namespace
+
+// The elements of a slice, a piece at a time, from where they lie.
+class TensorDesk::PieceReader {
+ public:
+  // `device` is null for host memory.
+  PieceReader(runtime::Accelerator* device, const graphdbg_tensor& tensor,
+              const Slice& slice)
+      : device_(device),
+        tensor_(tensor),
+        slice_(slice),
+        left_(ElementCount(slice)) {
+    if (device == nullptr) reader_.emplace(ViewOf(tensor), slice);
+  }
+
+  bool done() const { return reader_ ? reader_->done() : left_ == 0; }
+  // Appends whole elements; false if the device does not give them.
+  bool Read(int64_t max_bytes, std::string* out) {
+    if (done()) return true;
+    if (reader_) {
+      reader_->Read(max_bytes, out);
+      return true;
+    }
+    const TensorView view = ViewOf(tensor_);
+    const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
+    const int64_t count =
+        std::min(left_, std::max<int64_t>(max_bytes / item_size, 1));
+    const int64_t first = ElementCount(slice_) - left_;
+    left_ -= count;
+    return device_->Read(view, slice_, first, count, out).ok();
+  }
+
+ private:
+  runtime::Accelerator* const device_;
+  const graphdbg_tensor tensor_;
+  const Slice& slice_;
+  int64_t left_;
+  std::optional<SliceReader> reader_;
+};
 
 // Where an answer is taken from.
 struct TensorDesk::Value {
@@ -253,11 +298,10 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
   }
   const TensorView view = ViewOf(value->tensor);
   const size_t item_size = ItemSize(view.dtype);
-  if (!Readable(value->tensor) || !view.byte_count() ||
+  const Site site(parts_.devices, value->tensor, /*running=*/false);
+  if (!site.ok() || !view.byte_count() ||
       (item_size == 0 && request.want_data())) {
-    return wire::MakeError(
-        absl::StatusCode::kUnimplemented, "unreadable",
-        "values of this type or on this device cannot be read yet");
+    return Unreadable();
   }
   const std::vector<int64_t> shape = ShapeOf(value->tensor);
   absl::StatusOr<Slice> resolved = ResolveSlice(request, shape);
@@ -277,7 +321,12 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
                            ->grad_scale.load();
   if (scale != 1) header->set_grad_scale(scale);
   Statistics statistics;
-  if (request.want_statistics() && Measure(value->tensor, &statistics)) {
+  const bool measured =
+      request.want_statistics() &&
+      (site.meter() != nullptr
+           ? site.meter()->ComputeStatistics(view, &statistics)
+           : cpu::ComputeStatistics(view, &statistics));
+  if (measured) {
     statistics.DivideBy(scale);
     *header->mutable_statistics() = ToProto(statistics);
   }
@@ -287,7 +336,7 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
 absl::Status TensorDesk::SendData(const Order& order, const Slice& slice,
                                   Value* value, v1::TensorData first) {
   // The view may move between pieces; the reader's place in the slice does not.
-  std::optional<SliceReader> reader;
+  std::optional<PieceReader> reader;
   const void* address = nullptr;
   v1::TensorData piece = std::move(first);
   for (;;) {
@@ -296,12 +345,12 @@ absl::Status TensorDesk::SendData(const Order& order, const Slice& slice,
       if (absl::Status s = Look(value, &lock); !s.ok()) return s;
       if (!reader) {
         address = value->tensor.data;
-        reader.emplace(ViewOf(value->tensor), slice);
+        reader.emplace(parts_.devices->Of(value->tensor), value->tensor, slice);
       } else if (value->tensor.data != address) {
         return Gone("the tensor was replaced while it was read");
       }
-      if (!reader->done()) {
-        reader->Read(wire::kMaxChunkBytes, piece.mutable_data());
+      if (!reader->Read(wire::kMaxChunkBytes, piece.mutable_data())) {
+        return Unreadable();
       }
       if (value->kept != nullptr && !value->overwritten &&
           parts_.kept->Overwritten(*value->kept)) {

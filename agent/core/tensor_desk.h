@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "agent/core/bindings.h"
+#include "agent/core/devices.h"
 #include "agent/core/gate.h"
 #include "agent/core/host.h"
 #include "agent/core/kept_tensors.h"
@@ -34,6 +35,7 @@ class TensorDesk {
   // All must outlive the desk.
   struct Parts {
     const Host* host;
+    Devices* devices;
     const NodeTable* nodes;
     const Bindings* bindings;
     const KeptTensors* kept;
@@ -60,6 +62,7 @@ class TensorDesk {
     uint64_t stream;
   };
   struct Value;
+  class PieceReader;
 
   absl::Status Serve(const Order& order);
   absl::Status Find(const v1::TensorRequest& request, Value* value);

@@ -1,5 +1,6 @@
 #include "agent/tensor/slice.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 
@@ -31,7 +32,8 @@ class SliceTest : public testing::Test {
     while (!reader.done()) reader.Read(piece, &bytes);
     EXPECT_EQ(static_cast<int64_t>(bytes.size()), reader.total_bytes());
     std::vector<int16_t> values(bytes.size() / 2);
-    std::memcpy(values.data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(),
+              reinterpret_cast<char*>(values.data()));
     return values;
   }
 

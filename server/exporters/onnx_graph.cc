@@ -90,10 +90,21 @@ class Model {
     model_.set_producer_version(options.producer_version);
     Import("", kOpset);
     for (const std::string& domain : domains_) Import(domain, 1);
+    Note("graphdbg.lost",
+         "values of all tensors, parameters' too; attributes are strings "
+         "whatever they were; control edges; an op that runs several times in "
+         "a step stands once");
+    Note("graphdbg.names", "a tensor is NODE:SLOT, scopes end before each /");
     return std::move(model_);
   }
 
  private:
+  void Note(const std::string& key, const std::string& value) {
+    onnx::StringStringEntryProto& entry = *model_.add_metadata_props();
+    entry.set_key(key);
+    entry.set_value(value);
+  }
+
   void Import(const std::string& domain, int64_t version) {
     onnx::OperatorSetIdProto& opset = *model_.add_opset_import();
     opset.set_domain(domain);

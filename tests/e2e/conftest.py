@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import functools
 import json
 import os
@@ -183,3 +184,21 @@ def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def onnx_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The models of hosts/onnx/make_models.py, made once for all test processes."""
+    shared = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with open(shared / "onnx_models.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        folder = shared / "onnx_models"
+        if not folder.exists():
+            made = shared / "onnx_models.part"
+            made.mkdir()
+            script = [sys.executable, "-W", "ignore", str(HOSTS / "onnx" / "make_models.py"), str(made)]
+            subprocess.run(script, env=clean_environment(), check=True, capture_output=True, timeout=300)
+            made.rename(folder)
+    return folder

@@ -18,7 +18,7 @@ _GENCODE = " ".join([
     "-gencode arch=compute_90,code=compute_90",
 ])
 
-def cuda_fatbin(name, srcs, hdrs = [], copts = "-O3 -std=c++17", **kwargs):
+def cuda_fatbin(name, srcs, hdrs = [], copts = "-O3 -std=c++17 -Xfatbin -compress-all", **kwargs):
     if len(srcs) != 1:
         fail("one .cu per cuda_fatbin")
     native.genrule(
@@ -37,3 +37,6 @@ def cuda_fatbin(name, srcs, hdrs = [], copts = "-O3 -std=c++17", **kwargs):
         message = "nvcc -fatbin",
     )
     embed_blob(name = name, src = name + ".fatbin", symbol = name + "_fatbin", **kwargs)
+
+    # The same object in the agent's shared library.
+    native.alias(name = name + "_pic", actual = ":" + name, **kwargs)

@@ -50,8 +50,11 @@ class Client:
         return cls(address, token)
 
     def get(self, path: str, **query: object) -> Json:
-        text = urllib.parse.urlencode({k: v for k, v in query.items() if v is not None})
-        return self._call("GET", f"{path}?{text}" if text else path, None)
+        return self._call("GET", _with_query(path, query), None)
+
+    def download(self, path: str, **query: object) -> bytes:
+        """A file."""
+        return self._send("GET", _with_query(path, query), None)
 
     def post(self, path: str, body: Json) -> Json:
         return self._call("POST", path, body)
@@ -68,6 +71,10 @@ class Client:
                 return hits
 
     def _call(self, method: str, path: str, body: Json | None) -> Json:
+        text = self._send(method, path, body)
+        return json.loads(text) if text else {}
+
+    def _send(self, method: str, path: str, body: Json | None) -> bytes:
         request = urllib.request.Request(f"{self.address}/api/v1{path}", method=method)
         if self._token:
             request.add_header("Authorization", f"Bearer {self._token}")
@@ -76,13 +83,18 @@ class Client:
             request.add_header("Content-Type", "application/json")
         try:
             with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
-                text = response.read()
+                answer: bytes = response.read()
         except urllib.error.HTTPError as error:
             raise ApiError(error.code, _problem(error.read())) from None
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CliError(f"no graphdbg server at {self.address}: {reason}") from None
-        return json.loads(text) if text else {}
+        return answer
+
+
+def _with_query(path: str, query: dict[str, object]) -> str:
+    text = urllib.parse.urlencode({k: v for k, v in query.items() if v is not None})
+    return f"{path}?{text}" if text else path
 
 
 def quote(name: str) -> str:

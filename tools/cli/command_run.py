@@ -9,13 +9,14 @@ from pathlib import Path
 from . import report
 from .debug_run import RunOptions, debug
 from .errors import USAGE, CliError
+from .onnx_job import is_model, model_command
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "run",
         help="debug a training script",
-        usage="graphdbg run [options] -- python train.py ...",
+        usage="graphdbg run [options] -- python train.py ...\n       graphdbg run [options] -- model.onnx [--help]",
         description="Starts a server on free ports, runs the job under it and prints the page's address. "
         "The job's output passes through unchanged; graphdbg's own lines go to stderr. "
         "Exits with the job's exit code.",
@@ -44,6 +45,8 @@ def run(arguments: argparse.Namespace) -> int:
     command = arguments.job[1:] if arguments.job[:1] == ["--"] else arguments.job
     if not command:
         arguments.parser.error("what to run? Put the job's command after --, as in: graphdbg run -- python train.py")
+    if is_model(command[0]):
+        command = model_command(command)
     _check_result_file(arguments.result)
     options = RunOptions(
         wait=not arguments.no_wait,

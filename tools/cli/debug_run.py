@@ -159,7 +159,7 @@ class _Follower:
             exception.setdefault("node", None)
         if job is None:
             report.say(
-                "nothing was debugged: the program ended without using PyTorch, or for the reason given above"
+                "nothing was debugged: the program used neither PyTorch nor ONNX Runtime, or see above"
                 if exit_code == 0
                 else "the program ended before it could be debugged"
             )

@@ -24,8 +24,8 @@ _PRELOAD = _PACKAGE / "lib" / "libgraphdbg_preload.so"
 
 
 def job_name(command: Sequence[str]) -> str:
-    """The script's name without its ending, else the program's."""
-    script = next((word for word in command if word.endswith(".py")), command[0])
+    """The script's or model's name without its ending, else the program's."""
+    script = next((word for word in command if word.endswith((".py", ".onnx"))), command[0])
     return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script).stem) or "job"
 
 

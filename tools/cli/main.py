@@ -6,10 +6,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from . import command_ctl, command_jobs, command_run, command_start
+from . import command_ctl, command_doctor, command_export, command_jobs, command_open, command_run, command_start
 from .errors import CliError
 
-COMMANDS = (command_start, command_run, command_jobs, command_ctl)
+COMMANDS = (
+    command_start,
+    command_run,
+    command_jobs,
+    command_ctl,
+    command_open,
+    command_export,
+    command_doctor,
+)
 
 
 def make_parser() -> argparse.ArgumentParser:

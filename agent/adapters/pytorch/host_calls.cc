@@ -1,8 +1,10 @@
 #include "agent/adapters/pytorch/host_calls.h"
 
 #include <algorithm>
+#include <exception>
 
 #include "agent/adapters/pytorch/adapter.h"
+#include "agent/adapters/pytorch/device_streams.h"
 
 namespace graphdbg::pytorch {
 namespace {
@@ -45,6 +47,15 @@ size_t CaptureStackOf(void*, graphdbg_source_frame* out, size_t max) {
   return depth;
 }
 
+void* CurrentStreamOf(void*, graphdbg_device device, int32_t device_id) {
+  // An exception must not get into the agent.
+  try {
+    return CurrentStream(device, device_id);
+  } catch (const std::exception&) {
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 graphdbg_host HostCalls() {
@@ -58,6 +69,7 @@ graphdbg_host HostCalls() {
   host.resolve = Resolve;
   host.set_level = SetLevelOf;
   host.capture_stack = CaptureStackOf;
+  host.current_stream = CurrentStreamOf;
   return host;
 }
 

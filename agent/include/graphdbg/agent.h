@@ -33,6 +33,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* In C++ as in C, any int may be in a field of such a type: whether it names
+ * something is checked, and an error if not. */
+#ifdef __cplusplus
+#define GRAPHDBG_INT : int
+#else
+#define GRAPHDBG_INT
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -47,7 +55,7 @@ extern "C" {
 
 typedef struct graphdbg_agent graphdbg_agent;
 
-typedef enum graphdbg_status {
+typedef enum graphdbg_status GRAPHDBG_INT {
   GRAPHDBG_OK = 0,
   /* The agent is inert; the program goes on undebugged. */
   GRAPHDBG_DETACHED = 1,
@@ -63,7 +71,7 @@ typedef enum graphdbg_status {
 } graphdbg_status;
 
 /* Numbers as in proto/graphdbg/v1/tensor.proto. */
-typedef enum graphdbg_dtype {
+typedef enum graphdbg_dtype GRAPHDBG_INT {
   GRAPHDBG_DTYPE_UNSPECIFIED = 0,
   GRAPHDBG_BOOL = 1,
   GRAPHDBG_INT8 = 2,
@@ -85,14 +93,14 @@ typedef enum graphdbg_dtype {
   GRAPHDBG_FLOAT8_E5M2 = 18
 } graphdbg_dtype;
 
-typedef enum graphdbg_device {
+typedef enum graphdbg_device GRAPHDBG_INT {
   GRAPHDBG_CPU = 0,
   GRAPHDBG_CUDA = 1,
   GRAPHDBG_NPU = 2,
   GRAPHDBG_DEVICE_OTHER = 3
 } graphdbg_device;
 
-typedef enum graphdbg_node_kind {
+typedef enum graphdbg_node_kind GRAPHDBG_INT {
   GRAPHDBG_OP = 1,
   GRAPHDBG_PARAMETER = 2,
   GRAPHDBG_BUFFER = 3,
@@ -100,7 +108,7 @@ typedef enum graphdbg_node_kind {
   GRAPHDBG_INPUT = 5
 } graphdbg_node_kind;
 
-typedef enum graphdbg_category {
+typedef enum graphdbg_category GRAPHDBG_INT {
   GRAPHDBG_OTHER = 0,
   GRAPHDBG_WEIGHT = 1,
   GRAPHDBG_GRADIENT = 2,
@@ -109,7 +117,7 @@ typedef enum graphdbg_category {
 } graphdbg_category;
 
 /* What a model is called for. */
-typedef enum graphdbg_mode {
+typedef enum graphdbg_mode GRAPHDBG_INT {
   GRAPHDBG_MODE_UNKNOWN = 0,
   GRAPHDBG_TRAIN = 1,
   GRAPHDBG_EVAL = 2
@@ -180,6 +188,13 @@ typedef struct graphdbg_host {
    * until the next call on this thread. Called from within graphdbg_executed,
    * for hits only. */
   size_t (*capture_stack)(void* user, graphdbg_source_frame* out, size_t max);
+
+  /* The stream (cudaStream_t, aclrtStream) on which this thread's ops on a
+   * device run; null, as without this callback: the device's default stream.
+   * Called on training threads, from within graphdbg_executed,
+   * graphdbg_start and graphdbg_step_end, for tensors on accelerators. */
+  void* (*current_stream)(void* user, graphdbg_device device,
+                          int32_t device_id);
 } graphdbg_host;
 
 /* Values of host.set_level. */
@@ -206,6 +221,18 @@ typedef struct graphdbg_options {
   const graphdbg_host* host; /* copied */
 } graphdbg_options;
 
+/* What a node reads: output `slot` of `node`. */
+typedef struct graphdbg_edge {
+  uint32_t node;
+  uint32_t slot;
+} graphdbg_edge;
+
+/* A property of a node that people may want to see, as "strides" "[1, 1]". */
+typedef struct graphdbg_attribute {
+  const char* name;
+  const char* value;
+} graphdbg_attribute;
+
 typedef struct graphdbg_node_info {
   uint32_t struct_size;
   /* Full name "scope/.../name", at most 4,096 bytes of UTF-8. */
@@ -222,6 +249,11 @@ typedef struct graphdbg_node_info {
   size_t output_count;
   /* Flags of a node, below. */
   uint32_t flags;
+  /* Where the graph is known before it runs: what the node will read. */
+  const graphdbg_edge* inputs;
+  size_t input_count;
+  const graphdbg_attribute* attributes;
+  size_t attribute_count;
 } graphdbg_node_info;
 
 /* Flags of a node. */
@@ -333,6 +365,11 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_notify(graphdbg_agent* agent,
 /* One line for people; empty if nothing failed on this thread. Valid until the
  * next call on this thread. */
 GRAPHDBG_EXPORT const char* graphdbg_last_error(void);
+
+/* What this machine has for accelerators and what this build can do with them,
+ * as JSON; its fields are in agent/docs/devices.md. Opens vendors' libraries.
+ * Valid until the next call on this thread. */
+GRAPHDBG_EXPORT const char* graphdbg_accelerators(void);
 
 /* The agent's version, as "0.1.0". */
 GRAPHDBG_EXPORT const char* graphdbg_version(void);

@@ -217,8 +217,9 @@ template <class Load>
 double FindShift(const typename Load::Element* p, size_t n) {
   const typename Load::D d;
   for (size_t i = 0; i < n; i += hn::Lanes(d)) {
-    const intptr_t lane = hn::FindFirstTrue(d, hn::IsFinite(Load::Load(p + i)));
-    if (lane >= 0) return static_cast<double>(p[i + lane]);
+    const auto v = Load::Load(p + i);
+    const intptr_t lane = hn::FindFirstTrue(d, hn::IsFinite(v));
+    if (lane >= 0) return static_cast<double>(hn::ExtractLane(v, lane));
   }
   return 0;
 }

@@ -172,7 +172,8 @@ class SketchPass {
     const D d;
     HWY_ALIGN Element last[hn::MaxLanes(D())];
     std::memcpy(last, p, n * sizeof(Element));
-    std::fill(last + n, last + hn::Lanes(d), p[n - 1]);
+    // Not p[n - 1]: elements may lie at any address.
+    std::fill(last + n, last + hn::Lanes(d), last[n - 1]);
     const V v = Load::Load(last);
     min1_ = hn::Min(min1_, v);
     max1_ = hn::Max(max1_, v);

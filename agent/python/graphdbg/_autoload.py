@@ -1,7 +1,7 @@
 """What runs at the start of every Python process that is to be debugged.
 
 Imported by graphdbg.pth, or by the sitecustomize in _inject where graphdbg is
-not installed. Does nothing but wait for `import torch`, and never fails: an
+not installed. Does nothing but wait for `import torch` or `import onnxruntime`, and never fails: an
 error here must not keep anybody's program from starting.
 """
 
@@ -62,13 +62,24 @@ def install() -> None:
     from . import _ending, _import_hook
 
     _ending.install()
-    _import_hook.after_import("torch", _follow)
+    # A process has one agent: the first of the two that is used has it.
+    wanted = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
+    if "torch" in wanted:
+        _import_hook.after_import("torch", _follow_torch)
+    if "onnxruntime" in wanted:
+        _import_hook.after_import("onnxruntime", _follow_onnxruntime)
 
 
-def _follow() -> None:
+def _follow_torch() -> None:
     from . import _torch
 
     _torch.follow()
+
+
+def _follow_onnxruntime() -> None:
+    from ._onnxruntime import follow
+
+    follow.follow()
 
 
 try:

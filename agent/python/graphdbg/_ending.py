@@ -38,6 +38,11 @@ def set_closer(closer: Closer) -> None:
     _closer = closer
 
 
+def has_closer() -> bool:
+    """Whether an adapter has opened the process's agent."""
+    return _closer is not None
+
+
 def _uncaught() -> BaseException | None:
     last = getattr(sys, "last_value", None)
     interactive = hasattr(sys, "ps1") or sys.flags.interactive

@@ -165,9 +165,12 @@ print(type(torch.__spec__.loader).__name__, torch.__loader__ is torch.__spec__.l
 
 # Makes PyTorch 2 import its compiler, which is waited for too.
 torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).zero_grad()
-print([type(finder).__module__ for finder in sys.meta_path if "graphdbg" in type(finder).__module__])
+print([finder._name for finder in sys.meta_path if "graphdbg" in type(finder).__module__])
 """)
-    assert run.stdout == "SourceFileLoader True\n[]\n"
+    loader, waited_for = run.stdout.splitlines()
+    assert loader == "SourceFileLoader True"
+    # PyTorch may look for ONNX Runtime, or leave it to be waited for.
+    assert waited_for in ("[]", "['onnxruntime']")
 
 
 def test_a_torch_that_cannot_be_followed_is_left_alone_in_one_line(script: Script) -> None:

@@ -22,7 +22,7 @@ from typing import Any
 ABI_VERSION = 1
 OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
 LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
-OP, PARAMETER, BUFFER, INPUT = 1, 2, 3, 5
+OP, PARAMETER, BUFFER, CONSTANT, INPUT = 1, 2, 3, 4, 5
 OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
 UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
 NODE_RECOMPUTED = 1
@@ -49,6 +49,14 @@ class Frame(Structure):
     _fields_ = (("file", c_char_p), ("line", c_uint32), ("function", c_char_p), ("user", c_int))
 
 
+class Edge(Structure):
+    _fields_ = (("node", c_uint32), ("slot", c_uint32))
+
+
+class Attribute(Structure):
+    _fields_ = (("name", c_char_p), ("value", c_char_p))
+
+
 class NodeInfo(Structure):
     _fields_ = (
         ("struct_size", c_uint32),
@@ -62,6 +70,10 @@ class NodeInfo(Structure):
         ("outputs", POINTER(Tensor)),
         ("output_count", c_size_t),
         ("flags", c_uint32),
+        ("inputs", POINTER(Edge)),
+        ("input_count", c_size_t),
+        ("attributes", POINTER(Attribute)),
+        ("attribute_count", c_size_t),
     )
 
 
@@ -106,6 +118,7 @@ class Host(Structure):
         ("resolve", CFUNCTYPE(c_int, void_p, void_p, POINTER(Tensor), POINTER(c_int64), POINTER(c_int64))),
         ("set_level", CFUNCTYPE(None, void_p, c_int)),
         ("capture_stack", CFUNCTYPE(c_size_t, void_p, POINTER(Frame), c_size_t)),
+        ("current_stream", CFUNCTYPE(void_p, void_p, c_int, c_int32)),
     )
 
 

@@ -13,7 +13,7 @@ from .graph import Graph, c_frames
 from .mode import Mode, follow_ranges
 from .session import PROGRAM, Session
 from .stacks import Stacks
-from .tensors import describe, is_plain
+from .tensors import current_stream, describe, is_plain
 from .waits import Waits
 
 _AGENT = Path(__file__).resolve().parents[1] / "lib" / "libgraphdbg.so"
@@ -61,6 +61,7 @@ class Hooks:
             "resolve": self._resolve,
             "set_level": self._set_level,
             "capture_stack": self._capture_stack,
+            "current_stream": lambda _, device, index: current_stream(device, index),
         }
         types: dict[str, Any] = dict(c_agent.Host._fields_)
         return c_agent.sized(c_agent.Host, **{name: types[name](call) for name, call in callbacks.items()})

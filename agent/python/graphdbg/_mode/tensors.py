@@ -21,6 +21,16 @@ _DEVICES = {"cpu": 0, "cuda": 1, "npu": 2}
 _DEVICE_OTHER = 3
 
 
+def current_stream(device: int, index: int) -> int | None:
+    """The handle of the stream on which this thread's ops on a device run; device as in agent.h."""
+    if device == _DEVICES["cuda"]:
+        return int(torch.cuda.current_stream(index).cuda_stream)
+    if device == _DEVICES["npu"]:
+        # Its ops wait in a queue of the framework's first.
+        torch.npu.current_stream(index).synchronize()
+    return None
+
+
 def storage_of(tensor: Any) -> Any:
     return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage()._storage
 

@@ -1,0 +1,19 @@
+// Attributes of ONNX nodes for people, and what is known of ops.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_ATTRIBUTES_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_ATTRIBUTES_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <string>
+
+namespace graphdbg::onnxruntime {
+
+// As "[1, 1]" or "SAME_UPPER"; long ones are cut.
+std::string TextOf(const onnx::AttributeProto& attribute);
+
+// Whether an op only moves values about: it cannot be where a NaN came from.
+bool MovesValues(const onnx::NodeProto& node);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_ATTRIBUTES_H_

@@ -1,0 +1,78 @@
+// What the agent is to be told of a model: nodes, edges, scopes.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "agent/adapters/onnxruntime/names.h"
+#include "agent/adapters/onnxruntime/shapes.h"
+
+namespace graphdbg::onnxruntime {
+
+// Nodes get numbers from 0, producers before consumers.
+class Declarations {
+ public:
+  using Json = nlohmann::json;
+
+  explicit Declarations(std::string model) : names_(model) {}
+
+  void set_types(const std::unordered_map<std::string, TensorType>* types) {
+    types_ = types;
+  }
+
+  // Before anything is added: settles the names of the nodes at the top, and
+  // by them where initializers belong that have no scope of their own.
+  void NameNodes(const onnx::GraphProto& graph);
+
+  size_t AddInitializer(const onnx::TensorProto& tensor);
+  // A Constant node, which stands as the tensor that it makes.
+  size_t AddConstant(const onnx::NodeProto& node,
+                     const onnx::TensorProto& tensor);
+  size_t AddInput(const onnx::ValueInfoProto& input);
+  // An op, with the graphs inside it as scopes.
+  size_t AddNode(const onnx::NodeProto& node) {
+    return AddNode(node, node_names_.at(&node), 0);
+  }
+
+  Json TakeNodes() { return std::move(nodes_); }
+  // Classes of modules by scope.
+  Json TakeScopes() { return std::move(scopes_); }
+
+ private:
+  using Endpoint = std::pair<size_t, size_t>;
+
+  size_t Add(std::string name, const char* kind, const char* category,
+             std::string op_type);
+  size_t AddNode(const onnx::NodeProto& node, const std::string& name,
+                 int depth);
+  // Of those who read the value, the innermost scope that holds them all.
+  std::string ScopeOf(const std::string& value) const;
+  // Gives what makes the graph's outputs.
+  std::vector<Endpoint> AddGraph(const onnx::GraphProto& graph,
+                                 const std::string& scope, int depth);
+  void AddTensor(size_t node, const onnx::TensorProto& tensor);
+  void AddTypes(const onnx::NodeProto& node, Json* item) const;
+  void AddScopeTypes(const onnx::NodeProto& node, const std::string& name);
+
+  Names names_;
+  const std::unordered_map<std::string, TensorType>* types_ = nullptr;
+  // What makes each value. Names in graphs inside nodes differ from those
+  // outside.
+  std::unordered_map<std::string, Endpoint> makers_;
+  // Of the nodes at the top.
+  std::unordered_map<const onnx::NodeProto*, std::string> node_names_;
+  std::unordered_map<std::string, std::string> scopes_of_values_;
+  Json nodes_ = Json::array();
+  Json scopes_ = Json::object();
+};
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_

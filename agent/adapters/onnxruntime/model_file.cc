@@ -1,0 +1,236 @@
+#include "agent/adapters/onnxruntime/model_file.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+
+#include <fstream>
+#include <limits>
+#include <map>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+
+namespace graphdbg::onnxruntime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Graphs within nodes of graphs; a file can be deeper than a stack.
+constexpr int kMaxDepth = 32;
+
+absl::Status VisitNodes(
+    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, int depth,
+    const TensorVisitor& visit);
+
+absl::Status VisitGraph(onnx::GraphProto* graph, int depth,
+                        const TensorVisitor& visit) {
+  if (depth > kMaxDepth) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("graphs are nested more than ", kMaxDepth, " deep"));
+  }
+  for (onnx::TensorProto& tensor : *graph->mutable_initializer()) {
+    absl::Status status =
+        visit(absl::StrCat("initializer ", tensor.name()), &tensor);
+    if (!status.ok()) return status;
+  }
+  for (onnx::SparseTensorProto& sparse : *graph->mutable_sparse_initializer()) {
+    const std::string where =
+        absl::StrCat("initializer ", sparse.values().name());
+    for (onnx::TensorProto* part :
+         {sparse.mutable_values(), sparse.mutable_indices()}) {
+      absl::Status status = visit(where, part);
+      if (!status.ok()) return status;
+    }
+  }
+  return VisitNodes(graph->node(), depth, visit);
+}
+
+absl::Status VisitAttribute(const std::string& where,
+                            onnx::AttributeProto* attribute, int depth,
+                            const TensorVisitor& visit) {
+  absl::Status status;
+  if (attribute->has_t()) status = visit(where, attribute->mutable_t());
+  for (onnx::TensorProto& tensor : *attribute->mutable_tensors()) {
+    if (status.ok()) status = visit(where, &tensor);
+  }
+  if (attribute->has_g() && status.ok()) {
+    status = VisitGraph(attribute->mutable_g(), depth + 1, visit);
+  }
+  for (onnx::GraphProto& graph : *attribute->mutable_graphs()) {
+    if (status.ok()) status = VisitGraph(&graph, depth + 1, visit);
+  }
+  return status;
+}
+
+absl::Status VisitNodes(
+    const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, int depth,
+    const TensorVisitor& visit) {
+  for (const onnx::NodeProto& node : nodes) {
+    const std::string where = absl::StrCat(
+        "node ", node.name().empty() ? node.op_type() : node.name());
+    auto& attributes = *const_cast<onnx::NodeProto&>(node).mutable_attribute();
+    for (onnx::AttributeProto& attribute : attributes) {
+      absl::Status status = VisitAttribute(where, &attribute, depth, visit);
+      if (!status.ok()) return status;
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool IsWithin(const fs::path& file, const fs::path& folder) {
+  const auto [rest, _] =
+      std::mismatch(folder.begin(), folder.end(), file.begin(), file.end());
+  return rest == folder.end();
+}
+
+int BitsOf(int type) {
+  using Proto = onnx::TensorProto;
+  switch (type) {
+    case Proto::BOOL:
+    case Proto::INT8:
+    case Proto::UINT8:
+    // FLOAT8E4M3FN to FLOAT8E5M2FNUZ, FLOAT8E8M0: newer than the library.
+    case 17:
+    case 18:
+    case 19:
+    case 20:
+    case 24:
+      return 8;
+    case Proto::INT16:
+    case Proto::UINT16:
+    case Proto::FLOAT16:
+    case Proto::BFLOAT16:
+      return 16;
+    case Proto::FLOAT:
+    case Proto::INT32:
+    case Proto::UINT32:
+      return 32;
+    case Proto::DOUBLE:
+    case Proto::INT64:
+    case Proto::UINT64:
+    case Proto::COMPLEX64:
+      return 64;
+    case Proto::COMPLEX128:
+      return 128;
+    // UINT4, INT4, FLOAT4E2M1.
+    case 21:
+    case 22:
+    case 23:
+      return 4;
+    // UINT2, INT2.
+    case 25:
+    case 26:
+      return 2;
+    default:
+      return 0;
+  }
+}
+
+absl::Status Wrong(const onnx::TensorProto& tensor, absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(tensor.name(), what));
+}
+
+}  // namespace
+
+absl::StatusOr<onnx::ModelProto> ReadModel(const fs::path& file) {
+  std::error_code error;
+  const uintmax_t size = fs::file_size(file, error);
+  if (error) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot read ", file.string(), ": ", error.message()));
+  }
+  if (size > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.string(),
+                     " is larger than an ONNX file may be (2 GiB); larger "
+                     "models keep their weights in files beside them"));
+  }
+  std::ifstream stream(file, std::ios::binary);
+  const bool readable = stream.good();
+  google::protobuf::io::IstreamInputStream input(&stream);
+  google::protobuf::io::CodedInputStream coded(&input);
+  coded.SetTotalBytesLimit(std::numeric_limits<int32_t>::max());
+  onnx::ModelProto model;
+  if (!readable || !model.ParseFromCodedStream(&coded) || !model.has_graph()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(file.string(),
+                     " is no ONNX model, or a part of one is "
+                     "missing"));
+  }
+  return model;
+}
+
+absl::Status VisitTensors(onnx::ModelProto* model, const TensorVisitor& visit) {
+  absl::Status status = VisitGraph(model->mutable_graph(), 0, visit);
+  for (onnx::FunctionProto& function : *model->mutable_functions()) {
+    if (status.ok()) status = VisitNodes(function.node(), 0, visit);
+  }
+  return status;
+}
+
+absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor) {
+  uint64_t count = 1;
+  for (int64_t size : tensor.dims()) {
+    if (size < 0 || (size > 0 && count > (uint64_t{1} << 56) /
+                                             static_cast<uint64_t>(size))) {
+      return Wrong(tensor, " has no possible shape");
+    }
+    count *= static_cast<uint64_t>(size);
+  }
+  return (count * static_cast<uint64_t>(BitsOf(tensor.data_type())) + 7) / 8;
+}
+
+absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
+                                    const fs::path& model) {
+  std::map<std::string, std::string> entries;
+  for (const auto& entry : tensor.external_data()) {
+    entries[entry.key()] = entry.value();
+  }
+  const fs::path location = entries["location"];
+  if (location.empty() || location.is_absolute()) {
+    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
+                                      "', which is no place beside the model"));
+  }
+  std::error_code error;
+  const fs::path folder = fs::canonical(model, error).parent_path();
+  const fs::path link_folder =
+      fs::canonical(fs::absolute(model).parent_path(), error);
+  const fs::path asked =
+      (fs::absolute(model).parent_path() / location).lexically_normal();
+  const fs::path lexical_folder =
+      fs::absolute(model).parent_path().lexically_normal();
+  if (!IsWithin(asked, lexical_folder)) {
+    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
+                                      "', outside the model's folder"));
+  }
+  ExternalData data;
+  data.file = fs::canonical(asked, error);
+  if (error) {
+    return Wrong(tensor, absl::StrCat(" has its data in ", asked.string(),
+                                      ", which is not there"));
+  }
+  if (!IsWithin(data.file, folder) && !IsWithin(data.file, link_folder)) {
+    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
+                                      "', outside the model's folder"));
+  }
+  const uintmax_t size =
+      fs::is_regular_file(data.file) ? fs::file_size(data.file, error) : 0;
+  const absl::StatusOr<uint64_t> wanted = DataSize(tensor);
+  if (!wanted.ok()) return wanted.status();
+  data.length = *wanted;
+  const bool numbers = (entries["offset"].empty() ||
+                        absl::SimpleAtoi(entries["offset"], &data.offset)) &&
+                       (entries["length"].empty() ||
+                        absl::SimpleAtoi(entries["length"], &data.length));
+  if (error || !numbers || data.length < *wanted || data.offset > size ||
+      data.length > size - data.offset) {
+    return Wrong(tensor,
+                 absl::StrCat(" needs ", *wanted, " bytes of ",
+                              data.file.string(), ", which are not all there"));
+  }
+  return data;
+}
+
+}  // namespace graphdbg::onnxruntime

@@ -1,0 +1,49 @@
+// Reads ONNX files, of which nothing is believed.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace graphdbg::onnxruntime {
+
+// INVALID_ARGUMENT, in one line, if the file is no ONNX model.
+absl::StatusOr<onnx::ModelProto> ReadModel(const std::filesystem::path& file);
+
+// Calls `visit` for each tensor of the model that may hold data: initializers,
+// and those in attributes, in subgraphs and functions too. `where` names the
+// initializer or node. Stops at the first error.
+using TensorVisitor = std::function<absl::Status(const std::string& where,
+                                                 onnx::TensorProto* tensor)>;
+absl::Status VisitTensors(onnx::ModelProto* model, const TensorVisitor& visit);
+
+// Where the data of an initializer outside the model lies.
+struct ExternalData {
+  std::filesystem::path file;
+  uint64_t offset = 0;
+  uint64_t length = 0;
+};
+
+inline bool IsExternal(const onnx::TensorProto& tensor) {
+  return tensor.data_location() == onnx::TensorProto::EXTERNAL;
+}
+
+// INVALID_ARGUMENT if the data lies outside the model's own folder (or, if the
+// model is a link, that of the file it stands for) or is not all there. Opens
+// nothing.
+absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
+                                    const std::filesystem::path& model);
+
+// Bytes that the values of a tensor take; 0 for strings. INVALID_ARGUMENT if
+// its shape is none or too large.
+absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_

@@ -1,0 +1,23 @@
+// Producers before consumers.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace graphdbg::onnxruntime {
+
+// What a node reads: its inputs and what graphs inside it take from outside.
+std::set<std::string> ReadsOf(const onnx::NodeProto& node);
+
+// Orders the nodes of a graph so that each comes after those that it reads
+// from, otherwise as they stand. INVALID_ARGUMENT names a node of a cycle.
+absl::Status SortNodes(onnx::GraphProto* graph);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_

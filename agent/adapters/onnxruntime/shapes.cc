@@ -1,0 +1,134 @@
+#include "agent/adapters/onnxruntime/shapes.h"
+
+#include <onnx/checker.h>
+#include <onnx/defs/schema.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <algorithm>
+#include <exception>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "agent/adapters/onnxruntime/model_file.h"
+
+namespace graphdbg::onnxruntime {
+namespace {
+
+constexpr size_t kMaxLineBytes = 500;
+
+// The newest version of ONNX's own ops that this library knows.
+int64_t NewestOpset() {
+  return onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
+      .Map()
+      .at("")
+      .second;
+}
+
+int64_t OpsetOf(const onnx::ModelProto& model) {
+  for (const auto& opset : model.opset_import()) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") {
+      return opset.version();
+    }
+  }
+  return 0;
+}
+
+// The checker wants a value in each initializer; those outside the model have
+// been looked at before.
+void GiveValues(onnx::ModelProto* model) {
+  const absl::Status done =
+      VisitTensors(model, [](const std::string&, onnx::TensorProto* tensor) {
+        if (!IsExternal(*tensor)) return absl::OkStatus();
+        tensor->clear_data_location();
+        tensor->clear_external_data();
+        tensor->set_raw_data(std::string(1, '\0'));
+        return absl::OkStatus();
+      });
+  (void)done;
+}
+
+void Check(const onnx::ModelProto& model, std::vector<std::string>* findings) {
+  onnx::ModelProto copy = model;
+  GiveValues(&copy);
+  copy.set_ir_version(std::min<int64_t>(copy.ir_version(), 8));
+  try {
+    onnx::checker::check_model(copy);
+  } catch (const std::exception& error) {
+    findings->push_back(
+        OneLine(absl::StrCat("the ONNX checker objects: ", error.what())));
+  }
+}
+
+TensorType TypeOf(const onnx::TypeProto::Tensor& tensor) {
+  TensorType type;
+  type.element = tensor.elem_type();
+  type.has_shape = tensor.has_shape();
+  for (const auto& size : tensor.shape().dim()) {
+    type.shape.push_back(size.has_dim_value() ? absl::StrCat(size.dim_value())
+                         : size.dim_param().empty() ? "?"
+                                                    : size.dim_param());
+  }
+  return type;
+}
+
+void Collect(const onnx::GraphProto& graph,
+             std::unordered_map<std::string, TensorType>* types) {
+  for (const auto* values :
+       {&graph.input(), &graph.value_info(), &graph.output()}) {
+    for (const onnx::ValueInfoProto& value : *values) {
+      if (value.type().has_tensor_type()) {
+        (*types)[value.name()] = TypeOf(value.type().tensor_type());
+      }
+    }
+  }
+  for (const onnx::NodeProto& node : graph.node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) Collect(attribute.g(), types);
+    }
+  }
+}
+
+bool KnowsAll(const onnx::ModelProto& model, const Shapes& shapes) {
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    for (const std::string& output : node.output()) {
+      const auto type = shapes.types.find(output);
+      if (!output.empty() &&
+          (type == shapes.types.end() || !type->second.has_shape)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string OneLine(std::string text) {
+  text = absl::StrReplaceAll(text, {{"\r", " "}, {"\n", " "}, {"\t", " "}});
+  absl::RemoveExtraAsciiWhitespace(&text);
+  if (text.size() > kMaxLineBytes) text.resize(kMaxLineBytes);
+  return text;
+}
+
+Shapes InferShapes(onnx::ModelProto* model) {
+  Shapes shapes;
+  const int64_t opset = OpsetOf(*model);
+  const bool known = opset <= NewestOpset();
+  if (known) Check(*model, &shapes.findings);
+  try {
+    onnx::shape_inference::InferShapes(*model);
+  } catch (const std::exception& error) {
+    shapes.findings.push_back(
+        OneLine(absl::StrCat("shapes come from the run: ", error.what())));
+  }
+  Collect(model->graph(), &shapes.types);
+  if (!known && !KnowsAll(*model, shapes)) {
+    shapes.findings.push_back(absl::StrCat(
+        "opset ", opset, " is newer than what ONNX's checker here knows (",
+        NewestOpset(), "): shapes that it cannot infer come from the run"));
+  }
+  return shapes;
+}
+
+}  // namespace graphdbg::onnxruntime

@@ -1,0 +1,35 @@
+// Takes a model apart, so that its graph can be shown and any range of its
+// nodes be run by itself.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_
+
+#include <filesystem>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace graphdbg::onnxruntime {
+
+struct SplitOptions {
+  // All names of nodes begin with it.
+  std::string name;
+  // Where the files go; it exists.
+  std::filesystem::path folder;
+};
+
+// Writes, for the model in `file`:
+//
+//   model.json   what there is to declare, and the nodes in executable order;
+//                README.md says what its keys mean
+//   parts.bin    nodes and initializers in ONNX's own encoding, by offset
+//   weights.bin  values of initializers that the model held itself; pieces of
+//                the model refer to them, so that no piece has a copy
+//
+// INVALID_ARGUMENT, in one line that names the node, if the model cannot be
+// used.
+absl::Status Split(const std::filesystem::path& file,
+                   const SplitOptions& options);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_

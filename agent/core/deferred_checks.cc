@@ -1,0 +1,197 @@
+#include "agent/core/deferred_checks.h"
+
+#include <chrono>
+#include <thread>
+
+namespace graphdbg::agent {
+namespace {
+
+// How often, and after which time, to look for room on a device.
+constexpr int kLooks = 2000;
+constexpr auto kBetweenLooks = std::chrono::microseconds(50);
+
+}  // namespace
+
+bool DeferredChecks::CanWait(const WatchSnapshot::Set& set, bool* stops) {
+  *stops = false;
+  for (const Watchpoint* watchpoint : set.watchpoints) {
+    if (watchpoint->pause == v1::PAUSE_MODE_NODE ||
+        !watchpoint->predicate.of_statistics()) {
+      return false;
+    }
+    *stops |= watchpoint->pause == v1::PAUSE_MODE_STEP;
+  }
+  return true;
+}
+
+void DeferredChecks::Copy(const Execution& execution, Pending* pending) {
+  pending->inputs.clear();
+  pending->outputs.clear();
+  pending->shapes.clear();
+  for (size_t i = 0; i < execution.inputs.size(); ++i) {
+    const graphdbg_input& input = execution.inputs[i];
+    graphdbg_input& copy = pending->inputs.emplace_back(
+        graphdbg_input{input.node, input.slot, {}});
+    copy.tensor.struct_size = sizeof(graphdbg_tensor);
+    copy.tensor.dtype = input.tensor.dtype;
+    copy.tensor.device = input.tensor.device;
+    copy.tensor.data = input.tensor.data;
+    copy.tensor.storage_id = input.tensor.storage_id;
+  }
+  for (size_t i = 0; i < execution.outputs.size(); ++i) {
+    const graphdbg_tensor& output = execution.outputs[i];
+    pending->outputs.push_back(output);
+    pending->outputs.back().struct_size = sizeof(graphdbg_tensor);
+    pending->outputs.back().strides = nullptr;
+    pending->outputs.back().owner = nullptr;
+    pending->shapes.insert(pending->shapes.end(), output.shape,
+                           output.shape + output.ndim);
+  }
+  const int64_t* shape = pending->shapes.data();
+  for (graphdbg_tensor& output : pending->outputs) {
+    output.shape = shape;
+    shape += output.ndim;
+  }
+  pending->execution = execution;
+  pending->execution.inputs =
+      Inputs(pending->inputs.data(), pending->inputs.size());
+  pending->execution.outputs =
+      Tensors(pending->outputs.data(), pending->outputs.size());
+}
+
+DeferredChecks::PendingPointer DeferredChecks::Fresh() {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (spare_.empty()) return std::make_unique<Pending>();
+  PendingPointer pending = std::move(spare_.back());
+  spare_.pop_back();
+  return pending;
+}
+
+bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
+                          const Execution& execution, const Moment& moment,
+                          StatisticsRecorder* recorder) {
+  const WatchSnapshot::Set* set = watch->On(execution.node);
+  bool stops = false;
+  if (set == nullptr || execution.outputs.size() == 0 ||
+      execution.outputs[0].device == GRAPHDBG_CPU || !CanWait(*set, &stops)) {
+    return false;
+  }
+  runtime::Stream stream = nullptr;
+  runtime::Accelerator* device = nullptr;
+  std::vector<TensorView> views;
+  for (size_t i = 0; i < execution.outputs.size(); ++i) {
+    const graphdbg_tensor& output = execution.outputs[i];
+    if (!HasValues(output) || output.device == GRAPHDBG_CPU) return false;
+    runtime::Accelerator* const at = devices_->OnStream(output, &stream);
+    if (at == nullptr || (device != nullptr && at != device)) return false;
+    device = at;
+    views.push_back(ViewOf(output));
+  }
+  if (!checker_->Begin(*watch, execution, moment)) return true;
+  PendingPointer pending = Fresh();
+  absl::Status launched = device->Launch(views, stream, &pending->tickets);
+  // The device is far behind: its oldest results make room, one by one. To wait
+  // for the whole stream would leave it without work.
+  for (int i = 0;
+       launched.code() == absl::StatusCode::kResourceExhausted && i <= kLooks;
+       ++i) {
+    if (i == kLooks) device->Synchronize(stream).IgnoreError();
+    JudgeArrived();
+    launched = device->Launch(views, stream, &pending->tickets);
+    if (!launched.ok()) std::this_thread::sleep_for(kBetweenLooks);
+  }
+  if (!launched.ok()) return false;
+  Copy(execution, pending.get());
+  pending->watch = watch;
+  pending->moment = moment;
+  // Its stack is another one by the time it is judged.
+  pending->moment.in_progress = false;
+  pending->recorder = recorder;
+  pending->device = device;
+  pending->stream = stream;
+  pending->stops = stops;
+  std::lock_guard<std::mutex> lock(mu_);
+  stopping_ += stops ? 1 : 0;
+  pending_.push_back(std::move(pending));
+  return true;
+}
+
+bool DeferredChecks::Arrived(const Pending& pending) const {
+  for (const runtime::Ticket& ticket : pending.tickets) {
+    if (!pending.device->Done(ticket)) return false;
+  }
+  return true;
+}
+
+DeferredChecks::PendingPointer DeferredChecks::TakeOldest(bool only_arrived) {
+  std::lock_guard<std::mutex> lock(mu_);
+  if (pending_.empty() || (only_arrived && !Arrived(*pending_.front()))) {
+    return nullptr;
+  }
+  PendingPointer oldest = std::move(pending_.front());
+  pending_.pop_front();
+  stopping_ -= oldest->stops ? 1 : 0;
+  return oldest;
+}
+
+void DeferredChecks::Judge(PendingPointer pending) {
+  if (!Arrived(*pending)) {
+    pending->device->Synchronize(pending->stream).IgnoreError();
+  }
+  if (pending->moment.step != measured_step_) {
+    measured_.clear();
+    measured_step_ = pending->moment.step;
+  }
+  std::vector<std::optional<Statistics>> outputs;
+  for (uint32_t slot = 0; slot < pending->tickets.size(); ++slot) {
+    // A device that failed has no result; its error was told.
+    const bool arrived = pending->device->Done(pending->tickets[slot]);
+    const Statistics statistics = pending->device->Take(pending->tickets[slot]);
+    outputs.emplace_back();
+    if (!arrived) continue;
+    outputs.back() = statistics;
+    measured_[{pending->execution.node, slot}] = statistics;
+  }
+  Findings findings;
+  findings.recorder = pending->recorder;
+  checker_->CheckMeasured(*pending->watch, pending->execution, outputs,
+                          measured_, pending->moment, &findings);
+  if (!findings.empty()) report_(std::move(findings));
+  pending->watch.reset();
+  std::lock_guard<std::mutex> lock(mu_);
+  spare_.push_back(std::move(pending));
+}
+
+void DeferredChecks::JudgeAll(bool only_arrived) {
+  std::lock_guard<std::mutex> judging(judge_mu_);
+  while (PendingPointer oldest = TakeOldest(only_arrived)) {
+    Judge(std::move(oldest));
+  }
+}
+
+void DeferredChecks::JudgeArrived() { JudgeAll(/*only_arrived=*/true); }
+
+void DeferredChecks::EndStep() {
+  bool stops;
+  {
+    std::lock_guard<std::mutex> lock(mu_);
+    stops = stopping_ > 0;
+  }
+  if (stops) {
+    JudgeAll(/*only_arrived=*/false);
+  } else {
+    JudgeArrived();
+  }
+}
+
+void DeferredChecks::Drop() {
+  std::lock_guard<std::mutex> judging(judge_mu_);
+  while (PendingPointer oldest = TakeOldest(/*only_arrived=*/false)) {
+    oldest->device->Synchronize(oldest->stream).IgnoreError();
+    for (const runtime::Ticket& ticket : oldest->tickets) {
+      oldest->device->Take(ticket);
+    }
+  }
+}
+
+}  // namespace graphdbg::agent

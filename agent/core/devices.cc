@@ -1,0 +1,94 @@
+#include "agent/core/devices.h"
+
+#include "absl/strings/str_cat.h"
+#include "agent/core/execution.h"
+#include "agent/runtime/open.h"
+
+namespace graphdbg::agent {
+namespace {
+
+const char* NameOf(graphdbg_device kind) {
+  return kind == GRAPHDBG_CUDA ? "GPU" : "NPU";
+}
+
+}  // namespace
+
+Devices::~Devices() {
+  for (Place& place : places_) delete place.device.load();
+}
+
+runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
+  if (tensor.device == GRAPHDBG_CPU) return nullptr;
+  const bool known =
+      (tensor.device == GRAPHDBG_CUDA || tensor.device == GRAPHDBG_NPU) &&
+      tensor.device_id >= 0 && tensor.device_id < kPerKind;
+  if (!known) {
+    if (!said_other_.exchange(true)) {
+      complain_(
+          "tensors on accelerators that are neither CUDA GPUs nor Ascend NPUs "
+          "are not checked");
+    }
+    return nullptr;
+  }
+  const int row = tensor.device == GRAPHDBG_CUDA ? 0 : 1;
+  Place& place = places_[static_cast<size_t>(row * kPerKind) +
+                         static_cast<size_t>(tensor.device_id)];
+  std::call_once(place.once,
+                 [&] { Open(tensor.device, tensor.device_id, &place); });
+  return place.device.load(std::memory_order_acquire);
+}
+
+void Devices::Open(graphdbg_device kind, int32_t id, Place* place) {
+  auto opened = runtime::OpenAccelerator(
+      kind == GRAPHDBG_CUDA ? runtime::Kind::kCuda : runtime::Kind::kAscend,
+      id);
+  if (opened.ok()) {
+    place->device.store(opened->release(), std::memory_order_release);
+    return;
+  }
+  complain_(absl::StrCat("tensors on ", NameOf(kind), " ", id,
+                         " are not checked: ", opened.status().message(),
+                         "; `graphdbg doctor` tells more"));
+}
+
+runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
+                                        runtime::Stream* stream) {
+  runtime::Accelerator* const device = Of(tensor);
+  if (device == nullptr) return nullptr;
+  *stream = host_->CurrentStream(tensor.device, tensor.device_id);
+  if (!device->Capturing(*stream)) return device;
+  if (!said_capture_.exchange(true)) {
+    complain_(
+        "ops that are captured into a CUDA graph are not checked, neither "
+        "then nor when the graph runs");
+  }
+  return nullptr;
+}
+
+int64_t Devices::arena_bytes() const {
+  int64_t bytes = 0;
+  for (const Place& place : places_) {
+    const runtime::Accelerator* const device = place.device.load();
+    if (device != nullptr) bytes += device->arena_bytes();
+  }
+  return bytes;
+}
+
+Site::Site(Devices* devices, const graphdbg_tensor& tensor, bool running) {
+  if (Readable(tensor)) {
+    ok_ = true;
+    return;
+  }
+  if (devices == nullptr || !HasValues(tensor)) return;
+  runtime::Stream stream = nullptr;
+  runtime::Accelerator* const device =
+      running ? devices->OnStream(tensor, &stream) : devices->Of(tensor);
+  if (device == nullptr) return;
+  // Off the program's threads the default stream is as good as any: the values
+  // are there.
+  if (!running && !device->SynchronizeAll().ok()) return;
+  meter_.emplace(device, stream);
+  ok_ = true;
+}
+
+}  // namespace graphdbg::agent

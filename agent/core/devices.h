@@ -1,0 +1,85 @@
+// The accelerators on which the program has tensors.
+#ifndef AGENT_CORE_DEVICES_H_
+#define AGENT_CORE_DEVICES_H_
+
+#include <array>
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "agent/core/host.h"
+#include "agent/include/graphdbg/agent.h"
+#include "agent/runtime/accelerator.h"
+
+namespace graphdbg::agent {
+
+// Each is opened when its first tensor is to be looked at, and stays. Any
+// thread; no lock once it is open.
+class Devices {
+ public:
+  // `complain` is told once for each device why it cannot be used, and once
+  // that captured graphs are not looked into. Any thread.
+  Devices(const Host* host, std::function<void(const std::string&)> complain)
+      : host_(host), complain_(std::move(complain)) {}
+  Devices(const Devices&) = delete;
+  Devices& operator=(const Devices&) = delete;
+  ~Devices();
+
+  // Where the tensor lies; null for host memory, and for what cannot be used.
+  runtime::Accelerator* Of(const graphdbg_tensor& tensor);
+  // The same, null as well while this thread's stream, which it fills, records
+  // a graph. Training threads.
+  runtime::Accelerator* OnStream(const graphdbg_tensor& tensor,
+                                 runtime::Stream* stream);
+
+  // What the agent holds on devices for itself, in bytes.
+  int64_t arena_bytes() const;
+
+ private:
+  static constexpr int kPerKind = 64;
+  static constexpr int kKinds = 2;
+
+  struct Place {
+    std::once_flag once;
+    std::atomic<runtime::Accelerator*> device{nullptr};
+  };
+
+  void Open(graphdbg_device kind, int32_t id, Place* place);
+
+  const Host* const host_;
+  const std::function<void(const std::string&)> complain_;
+  std::array<Place, kKinds * kPerKind> places_;
+  std::atomic<bool> said_other_{false};
+  std::atomic<bool> said_capture_{false};
+};
+
+// Measures one tensor where it lies. On the thread on which it was made.
+class Site {
+ public:
+  // `devices` may be null: then host memory is all there is. `running`: the
+  // thread's own stream comes to the tensor next; otherwise everything on its
+  // device has been waited for.
+  Site(Devices* devices, const graphdbg_tensor& tensor, bool running);
+
+  // Where the value lies that it is compared with.
+  void SetPrevious(const graphdbg_tensor& previous) {
+    if (meter_) meter_->set_previous_on_host(previous.device == GRAPHDBG_CPU);
+  }
+
+  // Whether its values can be looked at.
+  bool ok() const { return ok_; }
+  // Null in host memory.
+  const Meter* meter() const { return meter_ ? &*meter_ : nullptr; }
+
+ private:
+  bool ok_ = false;
+  std::optional<runtime::StreamMeter> meter_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_DEVICES_H_

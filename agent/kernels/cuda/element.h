@@ -1,0 +1,120 @@
+// The element types as a kernel reads them.
+#ifndef AGENT_KERNELS_CUDA_ELEMENT_H_
+#define AGENT_KERNELS_CUDA_ELEMENT_H_
+
+#include <cstdint>
+#include <cstring>
+
+#include "agent/kernels/cuda/portable.h"
+
+namespace graphdbg::cuda {
+
+template <class To, class From>
+GRAPHDBG_PORTABLE To BitCast(From from) {
+  static_assert(sizeof(To) == sizeof(From), "same size");
+  To to;
+  memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+GRAPHDBG_PORTABLE float HalfToFloat(uint16_t bits) {
+#ifdef __CUDA_ARCH__
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+#else
+  const uint32_t sign = static_cast<uint32_t>(bits & 0x8000) << 16;
+  const uint32_t magnitude = bits & 0x7FFF;
+  if (magnitude >= 0x7C00) {
+    return BitCast<float>(sign | 0x7F800000 | (magnitude & 0x3FF) << 13);
+  }
+  // The exponent's bias is 112 smaller; a multiplication mends it, and makes
+  // normal numbers of subnormal ones.
+  const float scaled = BitCast<float>(magnitude << 13);
+  const float value = scaled * BitCast<float>(uint32_t{(112 + 127) << 23});
+  return BitCast<float>(BitCast<uint32_t>(value) | sign);
+#endif
+}
+
+// Each type has: Raw, what lies in memory; Order, a type that compares its
+// values exactly; Value, of a raw element; and, where kFloating, IsFinite.
+
+template <class T, class O>
+struct Integer {
+  using Raw = T;
+  using Order = O;
+  static constexpr bool kFloating = false;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) {
+    return static_cast<Order>(raw);
+  }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw) { return true; }
+};
+
+struct Bool {
+  using Raw = uint8_t;
+  using Order = float;
+  static constexpr bool kFloating = false;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) { return raw != 0 ? 1 : 0; }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw) { return true; }
+};
+
+struct Float16 {
+  using Raw = uint16_t;
+  using Order = float;
+  static constexpr bool kFloating = true;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) { return HalfToFloat(raw); }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw raw) {
+    return (raw & 0x7C00) != 0x7C00;
+  }
+};
+
+struct Bfloat16 {
+  using Raw = uint16_t;
+  using Order = float;
+  static constexpr bool kFloating = true;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) {
+    return BitCast<float>(static_cast<uint32_t>(raw) << 16);
+  }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw raw) {
+    return (raw & 0x7F80) != 0x7F80;
+  }
+};
+
+struct Float32 {
+  using Raw = uint32_t;
+  using Order = float;
+  static constexpr bool kFloating = true;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) { return BitCast<float>(raw); }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw raw) {
+    return (raw & 0x7F800000) != 0x7F800000;
+  }
+};
+
+struct Float64 {
+  using Raw = uint64_t;
+  using Order = double;
+  static constexpr bool kFloating = true;
+  GRAPHDBG_PORTABLE static Order Value(Raw raw) { return BitCast<double>(raw); }
+  GRAPHDBG_PORTABLE static bool IsFinite(Raw raw) {
+    return (raw & 0x7FF0000000000000) != 0x7FF0000000000000;
+  }
+};
+
+using Int8 = Integer<int8_t, float>;
+using Int16 = Integer<int16_t, float>;
+using Int32 = Integer<int32_t, double>;
+using Int64 = Integer<int64_t, double>;
+using Uint8 = Integer<uint8_t, float>;
+using Uint16 = Integer<uint16_t, float>;
+using Uint32 = Integer<uint32_t, double>;
+using Uint64 = Integer<uint64_t, double>;
+
+// Calls what(Type) for each type that has statistics.
+#define GRAPHDBG_FOR_EACH_ELEMENT(what)                                   \
+  what(Bool) what(Int8) what(Int16) what(Int32) what(Int64) what(Uint8)   \
+      what(Uint16) what(Uint32) what(Uint64) what(Float16) what(Bfloat16) \
+          what(Float32) what(Float64)
+
+}  // namespace graphdbg::cuda
+
+#endif  // AGENT_KERNELS_CUDA_ELEMENT_H_

@@ -1,0 +1,160 @@
+// What one thread of a launch does with its share of a tensor. `thread` is its
+// number among all `threads` that work on the tensor.
+#ifndef AGENT_KERNELS_CUDA_THREAD_WORK_H_
+#define AGENT_KERNELS_CUDA_THREAD_WORK_H_
+
+#include <cstdint>
+
+#include "agent/kernels/cuda/sums.h"
+#include "agent/kernels/cuda/work.h"
+
+namespace graphdbg::cuda {
+
+struct alignas(16) Vector {
+  uint32_t words[4];
+};
+
+// Read once and not soon again: it need not push others out of the cache.
+GRAPHDBG_PORTABLE Vector LoadVector(const void* p) {
+#ifdef __CUDA_ARCH__
+  const uint4 v = __ldcs(static_cast<const uint4*>(p));
+  return {{v.x, v.y, v.z, v.w}};
+#else
+  Vector v;
+  memcpy(&v, p, sizeof(v));
+  return v;
+#endif
+}
+
+template <class Raw>
+GRAPHDBG_PORTABLE Raw LoadOne(const void* data, uint64_t index) {
+  const char* const p = static_cast<const char*>(data) + index * sizeof(Raw);
+#ifdef __CUDA_ARCH__
+  return *reinterpret_cast<const Raw*>(p);
+#else
+  Raw raw;
+  memcpy(&raw, p, sizeof(raw));
+  return raw;
+#endif
+}
+
+template <class Element>
+GRAPHDBG_PORTABLE double OriginOf(const void* first) {
+  const auto raw = LoadOne<typename Element::Raw>(first, 0);
+  return Element::IsFinite(raw) ? static_cast<double>(Element::Value(raw)) : 0;
+}
+
+template <class Element>
+GRAPHDBG_PORTABLE void AddVector(const Vector& vector, Sums<Element>* sums) {
+  using Raw = typename Element::Raw;
+  constexpr int kCount = sizeof(Vector) / sizeof(Raw);
+  Raw raws[kCount];
+  memcpy(raws, &vector, sizeof(raws));
+  bool finite = true;
+  GRAPHDBG_UNROLL
+  for (int i = 0; i < kCount; ++i) finite &= Element::IsFinite(raws[i]);
+  if (finite) {
+    GRAPHDBG_UNROLL
+    for (int i = 0; i < kCount; ++i) sums->AddFinite(raws[i]);
+  } else {
+    for (int i = 0; i < kCount; ++i) sums->Add(raws[i]);
+  }
+}
+
+template <class Element>
+GRAPHDBG_PORTABLE Partial SumShare(const Item& item, uint32_t thread,
+                                   uint32_t threads) {
+  using Raw = typename Element::Raw;
+  constexpr uint32_t kPerVector = sizeof(Vector) / sizeof(Raw);
+  // Loads that are under way at the same time.
+  constexpr int kInFlight = 4;
+  Sums<Element> sums(OriginOf<Element>(item.data));
+  const auto address = reinterpret_cast<uintptr_t>(item.data);
+  uint64_t head = (16 - address % 16) % 16 / sizeof(Raw);
+  // What is not even aligned as its type is read one by one.
+  if (head > item.count || address % sizeof(Raw) != 0) head = item.count;
+  const uint64_t vectors = (item.count - head) / kPerVector;
+  const char* const body =
+      static_cast<const char*>(item.data) + head * sizeof(Raw);
+  uint64_t v = thread;
+  for (; v + (kInFlight - 1) * uint64_t{threads} < vectors;
+       v += kInFlight * uint64_t{threads}) {
+    Vector loaded[kInFlight];
+    GRAPHDBG_UNROLL
+    for (int i = 0; i < kInFlight; ++i) {
+      loaded[i] =
+          LoadVector(body + (v + i * uint64_t{threads}) * sizeof(Vector));
+    }
+    GRAPHDBG_UNROLL
+    for (int i = 0; i < kInFlight; ++i) AddVector(loaded[i], &sums);
+  }
+  for (; v < vectors; v += threads) {
+    AddVector(LoadVector(body + v * sizeof(Vector)), &sums);
+  }
+  for (uint64_t i = thread; i < head; i += threads) {
+    sums.Add(LoadOne<Raw>(item.data, i));
+  }
+  for (uint64_t i = head + vectors * kPerVector + thread; i < item.count;
+       i += threads) {
+    sums.Add(LoadOne<Raw>(item.data, i));
+  }
+  return sums.Finish();
+}
+
+// Where element i of a layout lies; the unit is that of the strides.
+GRAPHDBG_PORTABLE int64_t OffsetOf(uint64_t i, const Grid& grid,
+                                   const int64_t* strides) {
+  int64_t offset = 0;
+  for (int32_t d = 0; d < grid.ndim; ++d) {
+    const uint64_t size = grid.sizes[d];
+    offset += static_cast<int64_t>(i % size) * strides[d];
+    i /= size;
+  }
+  return offset;
+}
+
+template <class Element>
+GRAPHDBG_PORTABLE Partial SumShare(const StridedItem& item, uint32_t thread,
+                                   uint32_t threads) {
+  Sums<Element> sums(OriginOf<Element>(item.data));
+  for (uint64_t i = thread; i < item.count; i += threads) {
+    const int64_t at = OffsetOf(i, item.grid, item.strides);
+    const auto raw =
+        LoadOne<typename Element::Raw>(item.data, static_cast<uint64_t>(at));
+    sums.Add(raw);
+    sums.AddInRange(raw, item.range_start, item.range_end);
+  }
+  return sums.Finish();
+}
+
+template <class Element>
+GRAPHDBG_PORTABLE PairPartial SumShare(const PairItem& item, uint32_t thread,
+                                       uint32_t threads) {
+  using Raw = typename Element::Raw;
+  PairPartial sums = {};
+  for (uint64_t i = thread; i < item.count; i += threads) {
+    const auto now =
+        static_cast<uint64_t>(OffsetOf(i, item.grid, item.now_strides));
+    const auto before =
+        static_cast<uint64_t>(OffsetOf(i, item.grid, item.previous_strides));
+    AddPair(static_cast<double>(Element::Value(LoadOne<Raw>(item.now, now))),
+            static_cast<double>(
+                Element::Value(LoadOne<Raw>(item.previous, before))),
+            item, &sums);
+  }
+  return sums;
+}
+
+template <class Raw>
+GRAPHDBG_PORTABLE void GatherShare(const GatherItem& item, uint64_t thread,
+                                   uint64_t threads) {
+  for (uint64_t i = thread; i < item.count; i += threads) {
+    const int64_t at = OffsetOf(item.first + i, item.grid, item.strides);
+    const Raw raw = LoadOne<Raw>(static_cast<const char*>(item.data) + at, 0);
+    memcpy(static_cast<char*>(item.out) + i * sizeof(Raw), &raw, sizeof(raw));
+  }
+}
+
+}  // namespace graphdbg::cuda
+
+#endif  // AGENT_KERNELS_CUDA_THREAD_WORK_H_

@@ -1,0 +1,291 @@
+"""Makes ONNX Runtime debuggable in this process, right after `import onnxruntime`."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import re
+import shutil
+import sys
+import tempfile
+import threading
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from .. import _ending
+from .._autoload import warn
+from .agent import Agent
+from .model import CannotSplit, Model
+from .session import PieceFailed, Session
+
+_MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
+_ORT_FORMAT = b"ORTM"
+# Whether what this thread does with sessions is graphdbg's own doing.
+_own = threading.local()
+
+
+@contextlib.contextmanager
+def own_sessions() -> Iterator[None]:
+    """Sessions that are made and run inside are not followed."""
+    before = getattr(_own, "busy", False)
+    _own.busy = True
+    try:
+        yield
+    finally:
+        _own.busy = before
+
+
+def follow() -> None:
+    """Follows the sessions that are made from now on; never raises."""
+    try:
+        import onnxruntime
+
+        _Follower(onnxruntime).install()
+    except Exception as error:
+        warn(f"cannot follow ONNX Runtime: {error}")
+
+
+class _Follower:
+    def __init__(self, runtime: Any) -> None:
+        self._runtime = runtime
+        self._collection = sys.modules[_MODULE]
+        # One run is looked at after the other.
+        self._lock = threading.RLock()
+        self._agent: Agent | None = None
+        self._opened = False
+        self._pid = os.getpid()
+        self._names: dict[str, int] = {}
+        self._sessions: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
+        # The program's sessions that are not taken apart count steps all the same.
+        self._followed: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._compared: weakref.WeakSet[Any] = weakref.WeakSet()
+
+    def install(self) -> None:
+        base, cls = self._collection.Session, self._collection.InferenceSession
+        cls.__init__ = self._around_init(cls.__init__)
+        base.run = self._around_run(base.run, self._run)
+        base.run_with_ort_values = self._around_run(base.run_with_ort_values, self._run_with_ort_values)
+        base.run_with_iobinding = self._around_run(base.run_with_iobinding, self._run_with_iobinding)
+
+    # ---- sessions
+
+    def _around_init(self, init: Any) -> Any:
+        @functools.wraps(init)
+        def wrapper(session: Any, path_or_bytes: Any, *args: Any, **kwargs: Any) -> None:
+            init(session, path_or_bytes, *args, **kwargs)
+            if getattr(_own, "busy", False) or os.getpid() != self._pid:
+                return
+            try:
+                with own_sessions(), self._lock:
+                    self._add(session, path_or_bytes)
+            except Exception as error:
+                warn(f"cannot follow a session of ONNX Runtime: {error}")
+
+        return wrapper
+
+    def _add(self, session: Any, path_or_bytes: Any) -> None:
+        agent = self._open(session)
+        if agent is None or agent.is_off():
+            return
+        self._followed.add(session)
+        folder = Path(tempfile.mkdtemp(prefix="graphdbg-onnx-"))
+        weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
+        name = self._name_of(path_or_bytes)
+        try:
+            model = Model.split(_file_of(path_or_bytes, folder), name, folder)
+        except CannotSplit as error:
+            agent.notify(f"the session of {name} cannot be looked into: {error}")
+            return
+        for finding in model.findings:
+            agent.notify(f"{name}: {finding}")
+        self._sessions[session] = Session(agent, self._runtime, model, session)
+
+    def _open(self, session: Any) -> Agent | None:
+        if not self._opened:
+            self._opened = True
+            if _ending.has_closer():
+                print(
+                    "graphdbg: this program uses PyTorch, too, which is what is debugged; "
+                    "GRAPHDBG_FRAMEWORK=onnxruntime debugs its ONNX models instead",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                return None
+            agent = Agent()
+            device = "cuda" if "CUDAExecutionProvider" in session.get_providers() else "cpu"
+            if agent.open(str(self._runtime.__version__), _job_name(), device):
+                self._agent = agent
+                _ending.set_closer(agent)
+        return self._agent
+
+    def _name_of(self, path_or_bytes: Any) -> str:
+        name = "model" if isinstance(path_or_bytes, bytes) else Path(os.fsdecode(path_or_bytes)).stem
+        name = re.sub(r"[/\x00-\x1f]", "_", name) or "model"
+        number = self._names[name] = self._names.get(name, -1) + 1
+        return f"{name}_{number}" if number else name
+
+    # ---- runs
+
+    def _around_run(self, run: Any, in_pieces: Any) -> Any:
+        @functools.wraps(run)
+        def wrapper(session: Any, *args: Any, **kwargs: Any) -> Any:
+            agent = self._agent
+            if agent is None or getattr(_own, "busy", False) or session not in self._followed:
+                return run(session, *args, **kwargs)
+            if agent.is_off() or os.getpid() != self._pid:
+                return run(session, *args, **kwargs)
+            with own_sessions():
+                agent.start()
+                if agent.follows_ops() and session in self._sessions:
+                    with self._lock:
+                        result = in_pieces(agent, run, session, *args, **kwargs)
+                else:
+                    result = run(session, *args, **kwargs)
+                agent.step_end()
+            return result
+
+        return wrapper
+
+    def _run(
+        self,
+        agent: Agent,
+        run: Any,
+        session: Any,
+        output_names: Sequence[str] | None,
+        input_feed: Mapping[str, Any],
+        run_options: Any = None,
+    ) -> Any:
+        names, outputs = self._in_pieces(agent, session, output_names, input_feed)
+        if self._is_exact(session) and all(name in outputs and outputs[name].is_tensor() for name in names):
+            return [outputs[name].numpy() for name in names]
+        result = run(session, output_names, input_feed, run_options)
+        # Not all that a model can give is something NumPy can hold.
+        with contextlib.suppress(Exception):
+            self._compare(agent, session, outputs, dict(zip(names, result, strict=True)))
+        return result
+
+    def _is_exact(self, session: Any) -> bool:
+        return session in self._sessions and self._sessions[session].exact
+
+    def _run_with_ort_values(
+        self,
+        agent: Agent,
+        run: Any,
+        session: Any,
+        output_names: Sequence[str] | None,
+        input_dict_ort_values: Mapping[str, Any],
+        run_options: Any = None,
+    ) -> Any:
+        names, outputs = self._in_pieces(agent, session, output_names, input_dict_ort_values)
+        if self._is_exact(session) and all(name in outputs for name in names):
+            return [self._runtime.OrtValue(outputs[name]) for name in names]
+        return run(session, output_names, input_dict_ort_values, run_options)
+
+    def _run_with_iobinding(self, agent: Agent, run: Any, session: Any, iobinding: Any, run_options: Any = None) -> Any:
+        # Outputs go where the program has bound them: its own session writes them.
+        self._in_pieces(agent, session, None, _bound_inputs(iobinding))
+        return run(session, iobinding, run_options)
+
+    def _in_pieces(
+        self, agent: Agent, session: Any, output_names: Sequence[str] | None, given: Mapping[str, Any]
+    ) -> tuple[Sequence[str], dict[str, Any]]:
+        """The names of the outputs that are asked for, and those that there are."""
+        names = output_names or [output.name for output in session.get_outputs()]
+        feeds = self._feeds(session, given)
+        if feeds is None:
+            return names, {}
+        try:
+            return names, self._sessions[session].run(feeds)
+        except PieceFailed as failed:
+            # The program's own session will say the same.
+            agent.notify(f"node {failed} failed: {failed.__cause__}")
+        except Exception as error:
+            if error is agent.raised:
+                raise
+            # Ours, and none of the program's business.
+            del self._sessions[session]
+            agent.notify(f"a session is not looked into any more: {type(error).__name__}: {error}")
+        return names, {}
+
+    def _compare(self, agent: Agent, session: Any, pieces: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
+        """Tells, once, that pieces give other numbers than the program gets."""
+        if session in self._compared:
+            return
+        for name, value in whole.items():
+            if name not in pieces or not pieces[name].is_tensor():
+                continue
+            mine = pieces[name].numpy()
+            if mine.tobytes() != value.tobytes():
+                self._compared.add(session)
+                agent.notify(_difference(name, mine, value))
+                return
+
+    def _feeds(self, session: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The OrtValues of a run's inputs; None if ONNX Runtime would refuse them, or takes them as something else."""
+        wanted = {argument.name: argument for argument in session.get_inputs()}
+        if set(given) != set(wanted):
+            return None
+        feeds = {}
+        for name, value in given.items():
+            try:
+                ort = (
+                    value
+                    if isinstance(value, self._runtime.OrtValue)
+                    else self._runtime.OrtValue.ortvalue_from_numpy(value)
+                )
+                feeds[name] = ort._get_c_value()
+            except Exception:
+                return None
+            if not _fits(wanted[name], feeds[name]):
+                return None
+        return feeds
+
+
+def _bound_inputs(iobinding: Any) -> dict[str, Any]:
+    """As far as they can be read: not those that are bound by address."""
+    arrays = getattr(iobinding, "_numpy_obj_references", {})
+    values = getattr(iobinding, "_bound_inputs", {})
+    return arrays | {name: value for name, value in values.items() if value is not None}
+
+
+def _difference(name: str, mine: Any, whole: Any) -> str:
+    by = "differs"
+    if mine.dtype.kind in "fiu":
+        error = abs(mine.astype(float) - whole.astype(float)).max()
+        by += f" by up to {error:.3g}" if error < float("inf") else ", in numbers that are not finite"
+    return (
+        "watched nodes run one by one, so that each has a value, without ONNX Runtime's merging of nodes and "
+        f"without keeping half floats in float32 between them: {name} {by}. "
+        "The program gets what its own session gives"
+    )
+
+
+def _fits(argument: Any, ort: Any) -> bool:
+    if not ort.is_tensor() or ort.data_type() != argument.type:
+        return False
+    shape = ort.shape()
+    if not argument.shape:
+        return True
+    sizes = list(zip(argument.shape, shape, strict=False))
+    return len(argument.shape) == len(shape) and all(not isinstance(a, int) or a == b for a, b in sizes)
+
+
+def _file_of(path_or_bytes: Any, folder: Path) -> Path:
+    """The model as a file; CannotSplit if it is of ONNX Runtime's own format."""
+    if isinstance(path_or_bytes, bytes):
+        file = folder / "model.onnx"
+        file.write_bytes(path_or_bytes)
+    else:
+        file = Path(os.fsdecode(path_or_bytes))
+    with open(file, "rb") as stream:
+        if stream.read(8)[4:] == _ORT_FORMAT:
+            raise CannotSplit("it is in ONNX Runtime's own format, which has no graph to show")
+    return file
+
+
+def _job_name() -> str:
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    return name if name and not name.startswith("-") else "python"

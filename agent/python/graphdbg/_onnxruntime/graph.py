@@ -1,0 +1,38 @@
+"""A model's graph, told to the agent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .agent import Agent
+from .model import Model
+from .values import Files, describe
+
+
+class Graph:
+    def __init__(self, agent: Agent, model: Model) -> None:
+        """Declares all of the model's nodes."""
+        self._files = Files()
+        # Numbers that the agent gave, by declaration.
+        self.nodes: list[int] = []
+        # Of each initializer: its node, and how it is described.
+        self.initializers: dict[str, tuple[int, Any]] = {}
+        for name, type_name in model.scopes.items():
+            agent.declare_scope(name, type_name)
+        for declaration in model.declarations:
+            self.nodes.append(agent.declare(declaration, self.nodes, _outputs_of(declaration)))
+        for initializer in model.initializers.values():
+            node = self.nodes[initializer.declaration]
+            description = describe(initializer.element, initializer.shape, self._files.address(initializer))
+            self.initializers[initializer.value] = (node, description)
+            agent.bind(node, description)
+
+
+def _outputs_of(declaration: dict[str, Any]) -> list[Any]:
+    """As far as all sizes are numbers; the others are known when the model runs."""
+    outputs = []
+    for output in declaration["outputs"]:
+        if output is None or not all(size.isdigit() for size in output[1]):
+            return []
+        outputs.append(describe(output[0], [int(size) for size in output[1]], 0))
+    return outputs

@@ -1,0 +1,102 @@
+"""Sessions of a model's pieces, kept from run to run."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from .model import Model
+
+# What of a session's options can be read and set again.
+_OPTIONS = (
+    "enable_mem_pattern",
+    "enable_mem_reuse",
+    "execution_mode",
+    "execution_order",
+    "graph_optimization_level",
+    "inter_op_num_threads",
+    "intra_op_num_threads",
+    "use_deterministic_compute",
+)
+# Entries of its configuration that change how nodes compute.
+_ENTRIES = (
+    "session.set_denormal_as_zero",
+    "session.disable_prepacking",
+    "session.disable_quant_qdq",
+    "session.enable_quant_qdq_cleanup",
+    "session.qdqisint8allowed",
+    "session.enable_gelu_approximation",
+    "session.disable_double_qdq_remover",
+    "session.x64quantprecision",
+    "session.disabled_optimizers",
+    "mlas.enable_gemm_fastmath_arm64_bfloat16",
+)
+_DATA_FOLDER = "session.model_external_initializers_file_folder_path"
+
+
+class Piece(NamedTuple):
+    session: Any
+    inputs: list[str]
+    outputs: list[str]
+
+
+class Pieces:
+    def __init__(self, runtime: Any, model: Model, whole: Any) -> None:
+        """Of the model that the session `whole` runs, with its options and providers."""
+        self._runtime = runtime
+        self._model = model
+        self._whole = whole
+        self._options = self._make_options(whole.get_session_options())
+        self._pieces: dict[tuple[int, int, bool], Piece] = {}
+        # The last node that reads a value; the outputs of the model are read
+        # after the last node.
+        self.last_reader: dict[str, int] = {}
+        for index, node in enumerate(model.nodes):
+            self.last_reader.update(dict.fromkeys(node.reads, index))
+        self.last_reader.update(dict.fromkeys(model.outputs, len(model.nodes)))
+
+    def _make_options(self, given: Any) -> Any:
+        options = self._runtime.SessionOptions()
+        for name in _OPTIONS:
+            if hasattr(options, name):
+                setattr(options, name, getattr(given, name))
+        for key in _ENTRIES:
+            with contextlib.suppress(Exception):
+                options.add_session_config_entry(key, given.get_session_config_entry(key))
+        # Whatever there is to say, the program's own session has said. There are
+        # many sessions: none keeps memory, or has threads that spin.
+        options.log_severity_level = 4
+        options.enable_cpu_mem_arena = False
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
+        options.add_session_config_entry(_DATA_FOLDER, self._model.data_folder)
+        return options
+
+    def get(self, begin: int, end: int, marked: bool, values: Mapping[str, Any]) -> Piece:
+        """The piece of the nodes from `begin` to before `end`.
+
+        `marked`: it gives all values of its nodes, else only what is read after
+        it. `values` holds what it reads.
+        """
+        piece = self._pieces.get((begin, end, marked))
+        if piece is None:
+            piece = self._pieces[begin, end, marked] = self._make(begin, end, marked, values)
+        return piece
+
+    def _make(self, begin: int, end: int, marked: bool, values: Mapping[str, Any]) -> Piece:
+        nodes = self._model.nodes[begin:end]
+        made = [name for node in nodes for name in node.outputs if name]
+        reads = {name for node in nodes for name in node.reads}.difference(made)
+        inputs = sorted(name for name in reads if name not in self._model.initializers)
+        outputs = made if marked else [name for name in made if self.last_reader.get(name, -1) >= end]
+        if not outputs:
+            return Piece(None, inputs, outputs)
+        types = {name: values[name].data_type() for name in inputs}
+        session = self._runtime.InferenceSession(
+            self._model.piece(begin, end, types, outputs),
+            self._options,
+            providers=self._whole.get_providers(),
+            provider_options=list(self._whole.get_provider_options().values()),
+        )
+        return Piece(session._sess, inputs, outputs)

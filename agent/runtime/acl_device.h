@@ -1,0 +1,78 @@
+// An Ascend NPU: values are copied to the host, piece by piece, and measured
+// there.
+#ifndef AGENT_RUNTIME_ACL_DEVICE_H_
+#define AGENT_RUNTIME_ACL_DEVICE_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/runtime/accelerator.h"
+#include "agent/runtime/acl_driver.h"
+#include "agent/tensor/layout.h"
+
+namespace graphdbg::runtime {
+
+// Has no kernels, so that every measurement waits. Pinned staging memory of the
+// host is of fixed size; on the device it holds 64 bytes.
+class AclDevice final : public Accelerator {
+ public:
+  // UNAVAILABLE: no library, no such device, or no context of the framework's;
+  // the message says which. On a thread that has used the device.
+  static absl::StatusOr<std::unique_ptr<AclDevice>> Open(int ordinal);
+  ~AclDevice() override;
+
+  absl::Status Measure(const TensorView& view, Stream stream,
+                       Statistics* statistics) override;
+  absl::Status CountInRange(const TensorView& view, double start, double end,
+                            Stream stream, uint64_t* count) override;
+  // UNIMPLEMENTED, always: previous values are kept on the host.
+  absl::Status Compare(const TensorView& now, const TensorView& previous,
+                       const Tolerance& tolerance, Stream stream,
+                       PairStatistics* statistics, uint64_t* changed) override;
+  // UNIMPLEMENTED, always.
+  absl::Status Launch(const std::vector<TensorView>& views, Stream stream,
+                      std::vector<Ticket>* tickets) override;
+  bool Done(const Ticket&) const override { return true; }
+  Statistics Take(const Ticket& ticket) override { return ticket.known; }
+  absl::Status Synchronize(Stream stream) override;
+  absl::Status SynchronizeAll() override;
+  bool Capturing(Stream) override { return false; }
+  absl::Status Read(const TensorView& view, const Slice& slice, int64_t first,
+                    int64_t count, std::string* out) override;
+  // UNIMPLEMENTED, always: previous values are kept on the host.
+  absl::StatusOr<std::shared_ptr<DeviceCopy>> Copy(const TensorView& view,
+                                                   Stream stream) override;
+  int64_t arena_bytes() const override;
+
+  // Whether an operator overflowed since the flag was last read; the flag is
+  // then cleared. UNIMPLEMENTED where the library has no such flag.
+  absl::StatusOr<bool> TakeOverflowFlag(Stream stream);
+
+ private:
+  explicit AclDevice(const AclDriver* driver) : driver_(driver) {}
+  absl::Status Prepare();
+
+  // Calls visit(elements, n) for pieces of a layout's elements, in the host's
+  // memory; with staging_mu_ held.
+  using Visit = std::function<void(const char* elements, int64_t n)>;
+  absl::Status Scan(const TensorView& view, const Layout& layout, Stream stream,
+                    const Visit& visit);
+  absl::Status CopyToHost(void* to, const void* from, size_t bytes,
+                          Stream stream);
+  // This thread works in the framework's context from now on.
+  absl::Status Enter();
+
+  const AclDriver* const driver_;
+  void* context_ = nullptr;
+  Stream own_stream_ = nullptr;
+  void* flag_ = nullptr;
+  std::mutex staging_mu_;
+  char* staging_ = nullptr;
+};
+
+}  // namespace graphdbg::runtime
+
+#endif  // AGENT_RUNTIME_ACL_DEVICE_H_

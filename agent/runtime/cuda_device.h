@@ -1,0 +1,111 @@
+// A GPU's statistics by graphdbg's own kernels.
+#ifndef AGENT_RUNTIME_CUDA_DEVICE_H_
+#define AGENT_RUNTIME_CUDA_DEVICE_H_
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "agent/kernels/cuda/launch.h"
+#include "agent/runtime/accelerator.h"
+#include "agent/runtime/cuda_driver.h"
+
+namespace graphdbg::runtime {
+
+// Works in the device's primary context, which is the one that frameworks use.
+// Holds a few MiB of the device's memory and as much pinned memory of the host,
+// taken once. Kernels write their results to pinned memory, so that to look
+// whether one is there asks the driver nothing.
+class CudaDevice final : public Accelerator {
+ public:
+  // UNAVAILABLE: no driver, no such device, or no kernels for it; the message
+  // says which.
+  static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(int ordinal);
+  ~CudaDevice() override;
+
+  absl::Status Measure(const TensorView& view, Stream stream,
+                       Statistics* statistics) override;
+  absl::Status CountInRange(const TensorView& view, double start, double end,
+                            Stream stream, uint64_t* count) override;
+  absl::Status Compare(const TensorView& now, const TensorView& previous,
+                       const Tolerance& tolerance, Stream stream,
+                       PairStatistics* statistics, uint64_t* changed) override;
+  absl::Status Launch(const std::vector<TensorView>& views, Stream stream,
+                      std::vector<Ticket>* tickets) override;
+  bool Done(const Ticket& ticket) const override;
+  Statistics Take(const Ticket& ticket) override;
+  absl::Status Synchronize(Stream stream) override;
+  absl::Status SynchronizeAll() override;
+  bool Capturing(Stream stream) override;
+  absl::Status Read(const TensorView& view, const Slice& slice, int64_t first,
+                    int64_t count, std::string* out) override;
+  absl::StatusOr<std::shared_ptr<DeviceCopy>> Copy(const TensorView& view,
+                                                   Stream stream) override;
+  int64_t arena_bytes() const override;
+
+ private:
+  class Current;
+  class Memory;
+
+  CudaDevice(const CudaDriver* driver, int device, int multiprocessors);
+  absl::Status Prepare();
+
+  // Memory for copies. What was given back is used again: to free it waits for
+  // the whole device.
+  absl::Status Allocate(size_t bytes, uint64_t* address);
+  void GiveBack(uint64_t address, size_t bytes);
+
+  // With mu_ held.
+  absl::Status TakeSlot(uint32_t blocks, Ticket* ticket);
+  void Free(const Ticket& ticket);
+  cuda::Meeting MeetingOf(const Ticket& ticket);
+  absl::Status LaunchKernel(const std::string& name, uint32_t blocks,
+                            const void* argument, Stream stream);
+  absl::Status LaunchBatch(DType dtype, cuda::Batch* batch, Stream stream);
+  absl::Status LaunchStrided(const TensorView& view, const Layout& layout,
+                             double start, double end, Stream stream,
+                             Ticket* ticket);
+
+  uint32_t BlocksFor(int64_t bytes) const;
+  // Waits for a result and frees its ticket.
+  absl::Status Await(const Ticket& ticket, Stream stream,
+                     cuda::ResultSlot* result);
+  absl::Status CheckWait(int result, const char* what);
+
+  const CudaDriver* const driver_;
+  const int device_;
+  const uint32_t max_blocks_;
+  void* context_ = nullptr;
+  void* module_ = nullptr;
+  Stream own_stream_ = nullptr;
+  // The device's: partials, counters of arrived blocks, staging. The host's:
+  // result slots, staging.
+  uint64_t arena_ = 0;
+  uint64_t arrived_ = 0;
+  uint64_t staging_ = 0;
+  cuda::ResultSlot* slots_ = nullptr;
+  uint64_t device_slots_ = 0;
+  char* host_staging_ = nullptr;
+  std::atomic<bool> broken_{false};
+
+  std::mutex mu_;
+  // Guarded by mu_.
+  std::map<std::string, void*> functions_;
+  std::vector<int32_t> free_slots_;
+  std::vector<int32_t> free_partials_;
+  // By size.
+  std::multimap<size_t, uint64_t> pool_;
+  size_t pool_bytes_ = 0;
+  size_t copy_bytes_ = 0;
+  uint64_t sequence_ = 0;
+  absl::Status failure_;
+  // Held while staging memory is in use.
+  std::mutex staging_mu_;
+};
+
+}  // namespace graphdbg::runtime
+
+#endif  // AGENT_RUNTIME_CUDA_DEVICE_H_

@@ -1,0 +1,20 @@
+// The accelerators that the agent knows to use.
+#ifndef AGENT_RUNTIME_OPEN_H_
+#define AGENT_RUNTIME_OPEN_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "agent/runtime/accelerator.h"
+
+namespace graphdbg::runtime {
+
+enum class Kind { kCuda, kAscend };
+
+// UNAVAILABLE, or what a vendor's library said, with words for people.
+absl::StatusOr<std::unique_ptr<Accelerator>> OpenAccelerator(Kind kind,
+                                                             int ordinal);
+
+}  // namespace graphdbg::runtime
+
+#endif  // AGENT_RUNTIME_OPEN_H_

@@ -1,0 +1,64 @@
+"""`graphdbg doctor`: says what is there, and of the rest what it means and how to get it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+from conftest import GRAPHDBG, Server, clean_environment
+
+# Nobody listens there.
+NO_SERVER = "http://127.0.0.1:9"
+
+
+def doctor(*options: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [GRAPHDBG, "doctor", *options],
+        env=clean_environment(**environment),
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+
+def test_lists_every_part_and_exits_with_zero_though_no_server_runs() -> None:
+    done = doctor("--json", "--server", NO_SERVER)
+    assert done.returncode == 0, done.stdout + done.stderr
+    answer = json.loads(done.stdout)
+    assert answer["ok"] is True
+    checks = {check["name"]: check for check in answer["checks"]}
+    assert {"server", "server program", "port 8080", "port 50051", "agent library", "PyTorch"} <= checks.keys()
+    assert {"CUDA kernels", "CUDA driver", "Ascend ACL"} <= checks.keys()
+    assert checks["server"]["state"] == "absent"
+    assert checks["agent library"]["state"] == "ok"
+    assert checks["PyTorch"]["state"] == "ok"
+    for check in checks.values():
+        assert check["state"] == "ok" or (check["meaning"] and check["remedy"]), check
+
+
+def test_finds_a_server_that_runs(server: Server) -> None:
+    done = doctor("--json", "--server", server.client.address, "--data-dir", str(server.data_dir))
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["server"]["state"] == "ok", checks["server"]
+
+
+def test_people_read_what_is_missing_and_how_to_get_it() -> None:
+    text = doctor("--server", NO_SERVER).stdout
+    assert "graphdbg start" in text
+    assert "agent library" in text
+
+
+def test_a_broken_library_is_told_and_fails_the_check(tmp_path: Path) -> None:
+    # As a driver that crashes whoever opens it.
+    if subprocess.run(["cc", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("no compiler for a library that crashes")
+    source = tmp_path / "crash.c"
+    source.write_text("__attribute__((constructor)) static void crash(void) { __builtin_trap(); }")
+    library = tmp_path / "libcuda.so.1"
+    subprocess.run(["cc", "-shared", "-fPIC", str(source), "-o", str(library)], check=True)
+    done = doctor("--json", "--server", NO_SERVER, LD_LIBRARY_PATH=str(tmp_path))
+    assert done.returncode == 1
+    checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
+    assert checks["agent library"]["state"] == "broken"

@@ -1,0 +1,27 @@
+"""A small model in bf16 on a GPU; one op divides by a norm that is zero."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+class Normalised(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(256, 256)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = self.linear(x).relu()
+        return y / (y - y).norm(dim=-1, keepdim=True)  # first bad value
+
+
+model = Normalised().cuda()
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(3):
+    optimizer.zero_grad()
+    with torch.autocast("cuda", dtype=torch.bfloat16):
+        loss = model(torch.randn(64, 256, device="cuda")).float().square().mean()
+    loss.backward()
+    optimizer.step()
+    print(f"step {step} loss {loss.item():.6f}")

@@ -1,0 +1,46 @@
+"""What `graphdbg doctor` asks in a process of its own, which a broken library may crash.
+
+`python -m graphdbg.cli.probe agent|frameworks` prints one JSON object.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib.util
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+AGENT = Path(__file__).resolve().parent.parent / "lib" / "libgraphdbg.so"
+
+
+def agent() -> dict[str, Any]:
+    library = ctypes.CDLL(str(AGENT))
+    library.graphdbg_version.restype = ctypes.c_char_p
+    library.graphdbg_accelerators.restype = ctypes.c_char_p
+    return {
+        "version": library.graphdbg_version().decode(),
+        "accelerators": json.loads(library.graphdbg_accelerators()),
+    }
+
+
+def frameworks() -> dict[str, Any]:
+    if importlib.util.find_spec("torch") is None:
+        return {"torch": None}
+    import torch
+    from graphdbg import _native
+
+    shipped = _native._shipped(torch)
+    return {
+        "torch": {
+            "version": str(torch.__version__),
+            "cuda": torch.version.cuda,
+            "adapter": "shipped" if shipped else "compiled at first use",
+            "npu": importlib.util.find_spec("torch_npu") is not None,
+        }
+    }
+
+
+if __name__ == "__main__":
+    print(json.dumps({"agent": agent, "frameworks": frameworks}[sys.argv[1]]()))
