@@ -1,0 +1,228 @@
+"""ONNX files: bare models as jobs, models compared, bad ones refused, graphs written as ONNX."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment
+from onnx import TensorProto, helper, numpy_helper
+
+
+def table(output: str) -> dict[str, list[str]]:
+    """The lines of a comparison, by tensor."""
+    lines = output[output.index("tensor ") :].splitlines()[1:]
+    return {
+        words[0]: words[1:] for words in map(str.split, lines) if len(words) >= 4 and words[0] not in ("all", "first")
+    }
+
+
+def test_runs_a_model_without_a_script(debug_run, onnx_models: Path, tmp_path: Path) -> None:
+    images = np.random.default_rng(1).standard_normal((4, 8, 8)).astype(np.float32)
+    np.save(tmp_path / "images.npy", images)
+    command = [str(onnx_models / "cnn.onnx"), "--input", f"images={tmp_path / 'images.npy'}"]
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:max > 0", "--on-hit", "continue", command=command)
+    assert run.code == 0, run.stderr
+    assert run.stdout == "scores float32 [4, 10]\n"
+    hits = {hit["node"]: hit for hit in run.result["hits"]}
+    assert hits["cnn/images"]["statistics"]["max"] == pytest.approx(images.max())
+    assert run.result["steps"] == 1
+
+
+def test_says_which_inputs_are_missing(debug_run, onnx_models: Path) -> None:
+    run: Finished = debug_run("--no-wait", command=[str(onnx_models / "cnn.onnx")])
+    assert run.code == 2
+    assert "no values for the inputs images: give --input or --random-inputs" in run.stderr
+
+
+def test_finds_the_first_tensor_that_quantization_changed(debug_run, onnx_models: Path) -> None:
+    other = str(onnx_models / "cnn_int8.onnx")
+    command = [str(onnx_models / "cnn.onnx"), "--random-inputs", "--seed", "3", "--compare-to", other]
+    run: Finished = debug_run("--no-wait", command=command)
+    assert run.code == 1
+    assert "first to differ: conv2d, by " in run.stdout
+    rows = table(run.stdout)
+    assert rows["unsqueeze"][:2] == ["0", "0"]
+    # A quantized convolution is near to what it was, and not the same.
+    assert 0 < float(rows["conv2d"][0]) < 0.1 and 0.99 < float(rows["conv2d"][2]) < 1
+    assert list(rows) == ["unsqueeze", "conv2d", "relu", "conv2d_1", "relu_1", "max_pool2d", "view", "linear", "scores"]
+
+
+def test_compares_with_recorded_values(debug_run, onnx_models: Path, tmp_path: Path) -> None:
+    import onnxruntime
+
+    session = onnxruntime.InferenceSession(onnx_models / "cnn.onnx", providers=["CPUExecutionProvider"])
+    images = np.random.default_rng(0).standard_normal((4, 8, 8)).astype(np.float32)
+    scores = session.run(None, {"images": images})[0]
+    np.save(tmp_path / "images.npy", images)
+    model = [str(onnx_models / "cnn.onnx"), "--input", f"images={tmp_path / 'images.npy'}", "--compare-to"]
+    np.savez(tmp_path / "same.npz", scores=scores)
+    assert "all 1 tensors agree" in debug_run("--no-wait", command=[*model, str(tmp_path / "same.npz")]).stdout
+    scores[0, 0] = np.nan
+    np.savez(tmp_path / "other.npz", scores=scores)
+    run = debug_run("--no-wait", command=[*model, str(tmp_path / "other.npz")])
+    assert run.code == 1 and "1 not finite in one" in run.stdout
+
+
+# ---- bad files
+
+Spoil = Callable[[Path], None]
+
+
+def chain(*nodes: onnx.NodeProto, opset: int = 17) -> onnx.ModelProto:
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [2])
+    graph = helper.make_graph(list(nodes), "g", [x], [y])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8)
+
+
+def truncated(file: Path) -> None:
+    whole = chain(helper.make_node("Relu", ["x"], ["y"], name="rectify")).SerializeToString()
+    file.write_bytes(whole[: len(whole) // 2])
+
+
+def cyclic(file: Path) -> None:
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["a"], name="first"),
+        helper.make_node("Relu", ["a"], ["b"], name="second"),
+        helper.make_node("Relu", ["b"], ["y"], name="after"),
+    ]
+    file.write_bytes(chain(*nodes).SerializeToString())
+
+
+def of_the_future(file: Path) -> None:
+    file.write_bytes(chain(helper.make_node("Relu", ["x"], ["y"], name="rectify"), opset=999).SerializeToString())
+
+
+def of_an_unknown_op(file: Path) -> None:
+    file.write_bytes(chain(helper.make_node("Conjure", ["x"], ["y"], name="conjurer")).SerializeToString())
+
+
+def external(file: Path, location: str) -> None:
+    model = chain(helper.make_node("Add", ["x", "w"], ["y"], name="add"))
+    tensor = numpy_helper.from_array(np.ones(2, np.float32), "w")
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    model.graph.initializer.append(tensor)
+    file.write_bytes(model.SerializeToString())
+
+
+def without_its_data(file: Path) -> None:
+    external(file, "weights.data")
+
+
+def reading_elsewhere(file: Path) -> None:
+    secret = file.parent.parent / "secret"
+    secret.write_bytes(b"8 bytes!")
+    external(file, "../secret")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (truncated, "is no ONNX model, or a part of one is missing"),
+        (cyclic, "node first takes, directly or through others, what it makes itself"),
+        (of_the_future, "opset"),
+        (of_an_unknown_op, "Conjure"),
+        (without_its_data, "initializer w: w has its data in"),
+        (reading_elsewhere, "initializer w: w has its data at '../secret', outside the model's folder"),
+    ],
+)
+def test_refuses_bad_models_in_one_line(debug_run, tmp_path: Path, spoil: Spoil, said: str) -> None:
+    folder = tmp_path / "models"
+    folder.mkdir()
+    spoil(folder / "bad.onnx")
+    run: Finished = debug_run("--no-wait", command=[str(folder / "bad.onnx"), "--random-inputs"])
+    assert run.code == 1
+    lines = [line for line in run.stderr.splitlines() if "cannot be loaded" in line]
+    assert len(lines) == 1 and said in lines[0]
+    assert "Traceback" not in run.stderr
+
+
+def test_names_the_node_that_fails_and_what_it_read(debug_run, tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="rectify"),
+        helper.make_node("Reshape", ["r", "shape"], ["s"], name="misshape"),
+        helper.make_node("Relu", ["s"], ["y"], name="last"),
+    ]
+    model = chain(*nodes)
+    del model.graph.input[0].type.tensor_type.shape.dim[:]
+    model.graph.input[0].type.tensor_type.shape.dim.add(dim_param="n")
+    model.graph.initializer.append(numpy_helper.from_array(np.array([2, 2]), "shape"))
+    onnx.save(model, tmp_path / "model.onnx")
+    command = [str(tmp_path / "model.onnx"), "--random-inputs", "--dim", "n=3"]
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
+    assert run.code == 1
+    assert "graphdbg: node misshape failed: " in run.stderr
+    assert "model/rectify" in {hit["node"] for hit in run.result["hits"]}
+
+
+# ---- graphs out
+
+
+def test_writes_a_graph_that_onnx_reads(server: Server, start_job, tmp_path: Path) -> None:
+    environment = server.job_environment(GRAPHDBG_JOB="digits")
+    start_job([sys.executable, str(HOSTS / "digits_cnn.py"), "--steps", "100"], environment)
+    server.wait_for_state("digits", "paused", pause_reason="start")
+    server.control("digits", "step")
+    server.wait_for_state("digits", "paused", pause_reason="step", step=1)
+    file = tmp_path / "digits.onnx"
+    address = ["--server", server.addresses["http_address"], "--data-dir", str(server.data_dir)]
+    subprocess.run([GRAPHDBG, "export", "digits", "-o", str(file), *address], check=True, env=clean_environment())
+    model = onnx.load(file)
+    onnx.checker.check_model(model)
+    ops = {node.name: node for node in model.graph.node}
+    convolution = ops["forward/conv1/convolution"]
+    assert (convolution.domain, convolution.op_type) == ("aten", "convolution")
+    assert "forward/conv1/weight:0" in convolution.input
+    known = {v.name: v for v in (*model.graph.value_info, *model.graph.output)}
+    shape = known["forward/conv1/convolution:0"].type.tensor_type
+    assert (shape.elem_type, [d.dim_value for d in shape.shape.dim]) == (TensorProto.FLOAT, [64, 16, 8, 8])
+    assert "values of all tensors" in {p.key: p.value for p in model.metadata_props}["graphdbg.lost"]
+
+
+# ---- graphs in
+
+
+def test_shows_a_model_that_is_not_run(server: Server, start_job, onnx_models: Path) -> None:
+    """As `graphdbg open` does, under the server that it starts."""
+    environment = server.job_environment(GRAPHDBG_JOB="shown")
+    job = start_job([sys.executable, "-m", "graphdbg._onnxruntime.show", str(onnx_models / "large.onnx")], environment)
+    server.wait_for_state("shown", "paused", pause_reason="start")
+    graph = server.client.get("/jobs/shown/graph/export?format=json")
+    kinds = {node["name"]: node["kind"] for node in graph["nodes"]}
+    assert kinds["large/conv1/conv2d"] == "op" and kinds["large/conv1/weight"] == "parameter"
+    # Its weights lie in a file beside it.
+    shown = server.client.get("/jobs/shown/tensor?name=large/conv1/weight:0")
+    weights = {w.name: w for w in onnx.load(onnx_models / "large.onnx").graph.initializer}
+    assert np.array_equal(np.array(shown["data"], np.float32), numpy_helper.to_array(weights["conv1.weight"]))
+    server.control("shown", "continue")
+    server.wait_for_state("shown", "finished", step=0)
+    assert job.wait(20) == 0
+
+
+def test_opens_no_file_that_is_no_model(tmp_path: Path) -> None:
+    file = tmp_path / "odd.onnx"
+    file.write_bytes(b"not at all")
+    opened = subprocess.run([GRAPHDBG, "open", str(file)], env=clean_environment(), capture_output=True, text=True)
+    assert opened.returncode == 1
+    assert f"graphdbg: {file} cannot be opened: " in opened.stderr and "Traceback" not in opened.stderr
+
+
+def test_branches_and_loops_are_scopes(server: Server, start_job, onnx_models: Path) -> None:
+    environment = server.job_environment(GRAPHDBG_JOB="control")
+    start_job([sys.executable, "-m", "graphdbg._onnxruntime.show", str(onnx_models / "control.onnx")], environment)
+    server.wait_for_state("control", "paused", pause_reason="start")
+    graph = server.client.get("/jobs/control/graph/export?format=json")
+    nodes = {node["name"] for node in graph["nodes"]}
+    assert {"control/choose.then_branch/then_scale", "control/choose.else_branch/else_scale"} <= nodes
+    assert {"control/repeat.body/increment", "control/repeat.body/keep"} <= nodes
+    edges = {(edge["from"], edge["to"]) for edge in graph["edges"]}
+    assert ("control/choose.then_branch/then_scale", "control/choose") in edges
+    assert ("control/x", "control/choose.then_branch/then_scale") in edges

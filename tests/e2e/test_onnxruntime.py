@@ -1,0 +1,162 @@
+"""Programs that run models under ONNX Runtime, debugged without a change in them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import HOSTS, Finished, Json, Server, clean_environment
+
+RUN_MODEL = str(HOSTS / "onnx" / "run_model.py")
+MODELS = ("cnn", "cnn_int8", "transformer", "lstm", "control", "functions", "large", "overflow")
+
+
+def digests(output: str) -> list[str]:
+    return re.findall(r"^run \d+ \w+$", output, re.MULTILINE)
+
+
+def plain_run(*arguments: str) -> list[str]:
+    command = [sys.executable, RUN_MODEL, *arguments]
+    found = digests(subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout)
+    assert found
+    return found
+
+
+@pytest.mark.parametrize("optimized", [True, False])
+@pytest.mark.parametrize("model", MODELS)
+def test_gives_the_program_the_same_bits(debug_run, onnx_models: Path, model: str, optimized: bool) -> None:
+    arguments = [str(onnx_models / f"{model}.onnx"), *([] if optimized else ["--no-optimizations"])]
+    run: Finished = debug_run(
+        "--break-on",
+        "expr:count > 0",
+        "--on-hit",
+        "continue",
+        "--no-wait",
+        command=[sys.executable, RUN_MODEL, *arguments],
+    )
+    assert run.code == 0, run.stderr
+    assert digests(run.stdout) == plain_run(*arguments)
+    assert run.result["steps"] == 3
+    assert run.result["hits"]
+
+
+def test_looks_into_runs_with_bound_values(debug_run, onnx_models: Path) -> None:
+    arguments = [str(onnx_models / "cnn.onnx"), "--iobinding", "--runs", "2"]
+    options = ("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue")
+    run: Finished = debug_run(*options, command=[sys.executable, RUN_MODEL, *arguments])
+    assert digests(run.stdout) == plain_run(*arguments)
+    assert ("cnn/conv2/conv2d_1", 2) in {(hit["node"], hit["step"]) for hit in run.result["hits"]}
+
+
+def test_finds_where_half_floats_overflow(debug_run, onnx_models: Path) -> None:
+    command = [sys.executable, RUN_MODEL, str(onnx_models / "overflow.onnx")]
+    run: Finished = debug_run("--no-wait", "--break-on", "inf", "--on-hit", "terminate", command=command)
+    assert run.code == 143
+    first = run.result["hits"][0]
+    assert (first["node"], first["op_type"], first["origin"]) == ("overflow/conv2/Conv", "Conv", "origin")
+
+
+@pytest.fixture
+def paused_cnn(server: Server, start_job, onnx_models: Path) -> str:
+    """A job that waits before the first run of the CNN."""
+    environment = server.job_environment(GRAPHDBG_JOB="cnn")
+    start_job([sys.executable, RUN_MODEL, str(onnx_models / "cnn.onnx"), "--runs", "100"], environment)
+    server.wait_for_state("cnn", "paused", pause_reason="start")
+    return "/jobs/cnn"
+
+
+def node(server: Server, name: str) -> Json:
+    found: Json = server.client.get(f"/jobs/cnn/graph/node?name={name}")
+    return found
+
+
+def value(server: Server, tensor: str, step: str = "current") -> np.ndarray:
+    found: Json = server.client.get(f"/jobs/cnn/tensor?name={tensor}&step={step}")
+    return np.array(found["data"], dtype=np.float32)
+
+
+def test_shows_the_graph_before_the_first_run(server: Server, paused_cnn: str) -> None:
+    conv = node(server, "cnn/conv2/conv2d_1")
+    assert (conv["kind"], conv["op_type"], conv["category"]) == ("op", "Conv", "activation")
+    assert conv["outputs"][0]["shape"] == [4, 16, 8, 8]
+    assert conv["attributes"]["pads"] == "[1, 1, 1, 1]"
+    # The exporter tells which line of the model an op comes from.
+    assert conv["source"]["file"].endswith("make_models.py")
+    made_by = [tensor["node"] for tensor in conv["inputs"]]
+    assert made_by == ["cnn/relu", "cnn/conv2/weight", "cnn/conv2/bias"]
+    weight = node(server, "cnn/conv2/weight")
+    assert (weight["kind"], weight["category"], weight["outputs"][0]["shape"]) == ("parameter", "weight", [16, 8, 3, 3])
+    assert node(server, "cnn/images")["kind"] == "input"
+    top = server.client.get(f"{paused_cnn}/graph/scope?name=cnn")
+    assert {"cnn/conv1", "cnn/conv2", "cnn/head"} <= {child["name"] for child in top["nodes"]}
+
+
+def test_is_controlled_and_looked_into_like_any_job(server: Server, paused_cnn: str, onnx_models: Path) -> None:
+    server.control("cnn", "continue_to", node="cnn/relu")
+    server.wait_for_state("cnn", "paused", pause_reason="node", node="cnn/relu", step=1)
+    convolved, rectified = value(server, "cnn/conv1/conv2d:0"), value(server, "cnn/relu:0")
+    assert convolved.min() < 0 and np.array_equal(np.maximum(convolved, 0), rectified)
+    server.control("cnn", "next_node")
+    server.wait_for_state("cnn", "paused", node="cnn/conv2/conv2d_1")
+    server.control("cnn", "step")
+    server.wait_for_state("cnn", "paused", pause_reason="step", step=1)
+    server.control("cnn", "step", steps=2)
+    server.wait_for_state("cnn", "paused", pause_reason="step", step=3)
+    weight = value(server, "cnn/conv1/weight:0")
+    assert weight.shape == (8, 1, 3, 3) and np.abs(weight).max() > 0
+    watchpoint = {"condition": {"id": "expression", "params": {"expression": "max >= 0"}}, "nodes": ["cnn/max_pool2d"]}
+    made = server.client.post(f"{paused_cnn}/watchpoints", watchpoint)
+    server.control("cnn", "continue")
+    server.wait_for_state("cnn", "paused", pause_reason="watchpoint", node="cnn/max_pool2d", step=4)
+    hits = server.client.get(f"{paused_cnn}/hits?watchpoint={made['id']}")["hits"]
+    assert [hit["step"] for hit in hits] == [4]
+    server.control("cnn", "terminate")
+    server.wait_for_state("cnn", "terminated")
+
+
+def test_values_are_those_of_onnx_runtime(server: Server, paused_cnn: str, onnx_models: Path) -> None:
+    """Against a session that gives the node's output as the model's own."""
+    import onnx
+    import onnxruntime
+
+    server.control("cnn", "continue_to", node="cnn/max_pool2d")
+    server.wait_for_state("cnn", "paused", node="cnn/max_pool2d")
+    pooled = value(server, "cnn/max_pool2d:0")
+    model = onnx.load(onnx_models / "cnn.onnx")
+    model.graph.output.append(onnx.ValueInfoProto(name="max_pool2d"))
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    images = np.random.default_rng(0).standard_normal((4, 8, 8)).astype(np.float32)
+    assert np.array_equal(session.run(["max_pool2d"], {"images": images})[0], pooled)
+    assert np.array_equal(value(server, "cnn/images:0"), images)
+
+
+def test_several_sessions_stand_side_by_side(debug_run, onnx_models: Path) -> None:
+    models = [str(onnx_models / f"{name}.onnx") for name in ("control", "functions", "control")]
+    command = [sys.executable, RUN_MODEL, *models, "--runs", "2"]
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
+    assert digests(run.stdout) == plain_run(*models, "--runs", "2")
+    # A run of any of them is a step.
+    assert run.result["steps"] == 6
+    steps = {(hit["node"].partition("/")[0], hit["step"]) for hit in run.result["hits"] if hit["op_type"] == "Mul"}
+    assert steps == {("functions", 2), ("functions", 5)}
+    assert {hit["node"] for hit in run.result["hits"]} >= {"control/choose", "control_1/choose"}
+
+
+def test_one_framework_of_two_is_debugged_and_said_to_be(debug_run, onnx_models: Path) -> None:
+    code = f"import torch, sys, runpy; sys.argv = ['x', {str(onnx_models / 'functions.onnx')!r}]; "
+    command = [sys.executable, "-c", code + f"runpy.run_path({RUN_MODEL!r}, run_name='__main__')"]
+    run: Finished = debug_run("--no-wait", command=command)
+    assert run.code == 0 and "GRAPHDBG_FRAMEWORK=onnxruntime debugs its ONNX models instead" in run.stderr
+    run = debug_run("--no-wait", command=command, GRAPHDBG_FRAMEWORK="onnxruntime")
+    assert run.result["steps"] == 3
+
+
+def test_ends_when_the_user_says_so(server: Server, paused_cnn: str) -> None:
+    server.control("cnn", "continue_to", node="cnn/relu_1")
+    server.wait_for_state("cnn", "paused", node="cnn/relu_1")
+    server.control("cnn", "terminate")
+    server.wait_for_state("cnn", "terminated")
