@@ -105,7 +105,12 @@ def test_watchpoints_set_at_a_stop_are_rechecked_there(server: Server, start_job
     state = server.job("line")
     assert state and state["unchecked_watchpoints"] == [1]
     server.control("line", "recheck")
-    hits = wait_until("hits of the recheck", lambda: server.client.get("/jobs/line/hits")["hits"])
+
+    def both_hits() -> list[dict]:
+        hits: list[dict] = server.client.get("/jobs/line/hits")["hits"]
+        return hits if len(hits) >= 2 else []
+
+    hits = wait_until("hits of the recheck", both_hits)
     # Outputs in the order of execution, then parameters as they are now.
     assert [(hit["node"], hit["step"]) for hit in hits] == [("forward/loss", 1), ("forward/line/weight", 1)]
     state = server.job("line")
