@@ -3,7 +3,7 @@
 import { compactCount, plural } from '../base/format';
 import './node_marks.css';
 
-interface Props {
+export interface NodeMarkProps {
   hits: number;
   watched: 'all' | 'some' | 'none';
   current: boolean;
@@ -18,11 +18,7 @@ export function HitBadge({ count }: { count: number }) {
       role="img"
       aria-label={plural(count, 'hit')}
       data-count={compactCount(count)}
-    >
-      <svg viewBox="0 0 10 9" width="8" height="8" aria-hidden>
-        <path d="M5 0 10 9H0z" fill="currentColor" />
-      </svg>
-    </span>
+    />
   );
 }
 
@@ -37,16 +33,10 @@ export function WatchDot({ watched, faint = false }: { watched: 'all' | 'some'; 
 }
 
 export function CurrentArrow() {
-  return (
-    <span className="current-arrow" role="img" aria-label="current">
-      <svg viewBox="0 0 15 14" width="12" height="11" aria-hidden>
-        <path d="M0 0h8l7 7-7 7H0z" fill="currentColor" />
-      </svg>
-    </span>
-  );
+  return <span className="current-arrow" role="img" aria-label="current" />;
 }
 
-export function NodeMarks({ hits, watched, current, implied = false }: Props) {
+export function NodeMarks({ hits, watched, current, implied = false }: NodeMarkProps) {
   return (
     <span className="node-marks">
       {current && <CurrentArrow />}

@@ -91,3 +91,32 @@ it('selects by a click and toggles by a double click', () => {
   fireEvent.doubleClick(screen.getByRole('treeitem', { name: 'forward' }));
   expect(onToggle).toHaveBeenCalledWith('forward');
 });
+
+it('has the rows in view alone, in their order, and the one with the focus', () => {
+  const names = Array.from({ length: 500 }, (_, i) => sampleNode(`op_${i}`));
+  render(
+    <Tree
+      rows={buildRows(new Set(), new Map([['', sampleView('', names)]]), new Map())}
+      label="Nodes"
+      selected="op_3"
+      current={null}
+      hits={new Map()}
+      onSelect={vi.fn()}
+      onToggle={vi.fn()}
+    />,
+  );
+  const tree = screen.getByRole('tree');
+  const scrollTo = (row: number) => {
+    tree.scrollTop = row * 24;
+    fireEvent.scroll(tree);
+    return screen.getAllByRole('treeitem').map((item) => Number(item.getAttribute('aria-posinset')) - 1);
+  };
+  for (const row of [100, 103, 98, 400, 0]) {
+    const shown = scrollTo(row);
+    expect(shown).toContain(row);
+    expect(shown).toContain(3);
+    expect(shown.length).toBeLessThan(60);
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b));
+    expect(document.getElementById(tree.getAttribute('aria-activedescendant') ?? '')?.getAttribute('aria-label')).toBe('op_3');
+  }
+});

@@ -1,0 +1,146 @@
+// One row's element, written to directly: while the tree is scrolled, rows come to show
+// other nodes a thousand times a second, and only what differs is told to the document.
+
+import { plural } from '../base/format';
+import { visible } from '../base/visible';
+import type { Tick } from '../state/ticks';
+import { markElements } from './node_mark_elements';
+import type { TreeRow } from './tree_rows';
+
+export const ROW_PX = 24;
+const INDENT_PX = 14;
+const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
+
+export interface ShownRow {
+  row: TreeRow;
+  index: number;
+  // Null: only the row that has the focus needs a name in the document.
+  id: string | null;
+  selected: boolean;
+  current: boolean;
+  hits: number;
+  // Null: there are no tick boxes.
+  tick: Tick | null;
+}
+
+function part(name: string): HTMLSpanElement {
+  const span = document.createElement('span');
+  span.className = name;
+  span.setAttribute('aria-hidden', 'true');
+  return span;
+}
+
+export class TreeRowView {
+  readonly element = document.createElement('div');
+  private readonly chevron = part('tree-chevron');
+  private readonly tick = part('tree-tick');
+  private readonly icon = part('kind-icon');
+  private readonly label = part('tree-label mono');
+  private readonly type = part('tree-type');
+  private readonly marks = part('tree-marks node-marks');
+  private readonly written = new Map<string, string | null>();
+  private readonly attached = new Set<Element>();
+  shown: ShownRow | null = null;
+
+  constructor() {
+    this.element.setAttribute('role', 'treeitem');
+    this.label.removeAttribute('aria-hidden');
+    this.element.append(this.chevron, this.icon, this.label);
+  }
+
+  show(next: ShownRow): void {
+    this.shown = next;
+    const { row, index, id, selected, current, hits, tick } = next;
+    const { node, level } = row;
+    const type = typeOf(row);
+    this.attribute('id', id);
+    this.attribute('aria-label', node.label);
+    this.attribute('aria-level', `${level}`);
+    this.attribute('aria-posinset', `${row.position}`);
+    this.attribute('aria-setsize', `${row.siblings}`);
+    this.attribute('aria-selected', `${selected}`);
+    this.attribute('aria-checked', tick === null ? null : ARIA_CHECKED[tick]);
+    this.attribute('aria-expanded', row.open === null ? null : `${row.open}`);
+    this.attribute('aria-current', current ? 'true' : null);
+    this.attribute('aria-description', descriptionOf(row, type, hits, current));
+    this.attribute('class', id === null ? 'tree-row' : 'tree-row tree-row-active');
+    this.attribute('title', row.name);
+    this.style('transform', `translateY(${index * ROW_PX}px)`);
+    this.style('padding-left', `${6 + (level - 1) * INDENT_PX}px`);
+    this.name(this.chevron, chevronOf(row));
+    this.name(this.icon, `kind-icon kind-${node.kind} cat-${node.category}`);
+    if (this.changes('label', node.label)) this.label.textContent = visible(node.label);
+    // Shown by the style sheet, as it is no part of the row's name.
+    if (this.changes('type', type)) this.type.dataset['text'] = visible(type);
+    this.place(this.type, type !== '');
+    if (tick !== null) this.name(this.tick, `tree-tick tree-tick-${tick}`);
+    this.place(this.tick, tick !== null);
+    this.mark(next);
+  }
+
+  private mark({ row, hits, current }: ShownRow): void {
+    const { watched } = row.node;
+    const marked = current || hits > 0 || watched !== 'none';
+    const now = marked ? `${current} ${hits} ${watched} ${row.implied}` : '';
+    if (this.changes('marks', now)) {
+      this.marks.replaceChildren(...markElements({ hits, watched, current, implied: row.implied }));
+    }
+    this.place(this.marks, marked);
+  }
+
+  // True once for each new value.
+  private changes(what: string, value: string | null): boolean {
+    if (this.written.get(what) === value) return false;
+    this.written.set(what, value);
+    return true;
+  }
+
+  private attribute(name: string, value: string | null): void {
+    if (!this.changes(name, value)) return;
+    if (value === null) this.element.removeAttribute(name);
+    else this.element.setAttribute(name, value);
+  }
+
+  private style(property: string, value: string): void {
+    if (this.changes(property, value)) this.element.style.setProperty(property, value);
+  }
+
+  private name(child: HTMLElement, value: string): void {
+    if (child.className !== value) child.className = value;
+  }
+
+  // Parts that not every row has.
+  private place(child: HTMLElement, wanted: boolean): void {
+    if (this.attached.has(child) === wanted) return;
+    if (!wanted) {
+      this.attached.delete(child);
+      child.remove();
+      return;
+    }
+    this.attached.add(child);
+    if (child === this.tick) this.chevron.after(child);
+    else if (child === this.type) this.label.after(child);
+    else this.element.prepend(child);
+  }
+}
+
+function chevronOf({ open, note }: TreeRow): string {
+  if (open === null) return 'tree-chevron';
+  if (note === 'loading') return 'tree-chevron tree-chevron-busy';
+  return open ? 'tree-chevron tree-chevron-button tree-chevron-open' : 'tree-chevron tree-chevron-button';
+}
+
+function typeOf({ node, note }: TreeRow): string {
+  if (note === 'failed') return 'could not be loaded';
+  if (node.kind === 'scope') return node.op_type;
+  return node.kind === 'op' ? '' : node.kind;
+}
+
+// What is seen beside the label, in words.
+function descriptionOf({ node }: TreeRow, type: string, hits: number, current: boolean): string {
+  const parts = [type];
+  if (current) parts.push('the job stands here');
+  if (node.watched !== 'none') parts.push(node.watched === 'all' ? 'watched' : 'partly watched');
+  if (hits > 0) parts.push(plural(hits, 'hit'));
+  return parts.filter((text) => text !== '').join(', ');
+}
