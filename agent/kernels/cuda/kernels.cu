@@ -124,43 +124,43 @@ __device__ void Statistics(const Batch& batch) {
 
 template <class Element>
 __device__ void Strided(const StridedItem& item) {
-  const Partial mine = SumShare<Element>(
-      item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
-      gridDim.x * kThreadsPerBlock);
+  const Partial mine =
+      SumShare<Element>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
+                        gridDim.x * kThreadsPerBlock);
   Finish(mine, EmptyPartial(mine.origin), item.meeting, blockIdx.x, gridDim.x);
 }
 
 template <class Element>
 __device__ void Pair(const PairItem& item) {
-  const PairPartial mine = SumShare<Element>(
-      item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
-      gridDim.x * kThreadsPerBlock);
+  const PairPartial mine =
+      SumShare<Element>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
+                        gridDim.x * kThreadsPerBlock);
   Finish(mine, PairPartial{}, item.meeting, blockIdx.x, gridDim.x);
 }
 
 }  // namespace
 
-#define GRAPHDBG_KERNELS(Type)                                             \
-  extern "C" __global__ void                                          \
-      __launch_bounds__(kThreadsPerBlock, kBlocksAtATime)                  \
-          Statistics##Type(const __grid_constant__ Batch batch) {              \
-    Statistics<Type>(batch);                                               \
-  }                                                                        \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)           \
-      Strided##Type(const __grid_constant__ StridedItem item) {            \
-    Strided<Type>(item);                                                   \
-  }                                                                        \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)           \
-      Pair##Type(const __grid_constant__ PairItem item) {                  \
-    Pair<Type>(item);                                                      \
+#define GRAPHDBG_KERNELS(Type)                                   \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock, \
+                                               kBlocksAtATime)   \
+      Statistics##Type(const __grid_constant__ Batch batch) {    \
+    Statistics<Type>(batch);                                     \
+  }                                                              \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock) \
+      Strided##Type(const __grid_constant__ StridedItem item) {  \
+    Strided<Type>(item);                                         \
+  }                                                              \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock) \
+      Pair##Type(const __grid_constant__ PairItem item) {        \
+    Pair<Type>(item);                                            \
   }
 GRAPHDBG_FOR_EACH_ELEMENT(GRAPHDBG_KERNELS)
 
-#define GRAPHDBG_GATHER(bytes, Raw)                                       \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)          \
-      Gather##bytes(const __grid_constant__ GatherItem item) {            \
-    GatherShare<Raw>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x,   \
-                     uint64_t{gridDim.x} * kThreadsPerBlock);             \
+#define GRAPHDBG_GATHER(bytes, Raw)                                     \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)        \
+      Gather##bytes(const __grid_constant__ GatherItem item) {          \
+    GatherShare<Raw>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x, \
+                     uint64_t{gridDim.x} * kThreadsPerBlock);           \
   }
 GRAPHDBG_GATHER(1, uint8_t)
 GRAPHDBG_GATHER(2, uint16_t)
