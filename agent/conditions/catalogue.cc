@@ -181,7 +181,9 @@ Condition WeightInitialization() {
 Condition OperatorOverflow() {
   Condition condition =
       NonFinite("operator_overflow", "Overflow flag of the device",
-                "The device said that the operator overflowed.", "tensor", 2);
+                "The device raised its overflow flag: of the operator, if the "
+                "one before is watched as well.",
+                "tensor", 2);
   condition.backends = {"ascend"};
   return condition;
 }

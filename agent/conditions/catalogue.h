@@ -49,8 +49,8 @@ struct Condition {
   std::string nan_policy;
   // Its number in MindSpore's debugger.
   std::optional<int> wire_condition;
-  // Where it can be checked.
-  std::vector<std::string> backends = {"cpu"};
+  // Where it can be checked: on tensors of these devices.
+  std::vector<std::string> backends = {"cpu", "cuda", "ascend"};
   // Only the values from before the first step are looked at.
   bool before_first_step = false;
 };

@@ -241,13 +241,7 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
   absl::Status status = Validate(id, arguments);
   if (!status.ok()) return status;
   const Condition& condition = *Find(id);
-  if (condition.backends[0] != "cpu") {
-    status = absl::UnimplementedError(
-        absl::StrCat("condition \"", id, "\" is checked on ",
-                     absl::StrJoin(condition.backends, ", "), " only"));
-    status.SetPayload("graphdbg/reason", absl::Cord("unsupported_condition"));
-    return status;
-  }
+  if (id == "operator_overflow") return Predicate::OfOverflowFlag();
   if (condition.params.empty()) {
     return Predicate::NonFinite(id != "inf", id != "nan");
   }

@@ -106,4 +106,12 @@ std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
   return cpu::CountChanged(*now_, *previous_, tolerance, enough);
 }
 
+std::optional<bool> Evidence::TakeOverflowFlag() {
+  if (!asked_flag_ && meter_ != nullptr) {
+    overflow_flag_ = meter_->TakeOverflowFlag();
+  }
+  asked_flag_ = true;
+  return overflow_flag_;
+}
+
 }  // namespace graphdbg::conditions

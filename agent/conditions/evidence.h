@@ -80,6 +80,9 @@ class Evidence {
   // May stop counting at `enough`.
   std::optional<uint64_t> CountChanged(const Tolerance& tolerance,
                                        uint64_t enough);
+  // Whether the device says that an op overflowed since it was last asked;
+  // absent if it does not tell.
+  std::optional<bool> TakeOverflowFlag();
 
  private:
   struct Parts;
@@ -95,6 +98,8 @@ class Evidence {
   bool all_finite_ = false;
   bool measured_ = false;
   bool compared_ = false;
+  bool asked_flag_ = false;
+  std::optional<bool> overflow_flag_;
   std::optional<Sketch> sketch_;
   Statistics statistics_;
   std::optional<PairStatistics> change_;

@@ -49,6 +49,13 @@ Predicate Predicate::Of(Expression expression) {
   return predicate;
 }
 
+Predicate Predicate::OfOverflowFlag() {
+  Predicate predicate;
+  predicate.of_statistics_ = false;
+  predicate.overflow_flag_ = true;
+  return predicate;
+}
+
 bool Predicate::HasNonFinite(Evidence* evidence) const {
   if (!(nan_ || inf_) || evidence->all_finite()) return false;
   const Statistics& s = evidence->statistics();
@@ -80,7 +87,16 @@ double Predicate::Evaluate(Evidence* evidence) const {
   return outcome;
 }
 
+Outcome Predicate::TestFlag(Evidence* evidence, Actual* actual) const {
+  const std::optional<bool> overflowed = evidence->TakeOverflowFlag();
+  if (!overflowed) return Outcome::kNoFlag;
+  if (!*overflowed) return Outcome::kNotMet;
+  if (actual != nullptr) (*actual)["overflow_flag"] = 1;
+  return Outcome::kMet;
+}
+
 Outcome Predicate::Test(Evidence* evidence, Actual* actual) const {
+  if (overflow_flag_) return TestFlag(evidence, actual);
   if (only_before_first_step_ && evidence->step() != 0) {
     return Outcome::kNotMet;
   }

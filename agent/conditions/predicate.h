@@ -21,6 +21,8 @@ enum class Outcome {
   kMet,
   // It compares with the previous step, and that value is not known.
   kNoPrevious,
+  // It asks the device whether the op overflowed, which does not tell.
+  kNoFlag,
 };
 
 enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
@@ -43,6 +45,8 @@ class Predicate {
   // Met if any term holds.
   static Predicate AnyOf(std::vector<Term> terms);
   static Predicate Of(Expression expression);
+  // Met if the device says that the op overflowed.
+  static Predicate OfOverflowFlag();
 
   // Not met at any step but 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
@@ -51,6 +55,8 @@ class Predicate {
   const Needs& needs() const { return needs_; }
   // Statistics alone decide it: no value is looked at again.
   bool of_statistics() const { return of_statistics_; }
+  // It is about the op and not about values.
+  bool of_overflow_flag() const { return overflow_flag_; }
   // Infinities alone can meet it, as "inf" and "overflow".
   bool about_infinities() const { return inf_; }
 
@@ -66,6 +72,7 @@ class Predicate {
   bool MayHold(const Evidence& evidence) const;
   bool HasNonFinite(Evidence* evidence) const;
   double Evaluate(Evidence* evidence) const;
+  Outcome TestFlag(Evidence* evidence, Actual* actual) const;
   void Describe(Evidence* evidence, Actual* actual) const;
 
   Needs needs_;
@@ -73,6 +80,7 @@ class Predicate {
   bool nan_ = false;
   bool inf_ = false;
   bool only_before_first_step_ = false;
+  bool overflow_flag_ = false;
   std::vector<Term> terms_;
   std::shared_ptr<const Expression> expression_;
 };

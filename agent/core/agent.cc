@@ -49,11 +49,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                         &devices_),
       requested_(&nodes_),
       gate_(&host_,
-            {[this](const v1::StateUpdate& state) {
-               if (state.state() == v1::RUN_STATE_PAUSED)
-                 nodes_.TellLastSteps();
-               outbox_.PutState(state);
-             },
+            {[this](const v1::StateUpdate& state) { TellState(state); },
              [this](uint64_t id, const absl::Status& status) {
                outbox_.PutCommandResult(id, status);
              },
@@ -85,6 +81,15 @@ Agent::~Agent() {
 void Agent::Notify(const std::string& line) {
   Say(line);
   outbox_.PutLog(v1::Log::LEVEL_INFO, line);
+}
+
+void Agent::TellState(v1::StateUpdate state) {
+  if (state.state() == v1::RUN_STATE_PAUSED) nodes_.TellLastSteps();
+  if (const auto device = devices_.first()) {
+    state.set_device(device->first);
+    state.set_device_id(device->second);
+  }
+  outbox_.PutState(std::move(state));
 }
 
 void Agent::Open() {

@@ -100,9 +100,11 @@ class Agent final : public Link {
   void UpdateNeeds();
   int ComputeNeeds();
   void DeliverLevel();
+  void TellState(v1::StateUpdate state);
 
   // agent_execution.cc
   graphdbg_status WaitForServer();
+  void NoteDevices();
   void MarkMeantBuffers();
   void CheckBoundTensors(uint64_t step, Findings* findings);
   void CheckBoundTensor(const WatchSnapshot& watch, uint32_t node,

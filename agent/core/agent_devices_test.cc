@@ -2,6 +2,7 @@
 // device and what does not, and that both find the same.
 #include <cmath>
 #include <cstring>
+#include <future>
 #include <limits>
 #include <string>
 #include <utility>
@@ -39,27 +40,11 @@ class AgentDevicesTest : public AgentFixture {
     second_ = Declare("second");
   }
 
-  // An op on the GPU; its input is what the other node made.
   graphdbg_status ExecuteOnGpu(uint32_t node, const std::vector<float>& values,
                                uint32_t producer = 0,
                                const std::vector<float>* input = nullptr,
-                               graphdbg_device kind = GRAPHDBG_CUDA) {
-    if (!agent_->Interest(node)) return GRAPHDBG_OK;
-    const int64_t shape[] = {static_cast<int64_t>(values.size())};
-    graphdbg_tensor output = TensorOf(values, shape);
-    output.device = kind;
-    graphdbg_input in = {producer, 0, {}};
-    if (input != nullptr) in.tensor = TensorOf(*input, shape);
-    in.tensor.struct_size = sizeof(in.tensor);
-    in.tensor.device = kind;
-    graphdbg_execution execution = {};
-    execution.struct_size = sizeof(execution);
-    execution.node = node;
-    execution.inputs = &in;
-    execution.input_count = producer != 0 ? 1 : 0;
-    execution.outputs = &output;
-    execution.output_count = 1;
-    return agent_->Executed(execution);
+                               int32_t device_id = 0) {
+    return ExecuteOn(GRAPHDBG_CUDA, device_id, node, values, producer, input);
   }
 
   uint32_t first_ = 0;
@@ -119,6 +104,58 @@ TEST_F(AgentDevicesTest, PauseAtTheNodeStopsThere) {
   auto stopped = Stop([&] {
     EXPECT_EQ(ExecuteOnGpu(second_, bad, first_, &good), GRAPHDBG_OK);
   });
+  Resume(&stopped);
+}
+
+TEST_F(AgentDevicesTest, StatesTellWhereTheTensorsAre) {
+  server_->Watch(1, "nan", "second", v1::PAUSE_MODE_NODE);
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  auto stopped = std::async(std::launch::async, [this] {
+    EXPECT_EQ(ExecuteOnGpu(second_, {kNan}), GRAPHDBG_OK);
+  });
+  const v1::StateUpdate pause = server_->WaitForPause();
+  EXPECT_EQ(pause.device(), "cuda");
+  EXPECT_EQ(pause.device_id(), 0);
+  Resume(&stopped);
+}
+
+TEST_F(AgentDevicesTest,
+       ResultsOfSeveralStreamsAreJudgedInTheOrderOfExecution) {
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NONE);
+  const std::vector<float> bad = {kNan};
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  Stub().Hold(true);
+  char slow, fast;
+  host_.SetStream(&slow);
+  EXPECT_EQ(ExecuteOnGpu(first_, bad), GRAPHDBG_OK);
+  host_.SetStream(&fast);
+  EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
+  EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  // The one that comes first in the program is the first hit all the same.
+  Stub().Finish(&fast);
+  Stub().Finish(&slow);
+  EXPECT_EQ(server_->WaitForHit().node_id(), first_);
+  EXPECT_EQ(server_->WaitForHit().node_id(), second_);
+}
+
+TEST_F(AgentDevicesTest, EachDeviceHasItsOwnContextAndMemory) {
+  server_->Watch(1, "tensor_not_changed", "", v1::PAUSE_MODE_STEP);
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  const std::vector<float> values = {1, 2};
+  const auto execute = [&] {
+    EXPECT_EQ(ExecuteOnGpu(first_, values), GRAPHDBG_OK);
+    EXPECT_EQ(ExecuteOnGpu(second_, values, 0, nullptr, 1), GRAPHDBG_OK);
+  };
+  execute();
+  EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  EXPECT_EQ(Stub().CallsOf("cuDevicePrimaryCtxRetain"), 2);
+  execute();
+  auto stopped = std::async(std::launch::async, [this] {
+    EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  });
+  EXPECT_EQ(server_->WaitForHit().node_id(), first_);
+  EXPECT_EQ(server_->WaitForHit().node_id(), second_);
+  server_->WaitForPause();
   Resume(&stopped);
 }
 
@@ -218,8 +255,7 @@ TEST_F(AgentDevicesTest, AnErrorOfTheDeviceHarmsNothing) {
 TEST_F(AgentDevicesTest, WhatHasNoLibraryIsSaidAndNotChecked) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
-  EXPECT_EQ(ExecuteOnGpu(first_, {kNan}, 0, nullptr, GRAPHDBG_NPU),
-            GRAPHDBG_OK);
+  EXPECT_EQ(ExecuteOn(GRAPHDBG_NPU, 0, first_, {kNan}), GRAPHDBG_OK);
   const v1::AgentMessage said = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
   EXPECT_THAT(said.log().message(),

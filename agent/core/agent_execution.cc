@@ -65,6 +65,7 @@ graphdbg_status Agent::Start() {
   if (started_.exchange(true)) return GRAPHDBG_OK;
   const graphdbg_status found = WaitForServer();
   if (found != GRAPHDBG_OK) return found;
+  NoteDevices();
   MarkMeantBuffers();
   bool wait = config_.wait;
   {
@@ -87,6 +88,14 @@ graphdbg_status Agent::Start() {
   KeepPreviousBound(0);
   UpdateNeeds();
   return live() ? status : GRAPHDBG_DETACHED;
+}
+
+// Where its parameters are says where it trains, though nothing is watched.
+void Agent::NoteDevices() {
+  BoundTensor bound;
+  for (const auto& [node, handle] : bindings_.All()) {
+    if (ResolveBound(handle, &bound)) devices_.Note(bound.tensor);
+  }
 }
 
 // A buffer that holds infinities before the first step was made with them, as
@@ -269,6 +278,7 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   const Execution execution = ExecutionOf(raw);
   const Moment moment{steps_ended_.load() + 1, NextOrder()};
   nodes_.Learn(execution, moment.order, moment.step);
+  if (execution.outputs.size() > 0) devices_.Note(execution.outputs[0]);
   std::vector<uint32_t> stops;
   const WatchSnapshot& watch = watch_.OnThisThread();
   Findings findings;
@@ -357,6 +367,7 @@ void Agent::ReportStatistics(uint64_t step) {
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = steps_ended_.load() + 1;
+  if (step == 1) NoteDevices();
   Findings findings;
   findings.recorder = &recorder_;
   deferred_.EndStep();

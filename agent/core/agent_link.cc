@@ -103,8 +103,9 @@ v1::Hello Agent::MakeHello() const {
   hello.set_framework_version(Name(identity_.framework_version));
   hello.set_host(HostName());
   hello.set_pid(static_cast<uint64_t>(getpid()));
-  hello.set_device(Name(identity_.device));
-  hello.set_device_id(identity_.device_id);
+  const auto device = devices_.first();
+  hello.set_device(Name(device ? device->first : identity_.device));
+  hello.set_device_id(device ? device->second : identity_.device_id);
   for (const std::string& argument : identity_.command_line) {
     if (hello.command_line_size() >= kMaxArguments) break;
     hello.add_command_line(wire::ToValidUtf8(argument, kMaxArgumentBytes));

@@ -44,6 +44,15 @@ void AddCircumstances(const Execution& execution, v1::Hit* hit) {
   }
 }
 
+void NoteUnchecked(const Watchpoint& watchpoint, const absl::Status& why,
+                   Findings* findings) {
+  v1::WatchpointStatus status;
+  status.set_id(watchpoint.id);
+  status.set_revision(watchpoint.revision);
+  *status.mutable_error() = wire::ToError(why);
+  findings->unchecked.push_back(std::move(status));
+}
+
 void AddStop(const Watchpoint& watchpoint, Findings* findings) {
   std::vector<uint32_t>* stops =
       watchpoint.pause == v1::PAUSE_MODE_NODE   ? &findings->stop_here
@@ -240,6 +249,9 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
     if (outcome == Outcome::kNoPrevious) {
       NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
     }
+    if (outcome == Outcome::kNoFlag) {
+      NoteNoFlag(*watchpoint, tensor, findings);
+    }
     if (outcome != Outcome::kMet) continue;
     if (scalers_business && predicate.about_non_finite()) continue;
     if (predicate.about_infinities() && evidence->statistics().nan_count == 0) {
@@ -331,6 +343,7 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
   nodes_->Facts(node)->NoteFinite(evidence->all_finite(), moment.step);
   for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
+    if (predicate.of_overflow_flag()) continue;
     const Outcome outcome = predicate.Test(evidence);
     if (outcome == Outcome::kNoPrevious) {
       NoteNoPrevious(*watchpoint, node, moment.step, findings);
@@ -431,6 +444,8 @@ void Checker::NoteScalersBusiness(const Execution& execution, uint64_t step,
 v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
                                 const Execution& execution, Inputs* inputs,
                                 uint64_t step) const {
+  // The device tells of an op, whatever it was given.
+  if (predicate.of_overflow_flag()) return v1::HIT_ORIGIN_ORIGIN;
   bool all_known = true;
   for (size_t i = 0; i < inputs->size(); ++i) {
     if (!inputs->Intact(i)) {
@@ -498,15 +513,34 @@ void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
                               first, Watchpoint::kReported)) {
     return;
   }
-  v1::WatchpointStatus status;
-  status.set_id(watchpoint.id);
-  status.set_revision(watchpoint.revision);
-  *status.mutable_error() = wire::ToError(wire::MakeError(
-      absl::StatusCode::kFailedPrecondition, "no_previous_value",
-      absl::StrCat("the previous step's value of \"", nodes_->InfoOf(node).name,
-                   "\" is not kept, so that the condition cannot be checked "
-                   "there")));
-  findings->unchecked.push_back(std::move(status));
+  NoteUnchecked(
+      watchpoint,
+      wire::MakeError(
+          absl::StatusCode::kFailedPrecondition, "no_previous_value",
+          absl::StrCat("the previous step's value of \"",
+                       nodes_->InfoOf(node).name,
+                       "\" is not kept, so that the condition cannot be "
+                       "checked there")),
+      findings);
+}
+
+// A program on an NPU may have tensors in the host's memory as well.
+void Checker::NoteNoFlag(const Watchpoint& watchpoint,
+                         const graphdbg_tensor& tensor,
+                         Findings* findings) const {
+  const bool on_npu = tensor.device == GRAPHDBG_NPU;
+  if (!on_npu && devices_ != nullptr && devices_->first_kind() == "npu") return;
+  if (watchpoint.first_missed_step.exchange(Watchpoint::kReported) ==
+      Watchpoint::kReported) {
+    return;
+  }
+  NoteUnchecked(
+      watchpoint,
+      wire::MakeError(absl::StatusCode::kUnimplemented, "unsupported_condition",
+                      on_npu ? "this NPU does not tell of overflows"
+                             : "only Ascend NPUs tell of overflows, and the "
+                               "program has no tensors on one"),
+      findings);
 }
 
 v1::SourceFrame Checker::SourceOf(uint32_t node, const Moment& moment) const {

@@ -31,7 +31,8 @@ struct Findings {
   std::vector<uint32_t> stop_at_step_end;
   // A line for the user; mostly empty.
   std::string notice;
-  // Watchpoints that go on lacking previous values; each is told once.
+  // Watchpoints that go on lacking what they need, as previous values; each is
+  // told once.
   std::vector<v1::WatchpointStatus> unchecked;
   // Where statistics of what was checked go, too; may be null.
   StatisticsRecorder* recorder = nullptr;
@@ -145,6 +146,10 @@ class Checker {
   // The condition compares with a previous value that is not known.
   void NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
                       uint64_t step, Findings* findings) const;
+  // The condition is about the overflow flag, which the tensor's device has
+  // not.
+  void NoteNoFlag(const Watchpoint& watchpoint, const graphdbg_tensor& tensor,
+                  Findings* findings) const;
   v1::SourceFrame SourceOf(uint32_t node, const Moment& moment) const;
 
   const NodeTable* const nodes_;

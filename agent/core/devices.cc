@@ -17,12 +17,35 @@ Devices::~Devices() {
   for (Place& place : places_) delete place.device.load();
 }
 
-runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
-  if (tensor.device == GRAPHDBG_CPU) return nullptr;
+std::optional<int> Devices::IndexOf(const graphdbg_tensor& tensor) {
   const bool known =
       (tensor.device == GRAPHDBG_CUDA || tensor.device == GRAPHDBG_NPU) &&
       tensor.device_id >= 0 && tensor.device_id < kPerKind;
-  if (!known) {
+  if (!known) return std::nullopt;
+  return (tensor.device == GRAPHDBG_CUDA ? 0 : kPerKind) + tensor.device_id;
+}
+
+void Devices::NoteFirst(const graphdbg_tensor& tensor) {
+  const std::optional<int> index = IndexOf(tensor);
+  int none = 0;
+  if (index) first_.compare_exchange_strong(none, *index + 1);
+}
+
+std::optional<std::pair<std::string, int32_t>> Devices::first() const {
+  const int first = first_.load();
+  if (first == 0) return std::nullopt;
+  return std::make_pair(std::string(first_kind()), (first - 1) % kPerKind);
+}
+
+absl::string_view Devices::first_kind() const {
+  const int first = first_.load();
+  return first == 0 ? "" : first <= kPerKind ? "cuda" : "npu";
+}
+
+runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
+  if (tensor.device == GRAPHDBG_CPU) return nullptr;
+  const std::optional<int> index = IndexOf(tensor);
+  if (!index) {
     if (!said_other_.exchange(true)) {
       complain_(
           "tensors on accelerators that are neither CUDA GPUs nor Ascend NPUs "
@@ -30,9 +53,7 @@ runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
     }
     return nullptr;
   }
-  const int row = tensor.device == GRAPHDBG_CUDA ? 0 : 1;
-  Place& place = places_[static_cast<size_t>(row * kPerKind) +
-                         static_cast<size_t>(tensor.device_id)];
+  Place& place = places_[static_cast<size_t>(*index)];
   std::call_once(place.once,
                  [&] { Open(tensor.device, tensor.device_id, &place); });
   return place.device.load(std::memory_order_acquire);
@@ -88,6 +109,7 @@ Site::Site(Devices* devices, const graphdbg_tensor& tensor, bool running) {
   // are there.
   if (!running && !device->SynchronizeAll().ok()) return;
   meter_.emplace(device, stream);
+  if (!running) meter_->ignore_flag();
   ok_ = true;
 }
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/strings/string_view.h"
 #include "agent/core/host.h"
 #include "agent/include/graphdbg/agent.h"
 #include "agent/runtime/accelerator.h"
@@ -28,6 +29,19 @@ class Devices {
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
   ~Devices();
+
+  // Takes note of where the program has a tensor. Any thread.
+  void Note(const graphdbg_tensor& tensor) {
+    if (tensor.device != GRAPHDBG_CPU &&
+        first_.load(std::memory_order_relaxed) == 0) {
+      NoteFirst(tensor);
+    }
+  }
+  // The first accelerator on which it was seen to have one: "cuda" or "npu" and
+  // its number; absent: none so far.
+  std::optional<std::pair<std::string, int32_t>> first() const;
+  // Of first; empty: none so far.
+  absl::string_view first_kind() const;
 
   // Where the tensor lies; null for host memory, and for what cannot be used.
   runtime::Accelerator* Of(const graphdbg_tensor& tensor);
@@ -48,11 +62,17 @@ class Devices {
     std::atomic<runtime::Accelerator*> device{nullptr};
   };
 
+  // Of its place; absent: it is on neither kind.
+  static std::optional<int> IndexOf(const graphdbg_tensor& tensor);
+
   void Open(graphdbg_device kind, int32_t id, Place* place);
+  void NoteFirst(const graphdbg_tensor& tensor);
 
   const Host* const host_;
   const std::function<void(const std::string&)> complain_;
   std::array<Place, kKinds * kPerKind> places_;
+  // The place of the first tensor that was noted, from 1; 0: none was.
+  std::atomic<int> first_{0};
   std::atomic<bool> said_other_{false};
   std::atomic<bool> said_capture_{false};
 };

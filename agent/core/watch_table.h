@@ -24,8 +24,8 @@ struct Watchpoint {
   conditions::Predicate predicate;
   conditions::NodeSelection selection;
   v1::PauseMode pause;
-  // When it could first not be tested for want of a previous value; 0: never,
-  // kReported: the user was told.
+  // When it could first not be tested for want of a previous value (or of an
+  // overflow flag); 0: never, kReported: the user was told.
   mutable std::atomic<uint64_t> first_missed_step{0};
 
   static constexpr uint64_t kReported = UINT64_MAX;

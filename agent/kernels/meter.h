@@ -25,6 +25,9 @@ class Meter {
   virtual std::optional<uint64_t> CountChanged(
       const TensorView& now, const TensorView& previous,
       const Tolerance& tolerance) const = 0;
+  // Whether an op overflowed since this was last asked; absent if the device
+  // does not tell.
+  virtual std::optional<bool> TakeOverflowFlag() const = 0;
 };
 
 }  // namespace graphdbg

@@ -84,6 +84,12 @@ class Accelerator {
   virtual absl::StatusOr<std::shared_ptr<DeviceCopy>> Copy(
       const TensorView& view, Stream stream) = 0;
 
+  // Whether an operator overflowed since the flag was last read; the flag is
+  // then cleared. Waits for the stream. UNIMPLEMENTED where there is none.
+  virtual absl::StatusOr<bool> TakeOverflowFlag(Stream) {
+    return absl::UnimplementedError("the device has no overflow flag");
+  }
+
   // What the agent itself holds there, without copies.
   virtual int64_t arena_bytes() const = 0;
 };
@@ -101,6 +107,8 @@ class StreamMeter final : public Meter {
   StreamMeter(Accelerator* device, Stream stream)
       : device_(device), stream_(stream) {}
 
+  // Its overflow flag tells nothing of the values that are measured.
+  void ignore_flag() { ignores_flag_ = true; }
   // Previous values are in host memory.
   void set_previous_on_host(bool on_host) { previous_on_host_ = on_host; }
 
@@ -131,6 +139,11 @@ class StreamMeter final : public Meter {
     }
     return changed;
   }
+  std::optional<bool> TakeOverflowFlag() const override {
+    if (ignores_flag_) return false;
+    const absl::StatusOr<bool> overflowed = device_->TakeOverflowFlag(stream_);
+    return overflowed.ok() ? std::make_optional(*overflowed) : std::nullopt;
+  }
 
  private:
   absl::Status Compare(const TensorView& now, const TensorView& previous,
@@ -145,6 +158,7 @@ class StreamMeter final : public Meter {
   Accelerator* const device_;
   const Stream stream_;
   bool previous_on_host_ = false;
+  bool ignores_flag_ = false;
 };
 
 }  // namespace graphdbg::runtime

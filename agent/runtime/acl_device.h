@@ -47,9 +47,7 @@ class AclDevice final : public Accelerator {
                                                    Stream stream) override;
   int64_t arena_bytes() const override;
 
-  // Whether an operator overflowed since the flag was last read; the flag is
-  // then cleared. UNIMPLEMENTED where the library has no such flag.
-  absl::StatusOr<bool> TakeOverflowFlag(Stream stream);
+  absl::StatusOr<bool> TakeOverflowFlag(Stream stream) override;
 
  private:
   explicit AclDevice(const AclDriver* driver) : driver_(driver) {}

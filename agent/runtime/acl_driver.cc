@@ -1,5 +1,7 @@
 #include "agent/runtime/acl_driver.h"
 
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "agent/runtime/dynamic_library.h"
 
@@ -13,7 +15,7 @@ constexpr char kLibrary[] = "libascendcl.so";
 absl::StatusOr<const AclDriver*> AclDriver::Open() {
   absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kLibrary);
   if (!library.ok()) return library.status();
-  auto* const driver = new AclDriver();
+  auto driver = std::make_unique<AclDriver>();
   absl::Status status;
 #define SYMBOL(symbol, name, ...) \
   status.Update(library->Find(symbol, &driver->name));
@@ -23,7 +25,7 @@ absl::StatusOr<const AclDriver*> AclDriver::Open() {
 #undef OPTIONAL
 #undef SYMBOL
   if (!status.ok()) return status;
-  return driver;
+  return driver.release();
 }
 
 const absl::StatusOr<const AclDriver*>& AclDriver::Get() {

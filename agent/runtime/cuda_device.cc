@@ -1,10 +1,10 @@
 #include "agent/runtime/cuda_device.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "absl/strings/str_cat.h"
 #include "agent/kernels/cuda/image.h"
+#include "agent/runtime/cuda_context.h"
 #include "agent/tensor/complex_parts.h"
 #include "agent/tensor/layout.h"
 
@@ -20,14 +20,11 @@ constexpr uint32_t kBlocksPerMultiprocessor = 3;
 // What one block is started for.
 constexpr int64_t kBytesPerBlock = 64 << 10;
 constexpr int64_t kStagingBytes = 1 << 20;
-// What is held for copies to come, beyond as much as there are copies.
-constexpr size_t kSparePoolBytes = 16 << 20;
 
 // Of cuda.h.
 constexpr unsigned kHostPortable = 1;
 constexpr unsigned kHostMapped = 2;
 constexpr unsigned kStreamNonBlocking = 1;
-constexpr int kCaptureModeRelaxed = 2;
 
 absl::Status Unmeasurable() {
   return absl::UnimplementedError("a tensor of this kind cannot be measured");
@@ -35,54 +32,14 @@ absl::Status Unmeasurable() {
 
 }  // namespace
 
-// Makes the device's context this thread's, and lets the thread do, while a
-// graph is captured elsewhere, what such a capture otherwise forbids.
-class CudaDevice::Current {
- public:
-  explicit Current(const CudaDevice& device) : driver_(*device.driver_) {
-    pushed_ = driver_.CtxPushCurrent(device.context_) == kCudaSuccess;
-    driver_.ThreadExchangeStreamCaptureMode(&mode_);
-  }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
-  ~Current() {
-    driver_.ThreadExchangeStreamCaptureMode(&mode_);
-    void* context = nullptr;
-    if (pushed_) driver_.CtxPopCurrent(&context);
-  }
-
- private:
-  const CudaDriver& driver_;
-  int mode_ = kCaptureModeRelaxed;
-  bool pushed_;
-};
-
-class CudaDevice::Memory final : public DeviceCopy {
- public:
-  Memory(CudaDevice* device, uint64_t address, int64_t bytes)
-      : device_(device), address_(address), bytes_(bytes) {}
-  ~Memory() override {
-    device_->GiveBack(address_, static_cast<size_t>(bytes_));
-  }
-
-  const void* data() const override {
-    return reinterpret_cast<const void*>(address_);
-  }
-  int64_t bytes() const override { return bytes_; }
-
- private:
-  CudaDevice* const device_;
-  const uint64_t address_;
-  const int64_t bytes_;
-};
-
 CudaDevice::CudaDevice(const CudaDriver* driver, int device,
                        int multiprocessors)
     : driver_(driver),
       device_(device),
       max_blocks_(std::clamp(
           static_cast<uint32_t>(multiprocessors) * kBlocksPerMultiprocessor,
-          uint32_t{1}, kMostBlocks)) {}
+          uint32_t{1}, kMostBlocks)),
+      copies_(driver) {}
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int ordinal) {
   const auto& driver = CudaDriver::Get();
@@ -123,7 +80,8 @@ absl::Status CudaDevice::Prepare() {
       check(driver_->DevicePrimaryCtxRetain(&context_, device_),
             "cuDevicePrimaryCtxRetain");
   if (!status.ok()) return status;
-  const Current current(*this);
+  copies_.set_context(context_);
+  const CudaContext context(*driver_, context_);
   const size_t partials =
       size_t{kPartialSets} * max_blocks_ * cuda::kMaxPartialBytes;
   const size_t counters = kSlots * sizeof(uint32_t);
@@ -181,8 +139,8 @@ absl::Status CudaDevice::Prepare() {
 CudaDevice::~CudaDevice() {
   if (context_ == nullptr) return;
   {
-    const Current current(*this);
-    for (const auto& [bytes, address] : pool_) driver_->MemFree(address);
+    const CudaContext context(*driver_, context_);
+    copies_.FreeAll();
     if (own_stream_ != nullptr) driver_->StreamDestroy(own_stream_);
     if (arena_ != 0) driver_->MemFree(arena_);
     if (slots_ != nullptr) driver_->MemFreeHost(slots_);
@@ -305,7 +263,7 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
     dtypes.push_back(real.dtype);
   }
   tickets->assign(views.size(), Ticket());
-  const Current current(*this);
+  const CudaContext context(*driver_, context_);
   std::lock_guard<std::mutex> lock(mu_);
   std::map<DType, cuda::Batch> batches;
   absl::Status status;
@@ -377,7 +335,7 @@ absl::Status CudaDevice::CheckWait(int result, const char* what) {
 }
 
 absl::Status CudaDevice::Await(const Ticket& ticket, Stream stream,
-                               cuda::ResultSlot* result) {
+                               cuda::Result* result) {
   absl::Status status = Synchronize(stream);
   if (status.ok() && !Done(ticket)) {
     status = absl::InternalError("a kernel ended without a result");
@@ -397,7 +355,7 @@ absl::Status CudaDevice::Measure(const TensorView& view, Stream stream,
     *statistics = tickets[0].known;
     return absl::OkStatus();
   }
-  cuda::ResultSlot result;
+  cuda::Result result;
   status = Await(tickets[0], stream, &result);
   if (status.ok()) {
     *statistics =
@@ -416,12 +374,12 @@ absl::Status CudaDevice::CountInRange(const TensorView& view, double start,
   Ticket ticket;
   absl::Status status;
   {
-    const Current current(*this);
+    const CudaContext context(*driver_, context_);
     std::lock_guard<std::mutex> lock(mu_);
     status = LaunchStrided(view, *layout, start, end, stream, &ticket);
   }
   if (!status.ok()) return status;
-  cuda::ResultSlot result;
+  cuda::Result result;
   status = Await(ticket, stream, &result);
   *count = result.statistics.in_range_count *
            static_cast<uint64_t>(layout->multiplicity);
@@ -449,7 +407,7 @@ absl::Status CudaDevice::Compare(const TensorView& now,
   Ticket ticket;
   absl::Status status;
   {
-    const Current current(*this);
+    const CudaContext context(*driver_, context_);
     std::lock_guard<std::mutex> lock(mu_);
     status = TakeSlot(blocks, &ticket);
     if (!status.ok()) return status;
@@ -459,7 +417,7 @@ absl::Status CudaDevice::Compare(const TensorView& now,
     if (!status.ok()) Free(ticket);
   }
   if (!status.ok()) return status;
-  cuda::ResultSlot result;
+  cuda::Result result;
   status = Await(ticket, stream, &result);
   if (!status.ok()) return status;
   *statistics = cuda::ToPairStatistics(result.pair);
@@ -468,18 +426,18 @@ absl::Status CudaDevice::Compare(const TensorView& now,
 }
 
 absl::Status CudaDevice::Synchronize(Stream stream) {
-  const Current current(*this);
+  const CudaContext context(*driver_, context_);
   return CheckWait(driver_->StreamSynchronize(stream), "cuStreamSynchronize");
 }
 
 absl::Status CudaDevice::SynchronizeAll() {
-  const Current current(*this);
+  const CudaContext context(*driver_, context_);
   // Fails while a graph is captured, which breaks nothing.
   return driver_->Check(driver_->CtxSynchronize(), "cuCtxSynchronize");
 }
 
 bool CudaDevice::Capturing(Stream stream) {
-  const Current current(*this);
+  const CudaContext context(*driver_, context_);
   int status = 0;
   // The default stream of a thread that must not use it is an error.
   return driver_->StreamIsCapturing(stream, &status) != kCudaSuccess ||
@@ -494,7 +452,7 @@ absl::Status CudaDevice::Read(const TensorView& view, const Slice& slice,
   const bool side_by_side =
       item.grid.ndim == 0 ||
       (item.grid.ndim == 1 && item.strides[0] == item_size);
-  const Current current(*this);
+  const CudaContext context(*driver_, context_);
   std::lock_guard<std::mutex> staging(staging_mu_);
   while (count > 0) {
     const int64_t piece = std::min(count, kStagingBytes / item_size);
@@ -530,46 +488,6 @@ absl::Status CudaDevice::Read(const TensorView& view, const Slice& slice,
   return absl::OkStatus();
 }
 
-absl::Status CudaDevice::Allocate(size_t bytes, uint64_t* address) {
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    copy_bytes_ += bytes;
-    const auto it = pool_.find(bytes);
-    if (it != pool_.end()) {
-      *address = it->second;
-      pool_bytes_ -= bytes;
-      pool_.erase(it);
-      return absl::OkStatus();
-    }
-  }
-  absl::Status status = driver_->Check(
-      driver_->MemAlloc(address, std::max<size_t>(bytes, 1)), "cuMemAlloc");
-  if (!status.ok()) {
-    std::lock_guard<std::mutex> lock(mu_);
-    copy_bytes_ -= bytes;
-  }
-  return status;
-}
-
-void CudaDevice::GiveBack(uint64_t address, size_t bytes) {
-  std::vector<uint64_t> to_free;
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    copy_bytes_ -= bytes;
-    pool_.emplace(bytes, address);
-    pool_bytes_ += bytes;
-    while (pool_bytes_ > copy_bytes_ + kSparePoolBytes) {
-      const auto largest = std::prev(pool_.end());
-      pool_bytes_ -= largest->first;
-      to_free.push_back(largest->second);
-      pool_.erase(largest);
-    }
-  }
-  if (to_free.empty()) return;
-  const Current current(*this);
-  for (const uint64_t each : to_free) driver_->MemFree(each);
-}
-
 absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaDevice::Copy(
     const TensorView& view, Stream stream) {
   const std::optional<Layout> layout = Layout::Of(view);
@@ -578,12 +496,11 @@ absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaDevice::Copy(
   const bool one_run = layout->is_one_run();
   const int64_t bytes =
       one_run ? layout->count * item_size : view.byte_count().value_or(0);
-  const Current current(*this);
-  uint64_t address = 0;
-  absl::Status status = Allocate(static_cast<size_t>(bytes), &address);
-  if (!status.ok()) return status;
-  auto copy = std::make_shared<Memory>(this, address, bytes);
-  if (bytes == 0) return std::shared_ptr<DeviceCopy>(std::move(copy));
+  const CudaContext context(*driver_, context_);
+  absl::StatusOr<std::shared_ptr<DeviceCopy>> copy = copies_.Take(bytes);
+  if (!copy.ok() || bytes == 0) return copy;
+  const auto address = reinterpret_cast<uint64_t>((*copy)->data());
+  absl::Status status;
   if (one_run) {
     status =
         driver_->Check(driver_->MemcpyDtoDAsync(
@@ -600,7 +517,7 @@ absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaDevice::Copy(
                           stream);
   }
   if (!status.ok()) return status;
-  return std::shared_ptr<DeviceCopy>(std::move(copy));
+  return copy;
 }
 
 }  // namespace graphdbg::runtime

@@ -12,6 +12,7 @@
 #include "agent/kernels/cuda/launch.h"
 #include "agent/runtime/accelerator.h"
 #include "agent/runtime/cuda_driver.h"
+#include "agent/runtime/cuda_memory_pool.h"
 
 namespace graphdbg::runtime {
 
@@ -47,16 +48,8 @@ class CudaDevice final : public Accelerator {
   int64_t arena_bytes() const override;
 
  private:
-  class Current;
-  class Memory;
-
   CudaDevice(const CudaDriver* driver, int device, int multiprocessors);
   absl::Status Prepare();
-
-  // Memory for copies. What was given back is used again: to free it waits for
-  // the whole device.
-  absl::Status Allocate(size_t bytes, uint64_t* address);
-  void GiveBack(uint64_t address, size_t bytes);
 
   // With mu_ held.
   absl::Status TakeSlot(uint32_t blocks, Ticket* ticket);
@@ -71,8 +64,7 @@ class CudaDevice final : public Accelerator {
 
   uint32_t BlocksFor(int64_t bytes) const;
   // Waits for a result and frees its ticket.
-  absl::Status Await(const Ticket& ticket, Stream stream,
-                     cuda::ResultSlot* result);
+  absl::Status Await(const Ticket& ticket, Stream stream, cuda::Result* result);
   absl::Status CheckWait(int result, const char* what);
 
   const CudaDriver* const driver_;
@@ -89,6 +81,7 @@ class CudaDevice final : public Accelerator {
   cuda::ResultSlot* slots_ = nullptr;
   uint64_t device_slots_ = 0;
   char* host_staging_ = nullptr;
+  CudaMemoryPool copies_;
   std::atomic<bool> broken_{false};
 
   std::mutex mu_;
@@ -96,10 +89,6 @@ class CudaDevice final : public Accelerator {
   std::map<std::string, void*> functions_;
   std::vector<int32_t> free_slots_;
   std::vector<int32_t> free_partials_;
-  // By size.
-  std::multimap<size_t, uint64_t> pool_;
-  size_t pool_bytes_ = 0;
-  size_t copy_bytes_ = 0;
   uint64_t sequence_ = 0;
   absl::Status failure_;
   // Held while staging memory is in use.

@@ -1,5 +1,7 @@
 #include "agent/runtime/cuda_driver.h"
 
+#include <memory>
+
 #include "absl/strings/str_cat.h"
 #include "agent/runtime/dynamic_library.h"
 
@@ -18,7 +20,7 @@ constexpr int kMinor = 76;
 absl::StatusOr<const CudaDriver*> CudaDriver::Open() {
   absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kLibrary);
   if (!library.ok()) return library.status();
-  auto* const driver = new CudaDriver();
+  auto driver = std::make_unique<CudaDriver>();
   absl::Status status;
 #define SYMBOL(symbol, name, ...) \
   status.Update(library->Find(symbol, &driver->name));
@@ -29,7 +31,7 @@ absl::StatusOr<const CudaDriver*> CudaDriver::Open() {
   if (result != kCudaSuccess) {
     return absl::UnavailableError(driver->Check(result, "cuInit").message());
   }
-  return driver;
+  return driver.release();
 }
 
 const absl::StatusOr<const CudaDriver*>& CudaDriver::Get() {

@@ -14,14 +14,19 @@ using testing_support::StubLibrary;
 // Both before either is looked for: what was looked for once is not again.
 class MissingSymbolTest : public testing::Test {
  protected:
+  static void SetUpTestSuite() {
+    Cuda();
+    Acl();
+  }
   static StubLibrary& Cuda() {
     static auto* stub =
         new StubLibrary("agent/testing/stubs_of_old/libcuda.so.1");
     return *stub;
   }
-  static void SetUpTestSuite() {
-    Cuda();
-    new StubLibrary("agent/testing/stubs_of_old/libascendcl.so");
+  static StubLibrary& Acl() {
+    static auto* stub =
+        new StubLibrary("agent/testing/stubs_of_old/libascendcl.so");
+    return *stub;
   }
 };
 

@@ -66,6 +66,32 @@ class AgentFixture : public testing::Test {
     return true;
   }
 
+  // The same of an op on a device (kind and number), whose memory is a stub's;
+  // its input is what the other node made there.
+  graphdbg_status ExecuteOn(graphdbg_device kind, int32_t device_id,
+                            uint32_t node, const std::vector<float>& values,
+                            uint32_t producer = 0,
+                            const std::vector<float>* input = nullptr) {
+    if (!agent_->Interest(node)) return GRAPHDBG_OK;
+    const int64_t shape[] = {static_cast<int64_t>(values.size())};
+    graphdbg_tensor output = TensorOf(values, shape);
+    output.device = kind;
+    output.device_id = device_id;
+    graphdbg_input in = {producer, 0, {}};
+    if (input != nullptr) in.tensor = TensorOf(*input, shape);
+    in.tensor.struct_size = sizeof(in.tensor);
+    in.tensor.device = kind;
+    in.tensor.device_id = device_id;
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.inputs = &in;
+    execution.input_count = producer != 0 ? 1 : 0;
+    execution.outputs = &output;
+    execution.output_count = 1;
+    return agent_->Executed(execution);
+  }
+
   // Runs `body` until it stops at the gate.
   template <class Body>
   std::future<void> Stop(Body body) {

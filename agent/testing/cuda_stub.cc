@@ -1,7 +1,11 @@
 // Stands in for NVIDIA's driver library where there is no GPU: two devices
-// whose memory is the host's, and kernels that run on the processor.
+// whose memory is the host's, and kernels that run on the processor. As the
+// real one it wants a context to be current, and that of the handles it is
+// given.
 #include <cstring>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "agent/kernels/cuda/emulated.h"
 #include "agent/kernels/cuda/work.h"
@@ -10,10 +14,37 @@
 namespace {
 
 constexpr int kDevices = 2;
-// CUDA_ERROR_INVALID_VALUE, _NOT_FOUND, _STREAM_CAPTURE_UNSUPPORTED.
+// CUDA_ERROR_INVALID_VALUE, _INVALID_CONTEXT, _INVALID_HANDLE, _NOT_FOUND,
+// _STREAM_CAPTURE_UNSUPPORTED.
 constexpr int kInvalid = 1;
+constexpr int kInvalidContext = 201;
+constexpr int kInvalidHandle = 400;
 constexpr int kNotFound = 500;
 constexpr int kCaptureUnsupported = 900;
+
+thread_local std::vector<void*> contexts;
+
+void* Current() { return contexts.empty() ? nullptr : contexts.back(); }
+
+// By module and by stream: the context in which it was made. Others are not
+// known here, as the default stream and streams of the test.
+std::map<void*, void*>& Owners() {
+  static auto* owners = new std::map<void*, void*>;
+  return *owners;
+}
+
+// 0, or the error of using it here.
+int CheckHandle(void* handle) {
+  const auto owner = Owners().find(handle);
+  if (Current() == nullptr) return kInvalidContext;
+  const bool foreign = owner != Owners().end() && owner->second != Current();
+  return foreign ? kInvalidHandle : 0;
+}
+
+struct Function {
+  std::string kernel;
+  void* module;
+};
 
 #ifndef STUB_WITHOUT_LAUNCH
 // A kernel's arguments are copied when it is launched.
@@ -28,6 +59,11 @@ std::string ArgumentOf(const std::string& kernel, const void* argument) {
 #endif
 
 }  // namespace
+
+// Enters a function that works with a handle, or null, in the current context.
+#define STUB_ENTER_WITH(function, handle) \
+  STUB_ENTER(function);                   \
+  if (const int wrong = CheckHandle(handle)) return wrong
 
 extern "C" {
 
@@ -97,40 +133,45 @@ int cuDevicePrimaryCtxRelease_v2(int) {
   return 0;
 }
 
-int cuCtxPushCurrent_v2(void*) {
+int cuCtxPushCurrent_v2(void* context) {
   STUB_ENTER("cuCtxPushCurrent");
+  contexts.push_back(context);
   return 0;
 }
 
 int cuCtxPopCurrent_v2(void**) {
-  STUB_ENTER("cuCtxPopCurrent");
+  STUB_ENTER_WITH("cuCtxPopCurrent", nullptr);
+  contexts.pop_back();
   return 0;
 }
 
 int cuCtxSynchronize() {
-  STUB_ENTER("cuCtxSynchronize");
+  STUB_ENTER_WITH("cuCtxSynchronize", nullptr);
   if (graphdbg::stub::Get().capture) return kCaptureUnsupported;
   graphdbg::stub::FinishAll();
   return 0;
 }
 
 int cuModuleLoadData(void** module, const void* image) {
-  STUB_ENTER("cuModuleLoadData");
+  STUB_ENTER_WITH("cuModuleLoadData", nullptr);
   if (image == nullptr) return kInvalid;
-  *module = reinterpret_cast<void*>(uintptr_t{0x2000});
+  *module = new char;
+  Owners()[*module] = Current();
   return 0;
 }
 
-int cuModuleUnload(void*) {
-  STUB_ENTER("cuModuleUnload");
+int cuModuleUnload(void* module) {
+  STUB_ENTER_WITH("cuModuleUnload", module);
+  Owners().erase(module);
+  delete static_cast<char*>(module);
   return 0;
 }
 
-int cuModuleGetFunction(void** function, void*, const char* name) {
-  STUB_ENTER("cuModuleGetFunction");
+int cuModuleGetFunction(void** function, void* module, const char* name) {
+  STUB_ENTER_WITH("cuModuleGetFunction", module);
   if (!graphdbg::cuda::HasKernel(name)) return kNotFound;
   // Never freed: as long as the module.
-  *function = new std::string(name);
+  *function = new Function{name, module};
   return 0;
 }
 
@@ -138,10 +179,12 @@ int cuModuleGetFunction(void** function, void*, const char* name) {
 int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned,
                    unsigned threads, unsigned, unsigned, unsigned, void* stream,
                    void** arguments, void**) {
-  STUB_ENTER("cuLaunchKernel");
-  const std::string& kernel = *static_cast<std::string*>(function);
+  STUB_ENTER_WITH("cuLaunchKernel", stream);
+  const auto& [kernel, module] = *static_cast<Function*>(function);
+  if (const int wrong = CheckHandle(module)) return wrong;
   if (threads != graphdbg::cuda::kThreadsPerBlock) return kInvalid;
-  graphdbg::stub::Put(stream, [=, argument = ArgumentOf(kernel, arguments[0])] {
+  graphdbg::stub::Put(stream, [blocks, kernel = kernel,
+                               argument = ArgumentOf(kernel, arguments[0])] {
     graphdbg::cuda::RunEmulated(kernel, blocks, argument.data());
   });
   return 0;
@@ -149,42 +192,42 @@ int cuLaunchKernel(void* function, unsigned blocks, unsigned, unsigned,
 #endif
 
 int cuMemAlloc_v2(uint64_t* address, size_t bytes) {
-  STUB_ENTER("cuMemAlloc");
+  STUB_ENTER_WITH("cuMemAlloc", nullptr);
   *address = reinterpret_cast<uint64_t>(graphdbg::stub::Allocate(bytes));
   return 0;
 }
 
 int cuMemFree_v2(uint64_t address) {
-  STUB_ENTER("cuMemFree");
+  STUB_ENTER_WITH("cuMemFree", nullptr);
   return graphdbg::stub::Free(reinterpret_cast<void*>(address)) ? 0 : kInvalid;
 }
 
 int cuMemHostAlloc(void** address, size_t bytes, unsigned) {
-  STUB_ENTER("cuMemHostAlloc");
+  STUB_ENTER_WITH("cuMemHostAlloc", nullptr);
   *address = graphdbg::stub::Allocate(bytes);
   return 0;
 }
 
 int cuMemHostGetDevicePointer_v2(uint64_t* device, void* address, unsigned) {
-  STUB_ENTER("cuMemHostGetDevicePointer");
+  STUB_ENTER_WITH("cuMemHostGetDevicePointer", nullptr);
   *device = reinterpret_cast<uint64_t>(address);
   return 0;
 }
 
 int cuMemFreeHost(void* address) {
-  STUB_ENTER("cuMemFreeHost");
+  STUB_ENTER_WITH("cuMemFreeHost", nullptr);
   return graphdbg::stub::Free(address) ? 0 : kInvalid;
 }
 
 int cuMemsetD8Async(uint64_t address, unsigned char value, size_t count,
-                    void*) {
-  STUB_ENTER("cuMemsetD8Async");
+                    void* stream) {
+  STUB_ENTER_WITH("cuMemsetD8Async", stream);
   std::memset(reinterpret_cast<void*>(address), value, count);
   return 0;
 }
 
 int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream) {
-  STUB_ENTER("cuMemcpyDtoHAsync");
+  STUB_ENTER_WITH("cuMemcpyDtoHAsync", stream);
   graphdbg::stub::Put(
       stream, [=] { std::memcpy(to, reinterpret_cast<void*>(from), bytes); });
   return 0;
@@ -192,7 +235,7 @@ int cuMemcpyDtoHAsync_v2(void* to, uint64_t from, size_t bytes, void* stream) {
 
 int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes,
                          void* stream) {
-  STUB_ENTER("cuMemcpyDtoDAsync");
+  STUB_ENTER_WITH("cuMemcpyDtoDAsync", stream);
   graphdbg::stub::Put(stream, [=] {
     std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<void*>(from),
                 bytes);
@@ -201,26 +244,28 @@ int cuMemcpyDtoDAsync_v2(uint64_t to, uint64_t from, size_t bytes,
 }
 
 int cuStreamCreate(void** stream, unsigned) {
-  STUB_ENTER("cuStreamCreate");
+  STUB_ENTER_WITH("cuStreamCreate", nullptr);
   *stream = new char;
+  Owners()[*stream] = Current();
   return 0;
 }
 
 int cuStreamDestroy_v2(void* stream) {
-  STUB_ENTER("cuStreamDestroy");
+  STUB_ENTER_WITH("cuStreamDestroy", stream);
+  Owners().erase(stream);
   delete static_cast<char*>(stream);
   return 0;
 }
 
 int cuStreamSynchronize(void* stream) {
-  STUB_ENTER("cuStreamSynchronize");
+  STUB_ENTER_WITH("cuStreamSynchronize", stream);
   if (graphdbg::stub::Get().capture) return kCaptureUnsupported;
   graphdbg::stub::Finish(stream);
   return 0;
 }
 
-int cuStreamIsCapturing(void*, int* status) {
-  STUB_ENTER("cuStreamIsCapturing");
+int cuStreamIsCapturing(void* stream, int* status) {
+  STUB_ENTER_WITH("cuStreamIsCapturing", stream);
   *status = graphdbg::stub::Get().capture ? 1 : 0;
   return 0;
 }

@@ -27,7 +27,8 @@ class StubLibrary {
   }
   // Launches and copies wait until something waits for them.
   void Hold(bool hold) { Call<void (*)(int)>("stub_hold")(hold ? 1 : 0); }
-  // Does what waits.
+  // Does what waits, on one stream or on all.
+  void Finish(void* stream) { Call<void (*)(void*)>("stub_finish")(stream); }
   void FinishAll() { Call<void (*)()>("stub_finish_all")(); }
   void Capture(bool on) { Call<void (*)(int)>("stub_capture")(on ? 1 : 0); }
   // Of Ascend's stub: whether an operator overflowed.

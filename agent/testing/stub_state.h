@@ -47,8 +47,11 @@ inline int Enter(const char* function) {
   return it->second.error;
 }
 
+// Aligned as a device's memory is.
 inline void* Allocate(size_t bytes) {
-  void* const memory = std::malloc(bytes);
+  constexpr size_t kAlignment = 256;
+  const size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  void* const memory = std::aligned_alloc(kAlignment, size);
   Get().blocks[reinterpret_cast<uint64_t>(memory)] = bytes;
   return memory;
 }
@@ -100,6 +103,12 @@ void stub_hold(int hold) {
   auto& state = graphdbg::stub::Get();
   std::lock_guard<std::mutex> lock(state.mu);
   state.hold = hold != 0;
+}
+
+void stub_finish(void* stream) {
+  auto& state = graphdbg::stub::Get();
+  std::lock_guard<std::mutex> lock(state.mu);
+  graphdbg::stub::Finish(stream);
 }
 
 void stub_finish_all() {

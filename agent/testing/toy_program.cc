@@ -14,6 +14,7 @@ graphdbg_host ToyHost::host() {
   host.resolve = Resolve;
   host.set_level = SetLevel;
   host.capture_stack = CaptureStack;
+  host.current_stream = CurrentStream;
   return host;
 }
 
@@ -54,6 +55,10 @@ int ToyHost::Resolve(void* user, void* bound, graphdbg_tensor* out,
 
 void ToyHost::SetLevel(void* user, int level) {
   static_cast<ToyHost*>(user)->level_ = level;
+}
+
+void* ToyHost::CurrentStream(void* user, graphdbg_device, int32_t) {
+  return static_cast<ToyHost*>(user)->stream_;
 }
 
 size_t ToyHost::CaptureStack(void*, graphdbg_source_frame* out, size_t max) {

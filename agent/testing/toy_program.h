@@ -42,6 +42,8 @@ class ToyHost {
   int level() const { return level_; }
   void Interrupt() { interrupted_ = true; }
 
+  // On which this and all other threads run from now on, on each device.
+  void SetStream(void* stream) { stream_ = stream; }
   // The tensor that stands behind a bound handle, of this shape.
   void SetBound(void* handle, std::vector<float>* values);
 
@@ -54,12 +56,15 @@ class ToyHost {
   static int Resolve(void* user, void* bound, graphdbg_tensor* out,
                      int64_t* shape, int64_t* strides);
   static void SetLevel(void* user, int level);
+  static void* CurrentStream(void* user, graphdbg_device device,
+                             int32_t device_id);
   static size_t CaptureStack(void* user, graphdbg_source_frame* out,
                              size_t max);
 
   std::atomic<int> retained_{0};
   std::atomic<int> waits_{0};
   std::atomic<int> level_{-1};
+  std::atomic<void*> stream_{nullptr};
   std::atomic<bool> interrupted_{false};
   std::mutex mu_;
   // Guarded by mu_.

@@ -154,6 +154,7 @@ absl::Status Check(const v1::StateUpdate& state) {
   }
   return First(
       AtMost("state.node_id", state.node_id(), kMaxNodes),
+      Name("state.device", state.device()),
       AtMost("number of state.watchpoints",
              static_cast<uint64_t>(state.watchpoints_size()), kMaxWatchpoints));
 }

@@ -196,6 +196,8 @@ AgentReport Decode(const v1::StateUpdate& state) {
   report.pauses_after = state.pauses_after();
   report.watchpoints.assign(state.watchpoints().begin(),
                             state.watchpoints().end());
+  report.device = state.device();
+  report.device_id = state.device_id();
   return report;
 }
 

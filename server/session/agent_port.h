@@ -54,6 +54,10 @@ struct RunReport {
   // was, or it has come.
   uint64_t pauses_after = 0;
   std::vector<uint32_t> watchpoints;
+  // The accelerator on which the program has tensors, as in AgentHello; empty:
+  // none was seen.
+  std::string device;
+  int32_t device_id = 0;
 };
 
 struct HitReport {

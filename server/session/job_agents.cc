@@ -216,7 +216,17 @@ void JobImpl::On(Rank& rank, graph::GraphPatch& patch, const Done& done) {
   WhenKept([done, applied] { done(applied); });
 }
 
+// An agent greets before its program has put anything on a device.
+void JobImpl::NoteDevice(Rank& rank, const RunReport& report) {
+  AgentHello& hello = rank.hello;
+  if (report.device.empty() || hello.device == report.device) return;
+  hello.device = report.device;
+  hello.device_id = report.device_id;
+  if (noting()) journal_->NoteHello(hello.rank, hello, /*same_process=*/true);
+}
+
 absl::Status JobImpl::On(Rank& rank, RunReport& report) {
+  NoteDevice(rank, report);
   // Also a stop that follows another at once.
   if (rank.run.state == JobState::kPaused) ++rank.stops_left;
   RunState next;

@@ -121,6 +121,7 @@ class JobImpl final : public Job,
   static bool TellsOfTensor(const watch::HitRecord& hit);
   void NoteMemory();
   absl::Status On(Rank& rank, RunReport& report);
+  void NoteDevice(Rank& rank, const RunReport& report);
   absl::Status On(Rank& rank, TensorPiece& piece);
   absl::Status On(Rank& rank, CommandOutcome& outcome);
   absl::Status On(Rank& rank, WatchpointReport& report);

@@ -32,6 +32,25 @@ TEST_F(SessionTest, TellsWhoTheJobIsAndThatItWaitsBeforeItsFirstStep) {
   EXPECT_EQ(directory().Jobs().size(), 1u);
 }
 
+TEST_F(SessionTest, LearnsOfTheDeviceWhenTheProgramHasTensorsThere) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_EQ(Await(job->Describe())->ranks.at(0).device, "cpu");
+
+  v1::AgentMessage state;
+  state.mutable_state()->set_state(v1::RUN_STATE_PAUSED);
+  state.mutable_state()->set_step(1);
+  state.mutable_state()->set_device("cuda");
+  state.mutable_state()->set_device_id(3);
+  ASSERT_TRUE(agent.Send(state));
+  const Event told = WaitFor([](const Event& event) {
+    return event.job_info && event.job_info->step == 1;
+  });
+  EXPECT_EQ(told.job_info->ranks.at(0).device, "cuda");
+  EXPECT_EQ(told.job_info->ranks.at(0).device_id, 3);
+}
+
 TEST_F(SessionTest, ShowsTheGraphByScopes) {
   Start();
   ScriptedAgent agent(port());

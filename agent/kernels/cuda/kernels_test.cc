@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -33,12 +34,12 @@ class Launch {
       : blocks_(blocks), partials_(blocks * kMaxPartialBytes) {}
 
   Meeting meeting() {
-    return {partials_.data(), &arrived_, &slot_, ++sequence_};
+    return {partials_.data(), &arrived_, slot_.get(), ++sequence_};
   }
   const ResultSlot& Run(const std::string& kernel, const void* argument) {
     EXPECT_TRUE(RunEmulated(kernel, blocks_, argument));
-    EXPECT_EQ(slot_.sequence, sequence_);
-    return slot_;
+    EXPECT_EQ(slot_->sequence, sequence_);
+    return *slot_;
   }
 
  private:
@@ -46,7 +47,7 @@ class Launch {
   std::vector<char> partials_;
   uint32_t arrived_ = 0;
   uint64_t sequence_ = 0;
-  ResultSlot slot_ = {};
+  const std::unique_ptr<ResultSlot> slot_ = std::make_unique<ResultSlot>();
 };
 
 void Check(const TensorView& view, uint32_t blocks) {

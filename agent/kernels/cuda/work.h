@@ -53,13 +53,16 @@ struct PairPartial {
   uint64_t scaled;
 };
 
-// Where a result arrives: memory of the host that the device writes to. The
-// result is there when `sequence` has the number that the host asked for.
-struct alignas(64) ResultSlot {
+struct Result {
   union {
     Partial statistics;
     PairPartial pair;
   };
+};
+
+// Where a result arrives: memory of the host that the device writes to. The
+// result is there when `sequence` has the number that the host asked for.
+struct alignas(64) ResultSlot : Result {
   uint64_t sequence;
 };
 

@@ -36,7 +36,7 @@ export type Condition = {
   help: string;
   target: ("tensor" | "weight" | "gradient" | "activation");
   nan_policy: string;
-  backends: (("cpu" | "ascend"))[];
+  backends: (("cpu" | "cuda" | "ascend"))[];
   wire_condition?: number;
   params: ({
     name: string;

@@ -7,7 +7,7 @@ import { createQueryClient } from '../state/queries';
 import { jobRoute } from '../state/route';
 import { useScopes } from '../state/scopes';
 import { copyWatchpoint, editWatchpoint, openWatchForm, useUi, type WatchFormState } from '../state/ui';
-import { sampleCondition, sampleParam, sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
+import { sampleCondition, sampleJob, sampleParam, sampleScope, sampleView, sampleWatchpoint } from '../testing/samples';
 import { JobContext } from './job_context';
 import { WatchForm } from './watch_form';
 
@@ -98,6 +98,16 @@ it('asks for the numbers that a condition needs', async () => {
   await user.type(screen.getByLabelText('value'), '1e3');
   await user.click(add());
   expect(posted).toMatchObject([{ condition: { id: 'max_gt', params: { value: 1000 } } }]);
+});
+
+it('offers the overflow flag where a rank is on a device that has one', async () => {
+  const [rank] = sampleJob().ranks;
+  const info = sampleJob({ ranks: [{ ...rank!, device: 'npu' }] });
+  useJob.setState(({ model }) => ({ model: { ...model, info } }));
+  show(null);
+  const when = await screen.findByLabelText('When');
+  expect(within(when).getByRole('option', { name: 'operator_overflow' })).not.toBeNull();
+  useJob.setState(({ model }) => ({ model: { ...model, info: null } }));
 });
 
 it('offers what can be checked here, with its defaults and units', async () => {

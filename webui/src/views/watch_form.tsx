@@ -4,8 +4,10 @@
 import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { describe, type Problem } from '../api/problem';
-import type { Category, Condition, PauseMode, Watchpoint, WatchpointSelection } from '../api/types';
+import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection } from '../api/types';
 import { plural } from '../base/format';
+import { canBeChecked } from '../state/backends';
+import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
@@ -80,12 +82,15 @@ function Preview({ selection }: { selection: WatchpointSelection | null }) {
   );
 }
 
+const NO_RANKS: Rank[] = [];
+
 export function WatchForm({ form }: { form: WatchFormState }) {
   const { target, ticked, from, edit } = form;
   const { route } = useJobContext();
   const selection = target ?? route?.node ?? null;
   const isScope = useIsScope(selection);
   const conditions = useConditions();
+  const ranks = useJob(({ model }) => model.info?.ranks ?? NO_RANKS);
   const id = useId();
   const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
@@ -110,7 +115,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   }
   if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
   const offered = conditions.data.conditions.filter(
-    (other) => other.backends.includes('cpu') || other.id === from?.condition.id,
+    (other) => canBeChecked(other, ranks) || other.id === from?.condition.id,
   );
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title="This server offers no conditions" />;
