@@ -201,12 +201,17 @@ graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
 
 graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
                                        const char* type) {
+  return graphdbg_declare_scope_in(agent, "", name, type);
+}
+
+graphdbg_status graphdbg_declare_scope_in(graphdbg_agent* agent,
+                                          const char* graph, const char* name,
+                                          const char* type) {
   return Guarded(agent, [&](Agent& a) {
     if (name == nullptr || type == nullptr) {
       return Fail(GRAPHDBG_INVALID_ARGUMENT, "name or type is null");
     }
-    a.DeclareScope(name, type);
-    return GRAPHDBG_OK;
+    return ToCode(a.DeclareScope(graph == nullptr ? "" : graph, name, type));
   });
 }
 

@@ -282,8 +282,10 @@ absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
   return id;
 }
 
-void Agent::DeclareScope(absl::string_view name, absl::string_view type) {
-  nodes_.DeclareScope(name, type);
+absl::Status Agent::DeclareScope(absl::string_view graph,
+                                 absl::string_view name,
+                                 absl::string_view type) {
+  return nodes_.DeclareScope(graph, name, type);
 }
 
 absl::Status Agent::BindTensor(uint32_t node, void* bound) {

@@ -65,7 +65,8 @@ class Agent final : public Link {
   // --- As the functions of the C interface.
 
   absl::StatusOr<uint32_t> DeclareNode(const graphdbg_node_info& info);
-  void DeclareScope(absl::string_view name, absl::string_view type);
+  absl::Status DeclareScope(absl::string_view graph, absl::string_view name,
+                            absl::string_view type);
   absl::Status BindTensor(uint32_t node, void* bound);
   bool Interest(uint32_t node);
   graphdbg_status Start();

@@ -109,16 +109,28 @@ absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
       return absl::ResourceExhaustedError(
           absl::StrCat("a graph has at most ", wire::kMaxNodes, " nodes"));
     }
+    const absl::Status added = AddGraph(Text(info.graph));
+    if (!added.ok()) return added;
     id = Add(info, std::move(name));
   }
   if (on_change_) on_change_();
   return id;
 }
 
+absl::Status NodeTable::AddGraph(const std::string& graph) {
+  if (graphs_.size() >= wire::kMaxGraphs && graphs_.count(graph) == 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a job has at most ", wire::kMaxGraphs, " graphs"));
+  }
+  graphs_.insert(graph);
+  return absl::OkStatus();
+}
+
 uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   const uint32_t id = static_cast<uint32_t>(records_.size()) + 1;
   const auto entry = names_.emplace(std::move(name), id).first;
   Record& record = records_.emplace_back();
+  record.graph = pool_.Intern(Text(info.graph));
   record.name = &entry->first;
   record.op_type = pool_.Intern(Text(info.op_type));
   record.kind = info.kind;
@@ -164,18 +176,24 @@ void NodeTable::SetOutputs(const TensorArray& tensors, Record* record) {
   }
 }
 
-void NodeTable::DeclareScope(absl::string_view name, absl::string_view type) {
-  std::string scope = wire::ToValidUtf8(name, wire::kMaxNameBytes);
-  if (scope.empty()) return;
+absl::Status NodeTable::DeclareScope(absl::string_view graph,
+                                     absl::string_view name,
+                                     absl::string_view type) {
+  ScopeKey scope(wire::ToValidUtf8(graph, wire::kMaxNameBytes),
+                 wire::ToValidUtf8(name, wire::kMaxNameBytes));
+  if (scope.second.empty()) return absl::OkStatus();
   {
     std::lock_guard<std::mutex> lock(mu_);
+    const absl::Status added = AddGraph(scope.first);
+    if (!added.ok()) return added;
     std::string& known = scope_types_[scope];
     std::string now = wire::ToValidUtf8(type, wire::kMaxNameBytes);
-    if (known == now) return;
+    if (known == now) return absl::OkStatus();
     known = std::move(now);
     changed_scopes_.push_back(std::move(scope));
   }
   if (on_change_) on_change_();
+  return absl::OkStatus();
 }
 
 void NodeTable::LearnMode(const Execution& execution, NodeFacts* facts) {
@@ -240,27 +258,41 @@ void NodeTable::TakeAllAgain() {
       records_[i].changed = true;
       changed_nodes_.push_back(static_cast<uint32_t>(i) + 1);
     }
-    for (const auto& [name, type] : scope_types_) {
-      changed_scopes_.push_back(name);
+    for (const auto& [scope, type] : scope_types_) {
+      changed_scopes_.push_back(scope);
     }
   }
   if (on_change_) on_change_();
 }
 
+// The graph of the next update; null if nothing changed.
+const std::string* NodeTable::NextGraph() const {
+  if (!changed_scopes_.empty()) return &changed_scopes_.front().first;
+  if (!changed_nodes_.empty()) return At(changed_nodes_.front()).graph;
+  // Which nodes executed is told by their numbers, of all graphs at once.
+  return next_to_tell_ <= records_.size() ? At(next_to_tell_).graph : nullptr;
+}
+
 bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
   std::lock_guard<std::mutex> lock(mu_);
+  const std::string* next = NextGraph();
+  if (next == nullptr) return false;
+  const std::string graph = *next;
+  update->set_graph(graph);
   size_t bytes = 0;
-  while (!changed_scopes_.empty() && bytes < max_bytes) {
-    const std::string& scope = changed_scopes_.front();
-    const std::string& type = scope_types_[scope];
+  while (!changed_scopes_.empty() && changed_scopes_.front().first == graph &&
+         bytes < max_bytes) {
+    const std::string& scope = changed_scopes_.front().second;
+    const std::string& type = scope_types_[changed_scopes_.front()];
     bytes += scope.size() + type.size() + 8;
     (*update->mutable_scope_types())[scope] = type;
     changed_scopes_.pop_front();
   }
   while (!changed_nodes_.empty() && bytes < max_bytes) {
     const uint32_t id = changed_nodes_.front();
-    changed_nodes_.pop_front();
     Record& record = records_[id - 1];
+    if (*record.graph != graph) break;
+    changed_nodes_.pop_front();
     record.changed = false;
     Fill(id, &record, update->add_nodes());
     bytes += update->nodes(update->nodes_size() - 1).ByteSizeLong();

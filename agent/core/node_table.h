@@ -8,11 +8,13 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "agent/conditions/selector.h"
@@ -105,9 +107,11 @@ class NodeTable {
   };
 
   // INVALID_ARGUMENT if the name or kind is none, RESOURCE_EXHAUSTED if there
-  // are too many nodes.
+  // are too many nodes or graphs.
   absl::StatusOr<uint32_t> Declare(const graphdbg_node_info& info);
-  void DeclareScope(absl::string_view name, absl::string_view type);
+  // RESOURCE_EXHAUSTED if there are too many graphs.
+  absl::Status DeclareScope(absl::string_view graph, absl::string_view name,
+                            absl::string_view type);
 
   // Null if there is no such node.
   NodeFacts* Facts(uint32_t id) const {
@@ -136,8 +140,8 @@ class NodeTable {
   // last told.
   void TellLastSteps();
 
-  // Appends what changed since it was last taken, up to about `max_bytes`.
-  // False if nothing did.
+  // Appends what changed in one graph since it was last taken, up to about
+  // `max_bytes`. False if nothing did in any.
   bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update);
   // A new peer knows nothing.
   void TakeAllAgain();
@@ -160,7 +164,10 @@ class NodeTable {
     const std::string* framework_dtype;
     std::vector<int64_t> shape;
   };
+  // A scope's graph and name.
+  using ScopeKey = std::pair<std::string, std::string>;
   struct Record {
+    const std::string* graph;
     const std::string* name;
     const std::string* op_type;
     graphdbg_node_kind kind;
@@ -181,6 +188,8 @@ class NodeTable {
   static constexpr uint32_t kNothingToTell = UINT32_MAX;
 
   // With mu_ held.
+  absl::Status AddGraph(const std::string& graph);
+  const std::string* NextGraph() const;
   uint32_t Add(const graphdbg_node_info& info, std::string name);
   void SetOutputs(const TensorArray& tensors, Record* record);
   void MarkChanged(uint32_t id);
@@ -197,10 +206,11 @@ class NodeTable {
   // All below guarded by mu_. Names are those of names_, which never move.
   std::unordered_map<std::string, uint32_t> names_;
   std::deque<Record> records_;
-  std::map<std::string, std::string> scope_types_;
+  std::set<std::string> graphs_;
+  std::map<ScopeKey, std::string> scope_types_;
   StringPool pool_;
   std::deque<uint32_t> changed_nodes_;
-  std::deque<std::string> changed_scopes_;
+  std::deque<ScopeKey> changed_scopes_;
   // The next node whose last step may have to be told.
   uint32_t next_to_tell_ = kNothingToTell;
 };

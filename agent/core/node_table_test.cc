@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/wire/limits.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -139,10 +140,47 @@ TEST_F(NodeTableTest, UpdatesKeepToTheirSize) {
 }
 
 TEST_F(NodeTableTest, ScopesAreToldOnce) {
-  nodes_.DeclareScope("forward/conv1", "Conv2d");
+  ASSERT_TRUE(nodes_.DeclareScope("", "forward/conv1", "Conv2d").ok());
   EXPECT_EQ(Take().scope_types().at("forward/conv1"), "Conv2d");
-  nodes_.DeclareScope("forward/conv1", "Conv2d");
+  ASSERT_TRUE(nodes_.DeclareScope("", "forward/conv1", "Conv2d").ok());
   EXPECT_EQ(Take().scope_types_size(), 0);
+}
+
+TEST_F(NodeTableTest, AnUpdateIsOfOneGraph) {
+  for (const char* graph : {"", "a", "b"}) {
+    const std::string name = std::string(graph) + "/op";
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.kind = GRAPHDBG_OP;
+    info.name = name.c_str();
+    info.graph = graph;
+    ASSERT_TRUE(nodes_.Declare(info).ok());
+  }
+  ASSERT_TRUE(nodes_.DeclareScope("b", "b", "Model").ok());
+  v1::GraphUpdate update = Take();
+  EXPECT_EQ(update.graph(), "b");
+  EXPECT_EQ(update.scope_types().at("b"), "Model");
+  EXPECT_EQ(update.nodes_size(), 0);
+  for (const char* graph : {"", "a", "b"}) {
+    update = Take();
+    EXPECT_EQ(update.graph(), graph);
+    ASSERT_EQ(update.nodes_size(), 1);
+    EXPECT_EQ(update.nodes(0).name(), std::string(graph) + "/op");
+  }
+  Execute(2, {}, {});
+  Take();
+  Execute(2, {}, {}, 2);
+  nodes_.TellLastSteps();
+  EXPECT_EQ(Take().seen_size(), 1);
+}
+
+TEST_F(NodeTableTest, ThereAreAsManyGraphsAsTheServerTakes) {
+  for (size_t i = 0; i < wire::kMaxGraphs; ++i) {
+    ASSERT_TRUE(nodes_.DeclareScope(std::to_string(i), "s", "t").ok());
+  }
+  EXPECT_EQ(nodes_.DeclareScope("more", "s", "t").code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(nodes_.DeclareScope("1", "other", "t").ok());
 }
 
 TEST_F(NodeTableTest, AGraphCanBeKnownBeforeItRuns) {

@@ -27,6 +27,8 @@ constexpr int kMaxDimensions = 64;
 constexpr int kMaxReportedTensors = 10000;
 // Node ids are dense, so this also bounds what a peer allocates.
 constexpr uint32_t kMaxNodes = 4000000;
+// Of one job.
+constexpr size_t kMaxGraphs = 1000;
 constexpr uint32_t kMaxWorldSize = 1 << 20;
 // Names, scopes, patterns and categories of one selection together.
 constexpr int kMaxSelectionEntries = 100000;

@@ -206,6 +206,7 @@ Json Encode(const NodeInfo& node) {
 
 Json Encode(const NodeDetail& detail) {
   Json json = Encode(detail.node);
+  json["graph"] = detail.graph;
   json["inputs"] = List(detail.inputs, EncodeEndpoint);
   json["consumers"] = List(detail.consumers, EncodeEndpoint);
   json["attributes"] = Json::object();

@@ -339,7 +339,7 @@ const Graph* GraphStore::FindGraph(std::string_view id) const {
   for (const Graph& graph : graphs_) {
     if (graph.id == name) return &graph;
   }
-  return nullptr;
+  return id.empty() && !graphs_.empty() ? &graphs_.front() : nullptr;
 }
 
 absl::StatusOr<ScopeIndex> GraphStore::FindScope(std::string_view graph,

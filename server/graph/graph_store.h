@@ -124,7 +124,7 @@ struct Graph {
 struct GraphLimits {
   uint32_t max_nodes = 2'000'000;
   uint32_t max_scopes = 1'000'000;
-  uint32_t max_graphs = 64;
+  uint32_t max_graphs = 1'000;
   uint32_t max_depth = 128;
   uint64_t max_bytes = uint64_t{2} << 30;
 };
@@ -165,7 +165,8 @@ class GraphStore {
 
   // kNoNode if there is none.
   NodeIndex FindNode(std::string_view name) const;
-  // The graph called `id` ("" is the main one); null if there is none.
+  // The graph called `id`; null if there is none. "" is the main one, or the
+  // first where all have names.
   const Graph* FindGraph(std::string_view id) const;
   // NOT_FOUND "unknown_graph" or "unknown_scope". "" is the root.
   absl::StatusOr<ScopeIndex> FindScope(std::string_view graph,

@@ -182,6 +182,20 @@ TEST_F(GraphStoreTest, IsEmptyNotUnknownBeforeTheFirstNode) {
   EXPECT_EQ(ReasonOf(view.status()), "unknown_graph");
 }
 
+TEST_F(GraphStoreTest, WithoutAMainGraphTheFirstStandsForIt) {
+  ASSERT_TRUE(Put({MakeNode(1, "cnn/conv", 1)}, "cnn").ok());
+  ASSERT_TRUE(Put({MakeNode(2, "lstm/gate", 2)}, "lstm").ok());
+  ASSERT_EQ(View("").nodes.size(), 1u);
+  EXPECT_EQ(View("").nodes[0].name, "cnn");
+  EXPECT_EQ(View("lstm", "lstm").nodes[0].name, "lstm/gate");
+  const GraphView view(store_, none_);
+  EXPECT_EQ(view.Detail("lstm/gate")->graph, "lstm");
+  EXPECT_EQ(view.Detail("lstm")->graph, "lstm");
+  EXPECT_EQ(view.Page("", 0)->graph, "cnn");
+  ASSERT_TRUE(Put({MakeNode(3, "forward/op", 3)}).ok());
+  EXPECT_EQ(View("").nodes[0].name, "forward");
+}
+
 TEST_F(GraphStoreTest, ShowsChildrenInExecutionOrderAndWhatDoesNotRunLast) {
   ASSERT_TRUE(Put({MakeNode(1, "f/weight", 0), MakeNode(2, "f/late", 9),
                    MakeNode(3, "f/bias", 0), MakeNode(4, "f/m/x", 2),

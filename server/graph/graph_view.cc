@@ -125,12 +125,14 @@ absl::StatusOr<session::NodeDetail> GraphView::Detail(
       auto scope = graph.scopes.find(name);
       if (name.empty() || scope == graph.scopes.end()) continue;
       detail.node = ScopeOf(scope->second);
+      detail.graph = graph.id;
       return detail;
     }
     return AggregateNamed(name);
   }
   const Node& node = store_.node(index);
   detail.node = NodeOf(index);
+  detail.graph = store_.graphs()[node.graph].id;
   for (const Input& input : node.inputs) {
     if (input.node == kNoNode || input.control) continue;
     detail.inputs.push_back(EndpointOf(input.node, input.slot));
@@ -165,6 +167,7 @@ absl::StatusOr<session::NodeDetail> GraphView::AggregateNamed(
     }
     session::NodeDetail detail;
     detail.node = AggregateOf(*opened->scope, all);
+    detail.graph = graph.id;
     return detail;
   }
   return UnknownNode(name);
@@ -175,7 +178,7 @@ absl::StatusOr<session::GraphPage> GraphView::Page(std::string_view graph,
   session::GraphPage page;
   const Graph* found = store_.FindGraph(graph);
   const bool main = graph.empty() || graph == kMainGraph;
-  page.graph = std::string(main ? kMainGraph : graph);
+  page.graph = found != nullptr ? found->id : std::string(kMainGraph);
   if (found == nullptr && main) return page;
   if (found == nullptr) return store_.FindScope(graph, "").status();
   for (uint64_t i = from; i < store_.node_count(); ++i) {

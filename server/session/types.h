@@ -153,6 +153,8 @@ struct NodeInfo {
 
 struct NodeDetail {
   NodeInfo node;
+  // Of its graph.
+  std::string graph;
   std::vector<Endpoint> inputs;
   // Consumers, one for each edge that leaves.
   std::vector<Endpoint> consumers;

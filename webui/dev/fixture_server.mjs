@@ -90,10 +90,10 @@ const endpoint = (node) => ({ node: node.name, slot: 0, dtype: node.outputs[0].d
 
 function nodeDetail(job, name) {
   const own = job.graph.byName.get(name);
-  if (own === undefined) return { ...nodeView(job, name), inputs: [], consumers: [], attributes: {}, stack: [] };
+  if (own === undefined) return { ...nodeView(job, name), graph: 'main', inputs: [], consumers: [], attributes: {}, stack: [] };
   const consumers = job.graph.nodes.filter((node) => node.inputs.includes(name)).map(endpoint);
   const inputs = own.inputs.map((input) => endpoint(job.graph.byName.get(input)));
-  return { ...nodeView(job, name), inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1, last_step: 3 };
+  return { ...nodeView(job, name), graph: 'main', inputs, consumers, attributes: own.attributes, stack: own.stack, order: own.order, first_step: 1, last_step: 3 };
 }
 
 function tensorsOf(job, name) {

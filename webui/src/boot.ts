@@ -7,7 +7,7 @@ import { parseRoute } from './state/route';
 import { loadEarly } from './worker/client';
 
 const route = parseRoute(window.location.hash);
-if (route.view === 'job') loadEarly(route.route.job, readToken());
+if (route.view === 'job') loadEarly({ job: route.route.job, graph: route.route.graph }, readToken());
 // A one-time code has to be changed for a token first.
 if (takeCode(window.location.hash).code === null) askServerEarly();
 void import('./main');

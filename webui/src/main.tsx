@@ -16,7 +16,7 @@ if (root !== null) {
   const asked = startAuth();
   // Takes what boot.ts has asked for.
   const { route } = useRouter.getState();
-  if (route.view === 'job') startScopes(route.route.job);
+  if (route.view === 'job') startScopes(route.route.job, route.route.graph);
   await Promise.race([asked, new Promise((done) => setTimeout(done, ANSWER_MS))]);
   createRoot(root).render(
     <StrictMode>

@@ -254,6 +254,9 @@ typedef struct graphdbg_node_info {
   size_t input_count;
   const graphdbg_attribute* attributes;
   size_t attribute_count;
+  /* The id of the node's graph, where a program has several; null or empty:
+   * its main graph. Names of nodes are unique over all graphs. */
+  const char* graph;
 } graphdbg_node_info;
 
 /* Flags of a node. */
@@ -333,6 +336,13 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_node(
 GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent,
                                                        const char* name,
                                                        const char* type);
+
+/* The same for a scope of another graph than the main one, by that graph's
+ * id. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_scope_in(graphdbg_agent* agent,
+                                                          const char* graph,
+                                                          const char* name,
+                                                          const char* type);
 
 /* Binds a parameter's, buffer's or input's node to a tensor that outlives
  * steps; host.resolve(bound) is asked for its value. Binding again replaces.

@@ -22,7 +22,7 @@ describe('requests', () => {
   it('carry the token, and names with slashes and blanks as they are', async () => {
     writeToken('secret');
     answer(200, { scope: '', nodes: [], edges: [] });
-    await api.scope('job 1/x', 'forward/a b&c');
+    await api.scope('job 1/x', null, 'forward/a b&c');
     const [address, options] = fetched.mock.calls[0] ?? [];
     expect(address).toBe('/api/v1/jobs/job%201%2Fx/graph/scope?name=forward%2Fa+b%26c');
     expect(options?.headers).toMatchObject({ Authorization: 'Bearer secret' });

@@ -170,8 +170,8 @@ export const api = {
 
   graphs: (id: string, signal?: AbortSignal) =>
     request<{ graphs: GraphSummary[] }>(job(id, '/graphs'), { signal }),
-  scope: (id: string, name: string, signal?: AbortSignal) =>
-    request<ScopeView>(job(id, '/graph/scope'), { query: { name }, signal }),
+  scope: (id: string, graph: string | null, name: string, signal?: AbortSignal) =>
+    request<ScopeView>(job(id, '/graph/scope'), { query: { graph, name }, signal }),
   neighbours: (id: string, name: string, depth: number, rank: number, signal?: AbortSignal) =>
     request<Neighbours>(job(id, '/graph/neighbours'), { query: { name, depth, rank }, signal }),
   node: (id: string, name: string, signal?: AbortSignal) =>

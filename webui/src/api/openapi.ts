@@ -232,6 +232,7 @@ export type Node = {
 };
 
 export type NodeDetail = Node & {
+  graph: string;
   inputs: Endpoint[];
   consumers: Endpoint[];
   attributes: {

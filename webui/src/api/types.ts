@@ -108,6 +108,8 @@ export interface Endpoint extends TensorType {
 }
 
 export interface NodeDetail extends GraphNode {
+  // Id of the graph that it lies in.
+  graph: string;
   inputs: Endpoint[];
   consumers: Endpoint[];
   attributes: Record<string, unknown>;

@@ -8,7 +8,7 @@ import {
 } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { WatchpointSelection } from '../api/types';
+import type { GraphSummary, WatchpointSelection } from '../api/types';
 import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
 
@@ -29,14 +29,18 @@ export function createQueryClient(): QueryClient {
 
 export const SEARCH_PAGE = 200;
 
-// How many nodes the job's graphs have; undefined while that is not known.
-export function useNodeCount(job: string, graphVersion: number): number | undefined {
-  return useQuery({
-    queryKey: ['graphs', job, graphVersion],
+const NO_GRAPHS: readonly GraphSummary[] = [];
+
+// The job's graphs; empty while they are not known.
+export function useGraphs(job: string): readonly GraphSummary[] {
+  const version = useJob(({ model }) => model.graph_version);
+  const { data } = useQuery({
+    queryKey: ['graphs', job, version],
     queryFn: ({ signal }) => api.graphs(job, signal),
-    enabled: graphVersion > 0,
+    enabled: version > 0,
     placeholderData: keepPreviousData,
-  }).data?.graphs.reduce((sum, graph) => sum + graph.node_count, 0);
+  });
+  return data?.graphs ?? NO_GRAPHS;
 }
 
 export function useConditions() {

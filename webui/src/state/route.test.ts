@@ -7,6 +7,7 @@ describe('addresses', () => {
       view: 'job',
       route: {
         job: 'digits-1',
+        graph: 'decoder model&1',
         rank: 2,
         node: 'forward/a b,c&d=e?#%/log',
         slot: 'in0',

@@ -3,6 +3,8 @@
 
 export interface JobRoute {
   job: string;
+  // Null: the one that the server shows first.
+  graph: string | null;
   rank: number;
   node: string | null;
   // "0" is the first output, "in0" the first input.
@@ -27,7 +29,7 @@ export const MOST_AROUND = 20;
 export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
-  return { job, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
+  return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
 }
 
 // Keeps names readable: only what would end the value is escaped.
@@ -41,11 +43,12 @@ function encode(text: string): string {
 
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
-  const { job, rank, node, slot, step, slice, panel, against, around, open } = route.route;
+  const { job, graph, rank, node, slot, step, slice, panel, against, around, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
     if (value !== null) parts.push(`${key}=${value}`);
   };
+  add('graph', graph === null ? null : encode(graph));
   add('rank', rank === 0 ? null : String(rank));
   add('node', node === null ? null : encode(node));
   add('slot', slot === null ? null : encode(slot));
@@ -91,6 +94,7 @@ export function parseRoute(fragment: string): Route {
     view: 'job',
     route: {
       job: decode(match[1] ?? ''),
+      graph: text('graph'),
       rank: Number.isInteger(rank) && rank >= 0 ? rank : 0,
       node: text('node'),
       slot: text('slot'),

@@ -16,12 +16,15 @@ import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
 import { prepareLarge } from '../index/prepare';
 import { askWorker, onWorker, takeEarly } from '../worker/client';
+import type { GraphKey } from '../worker/messages';
 import { useJob } from './job_store';
 import { patchRoute, useRouter } from './router';
 import { watchSelections } from './watch_selections';
 
 interface ScopeState {
   job: string | null;
+  // As the address names it.
+  graph: string | null;
   // Null: not there (yet).
   index: GraphIndex | null;
   lifted: LiftedEdges | null;
@@ -32,7 +35,7 @@ interface ScopeState {
   auto: readonly string[];
 }
 
-const NOTHING: Omit<ScopeState, 'job'> = {
+const NOTHING: Omit<ScopeState, 'job' | 'graph'> = {
   index: null,
   lifted: null,
   views: new Map(),
@@ -40,7 +43,7 @@ const NOTHING: Omit<ScopeState, 'job'> = {
   auto: [],
 };
 
-export const useScopes = create<ScopeState>(() => ({ job: null, ...NOTHING }));
+export const useScopes = create<ScopeState>(() => ({ job: null, graph: null, ...NOTHING }));
 
 // "scopes": the server gives no index; scopes are asked for one by one.
 let source: 'index' | 'scopes' = 'index';
@@ -56,9 +59,9 @@ function jobStep(): number {
   return useJob.getState().model.info?.step ?? 0;
 }
 
-export function startScopes(job: string): void {
+export function startScopes(job: string, graph: string | null): void {
   const known = useScopes.getState();
-  if (known.job === job) {
+  if (known.job === job && known.graph === graph) {
     if (known.index === null) loadIndex();
     return;
   }
@@ -67,19 +70,20 @@ export function startScopes(job: string): void {
   loading_index = false;
   chosen = false;
   views_step = -1;
-  useScopes.setState({ job, ...NOTHING });
+  useScopes.setState({ job, graph, ...NOTHING });
   loadIndex();
 }
 
 function loadIndex(): void {
-  const { job } = useScopes.getState();
+  const { job, graph } = useScopes.getState();
   if (job === null || source !== 'index') return;
   // One at a time: a growing graph would be asked for faster than it can be sent.
   load_again = loading_index;
   if (loading_index) return;
   loading_index = true;
   views_step = jobStep();
-  if (!takeEarly(job)) askWorker({ type: 'load', job, token: readToken() });
+  const of = { job, graph };
+  if (!takeEarly(of)) askWorker({ type: 'load', of, token: readToken() });
 }
 
 function finishLoad(): void {
@@ -115,19 +119,25 @@ function askForWatched(): void {
   marked = selections.length > 0;
 }
 
+// Whether it is still the graph that the page shows.
+function isShown(of: GraphKey): boolean {
+  const { job, graph } = useScopes.getState();
+  return of.job === job && of.graph === graph;
+}
+
 onWorker((message) => {
-  const { job, index, lifted } = useScopes.getState();
+  const { index, lifted } = useScopes.getState();
   switch (message.type) {
     case 'index':
-      if (message.job !== job) return;
+      if (!isShown(message.of)) return;
       takeIndex(new GraphIndex(message.arrays), message.lifted);
       finishLoad();
       return;
     case 'same':
-      if (message.job === job) finishLoad();
+      if (isShown(message.of)) finishLoad();
       return;
     case 'failed':
-      if (message.job !== job) return;
+      if (!isShown(message.of)) return;
       loading_index = false;
       // What is known already stays; a server that gives no index is asked for one
       // scope after the other, any other trouble is tried again with the next event.
@@ -206,19 +216,19 @@ export function currentOpen(): ReadonlySet<string> {
   return openScopes(route.route.open, useScopes.getState().auto, route.route.node);
 }
 
-async function fetchScope(job: string, name: string): Promise<void> {
+async function fetchScope(of: GraphKey, name: string): Promise<void> {
   loading.add(name);
   if (name === '') views_step = jobStep();
   try {
-    const view = await api.scope(job, name);
-    if (useScopes.getState().job !== job) return;
+    const view = await api.scope(of.job, of.graph, name);
+    if (!isShown(of)) return;
     useScopes.setState(({ views, errors }) => {
       const left = new Map(errors);
       left.delete(name);
       return { views: new Map(views).set(name, view), errors: left };
     });
   } catch (error) {
-    if (useScopes.getState().job !== job) return;
+    if (!isShown(of)) return;
     useScopes.setState(({ errors }) => ({ errors: new Map(errors).set(name, describe(error)) }));
   } finally {
     loading.delete(name);
@@ -228,7 +238,7 @@ async function fetchScope(job: string, name: string): Promise<void> {
 // Makes the first view's choice, and fetches what is open and not known yet.
 // The first step builds the graph; what later steps add does not change the choice.
 export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
-  const { job, index, views, errors } = useScopes.getState();
+  const { job, graph, index, views, errors } = useScopes.getState();
   if (job === null || (source === 'index' && index === null)) return;
   const missing = new Set(['', ...open].filter((name) => !views.has(name)));
   if (choose && !chosen) {
@@ -242,24 +252,24 @@ export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
   if (source === 'index') return;
   for (const name of missing) {
     if (views.has(name) || loading.has(name) || errors.has(name)) continue;
-    void fetchScope(job, name);
+    void fetchScope({ job, graph }, name);
   }
 }
 
 export function retryScope(name: string): void {
-  const { job } = useScopes.getState();
-  if (job !== null && !loading.has(name)) void fetchScope(job, name);
+  const { job, graph } = useScopes.getState();
+  if (job !== null && !loading.has(name)) void fetchScope({ job, graph }, name);
 }
 
 // Asks anew for everything that is shown, and changes it all at once. Closed
 // scopes are dropped: they are asked for when they are opened.
 async function refreshScopes(): Promise<void> {
-  const { job } = useScopes.getState();
+  const { job, graph } = useScopes.getState();
   if (job === null) return;
   const names = ['', ...currentOpen()];
   const step = jobStep();
-  const answers = await Promise.allSettled(names.map((name) => api.scope(job, name)));
-  if (useScopes.getState().job !== job) return;
+  const answers = await Promise.allSettled(names.map((name) => api.scope(job, graph, name)));
+  if (!isShown({ job, graph })) return;
   if (!answers.some((answer) => answer.status === 'fulfilled')) return;
   // A scope that was opened meanwhile has come by itself.
   const shown = new Set(['', ...currentOpen()]);

@@ -8,7 +8,7 @@ import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
 import { askWorker, onWorker } from '../worker/client';
 import { useJob } from './job_store';
-import { useServerSearch } from './queries';
+import { useGraphs, useServerSearch } from './queries';
 import { useScopes } from './scopes';
 
 export interface Found {
@@ -60,8 +60,10 @@ export function useSearch(job: string, text: string): SearchState {
   const index = useScopes((state) => state.index);
   const graphVersion = useJob((state) => state.model.graph_version);
   const problem = useMemo(() => parseQuery(text).problem, [text]);
-  const local = useIndexSearch(text, index !== null && problem === null);
-  const remote = useServerSearch(job, text, graphVersion, index === null && problem === null);
+  // The index is of one graph, the server searches all.
+  const inIndex = useGraphs(job).length <= 1 && index !== null;
+  const local = useIndexSearch(text, inIndex && problem === null);
+  const remote = useServerSearch(job, text, graphVersion, !inIndex && problem === null);
   const fromIndex = useMemo((): Found | null => {
     if (index === null || local === null) return null;
     const { items } = local;
@@ -86,6 +88,6 @@ export function useSearch(job: string, text: string): SearchState {
           },
     [nodes, hasNextPage, fetchNextPage, isFetchingNextPage],
   );
-  if (index !== null) return { found: fromIndex, text: local?.text ?? '', error: null, problem };
+  if (inIndex) return { found: fromIndex, text: local?.text ?? '', error: null, problem };
   return { found: fromServer, text: remote.isPlaceholderData ? '' : text, error: remote.error, problem };
 }

@@ -14,6 +14,7 @@ import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
+import { GraphChooser } from './graph_chooser';
 import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
 import { useGraphPointer } from './graph_pointer';
@@ -148,6 +149,7 @@ export function GraphPanel() {
       className="graph-panel"
       actions={
         <>
+          <GraphChooser />
           <Button label="Zoom out" icon={Minus} iconOnly small tone="quiet" shortcut="−"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1 / 1.3))} />
           <ScaleText control={control} />

@@ -5,6 +5,7 @@ import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, use
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { useFollowStop } from '../state/follow';
+import { useGraphOfNode } from '../state/graphs';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
 import { openJob, retryConnection, useJob } from '../state/job_store';
 import type { JobRoute } from '../state/route';
@@ -186,10 +187,9 @@ const JobLayout = memo(function JobLayout() {
 });
 
 export function JobView({ id }: { id: string }) {
-  useEffect(() => {
-    startScopes(id);
-    return openJob(id, () => void checkAuth());
-  }, [id]);
+  const graph = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
+  useEffect(() => startScopes(id, graph), [id, graph]);
+  useEffect(() => openJob(id, () => void checkAuth()), [id]);
   const { value, open, choose } = useContextValue(id);
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);
@@ -198,6 +198,7 @@ export function JobView({ id }: { id: string }) {
   }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();
+  useGraphOfNode(id);
 
   const name = useJob((state) => state.model.info?.name);
   useEffect(() => {

@@ -4,10 +4,9 @@ import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-reac
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
-import { useJob } from '../state/job_store';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, sourcePath, SourceViews } from '../index/source_views';
-import { useNodeCount } from '../state/queries';
+import { useShownGraph } from '../state/graphs';
 import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
@@ -134,8 +133,7 @@ export function TreePanel() {
   const input = useRef<HTMLInputElement>(null);
   const results = useRef<SearchResultsHandle>(null);
   const { id } = useJobContext();
-  const graphVersion = useJob((state) => state.model.graph_version);
-  const nodeCount = useNodeCount(id, graphVersion) ?? 0;
+  const nodeCount = useShownGraph(id)?.node_count ?? 0;
   const choose = useCallback((name: string) => {
     setEntered(null);
     touch();

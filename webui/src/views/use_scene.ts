@@ -23,17 +23,19 @@ interface Question {
   id: number;
   // With an index its views always fit the answer; else those that were asked with.
   views: Views;
+  // The graph that it is about.
+  subject: string;
   // What a layout depends on: equal ones have the same answer.
   about: readonly unknown[];
 }
 
-const NONE: Question = { id: 0, views: new Map(), about: [] };
+const NONE: Question = { id: 0, views: new Map(), subject: '', about: [] };
 
 // The last question again, if a new one would be the same.
 function ask(last: Question): Question {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return last;
-  const { index, views, auto } = useScopes.getState();
+  const { graph, index, views, auto } = useScopes.getState();
   const { open, node } = route.route;
   const about = [index ?? views, open, open === null ? node : null, open === null ? auto : null];
   if (about.every((value, i) => value === last.about[i])) return last;
@@ -41,7 +43,7 @@ function ask(last: Question): Question {
   const scopes = currentOpen();
   if (index === null) askWorker({ type: 'layout', id, open: [], scopes: layoutScopes(scopes, views) });
   else askWorker({ type: 'layout', id, open: [...scopes], scopes: null });
-  return { id, views, about };
+  return { id, views, subject: graph ?? '', about };
 }
 
 export function useScene(): Scene {
@@ -58,7 +60,7 @@ export function useScene(): Scene {
     };
     const take = (given: LayoutAnswer) => {
       answer.current = given;
-      const built = buildScene(given, asked.current.views);
+      const built = buildScene(given, asked.current.views, asked.current.subject);
       // In the frame that is being made, if there is time.
       flushSync(() => setScene(built));
     };
@@ -77,7 +79,7 @@ export function useScene(): Scene {
   useEffect(() => {
     asked.current.views = views;
     if (index === null || answer.current?.id !== asked.current.id) return;
-    setScene(buildScene(answer.current, views));
+    setScene(buildScene(answer.current, views, asked.current.subject));
   }, [index, views]);
 
   return scene;

@@ -1,7 +1,7 @@
 // The page's one worker. It is started with the page, so that a graph is on its way
 // before the first view is drawn.
 
-import type { FromWorker, ToWorker } from './messages';
+import { sameGraph, type FromWorker, type GraphKey, type ToWorker } from './messages';
 
 type Listener = (message: FromWorker) => void;
 
@@ -24,17 +24,17 @@ export function askWorker(message: ToWorker): void {
   worker?.postMessage(message);
 }
 
-// The job whose index was asked for before anybody listened.
-let early: string | null = null;
+// The graph whose index was asked for before anybody listened.
+let early: GraphKey | null = null;
 
-export function loadEarly(job: string, token: string | null): void {
-  early = job;
-  askWorker({ type: 'load', job, token });
+export function loadEarly(of: GraphKey, token: string | null): void {
+  early = of;
+  askWorker({ type: 'load', of, token });
 }
 
-// True once: this job's index is on its way.
-export function takeEarly(job: string): boolean {
-  const taken = early === job;
+// True once: this graph's index is on its way.
+export function takeEarly(of: GraphKey): boolean {
+  const taken = early !== null && sameGraph(early, of);
   early = null;
   return taken;
 }

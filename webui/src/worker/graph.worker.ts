@@ -11,10 +11,10 @@ import { liftEdges } from '../index/lifted_edges';
 import { IndexViews } from '../index/index_views';
 import { prepareLarge } from '../index/prepare';
 import { NameSearch } from '../index/search';
-import type { FromWorker, ToWorker } from './messages';
+import { sameGraph, type FromWorker, type GraphKey, type ToWorker } from './messages';
 
 interface Graph {
-  job: string;
+  of: GraphKey;
   etag: string;
   index: GraphIndex;
   search: NameSearch;
@@ -24,41 +24,46 @@ interface Graph {
 
 const cache = new LayoutCache();
 let graph: Graph | null = null;
-let wanted = '';
+let wanted: GraphKey = { job: '', graph: null };
 
 function answer(message: FromWorker, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-async function load(job: string, token: string | null): Promise<void> {
-  wanted = job;
+function addressOf({ job, graph }: GraphKey): string {
+  const query = graph === null ? '' : `?graph=${encodeURIComponent(graph)}`;
+  return `/api/v1/jobs/${encodeURIComponent(job)}/graph/index${query}`;
+}
+
+async function load(of: GraphKey, token: string | null): Promise<void> {
+  wanted = of;
   try {
     const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
-    const response = await fetch(`/api/v1/jobs/${encodeURIComponent(job)}/graph/index`, { headers, cache: 'no-cache' });
+    const response = await fetch(addressOf(of), { headers, cache: 'no-cache' });
     if (!response.ok) {
-      answer({ type: 'failed', job, refused: response.status === 404 });
+      answer({ type: 'failed', of, refused: response.status === 404 });
       return;
     }
     const etag = response.headers.get('ETag') ?? '';
-    if (graph?.job === job && graph.etag === etag && etag !== '') {
+    if (graph !== null && sameGraph(graph.of, of) && graph.etag === etag && etag !== '') {
       await response.body?.cancel();
-      answer({ type: 'same', job });
+      answer({ type: 'same', of });
       return;
     }
     const arrays = buildIndex(readColumns(await response.arrayBuffer()));
-    // Another job may have been opened meanwhile.
-    if (wanted !== job) return;
+    // Another graph may have been opened meanwhile.
+    if (!sameGraph(wanted, of)) return;
     const index = new GraphIndex(arrays);
     const lifted = liftEdges(index);
     const views = new IndexViews(index, lifted, null);
-    graph = { job, etag, index, search: new NameSearch(index), views };
-    answer({ type: 'index', job, arrays, lifted });
+    graph = { of, etag, index, search: new NameSearch(index), views };
+    answer({ type: 'index', of, arrays, lifted });
     // Before the first key is typed, but after the first graph is drawn.
     const steps = prepare(graph);
     setTimeout(() => takeStep(steps), 400);
   } catch (error) {
     // Fetch throws a TypeError when the server cannot be reached.
-    answer({ type: 'failed', job, refused: !(error instanceof TypeError) });
+    answer({ type: 'failed', of, refused: !(error instanceof TypeError) });
   }
 }
 
@@ -109,7 +114,7 @@ function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
 self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
   switch (data.type) {
     case 'load':
-      void load(data.job, data.token);
+      void load(data.of, data.token);
       return;
     case 'watch':
       if (graph !== null) {

@@ -6,9 +6,19 @@ import type { WatchSelection } from '../index/coverage';
 import type { LayoutAnswer, LayoutRequest } from '../graph/layout_types';
 import type { FarColours } from '../graph/overview';
 
+// A graph of a job; of several, null is the one that the server shows first.
+export interface GraphKey {
+  job: string;
+  graph: string | null;
+}
+
+export function sameGraph(a: GraphKey, b: GraphKey): boolean {
+  return a.job === b.job && a.graph === b.graph;
+}
+
 export type ToWorker =
   // Fetches the graph's index; nothing comes back of one that was fetched before.
-  | { type: 'load'; job: string; token: string | null }
+  | { type: 'load'; of: GraphKey; token: string | null }
   | { type: 'watch'; selections: WatchSelection[] }
   | { type: 'search'; id: number; text: string }
   // Of views that the page knows, or of the index, where `scopes` is null.
@@ -17,10 +27,10 @@ export type ToWorker =
   | { type: 'overview'; id: number; side: number; colours: FarColours };
 
 export type FromWorker =
-  | { type: 'index'; job: string; arrays: IndexArrays; lifted: LiftedEdges }
-  | { type: 'same'; job: string }
+  | { type: 'index'; of: GraphKey; arrays: IndexArrays; lifted: LiftedEdges }
+  | { type: 'same'; of: GraphKey }
   // `refused`: there is no index, now or later.
-  | { type: 'failed'; job: string; refused: boolean }
+  | { type: 'failed'; of: GraphKey; refused: boolean }
   | { type: 'watched'; states: Uint8Array }
   | { type: 'found'; id: number; items: Uint32Array }
   | { type: 'layout'; answer: LayoutAnswer }

@@ -21,6 +21,7 @@ from typing import Any
 
 ABI_VERSION = 1
 OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
+RESOURCE_EXHAUSTED = 5
 LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
 OP, PARAMETER, BUFFER, CONSTANT, INPUT = 1, 2, 3, 4, 5
 OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
@@ -74,6 +75,7 @@ class NodeInfo(Structure):
         ("input_count", c_size_t),
         ("attributes", POINTER(Attribute)),
         ("attribute_count", c_size_t),
+        ("graph", c_char_p),
     )
 
 
@@ -147,6 +149,7 @@ def load(path: str) -> ctypes.CDLL:
         "graphdbg_close": (void_p, POINTER(Ending)),
         "graphdbg_declare_node": (void_p, POINTER(NodeInfo), POINTER(c_uint32)),
         "graphdbg_declare_scope": (void_p, c_char_p, c_char_p),
+        "graphdbg_declare_scope_in": (void_p, c_char_p, c_char_p, c_char_p),
         "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
         "graphdbg_interest": (void_p, c_uint32),
         "graphdbg_start": (void_p,),
@@ -156,4 +159,5 @@ def load(path: str) -> ctypes.CDLL:
     }
     for name, types in arguments.items():
         getattr(library, name).argtypes = types
+    library.graphdbg_last_error.restype = c_char_p
     return library

@@ -18,6 +18,10 @@ _KINDS = {"op": c_agent.OP, "parameter": c_agent.PARAMETER, "constant": c_agent.
 _CATEGORIES = {"other": c_agent.OTHER, "weight": c_agent.WEIGHT, "activation": c_agent.ACTIVATION}
 
 
+class TooLarge(Exception):
+    """The agent takes no more graphs or nodes; the message names the limit."""
+
+
 class Agent:
     def __init__(self) -> None:
         self._library = c_agent.load(str(_LIBRARY))
@@ -114,7 +118,7 @@ class Agent:
 
     # ---- the graph
 
-    def declare(self, declaration: dict[str, Any], nodes: Sequence[int], outputs: Sequence[Any]) -> int:
+    def declare(self, graph: str, declaration: dict[str, Any], nodes: Sequence[int], outputs: Sequence[Any]) -> int:
         """A node as model.py has it; `nodes` are the numbers of those declared before."""
         edges = (c_agent.Edge * len(declaration["inputs"]))()
         for edge, (node, slot) in zip(edges, declaration["inputs"], strict=True):
@@ -141,13 +145,19 @@ class Agent:
             input_count=len(edges),
             attributes=attributes,
             attribute_count=len(attributes),
+            graph=graph.encode(),
         )
         node = ctypes.c_uint32()
-        self._library.graphdbg_declare_node(self._agent, info, node)
+        self._check(self._library.graphdbg_declare_node(self._agent, info, node))
         return node.value
 
-    def declare_scope(self, name: str, type_name: str) -> None:
-        self._library.graphdbg_declare_scope(self._agent, name.encode(), type_name.encode())
+    def declare_scope(self, graph: str, name: str, type_name: str) -> None:
+        texts = [text.encode() for text in (graph, name, type_name)]
+        self._check(self._library.graphdbg_declare_scope_in(self._agent, *texts))
+
+    def _check(self, status: int) -> None:
+        if status == c_agent.RESOURCE_EXHAUSTED:
+            raise TooLarge(self._library.graphdbg_last_error().decode())
 
     def bind(self, node: int, description: Any) -> None:
         self._bound[node] = description

@@ -17,7 +17,7 @@ from typing import Any
 
 from .. import _ending
 from .._autoload import warn
-from .agent import Agent
+from .agent import Agent, TooLarge
 from .model import CannotSplit, Model
 from .session import PieceFailed, Session
 
@@ -96,12 +96,12 @@ class _Follower:
         name = self._name_of(path_or_bytes)
         try:
             model = Model.split(_file_of(path_or_bytes, folder), name, folder)
-        except CannotSplit as error:
+            self._sessions[session] = Session(agent, self._runtime, model, session)
+        except (CannotSplit, TooLarge) as error:
             agent.notify(f"the session of {name} cannot be looked into: {error}")
             return
         for finding in model.findings:
             agent.notify(f"{name}: {finding}")
-        self._sessions[session] = Session(agent, self._runtime, model, session)
 
     def _open(self, session: Any) -> Agent | None:
         if not self._opened:
@@ -159,7 +159,7 @@ class _Follower:
         run_options: Any = None,
     ) -> Any:
         names, outputs = self._in_pieces(agent, session, output_names, input_feed)
-        if self._is_exact(session) and all(name in outputs and outputs[name].is_tensor() for name in names):
+        if names and self._is_exact(session) and all(name in outputs and outputs[name].is_tensor() for name in names):
             return [outputs[name].numpy() for name in names]
         result = run(session, output_names, input_feed, run_options)
         # Not all that a model can give is something NumPy can hold.
@@ -180,7 +180,7 @@ class _Follower:
         run_options: Any = None,
     ) -> Any:
         names, outputs = self._in_pieces(agent, session, output_names, input_dict_ort_values)
-        if self._is_exact(session) and all(name in outputs for name in names):
+        if names and self._is_exact(session) and all(name in outputs for name in names):
             return [self._runtime.OrtValue(outputs[name]) for name in names]
         return run(session, output_names, input_dict_ort_values, run_options)
 
@@ -192,7 +192,9 @@ class _Follower:
     def _in_pieces(
         self, agent: Agent, session: Any, output_names: Sequence[str] | None, given: Mapping[str, Any]
     ) -> tuple[Sequence[str], dict[str, Any]]:
-        """The names of the outputs that are asked for, and those that there are."""
+        """The names of the outputs that are asked for, and those that there are; none if the call is wrong."""
+        if not isinstance(output_names, list | tuple | None):
+            return [], {}
         names = output_names or [output.name for output in session.get_outputs()]
         feeds = self._feeds(session, given)
         if feeds is None:
@@ -226,7 +228,7 @@ class _Follower:
     def _feeds(self, session: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
         """The OrtValues of a run's inputs; None if ONNX Runtime would refuse them, or takes them as something else."""
         wanted = {argument.name: argument for argument in session.get_inputs()}
-        if set(given) != set(wanted):
+        if not isinstance(given, Mapping) or set(given) != set(wanted):
             return None
         feeds = {}
         for name, value in given.items():

@@ -11,16 +11,16 @@ from .values import Files, describe
 
 class Graph:
     def __init__(self, agent: Agent, model: Model) -> None:
-        """Declares all of the model's nodes."""
+        """Declares all of the model's nodes, as a graph of the job; TooLarge if it takes no more."""
         self._files = Files()
         # Numbers that the agent gave, by declaration.
         self.nodes: list[int] = []
         # Of each initializer: its node, and how it is described.
         self.initializers: dict[str, tuple[int, Any]] = {}
         for name, type_name in model.scopes.items():
-            agent.declare_scope(name, type_name)
+            agent.declare_scope(model.name, name, type_name)
         for declaration in model.declarations:
-            self.nodes.append(agent.declare(declaration, self.nodes, _outputs_of(declaration)))
+            self.nodes.append(agent.declare(model.name, declaration, self.nodes, _outputs_of(declaration)))
         for initializer in model.initializers.values():
             node = self.nodes[initializer.declaration]
             description = describe(initializer.element, initializer.shape, self._files.address(initializer))

@@ -49,8 +49,9 @@ class Initializer:
 
 
 class Model:
-    def __init__(self, folder: Path) -> None:
-        """What the splitter left in `folder`."""
+    def __init__(self, folder: Path, name: str) -> None:
+        """What the splitter left in `folder`; all names of nodes begin with `name`."""
+        self.name = name
         found = json.loads((folder / "model.json").read_bytes())
         parts = (folder / "parts.bin").read_bytes()
 
@@ -88,7 +89,7 @@ class Model:
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines()
             raise CannotSplit(lines[-1] if lines else f"{_SPLITTER.name} ended with code {done.returncode}")
-        return cls(folder)
+        return cls(folder, name)
 
     def piece(self, begin: int, end: int, inputs: Mapping[str, str], outputs: Iterable[str]) -> bytes:
         """A model of the nodes from `begin` to before `end`, with the types of its inputs."""

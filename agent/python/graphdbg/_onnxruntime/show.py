@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 from .. import _ending
-from .agent import Agent
+from .agent import Agent, TooLarge
 from .graph import Graph
 from .model import CannotSplit, Model
 
@@ -28,7 +28,11 @@ def main() -> None:
         if not agent.open("", file.name, "cpu"):
             return
         _ending.set_closer(agent)
-        graph = Graph(agent, model)
+        try:
+            graph = Graph(agent, model)
+        except TooLarge as error:
+            print(f"graphdbg: {file} cannot be shown: {error}", file=sys.stderr)
+            sys.exit(1)
         for finding in model.findings:
             agent.notify(finding)
         # Until the user has seen enough.
