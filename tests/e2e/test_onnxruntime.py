@@ -118,6 +118,37 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, paused_cnn: 
     server.wait_for_state("cnn", "terminated")
 
 
+def test_pauses_while_it_runs(server: Server, start_job, onnx_models: Path) -> None:
+    environment = server.job_environment(GRAPHDBG_JOB="cnn", GRAPHDBG_WAIT="0")
+    start_job([sys.executable, RUN_MODEL, str(onnx_models / "cnn.onnx"), "--runs", "100000"], environment)
+    server.wait_for_state("cnn", "running")
+    server.control("cnn", "pause")
+    paused = server.wait_for_state("cnn", "paused", pause_reason="user")
+    server.control("cnn", "next_node")
+    stopped = server.wait_for_state("cnn", "paused", pause_reason="node")
+    # It pauses at the end of a run, or at the first node of the next.
+    assert stopped["node"] == ("cnn/unsqueeze" if paused["node"] else "cnn/images")
+    server.control("cnn", "terminate")
+    server.wait_for_state("cnn", "terminated")
+
+
+def test_a_run_is_compared_with_the_one_before(server: Server, paused_cnn: str) -> None:
+    changes = {"condition": {"id": "tensor_not_changed", "params": {}}, "nodes": ["cnn/max_pool2d"], "pause": "none"}
+    server.client.post(f"{paused_cnn}/watchpoints", changes)
+    server.control("cnn", "step")
+    server.wait_for_state("cnn", "paused", pause_reason="step", step=1)
+    first = value(server, "cnn/max_pool2d:0")
+    server.control("cnn", "step")
+    server.wait_for_state("cnn", "paused", pause_reason="step", step=2)
+    second = value(server, "cnn/max_pool2d:0")
+    assert np.array_equal(value(server, "cnn/max_pool2d:0", step="previous"), first)
+    found = server.client.get(f"{paused_cnn}/tensor/compare?name=cnn/max_pool2d:0&with=previous&rtol=0&atol=0")
+    assert found["not_close_count"] == np.count_nonzero(second != first) > 0
+    # Weights stay as they are.
+    weights = server.client.get(f"{paused_cnn}/tensor/compare?name=cnn/conv1/weight:0&with=previous")
+    assert weights["all_close"] and weights["count"] == 72
+
+
 def test_values_are_those_of_onnx_runtime(server: Server, paused_cnn: str, onnx_models: Path) -> None:
     """Against a session that gives the node's output as the model's own."""
     import onnx
@@ -144,6 +175,28 @@ def test_several_sessions_stand_side_by_side(debug_run, onnx_models: Path) -> No
     steps = {(hit["node"].partition("/")[0], hit["step"]) for hit in run.result["hits"] if hit["op_type"] == "Mul"}
     assert steps == {("functions", 2), ("functions", 5)}
     assert {hit["node"] for hit in run.result["hits"]} >= {"control/choose", "control_1/choose"}
+
+
+def test_each_session_is_a_graph_of_the_job(server: Server, start_job, onnx_models: Path) -> None:
+    models = [str(onnx_models / f"{name}.onnx") for name in ("control", "functions", "control")]
+    start_job([sys.executable, RUN_MODEL, *models], server.job_environment(GRAPHDBG_JOB="several"))
+    server.wait_for_state("several", "paused", pause_reason="start")
+    graphs = server.client.get("/jobs/several/graphs")["graphs"]
+    assert [graph["id"] for graph in graphs] == ["control", "functions", "control_1"]
+    assert graphs[0]["node_count"] == graphs[2]["node_count"] > graphs[1]["node_count"] > 0
+
+    def top(query: str) -> list[str]:
+        return [node["name"] for node in server.client.get(f"/jobs/several/graph/scope?name={query}")["nodes"]]
+
+    # The first is the one that is shown unless another is asked for.
+    assert (top(""), top("&graph=functions"), top("&graph=control_1")) == (["control"], ["functions"], ["control_1"])
+    exported = server.client.get("/jobs/several/graph/export?format=json&graph=functions")
+    assert {node["name"].partition("/")[0] for node in exported["nodes"]} == {"functions"}
+    # Names are those of the job: what has one is found, whichever graph it lies in.
+    choices = server.client.get("/jobs/several/graph/search?q=choose&kind=op")["nodes"]
+    found = [node["name"] for node in choices if node["op_type"] == "If"]
+    assert found == ["control/choose", "control_1/choose"]
+    assert [server.client.get(f"/jobs/several/graph/node?name={n}")["graph"] for n in found] == ["control", "control_1"]
 
 
 def test_one_framework_of_two_is_debugged_and_said_to_be(debug_run, onnx_models: Path) -> None:

@@ -86,8 +86,33 @@ def inputs_of(session: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         fail(f"no values for the inputs {', '.join(missing)}: give --input or --random-inputs; there are {listed}", 2)
     generator = np.random.default_rng(arguments.seed)
     sizes = {name: int(size) for name, size in pairs(arguments.dim, "--dim").items()}
-    inputs = {name: np.load(file, allow_pickle=False) for name, file in given.items()}
+    inputs = {name: read_input(wanted[name], file) for name, file in given.items()}
     return inputs | {name: made_up(wanted[name], sizes, generator) for name in missing}
+
+
+def read_input(argument: Any, file: str) -> Any:
+    import numpy as np
+
+    try:
+        value = np.load(file, allow_pickle=False)
+    except Exception as error:
+        fail(f"--input {argument.name}: {file} cannot be read: {one_line(error)}", 2)
+    if not isinstance(value, np.ndarray):
+        fail(f"--input {argument.name}: {file} holds no array of its own but several", 2)
+    if not takes(argument, value):
+        wants, has = f"{argument.type} {argument.shape}", f"{value.dtype} {list(value.shape)}"
+        fail(f"input '{argument.name}' wants {wants}; {file} has {has}", 2)
+    return value
+
+
+def takes(argument: Any, value: Any) -> bool:
+    """Whether the input is of the value's type and shape; sizes with names, or none, take any."""
+    sizes = list(zip(argument.shape, value.shape, strict=False))
+    return (
+        _TYPES.get(argument.type, str(value.dtype)) == str(value.dtype)
+        and len(argument.shape) == value.ndim
+        and all(not isinstance(wanted, int) or wanted == size for wanted, size in sizes)
+    )
 
 
 def made_up(argument: Any, sizes: dict[str, int], generator: Any) -> Any:
