@@ -219,6 +219,28 @@ TEST_F(AgentDevicesTest, AStopShowsValuesOfTheDevice) {
   Resume(&stopped);
 }
 
+// Stops before its first step and at the end of the next.
+class SteppedDevicesTest : public AgentDevicesTest {
+ protected:
+  SteppedDevicesTest() { config_.wait = true; }
+};
+
+TEST_F(SteppedDevicesTest, ARecheckMeasuresOnTheDevice) {
+  server_->Watch(1, "nan", "second", v1::PAUSE_MODE_NODE);
+  const std::vector<float> values = {std::numeric_limits<float>::infinity()};
+  auto trained =
+      StepTo(1, [&] { EXPECT_EQ(ExecuteOnGpu(first_, values), GRAPHDBG_OK); });
+  EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 0);
+  server_->Watch(2, "inf", "first", v1::PAUSE_MODE_NODE);
+  v1::Command recheck;
+  recheck.mutable_recheck()->add_watchpoints(2);
+  server_->Command(recheck);
+  EXPECT_EQ(server_->WaitForHit().node_id(), first_);
+  EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 1);
+  EXPECT_EQ(Stub().CallsOf("cuMemcpyDtoHAsync"), 0);
+  Resume(&trained);
+}
+
 TEST_F(AgentDevicesTest, ADeviceThatIsFarBehindLosesNoResult) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NONE);
   // More than one block each.
@@ -250,6 +272,8 @@ TEST_F(AgentDevicesTest, AnErrorOfTheDeviceHarmsNothing) {
   Stub().Fail("cuLaunchKernel", 700);
   EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
   Stub().Reset();
+  // While the values are there.
+  Stub().FinishAll();
 }
 
 TEST_F(AgentDevicesTest, WhatHasNoLibraryIsSaidAndNotChecked) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "agent/core/checker_inputs.h"
 #include "agent/core/statistics_recorder.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
@@ -19,20 +20,9 @@ using conditions::Outcome;
 // As many as a capture may look through for a line of the user's.
 constexpr size_t kMaxCapturedFrames = 64;
 
-constexpr conditions::Needs kStatistics = {true, false};
-
 std::string Text(const char* text) {
   return text == nullptr ? std::string()
                          : wire::ToValidUtf8(text, wire::kMaxNameBytes);
-}
-
-// Zeros and -inf, as a mask that is added to attention scores; or a lone
-// infinity, as the best loss so far before there is one.
-bool LooksMeant(const Statistics& s) {
-  if (s.nan_count > 0) return false;
-  if (s.count == 1) return s.inf_count() == 1;
-  return s.neg_inf_count > 0 && s.pos_inf_count == 0 &&
-         s.zero_count == s.finite_count();
 }
 
 void AddCircumstances(const Execution& execution, v1::Hit* hit) {
@@ -95,81 +85,6 @@ class Before {
 };
 
 }  // namespace
-
-// The inputs of one execution, measured when first asked for.
-class Checker::Inputs {
- public:
-  // In the memory where they lie, or, of executions that are long over, as they
-  // were `measured`.
-  // `running`: this thread has executed it just now.
-  Inputs(const Execution& execution, Devices* devices, bool running,
-         const StepStatistics* measured = nullptr)
-      : execution_(execution),
-        devices_(devices),
-        running_(running),
-        known_(measured) {}
-
-  size_t size() const { return execution_.inputs.size(); }
-  uint32_t node(size_t i) const { return execution_.inputs[i].node; }
-
-  // Whether it still holds what the op read.
-  bool Intact(size_t i) const {
-    if (!execution_.has(GRAPHDBG_IN_PLACE)) return true;
-    const graphdbg_tensor& input = execution_.inputs[i].tensor;
-    for (size_t o = 0; o < execution_.outputs.size(); ++o) {
-      if (SharesMemory(input, execution_.outputs[o])) return false;
-    }
-    return true;
-  }
-
-  // Null if it cannot be measured.
-  conditions::Evidence* Of(size_t i, uint64_t step) {
-    if (measured_.empty()) measured_.resize(size());
-    std::unique_ptr<Measured>& measured = measured_[i];
-    if (measured == nullptr) {
-      const graphdbg_input& input = execution_.inputs[i];
-      measured = known_ != nullptr
-                     ? std::make_unique<Measured>(Known(input), step)
-                     : std::make_unique<Measured>(devices_, input.tensor,
-                                                  running_, step);
-    }
-    return measured->ok ? &measured->evidence : nullptr;
-  }
-  // Whether they are looked at where they lie.
-  bool live() const { return known_ == nullptr; }
-
- private:
-  struct Measured {
-    Measured(Devices* devices, const graphdbg_tensor& tensor, bool running,
-             uint64_t step)
-        : view(ViewOf(tensor)),
-          site(std::in_place, devices, tensor, running),
-          evidence(&view, nullptr, step) {
-      evidence.set_meter(site->meter());
-      ok = site->ok() && evidence.Measure(kStatistics);
-    }
-    Measured(const Statistics* statistics, uint64_t step)
-        : evidence(statistics != nullptr ? *statistics : Statistics(), nullptr,
-                   step),
-          ok(statistics != nullptr) {}
-
-    const TensorView view;
-    const std::optional<Site> site;
-    conditions::Evidence evidence;
-    bool ok;
-  };
-
-  const Statistics* Known(const graphdbg_input& input) const {
-    const auto it = known_->find({input.node, input.slot});
-    return it == known_->end() ? nullptr : &it->second;
-  }
-
-  const Execution& execution_;
-  Devices* const devices_;
-  const bool running_;
-  const StepStatistics* const known_;
-  std::vector<std::unique_ptr<Measured>> measured_;
-};
 
 bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
                     const Moment& moment) const {
@@ -357,88 +272,6 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
         MakeHit(*watchpoint, node, 0, tensor, evidence, moment));
     AddStop(*watchpoint, findings);
   }
-}
-
-bool Checker::IsMeant(uint32_t node, uint64_t step) const {
-  const NodeFacts* facts = nodes_->Facts(node);
-  if (facts == nullptr) return false;
-  const uint64_t meant = facts->meant_infinities_in_step.load();
-  return meant == NodeFacts::kAlways || (meant == step && step != 0);
-}
-
-bool Checker::IsMeantInput(uint32_t node, const Statistics& statistics,
-                           uint64_t step) const {
-  if (statistics.nan_count > 0) return false;
-  // What was made before the first step has no producer.
-  return node == 0 ? LooksMeant(statistics) : IsMeant(node, step);
-}
-
-bool Checker::InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
-                                 conditions::Evidence* output,
-                                 uint64_t step) const {
-  if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) return true;
-  if (execution.has(GRAPHDBG_GIVEN) && inputs->size() == 0) {
-    return LooksMeant(output->statistics());
-  }
-  bool found = false;
-  for (size_t i = 0; i < inputs->size(); ++i) {
-    // One that was overwritten shows the output's own infinities.
-    if (!inputs->Intact(i)) continue;
-    conditions::Evidence* evidence = inputs->Of(i, step);
-    if (evidence == nullptr || evidence->all_finite()) continue;
-    const Statistics& statistics = evidence->statistics();
-    if (statistics.inf_count() == 0) continue;
-    if (!IsMeantInput(inputs->node(i), statistics, step)) return false;
-    found = true;
-  }
-  return found;
-}
-
-bool Checker::Overflowed(uint32_t node, uint64_t step) const {
-  const NodeFacts* facts = nodes_->Facts(node);
-  return facts != nullptr && facts->overflowed_in_step.load() == step;
-}
-
-bool Checker::IsScalersBusiness(const Execution& execution,
-                                const graphdbg_tensor& output,
-                                conditions::Evidence* evidence, Inputs* inputs,
-                                uint64_t step) const {
-  const bool scaled = execution.grad_scale > 1;
-  if (!scaled && overflow_step_.load() != step) return false;
-  if (evidence->all_finite()) return false;
-  // An optimizer that is not left out carries it on into the weights.
-  const bool only_itself = nodes_->IsOptimizers(execution.node);
-  bool came_in = false;
-  for (size_t i = 0; i < inputs->size(); ++i) {
-    const bool itself = SharesMemory(execution.inputs[i].tensor, output);
-    if (only_itself && !itself) continue;
-    if (Overflowed(inputs->node(i), step)) {
-      came_in = true;
-      continue;
-    }
-    if (!inputs->Intact(i)) continue;
-    conditions::Evidence* input = inputs->Of(i, step);
-    if (input != nullptr && !input->all_finite() &&
-        !IsMeantInput(inputs->node(i), input->statistics(), step)) {
-      return false;
-    }
-  }
-  if (came_in) return true;
-  return scaled && !only_itself && output.dtype == GRAPHDBG_FLOAT16 &&
-         evidence->statistics().nan_count == 0;
-}
-
-void Checker::NoteScalersBusiness(const Execution& execution, uint64_t step,
-                                  Findings* findings) const {
-  overflow_step_.store(step);
-  nodes_->Facts(execution.node)->overflowed_in_step.store(step);
-  if (said_overflow_.exchange(true)) return;
-  findings->notice = absl::StrCat(
-      nodes_->InfoOf(execution.node).name,
-      " overflowed in float16 under a loss scale of ", execution.grad_scale,
-      "; the scaler leaves such steps out, so that is no hit, nor is what "
-      "comes "
-      "of it");
 }
 
 v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
