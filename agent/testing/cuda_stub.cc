@@ -3,6 +3,7 @@
 // real one it wants a context to be current, and that of the handles it is
 // given.
 #include <cstring>
+#include <list>
 #include <map>
 #include <string>
 #include <vector>
@@ -44,6 +45,10 @@ int CheckHandle(void* handle) {
 struct Function {
   std::string kernel;
   void* module;
+};
+
+struct Module {
+  std::list<Function> functions;
 };
 
 #ifndef STUB_WITHOUT_LAUNCH
@@ -155,7 +160,7 @@ int cuCtxSynchronize() {
 int cuModuleLoadData(void** module, const void* image) {
   STUB_ENTER_WITH("cuModuleLoadData", nullptr);
   if (image == nullptr) return kInvalid;
-  *module = new char;
+  *module = new Module;
   Owners()[*module] = Current();
   return 0;
 }
@@ -163,15 +168,16 @@ int cuModuleLoadData(void** module, const void* image) {
 int cuModuleUnload(void* module) {
   STUB_ENTER_WITH("cuModuleUnload", module);
   Owners().erase(module);
-  delete static_cast<char*>(module);
+  delete static_cast<Module*>(module);
   return 0;
 }
 
 int cuModuleGetFunction(void** function, void* module, const char* name) {
   STUB_ENTER_WITH("cuModuleGetFunction", module);
   if (!graphdbg::cuda::HasKernel(name)) return kNotFound;
-  // Never freed: as long as the module.
-  *function = new Function{name, module};
+  auto& functions = static_cast<Module*>(module)->functions;
+  functions.push_back({name, module});
+  *function = &functions.back();
   return 0;
 }
 
