@@ -6,6 +6,8 @@ export default defineConfig({
     environment: 'node',
     include: ['browser/*.test.ts'],
     fileParallelism: false,
+    // As ATTEMPTS in tools/dev.
+    retry: process.env.CI ? 1 : 0,
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },

@@ -7,7 +7,8 @@ export default defineConfig({
   outputDir: "../../../.build/browser-results",
   timeout: 120_000,
   workers: 1,
-  retries: 0,
+  // As ATTEMPTS in tools/dev.
+  retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["junit"]],
   use: {
     viewport: { width: 1440, height: 900 },
