@@ -4,6 +4,7 @@ import { intersects, visibleRect, type Camera, type Rect } from './camera';
 import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
 import { inMotion } from './motion';
+import type { Marks } from './marks';
 import type { Picture, Renderer } from './renderer';
 import { boxOf, type Box, type SceneScope } from './scene';
 
@@ -105,6 +106,7 @@ class Pass {
     const boxes = far ? named.filter((box) => box !== undefined) : this.drawn;
     if (far || camera.scale < BLOCK_SCALE) this.farHits();
     for (const box of new Set(boxes)) {
+      if (!isMarked(box, marks, current)) continue;
       const implied = scene.byName.get(box.parent)?.node.watched === 'all';
       drawMarks(context, box, marks, current?.name ?? null, implied, palette, camera);
     }
@@ -119,4 +121,9 @@ class Pass {
       drawFarMark(this.context, box, marks.trail.get(name) === 'origin', palette, camera as Camera);
     }
   }
+}
+
+function isMarked({ name, node }: Box, marks: Marks, current: Box | null): boolean {
+  if (node.watched !== 'none' || node.hit_count > 0 || marks.hits.has(name)) return true;
+  return name === current?.name || name === marks.selected || name === marks.hovered;
 }

@@ -7,7 +7,7 @@ import { parseQuery, type Query } from './query';
 const END = '\n';
 
 // Stands for "aten::conv2d" too when "conv2d" is asked for, and what it begins.
-function meetsType(type: string, wanted: string): boolean {
+function isType(type: string, wanted: string): boolean {
   const bare = type.slice(type.lastIndexOf(':') + 1);
   return type.startsWith(wanted) || bare.startsWith(wanted);
 }
@@ -28,6 +28,8 @@ export class NameSearch {
   // Where each item's name ends in it, without the top.
   private readonly ends: Uint32Array;
   private next = 1;
+  // Of few op types, and of one search: whether they are those that are asked for.
+  private readonly types = new Map<number, boolean>();
 
   constructor(private readonly index: GraphIndex) {
     this.ends = new Uint32Array(index.scopeCount + index.nodeCount);
@@ -50,6 +52,11 @@ export class NameSearch {
     return true;
   }
 
+  // Nothing has to be made before names are found.
+  get ready(): boolean {
+    return this.joined !== '';
+  }
+
   // Nodes in the order of the graph, then scopes.
   find(text: string): Uint32Array<ArrayBuffer> {
     this.prepare(Infinity);
@@ -57,6 +64,7 @@ export class NameSearch {
     if (query.problem !== null) return new Uint32Array();
     const found = this.candidates(query);
     const plain = query.words.length === 1 && query.pattern === null && isPlain(query);
+    this.types.clear();
     const kept = plain ? found : found.filter((item) => this.meets(item, query));
     let scopes = 0;
     while (scopes < kept.length && (kept[scopes] as number) < this.index.scopeCount) scopes += 1;
@@ -102,6 +110,15 @@ export class NameSearch {
     return this.joined.slice(item === 1 ? 0 : this.ends[item - 1], (this.ends[item] as number) - 1);
   }
 
+  private meetsType(text: number, wanted: string): boolean {
+    let met = this.types.get(text);
+    if (met === undefined) {
+      met = isType(this.index.texts.at(text).toLowerCase(), wanted);
+      this.types.set(text, met);
+    }
+    return met;
+  }
+
   private meets(item: number, query: Query): boolean {
     const { index } = this;
     const { words, op_type, category, kind, file, line, pattern } = query;
@@ -113,7 +130,7 @@ export class NameSearch {
     if (kind !== null && index.kind(item) !== kind) return false;
     if (category !== null && (item < index.scopeCount || index.category(item) !== category)) return false;
     if (line !== 0 && (item < index.scopeCount || index.nodeLine[item - index.scopeCount] !== line)) return false;
-    if (op_type !== null && !meetsType(index.opType(item).toLowerCase(), op_type)) return false;
+    if (op_type !== null && !this.meetsType(index.opTypeText(item), op_type)) return false;
     if (file === null) return true;
     if (index.isScope(item)) return false;
     const path = index.nodeFile[item - index.scopeCount] as number;

@@ -9,15 +9,17 @@ import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
 import { beginMeasure, firstGraph } from '../base/timing';
 import { autoOpen } from '../graph/auto_open';
+import { layoutOf } from '../graph/scene';
 import { Watched } from '../index/coverage';
 import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
 import type { LiftedEdges } from '../index/lifted_edges';
 import { pathTo } from '../index/path';
-import { prepareLarge } from '../index/prepare';
+import { prepareViews } from '../index/prepare';
 import { askWorker, onWorker, takeEarly } from '../worker/client';
 import type { GraphKey } from '../worker/messages';
 import { useJob } from './job_store';
+import { prepareNames } from './name_search';
 import { patchRoute, useRouter } from './router';
 import { watchSelections } from './watch_selections';
 
@@ -91,22 +93,46 @@ function finishLoad(): void {
   if (load_again) loadIndex();
 }
 
+// Enough for a step of what is made ready.
+const LEAST_IDLE_MS = 4;
+
 // Some node of the views is marked as watched.
 let marked = false;
 
-function prepareWhenIdle(index: GraphIndex): void {
-  const steps = prepareLarge(index);
-  const next = () => {
-    if (useScopes.getState().index === index && !steps.next().done) requestIdleCallback(next);
+function* prepare(views: IndexViews): Generator<ScopeView | null> {
+  yield* prepareNames(views.index);
+  yield* prepareViews(views);
+}
+
+function prepareWhenIdle(views: IndexViews): void {
+  const steps = prepare(views);
+  const next = (idle: IdleDeadline) => {
+    do {
+      const { done, value } = steps.next();
+      if (done || useScopes.getState().views !== views) return;
+      if (value) layoutOf(value);
+    } while (idle.timeRemaining() > LEAST_IDLE_MS);
+    requestIdleCallback(next);
   };
   requestIdleCallback(next);
 }
 
 function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
   marked = false;
-  void firstGraph.then(() => prepareWhenIdle(index));
-  useScopes.setState({ index, lifted, views: new IndexViews(index, lifted, null), errors: new Map() });
+  const views = new IndexViews(index, lifted, null);
+  void firstGraph.then(() => prepareWhenIdle(views));
+  // With its first view, so that nothing is drawn that is opened at once.
+  const { route } = useRouter.getState();
+  const choose = !chosen && route.view === 'job' && route.route.open === null;
+  const auto = choose ? autoOpen(views).open : useScopes.getState().auto;
+  useScopes.setState({ index, lifted, views, errors: new Map(), auto });
   askForWatched();
+}
+
+// The same graph with other marks.
+function showViews(views: IndexViews): void {
+  useScopes.setState({ views });
+  prepareWhenIdle(views);
 }
 
 // Asks which nodes are watched; nothing is to be asked while nothing is watched.
@@ -115,7 +141,7 @@ function askForWatched(): void {
   if (index === null || lifted === null) return;
   const selections = watchSelections();
   if (selections.length > 0) askWorker({ type: 'watch', selections });
-  else if (marked) useScopes.setState({ views: new IndexViews(index, lifted, null) });
+  else if (marked) showViews(new IndexViews(index, lifted, null));
   marked = selections.length > 0;
 }
 
@@ -148,7 +174,7 @@ onWorker((message) => {
       return;
     case 'watched':
       if (index === null || lifted === null) return;
-      useScopes.setState({ views: new IndexViews(index, lifted, new Watched(message.states)) });
+      showViews(new IndexViews(index, lifted, new Watched(message.states)));
   }
 });
 

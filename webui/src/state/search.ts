@@ -1,13 +1,15 @@
-// Nodes that meet what was typed: found in the worker where the whole graph is known,
-// else by the server.
+// Nodes that meet what was typed: found by the page where the whole graph is known, else
+// by the server.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { GraphNode } from '../api/types';
 import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
+import type { GraphIndex } from '../index/graph_index';
 import { askWorker, onWorker } from '../worker/client';
 import { useJob } from './job_store';
+import { findNames } from './name_search';
 import { useGraphs, useServerSearch } from './queries';
 import { useScopes } from './scopes';
 
@@ -31,9 +33,14 @@ export interface SearchState {
 
 let questions = 0;
 
-// Items of the newest answer; null while there is none.
-function useIndexSearch(text: string, enabled: boolean): { items: Uint32Array; text: string } | null {
-  const [answer, setAnswer] = useState<{ items: Uint32Array; text: string } | null>(null);
+interface Answer {
+  items: Uint32Array;
+  text: string;
+}
+
+// The worker's newest answer; null while there is none.
+function useWorkerSearch(text: string, enabled: boolean): Answer | null {
+  const [answer, setAnswer] = useState<Answer | null>(null);
   const asked = useRef({ id: 0, text: '' });
   useEffect(
     () =>
@@ -56,13 +63,22 @@ function useIndexSearch(text: string, enabled: boolean): { items: Uint32Array; t
   return answer;
 }
 
+function useIndexSearch(index: GraphIndex | null, text: string): Answer | null {
+  const own = useMemo((): Answer | null => {
+    const items = index === null || text === '' ? null : findNames(index, text);
+    return items === null ? null : { items, text };
+  }, [index, text]);
+  const answer = useWorkerSearch(text, index !== null && own === null);
+  return own ?? answer;
+}
+
 export function useSearch(job: string, text: string): SearchState {
   const index = useScopes((state) => state.index);
   const graphVersion = useJob((state) => state.model.graph_version);
   const problem = useMemo(() => parseQuery(text).problem, [text]);
   // The index is of one graph, the server searches all.
   const inIndex = useGraphs(job).length <= 1 && index !== null;
-  const local = useIndexSearch(text, inIndex && problem === null);
+  const local = useIndexSearch(inIndex && problem === null ? index : null, text);
   const remote = useServerSearch(job, text, graphVersion, !inIndex && problem === null);
   const fromIndex = useMemo((): Found | null => {
     if (index === null || local === null) return null;

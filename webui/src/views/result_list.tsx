@@ -1,15 +1,14 @@
 // Found nodes as virtual rows, one of them marked.
 
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useImperativeHandle, useRef, useState, type Ref } from 'react';
+import { memo, useImperativeHandle, useLayoutEffect, useRef, useState, type Ref } from 'react';
 import type { GraphNode } from '../api/types';
 import type { Found } from '../state/search';
-import { FullName } from '../widgets/full_name';
-import { KindIcon } from '../widgets/kind_icon';
-import { NodeMarks } from '../widgets/node_marks';
+import { RESULT_PX, ResultRowView, type ShownResult } from '../widgets/result_row_view';
+import { useRowWindow, type RowKind } from '../widgets/row_window';
+import '../widgets/full_name.css';
+import '../widgets/kind_icon.css';
+import '../widgets/node_marks.css';
 import { useJobContext } from './job_context';
-
-const ROW_PX = 26;
 
 export interface ResultListHandle {
   move(by: number): void;
@@ -25,43 +24,33 @@ interface Props {
   ref: Ref<ResultListHandle>;
 }
 
-function Result({ node, word }: { node: GraphNode; word: string }) {
-  const { hitIndex, current } = useJobContext();
-  return (
-    <>
-      <KindIcon kind={node.kind} category={node.category} />
-      <span className="grow">
-        <FullName name={node.name} mark={word} />
-      </span>
-      <span aria-hidden>
-        <NodeMarks
-          hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
-          watched={node.watched}
-          current={node.name === current}
-        />
-      </span>
-    </>
-  );
-}
+const RESULT_ROWS: RowKind<ShownResult> = { height: RESULT_PX, make: () => new ResultRowView() };
 
 // Made anew when other nodes are found, not with every key.
 export const ResultList = memo(function ResultList({ found, word, onChoose, ref }: Props) {
-  const { route } = useJobContext();
+  const { route, hitIndex, current } = useJobContext();
   const { count } = found;
   // Of this finding alone: another begins at its first result.
   const [chosen, setChosen] = useState({ found, at: 0 });
   const marked = chosen.found === found ? chosen.at : 0;
   const scroller = useRef<HTMLDivElement>(null);
-  const virtual = useVirtualizer({
-    count,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => ROW_PX,
-    overscan: 4,
-  });
+  const host = useRef<HTMLDivElement>(null);
+  const shown = useRowWindow(scroller, host, RESULT_ROWS);
+  useLayoutEffect(() => {
+    shown.current?.show({
+      count,
+      active: marked,
+      at: (index) => {
+        const node = found.at(index) as GraphNode;
+        const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
+        return { node, index, marked: index === marked, current: node.name === current, hits, word };
+      },
+    });
+  }, [shown, found, count, marked, word, hitIndex, current]);
   const mark = (index: number) => {
     const at = (index + count) % Math.max(1, count);
     setChosen({ found, at });
-    virtual.scrollToIndex(at, { align: 'auto' });
+    shown.current?.reveal(at);
     return found.at(at);
   };
   useImperativeHandle(ref, () => ({
@@ -75,30 +64,20 @@ export const ResultList = memo(function ResultList({ found, word, onChoose, ref 
     },
   }));
   return (
-    <div ref={scroller} className="results-list" role="listbox" aria-label="Search results" tabIndex={0}>
-      <div role="presentation" style={{ height: virtual.getTotalSize() }}>
-        {virtual.getVirtualItems().map(({ index, start }) => {
-          const node = found.at(index);
-          if (node === null) return null;
-          return (
-            <div
-              key={index}
-              role="option"
-              aria-label={node.name}
-              aria-selected={index === marked}
-              className="result"
-              style={{ transform: `translateY(${start}px)` }}
-              title={node.name}
-              onClick={() => {
-                setChosen({ found, at: index });
-                onChoose(node.name);
-              }}
-            >
-              <Result node={node} word={word} />
-            </div>
-          );
-        })}
-      </div>
+    <div
+      ref={scroller}
+      className="results-list"
+      role="listbox"
+      aria-label="Search results"
+      tabIndex={0}
+      onClick={(event) => {
+        const row = shown.current?.rowOf(event.target as Element);
+        if (!row) return;
+        setChosen({ found, at: row.index });
+        onChoose(row.node.name);
+      }}
+    >
+      <div ref={host} role="presentation" />
     </div>
   );
 });

@@ -1,11 +1,12 @@
-// The scene of the open scopes: asks the worker for a layout whenever what is open or
-// the graph changes, and keeps the old scene until the answer is there.
+// The scene of the open scopes: laid out whenever what is open or the graph changes; a
+// large one by the worker, and the old scene is kept until its answer is there.
 
 import { useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { ScopeView } from '../api/types';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { buildScene, EMPTY_SCENE, layoutScopes, type Scene } from '../graph/scene';
+import { smallLayout } from '../graph/small_layout';
 import { useRouter } from '../state/router';
 import { currentOpen, useScopes } from '../state/scopes';
 import { askWorker, onWorker } from '../worker/client';
@@ -32,44 +33,55 @@ interface Question {
 const NONE: Question = { id: 0, views: new Map(), subject: '', about: [] };
 
 // The last question again, if a new one would be the same.
-function ask(last: Question): Question {
+function questionNow(last: Question): Question {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return last;
   const { graph, index, views, auto } = useScopes.getState();
   const { open, node } = route.route;
   const about = [index ?? views, open, open === null ? node : null, open === null ? auto : null];
   if (about.every((value, i) => value === last.about[i])) return last;
-  const id = nextQuestion();
-  const scopes = currentOpen();
-  if (index === null) askWorker({ type: 'layout', id, open: [], scopes: layoutScopes(scopes, views) });
-  else askWorker({ type: 'layout', id, open: [...scopes], scopes: null });
-  return { id, views, subject: graph ?? '', about };
+  return { id: nextQuestion(), views, subject: graph ?? '', about };
+}
+
+// The answer itself, if it is small; else null, and the worker is asked.
+function ask({ id, views }: Question): LayoutAnswer | null {
+  const open = currentOpen();
+  const small = smallLayout(id, open, views);
+  if (small !== null) return small;
+  const known = useScopes.getState().index !== null;
+  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes: known ? null : layoutScopes(open, views) });
+  return null;
 }
 
 export function useScene(): Scene {
   const index = useScopes((state) => state.index);
   const views = useScopes((state) => state.views);
   const [scene, setScene] = useState<Scene>(EMPTY_SCENE);
-  const answer = useRef<LayoutAnswer | null>(null);
+  const drawn = useRef<{ answer: LayoutAnswer; views: Views } | null>(null);
   const asked = useRef<Question>(NONE);
 
   useEffect(() => {
+    const take = (answer: LayoutAnswer) => {
+      drawn.current = { answer, views: asked.current.views };
+      return buildScene(answer, asked.current.views, asked.current.subject);
+    };
     // At once, not with the next render: the worker is at it while React renders.
     const look = () => {
-      asked.current = ask(asked.current);
-    };
-    const take = (given: LayoutAnswer) => {
-      answer.current = given;
-      const built = buildScene(given, asked.current.views, asked.current.subject);
-      // In the frame that is being made, if there is time.
-      flushSync(() => setScene(built));
+      const question = questionNow(asked.current);
+      if (question === asked.current) return;
+      asked.current = question;
+      const small = ask(question);
+      if (small !== null) setScene(take(small));
     };
     look();
     const leave = [
       useRouter.subscribe(look),
       useScopes.subscribe(look),
       onWorker((message) => {
-        if (message.type === 'layout' && message.answer.id === asked.current.id) take(message.answer);
+        if (message.type !== 'layout' || message.answer.id !== asked.current.id) return;
+        const built = take(message.answer);
+        // In the frame that is being made, if there is time.
+        flushSync(() => setScene(built));
       }),
     ];
     return () => leave.forEach((stop) => stop());
@@ -78,8 +90,10 @@ export function useScene(): Scene {
   // What is watched has changed: the same drawing of other nodes.
   useEffect(() => {
     asked.current.views = views;
-    if (index === null || answer.current?.id !== asked.current.id) return;
-    setScene(buildScene(answer.current, views, asked.current.subject));
+    const last = drawn.current;
+    if (index === null || last?.answer.id !== asked.current.id || last.views === views) return;
+    drawn.current = { answer: last.answer, views };
+    setScene(buildScene(last.answer, views, asked.current.subject));
   }, [index, views]);
 
   return scene;

@@ -5,7 +5,8 @@ import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 're
 import type { GraphNode } from '../api/types';
 import type { Tick } from '../state/ticks';
 import { treeKey, typeAhead, type TreeRow } from './tree_rows';
-import { TreeWindow } from './tree_window';
+import { useRowWindow, type RowKind } from './row_window';
+import { ROW_PX, TreeRowView, type ShownRow } from './tree_row_view';
 import './node_marks.css';
 import './kind_icon.css';
 import './tree.css';
@@ -25,12 +26,13 @@ interface Props {
   onMenu?: (node: GraphNode, x: number, y: number) => void;
 }
 
+const TREE_ROWS: RowKind<ShownRow> = { height: ROW_PX, make: () => new TreeRowView() };
 const TYPE_AHEAD_MS = 600;
 
 export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSelect, onToggle, onMenu }: Props) {
   const scroller = useRef<HTMLDivElement>(null);
   const host = useRef<HTMLDivElement>(null);
-  const shown = useTreeWindow(scroller, host);
+  const shown = useRowWindow(scroller, host, TREE_ROWS);
   const id = useId();
   const [focused, setFocused] = useState<string | null>(null);
   const typed = useRef({ text: '', at: 0 });
@@ -151,27 +153,4 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
       <div ref={host} role="presentation" />
     </div>
   );
-}
-
-// The rows in view, which follow the scroller's place and size by themselves.
-function useTreeWindow(
-  scroller: React.RefObject<HTMLDivElement | null>,
-  host: React.RefObject<HTMLDivElement | null>,
-): React.RefObject<TreeWindow | null> {
-  const shown = useRef<TreeWindow | null>(null);
-  useLayoutEffect(() => {
-    const target = scroller.current;
-    if (target === null || host.current === null) return undefined;
-    const made = new TreeWindow(target, host.current);
-    shown.current = made;
-    target.addEventListener('scroll', made.scrolled, { passive: true });
-    const observer = new ResizeObserver(made.measure);
-    observer.observe(target);
-    return () => {
-      target.removeEventListener('scroll', made.scrolled);
-      observer.disconnect();
-      made.clear();
-    };
-  }, [scroller, host]);
-  return shown;
 }

@@ -9,7 +9,7 @@ import { readColumns } from '../index/columns';
 import { buildIndex, GraphIndex } from '../index/graph_index';
 import { liftEdges } from '../index/lifted_edges';
 import { IndexViews } from '../index/index_views';
-import { prepareLarge } from '../index/prepare';
+import { prepareViews } from '../index/prepare';
 import { NameSearch } from '../index/search';
 import { sameGraph, type FromWorker, type GraphKey, type ToWorker } from './messages';
 
@@ -60,37 +60,37 @@ async function load(of: GraphKey, token: string | null): Promise<void> {
     answer({ type: 'index', of, arrays, lifted });
     // Before the first key is typed, but after the first graph is drawn.
     const steps = prepare(graph);
-    setTimeout(() => takeStep(steps), 400);
+    setTimeout(() => takeSteps(steps), 400);
   } catch (error) {
     // Fetch throws a TypeError when the server cannot be reached.
     answer({ type: 'failed', of, refused: !(error instanceof TypeError) });
   }
 }
 
-const SLICE = 4000;
-// How many layouts are made ahead, and of how many children at most.
-const SCOPES_AHEAD = 300;
+const NAMES = 4000;
+// Children of scopes whose layouts are made ahead.
 const SMALL = 400;
+// Nodes of a graph that is laid out ahead with everything open.
+const ALL = 6000;
 
 function* prepare({ index, search, views }: Graph): Generator {
-  while (!search.prepare(SLICE)) yield;
-  for (const name of prepareLarge(index)) {
-    views.get(name);
+  while (!search.prepare(NAMES)) yield;
+  for (const view of prepareViews(views)) {
+    if (view !== null && view.nodes.length <= SMALL) prepareLayout(layoutOf(view), cache);
     yield;
   }
-  let ready = 0;
-  for (const name of index.scopes()) {
-    const view = views.get(name);
-    if (view === undefined || view.nodes.length > SMALL) continue;
-    prepareLayout(layoutOf(view), cache);
-    yield;
-    if ((ready += 1) === SCOPES_AHEAD) return;
-  }
+  // Around open scopes others are laid out anew: all of them, while they are not many.
+  if (index.nodeCount > ALL) return;
+  composeLayout({ id: 0, scopes: layoutScopes(new Set(index.scopes()), views) }, cache);
 }
 
+const SLICE_MS = 5;
+
 // What the page asks meanwhile comes between.
-function takeStep(steps: Generator): void {
-  if (!steps.next().done) setTimeout(() => takeStep(steps), 4);
+function takeSteps(steps: Generator): void {
+  const end = performance.now() + SLICE_MS;
+  while (performance.now() < end) if (steps.next().done) return;
+  setTimeout(() => takeSteps(steps), 1);
 }
 
 // What the newest layout was made of, for its overview.
@@ -122,9 +122,11 @@ self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
         answer({ type: 'watched', states });
       }
       return;
-    case 'search':
-      answer({ type: 'found', id: data.id, items: graph?.search.find(data.text) ?? new Uint32Array() });
+    case 'search': {
+      const items = graph?.search.find(data.text) ?? new Uint32Array();
+      answer({ type: 'found', id: data.id, items }, [items.buffer]);
       return;
+    }
     case 'layout':
       layout(data);
       return;

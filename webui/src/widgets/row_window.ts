@@ -1,23 +1,35 @@
-// The rows of a tree that are in view. They are recycled: a row that scrolls out of view
-// becomes the one that scrolls into it.
+// The rows of a long list that are in view, outside React. They are recycled: a row that
+// scrolls out of view becomes the one that scrolls into it.
 
-import { ROW_PX, TreeRowView, type ShownRow } from './tree_row_view';
+import { useLayoutEffect, useRef, type RefObject } from 'react';
 
 // Rows made above and below those in view.
 const OVERSCAN = 4;
 
-// What a row shows, by its place among all rows.
-export interface TreeContent {
+// An element that can show any row, at its place.
+export interface RowView<Row> {
+  element: HTMLElement;
+  shown: Row | null;
+  show(row: Row): void;
+}
+
+export interface RowKind<Row> {
+  height: number;
+  make(): RowView<Row>;
+}
+
+// What rows show, by their places.
+export interface RowContent<Row> {
   count: number;
   // The row that has the focus: it exists, even if it is scrolled away.
   active: number;
-  at(index: number): ShownRow;
+  at(index: number): Row;
 }
 
-export class TreeWindow {
-  private content: TreeContent | null = null;
-  private views: TreeRowView[] = [];
-  private readonly away = new TreeRowView();
+export class RowWindow<Row> {
+  private content: RowContent<Row> | null = null;
+  private views: RowView<Row>[] = [];
+  private readonly away: RowView<Row>;
   private first = 0;
   private top = 0;
   private height = 0;
@@ -25,12 +37,14 @@ export class TreeWindow {
   constructor(
     private readonly scroller: HTMLElement,
     private readonly host: HTMLElement,
+    private readonly kind: RowKind<Row>,
   ) {
+    this.away = kind.make();
     this.measure();
   }
 
-  show(content: TreeContent): void {
-    if (content.count !== this.content?.count) this.host.style.height = `${content.count * ROW_PX}px`;
+  show(content: RowContent<Row>): void {
+    if (content.count !== this.content?.count) this.host.style.height = `${content.count * this.kind.height}px`;
     this.content = content;
     // Fewer rows may leave less to scroll.
     this.top = this.scroller.scrollTop;
@@ -40,10 +54,10 @@ export class TreeWindow {
   // The scroller has another height.
   readonly measure = (): void => {
     this.height = this.scroller.clientHeight;
-    const least = Math.ceil(this.height / ROW_PX) + 2 * OVERSCAN + 1;
+    const least = Math.ceil(this.height / this.kind.height) + 2 * OVERSCAN + 1;
     if (this.views.length === least) return;
     for (const view of this.views) view.element.remove();
-    this.views = Array.from({ length: least }, () => new TreeRowView());
+    this.views = Array.from({ length: least }, () => this.kind.make());
     this.draw();
   };
 
@@ -58,8 +72,8 @@ export class TreeWindow {
 
   // Scrolls no further than it must.
   reveal(index: number): void {
-    const top = index * ROW_PX;
-    const least = top + ROW_PX - this.height;
+    const top = index * this.kind.height;
+    const least = top + this.kind.height - this.height;
     const wanted = Math.min(top, Math.max(least, this.scroller.scrollTop));
     if (wanted === this.scroller.scrollTop) return;
     this.scroller.scrollTop = wanted;
@@ -67,17 +81,15 @@ export class TreeWindow {
   }
 
   // The row that holds this element.
-  rowOf(element: Element): ShownRow | null {
-    const row = element.closest('.tree-row');
-    if (row === null) return null;
-    return [...this.views, this.away].find((view) => view.element === row)?.shown ?? null;
+  rowOf(element: Element): Row | null {
+    return [...this.views, this.away].find((view) => view.element.contains(element))?.shown ?? null;
   }
 
   private draw(): void {
     const { content, views } = this;
     if (content === null) return;
     const last = Math.max(0, content.count - views.length);
-    const first = Math.max(0, Math.min(Math.floor(this.top / ROW_PX) - OVERSCAN, last));
+    const first = Math.max(0, Math.min(Math.floor(this.top / this.kind.height) - OVERSCAN, last));
     this.turn(first - this.first);
     this.first = first;
     views.forEach((view, i) => this.put(content, view, first + i));
@@ -102,7 +114,7 @@ export class TreeWindow {
     }
   }
 
-  private put(content: TreeContent, view: TreeRowView, index: number): void {
+  private put(content: RowContent<Row>, view: RowView<Row>, index: number): void {
     const { element } = view;
     if (index >= content.count) {
       if (element.isConnected) element.remove();
@@ -111,4 +123,28 @@ export class TreeWindow {
     view.show(content.at(index));
     if (!element.isConnected) this.host.append(element);
   }
+}
+
+// Follows the scroller's place and size by itself.
+export function useRowWindow<Row>(
+  scroller: RefObject<HTMLElement | null>,
+  host: RefObject<HTMLElement | null>,
+  kind: RowKind<Row>,
+): RefObject<RowWindow<Row> | null> {
+  const shown = useRef<RowWindow<Row> | null>(null);
+  useLayoutEffect(() => {
+    const target = scroller.current;
+    if (target === null || host.current === null) return undefined;
+    const made = new RowWindow(target, host.current, kind);
+    shown.current = made;
+    target.addEventListener('scroll', made.scrolled, { passive: true });
+    const observer = new ResizeObserver(made.measure);
+    observer.observe(target);
+    return () => {
+      target.removeEventListener('scroll', made.scrolled);
+      observer.disconnect();
+      made.clear();
+    };
+  }, [scroller, host, kind]);
+  return shown;
 }

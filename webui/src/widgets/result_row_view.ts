@@ -1,0 +1,79 @@
+// One found node's element, written to directly: every key that is typed changes all.
+
+import type { GraphNode } from '../api/types';
+import { visible } from '../base/visible';
+import { markElements } from './node_mark_elements';
+
+export const RESULT_PX = 26;
+
+export interface ShownResult {
+  node: GraphNode;
+  index: number;
+  marked: boolean;
+  current: boolean;
+  hits: number;
+  // What is marked in the name.
+  word: string;
+}
+
+function part(tag: string, name: string): HTMLElement {
+  const element = document.createElement(tag);
+  element.className = name;
+  return element;
+}
+
+// A part of a name, with what is marked of it; `from` and `to` may lie outside.
+function pieces(text: string, from: number, to: number): Array<string | HTMLElement> {
+  const [begin, end] = [Math.max(0, from), Math.min(text.length, to)];
+  if (begin >= end) return text === '' ? [] : [text];
+  const mark = document.createElement('mark');
+  mark.textContent = text.slice(begin, end);
+  return [text.slice(0, begin), mark, text.slice(end)];
+}
+
+export class ResultRowView {
+  readonly element = part('div', 'result');
+  private readonly icon = part('span', 'kind-icon');
+  private readonly path = part('span', 'full-name-path');
+  private readonly name = part('bdi', '');
+  private readonly marks = part('span', 'node-marks');
+  shown: ShownResult | null = null;
+
+  constructor() {
+    const name = part('span', 'full-name mono grow');
+    name.append(this.name);
+    this.icon.setAttribute('aria-hidden', 'true');
+    this.marks.setAttribute('aria-hidden', 'true');
+    this.element.setAttribute('role', 'option');
+    this.element.append(this.icon, name, this.marks);
+  }
+
+  show(next: ShownResult): void {
+    const last = this.shown;
+    this.shown = next;
+    const { node, index, marked, word } = next;
+    if (last?.index !== index) this.element.style.transform = `translateY(${index * RESULT_PX}px)`;
+    if (last?.marked !== marked) this.element.setAttribute('aria-selected', `${marked}`);
+    if (last?.node.name !== node.name) {
+      this.element.setAttribute('aria-label', node.name);
+      this.element.title = node.name;
+      this.icon.className = `kind-icon kind-${node.kind} cat-${node.category}`;
+    }
+    if (last?.node.name !== node.name || last.word !== word) this.write(node.name, word);
+    this.mark(next, last);
+  }
+
+  private write(raw: string, word: string): void {
+    const name = visible(raw);
+    const cut = name.lastIndexOf('/') + 1;
+    const at = word === '' ? -1 : name.toLowerCase().indexOf(word.toLowerCase());
+    const end = at < 0 ? at : at + word.length;
+    this.path.replaceChildren(...pieces(name.slice(0, cut), at, end));
+    this.name.replaceChildren(this.path, ...pieces(name.slice(cut), at - cut, end - cut));
+  }
+
+  private mark({ node, hits, current }: ShownResult, last: ShownResult | null): void {
+    const same = last?.hits === hits && last.current === current && last.node.watched === node.watched;
+    if (!same) this.marks.replaceChildren(...markElements({ hits, watched: node.watched, current }));
+  }
+}
