@@ -24,6 +24,17 @@ absl::Status JobGone(const std::string& what) {
   return Error(absl::StatusCode::kUnavailable, "job_gone", what);
 }
 
+// An adapter gives this attribute to nodes that it can show but not look into.
+constexpr char kNotCaptured[] = "not captured";
+
+absl::Status CheckCaptured(const graph::Node& node) {
+  const auto why = node.attributes.find(kNotCaptured);
+  if (why == node.attributes.end()) return absl::OkStatus();
+  return Error(absl::StatusCode::kFailedPrecondition, "not_captured",
+               absl::StrCat("values of \"", node.name,
+                            "\" are not captured: ", why->second));
+}
+
 }  // namespace
 
 // A command goes to all ranks: what one cannot do, the job cannot.
@@ -224,6 +235,9 @@ absl::StatusOr<graph::NodeIndex> JobImpl::NodeOfTensor(const std::string& node,
 absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
   auto index = NodeOfTensor(query.node, query.slot);
   if (!index.ok()) return index.status();
+  if (auto captured = CheckCaptured(graph_.node(*index)); !captured.ok()) {
+    return captured;
+  }
   if (query.slice.size() > kMaxSliceBytes) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "bad_slice",
                            absl::StrCat("the slice is longer than ",
@@ -239,8 +253,12 @@ absl::StatusOr<Rank*> JobImpl::RankForTensor(const TensorQuery& query) {
 }
 
 absl::Status JobImpl::DoCatchTensors(const std::string& node, uint32_t number) {
-  if (graph_.FindNode(node) == graph::kNoNode) {
+  const graph::NodeIndex index = graph_.FindNode(node);
+  if (index == graph::kNoNode) {
     return WithField(graph::UnknownNode(node), "node");
+  }
+  if (auto captured = CheckCaptured(graph_.node(index)); !captured.ok()) {
+    return captured;
   }
   auto it = ranks_.find(number);
   if (it == ranks_.end()) return UnknownRank(number);

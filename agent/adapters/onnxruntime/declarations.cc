@@ -16,6 +16,8 @@ namespace {
 using Json = Declarations::Json;
 
 constexpr int kMaxDepth = 32;
+// As the server knows it.
+constexpr char kNotCaptured[] = "not captured";
 
 // What a training would have changed; the rest are shapes, axes and the like.
 bool IsWeight(const onnx::TensorProto& tensor) {
@@ -145,7 +147,9 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
     if (!attribute.has_g() || depth > kMaxDepth) continue;
     const std::string inside = absl::StrCat(name, ".", attribute.name());
     scopes_[inside] = absl::StrCat(node.op_type(), " ", attribute.name());
+    const size_t first = nodes_.size();
     const auto made = AddGraph(attribute.g(), inside, depth + 1);
+    SayNotCaptured(first, node.op_type());
     inner.insert(inner.end(), made.begin(), made.end());
   }
   const std::string type =
@@ -168,6 +172,18 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
     makers_[node.output(slot)] = {number, static_cast<size_t>(slot)};
   }
   return number;
+}
+
+// ONNX Runtime gives no values of what runs inside a node. The innermost one is
+// named.
+void Declarations::SayNotCaptured(size_t first, const std::string& container) {
+  for (size_t i = first; i < nodes_.size(); ++i) {
+    Json& attributes = nodes_[i]["attributes"];
+    if (attributes.contains(kNotCaptured)) continue;
+    attributes[kNotCaptured] =
+        absl::StrCat("inside the body of ", container == "If" ? "an " : "a ",
+                     container, ", which ONNX Runtime runs as one node");
+  }
 }
 
 std::vector<Declarations::Endpoint> Declarations::AddGraph(

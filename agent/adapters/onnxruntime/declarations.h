@@ -57,6 +57,8 @@ class Declarations {
   // Gives what makes the graph's outputs.
   std::vector<Endpoint> AddGraph(const onnx::GraphProto& graph,
                                  const std::string& scope, int depth);
+  // Of the declarations from `first` on, which stand inside such a node.
+  void SayNotCaptured(size_t first, const std::string& container);
   void AddTensor(size_t node, const onnx::TensorProto& tensor);
   void AddTypes(const onnx::NodeProto& node, Json* item) const;
   void AddScopeTypes(const onnx::NodeProto& node, const std::string& name);

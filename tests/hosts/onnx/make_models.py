@@ -8,7 +8,7 @@ transformer.onnx  one layer over the image's rows; the older exporter
 lstm.onnx         over the image's rows; the older exporter
 overflow.onnx     the CNN in fp16, with weights that make its second
                   convolution too large for that
-control.onnx      an If and a Loop
+control.onnx      an If, a Loop and a Scan
 large.onnx        weights in a file beside it
 """
 
@@ -79,7 +79,7 @@ def export(model: nn.Module, file: Path, **options: object) -> None:
 
 
 def control(file: Path) -> None:
-    """y = 2x if its sum is positive, else x / 2; then three times y + 1."""
+    """y = 2x if its sum is positive, else x / 2; then three times y + 1; sums of rows."""
 
     def branch(name: str, factor: float) -> onnx.GraphProto:
         nodes = [
@@ -104,18 +104,30 @@ def control(file: Path) -> None:
             helper.make_tensor_value_info("y_out", TensorProto.FLOAT, None),
         ],
     )
+    row = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [3]) for name in ("sum_in", "row", "sum_out", "out")]
+    scan = helper.make_graph(
+        [
+            helper.make_node("Add", ["sum_in", "row"], ["sum_out"], name="add"),
+            helper.make_node("Identity", ["sum_out"], ["out"], name="total"),
+        ],
+        "scan",
+        row[:2],
+        row[2:],
+    )
     nodes = [
         helper.make_node("ReduceSum", ["x"], ["sum"], name="sum", keepdims=0),
         helper.make_node("Greater", ["sum", "zero"], ["positive"], name="is_positive"),
         helper.make_node(
             "If", ["positive"], ["y0"], name="choose", then_branch=branch("then", 2.0), else_branch=branch("else", 0.5)
         ),
-        helper.make_node("Loop", ["three", "", "y0"], ["result"], name="repeat", body=body),
+        helper.make_node("Loop", ["three", "", "y0"], ["y3"], name="repeat", body=body),
+        helper.make_node("Scan", ["zeros", "y3"], ["last", "result"], name="sums", body=scan, num_scan_inputs=1),
     ]
     initializers = [
         numpy_helper.from_array(np.float32(0), "zero"),
         numpy_helper.from_array(np.float32(1), "one"),
         numpy_helper.from_array(np.int64(3), "three"),
+        numpy_helper.from_array(np.zeros(3, np.float32), "zeros"),
     ]
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3])
     result = helper.make_tensor_value_info("result", TensorProto.FLOAT, [2, 3])

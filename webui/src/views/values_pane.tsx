@@ -48,7 +48,7 @@ export function panelOf(name: string | null | undefined): PanelName {
 }
 
 // These say that there is nothing to see, not that something went wrong.
-const ORDINARY = new Set(['value_gone', 'slice_too_large']);
+const ORDINARY = new Set(['value_gone', 'slice_too_large', 'not_captured']);
 
 interface ValueProblemProps {
   error: Error;
