@@ -56,7 +56,8 @@ std::pair<std::string, std::string> DomainAndType(const std::string& op_type) {
   if (colons == std::string::npos || colons == 0) {
     return {"graphdbg", op_type.empty() ? "unknown" : op_type};
   }
-  return {op_type.substr(0, colons), op_type.substr(colons + 2)};
+  const std::string type = op_type.substr(colons + 2);
+  return {op_type.substr(0, colons), type.empty() ? "unknown" : type};
 }
 
 std::string TensorName(std::string_view node, uint32_t slot) {
@@ -183,7 +184,7 @@ class Model {
   static void AddAttributes(const ExportNode& node, onnx::NodeProto& op) {
     for (const auto& [name, value] : node.attributes) {
       onnx::AttributeProto& attribute = *op.add_attribute();
-      attribute.set_name(name);
+      attribute.set_name(name.empty() ? "unnamed" : name);
       attribute.set_type(onnx::AttributeProto::STRING);
       attribute.set_s(value);
     }

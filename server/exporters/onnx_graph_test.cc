@@ -119,6 +119,29 @@ TEST_F(OnnxGraphTest, TypesThatOnnxLacksAreLeftOpen) {
   EXPECT_EQ(model.graph().node(2).op_type(), "unknown");
 }
 
+// As long and as odd as the wire lets them be.
+TEST_F(OnnxGraphTest, NamesMayBeAnything) {
+  const std::string longest(4096, 'x');
+  const Strings names = {
+      longest,    "\"quoted\"", "line\nbreak",  "卷积/层",
+      "a:0",      "a",          "a:0@previous", "../../passwd",
+      "<script>", " ",          "%s%n",         std::string("\0", 1)};
+  const Strings types = {"",      "::",      "aten::", "::relu",
+                         longest, "a::b::c", "<b>",    "op type"};
+  nodes_.clear();
+  for (size_t i = 0; i < names.size(); ++i) {
+    nodes_.push_back(
+        Make(names[i], NodeKind::kOp, types[i % types.size()], i + 1));
+    nodes_[i].attributes = {{"", longest}, {names[i], names[i]}};
+    if (i > 0) Connect(names[i - 1], 0, i);
+  }
+  const onnx::ModelProto model = Export();
+  ASSERT_EQ(model.graph().node_size(), static_cast<int>(names.size()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    EXPECT_EQ(model.graph().node(static_cast<int>(i)).name(), names[i]);
+  }
+}
+
 TEST_F(OnnxGraphTest, OfNothingIsAModelToo) {
   nodes_.clear();
   EXPECT_EQ(Export().graph().node_size(), 0);
