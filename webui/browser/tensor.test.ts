@@ -126,6 +126,14 @@ describe('a tensor', () => {
     await page.getByLabel('rows').selectOption('axis 0 · 16');
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :]'));
     await page.getByText('[0, 0, 0, 0] =').waitFor();
+    // In the other order, rows and columns change places.
+    await page.getByLabel('columns').selectOption('axis 0 · 16');
+    await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :].T'));
+    await page.getByRole('grid').focus();
+    await page.keyboard.press('ArrowRight');
+    await page.getByText('[1, 0, 0, 0] =').waitFor();
+    await button('Transpose').click();
+    await page.waitForFunction(() => !location.hash.includes('.T'));
     expect(await browser.axe()).toEqual([]);
   });
 

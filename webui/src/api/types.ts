@@ -279,6 +279,8 @@ export interface TensorSlice {
   dtype: string;
   // Null: of a type that the page cannot read.
   elements: Elements | null;
+  // The page has turned it around.
+  transposed?: boolean;
   // When its last byte had come, in ms since navigation.
   received_at: number;
 }

@@ -3,6 +3,8 @@
 // rows and columns, and a first slice that is small enough to show.
 
 export interface AxisRange {
+  // Of the tensor.
+  axis: number;
   start: number;
   step: number;
   count: number;
@@ -31,7 +33,7 @@ function resolveRange(
   to: number | null,
   step: number,
   size: number,
-): AxisRange {
+): Omit<AxisRange, 'axis'> {
   const low = step > 0 ? 0 : -1;
   const high = step > 0 ? size : size - 1;
   const place = (bound: number | null, otherwise: number) =>
@@ -42,7 +44,7 @@ function resolveRange(
   return { start, step, count, dropped: false };
 }
 
-function parseAxis(text: string, size: number, axis: number): AxisRange | string {
+function parseAxis(text: string, size: number, axis: number): Omit<AxisRange, 'axis'> | string {
   const parts = text.split(':').map((part) => part.trim());
   const bounds = parts.map(parseBound);
   if (bounds.includes(undefined) || parts.length > 3) return `"${text}" is not an index or a range`;
@@ -89,10 +91,16 @@ export function parseSlice(text: string, shape: readonly number[]): SliceResult 
   for (const [axis, item] of full.entries()) {
     const parsed = parseAxis(item, shape[axis] ?? 0, axis);
     if (typeof parsed === 'string') return { ok: false, error: parsed };
-    axes.push(parsed);
+    axes.push({ axis, ...parsed });
   }
   const result = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
   return { ok: true, axes, shape: result, count: result.reduce((a, b) => a * b, 1) };
+}
+
+// "[0, :, :].T" is the slice turned around, which only the page does.
+export function splitSlice(text: string): { slice: string; transposed: boolean } {
+  const slice = text.replace(/\.T\s*$/, '');
+  return { slice, transposed: slice !== text };
 }
 
 // What is shown at first: the last two axes at index 0 of the others, of them at most

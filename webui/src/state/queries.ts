@@ -8,7 +8,8 @@ import {
 } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
-import type { GraphSummary, WatchpointSelection } from '../api/types';
+import type { GraphSummary, TensorSlice, WatchpointSelection } from '../api/types';
+import { transposeElements } from '../base/transpose';
 import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
 
@@ -105,6 +106,8 @@ export interface ValueQuery {
   rank: number;
   step: string | null;
   slice: string;
+  // The slice is to be shown turned around; the server knows nothing of that.
+  transposed: boolean;
   // Changes when the job stops somewhere else.
   version: string;
   enabled: boolean;
@@ -113,8 +116,15 @@ export interface ValueQuery {
 // Slices are large: those that are not shown are soon let go.
 const KEEP_SLICES_MS = 15_000;
 
+const asItIs = (value: TensorSlice) => value;
+
+function transposeSlice(value: TensorSlice): TensorSlice {
+  const elements = value.elements && transposeElements(value.elements, value.shape);
+  return { ...value, elements, shape: value.shape.toReversed(), transposed: true };
+}
+
 export function useSlice(query: ValueQuery) {
-  const { job, name, rank, step, slice, version, enabled } = query;
+  const { job, name, rank, step, slice, transposed, version, enabled } = query;
   return useQuery({
     queryKey: ['slice', job, name, rank, step, slice, version],
     queryFn: ({ signal }) => api.slice(job, { name, rank, step, slice }, signal),
@@ -122,10 +132,11 @@ export function useSlice(query: ValueQuery) {
     gcTime: KEEP_SLICES_MS,
     structuralSharing: false,
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
+    select: transposed ? transposeSlice : asItIs,
   });
 }
 
-export function useStatistics(query: Omit<ValueQuery, 'slice'>) {
+export function useStatistics(query: Omit<ValueQuery, 'slice' | 'transposed'>) {
   const { job, name, rank, step, version, enabled } = query;
   return useQuery({
     queryKey: ['statistics', job, name, rank, step, version],

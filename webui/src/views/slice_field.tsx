@@ -1,13 +1,15 @@
-// Which part of a tensor is shown: typed as in NumPy, or by picking two axes and
-// moving along the others.
+// Which part of a tensor is shown: typed as in NumPy, or by picking two axes, in either
+// order, and moving along the others.
 
+import { ArrowRightLeft } from 'lucide-react';
 import { useEffect, useId, useState } from 'react';
 import { itemBytes } from '../base/elements';
 import { formatCount } from '../base/format';
-import { freeAxes, joinSlice, parseSlice, sliceItems } from '../base/slice';
+import { freeAxes, joinSlice, parseSlice, sliceItems, splitSlice } from '../base/slice';
 import { beginMeasure } from '../base/timing';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
+import { Button } from '../widgets/button';
 
 // What is fetched at once at most: the page holds it as float64 too.
 const MOST_ELEMENTS = 16_000_000;
@@ -25,7 +27,7 @@ function apply(slice: string): void {
 }
 
 function problemOf(text: string, { shape, dtype }: Props): string | null {
-  const parsed = parseSlice(text, shape);
+  const parsed = parseSlice(splitSlice(text).slice, shape);
   if (!parsed.ok) return parsed.error;
   const most = Math.min(MOST_ELEMENTS, (256 * 2 ** 20) / itemBytes(dtype));
   if (parsed.count <= most) return null;
@@ -38,6 +40,7 @@ export function SliceField(props: Props) {
   const [text, setText] = useState(slice);
   useEffect(() => setText(slice), [slice]);
   const problem = problemOf(text, props);
+  const { slice: bare, transposed } = splitSlice(slice);
   const submit = () => {
     if (problem === null && text !== slice) apply(text);
   };
@@ -51,7 +54,7 @@ export function SliceField(props: Props) {
         value={text}
         aria-invalid={problem !== null || undefined}
         aria-describedby={id}
-        title="NumPy indexing, as [0, :, 10:20, ...]; Enter applies it"
+        title="NumPy indexing, as [0, :, 10:20, ...] or [:, :].T; Enter applies it"
         onChange={(event) => setText(event.target.value)}
         onBlur={submit}
         onKeyDown={(event) => {
@@ -59,6 +62,18 @@ export function SliceField(props: Props) {
           if (event.key === 'Escape') setText(slice);
         }}
       />
+      {props.shape.length >= 2 && (
+        <Button
+          label="Transpose"
+          hint="Rows become columns, as with NumPy’s .T"
+          icon={ArrowRightLeft}
+          iconOnly
+          small
+          tone="quiet"
+          pressed={transposed}
+          onClick={() => apply(transposed ? bare : `${bare}.T`)}
+        />
+      )}
       <span id={id} className="slice-problem" role="alert">
         {problem}
       </span>
@@ -67,13 +82,16 @@ export function SliceField(props: Props) {
 }
 
 // For tensors of more than two axes: which two are shown, and where along the rest.
-export function AxisPickers({ slice, shape }: Props) {
+export function AxisPickers({ slice: text, shape }: Props) {
+  const { slice, transposed } = splitSlice(text);
   const items = sliceItems(slice, shape);
   if (shape.length < 3 || items === null) return null;
   const free = items.flatMap((item, axis) => (item.includes(':') ? [axis] : []));
-  const [rows = shape.length - 2, columns = shape.length - 1] = free.slice(-2);
+  const shown = transposed ? free.toReversed() : free;
+  const [rows = shape.length - 2, columns = shape.length - 1] = shown.slice(-2);
+  // In either order: rows of a later axis than columns are the slice turned around.
   const pick = (first: number, second: number) =>
-    apply(joinSlice(freeAxes(items, [first, second])));
+    apply(joinSlice(freeAxes(items, [first, second])) + (first > second ? '.T' : ''));
   // The same axis twice makes no picture: they change places.
   const pickRows = (axis: number) => pick(axis, axis === columns ? rows : columns);
   const pickColumns = (axis: number) => pick(axis === rows ? columns : rows, axis);
@@ -109,7 +127,7 @@ export function AxisPickers({ slice, shape }: Props) {
           axis={axis}
           size={size}
           item={items[axis] ?? '0'}
-          onMove={(index) => apply(joinSlice(items.with(axis, String(index))))}
+          onMove={(index) => apply(joinSlice(items.with(axis, String(index))) + (transposed ? '.T' : ''))}
         />
       ))}
     </div>

@@ -6,7 +6,7 @@ const QUERY = {
   name: 'forward/log:0',
   rank: 1,
   step: null,
-  slice: '[:]',
+  transposed: false, slice: '[:]',
   version: '3',
   enabled: true,
 };

@@ -351,7 +351,8 @@ export function TensorCompare({ tensor, query }: Props) {
           comparison={comparison.data}
           onGo={() => {
             const first = comparison.data.first_not_close;
-            if (first !== null) setActive(cellOfIndex(first.index, shape));
+            if (first === null) return;
+            setActive(cellOfIndex(query.transposed ? first.index.toReversed() : first.index, shape));
           }}
         />
       )}

@@ -1,7 +1,7 @@
 // What the panels of a tensor ask for: which tensor, where, of which stop.
 
 import type { TensorSummary } from '../api/types';
-import { defaultSlice } from '../base/slice';
+import { defaultSlice, splitSlice } from '../base/slice';
 import { useJob } from '../state/job_store';
 import type { ValueQuery } from '../state/queries';
 import { useJobContext } from './job_context';
@@ -15,7 +15,7 @@ export function useTensorRequest(tensor: TensorSummary): ValueQuery {
     name: tensor.name,
     rank: route?.rank ?? 0,
     step: route?.step ?? null,
-    slice: route?.slice ?? defaultSlice(tensor.shape),
+    ...splitSlice(route?.slice ?? defaultSlice(tensor.shape)),
     version: String(stops),
     enabled: paused,
   };

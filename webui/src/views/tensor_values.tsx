@@ -19,8 +19,12 @@ const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map'
 // another one at that step.
 export function axesOf(value: TensorSlice, shape: readonly number[]): AxisRange[] {
   const parsed = parseSlice(value.slice, shape);
-  if (parsed.ok && parsed.shape.join() === value.shape.join()) return parsed.axes;
-  return value.shape.map((count) => ({ start: 0, step: 1, count, dropped: false }));
+  const own = value.transposed ? value.shape.toReversed() : value.shape;
+  const axes =
+    parsed.ok && parsed.shape.join() === own.join()
+      ? parsed.axes
+      : own.map((count, axis) => ({ axis, start: 0, step: 1, count, dropped: false }));
+  return value.transposed ? axes.toReversed() : axes;
 }
 
 function summaryOf(grid: GridData, scale: number): string {

@@ -149,7 +149,8 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     touch();
     patchRoute({ panel: id === 'values' ? null : id });
   };
-  const slice = { slice: query.slice, shape: tensor.shape, dtype: tensor.dtype };
+  const text = query.transposed ? `${query.slice}.T` : query.slice;
+  const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
   const body = () => {
     if (wantsSlice) {
       return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;

@@ -130,7 +130,7 @@ export function indexOfCell(axes: readonly AxisRange[], cell: number): string {
   for (const axis of axes.toReversed()) {
     const i = axis.dropped || axis.count === 0 ? 0 : rest % axis.count;
     if (!axis.dropped) rest = Math.floor(rest / Math.max(1, axis.count));
-    parts.unshift(axis.start + i * axis.step);
+    parts[axis.axis] = axis.start + i * axis.step;
   }
   return `[${parts.join(', ')}]`;
 }
