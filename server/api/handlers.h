@@ -31,6 +31,8 @@ Answer GetJob(const Services&, const http::Request&);
 Answer DeleteJob(const Services&, const http::Request&);
 Answer ControlJob(const Services&, const http::Request&);
 
+Answer OpenModel(const Services&, const http::Request&);
+
 Answer ListGraphs(const Services&, const http::Request&);
 Answer GetGraphIndex(const Services&, const http::Request&);
 Answer GetScope(const Services&, const http::Request&);

@@ -12,6 +12,7 @@ namespace {
 
 namespace asio = boost::asio;
 
+constexpr uint64_t kMaxModelBytes = uint64_t{1} << 30;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
@@ -29,6 +30,7 @@ std::vector<Route> MakeRoutes() {
       {"GET", kBase + "/events", kToken, {}, nullptr},
       {"GET", kBase + "/conditions", kToken, {}, ListConditions},
       {"POST", kBase + "/conditions/check", kToken, {}, CheckCondition},
+      {"POST", kBase + "/graphs", kToken, {"name"}, OpenModel, kMaxModelBytes},
       {"GET", kBase + "/jobs", kToken, {}, ListJobs},
       {"GET", kJob, kToken, {}, GetJob},
       {"DELETE", kJob, kToken, {}, DeleteJob},
@@ -143,10 +145,15 @@ void AddRoutes(const Services& services, http::Router& router) {
           });
       continue;
     }
-    router.Add(std::string(route.method), route.path,
-               [&services, &route](http::Request request) {
-                 return Dispatch(services, route, std::move(request));
-               });
+    auto handler = [&services, &route](http::Request request) {
+      return Dispatch(services, route, std::move(request));
+    };
+    if (route.max_upload_bytes > 0) {
+      router.AddUpload(std::string(route.method), route.path,
+                       route.max_upload_bytes, std::move(handler));
+    } else {
+      router.Add(std::string(route.method), route.path, std::move(handler));
+    }
   }
 }
 

@@ -2,6 +2,7 @@
 #ifndef SERVER_API_ROUTES_H_
 #define SERVER_API_ROUTES_H_
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Route {
   std::vector<std::string_view> query;
   // Null: the WebSocket of events, which asks for the token itself.
   Operation operation = nullptr;
+  // Of a body that the operation reads piece by piece; 0: it does not.
+  uint64_t max_upload_bytes = 0;
 };
 
 const std::vector<Route>& Routes();

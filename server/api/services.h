@@ -40,6 +40,10 @@ struct Services {
   std::function<bool()> ready;
   std::function<http::ServerCounters()> http_counters;
   std::function<int64_t()> now_unix_nano;
+  // Makes a job of a model file of that name and gives its id.
+  std::function<session::Task<std::string>(std::string name,
+                                           http::NextPiece bytes)>
+      open_model;
 };
 
 }  // namespace graphdbg::api

@@ -16,6 +16,7 @@ struct Row {
 };
 
 constexpr Row kTable[] = {
+    {absl::StatusCode::kInvalidArgument, "invalid_model", 422},
     {absl::StatusCode::kInvalidArgument, "", 400},
     {absl::StatusCode::kOutOfRange, "", 400},
     {absl::StatusCode::kUnauthenticated, "", 401},
@@ -25,6 +26,7 @@ constexpr Row kTable[] = {
     {absl::StatusCode::kFailedPrecondition, "", 409},
     {absl::StatusCode::kAborted, "", 409},
     {absl::StatusCode::kResourceExhausted, "slice_too_large", 413},
+    {absl::StatusCode::kResourceExhausted, "body_too_large", 413},
     {absl::StatusCode::kResourceExhausted, "", 429},
     {absl::StatusCode::kUnimplemented, "", 501},
     {absl::StatusCode::kUnavailable, "", 503},

@@ -6,6 +6,7 @@
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_suffix.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
@@ -19,6 +20,8 @@
 #include <optional>
 #include <utility>
 
+#include "absl/status/statusor.h"
+#include "server/base/error.h"
 #include "server/http/channel.h"
 #include "server/http/guard.h"
 #include "server/http/problem.h"
@@ -34,6 +37,8 @@ using boost::system::error_code;
 
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = 4 << 20;
+// Of a body that is handed on piece by piece.
+constexpr size_t kPieceBytes = 256 << 10;
 
 auto Into(error_code& ec) {
   return asio::redirect_error(asio::use_awaitable, ec);
@@ -80,10 +85,14 @@ std::optional<Response> ReadProblem(const error_code& ec,
                          "this is not an HTTP request: " + ec.message());
 }
 
-// Absent if the target is not a path with a well-formed query.
-std::optional<Request> ToRequest(
-    const bhttp::request<bhttp::string_body>& message,
-    const std::string& peer) {
+bool ExpectsContinue(const bhttp::request_header<>& header) {
+  return EqualsIgnoreCase(View(header[bhttp::field::expect]), "100-continue");
+}
+
+// Without its body. Absent if the target is not a path with a well-formed
+// query.
+std::optional<Request> ToRequest(const bhttp::request_header<>& message,
+                                 const std::string& peer) {
   std::string_view target = View(message.target());
   if (target.empty() || target.front() != '/') return std::nullopt;
   Request request;
@@ -99,7 +108,6 @@ std::optional<Request> ToRequest(
   for (const auto& field : message) {
     request.headers.Set(View(field.name_string()), View(field.value()));
   }
-  request.body = message.body();
   request.peer = peer;
   return request;
 }
@@ -166,7 +174,7 @@ asio::awaitable<void> Connection::Refuse() {
   co_await Linger();
 }
 
-asio::awaitable<bool> Connection::Read(Parser& parser) {
+asio::awaitable<bool> Connection::ReadHeader(Parser& parser) {
   error_code ec;
   if (buffer_.size() == 0) {
     stream_.ExpiresAfter(shared_->options.idle_timeout);
@@ -176,26 +184,31 @@ asio::awaitable<bool> Connection::Read(Parser& parser) {
     if (ec) co_return false;
   }
   parser.header_limit(shared_->options.max_header_bytes);
-  parser.body_limit(shared_->options.max_body_bytes);
+  // That of the body depends on what is asked for.
+  parser.body_limit(boost::none);
   ec = co_await ReadInTime(parser, true);
-  if (!ec && !parser.is_done()) {
-    co_return co_await ReadRest(parser);
-  }
   if (!ec) co_return true;
-  auto problem = ReadProblem(ec, shared_->options);
-  if (problem) co_await Write(std::move(*problem), false, true);
-  co_return false;
+  co_return co_await SayProblem(ec);
 }
 
-asio::awaitable<bool> Connection::ReadRest(Parser& parser) {
-  error_code ec;
-  if (EqualsIgnoreCase(View(parser.get()[bhttp::field::expect]),
-                       "100-continue")) {
-    bhttp::response<bhttp::empty_body> proceed(bhttp::status::continue_, 11);
-    if (!co_await WriteMessage(proceed)) co_return false;
+asio::awaitable<bool> Connection::ReadBody(Parser& parser) {
+  const uint64_t most = shared_->options.max_body_bytes;
+  parser.body_limit(most);
+  if (parser.content_length().value_or(0) > most) {
+    co_return co_await SayProblem(make_error_code(bhttp::error::body_limit));
   }
-  ec = co_await ReadInTime(parser, false);
+  if (ExpectsContinue(parser.get()) && !co_await SayContinue()) co_return false;
+  const error_code ec = co_await ReadInTime(parser, false);
   if (!ec) co_return true;
+  co_return co_await SayProblem(ec);
+}
+
+asio::awaitable<bool> Connection::SayContinue() {
+  bhttp::response<bhttp::empty_body> proceed(bhttp::status::continue_, 11);
+  co_return co_await WriteMessage(proceed);
+}
+
+asio::awaitable<bool> Connection::SayProblem(const error_code& ec) {
   auto problem = ReadProblem(ec, shared_->options);
   if (problem) co_await Write(std::move(*problem), false, true);
   co_return false;
@@ -228,11 +241,22 @@ asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
 
 asio::awaitable<bool> Connection::ServeOne() {
   Parser parser;
-  if (!co_await Read(parser)) co_return false;
+  if (!co_await ReadHeader(parser)) co_return false;
+  auto request = ToRequest(parser.get(), peer_);
+  Router::Match match;
+  if (request) {
+    match = shared_->router->Find(request->method, request->path);
+    request->path_params = std::move(match.params);
+    if (match.max_upload_bytes > 0) {
+      co_await ServeUpload(parser, std::move(*request), match);
+      co_return false;
+    }
+  }
+  if (!parser.is_done() && !co_await ReadBody(parser)) co_return false;
   Message message = parser.release();
   bool last = !message.keep_alive();
   bool head = message.method() == bhttp::verb::head;
-  auto request = ToRequest(message, peer_);
+  if (request) request->body = std::move(message.body());
   Response response;
   if (!request) {
     response = ProblemResponse(400, "bad_request",
@@ -241,8 +265,6 @@ asio::awaitable<bool> Connection::ServeOne() {
   } else if (auto refusal = Refusal(*request, shared_->site)) {
     response = std::move(*refusal);
   } else {
-    Router::Match match = shared_->router->Find(request->method, request->path);
-    request->path_params = std::move(match.params);
     if (match.channel != nullptr && beast::websocket::is_upgrade(message)) {
       co_await RunChannel(std::move(message), std::move(*request),
                           *match.channel);
@@ -274,6 +296,72 @@ asio::awaitable<Response> Connection::Answer(Request request,
   }
   co_return ProblemResponse(500, "internal",
                             "the server failed at this; its log says more");
+}
+
+struct Connection::Upload {
+  explicit Upload(Parser& header)
+      : parser(std::move(header)),
+        expects_continue(ExpectsContinue(parser.get())) {}
+
+  UploadParser parser;
+  bool expects_continue;
+};
+
+asio::awaitable<void> Connection::ServeUpload(Parser& header, Request request,
+                                              const Router::Match& match) {
+  auto upload = std::make_shared<Upload>(header);
+  upload->parser.body_limit(match.max_upload_bytes);
+  Response response;
+  if (auto refusal = Refusal(request, shared_->site, BodyKind::kBytes)) {
+    response = std::move(*refusal);
+  } else if (upload->parser.content_length().value_or(0) >
+             match.max_upload_bytes) {
+    response =
+        ProblemResponse(413, "body_too_large",
+                        "the request's body is over " +
+                            std::to_string(match.max_upload_bytes) + " bytes");
+  } else {
+    request.next_piece = [self = shared_from_this(), upload] {
+      return self->NextPieceOf(upload);
+    };
+    response = co_await Answer(std::move(request), match);
+    // Who still sends would not read the answer. Strangers are not waited for.
+    bool more = response.status != 401;
+    while (more) {
+      absl::StatusOr<std::string> piece = co_await NextPieceOf(upload);
+      more = piece.ok() && !piece->empty();
+    }
+  }
+  co_await Write(std::move(response), false, true);
+}
+
+asio::awaitable<absl::StatusOr<std::string>> Connection::NextPieceOf(
+    std::shared_ptr<Upload> upload) {
+  UploadParser& parser = upload->parser;
+  if (!parser.is_done() && std::exchange(upload->expects_continue, false) &&
+      !co_await SayContinue()) {
+    co_return absl::UnavailableError("the peer is gone");
+  }
+  std::string piece(kPieceBytes, '\0');
+  while (!parser.is_done()) {
+    parser.get().body().data = piece.data();
+    parser.get().body().size = piece.size();
+    stream_.ExpiresAfter(shared_->options.read_timeout);
+    error_code ec;
+    co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
+    if (ec == bhttp::error::body_limit) {
+      co_return Error(absl::StatusCode::kResourceExhausted, "body_too_large",
+                      "the request's body is over the limit of this path");
+    }
+    if (ec && ec != bhttp::error::need_buffer) {
+      co_return absl::UnavailableError("the body broke off: " + ec.message());
+    }
+    const size_t got = piece.size() - parser.get().body().size;
+    if (got == 0) continue;
+    piece.resize(got);
+    co_return piece;
+  }
+  co_return std::string();
 }
 
 asio::awaitable<void> Connection::RunChannel(Message message, Request request,

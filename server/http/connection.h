@@ -6,6 +6,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/buffer_body.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
@@ -55,6 +56,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   using Parser =
       boost::beast::http::request_parser<boost::beast::http::string_body>;
+  using UploadParser =
+      boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
 
   // Whether the peer may speak HTTP now.
@@ -62,13 +65,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Whether another request may follow.
   boost::asio::awaitable<bool> ServeOne();
   // False: nothing to answer, or answered already.
-  boost::asio::awaitable<bool> Read(Parser& parser);
-  boost::asio::awaitable<bool> ReadRest(Parser& parser);
+  boost::asio::awaitable<bool> ReadHeader(Parser& parser);
+  boost::asio::awaitable<bool> ReadBody(Parser& parser);
+  boost::asio::awaitable<bool> SayContinue();
+  boost::asio::awaitable<bool> SayProblem(const boost::system::error_code& ec);
   // Reads the header, or else the whole message, within the time limit.
   boost::asio::awaitable<boost::system::error_code> ReadInTime(
       Parser& parser, bool header_only);
   boost::asio::awaitable<Response> Answer(Request request,
                                           const Router::Match& match);
+  // A request whose handler reads the body itself; the last of the connection.
+  boost::asio::awaitable<void> ServeUpload(Parser& header, Request request,
+                                           const Router::Match& match);
+  struct Upload;
+  boost::asio::awaitable<absl::StatusOr<std::string>> NextPieceOf(
+      std::shared_ptr<Upload> upload);
   boost::asio::awaitable<void> RunChannel(Message message, Request request,
                                           const ChannelHandler& handler);
   // Whether it was written whole.

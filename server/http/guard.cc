@@ -9,15 +9,14 @@
 namespace graphdbg::http {
 namespace {
 
-bool CarriesJson(const Request& request) {
+bool CarriesBody(const Request& request) {
   bool writes = request.method == "POST" || request.method == "PUT" ||
                 request.method == "PATCH";
   return writes || !request.body.empty();
 }
 
-bool IsJson(std::string_view content_type) {
-  return EqualsIgnoreCase(Trim(Split(content_type, ';').front()),
-                          "application/json");
+bool IsType(std::string_view content_type, std::string_view wanted) {
+  return EqualsIgnoreCase(Trim(Split(content_type, ';').front()), wanted);
 }
 
 bool IsOwn(std::string_view host_header, const Site& site) {
@@ -27,7 +26,8 @@ bool IsOwn(std::string_view host_header, const Site& site) {
 
 }  // namespace
 
-std::optional<Response> Refusal(const Request& request, const Site& site) {
+std::optional<Response> Refusal(const Request& request, const Site& site,
+                                BodyKind body) {
   std::string_view host = request.headers.Get("Host");
   if (!IsOwn(host, site)) {
     return ProblemResponse(
@@ -43,9 +43,13 @@ std::optional<Response> Refusal(const Request& request, const Site& site) {
         403, "wrong_origin",
         "pages of '" + std::string(origin) + "' may not use this server");
   }
-  if (CarriesJson(request) && !IsJson(request.headers.Get("Content-Type"))) {
-    return ProblemResponse(415, "not_json",
-                           "a write needs 'Content-Type: application/json'");
+  const bool json = body == BodyKind::kJson;
+  const std::string wanted =
+      json ? "application/json" : "application/octet-stream";
+  if (CarriesBody(request) &&
+      !IsType(request.headers.Get("Content-Type"), wanted)) {
+    return ProblemResponse(415, json ? "not_json" : "not_bytes",
+                           "a write needs 'Content-Type: " + wanted + "'");
   }
   return std::nullopt;
 }

@@ -17,10 +17,15 @@ struct Site {
   std::function<bool(std::string_view host)> is_own_name;
 };
 
+// What the body of a write has to be. Pages of others cannot send either
+// without being asked for their origin first.
+enum class BodyKind { kJson, kBytes };
+
 // The refusal, if there is one: 421 for a Host that is neither loopback nor the
 // site's own name, 403 for a page of another origin, 415 for a write whose body
-// is not JSON.
-std::optional<Response> Refusal(const Request& request, const Site& site);
+// is of another kind.
+std::optional<Response> Refusal(const Request& request, const Site& site,
+                                BodyKind body = BodyKind::kJson);
 
 // Forbids all that the page does not need.
 void AddSecurityHeaders(Response& response);

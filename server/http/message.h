@@ -36,6 +36,10 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
+// The next bytes of a body or of an answer; an empty piece is the end.
+using NextPiece =
+    std::function<boost::asio::awaitable<absl::StatusOr<std::string>>()>;
+
 struct Request {
   // Upper case, as "GET".
   std::string method;
@@ -47,6 +51,10 @@ struct Request {
   std::vector<std::pair<std::string, std::string>> query;
   Headers headers;
   std::string body;
+  // Instead of `body`, where the route takes one of any length piece by piece.
+  // RESOURCE_EXHAUSTED "body_too_large" above the route's limit, UNAVAILABLE
+  // if the peer is gone.
+  NextPiece next_piece;
   // "127.0.0.1:40312".
   std::string peer;
 };
@@ -61,8 +69,7 @@ struct Response {
   // before is on its way, so that no more than two are held however slowly the
   // peer reads. An empty piece is the end. An error breaks the connection off,
   // by which the peer knows that it has not got all.
-  using NextPiece =
-      std::function<boost::asio::awaitable<absl::StatusOr<std::string>>()>;
+  using NextPiece = http::NextPiece;
   NextPiece next_piece;
   // Of all pieces together; absent if that is not known beforehand.
   std::optional<uint64_t> pieces_bytes;

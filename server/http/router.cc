@@ -46,6 +46,12 @@ void Router::Add(std::string method, std::string_view pattern,
   Insert({std::move(method), Segments(pattern), std::move(handler), nullptr});
 }
 
+void Router::AddUpload(std::string method, std::string_view pattern,
+                       uint64_t max_bytes, Handler handler) {
+  Insert({std::move(method), Segments(pattern), std::move(handler), nullptr,
+          max_bytes});
+}
+
 void Router::AddChannel(std::string_view pattern, ChannelHandler handler) {
   Insert({"GET", Segments(pattern), nullptr, std::move(handler)});
 }
@@ -74,6 +80,7 @@ Router::Match Router::Find(std::string_view method,
     }
     match.handler = route.handler ? &route.handler : nullptr;
     match.channel = route.channel ? &route.channel : nullptr;
+    match.max_upload_bytes = route.max_upload_bytes;
     match.params = std::move(*params);
     match.allow.clear();
     return match;

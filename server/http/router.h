@@ -2,6 +2,7 @@
 #ifndef SERVER_HTTP_ROUTER_H_
 #define SERVER_HTTP_ROUTER_H_
 
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -17,6 +18,10 @@ class Router {
   // `pattern` is a path whose segments may be "{name}", as
   // "/api/v1/jobs/{job}". A fixed segment wins over a name.
   void Add(std::string method, std::string_view pattern, Handler handler);
+  // One that reads its body itself, of at most so many bytes; the connection
+  // ends after its answer.
+  void AddUpload(std::string method, std::string_view pattern,
+                 uint64_t max_bytes, Handler handler);
   // A WebSocket.
   void AddChannel(std::string_view pattern, ChannelHandler handler);
   // Answers GET where no pattern matches.
@@ -26,6 +31,8 @@ class Router {
     // At most one of these is set.
     const Handler* handler = nullptr;
     const ChannelHandler* channel = nullptr;
+    // Of an upload's body; 0: it is none.
+    uint64_t max_upload_bytes = 0;
     std::map<std::string, std::string> params;
     // The methods of the path, if the path is known and the method is not.
     std::vector<std::string> allow;
@@ -39,6 +46,7 @@ class Router {
     std::vector<std::string> segments;
     Handler handler;
     ChannelHandler channel;
+    uint64_t max_upload_bytes = 0;
   };
   void Insert(Route route);
 

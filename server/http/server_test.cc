@@ -87,6 +87,23 @@ asio::awaitable<void> EchoChannel(Request,
   }
 }
 
+// How long the body was, read piece by piece; without "read" nothing is read.
+asio::awaitable<Response> Upload(Request request) {
+  size_t bytes = 0;
+  const bool reads = !request.query.empty();
+  absl::StatusOr<std::string> piece = std::string(reads ? 1 : 0, ' ');
+  while (piece.ok() && !piece->empty()) {
+    piece = co_await request.next_piece();
+    if (piece.ok()) bytes += piece->size();
+  }
+  Response response;
+  response.body = piece.ok() ? std::to_string(bytes) : ReasonOf(piece.status());
+  co_return response;
+}
+
+constexpr uint64_t kMaxUploadBytes = 8 << 20;
+const testing::Fields kBytes = {{"Content-Type", "application/octet-stream"}};
+
 class ServerTest : public ::testing::Test {
  protected:
   void Start(ServerOptions options = {}) {
@@ -96,6 +113,7 @@ class ServerTest : public ::testing::Test {
     router->Add("GET", "/large", Large);
     router->Add("GET", "/throw", Throw);
     router->Add("GET", "/pieces", Pieces);
+    router->AddUpload("POST", "/upload", kMaxUploadBytes, Upload);
     router->AddChannel("/channel", EchoChannel);
     options.log = [this](std::string_view line) {
       std::lock_guard<std::mutex> lock(mu_);
@@ -126,6 +144,39 @@ TEST_F(ServerTest, AnswersRequestsOfOneConnectionInOrder) {
   EXPECT_EQ(client.Fetch("POST", "/echo", {}, "{\"k\":1}").body,
             "POST /echo {\"k\":1}");
   EXPECT_EQ(server_->counters().connections, 1u);
+}
+
+// More than other routes take, in pieces of its own size.
+TEST_F(ServerTest, HandsOnBodiesOfUploadsPieceByPiece) {
+  Start();
+  const std::string body(kMaxUploadBytes, 'x');
+  EXPECT_EQ(Fetch(port_, "POST", "/upload?read=1", kBytes, body).body,
+            std::to_string(kMaxUploadBytes));
+  EXPECT_EQ(Fetch(port_, "POST", "/upload?read=1", kBytes).body, "0");
+  Client client(port_);
+  client.SendRaw(
+      "POST /upload?read=1 HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Type: application/octet-stream\r\n"
+      "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
+  EXPECT_EQ(client.ReadReply().body, "5");
+  EXPECT_TRUE(client.ReadsEnd());
+}
+
+TEST_F(ServerTest, AnswersUploadsThatAreNotReadOrTooLong) {
+  Start();
+  const std::string body(1 << 20, 'x');
+  EXPECT_EQ(Fetch(port_, "POST", "/upload", kBytes, body).body, "0");
+  EXPECT_EQ(Fetch(port_, "POST", "/upload", {}, body).status, 415);
+  const std::string host =
+      "Host: localhost\r\nContent-Type: application/octet-stream\r\n";
+  Client known(port_);
+  known.SendRaw("POST /upload?read=1 HTTP/1.1\r\n" + host +
+                "Content-Length: 8388609\r\n\r\n");
+  EXPECT_EQ(known.ReadReply().status, 413);
+  Client chunked(port_);
+  chunked.SendRaw("POST /upload?read=1 HTTP/1.1\r\n" + host +
+                  "Transfer-Encoding: chunked\r\n\r\n800001\r\n");
+  EXPECT_EQ(chunked.ReadReply().body, "body_too_large");
 }
 
 TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {

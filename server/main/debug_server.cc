@@ -29,6 +29,7 @@
 #include "server/http/assets.h"
 #include "server/http/server.h"
 #include "server/http/tls.h"
+#include "server/imports/model_import.h"
 #include "server/ingest/ingest_server.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
@@ -89,6 +90,13 @@ absl::StatusOr<ingest::IngestTls> ReadTls(const Options& options) {
   return tls;
 }
 
+// Beside the server's own program.
+std::string ModelReader() {
+  std::error_code ec;
+  const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
+  return (self.parent_path() / "graphdbg-onnx").string();
+}
+
 absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
   return absl::Status(status.code(), std::string(status.message()) +
                                          "; choose another port with " + flag);
@@ -140,6 +148,7 @@ class DebugServer::Rooms {
   std::shared_ptr<session::Journal> journal_;
   std::shared_ptr<session::SessionDirectory> directory_;
   std::unique_ptr<api::EventHub> events_;
+  std::unique_ptr<imports::ModelImport> imports_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
   // Before the server that it is registered with.
@@ -214,6 +223,10 @@ void DebugServer::Rooms::TrimNowAndThen() {
 }
 
 void DebugServer::Rooms::MakeFront(http::Assets assets) {
+  imports::ImportOptions import_options;
+  import_options.program = ModelReader();
+  imports_ = std::make_unique<imports::ModelImport>(directory_,
+                                                    std::move(import_options));
   services_.emplace(api::Services{
       .directory = *directory_,
       .auth = *auth_,
@@ -223,6 +236,10 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
       .ready = [this] { return ready_.load(); },
       .http_counters = [this] { return http_->counters(); },
       .now_unix_nano = [] { return absl::GetCurrentTimeNanos(); },
+      .open_model =
+          [this](std::string name, http::NextPiece bytes) {
+            return imports_->Run(std::move(name), std::move(bytes));
+          },
   });
   auto router = std::make_shared<http::Router>();
   api::AddRoutes(*services_, *router);

@@ -95,6 +95,19 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, start_job, r
     server.wait_for_state("line", "finished", step=50)
 
 
+def test_its_graph_is_an_onnx_file(server: Server, start_job, regression: str) -> None:
+    import onnx
+
+    start_job([regression, "--steps", "50"], server.job_environment(GRAPHDBG_JOB="line"))
+    server.wait_for_state("line", "paused", pause_reason="start")
+    server.control("line", "step", steps=1)
+    server.wait_for_state("line", "paused", step=1)
+    model = onnx.load_from_string(server.client.download("/jobs/line/graph/export", format="onnx"))
+    onnx.checker.check_model(model)
+    assert {"forward/loss", "backward/gradient"} <= {node.name for node in model.graph.node}
+    assert "forward/line/weight:0" in {value.name for value in model.graph.input}
+
+
 def test_watchpoints_set_at_a_stop_are_rechecked_there(server: Server, start_job, regression: str) -> None:
     start_job([regression], server.job_environment(GRAPHDBG_JOB="line"))
     server.wait_for_state("line", "paused")

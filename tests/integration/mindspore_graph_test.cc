@@ -1,5 +1,9 @@
 // Graphs of MindSpore's jobs: the pieces in which they come, and what people
 // see of them.
+#include <onnx/checker.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -81,6 +85,24 @@ TEST_F(MindSporeGraphTest, ShowsOpsParametersAndConstants) {
   const Json constant =
       Node(constants.at("nodes").at(0).at("name").get<std::string>());
   EXPECT_FALSE(constant.at("attributes").at("value").empty());
+  End(asking);
+}
+
+TEST_F(MindSporeGraphTest, IsAnOnnxFileThatTheCheckerTakes) {
+  MindSporeClient client = Client("1.2.0", "Ascend");
+  auto asking = Begin(client);
+  const auto file =
+      server().Fetch("GET", std::string(kApi) + "graph/export?format=onnx");
+  ASSERT_EQ(file.status, 200) << file.body;
+  onnx::ModelProto model;
+  ASSERT_TRUE(model.ParseFromString(file.body));
+  EXPECT_NO_THROW(onnx::checker::check_model(model));
+  EXPECT_EQ(
+      std::count_if(model.graph().node().begin(), model.graph().node().end(),
+                    [](const onnx::NodeProto& node) {
+                      return node.name() == kConv && node.op_type() == "Conv2D";
+                    }),
+      1);
   End(asking);
 }
 

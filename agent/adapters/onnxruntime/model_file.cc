@@ -148,16 +148,19 @@ absl::StatusOr<onnx::ModelProto> ReadModel(const fs::path& file) {
                      "models keep their weights in files beside them"));
   }
   std::ifstream stream(file, std::ios::binary);
-  const bool readable = stream.good();
-  google::protobuf::io::IstreamInputStream input(&stream);
+  return ReadModel(&stream, file.string());
+}
+
+absl::StatusOr<onnx::ModelProto> ReadModel(std::istream* stream,
+                                           const std::string& name) {
+  const bool readable = stream->good();
+  google::protobuf::io::IstreamInputStream input(stream);
   google::protobuf::io::CodedInputStream coded(&input);
   coded.SetTotalBytesLimit(std::numeric_limits<int32_t>::max());
   onnx::ModelProto model;
   if (!readable || !model.ParseFromCodedStream(&coded) || !model.has_graph()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(file.string(),
-                     " is no ONNX model, or a part of one is "
-                     "missing"));
+        absl::StrCat(name, " is no ONNX model, or a part of one is missing"));
   }
   return model;
 }

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <istream>
 #include <string>
 
 #include "absl/status/status.h"
@@ -15,6 +16,9 @@ namespace graphdbg::onnxruntime {
 
 // INVALID_ARGUMENT, in one line, if the file is no ONNX model.
 absl::StatusOr<onnx::ModelProto> ReadModel(const std::filesystem::path& file);
+// The same of a stream, which is called `name` in errors.
+absl::StatusOr<onnx::ModelProto> ReadModel(std::istream* stream,
+                                           const std::string& name);
 
 // Calls `visit` for each tensor of the model that may hold data: initializers,
 // and those in attributes, in subgraphs and functions too. `where` names the

@@ -1,17 +1,15 @@
 #include "agent/adapters/onnxruntime/split.h"
 
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "agent/adapters/onnxruntime/attributes.h"
 #include "agent/adapters/onnxruntime/declarations.h"
-#include "agent/adapters/onnxruntime/inline_functions.h"
 #include "agent/adapters/onnxruntime/model_file.h"
 #include "agent/adapters/onnxruntime/order.h"
+#include "agent/adapters/onnxruntime/prepared_model.h"
 #include "agent/adapters/onnxruntime/shapes.h"
 #include "agent/adapters/onnxruntime/tensor_bytes.h"
 
@@ -37,30 +35,27 @@ class Splitter {
   absl::Status Run() {
     absl::StatusOr<onnx::ModelProto> model = ReadModel(file_);
     if (!model.ok()) return model.status();
-    model_ = *std::move(model);
-    absl::Status status = Validate();
+    absl::Status status = Validate(&*model);
     if (!status.ok()) return status;
-    status = InlineFunctions(&model_);
-    if (!status.ok()) return status;
-    LiftConstants();
-    status = SortNodes(model_.mutable_graph());
-    if (!status.ok()) return status;
+    absl::StatusOr<PreparedModel> prepared = Prepare(*std::move(model));
+    if (!prepared.ok()) return prepared.status();
+    model_ = *std::move(prepared);
     PutHeader();
-    for (onnx::TensorProto& tensor :
-         *model_.mutable_graph()->mutable_initializer()) {
+    onnx::GraphProto& graph = *model_.proto.mutable_graph();
+    for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
       PutInitializer(&tensor);
     }
     // Nodes as they are, before anything is inferred about them.
-    for (const onnx::NodeProto& node : model_.graph().node()) PutNode(node);
-    shapes_ = InferShapes(&model_);
-    Declare();
+    for (const onnx::NodeProto& node : graph.node()) PutNode(node);
+    shapes_ = InferShapes(&model_.proto);
+    DeclareAll();
     return Write();
   }
 
  private:
-  absl::Status Validate() {
+  absl::Status Validate(onnx::ModelProto* model) {
     return VisitTensors(
-        &model_, [&](const std::string& where, onnx::TensorProto* tensor) {
+        model, [&](const std::string& where, onnx::TensorProto* tensor) {
           absl::Status status = DataSize(*tensor).status();
           if (status.ok() && IsExternal(*tensor)) {
             status = Locate(*tensor, file_).status();
@@ -70,22 +65,6 @@ class Splitter {
           return absl::InvalidArgumentError(
               absl::StrCat(where, ": ", status.message()));
         });
-  }
-
-  // As ONNX Runtime does: what a Constant node makes is an initializer.
-  void LiftConstants() {
-    onnx::GraphProto& graph = *model_.mutable_graph();
-    google::protobuf::RepeatedPtrField<onnx::NodeProto> others;
-    for (onnx::NodeProto& node : *graph.mutable_node()) {
-      onnx::TensorProto tensor;
-      if (TensorOfConstant(node, &tensor)) {
-        constant_nodes_[tensor.name()] = node;
-        *graph.add_initializer() = std::move(tensor);
-      } else {
-        *others.Add() = std::move(node);
-      }
-    }
-    graph.mutable_node()->Swap(&others);
   }
 
   Json PutPart(const google::protobuf::MessageLite& message) {
@@ -98,7 +77,7 @@ class Splitter {
 
   // What every piece begins with: all but the graph.
   void PutHeader() {
-    onnx::ModelProto header = model_;
+    onnx::ModelProto header = model_.proto;
     header.clear_graph();
     header.clear_training_info();
     json_["header"] = PutPart(header);
@@ -156,30 +135,20 @@ class Splitter {
     nodes_.push_back(std::move(item));
   }
 
-  void Declare() {
+  void DeclareAll() {
     declarations_.set_types(&shapes_.types);
-    const onnx::GraphProto& graph = model_.graph();
-    declarations_.NameNodes(graph);
-    std::set<std::string> initialized;
+    const DeclaredParts parts = Declare(model_, &declarations_);
     for (size_t i = 0; i < initializers_.size(); ++i) {
-      const onnx::TensorProto& tensor = graph.initializer(static_cast<int>(i));
-      initialized.insert(tensor.name());
-      const auto constant = constant_nodes_.find(tensor.name());
-      initializers_[i]["node"] =
-          constant == constant_nodes_.end()
-              ? declarations_.AddInitializer(tensor)
-              : declarations_.AddConstant(constant->second, tensor);
+      initializers_[i]["node"] = parts.initializers[i];
     }
     json_["inputs"] = Json::array();
-    for (const onnx::ValueInfoProto& input : graph.input()) {
-      if (initialized.count(input.name()) > 0) continue;
-      json_["inputs"].push_back(
-          {{"value", input.name()}, {"node", declarations_.AddInput(input)}});
+    for (const auto& [value, node] : parts.inputs) {
+      json_["inputs"].push_back({{"value", value}, {"node", node}});
     }
+    const onnx::GraphProto& graph = model_.proto.graph();
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      const onnx::NodeProto& node = graph.node(static_cast<int>(i));
-      nodes_[i]["node"] = declarations_.AddNode(node);
-      nodes_[i]["moves_values"] = MovesValues(node);
+      nodes_[i]["node"] = parts.nodes[i];
+      nodes_[i]["moves_values"] = MovesValues(graph.node(static_cast<int>(i)));
     }
     json_["outputs"] = Json::array();
     for (const onnx::ValueInfoProto& output : graph.output()) {
@@ -216,10 +185,8 @@ class Splitter {
   Declarations declarations_;
   std::ofstream parts_, weights_;
   uint64_t parts_bytes_ = 0, weights_bytes_ = 0;
-  onnx::ModelProto model_;
+  PreparedModel model_;
   Shapes shapes_;
-  // By the name of what they make.
-  std::map<std::string, onnx::NodeProto> constant_nodes_;
   bool has_external_ = false;
   Json json_ = Json::object();
   std::vector<Json> initializers_, nodes_;

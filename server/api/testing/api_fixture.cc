@@ -22,7 +22,8 @@ ApiFixture::ApiFixture(bool auth_required, EventHub::Limits limits)
                .identity = identity,
                .ready = [this] { return ready; },
                .http_counters = [] { return http::ServerCounters(); },
-               .now_unix_nano = [] { return int64_t{0}; }} {
+               .now_unix_nano = [] { return int64_t{0}; },
+               .open_model = {}} {
   AddRoutes(services, *router);
 }
 

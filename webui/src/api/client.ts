@@ -34,6 +34,8 @@ interface Options {
   method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   query?: Query;
   body?: unknown;
+  // Instead of a body in JSON: bytes as they are.
+  file?: Blob;
   signal?: AbortSignal | undefined;
 }
 
@@ -58,6 +60,7 @@ async function send(path: string, options: Options, accept: string): Promise<Res
   const token = readToken();
   if (token !== null) headers['Authorization'] = `Bearer ${token}`;
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (options.file !== undefined) headers['Content-Type'] = 'application/octet-stream';
   let response: Response;
   try {
     const early = path === '/server' ? takeServerEarly() : null;
@@ -67,6 +70,7 @@ async function send(path: string, options: Options, accept: string): Promise<Res
         headers,
         cache: 'no-store',
         ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+        ...(options.file === undefined ? {} : { body: options.file }),
         ...(options.signal ? { signal: options.signal } : {}),
       }));
   } catch (error) {
@@ -167,6 +171,9 @@ export const api = {
     id: string,
     body: { command: ControlCommand; steps?: number; node?: string; rank?: number },
   ) => request<{ command_id: string }>(job(id, '/control'), { method: 'POST', body }),
+
+  openModel: (name: string, file: Blob) =>
+    request<{ job: string }>('/graphs', { method: 'POST', query: { name }, file }),
 
   graphs: (id: string, signal?: AbortSignal) =>
     request<{ graphs: GraphSummary[] }>(job(id, '/graphs'), { signal }),

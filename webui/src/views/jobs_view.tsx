@@ -15,6 +15,7 @@ import { Notice } from '../widgets/notice';
 import { StateChip } from '../widgets/state_chip';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
+import { OpenModel, useModelDrop } from './open_model';
 import './jobs_view.css';
 
 const CLOCK_MS = 15_000;
@@ -87,6 +88,7 @@ function NoJobs() {
       <pre className="jobs-howto mono">
         {`export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`}
       </pre>
+      <p>An ONNX model can be looked at without being run: drop its file here.</p>
     </Notice>
   );
 }
@@ -127,6 +129,7 @@ export function JobsView() {
   const { jobs: all, error, connection, leaving } = useJobs();
   const jobs = all?.filter((job) => !leaving.has(job.id)) ?? null;
   const server = useAuth((state) => state.server);
+  const drop = useModelDrop();
   useEffect(() => followJobs(() => void checkAuth()), []);
   useEffect(() => {
     document.title = 'graphdbg';
@@ -146,8 +149,12 @@ export function JobsView() {
         )}
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={1} onRetry={() => void loadJobs()} />}
-      <main className="jobs-main">
-        <h2>Jobs</h2>
+      <main className={`jobs-main${drop.over ? ' jobs-drop' : ''}`} {...drop.handlers}>
+        <div className="jobs-title">
+          <h2>Jobs</h2>
+          <span className="grow" />
+          <OpenModel />
+        </div>
         <div className={`jobs-card${jobs !== null && jobs.length > 0 ? '' : ' jobs-empty'}`}>
           {jobs === null && error === null && <Notice title="Loading jobs" busy />}
           {jobs === null && error !== null && (

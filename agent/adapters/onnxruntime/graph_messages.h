@@ -1,0 +1,23 @@
+// A model's graph, as an agent would tell it to the server.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <ostream>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace graphdbg::onnxruntime {
+
+// Writes v1::AgentMessages, each after its size: the graph's nodes and scopes,
+// whose names begin with `name`, and what the checker found as log lines.
+// Opens no files; of weights only the shapes count. INVALID_ARGUMENT, in one
+// line that names the node, if the model has no graph that can be shown.
+absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
+                        std::ostream* out);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_

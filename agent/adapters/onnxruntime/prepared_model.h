@@ -1,0 +1,42 @@
+// A model made ready to be shown or taken apart: its own functions inlined,
+// what Constant nodes make as initializers, nodes in executable order.
+#ifndef AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_
+#define AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_
+
+#include <onnx/onnx_pb.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "agent/adapters/onnxruntime/declarations.h"
+
+namespace graphdbg::onnxruntime {
+
+struct PreparedModel {
+  onnx::ModelProto proto;
+  // Constant nodes, by the name of what they make.
+  std::map<std::string, onnx::NodeProto> constants;
+};
+
+// Errors name the node.
+absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model);
+
+// What the declarations of a model's parts are numbered.
+struct DeclaredParts {
+  // In the model's order.
+  std::vector<size_t> initializers;
+  std::vector<size_t> nodes;
+  // Those that are no initializers.
+  std::vector<std::pair<std::string, size_t>> inputs;
+};
+
+// All of the model; the declarations know its types.
+DeclaredParts Declare(const PreparedModel& model, Declarations* declarations);
+
+}  // namespace graphdbg::onnxruntime
+
+#endif  // AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_

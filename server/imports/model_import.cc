@@ -1,0 +1,198 @@
+#include "server/imports/model_import.h"
+
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/util/delimited_message_util.h>
+#include <unistd.h>
+
+#include <boost/asio/this_coro.hpp>
+#include <limits>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/wire/utf8.h"
+#include "proto/wire/validate.h"
+#include "server/base/error.h"
+#include "server/ingest/decode.h"
+#include "server/session/strand_call.h"
+
+namespace graphdbg::imports {
+namespace {
+
+namespace asio = boost::asio;
+using session::AgentPort;
+using session::AgentReport;
+using Port = absl::StatusOr<std::shared_ptr<AgentPort>>;
+
+constexpr size_t kMaxNameBytes = 200;
+
+absl::Status Invalid(const std::string& why) {
+  return Error(absl::StatusCode::kInvalidArgument, "invalid_model", why);
+}
+
+// What can be a job's id and the first part of nodes' names.
+std::string CleanName(const std::string& name) {
+  std::string clean = wire::ToValidUtf8(name, kMaxNameBytes);
+  for (char& c : clean) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f || c == '/') c = '_';
+  }
+  return clean.empty() ? "model" : clean;
+}
+
+uint64_t RandomNumber() {
+  std::random_device device;
+  return uint64_t{device()} << 32 | device();
+}
+
+std::string HostName() {
+  char name[256] = "";
+  gethostname(name, sizeof name - 1);
+  return name;
+}
+
+// Takes no orders: the job has ended when somebody could give one.
+class NoOrders final : public session::AgentLink {
+ public:
+  void Send(session::AgentOrder order) override {
+    if (auto* welcome = std::get_if<session::WelcomeOrder>(&order)) {
+      job_ = std::move(welcome->job);
+    }
+  }
+  void Close(absl::Status) override {}
+
+  // Once it is attached.
+  const std::string& job() const { return job_; }
+
+ private:
+  std::string job_;
+};
+
+absl::StatusOr<std::vector<AgentReport>> ParseReports(
+    const std::string& output) {
+  if (output.size() > std::numeric_limits<int>::max()) {
+    return Invalid("its graph is too large");
+  }
+  google::protobuf::io::ArrayInputStream stream(
+      output.data(), static_cast<int>(output.size()));
+  std::vector<AgentReport> reports;
+  bool at_end = false;
+  while (true) {
+    v1::AgentMessage message;
+    if (!google::protobuf::util::ParseDelimitedFromZeroCopyStream(
+            &message, &stream, &at_end)) {
+      break;
+    }
+    if (!message.has_graph() && !message.has_log()) {
+      return Invalid("its graph could not be read");
+    }
+    absl::Status valid = wire::Validate(message);
+    if (!valid.ok()) return Invalid(std::string(valid.message()));
+    reports.push_back(ingest::DecodeReport(message));
+  }
+  if (!at_end) return Invalid("its graph could not be read");
+  return reports;
+}
+
+// Neither is a coroutine: GCC 12 frees what a lambda inside of co_await holds
+// twice.
+asio::awaitable<Port> Attach(asio::any_io_executor executor,
+                             session::AgentEntrance& entrance,
+                             const session::AgentHello& hello,
+                             std::shared_ptr<session::AgentLink> link) {
+  auto start = [&entrance, hello, link](std::function<void(Port)> complete) {
+    entrance.Attach(hello, link, std::move(complete));
+  };
+  return session::StartOn<Port>(std::move(executor), std::move(start));
+}
+
+asio::awaitable<absl::Status> Deliver(asio::any_io_executor executor,
+                                      std::shared_ptr<AgentPort> port,
+                                      AgentReport report) {
+  auto start = [port, report = std::move(report)](
+                   std::function<void(absl::Status)> complete) mutable {
+    port->Deliver(std::move(report), std::move(complete));
+  };
+  return session::StartOn<absl::Status>(std::move(executor), std::move(start));
+}
+
+}  // namespace
+
+ModelImport::ModelImport(std::shared_ptr<session::AgentEntrance> entrance,
+                         ImportOptions options)
+    : entrance_(std::move(entrance)), options_(std::move(options)) {}
+
+session::Task<std::string> ModelImport::Run(std::string name,
+                                            http::NextPiece bytes) {
+  if (running_.fetch_add(1) >= options_.at_once) {
+    --running_;
+    co_return Error(
+        absl::StatusCode::kResourceExhausted, "too_many_imports",
+        absl::StrCat(options_.at_once, " models are being opened already"));
+  }
+  struct Running {
+    std::atomic<uint32_t>& count;
+    ~Running() { --count; }
+  } running{running_};
+  std::string file = CleanName(name);
+  co_return co_await Read(std::move(file), std::move(bytes));
+}
+
+session::Task<std::string> ModelImport::Read(std::string file,
+                                             http::NextPiece bytes) {
+  const std::string graph(absl::StripSuffix(file, ".onnx"));
+  std::vector<std::string> command = {options_.program, "--graph",
+                                      graph.empty() ? file : graph};
+  absl::StatusOr<ChildEnd> end =
+      co_await RunChild(std::move(command), std::move(bytes), options_.limits);
+  if (!end.ok()) co_return end.status();
+  if (end->exit_code < 0) {
+    co_return Invalid(absl::StrCat(file,
+                                   " took more than a model may, or broke its "
+                                   "reader (signal ",
+                                   -end->exit_code, ")"));
+  }
+  if (end->exit_code != 0) {
+    co_return Invalid(wire::ToValidUtf8(
+        absl::StripTrailingAsciiWhitespace(end->errors), kMaxNameBytes * 10));
+  }
+  absl::StatusOr<std::vector<AgentReport>> reports = ParseReports(end->output);
+  if (!reports.ok()) co_return reports.status();
+
+  session::AgentHello hello;
+  hello.job = file;
+  hello.job_name = file;
+  hello.framework = "onnx";
+  hello.device = "cpu";
+  hello.host = HostName();
+  hello.pid = static_cast<uint64_t>(getpid());
+  hello.peer = "an opened file";
+  hello.incarnation = absl::StrCat("import ", absl::Hex(RandomNumber()));
+  auto link = std::make_shared<NoOrders>();
+  asio::any_io_executor executor = co_await asio::this_coro::executor;
+  Port port = co_await Attach(executor, *entrance_, hello, link);
+  // A job of that name may be alive.
+  for (int copy = 2; absl::IsAlreadyExists(port.status()) && copy < 100;
+       ++copy) {
+    hello.job = absl::StrCat(file, " (", copy, ")");
+    port = co_await Attach(executor, *entrance_, hello, link);
+  }
+  if (!port.ok()) co_return port.status();
+  absl::Status status;
+  for (AgentReport& report : *reports) {
+    if (!status.ok()) break;
+    status = co_await Deliver(executor, *port, std::move(report));
+  }
+  // Whatever was refused: nothing follows.
+  AgentReport farewell = session::Farewell();
+  absl::Status left = co_await Deliver(executor, *port, std::move(farewell));
+  (*port)->Closed();
+  if (!status.ok()) co_return status;
+  if (!left.ok()) co_return left;
+  co_return link->job();
+}
+
+}  // namespace graphdbg::imports
