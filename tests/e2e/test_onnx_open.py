@@ -10,7 +10,7 @@ from urllib.parse import quote, urlsplit
 
 import onnx
 import pytest
-from conftest import Json, Server
+from conftest import Json, Server, wait_until
 from test_onnx_bad_input import (
     Spoil,
     cyclic,
@@ -126,6 +126,29 @@ def test_lives_on_whatever_is_sent(server: Server, onnx_models: Path) -> None:
                     )
                 )
     assert server.process.poll() is None
+
+
+def test_few_are_read_at_a_time(server: Server, tmp_path: Path) -> None:
+    good(tmp_path / "good.onnx")
+    content = (tmp_path / "good.onnx").read_bytes()
+    # Two whose last byte does not come.
+    slow = []
+    for _ in range(2):
+        connection = http.client.HTTPConnection(urlsplit(server.addresses["http_address"]).netloc)
+        connection.putrequest("POST", "/api/v1/graphs?name=slow.onnx")
+        connection.putheader("Authorization", f"Bearer {(server.data_dir / 'token').read_text().strip()}")
+        connection.putheader("Content-Type", "application/octet-stream")
+        connection.putheader("Content-Length", str(len(content)))
+        connection.endheaders(content[:-1])
+        slow.append(connection)
+    refused = wait_until(
+        "a third is refused", lambda: [a for s, a in [send(server, "third.onnx", content)] if s == 429]
+    )
+    assert refused[0]["code"] == "too_many_imports"
+    for connection in slow:
+        connection.send(content[-1:])
+        assert connection.getresponse().status == 201
+    assert opened(server, "fourth.onnx", content) == "fourth.onnx"
 
 
 def test_strangers_and_giants_are_turned_away(server: Server) -> None:
