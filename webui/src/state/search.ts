@@ -7,6 +7,7 @@ import type { GraphNode } from '../api/types';
 import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
 import type { GraphIndex } from '../index/graph_index';
+import { IndexViews } from '../index/index_views';
 import { askWorker, onWorker } from '../worker/client';
 import { useJob } from './job_store';
 import { findNames } from './name_search';
@@ -74,6 +75,7 @@ function useIndexSearch(index: GraphIndex | null, text: string): Answer | null {
 
 export function useSearch(job: string, text: string): SearchState {
   const index = useScopes((state) => state.index);
+  const watched = useScopes(({ views }) => (views instanceof IndexViews ? views.watched : null));
   const graphVersion = useJob((state) => state.model.graph_version);
   const problem = useMemo(() => parseQuery(text).problem, [text]);
   // The index is of one graph, the server searches all.
@@ -85,11 +87,11 @@ export function useSearch(job: string, text: string): SearchState {
     const { items } = local;
     return {
       count: items.length,
-      at: (place) => (items[place] === undefined ? null : nodeOf(index, items[place], null)),
+      at: (place) => (items[place] === undefined ? null : nodeOf(index, items[place], watched)),
       more: null,
       loadingMore: false,
     };
-  }, [index, local]);
+  }, [index, local, watched]);
   const nodes = useMemo(() => remote.data?.pages.flatMap((page) => page.nodes), [remote.data]);
   const { hasNextPage, fetchNextPage, isFetchingNextPage } = remote;
   const fromServer = useMemo(

@@ -127,6 +127,8 @@ function SourceTree({ views }: { views: IndexViews }) {
 export function TreePanel() {
   const [bySource, setBySource] = useState(false);
   const views = useScopes((state) => state.views);
+  const whole = views instanceof IndexViews;
+  const ticking = useUi((state) => state.watch_form !== null);
   const [text, setText] = useState('');
   const [entered, setEntered] = useState<string | null>(null);
   const query = text.trim();
@@ -168,8 +170,8 @@ export function TreePanel() {
           iconOnly
           small
           tone="quiet"
-          pressed={bySource}
-          disabledReason={views instanceof IndexViews ? undefined : 'The graph is not known as a whole.'}
+          pressed={bySource && !ticking}
+          disabledReason={ticking ? 'Nodes for a watchpoint are ticked by scope.' : whole ? undefined : 'The graph is not known as a whole.'}
           onClick={() => setBySource(!bySource)}
         />
         <Button
@@ -241,7 +243,7 @@ export function TreePanel() {
       </div>
       <div className="tree-panel-body">
         {query === '' ? (
-          bySource && views instanceof IndexViews ? (
+          bySource && !ticking && views instanceof IndexViews ? (
             <SourceTree views={views} />
           ) : (
             <NodeTree />
