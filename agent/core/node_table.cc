@@ -122,7 +122,7 @@ absl::Status NodeTable::AddGraph(const std::string& graph) {
     return absl::ResourceExhaustedError(
         absl::StrCat("a job has at most ", wire::kMaxGraphs, " graphs"));
   }
-  graphs_.insert(graph);
+  graphs_.emplace(graph, graphs_.size());
   return absl::OkStatus();
 }
 
@@ -265,10 +265,18 @@ void NodeTable::TakeAllAgain() {
   if (on_change_) on_change_();
 }
 
-// The graph of the next update; null if nothing changed.
+// The graph of the next update; null if nothing changed. Of two the one that
+// came first: people are shown the first.
 const std::string* NodeTable::NextGraph() const {
-  if (!changed_scopes_.empty()) return &changed_scopes_.front().first;
-  if (!changed_nodes_.empty()) return At(changed_nodes_.front()).graph;
+  const std::string* scopes =
+      changed_scopes_.empty() ? nullptr : &changed_scopes_.front().first;
+  const std::string* nodes =
+      changed_nodes_.empty() ? nullptr : At(changed_nodes_.front()).graph;
+  if (scopes != nullptr && nodes != nullptr) {
+    return graphs_.at(*scopes) <= graphs_.at(*nodes) ? scopes : nodes;
+  }
+  if (scopes != nullptr) return scopes;
+  if (nodes != nullptr) return nodes;
   // Which nodes executed is told by their numbers, of all graphs at once.
   return next_to_tell_ <= records_.size() ? At(next_to_tell_).graph : nullptr;
 }

@@ -8,7 +8,6 @@
 #include <functional>
 #include <map>
 #include <mutex>
-#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -206,7 +205,8 @@ class NodeTable {
   // All below guarded by mu_. Names are those of names_, which never move.
   std::unordered_map<std::string, uint32_t> names_;
   std::deque<Record> records_;
-  std::set<std::string> graphs_;
+  // With their places in the order in which they came.
+  std::map<std::string, size_t> graphs_;
   std::map<ScopeKey, std::string> scope_types_;
   StringPool pool_;
   std::deque<uint32_t> changed_nodes_;

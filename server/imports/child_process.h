@@ -15,8 +15,9 @@
 namespace graphdbg::imports {
 
 struct ChildLimits {
-  // From its start; it is killed then.
-  std::chrono::milliseconds deadline{120'000};
+  // From its start to its end, with the time that its input takes to come; it
+  // is killed then.
+  std::chrono::milliseconds deadline{600'000};
   // Of its standard output; it is killed above it.
   uint64_t max_output_bytes = uint64_t{256} << 20;
 };
