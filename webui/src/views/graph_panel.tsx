@@ -247,7 +247,8 @@ function useCameraForScene(view: SceneCamera): void {
     if (moved.current && held !== null && box !== undefined) {
       Object.assign(still, { dx: box.x - held.x, dy: box.y - held.y });
       const camera = now();
-      jump({ ...camera, x: camera.x + still.dx, y: camera.y + still.dy });
+      // A jump would end a glide; the same drawing with other marks needs none.
+      if (still.dx !== 0 || still.dy !== 0) jump({ ...camera, x: camera.x + still.dx, y: camera.y + still.dy });
       anchor.current = null;
     } else if (!moved.current) {
       jump(firstCamera(scene, size, current));
