@@ -6,7 +6,13 @@ import { plural } from '../base/format';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
 
+// As the server calls a model file that was opened.
+const OPENED = 'onnx';
+
 function textOf(job: Job): { strong: string; rest: string } {
+  if (job.framework === OPENED) {
+    return { strong: 'A model that was opened.', rest: 'It was not run: its graph is there, but no values.' };
+  }
   const after = `after ${plural(job.step, 'step')}`;
   const code = job.exit_code === null || job.exit_code === undefined ? '' : `, exit code ${job.exit_code}`;
   if (job.state === 'lost') {

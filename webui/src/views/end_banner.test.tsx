@@ -1,0 +1,24 @@
+import { render, screen } from '@testing-library/react';
+import { expect, it } from 'vitest';
+import type { Job } from '../api/types';
+import { useJob } from '../state/job_store';
+import { sampleJob } from '../testing/samples';
+import { EndBanner } from './end_banner';
+
+function textWith(change: Partial<Job>): string | null {
+  useJob.setState(({ model }) => ({ model: { ...model, info: sampleJob(change) } }));
+  const { unmount } = render(<EndBanner />);
+  const text = screen.queryByRole('note')?.textContent ?? null;
+  unmount();
+  return text;
+}
+
+it('says how a job ended', () => {
+  expect(textWith({ state: 'paused' })).toBeNull();
+  expect(textWith({ state: 'finished', step: 3, exit_code: 0 })).toMatch(/^The job has finished after 3 steps, exit code 0\./);
+  expect(textWith({ state: 'terminated', step: 1 })).toMatch(/^The job was terminated after 1 step\./);
+});
+
+it('says that a model which was opened did not run', () => {
+  expect(textWith({ state: 'finished', framework: 'onnx', step: 0 })).toMatch(/^A model that was opened\. It was not run/);
+});
