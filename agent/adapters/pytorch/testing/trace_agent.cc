@@ -191,6 +191,11 @@ graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
   return GRAPHDBG_OK;
 }
 
+graphdbg_status graphdbg_declare_scope_in(graphdbg_agent* agent, const char*,
+                                          const char* name, const char* type) {
+  return graphdbg_declare_scope(agent, name, type);
+}
+
 graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
                                      void* bound) {
   const std::lock_guard<std::mutex> lock(agent->mu);
