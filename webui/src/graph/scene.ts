@@ -58,6 +58,20 @@ export function canOpen(node: GraphNode): boolean {
   return (node.kind === 'scope' || node.kind === 'aggregate') && node.child_count > 0;
 }
 
+// All that can be opened, as far as it is known.
+export function everyScope(views: ReadonlyMap<string, ScopeView>): Set<string> {
+  const open = new Set<string>();
+  const look = (name: string) => {
+    for (const node of views.get(name)?.nodes ?? []) {
+      if (node.child_count === 0 || open.has(node.name)) continue;
+      open.add(node.name);
+      look(node.name);
+    }
+  };
+  look('');
+  return open;
+}
+
 // Scopes that are open all the way up and whose children are known, outer ones first.
 export function shownScopes(
   open: ReadonlySet<string>,

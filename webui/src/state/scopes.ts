@@ -9,7 +9,8 @@ import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
 import { beginMeasure, firstGraph } from '../base/timing';
 import { autoOpen } from '../graph/auto_open';
-import { layoutOf } from '../graph/scene';
+import type { LayoutAnswer } from '../graph/layout_types';
+import { everyScope, layoutOf } from '../graph/scene';
 import { Watched } from '../index/coverage';
 import { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
@@ -32,6 +33,8 @@ interface ScopeState {
   lifted: LiftedEdges | null;
   // With an index all of them, each made when it is asked for.
   views: ReadonlyMap<string, ScopeView>;
+  // The index's layout with everything open, once the worker has made it ahead.
+  allOpen: LayoutAnswer | null;
   errors: ReadonlyMap<string, string>;
   // What the page opened by itself, while the address names no scopes.
   auto: readonly string[];
@@ -41,6 +44,7 @@ const NOTHING: Omit<ScopeState, 'job' | 'graph'> = {
   index: null,
   lifted: null,
   views: new Map(),
+  allOpen: null,
   errors: new Map(),
   auto: [],
 };
@@ -125,7 +129,7 @@ function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
   const { route } = useRouter.getState();
   const choose = !chosen && route.view === 'job' && route.route.open === null;
   const auto = choose ? autoOpen(views).open : useScopes.getState().auto;
-  useScopes.setState({ index, lifted, views, errors: new Map(), auto });
+  useScopes.setState({ index, lifted, views, allOpen: null, errors: new Map(), auto });
   askForWatched();
 }
 
@@ -158,6 +162,10 @@ onWorker((message) => {
       if (!isShown(message.of)) return;
       takeIndex(new GraphIndex(message.arrays), message.lifted);
       finishLoad();
+      return;
+    case 'all-open':
+      // The index before it has come already: messages keep their order.
+      if (isShown(message.of)) useScopes.setState({ allOpen: message.answer });
       return;
     case 'same':
       if (isShown(message.of)) finishLoad();
@@ -197,19 +205,6 @@ export function hitsChanged(): void {
 // All scopes are open but those that are named after it with a minus.
 const EVERYTHING = '**';
 
-function everyScope(views: ReadonlyMap<string, ScopeView>, index: GraphIndex | null): Set<string> {
-  const open = new Set<string>();
-  const look = (name: string) => {
-    for (const node of views.get(name)?.nodes ?? []) {
-      if (node.child_count === 0 || open.has(node.name)) continue;
-      open.add(node.name);
-      if (index !== null || views.has(node.name)) look(node.name);
-    }
-  };
-  look('');
-  return open;
-}
-
 // The scopes that are open: those of the address, else the page's own choice;
 // always those around the selected node.
 export function openScopes(
@@ -217,9 +212,9 @@ export function openScopes(
   auto: readonly string[],
   node: string | null,
 ): ReadonlySet<string> {
-  const { views, index } = useScopes.getState();
+  const { views } = useScopes.getState();
   const all = fromAddress?.includes(EVERYTHING) ?? false;
-  const open = all ? everyScope(views, index) : new Set<string>();
+  const open = all ? everyScope(views) : new Set<string>();
   for (const name of fromAddress ?? auto) {
     if (name.startsWith('-')) open.delete(name.slice(1));
     else if (name !== EVERYTHING) open.add(name);

@@ -44,7 +44,7 @@ export function useNeighbourScene(): NeighbourScene {
     if (depth === null || data === undefined || isPlaceholderData) return;
     const views = new Map([['', neighbourView(data)]]);
     asked.current = { id: nextQuestion(), views, subject: `around ${node} ${depth}` };
-    askWorker({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views) });
+    askWorker({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
   }, [data, isPlaceholderData, depth, node]);
   useEffect(() => {
     if (depth !== null) return;

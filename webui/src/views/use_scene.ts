@@ -43,14 +43,24 @@ function questionNow(last: Question): Question {
   return { id: nextQuestion(), views, subject: graph ?? '', about };
 }
 
-// The answer itself, if it is small; else null, and the worker is asked.
+// The layout made ahead, if it is that of these scopes.
+function readyLayout(id: number, open: ReadonlySet<string>): LayoutAnswer | null {
+  const { allOpen } = useScopes.getState();
+  if (allOpen === null || open.size !== allOpen.scopes.length - 1) return null;
+  const same = allOpen.scopes.every((name) => name === '' || open.has(name));
+  return same ? { ...allOpen, id } : null;
+}
+
+// The answer itself, if it is small or was made ahead; else null, and the worker is asked.
 function ask({ id, views }: Question): LayoutAnswer | null {
   const open = currentOpen();
   const small = smallLayout(id, open, views);
   if (small !== null) return small;
+  const ready = readyLayout(id, open);
   const known = useScopes.getState().index !== null;
-  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes: known ? null : layoutScopes(open, views) });
-  return null;
+  const scopes = known ? null : layoutScopes(open, views);
+  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
+  return ready;
 }
 
 export function useScene(): Scene {
@@ -70,8 +80,8 @@ export function useScene(): Scene {
       const question = questionNow(asked.current);
       if (question === asked.current) return;
       asked.current = question;
-      const small = ask(question);
-      if (small !== null) setScene(take(small));
+      const answer = ask(question);
+      if (answer !== null) setScene(take(answer));
     };
     look();
     const leave = [

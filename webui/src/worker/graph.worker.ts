@@ -3,7 +3,7 @@
 import { composeLayout, LayoutCache, prepareLayout } from '../graph/compose';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { drawOverview, OVERVIEW_BOXES } from '../graph/overview';
-import { layoutOf, layoutScopes } from '../graph/scene';
+import { everyScope, layoutOf, layoutScopes } from '../graph/scene';
 import { watchedBy } from '../index/coverage';
 import { readColumns } from '../index/columns';
 import { buildIndex, GraphIndex } from '../index/graph_index';
@@ -73,7 +73,7 @@ const SMALL = 400;
 // Nodes of a graph that is laid out ahead with everything open.
 const ALL = 6000;
 
-function* prepare({ index, search, views }: Graph): Generator {
+function* prepare({ of, index, search, views }: Graph): Generator {
   while (!search.prepare(NAMES)) yield;
   for (const view of prepareViews(views)) {
     if (view !== null && view.nodes.length <= SMALL) prepareLayout(layoutOf(view), cache);
@@ -81,7 +81,8 @@ function* prepare({ index, search, views }: Graph): Generator {
   }
   // Around open scopes others are laid out anew: all of them, while they are not many.
   if (index.nodeCount > ALL) return;
-  composeLayout({ id: 0, scopes: layoutScopes(new Set(index.scopes()), views) }, cache);
+  const all = composeLayout({ id: 0, scopes: layoutScopes(everyScope(views), views) }, cache);
+  answer({ type: 'all-open', of, answer: all }, [all.boxes.buffer, all.points.buffer]);
 }
 
 const SLICE_MS = 5;
@@ -108,6 +109,7 @@ function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
   if (views !== null && made.boxes.length / 4 >= OVERVIEW_BOXES) {
     shown = { answer: { ...made, boxes: made.boxes.slice(), points: made.points.slice() }, views };
   }
+  if (message.answered) return;
   answer({ type: 'layout', answer: made }, [made.boxes.buffer, made.points.buffer]);
 }
 

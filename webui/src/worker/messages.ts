@@ -21,8 +21,9 @@ export type ToWorker =
   | { type: 'load'; of: GraphKey; token: string | null }
   | { type: 'watch'; selections: WatchSelection[] }
   | { type: 'search'; id: number; text: string }
-  // Of views that the page knows, or of the index, where `scopes` is null.
-  | { type: 'layout'; id: number; open: string[]; scopes: LayoutRequest['scopes'] | null }
+  // Of views that the page knows, or of the index, where `scopes` is null. `answered`:
+  // the page has the layout already, and the worker is to know it for its overview.
+  | { type: 'layout'; id: number; open: string[]; scopes: LayoutRequest['scopes'] | null; answered: boolean }
   // A picture of the newest layout, at most `side` pixels wide and high.
   | { type: 'overview'; id: number; side: number; colours: FarColours };
 
@@ -34,4 +35,6 @@ export type FromWorker =
   | { type: 'watched'; states: Uint8Array }
   | { type: 'found'; id: number; items: Uint32Array }
   | { type: 'layout'; answer: LayoutAnswer }
+  // With everything open, ahead of the question, of a graph that is not too large.
+  | { type: 'all-open'; of: GraphKey; answer: LayoutAnswer }
   | { type: 'overview'; id: number; bitmap: ImageBitmap; scale: number };
