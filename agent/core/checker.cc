@@ -32,6 +32,9 @@ void AddCircumstances(const Execution& execution, v1::Hit* hit) {
   if (execution.micro_step > 1) {
     (*hit->mutable_actual())["micro_step"] = execution.micro_step;
   }
+  if (execution.iteration > 0) {
+    (*hit->mutable_actual())["iteration"] = execution.iteration;
+  }
 }
 
 void NoteUnchecked(const Watchpoint& watchpoint, const absl::Status& why,

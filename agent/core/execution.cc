@@ -1,6 +1,7 @@
 #include "agent/core/execution.h"
 
 #include <cmath>
+#include <cstddef>
 
 namespace graphdbg::agent {
 
@@ -23,12 +24,17 @@ Execution ExecutionOf(const graphdbg_execution& execution) {
   result.inputs = Inputs(execution.inputs, execution.input_count);
   result.outputs = Tensors(execution.outputs, execution.output_count);
   // Callers of the interface's first version know no more.
-  if (execution.struct_size < sizeof(graphdbg_execution)) return result;
+  if (execution.struct_size < offsetof(graphdbg_execution, iteration)) {
+    return result;
+  }
   if (std::isfinite(execution.grad_scale) && execution.grad_scale > 0) {
     result.grad_scale = execution.grad_scale;
   }
   result.micro_step = execution.micro_step;
   result.mode = execution.mode;
+  if (execution.struct_size >= sizeof(graphdbg_execution)) {
+    result.iteration = execution.iteration;
+  }
   return result;
 }
 

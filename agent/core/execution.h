@@ -47,6 +47,7 @@ struct Execution {
   // What gradients in the outputs are multiplied with; 1: nothing.
   double grad_scale = 1;
   uint32_t micro_step = 0;
+  uint32_t iteration = 0;
   graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }

@@ -236,10 +236,26 @@ absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
     value->bound = parts_.bindings->Find(node);
   }
   if (value->kept == nullptr && value->bound == nullptr) {
-    return Gone(absl::StrCat("the value of ", request.node(), ":",
-                             request.slot(), " is not there any more"));
+    return NotKept(request, node);
   }
   return absl::OkStatus();
+}
+
+// Who is not looked at may execute unseen.
+absl::Status TensorDesk::NotKept(const v1::TensorRequest& request,
+                                 uint32_t node) const {
+  const uint64_t seen = parts_.nodes->Facts(node)->last_step;
+  const uint64_t step = parts_.gate->step();
+  if (seen == 0) {
+    return Gone(
+        absl::StrCat(request.node(), " has not been seen to execute yet"));
+  }
+  if (seen < step) {
+    return Gone(absl::StrCat(request.node(),
+                             " was not seen to execute in step ", step));
+  }
+  return Gone(absl::StrCat("the value of ", request.node(), ":", request.slot(),
+                           " is not there any more"));
 }
 
 absl::Status TensorDesk::FindPrevious(const v1::TensorRequest& request,

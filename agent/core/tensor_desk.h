@@ -66,6 +66,7 @@ class TensorDesk {
 
   absl::Status Serve(const Order& order);
   absl::Status Find(const v1::TensorRequest& request, Value* value);
+  absl::Status NotKept(const v1::TensorRequest& request, uint32_t node) const;
   absl::Status FindPrevious(const v1::TensorRequest& request, uint32_t node,
                             Value* value);
   // Makes value->tensor point to what is there now; with a lock that keeps it

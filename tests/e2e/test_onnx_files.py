@@ -10,7 +10,6 @@ import numpy as np
 import onnx
 import pytest
 from conftest import GRAPHDBG, HOSTS, Finished, Server, clean_environment
-from graphdbg.cli.client import ApiError
 from onnx import TensorProto, numpy_helper
 
 
@@ -120,25 +119,3 @@ def test_branches_and_loops_are_scopes(server: Server, start_job, onnx_models: P
     assert ("control/x", "control/choose.then_branch/then_scale") in edges
     assert {"control/sums.body/add", "control/sums.body/total"} <= nodes
     assert server.client.get("/jobs/control/graph/node?name=control/sums.body")["op_type"] == "Scan body"
-
-
-@pytest.mark.parametrize(
-    ("node", "container"),
-    [("choose.then_branch/then_scale", "an If"), ("repeat.body/increment", "a Loop"), ("sums.body/add", "a Scan")],
-)
-def test_says_that_bodies_are_not_looked_into(
-    server: Server, start_job, onnx_models: Path, node: str, container: str
-) -> None:
-    command = [sys.executable, str(HOSTS / "onnx" / "run_model.py"), str(onnx_models / "control.onnx")]
-    start_job(command, server.job_environment(GRAPHDBG_JOB="control"))
-    server.wait_for_state("control", "paused", pause_reason="start")
-    server.control("control", "step")
-    server.wait_for_state("control", "paused", pause_reason="step")
-    for route in ("tensor", "tensor/statistics"):
-        with pytest.raises(ApiError) as refused:
-            server.client.get(f"/jobs/control/{route}?name=control/{node}:0")
-        assert refused.value.code == "not_captured" and f"inside the body of {container}" in str(refused.value)
-    # What the node gives as a whole is there.
-    slot = 1 if container == "a Scan" else 0
-    whole = server.client.get(f"/jobs/control/tensor?name=control/{node.partition('.')[0]}:{slot}")
-    assert whole["shape"] == [2, 3]

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "agent/adapters/onnxruntime/attributes.h"
+#include "agent/adapters/onnxruntime/bodies.h"
 #include "agent/adapters/onnxruntime/order.h"
 
 namespace graphdbg::onnxruntime {
@@ -73,8 +74,9 @@ std::string CommonScope(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-size_t Declarations::Add(std::string name, const char* kind,
+size_t Declarations::Add(const void* part, std::string name, const char* kind,
                          const char* category, std::string op_type) {
+  numbers_[part] = nodes_.size();
   nodes_.push_back({{"name", std::move(name)},
                     {"kind", kind},
                     {"category", category},
@@ -112,10 +114,11 @@ std::string Declarations::ScopeOf(const std::string& value) const {
 
 size_t Declarations::AddInitializer(const onnx::TensorProto& tensor) {
   const bool weight = IsWeight(tensor);
-  const size_t node = Add(
-      names_.OfInitializer(
-          tensor.name(), HasScope(tensor.name()) ? "" : ScopeOf(tensor.name())),
-      weight ? "parameter" : "constant", weight ? "weight" : "other", "");
+  const std::string scope =
+      HasScope(tensor.name()) ? "" : ScopeOf(tensor.name());
+  const size_t node =
+      Add(&tensor, names_.OfInitializer(tensor.name(), scope),
+          weight ? "parameter" : "constant", weight ? "weight" : "other", "");
   AddTensor(node, tensor);
   return node;
 }
@@ -123,15 +126,21 @@ size_t Declarations::AddInitializer(const onnx::TensorProto& tensor) {
 size_t Declarations::AddConstant(const onnx::NodeProto& node,
                                  const onnx::TensorProto& tensor) {
   const size_t constant =
-      Add(names_.OfNode(node, HasScope(node) ? "" : ScopeOf(tensor.name())),
+      Add(&tensor,
+          names_.OfNode(node, HasScope(node) ? "" : ScopeOf(tensor.name())),
           "constant", "other", "Constant");
   AddTensor(constant, tensor);
   return constant;
 }
 
 size_t Declarations::AddInput(const onnx::ValueInfoProto& input) {
+  return AddInput(input, "");
+}
+
+size_t Declarations::AddInput(const onnx::ValueInfoProto& input,
+                              const std::string& scope) {
   const size_t node =
-      Add(names_.OfInput(input.name(), ""), "input", "other", "");
+      Add(&input, names_.OfInput(input.name(), scope), "input", "other", "");
   onnx::NodeProto maker;
   maker.add_output(input.name());
   AddTypes(maker, &nodes_[node]);
@@ -148,15 +157,16 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
     const std::string inside = absl::StrCat(name, ".", attribute.name());
     scopes_[inside] = absl::StrCat(node.op_type(), " ", attribute.name());
     const size_t first = nodes_.size();
-    const auto made = AddGraph(attribute.g(), inside, depth + 1);
-    SayNotCaptured(first, node.op_type());
+    const auto made = AddGraph(attribute.g(), node, inside, depth + 1);
+    const std::string why = WhyNotFollowed(node, opset_);
+    if (!why.empty()) SayNotCaptured(first, why);
     inner.insert(inner.end(), made.begin(), made.end());
   }
   const std::string type =
       node.domain().empty() || node.domain() == "ai.onnx"
           ? node.op_type()
           : absl::StrCat(node.domain(), "::", node.op_type());
-  const size_t number = Add(name, "op", "activation", type);
+  const size_t number = Add(&node, name, "op", "activation", type);
   Json& item = nodes_[number];
   for (const std::string& input : node.input()) {
     const auto maker = makers_.find(input);
@@ -174,31 +184,34 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
   return number;
 }
 
-// ONNX Runtime gives no values of what runs inside a node. The innermost one is
-// named.
-void Declarations::SayNotCaptured(size_t first, const std::string& container) {
+// The innermost reason stays.
+void Declarations::SayNotCaptured(size_t first, const std::string& why) {
   for (size_t i = first; i < nodes_.size(); ++i) {
-    Json& attributes = nodes_[i]["attributes"];
-    if (attributes.contains(kNotCaptured)) continue;
-    attributes[kNotCaptured] =
-        absl::StrCat("inside the body of ", container == "If" ? "an " : "a ",
-                     container, ", which ONNX Runtime runs as one node");
+    nodes_[i]["attributes"].emplace(kNotCaptured, why);
   }
 }
 
 std::vector<Declarations::Endpoint> Declarations::AddGraph(
-    const onnx::GraphProto& graph, const std::string& scope, int depth) {
-  for (const onnx::ValueInfoProto& input : graph.input()) {
-    makers_[input.name()] = {
-        Add(names_.OfInput(input.name(), scope), "input", "other", ""), 0};
+    const onnx::GraphProto& graph, const onnx::NodeProto& node,
+    const std::string& scope, int depth) {
+  const auto inputs = InputsOf(graph);
+  // Names inside may be those of others outside.
+  std::vector<std::vector<Endpoint>> given(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const auto maker = makers_.find(GivenTo(node, i));
+    if (maker != makers_.end()) given[i].push_back(maker->second);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const size_t input = AddInput(*inputs[i], scope);
+    nodes_[input]["inputs"] = given[i];
   }
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    AddTensor(Add(names_.OfInitializer(tensor.name(), scope), "constant",
-                  "other", ""),
+    AddTensor(Add(&tensor, names_.OfInitializer(tensor.name(), scope),
+                  "constant", "other", ""),
               tensor);
   }
-  for (const onnx::NodeProto& node : graph.node()) {
-    AddNode(node, names_.OfNode(node, scope), depth);
+  for (const onnx::NodeProto& inner : graph.node()) {
+    AddNode(inner, names_.OfNode(inner, scope), depth);
   }
   std::vector<Endpoint> made;
   for (const onnx::ValueInfoProto& output : graph.output()) {

@@ -23,6 +23,8 @@ class Declarations {
 
   explicit Declarations(std::string model) : names_(model) {}
 
+  // Of ONNX's own ops.
+  void set_opset(int64_t opset) { opset_ = opset; }
   void set_types(const std::unordered_map<std::string, TensorType>* types) {
     types_ = types;
   }
@@ -41,6 +43,11 @@ class Declarations {
     return AddNode(node, node_names_.at(&node), 0);
   }
 
+  // What a part of the model was numbered when it was added: a NodeProto, an
+  // initializer's TensorProto or an input's ValueInfoProto, also in graphs
+  // inside nodes.
+  size_t NumberOf(const void* part) const { return numbers_.at(part); }
+
   Json TakeNodes() { return std::move(nodes_); }
   // Classes of modules by scope.
   Json TakeScopes() { return std::move(scopes_); }
@@ -48,26 +55,30 @@ class Declarations {
  private:
   using Endpoint = std::pair<size_t, size_t>;
 
-  size_t Add(std::string name, const char* kind, const char* category,
-             std::string op_type);
+  size_t Add(const void* part, std::string name, const char* kind,
+             const char* category, std::string op_type);
+  size_t AddInput(const onnx::ValueInfoProto& input, const std::string& scope);
   size_t AddNode(const onnx::NodeProto& node, const std::string& name,
                  int depth);
   // Of those who read the value, the innermost scope that holds them all.
   std::string ScopeOf(const std::string& value) const;
-  // Gives what makes the graph's outputs.
+  // A graph inside `node`. Gives what makes the graph's outputs.
   std::vector<Endpoint> AddGraph(const onnx::GraphProto& graph,
+                                 const onnx::NodeProto& node,
                                  const std::string& scope, int depth);
-  // Of the declarations from `first` on, which stand inside such a node.
-  void SayNotCaptured(size_t first, const std::string& container);
+  // Of the declarations from `first` on.
+  void SayNotCaptured(size_t first, const std::string& why);
   void AddTensor(size_t node, const onnx::TensorProto& tensor);
   void AddTypes(const onnx::NodeProto& node, Json* item) const;
   void AddScopeTypes(const onnx::NodeProto& node, const std::string& name);
 
   Names names_;
+  int64_t opset_ = 0;
   const std::unordered_map<std::string, TensorType>* types_ = nullptr;
   // What makes each value. Names in graphs inside nodes differ from those
   // outside.
   std::unordered_map<std::string, Endpoint> makers_;
+  std::unordered_map<const void*, size_t> numbers_;
   // Of the nodes at the top.
   std::unordered_map<const onnx::NodeProto*, std::string> node_names_;
   std::unordered_map<std::string, std::string> scopes_of_values_;

@@ -94,7 +94,7 @@ TEST_F(GraphMessagesTest, WeightsAreNotWanted) {
               ElementsAre(int64_t{1} << 40));
 }
 
-TEST_F(GraphMessagesTest, BodiesSayThatTheyAreNotCaptured) {
+TEST_F(GraphMessagesTest, BodiesAreScopes) {
   ASSERT_TRUE(Write(Parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (bool c, float[2] x) => (float[2] y) {
         y = If (c) <then_branch = t () => (float[2] a) { a = Relu(x) },
@@ -102,9 +102,27 @@ TEST_F(GraphMessagesTest, BodiesSayThatTheyAreNotCaptured) {
       })"))
                   .ok());
   EXPECT_EQ(scopes_["m/If.then_branch"], "If then_branch");
-  EXPECT_THAT(nodes_["m/If.then_branch/Relu"].attributes().at("not captured"),
-              HasSubstr("inside the body of an If"));
-  EXPECT_EQ(nodes_["m/If"].attributes().count("not captured"), 0u);
+  EXPECT_TRUE(nodes_["m/If.then_branch/Relu"].attributes().empty());
+}
+
+// Which bodies nobody can look into.
+TEST_F(GraphMessagesTest, BodiesThatAreNotCapturedSaySo) {
+  ASSERT_TRUE(Write(Parsed(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+      g (float[2] x) => (float[2] y) {
+        y = my.Search (x) <body = t (float[2] v) => (float[2] a) { a = Relu(v) }>
+      })"))
+                  .ok());
+  EXPECT_THAT(nodes_["m/Search.body/Relu"].attributes().at("not captured"),
+              HasSubstr("inside the body of a Search, which"));
+  EXPECT_EQ(nodes_["m/Search"].attributes().count("not captured"), 0u);
+  onnx::ModelProto old = Parsed(R"(<ir_version: 8, opset_import: ["" : 8]>
+      g (int64[1] n, float[1,2,2] s) => (float[1,2,2] y) {
+        y = Scan (n, s) <body = t (float[2] v) => (float[2] a)
+                      { a = Relu(v) }, num_scan_inputs = 1>
+      })");
+  ASSERT_TRUE(Write(old).ok());
+  EXPECT_THAT(nodes_["m/Scan.body/Relu"].attributes().at("not captured"),
+              HasSubstr("inside the body of a Scan of opset 8, which"));
 }
 
 TEST_F(GraphMessagesTest, LargeGraphsAreManyMessages) {

@@ -56,6 +56,13 @@ std::set<std::string> ReadsOf(const onnx::NodeProto& node) {
 }
 
 absl::Status SortNodes(onnx::GraphProto* graph) {
+  for (onnx::NodeProto& node : *graph->mutable_node()) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      absl::Status status = SortNodes(attribute.mutable_g());
+      if (!status.ok()) return status;
+    }
+  }
   std::unordered_map<std::string, int> producer;
   const int count = graph->node_size();
   for (int i = 0; i < count; ++i) {

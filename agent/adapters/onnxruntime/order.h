@@ -14,8 +14,9 @@ namespace graphdbg::onnxruntime {
 // What a node reads: its inputs and what graphs inside it take from outside.
 std::set<std::string> ReadsOf(const onnx::NodeProto& node);
 
-// Orders the nodes of a graph so that each comes after those that it reads
-// from, otherwise as they stand. INVALID_ARGUMENT names a node of a cycle.
+// Orders the nodes of a graph, and of graphs inside its nodes, so that each
+// comes after those that it reads from, otherwise as they stand.
+// INVALID_ARGUMENT names a node of a cycle.
 absl::Status SortNodes(onnx::GraphProto* graph);
 
 }  // namespace graphdbg::onnxruntime

@@ -1,9 +1,9 @@
 #include "agent/adapters/onnxruntime/prepared_model.h"
 
-#include <set>
-
+#include "agent/adapters/onnxruntime/bodies.h"
 #include "agent/adapters/onnxruntime/inline_functions.h"
 #include "agent/adapters/onnxruntime/order.h"
+#include "agent/adapters/onnxruntime/shapes.h"
 #include "agent/adapters/onnxruntime/tensor_bytes.h"
 
 namespace graphdbg::onnxruntime {
@@ -38,27 +38,22 @@ absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model) {
   return prepared;
 }
 
-DeclaredParts Declare(const PreparedModel& model, Declarations* declarations) {
-  DeclaredParts parts;
+void Declare(const PreparedModel& model, Declarations* declarations) {
   const onnx::GraphProto& graph = model.proto.graph();
+  declarations->set_opset(OpsetOf(model.proto));
   declarations->NameNodes(graph);
-  std::set<std::string> initialized;
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    initialized.insert(tensor.name());
     const auto constant = model.constants.find(tensor.name());
-    parts.initializers.push_back(
-        constant == model.constants.end()
-            ? declarations->AddInitializer(tensor)
-            : declarations->AddConstant(constant->second, tensor));
+    if (constant == model.constants.end()) {
+      declarations->AddInitializer(tensor);
+    } else {
+      declarations->AddConstant(constant->second, tensor);
+    }
   }
-  for (const onnx::ValueInfoProto& input : graph.input()) {
-    if (initialized.count(input.name()) > 0) continue;
-    parts.inputs.emplace_back(input.name(), declarations->AddInput(input));
+  for (const onnx::ValueInfoProto* input : InputsOf(graph)) {
+    declarations->AddInput(*input);
   }
-  for (const onnx::NodeProto& node : graph.node()) {
-    parts.nodes.push_back(declarations->AddNode(node));
-  }
-  return parts;
+  for (const onnx::NodeProto& node : graph.node()) declarations->AddNode(node);
 }
 
 }  // namespace graphdbg::onnxruntime

@@ -5,11 +5,8 @@
 
 #include <onnx/onnx_pb.h>
 
-#include <cstddef>
 #include <map>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/statusor.h"
 #include "agent/adapters/onnxruntime/declarations.h"
@@ -25,17 +22,9 @@ struct PreparedModel {
 // Errors name the node.
 absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model);
 
-// What the declarations of a model's parts are numbered.
-struct DeclaredParts {
-  // In the model's order.
-  std::vector<size_t> initializers;
-  std::vector<size_t> nodes;
-  // Those that are no initializers.
-  std::vector<std::pair<std::string, size_t>> inputs;
-};
-
-// All of the model; the declarations know its types.
-DeclaredParts Declare(const PreparedModel& model, Declarations* declarations);
+// All of the model; the declarations know its types, and then the numbers of
+// its parts.
+void Declare(const PreparedModel& model, Declarations* declarations);
 
 }  // namespace graphdbg::onnxruntime
 

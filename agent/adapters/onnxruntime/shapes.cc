@@ -25,15 +25,6 @@ int64_t NewestOpset() {
       .second;
 }
 
-int64_t OpsetOf(const onnx::ModelProto& model) {
-  for (const auto& opset : model.opset_import()) {
-    if (opset.domain().empty() || opset.domain() == "ai.onnx") {
-      return opset.version();
-    }
-  }
-  return 0;
-}
-
 // The checker wants a value in each initializer; those outside the model have
 // been looked at before.
 void GiveValues(onnx::ModelProto* model) {
@@ -103,6 +94,15 @@ bool KnowsAll(const onnx::ModelProto& model, const Shapes& shapes) {
 }
 
 }  // namespace
+
+int64_t OpsetOf(const onnx::ModelProto& model) {
+  for (const auto& opset : model.opset_import()) {
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") {
+      return opset.version();
+    }
+  }
+  return 0;
+}
 
 std::string OneLine(std::string text) {
   text = absl::StrReplaceAll(text, {{"\r", " "}, {"\n", " "}, {"\t", " "}});

@@ -31,6 +31,9 @@ struct Shapes {
 // (newer opsets, other domains) stays unknown.
 Shapes InferShapes(onnx::ModelProto* model);
 
+// The version of ONNX's own ops that the model imports; 0: none.
+int64_t OpsetOf(const onnx::ModelProto& model);
+
 // As a line of text: no breaks, at most 500 bytes.
 std::string OneLine(std::string text);
 

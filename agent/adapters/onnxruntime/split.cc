@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/adapters/onnxruntime/attributes.h"
+#include "agent/adapters/onnxruntime/bodies.h"
 #include "agent/adapters/onnxruntime/declarations.h"
 #include "agent/adapters/onnxruntime/model_file.h"
 #include "agent/adapters/onnxruntime/order.h"
@@ -42,13 +43,16 @@ class Splitter {
     model_ = *std::move(prepared);
     PutHeader();
     onnx::GraphProto& graph = *model_.proto.mutable_graph();
+    std::vector<Json> initializers;
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-      PutInitializer(&tensor);
+      initializers.push_back(PutInitializer(&tensor));
     }
-    // Nodes as they are, before anything is inferred about them.
-    for (const onnx::NodeProto& node : graph.node()) PutNode(node);
-    shapes_ = InferShapes(&model_.proto);
-    DeclareAll();
+    // Pieces hold nodes as they are, without what is inferred about them.
+    onnx::ModelProto inferred = model_.proto;
+    shapes_ = InferShapes(&inferred);
+    declarations_.set_types(&shapes_.types);
+    Declare(model_, &declarations_);
+    json_["graph"] = PutGraph(graph, std::move(initializers));
     return Write();
   }
 
@@ -83,7 +87,7 @@ class Splitter {
     json_["header"] = PutPart(header);
   }
 
-  void PutInitializer(onnx::TensorProto* tensor) {
+  Json PutInitializer(onnx::TensorProto* tensor) {
     Json item = {{"value", tensor->name()}, {"element", tensor->data_type()}};
     item["shape"] = Json::array();
     for (int64_t size : tensor->dims()) item["shape"].push_back(size);
@@ -96,7 +100,7 @@ class Splitter {
       item["offset"] = PutValues(tensor);
     }
     item["part"] = PutPart(*tensor);
-    initializers_.push_back(std::move(item));
+    return item;
   }
 
   // Gives where the values now lie, and makes large ones external.
@@ -127,40 +131,69 @@ class Splitter {
     return offset;
   }
 
-  void PutNode(const onnx::NodeProto& node) {
-    Json item = {{"name", node.name()}, {"part", PutPart(node)}};
+  // With its initializers in the order of the graph's.
+  Json PutGraph(const onnx::GraphProto& graph, std::vector<Json> initializers) {
+    for (int i = 0; i < graph.initializer_size(); ++i) {
+      initializers[i]["node"] = declarations_.NumberOf(&graph.initializer(i));
+    }
+    Json inputs = Json::array(), outputs = Json::array(), nodes = Json::array();
+    for (const onnx::ValueInfoProto* input : InputsOf(graph)) {
+      inputs.push_back(
+          {{"value", input->name()},
+           {"node", declarations_.NumberOf(input)},
+           {"rank", input->type().tensor_type().shape().dim_size()}});
+    }
+    for (const onnx::ValueInfoProto& output : graph.output()) {
+      outputs.push_back(output.name());
+    }
+    for (const onnx::NodeProto& node : graph.node()) {
+      nodes.push_back(PutNode(node));
+    }
+    return {{"inputs", std::move(inputs)},
+            {"outputs", std::move(outputs)},
+            {"initializers", std::move(initializers)},
+            {"nodes", std::move(nodes)}};
+  }
+
+  Json PutNode(const onnx::NodeProto& node) {
+    Json item = {{"name", node.name()},
+                 {"op_type", node.op_type()},
+                 {"part", PutPart(node)},
+                 {"node", declarations_.NumberOf(&node)},
+                 {"moves_values", MovesValues(node)}};
     item["inputs"] = Json(node.input());
     item["outputs"] = Json(node.output());
     item["reads"] = ReadsOf(node);
-    nodes_.push_back(std::move(item));
+    if (WhyNotFollowed(node, OpsetOf(model_.proto)).empty())
+      PutBodies(node, &item);
+    return item;
   }
 
-  void DeclareAll() {
-    declarations_.set_types(&shapes_.types);
-    const DeclaredParts parts = Declare(model_, &declarations_);
-    for (size_t i = 0; i < initializers_.size(); ++i) {
-      initializers_[i]["node"] = parts.initializers[i];
+  void PutBodies(const onnx::NodeProto& node, Json* item) {
+    Json& bodies = (*item)["bodies"] = Json::object();
+    Json& numbers = (*item)["numbers"] = Json::object();
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
+      if (attribute.has_g()) {
+        bodies[attribute.name()] = PutBody(attribute.g());
+      } else if (attribute.type() == onnx::AttributeProto::INT) {
+        numbers[attribute.name()] = {attribute.i()};
+      } else {
+        numbers[attribute.name()] = Json(attribute.ints());
+      }
     }
-    json_["inputs"] = Json::array();
-    for (const auto& [value, node] : parts.inputs) {
-      json_["inputs"].push_back({{"value", value}, {"node", node}});
+  }
+
+  Json PutBody(const onnx::GraphProto& graph) {
+    std::vector<Json> initializers;
+    for (onnx::TensorProto tensor : graph.initializer()) {
+      initializers.push_back(PutInitializer(&tensor));
     }
-    const onnx::GraphProto& graph = model_.proto.graph();
-    for (size_t i = 0; i < nodes_.size(); ++i) {
-      nodes_[i]["node"] = parts.nodes[i];
-      nodes_[i]["moves_values"] = MovesValues(graph.node(static_cast<int>(i)));
-    }
-    json_["outputs"] = Json::array();
-    for (const onnx::ValueInfoProto& output : graph.output()) {
-      json_["outputs"].push_back(output.name());
-    }
+    return PutGraph(graph, std::move(initializers));
   }
 
   absl::Status Write() {
     json_["declarations"] = declarations_.TakeNodes();
     json_["scopes"] = declarations_.TakeScopes();
-    json_["initializers"] = std::move(initializers_);
-    json_["nodes"] = std::move(nodes_);
     json_["findings"] = shapes_.findings;
     std::error_code error;
     json_["data_folder"] =
@@ -189,7 +222,6 @@ class Splitter {
   Shapes shapes_;
   bool has_external_ = false;
   Json json_ = Json::object();
-  std::vector<Json> initializers_, nodes_;
 };
 
 }  // namespace

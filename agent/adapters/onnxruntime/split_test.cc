@@ -113,15 +113,15 @@ TEST_F(SplitTest, ConstantsBelongToThoseWhoReadThem) {
   model.mutable_graph()->mutable_node(2)->set_name("/layer/two/Add");
   ASSERT_TRUE(Run(model).ok());
   EXPECT_EQ(Declaration("m/layer/Constant_7")["kind"], "constant");
-  EXPECT_EQ(split_["nodes"].size(), 2u);
+  EXPECT_EQ(split_["graph"]["nodes"].size(), 2u);
 }
 
 TEST_F(SplitTest, ProducersComeFirst) {
   ASSERT_TRUE(Run(Model(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { y = Neg(a) a = Relu(x) })"))
                   .ok());
-  EXPECT_EQ(split_["nodes"][0]["outputs"], Json({"a"}));
-  EXPECT_EQ(split_["nodes"][1]["outputs"], Json({"y"}));
+  EXPECT_EQ(split_["graph"]["nodes"][0]["outputs"], Json({"a"}));
+  EXPECT_EQ(split_["graph"]["nodes"][1]["outputs"], Json({"y"}));
 }
 
 TEST_F(SplitTest, ANodeOfACycleIsNamed) {
@@ -149,7 +149,32 @@ TEST_F(SplitTest, FunctionsAreScopesOfTheirNodes) {
                                    "m/first_1/Add", "m/first_1/Identity"));
   EXPECT_THAT(InputsOf("m/first_1/Add"),
               ElementsAre("m/first/Identity", "m/first/Identity"));
-  EXPECT_EQ(split_["nodes"][3]["outputs"], Json({"y"}));
+  EXPECT_EQ(split_["graph"]["nodes"][3]["outputs"], Json({"y"}));
+}
+
+// With what it takes to run the nodes inside a Loop one by one.
+TEST_F(SplitTest, BodiesAreTakenApart) {
+  ASSERT_TRUE(Run(Model(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (int64 n, bool c, float[2] x) => (float[2] y) {
+        y = Loop (n, c, x) <body = b (int64 i, bool go, float[2] v)
+            => (bool go_on, float[2] w) <float[2] k = {1, 2}>
+            { w = Add(t, k) go_on = Identity(go) t = Mul(v, x) }>
+      })"))
+                  .ok());
+  EXPECT_THAT(
+      Names(),
+      ElementsAre("m/n", "m/c", "m/x", "m/Loop.body/i", "m/Loop.body/go",
+                  "m/Loop.body/v", "m/Loop.body/k", "m/Loop.body/Identity",
+                  "m/Loop.body/Mul", "m/Loop.body/Add", "m/Loop"));
+  EXPECT_THAT(InputsOf("m/Loop.body/i"), ElementsAre());
+  EXPECT_THAT(InputsOf("m/Loop.body/v"), ElementsAre("m/x"));
+  EXPECT_THAT(InputsOf("m/Loop.body/Mul"), ElementsAre("m/Loop.body/v", "m/x"));
+  const Json& body = split_["graph"]["nodes"][0]["bodies"]["body"];
+  EXPECT_EQ(body["inputs"].size(), 3u);
+  EXPECT_EQ(body["outputs"], Json({"go_on", "w"}));
+  // Producers come first here, too.
+  EXPECT_EQ(body["nodes"][2]["outputs"], Json({"w"}));
+  EXPECT_EQ(body["initializers"][0]["value"], "k");
 }
 
 TEST_F(SplitTest, FunctionsWithoutEndAreRefused) {
@@ -169,7 +194,7 @@ TEST_F(SplitTest, WeightsAreWrittenOnce) {
   w.set_dims(0, 1000);
   for (int i = 0; i < 1000; ++i) w.add_float_data(static_cast<float>(i));
   ASSERT_TRUE(Run(model).ok());
-  const Json& item = split_["initializers"][0];
+  const Json& item = split_["graph"]["initializers"][0];
   const std::string path = item["file"];
   std::ifstream file(path, std::ios::binary);
   file.seekg(int64_t{item["offset"]} + 999 * 4);
@@ -183,7 +208,7 @@ TEST_F(SplitTest, WeightsAreWrittenOnce) {
 TEST_F(SplitTest, DataBesideTheModelIsFound) {
   std::ofstream(folder_ / "model" / "w.bin") << "8 bytes!";
   ASSERT_TRUE(Run(WithExternal("w.bin")).ok());
-  EXPECT_EQ(split_["initializers"][0]["file"],
+  EXPECT_EQ(split_["graph"]["initializers"][0]["file"],
             fs::canonical(folder_ / "model" / "w.bin").string());
 }
 

@@ -306,6 +306,9 @@ typedef struct graphdbg_execution {
    * several passes are added up; 0: unknown. */
   uint32_t micro_step;
   graphdbg_mode mode;
+  /* The how-manieth iteration of the innermost loop of the graph that the node
+   * stands in, from 1; 0: in none. */
+  uint32_t iteration;
 } graphdbg_execution;
 
 typedef struct graphdbg_ending {

@@ -10,11 +10,14 @@ overflow.onnx     the CNN in fp16, with weights that make its second
                   convolution too large for that
 control.onnx      an If, a Loop and a Scan
 large.onnx        weights in a file beside it
+
+and those of control_flow.py
 """
 
 import sys
 from pathlib import Path
 
+import control_flow
 import numpy as np
 import onnx
 import onnx.parser
@@ -159,6 +162,7 @@ def main() -> None:
     del plain.graph.value_info[:]
     quantize_dynamic(plain, folder / "cnn_int8.onnx", weight_type=QuantType.QUInt8)
     control(folder / "control.onnx")
+    control_flow.write(folder)
     onnx.save(onnx.parser.parse_model(FUNCTIONS), folder / "functions.onnx")
     with torch.no_grad():
         cnn.conv2.weight.mul_(1e5)

@@ -95,6 +95,7 @@ class Execution(Structure):
         ("grad_scale", c_double),
         ("micro_step", c_uint32),
         ("mode", c_int),
+        ("iteration", c_uint32),
     )
 
 

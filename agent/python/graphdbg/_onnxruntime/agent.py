@@ -183,7 +183,9 @@ class Agent:
     def forget(self, handle: int) -> None:
         self._told.pop(handle, None)
 
-    def executed(self, node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any]) -> None:
+    def executed(
+        self, node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any], iteration: int = 0
+    ) -> None:
         execution = c_agent.sized(
             c_agent.Execution,
             node=node,
@@ -193,6 +195,7 @@ class Agent:
             outputs=(c_agent.Tensor * len(outputs))(*outputs),
             output_count=len(outputs),
             mode=c_agent.EVAL,
+            iteration=iteration,
         )
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
 

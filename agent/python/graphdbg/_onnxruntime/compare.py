@@ -65,7 +65,7 @@ def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[st
             model = Model.split(file, "model", Path(folder))
         except CannotSplit as error:
             raise SystemExit(f"graphdbg: {error}") from None
-        names = [name for node in model.nodes for name in node.outputs if name]
+        names = [name for node in model.graph.nodes for name in node.outputs if name]
         options = onnxruntime.SessionOptions()
         options.log_severity_level = 4
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
@@ -73,7 +73,7 @@ def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[st
         whole = onnxruntime.InferenceSession(file, options, providers=[provider])
         types = {argument.name: argument.type for argument in whole.get_inputs()}
         marked = onnxruntime.InferenceSession(
-            model.piece(0, len(model.nodes), types, names), options, providers=[provider]
+            model.piece(model.graph, 0, len(model.graph.nodes), types, names), options, providers=[provider]
         )
         made = marked.run(names, dict(inputs))
     return {name: value for name, value in zip(names, made, strict=True) if isinstance(value, np.ndarray)}

@@ -15,17 +15,16 @@ class Graph:
         self._files = Files()
         # Numbers that the agent gave, by declaration.
         self.nodes: list[int] = []
-        # Of each initializer: its node, and how it is described.
-        self.initializers: dict[str, tuple[int, Any]] = {}
+        # How each initializer is described, by its declaration.
+        self.initializers: dict[int, Any] = {}
         for name, type_name in model.scopes.items():
             agent.declare_scope(model.name, name, type_name)
         for declaration in model.declarations:
             self.nodes.append(agent.declare(model.name, declaration, self.nodes, _outputs_of(declaration)))
-        for initializer in model.initializers.values():
-            node = self.nodes[initializer.declaration]
+        for initializer in (i for graph in model.graph.all_graphs() for i in graph.own_initializers):
             description = describe(initializer.element, initializer.shape, self._files.address(initializer))
-            self.initializers[initializer.value] = (node, description)
-            agent.bind(node, description)
+            self.initializers[initializer.declaration] = description
+            agent.bind(self.nodes[initializer.declaration], description)
 
 
 def _outputs_of(declaration: dict[str, Any]) -> list[Any]:

@@ -5,47 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from . import protobuf
+from .node_graph import NodeGraph
 
 _SPLITTER = Path(__file__).resolve().parents[1] / "lib" / "graphdbg-onnx"
 
 
 class CannotSplit(Exception):
     """The model cannot be taken apart; the message says why, in one line."""
-
-
-@dataclass(frozen=True)
-class Node:
-    """An op at the top of the graph."""
-
-    name: str
-    # Its number among the declarations.
-    declaration: int
-    # Values in slot order, "" for those left out.
-    inputs: list[str]
-    outputs: list[str]
-    # All that it reads, also inside of subgraphs.
-    reads: list[str]
-    part: bytes
-    moves_values: bool
-
-
-@dataclass(frozen=True)
-class Initializer:
-    value: str
-    declaration: int
-    # A number of onnx.TensorProto.DataType.
-    element: int
-    shape: list[int]
-    # Where its values lie; None for strings.
-    file: str | None
-    offset: int
-    part: bytes
 
 
 class Model:
@@ -63,19 +34,8 @@ class Model:
         self.findings: list[str] = found["findings"]
         # The folder that initializers outside of pieces are looked for in.
         self.data_folder: str = found["data_folder"]
-        self.inputs: dict[str, int] = {item["value"]: item["node"] for item in found["inputs"]}
-        self.outputs: list[str] = found["outputs"]
         self._header = part(found["header"])
-        self.nodes = [
-            Node(n["name"], n["node"], n["inputs"], n["outputs"], n["reads"], part(n["part"]), n["moves_values"])
-            for n in found["nodes"]
-        ]
-        self.initializers = {
-            i["value"]: Initializer(
-                i["value"], i["node"], i["element"], i["shape"], i.get("file"), i.get("offset", 0), part(i["part"])
-            )
-            for i in found["initializers"]
-        }
+        self.graph = NodeGraph(found["graph"], part)
 
     @classmethod
     def split(cls, file: str | os.PathLike[str], name: str, folder: Path) -> Model:
@@ -91,15 +51,15 @@ class Model:
             raise CannotSplit(lines[-1] if lines else f"{_SPLITTER.name} ended with code {done.returncode}")
         return cls(folder, name)
 
-    def piece(self, begin: int, end: int, inputs: Mapping[str, str], outputs: Iterable[str]) -> bytes:
-        """A model of the nodes from `begin` to before `end`, with the types of its inputs."""
-        nodes = self.nodes[begin:end]
-        graph = [protobuf.field(protobuf.GRAPH_NAME, f"{begin}-{end}".encode())]
-        graph += [protobuf.field(protobuf.GRAPH_NODE, node.part) for node in nodes]
-        for name in sorted({name for node in nodes for name in node.reads}):
-            if name in self.initializers:
-                graph.append(protobuf.field(protobuf.GRAPH_INITIALIZER, self.initializers[name].part))
+    def piece(self, graph: NodeGraph, begin: int, end: int, inputs: Mapping[str, str], outputs: Sequence[str]) -> bytes:
+        """A model of a graph's nodes from `begin` to before `end`, with the types of its inputs."""
+        nodes = graph.nodes[begin:end]
+        parts = [protobuf.field(protobuf.GRAPH_NAME, f"{begin}-{end}".encode())]
+        parts += [protobuf.field(protobuf.GRAPH_NODE, node.part) for node in nodes]
+        for name in sorted({name for node in nodes for name in node.reads}.union(outputs)):
+            if name in graph.initializers:
+                parts.append(protobuf.field(protobuf.GRAPH_INITIALIZER, graph.initializers[name].part))
         for name, type_name in inputs.items():
-            graph.append(protobuf.field(protobuf.GRAPH_INPUT, protobuf.value(name, type_name)))
-        graph += [protobuf.field(protobuf.GRAPH_OUTPUT, protobuf.value(name)) for name in outputs]
-        return self._header + protobuf.field(protobuf.MODEL_GRAPH, b"".join(graph))
+            parts.append(protobuf.field(protobuf.GRAPH_INPUT, protobuf.value(name, type_name)))
+        parts += [protobuf.field(protobuf.GRAPH_OUTPUT, protobuf.value(name)) for name in outputs]
+        return self._header + protobuf.field(protobuf.MODEL_GRAPH, b"".join(parts))

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from .model import Model
+from .node_graph import NodeGraph
+from .values import Value
 
 # What of a session's options can be read and set again.
 _OPTIONS = (
@@ -40,6 +42,13 @@ class Piece(NamedTuple):
     inputs: list[str]
     outputs: list[str]
 
+    def run(self, values: Mapping[str, Value]) -> dict[str, Any]:
+        """The OrtValues of its outputs by name."""
+        if not self.outputs:
+            return {}
+        feeds = {name: values[name].handed_on() for name in self.inputs}
+        return dict(zip(self.outputs, self.session.run_with_ort_values(feeds, self.outputs, None), strict=True))
+
 
 class Pieces:
     def __init__(self, runtime: Any, model: Model, whole: Any) -> None:
@@ -48,13 +57,9 @@ class Pieces:
         self._model = model
         self._whole = whole
         self._options = self._make_options(whole.get_session_options())
-        self._pieces: dict[tuple[int, int, bool], Piece] = {}
-        # The last node that reads a value; the outputs of the model are read
-        # after the last node.
-        self.last_reader: dict[str, int] = {}
-        for index, node in enumerate(model.nodes):
-            self.last_reader.update(dict.fromkeys(node.reads, index))
-        self.last_reader.update(dict.fromkeys(model.outputs, len(model.nodes)))
+        self._pieces: dict[tuple[NodeGraph, int, int, bool], Piece] = {}
+        # Pieces without nodes, by the initializer's declaration.
+        self._initializers: dict[int, Piece] = {}
 
     def _make_options(self, given: Any) -> Any:
         options = self._runtime.SessionOptions()
@@ -73,28 +78,37 @@ class Pieces:
         options.add_session_config_entry(_DATA_FOLDER, self._model.data_folder)
         return options
 
-    def get(self, begin: int, end: int, marked: bool, values: Mapping[str, Any]) -> Piece:
-        """The piece of the nodes from `begin` to before `end`.
+    def get(self, graph: NodeGraph, begin: int, end: int, marked: bool, values: Mapping[str, Value]) -> Piece:
+        """The piece of a graph's nodes from `begin` to before `end`.
 
         `marked`: it gives all values of its nodes, else only what is read after
         it. `values` holds what it reads.
         """
-        piece = self._pieces.get((begin, end, marked))
+        piece = self._pieces.get((graph, begin, end, marked))
         if piece is None:
-            piece = self._pieces[begin, end, marked] = self._make(begin, end, marked, values)
+            nodes = graph.nodes[begin:end]
+            made = [name for node in nodes for name in node.outputs if name]
+            outputs = made if marked else [name for name in made if graph.last_reader.get(name, -1) >= end]
+            piece = self._pieces[graph, begin, end, marked] = self._make(graph, begin, end, outputs, values)
         return piece
 
-    def _make(self, begin: int, end: int, marked: bool, values: Mapping[str, Any]) -> Piece:
-        nodes = self._model.nodes[begin:end]
-        made = [name for node in nodes for name in node.outputs if name]
-        reads = {name for node in nodes for name in node.reads}.difference(made)
-        inputs = sorted(name for name in reads if name not in self._model.initializers)
-        outputs = made if marked else [name for name in made if self.last_reader.get(name, -1) >= end]
+    def initializer(self, graph: NodeGraph, name: str) -> Any:
+        """The OrtValue of an initializer that the graph's nodes may read."""
+        number = graph.initializers[name].declaration
+        piece = self._initializers.get(number)
+        if piece is None:
+            piece = self._initializers[number] = self._make(graph, 0, 0, [name], {})
+        return piece.run({})[name]
+
+    def _make(self, graph: NodeGraph, begin: int, end: int, outputs: list[str], values: Mapping[str, Value]) -> Piece:
+        nodes = graph.nodes[begin:end]
+        reads = {name for node in nodes for name in node.reads}.difference(graph.initializers)
+        inputs = sorted(reads.difference(name for node in nodes for name in node.outputs))
         if not outputs:
             return Piece(None, inputs, outputs)
-        types = {name: values[name].data_type() for name in inputs}
+        types = {name: values[name].handed_on().data_type() for name in inputs}
         session = self._runtime.InferenceSession(
-            self._model.piece(begin, end, types, outputs),
+            self._model.piece(graph, begin, end, types, outputs),
             self._options,
             providers=self._whole.get_providers(),
             provider_options=list(self._whole.get_provider_options().values()),

@@ -1,17 +1,19 @@
-"""One InferenceSession of the program, as the agent is told of it."""
+"""One InferenceSession of the program, run in pieces of its model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .._mode import c_agent
-from . import elements
+from . import control_flow, elements
 from .agent import Agent
-from .graph import Graph
-from .model import Model, Node
-from .pieces import Piece, Pieces
-from .values import describe
+from .frame import Frame
+from .model import Model
+from .node_graph import Node, NodeGraph
+from .pieces import Pieces
+from .teller import Teller
+from .values import CannotHandOn, Value
 
 _RANDOM = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
@@ -26,42 +28,15 @@ class PieceFailed(Exception):
     """A node could not be run by itself."""
 
 
-class Value:
-    """An OrtValue, with what the agent needs of it."""
-
-    __slots__ = ("_description", "handle", "node", "ort", "slot")
-
-    def __init__(self, ort: Any, node: int, slot: int) -> None:
-        self.ort = ort
-        self.node = node
-        self.slot = slot
-        self.handle = 0
-        self._description: Any = None
-
-    def data_type(self) -> Any:
-        return self.ort.data_type()
-
-    def description(self, agent: Agent) -> Any:
-        """Its graphdbg_tensor; None for sequences and what else has no numbers in a row."""
-        if self._description is None and self.ort.has_value() and self.ort.is_tensor():
-            self.handle = agent.handle_of(self.ort)
-            ort = self.ort
-            self._description = describe(
-                ort.element_type(), ort.shape(), ort.data_ptr(), self.handle, ort.device_name().lower()
-            )
-        return self._description
-
-
 class Session:
     def __init__(self, agent: Agent, runtime: Any, model: Model, whole: Any) -> None:
         self._agent = agent
-        self._model = model
+        self._runtime = runtime
+        self._graph = model.graph
         self._pieces = Pieces(runtime, model, whole)
-        graph = Graph(agent, model)
-        self._nodes = graph.nodes
-        self._initializers = graph.initializers
-        # Which holds the initializers' memory.
-        self._graph = graph
+        self._teller = Teller(agent, model)
+        # Nodes whose graphs inside have turned out to be none that can be run.
+        self._closed: set[int] = set()
         # Whether pieces give, to the bit, what the whole session does: they do
         # if it runs the model's nodes as they stand. It does not where it
         # merges nodes, where it computes half floats in float (on the CPU,
@@ -73,93 +48,132 @@ class Session:
             declaration["op_type"] in _RANDOM for declaration in model.declarations
         )
 
-    # ---- a run
-
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the model in pieces; gives the OrtValues of its outputs by name.
 
         Not all of them if the session is not `exact`. PieceFailed if a node
         cannot be run: the program's own session will say why.
         """
-        values = {
-            name: Value(ort, self._nodes[self._model.inputs[name]], 0)
-            for name, ort in feeds.items()
-            if name in self._model.inputs
-        }
-        for value in values.values():
-            if self._agent.interest(value.node):
-                self._tell(value.node, c_agent.GIVEN, [], [value])
-        done, count = 0, len(self._model.nodes)
+        frame = Frame(self._graph, {})
+        with self._entered(frame, feeds):
+            self._run_nodes(frame)
+            return {name: value.ort for name, value in frame.values.items()}
+
+    @contextlib.contextmanager
+    def _entered(self, frame: Frame, given: Mapping[str, Any]) -> Iterator[None]:
+        """While a graph is being run, on OrtValues of its inputs."""
+        try:
+            for argument in frame.graph.inputs:
+                if argument.value in given:
+                    number = self._teller.number(argument.declaration)
+                    frame.values[argument.value] = Value(given[argument.value], number, 0)
+                    self._teller.given(frame, argument)
+            yield
+        finally:
+            for value in frame.values.values():
+                self._agent.forget(value.handle)
+
+    # ---- pieces
+
+    def _run_nodes(self, frame: Frame) -> None:
+        graph, values = frame.graph, frame.values
+        done, count = 0, len(graph.nodes)
         while done < count:
-            end, marked = self._next_piece(done)
-            if end == count and not marked and not self.exact:
+            end, marked = self._next_piece(graph, done)
+            if graph is self._graph and end == count and not marked and not self.exact:
                 # Nobody looks any more, and the program gets its own session's outputs.
                 break
-            self._run_piece(done, end, marked, values)
-            for name in [name for name in values if self._pieces.last_reader.get(name, -1) < end]:
+            self._run_piece(frame, done, end, marked)
+            for name in [name for name in values if graph.last_reader.get(name, -1) < end]:
                 self._agent.forget(values.pop(name).handle)
             done = end
-        for value in values.values():
-            self._agent.forget(value.handle)
-        return {name: value.ort for name, value in values.items()}
 
-    def _next_piece(self, begin: int) -> tuple[int, bool]:
+    def _next_piece(self, graph: NodeGraph, begin: int) -> tuple[int, bool]:
         """Where the piece that begins there ends, and whether somebody watches it."""
-        count = len(self._model.nodes)
+        count = len(graph.nodes)
         for index in range(begin, count):
-            if self._agent.interest(self._nodes[self._model.nodes[index].declaration]):
+            node = graph.nodes[index]
+            if node.bodies and self._is_opened(node):
+                return (index, False) if index > begin else (index + 1, True)
+            if self._teller.is_wanted(node):
                 border = index - index % PIECE_NODES
-                return (border, False) if border > begin else (min(border + PIECE_NODES, count), True)
+                if border > begin:
+                    return border, False
+                end = min(border + PIECE_NODES, count)
+                return next((i for i in range(index + 1, end) if self._is_opened(graph.nodes[i])), end), True
         return count, False
 
-    def _run_piece(self, begin: int, end: int, marked: bool, values: dict[str, Value]) -> None:
+    def _run_piece(self, frame: Frame, begin: int, end: int, marked: bool) -> None:
+        nodes = frame.graph.nodes[begin:end]
+        if end - begin == 1 and self._is_opened(nodes[0]) and self._run_inside(frame, nodes[0]):
+            return
         try:
-            made = _call(self._pieces.get(begin, end, marked, values), values)
+            made = self._pieces.get(frame.graph, begin, end, marked, frame.values).run(frame.values)
+        except CannotHandOn:
+            raise
         except Exception as error:
             if end - begin > 1:
                 # One of its nodes: those before it are looked at nevertheless.
                 for index in range(begin, end):
-                    self._run_piece(index, index + 1, True, values)
+                    self._run_piece(frame, index, index + 1, True)
                 return
-            raise PieceFailed(self._model.nodes[begin].name) from error
-        for node in self._model.nodes[begin:end]:
-            number = self._nodes[node.declaration]
-            for slot, name in enumerate(node.outputs):
-                if name in made:
-                    values[name] = Value(made[name], number, slot)
-                    self.exact = self.exact and not _is_small_float(made[name])
+            raise PieceFailed(nodes[0].name) from error
+        for node in nodes:
+            self._keep(frame, node, [made.get(name) for name in node.outputs])
             if marked:
-                self._look_at(node, number, values)
+                self._teller.executed(frame, node)
 
-    def _look_at(self, node: Node, number: int, values: Mapping[str, Value]) -> None:
-        if self._agent.interest(number):
-            flags = c_agent.MOVES_VALUES if node.moves_values else 0
-            self._tell(number, flags, self._inputs_of(node, values), [values.get(name) for name in node.outputs])
+    def _keep(self, frame: Frame, node: Node, outputs: Sequence[Any]) -> None:
+        number = self._teller.number(node.declaration)
+        for slot, (name, ort) in enumerate(zip(node.outputs, outputs, strict=False)):
+            if name and ort is not None:
+                frame.values[name] = Value(ort, number, slot)
+                self.exact = self.exact and not _is_small_float(ort)
 
-    def _inputs_of(self, node: Node, values: Mapping[str, Value]) -> Iterable[Any]:
-        for name in node.inputs:
-            if name in self._initializers:
-                number, description = self._initializers[name]
-                yield c_agent.Input(node=number, slot=0, tensor=description)
-            elif name in values:
-                value = values[name]
-                description = value.description(self._agent)
-                if description is not None:
-                    yield c_agent.Input(node=value.node, slot=value.slot, tensor=description)
+    # ---- graphs inside nodes
 
-    def _tell(self, number: int, flags: int, inputs: Iterable[Any], outputs: Sequence[Value | None]) -> None:
-        described = [value.description(self._agent) if value is not None else None for value in outputs]
-        # Slots stand for themselves: one without numbers is one of no elements.
-        tensors = [tensor if tensor is not None else describe(0, [0], 0) for tensor in described]
-        self._agent.executed(number, flags, list(inputs), tensors)
+    def _is_opened(self, node: Node) -> bool:
+        """Whether its graphs are run node by node, since somebody looks there."""
+        return node.declaration not in self._closed and self._teller.is_wanted_inside(node)
+
+    def _run_inside(self, frame: Frame, node: Node) -> bool:
+        """Runs the graphs inside the node; False if it has to run whole."""
+        inputs = [self._value(frame, name) for name in node.inputs]
+        entered: list[NodeGraph] = []
+
+        def run_body(body: NodeGraph, given: Sequence[Any], iteration: int) -> list[Any]:
+            entered.append(body)
+            return self._run_body(frame, body, given, iteration or frame.iteration)
+
+        try:
+            made = control_flow.run(self._runtime, node, inputs, run_body)
+        except CannotHandOn as error:
+            self._closed.add(node.declaration)
+            self._agent.notify(f"node {node.name} is run whole, without a look inside: {error}")
+            return False
+        except control_flow.Wrong as error:
+            raise PieceFailed(node.name) from error
+        if made is None:
+            return False
+        self._keep(frame, node, made)
+        self._teller.executed(frame, node, entered[-1])
+        return True
+
+    def _run_body(self, outer: Frame, body: NodeGraph, given: Sequence[Any], iteration: int) -> list[Any]:
+        # Values of their own: they are let go when this frame is left.
+        around = [(name, outer.values[name]) for name in body.outer_values if name in outer.values]
+        frame = Frame(body, {name: Value(v.ort, v.node, v.slot) for name, v in around}, iteration)
+        names = (argument.value for argument in body.inputs)
+        with self._entered(frame, dict(zip(names, given, strict=True))):
+            self._run_nodes(frame)
+            return [self._value(frame, name) for name in body.outputs]
+
+    def _value(self, frame: Frame, name: str) -> Any:
+        """The OrtValue of that name; None for an input that is left out."""
+        if name in frame.values:
+            return frame.values[name].ort
+        return self._pieces.initializer(frame.graph, name) if name else None
 
 
 def _is_small_float(ort: Any) -> bool:
     return bool(ort.has_value() and ort.is_tensor() and ort.element_type() in elements.SMALL_FLOATS)
-
-
-def _call(piece: Piece, values: Mapping[str, Value]) -> dict[str, Any]:
-    if not piece.outputs:
-        return {}
-    made = piece.session.run_with_ort_values({name: values[name].ort for name in piece.inputs}, piece.outputs, None)
-    return dict(zip(piece.outputs, made, strict=True))

@@ -1,4 +1,4 @@
-"""Describes ONNX Runtime's values and a model's initializers to the agent."""
+"""ONNX Runtime's values and a model's initializers, as the agent is told of them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from .._mode import c_agent
 from . import elements
-from .model import Initializer
+from .agent import Agent
+from .node_graph import Initializer
 
 _DEVICES = {"cpu": 0, "cuda": 1, "npu": 2, "cann": 2}
 _DEVICE_OTHER = 3
@@ -27,6 +28,53 @@ def describe(element: int, shape: list[int], data: int, owner: int = 0, device: 
         owner=owner,
         framework_dtype=elements.name_of(element).encode(),
     )
+
+
+class CannotHandOn(Exception):
+    """A value cannot go from one piece of a model to another; the message says why."""
+
+
+class Value:
+    """An OrtValue, with what the agent needs of it."""
+
+    __slots__ = ("_description", "handle", "node", "ort", "slot")
+
+    def __init__(self, ort: Any, node: int, slot: int) -> None:
+        self.ort = ort
+        self.node = node
+        self.slot = slot
+        self.handle = 0
+        self._description: Any = None
+
+    def handed_on(self) -> Any:
+        """The OrtValue as an input of a piece."""
+        # ONNX Runtime crashes where it is given one.
+        if not self.ort.has_value():
+            raise CannotHandOn("an optional value is missing")
+        return self.ort
+
+    def description(self, agent: Agent) -> Any:
+        """Its graphdbg_tensor; None for sequences and what else has no numbers in a row."""
+        if self._description is None and self.ort.has_value() and self.ort.is_tensor():
+            self.handle = agent.handle_of(self.ort)
+            ort = self.ort
+            self._description = describe(
+                ort.element_type(), ort.shape(), ort.data_ptr(), self.handle, ort.device_name().lower()
+            )
+        return self._description
+
+
+def nothing() -> Any:
+    """A graphdbg_tensor of no elements."""
+    return describe(0, [0], 0)
+
+
+def ort_value(runtime: Any, array: Any) -> Any:
+    """An OrtValue with a copy of an array's numbers."""
+    value = runtime.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype.type)._get_c_value()
+    packed = array if array.flags.c_contiguous else array.copy("C")
+    ctypes.memmove(value.data_ptr(), packed.ctypes.data, packed.nbytes)
+    return value
 
 
 class Files:
