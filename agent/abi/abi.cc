@@ -223,7 +223,8 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 
 int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
   // An agent that is not live wants nothing.
-  return agent != nullptr && agent->agent->Interest(node) ? 1 : 0;
+  return agent != nullptr ? agent->agent->Interest(node)
+                          : GRAPHDBG_INTEREST_NONE;
 }
 
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {

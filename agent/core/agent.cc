@@ -234,6 +234,10 @@ int Agent::ComputeNeeds() {
   if (needs.every_node || keep == Keep::kEverything) wanted |= kAnyNode;
   if (keep == Keep::kWatched || catching) wanted |= kWrites;
   if (watch->about_infinities()) wanted |= kNamesNonFinite;
+  uint8_t looks = kWatched | kAwaited | kRequested;
+  const bool stepped = needs.tensors && keep == Keep::kEverything;
+  if (needs.every_node || stepped) looks |= kAnyNode;
+  looks_ = looks;
   keep_ = keep;
   if (keep != Keep::kNothing || watch->needs_previous()) {
     KeepFreedMemory(config_.tensor_budget_bytes);

@@ -68,7 +68,8 @@ class Agent final : public Link {
   absl::Status DeclareScope(absl::string_view graph, absl::string_view name,
                             absl::string_view type);
   absl::Status BindTensor(uint32_t node, void* bound);
-  bool Interest(uint32_t node);
+  // GRAPHDBG_INTEREST_...
+  int Interest(uint32_t node);
   graphdbg_status Start();
   // INVALID_ARGUMENT for nodes that were not declared.
   graphdbg_status Executed(const graphdbg_execution& execution);
@@ -177,6 +178,8 @@ class Agent final : public Link {
   // The hot path: which NodeFlags make an execution interesting, and whether
   // each execution has to go through the gate.
   std::atomic<uint8_t> wanted_{0};
+  // Those of them that are somebody's look at the node.
+  std::atomic<uint8_t> looks_{0};
   std::atomic<bool> gate_wants_every_node_{false};
   // Whether all executions that write are interesting.
   std::atomic<bool> sees_writes_{false};

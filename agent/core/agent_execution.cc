@@ -250,13 +250,17 @@ void Agent::KeepPreviousOutputs(const WatchSnapshot& watch,
   }
 }
 
-bool Agent::Interest(uint32_t node) {
+int Agent::Interest(uint32_t node) {
   const NodeFacts* facts = nodes_.Facts(node);
-  if (facts == nullptr) return false;
+  if (facts == nullptr) return GRAPHDBG_INTEREST_NONE;
   const uint8_t wanted = wanted_.load(std::memory_order_relaxed);
-  if (wanted == 0) return false;
+  if (wanted == 0) return GRAPHDBG_INTEREST_NONE;
   executions_.fetch_add(1, std::memory_order_relaxed);
-  return (facts->flags.load(std::memory_order_relaxed) & wanted) != 0;
+  const uint8_t met = facts->flags.load(std::memory_order_relaxed) & wanted;
+  if (met == 0) return GRAPHDBG_INTEREST_NONE;
+  return (met & looks_.load(std::memory_order_relaxed)) != 0
+             ? GRAPHDBG_INTEREST_LOOKED_AT
+             : GRAPHDBG_INTEREST_BY_THE_WAY;
 }
 
 // Executions that nobody was interested in count, too.

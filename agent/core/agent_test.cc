@@ -68,6 +68,32 @@ TEST_F(AgentTest, OnlyWatchedNodesAreReportedWhenNothingStops) {
   EXPECT_EQ(host_.retained(), 0);
 }
 
+// What runs as one, as a loop, is not taken apart because the program may stop
+// somewhere else.
+TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
+  Run();
+  const uint32_t a = Declare("a");
+  const uint32_t b = Declare("b");
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_BY_THE_WAY);
+  agent_->Start();
+  const std::vector<float> values = {1};
+  Execute(a, values);
+  Execute(b, values);
+  agent_->StepEnd();
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_NONE);
+  server_->Watch(1, "nan", "b", v1::PAUSE_MODE_NODE);
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_BY_THE_WAY);
+  EXPECT_EQ(agent_->Interest(b), GRAPHDBG_INTEREST_LOOKED_AT);
+  const std::vector<float> bad = {kNan};
+  auto stopped = Stop([&] { Execute(b, bad); });
+  v1::Command command;
+  command.mutable_step()->set_steps(1);
+  server_->Command(command);
+  stopped.get();
+  // Its user may want to see any value of this step.
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_LOOKED_AT);
+}
+
 TEST_F(AgentTest, WatchpointsThatWereThereBeforeHoldFromTheFirstStep) {
   Run(/*watchpoints=*/1);
   const uint32_t node = Declare("a");

@@ -135,6 +135,7 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   record.op_type = pool_.Intern(Text(info.op_type));
   record.kind = info.kind;
   record.category = CategoryOf(info.category);
+  record.order = info.order;
   record.forward_node = info.forward_node < id ? info.forward_node : 0;
   record.recomputed = (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
   for (size_t i = 0; info.inputs != nullptr && i < Bounded(info.input_count);
@@ -227,7 +228,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
     Record& record = records_[execution.node - 1];
     if (record.first_step == 0) {
       record.first_step = step;
-      record.order = order;
+      if (record.order == 0) record.order = order;
     }
     record.flags = execution.flags;
     record.inputs.clear();

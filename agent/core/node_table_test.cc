@@ -97,6 +97,18 @@ TEST_F(NodeTableTest, ExecutionsTeachEdgesAndShapes) {
               testing::ElementsAre(2, 3));
 }
 
+TEST_F(NodeTableTest, AnOrderThatIsKnownBeforehandStays) {
+  graphdbg_node_info info = {};
+  info.struct_size = sizeof(info);
+  info.name = "a";
+  info.kind = GRAPHDBG_OP;
+  info.order = 7;
+  const uint32_t a = *nodes_.Declare(info);
+  EXPECT_EQ(Take().nodes(0).order(), 7u);
+  Execute(a, {}, {2});
+  EXPECT_EQ(Take().nodes(0).order(), 7u);
+}
+
 TEST_F(NodeTableTest, LastStepsAreToldWhenAskedForAndOnce) {
   const uint32_t a = Declare("a");
   const uint32_t b = Declare("b");

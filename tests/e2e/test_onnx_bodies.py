@@ -144,6 +144,19 @@ def test_the_graph_stays_as_it_was_shown(server: Server, paused: Paused) -> None
     assert edges() == before
 
 
+def test_what_nobody_looks_into_stays_one_node(server: Server, paused: Paused) -> None:
+    """Also where something else is watched, and a branch has never been taken."""
+    job = paused("loops", "--runs", "100000")
+    watched = {"condition": {"id": "expression", "params": {"expression": "step >= 3"}}, "nodes": ["loops/Abs"]}
+    server.client.post(f"/jobs/{job}/watchpoints", watched)
+    server.control(job, "continue")
+    server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=3)
+    graph = server.client.get(f"/jobs/{job}/graph/export?format=json")
+    steps = {node["name"]: node["last_step"] for node in graph["nodes"] if node["kind"] == "op"}
+    assert steps["loops/Abs"] == 3 and steps["loops/Loop_1"] > 0
+    assert {step for name, step in steps.items() if "." in name} == {0}
+
+
 def test_pauses_inside_of_a_loop(server: Server, paused: Paused) -> None:
     job = paused("long")
     condition = {"id": "expression", "params": {"expression": "max < 2"}}

@@ -61,6 +61,18 @@ def test_shows_a_model_that_was_sent(server: Server, onnx_models: Path) -> None:
     assert opened(server, "cnn.onnx", (onnx_models / "cnn.onnx").read_bytes()) == "cnn.onnx-2"
 
 
+def test_nodes_stand_in_the_order_of_the_file(server: Server, onnx_models: Path) -> None:
+    content = (onnx_models / "transformer.onnx").read_bytes()
+    job = opened(server, "transformer.onnx", content)
+    ops = [node for node in nodes_of(server, job).values() if node["kind"] == "op"]
+    in_order = [node["op_type"] for node in sorted(ops, key=lambda node: node["order"])]
+    nodes = onnx.load_from_string(content).graph.node
+    assert in_order == [node.op_type for node in nodes if node.op_type != "Constant"]
+    top = server.client.get(f"/jobs/{job}/graph/scope?name=transformer")["nodes"]
+    names = [child["name"].rpartition("/")[2] for child in top if child["kind"] == "scope" or child["order"] > 0]
+    assert names == ["images", "embed", "layer", "ReduceMean", "head", "LogSoftmax"]
+
+
 def test_weights_beside_a_model_are_not_wanted(server: Server, onnx_models: Path) -> None:
     job = opened(server, "large.onnx", (onnx_models / "large.onnx").read_bytes())
     weight = nodes_of(server, job)["large/conv1/weight"]

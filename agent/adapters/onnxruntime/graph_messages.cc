@@ -129,6 +129,10 @@ void FillNode(uint32_t id, const Json& declaration, v1::Node* node) {
   node->set_kind(KindOf(declaration["kind"]));
   node->set_category(CategoryOf(declaration["category"]));
   node->set_op_type(Text(declaration["op_type"]));
+  // Declarations come in executable order.
+  if (node->kind() == v1::NODE_KIND_OP || node->kind() == v1::NODE_KIND_INPUT) {
+    node->set_order(id);
+  }
   for (const Json& input : declaration["inputs"]) {
     v1::Input* to = node->add_inputs();
     to->set_node_id(input[0].get<uint32_t>() + 1);

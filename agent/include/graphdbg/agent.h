@@ -257,6 +257,9 @@ typedef struct graphdbg_node_info {
   /* The id of the node's graph, where a program has several; null or empty:
    * its main graph. Names of nodes are unique over all graphs. */
   const char* graph;
+  /* Where it is known beforehand in which order nodes will execute: the node's
+   * place among them, from 1; 0: its first execution tells. */
+  uint64_t order;
 } graphdbg_node_info;
 
 /* Flags of a node. */
@@ -357,6 +360,17 @@ GRAPHDBG_EXPORT graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent,
 /* Nonzero if graphdbg_executed has to be called for this node's execution.
  * Costs an array lookup. */
 GRAPHDBG_EXPORT int graphdbg_interest(graphdbg_agent* agent, uint32_t node);
+
+/* What graphdbg_interest returns. */
+enum {
+  GRAPHDBG_INTEREST_NONE = 0,
+  /* Its values ought to be there if the program stops elsewhere, or nothing is
+   * known of the node yet. An adapter that would have to take apart what runs
+   * as one for it leaves it. */
+  GRAPHDBG_INTEREST_BY_THE_WAY = 1,
+  /* Somebody looks at this node, or at every node there is. */
+  GRAPHDBG_INTEREST_LOOKED_AT = 2
+};
 
 /* The program is about to take its first step: waits for the server, and for
  * the user unless GRAPHDBG_WAIT=0. Only the first call does anything. */

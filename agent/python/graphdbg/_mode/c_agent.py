@@ -27,6 +27,7 @@ OP, PARAMETER, BUFFER, CONSTANT, INPUT = 1, 2, 3, 4, 5
 OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
 UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
 NODE_RECOMPUTED = 1
+LOOKED_AT = 2
 MODE_UNKNOWN, TRAIN, EVAL = 0, 1, 2
 
 
@@ -76,6 +77,7 @@ class NodeInfo(Structure):
         ("attributes", POINTER(Attribute)),
         ("attribute_count", c_size_t),
         ("graph", c_char_p),
+        ("order", c_uint64),
     )
 
 

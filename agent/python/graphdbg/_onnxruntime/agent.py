@@ -15,6 +15,7 @@ from .._mode.waits import Waits
 
 _LIBRARY = Path(__file__).resolve().parents[1] / "lib" / "libgraphdbg.so"
 _KINDS = {"op": c_agent.OP, "parameter": c_agent.PARAMETER, "constant": c_agent.CONSTANT, "input": c_agent.INPUT}
+_EXECUTED = frozenset(("op", "input"))
 _CATEGORIES = {"other": c_agent.OTHER, "weight": c_agent.WEIGHT, "activation": c_agent.ACTIVATION}
 
 
@@ -119,7 +120,7 @@ class Agent:
     # ---- the graph
 
     def declare(self, graph: str, declaration: dict[str, Any], nodes: Sequence[int], outputs: Sequence[Any]) -> int:
-        """A node as model.py has it; `nodes` are the numbers of those declared before."""
+        """A node as model.py has it; `nodes` are the numbers of those declared before, in executable order."""
         edges = (c_agent.Edge * len(declaration["inputs"]))()
         for edge, (node, slot) in zip(edges, declaration["inputs"], strict=True):
             edge.node, edge.slot = nodes[node], slot
@@ -146,6 +147,7 @@ class Agent:
             attributes=attributes,
             attribute_count=len(attributes),
             graph=graph.encode(),
+            order=len(nodes) + 1 if declaration["kind"] in _EXECUTED else 0,
         )
         node = ctypes.c_uint32()
         self._check(self._library.graphdbg_declare_node(self._agent, info, node))
@@ -173,6 +175,10 @@ class Agent:
 
     def interest(self, node: int) -> bool:
         return bool(self._interest(self._agent, node))
+
+    def is_looked_at(self, node: int) -> bool:
+        """Not only that its value ought to be there if the program stops elsewhere."""
+        return bool(self._interest(self._agent, node) == c_agent.LOOKED_AT)
 
     def handle_of(self, value: Any) -> int:
         """A new handle for a value that the agent is going to be told of."""

@@ -134,7 +134,7 @@ class Session:
 
     def _is_opened(self, node: Node) -> bool:
         """Whether its graphs are run node by node, since somebody looks there."""
-        return node.declaration not in self._closed and self._teller.is_wanted_inside(node)
+        return node.declaration not in self._closed and self._teller.is_looked_into(node)
 
     def _run_inside(self, frame: Frame, node: Node) -> bool:
         """Runs the graphs inside the node; False if it has to run whole."""

@@ -34,8 +34,8 @@ class Teller:
     def is_wanted(self, node: Node) -> bool:
         return self._agent.interest(self._graph.nodes[node.declaration])
 
-    def is_wanted_inside(self, node: Node) -> bool:
-        return any(map(self._agent.interest, self._inside.get(node.declaration, ())))
+    def is_looked_into(self, node: Node) -> bool:
+        return any(map(self._agent.is_looked_at, self._inside.get(node.declaration, ())))
 
     def given(self, frame: Frame, argument: Input) -> None:
         """An input of the frame's graph has its value."""
