@@ -8,31 +8,37 @@ import { fileURLToPath } from "node:url";
 import { screenshot } from "./debugged_job.ts";
 import { test } from "./debug_server.ts";
 
+const WEIGHTS = "net.data";
+
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 
 function exportedModel(): string {
   const file = join(mkdtempSync(join(tmpdir(), "graphdbg-model-")), "tiny net.onnx");
   const script = [
     "import sys, onnx.parser",
-    'text = \'<ir_version: 8, opset_import: ["" : 17]> g (float[2, 3] x) => (float[2, 3] y) { a = Relu(x) y = Sigmoid(a) }\'',
-    "onnx.save(onnx.parser.parse_model(text), sys.argv[1])",
+    'text = \'<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { a = Add(x, w) y = Sigmoid(a) }\'',
+    "model = onnx.parser.parse_model(text)",
+    // Only raw data can lie beside a model.
+    "model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(model.graph.initializer[0]), 'w'))",
+    "beside = dict(save_as_external_data=True, location=sys.argv[2], size_threshold=0)",
+    "onnx.save(model, sys.argv[1], **beside)",
   ];
-  execFileSync(join(root, ".venv/bin/python"), ["-c", script.join("\n"), file]);
+  execFileSync(join(root, ".venv/bin/python"), ["-c", script.join("\n"), file, WEIGHTS]);
   return file;
 }
 
 const treeItem = (page: Page, label: string) =>
   page.getByRole("tree", { name: "Nodes" }).getByRole("treeitem", { name: new RegExp(`^${label}`) });
 
-/** What a file manager does when a file is let go over the element. */
-async function drop(page: Page, name: string, bytes: Buffer): Promise<void> {
+/** What a file manager does when files are let go over the element. */
+async function drop(page: Page, files: Record<string, Buffer>): Promise<void> {
   const data = await page.evaluateHandle(
-    ({ name, bytes }) => {
+    (files) => {
       const transfer = new DataTransfer();
-      transfer.items.add(new File([new Uint8Array(bytes)], name));
+      for (const [name, bytes] of files) transfer.items.add(new File([new Uint8Array(bytes)], name));
       return transfer;
     },
-    { name, bytes: [...bytes] },
+    Object.entries(files).map(([name, bytes]): [string, number[]] => [name, [...bytes]]),
   );
   await page.dispatchEvent("main", "dragover", { dataTransfer: data });
   await expect(page.locator("main")).toHaveClass(/jobs-drop/);
@@ -52,10 +58,12 @@ test("a model file opens from the page", async ({ page, server }) => {
   await expect(page.getByRole("region", { name: "Node", exact: true })).toContainText("Sigmoid");
   await page.screenshot({ path: screenshot("open-model-1-shown") });
 
-  // Dropped, under another name; the list has both.
+  // Dropped, under another name and with its weights; the list has both.
   await page.getByRole("button", { name: /all jobs/ }).click();
-  await drop(page, "dropped.onnx", readFileSync(file));
+  const weights = readFileSync(join(dirname(file), WEIGHTS));
+  await drop(page, { [WEIGHTS]: weights, "dropped.onnx": readFileSync(file) });
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("dropped.onnx");
+  await expect(page.getByText("It was not run: its graph is there, but no values.")).toBeVisible();
   await page.getByRole("button", { name: /all jobs/ }).click();
   await expect(page.getByRole("link", { name: /onnx/ })).toHaveCount(2);
 

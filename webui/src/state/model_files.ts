@@ -11,6 +11,13 @@ import { showToast } from './toasts';
 // Which is on its way to the server; null: none.
 export const useOpening = create<{ name: string | null }>(() => ({ name: null }));
 
+// Of several files the model: its weights may lie in others beside it, which its
+// graph does not need.
+export function modelAmong(files: Iterable<File>): File | undefined {
+  const all = [...files];
+  return all.find((file) => file.name.toLowerCase().endsWith('.onnx')) ?? all[0];
+}
+
 // Shows the graph when it is there.
 export async function openModel(file: File): Promise<void> {
   if (useOpening.getState().name !== null) return;

@@ -2,7 +2,7 @@
 
 import { FolderOpen } from 'lucide-react';
 import { useRef, useState } from 'react';
-import { openModel, useOpening } from '../state/model_files';
+import { modelAmong, openModel, useOpening } from '../state/model_files';
 import { Button } from '../widgets/button';
 
 export function OpenModel() {
@@ -59,7 +59,7 @@ export function useModelDrop(): DropTarget {
       onDrop: (event) => {
         event.preventDefault();
         setOver(false);
-        const file = event.dataTransfer.files[0];
+        const file = modelAmong(event.dataTransfer.files);
         if (file !== undefined) void openModel(file);
       },
     },
