@@ -50,6 +50,35 @@ def test_says_which_input_does_not_fit(
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--runs", "0"], "argument --runs: '0' is no whole number from 1 on"),
+        (["--seed", "-1"], "argument --seed: '-1' is no whole number from 0 on"),
+        (["--provider", "Abacus"], "--provider: ONNX Runtime has no Abacus here; it has "),
+        (["--dim", "height=3"], "--dim height: no input has a size of that name; they have batch"),
+        (["--dim", "batch=99999999999"], "input 'images' of shape [99999999999, 8, 8] takes more memory than there is"),
+        (["--compare-to", "notes.npz"], "--compare-to: notes.npz cannot be read: it is no NumPy file"),
+        (["--compare-to", "notes.onnx"], "notes.onnx cannot be loaded: notes.onnx is no ONNX model"),
+        (["--compare-to", "loops.onnx"], "loops.onnx wants other inputs: x, n instead of images"),
+        (["--compare-to", "branches.onnx"], "branches.onnx wants other inputs: x, c, d instead of images"),
+    ],
+    ids=lambda case: case[-1] if isinstance(case, list) else "",
+)
+def test_refuses_options_that_fit_no_model(
+    debug_run, onnx_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+) -> None:
+    for name in ("transformer", "loops", "branches"):
+        (tmp_path / f"{name}.onnx").symlink_to(onnx_models / f"{name}.onnx")
+    (tmp_path / "notes.npz").write_text("not at all")
+    (tmp_path / "notes.onnx").write_text("not at all")
+    monkeypatch.chdir(tmp_path)
+    run: Finished = debug_run("--no-wait", command=["./transformer.onnx", "--random-inputs", *options])
+    assert run.code in (1, 2)
+    assert len([line for line in run.stderr.splitlines() if said in line]) == 1
+    assert "Traceback" not in run.stderr
+
+
 def test_a_program_gets_the_exceptions_of_onnx_runtime(debug_run, onnx_models: Path) -> None:
     """To the letter, and goes on; what is right afterwards is debugged."""
     command = [sys.executable, str(HOSTS / "onnx" / "bad_inputs.py"), str(onnx_models / "cnn.onnx")]

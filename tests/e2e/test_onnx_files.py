@@ -60,6 +60,11 @@ def test_compares_with_recorded_values(debug_run, onnx_models: Path, tmp_path: P
     np.savez(tmp_path / "other.npz", scores=scores)
     run = debug_run("--no-wait", command=[*model, str(tmp_path / "other.npz")])
     assert run.code == 1 and "1 not finite in one" in run.stdout
+    # To an infinity everything would be near, in proportion.
+    scores[0, 0] = np.inf
+    np.savez(tmp_path / "infinite.npz", scores=scores)
+    run = debug_run("--no-wait", command=[*model, str(tmp_path / "infinite.npz")])
+    assert run.code == 1 and table(run.stdout)["scores"][:2] == ["inf", "inf"]
 
 
 # ---- graphs out

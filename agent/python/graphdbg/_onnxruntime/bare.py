@@ -7,8 +7,11 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from .loading import fail, load, numpy_file, one_line
 
 _TYPES = {
     "tensor(float)": "float32",
@@ -19,9 +22,13 @@ _TYPES = {
 }
 
 
-def fail(message: str, code: int = 1) -> None:
-    print(f"graphdbg: {message}", file=sys.stderr, flush=True)
-    sys.exit(code)
+def whole_number(least: int) -> Callable[[str], int]:
+    def parse(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"'{text}' is no whole number from {least} on")
+        return int(text)
+
+    return parse
 
 
 def make_parser() -> argparse.ArgumentParser:
@@ -33,9 +40,11 @@ def make_parser() -> argparse.ArgumentParser:
     parser.add_argument("model", type=Path)
     parser.add_argument("--input", action="append", default=[], metavar="NAME=FILE.npy", help="an input's values")
     parser.add_argument("--random-inputs", action="store_true", help="make up the inputs that are not given")
-    parser.add_argument("--seed", type=int, default=0, help="of what is made up (%(default)s)")
+    parser.add_argument("--seed", type=whole_number(0), default=0, help="of what is made up (%(default)s)")
     parser.add_argument("--dim", action="append", default=[], metavar="NAME=N", help="a size that varies (1)")
-    parser.add_argument("--runs", type=int, default=1, metavar="N", help="how often the model runs (%(default)s)")
+    parser.add_argument(
+        "--runs", type=whole_number(1), default=1, metavar="N", help="how often the model runs (%(default)s)"
+    )
     parser.add_argument("--provider", default="CPUExecutionProvider", help="execution provider (%(default)s)")
     parser.add_argument(
         "--compare-to",
@@ -67,9 +76,12 @@ def check(arguments: argparse.Namespace) -> None:
     if arguments.compare_to is not None and not arguments.compare_to.is_file():
         fail(f"--compare-to: there is no file {arguments.compare_to}", 2)
     try:
-        import onnxruntime  # noqa: F401
+        import onnxruntime
     except ImportError:
         fail(f"{sys.executable} has no onnxruntime; install it there: pip install onnxruntime", 2)
+    providers = onnxruntime.get_available_providers()
+    if arguments.provider not in providers:
+        fail(f"--provider: ONNX Runtime has no {arguments.provider} here; it has {', '.join(providers)}", 2)
 
 
 def inputs_of(session: Any, arguments: argparse.Namespace) -> dict[str, Any]:
@@ -86,6 +98,9 @@ def inputs_of(session: Any, arguments: argparse.Namespace) -> dict[str, Any]:
         fail(f"no values for the inputs {', '.join(missing)}: give --input or --random-inputs; there are {listed}", 2)
     generator = np.random.default_rng(arguments.seed)
     sizes = {name: int(size) for name, size in pairs(arguments.dim, "--dim").items()}
+    known = {str(size) for argument in wanted.values() for size in argument.shape if isinstance(size, str)}
+    for name in sorted(sizes.keys() - known):
+        fail(f"--dim {name}: no input has a size of that name; they have {', '.join(sorted(known)) or 'none'}", 2)
     inputs = {name: read_input(wanted[name], file) for name, file in given.items()}
     return inputs | {name: made_up(wanted[name], sizes, generator) for name in missing}
 
@@ -94,7 +109,7 @@ def read_input(argument: Any, file: str) -> Any:
     import numpy as np
 
     try:
-        value = np.load(file, allow_pickle=False)
+        value = numpy_file(file)
     except Exception as error:
         fail(f"--input {argument.name}: {file} cannot be read: {one_line(error)}", 2)
     if not isinstance(value, np.ndarray):
@@ -122,12 +137,12 @@ def made_up(argument: Any, sizes: dict[str, int], generator: Any) -> Any:
         fail(f"values of type {argument.type} cannot be made up: give --input {argument.name}=FILE.npy", 2)
     dtype = np.dtype(_TYPES[argument.type])
     shape = [size if isinstance(size, int) else sizes.get(str(size), 1) for size in argument.shape]
-    # Indices into a vocabulary or a flag: both are such numbers.
-    return (generator.standard_normal(shape) if dtype.kind == "f" else generator.integers(0, 2, shape)).astype(dtype)
-
-
-def one_line(error: BaseException) -> str:
-    return " ".join(str(error).split())
+    try:
+        # Indices into a vocabulary or a flag: both are such numbers.
+        values = generator.standard_normal(shape) if dtype.kind == "f" else generator.integers(0, 2, shape)
+    except (MemoryError, ValueError):
+        fail(f"input '{argument.name}' of shape {shape} takes more memory than there is", 2)
+    return values.astype(dtype)
 
 
 def main() -> None:
@@ -135,15 +150,7 @@ def main() -> None:
     check(arguments)
     if arguments.check_only:
         return
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    # Its own words on stderr say again what the exception says.
-    options.log_severity_level = 4
-    try:
-        session = onnxruntime.InferenceSession(arguments.model, options, providers=[arguments.provider])
-    except Exception as error:
-        fail(f"{arguments.model} cannot be loaded: {why(arguments.model) or one_line(error)}")
+    session = load(arguments.model, arguments.provider)
     inputs = inputs_of(session, arguments)
     for _ in range(arguments.runs):
         try:
@@ -156,20 +163,6 @@ def main() -> None:
         from . import compare
 
         sys.exit(compare.main(arguments, inputs))
-
-
-def why(model: Path) -> str | None:
-    """What the splitter, which names nodes, has against a model that ONNX Runtime refuses."""
-    import tempfile
-
-    from .model import CannotSplit, Model
-
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            Model.split(model, model.stem, Path(folder))
-        except CannotSplit as error:
-            return str(error)
-    return None
 
 
 if __name__ == "__main__":

@@ -13,6 +13,7 @@ import numpy as np
 import onnxruntime
 
 from .follow import own_sessions
+from .loading import fail, load, numpy_file, one_line
 from .model import CannotSplit, Model
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -26,9 +27,10 @@ class Row:
     name: str
     # Largest of all elements; infinite where one is finite and the other is not.
     absolute: float
-    # To the larger of the two numbers: at most 2.
+    # To the larger of the two numbers: at most 2, or infinite as above.
     relative: float
-    # Of the angle between the two as vectors; 1: the same direction.
+    # Of the angle between the two as vectors, as far as both are finite; 1: the
+    # same direction; NaN: there are no such numbers.
     cosine: float
     close: bool
     note: str = ""
@@ -38,8 +40,7 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
     """Prints the table; 1 if a tensor differs beyond tolerance, 2 if nothing could be compared."""
     mine = values_of(arguments.model, inputs, arguments.provider)
     if arguments.compare_to.suffix == ".npz":
-        with np.load(arguments.compare_to, allow_pickle=False) as recorded:
-            other = {name: recorded[name] for name in recorded.files}
+        other = recorded_in(arguments.compare_to)
     else:
         other = values_of(arguments.compare_to, fitted(arguments.compare_to, inputs), arguments.provider)
     rows = list(compared(mine, other, arguments.rtol, arguments.atol))
@@ -58,33 +59,43 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
     return 1
 
 
+def recorded_in(file: Path) -> dict[str, Array]:
+    try:
+        with numpy_file(file) as recorded:
+            return {name: recorded[name] for name in recorded.files}
+    except Exception as error:
+        fail(f"--compare-to: {file} cannot be read: {one_line(error)}", 2)
+
+
 def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, Array]:
     """All tensors of a model by name, in the order in which they are made, nodes unmerged."""
     with tempfile.TemporaryDirectory(prefix="graphdbg-onnx-") as folder, own_sessions():
         try:
             model = Model.split(file, "model", Path(folder))
         except CannotSplit as error:
-            raise SystemExit(f"graphdbg: {error}") from None
+            fail(f"{file} cannot be loaded: {error}")
         names = [name for node in model.graph.nodes for name in node.outputs if name]
         options = onnxruntime.SessionOptions()
-        options.log_severity_level = 4
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.add_session_config_entry(_DATA_FOLDER, model.data_folder)
-        whole = onnxruntime.InferenceSession(file, options, providers=[provider])
-        types = {argument.name: argument.type for argument in whole.get_inputs()}
-        marked = onnxruntime.InferenceSession(
-            model.piece(model.graph, 0, len(model.graph.nodes), types, names), options, providers=[provider]
-        )
-        made = marked.run(names, dict(inputs))
+        types = {argument.name: argument.type for argument in load(file, provider, options).get_inputs()}
+        marked = load(file, provider, options, model.piece(model.graph, 0, len(model.graph.nodes), types, names))
+        try:
+            made = marked.run(names, dict(inputs))
+        except Exception as error:
+            fail(f"{file} failed: {one_line(error)}")
     return {name: value for name, value in zip(names, made, strict=True) if isinstance(value, np.ndarray)}
 
 
 def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The inputs as another model wants them: it may be of another precision, or name its only input otherwise."""
+    """The inputs as another model wants them: it may be of another precision, or name them otherwise."""
     with own_sessions():
-        wanted = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"]).get_inputs()
-    if set(inputs) != {argument.name for argument in wanted} and len(wanted) == len(inputs):
-        inputs = dict(zip((argument.name for argument in wanted), inputs.values(), strict=True))
+        wanted = load(file, "CPUExecutionProvider").get_inputs()
+    names = [argument.name for argument in wanted]
+    if set(inputs) != set(names):
+        if len(names) != len(inputs):
+            fail(f"{file} wants other inputs: {', '.join(names)} instead of {', '.join(inputs)}", 2)
+        inputs = dict(zip(names, inputs.values(), strict=True))
     floats = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
     given = {argument.name: floats.get(argument.type) for argument in wanted}
     return {
@@ -95,7 +106,7 @@ def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 def compared(mine: Mapping[str, Array], other: Mapping[str, Array], rtol: float, atol: float) -> Iterator[Row]:
     for name, value in mine.items():
-        if name in other and value.dtype.kind in "fiub":
+        if name in other and {value.dtype.kind, other[name].dtype.kind} <= set("fiub"):
             yield row_of(name, value, other[name], rtol, atol)
 
 
@@ -106,15 +117,18 @@ def row_of(name: str, a: Array, b: Array, rtol: float, atol: float) -> Row:
     if a.size == 0:
         return Row(name, 0, 0, 1, True)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        error = np.where(same, 0, np.abs(a - b))
-        error = np.where(np.isnan(error), np.inf, error)
-        relative = np.where(same, 0, error / np.maximum(np.abs(a), np.abs(b)))
-        close = bool(np.all(same | (error <= atol + rtol * np.abs(b))))
     finite = np.isfinite(a) & np.isfinite(b)
-    lengths = float(np.linalg.norm(a[finite]) * np.linalg.norm(b[finite]))
-    cosine = float(a[finite] @ b[finite]) / lengths if lengths else float(np.array_equal(a[finite], b[finite]))
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        error = np.where(same, 0, np.where(finite, np.abs(a - b), np.inf))
+        relative = np.where(same, 0, np.where(finite, error / np.maximum(np.abs(a), np.abs(b)), np.inf))
+        close = bool(np.all(same | (finite & (error <= atol + rtol * np.abs(b)))))
+    cosine = cosine_of(a[finite], b[finite]) if finite.any() else np.nan
     odd = int(np.sum(np.isfinite(a) != np.isfinite(b)))
     return Row(
         name, float(error.max()), float(relative.max()), cosine, close, f"{odd} not finite in one" if odd else ""
     )
+
+
+def cosine_of(a: Array, b: Array) -> float:
+    lengths = float(np.linalg.norm(a) * np.linalg.norm(b))
+    return float(a @ b) / lengths if lengths else float(np.array_equal(a, b))
