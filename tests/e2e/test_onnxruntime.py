@@ -178,6 +178,21 @@ def test_several_sessions_stand_side_by_side(debug_run, onnx_models: Path) -> No
     assert {hit["node"] for hit in run.result["hits"]} >= {"control/choose", "control_1/choose"}
 
 
+def test_sessions_may_run_in_several_threads(debug_run, onnx_models: Path) -> None:
+    """One run after the other: each is a step of its own, with its own nodes."""
+    script = str(HOSTS / "onnx" / "two_threads.py")
+    command = [sys.executable, script, *(str(onnx_models / f"{name}.onnx") for name in ("lstm", "loops"))]
+    plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
+    assert run.stdout == plain != ""
+    assert run.result["steps"] == 40
+    # Of each model one. The one that is made from bytes has no name.
+    ran = {"LSTM": "model/rows/LSTM", "Abs": "loops/Abs"}
+    found = {(hit["step"], hit["node"]) for hit in run.result["hits"] if hit["op_type"] in ran}
+    assert sorted(step for step, _ in found) == list(range(1, 41))
+    assert {node for _, node in found} == set(ran.values())
+
+
 def test_each_session_is_a_graph_of_the_job(server: Server, start_job, onnx_models: Path) -> None:
     models = [str(onnx_models / f"{name}.onnx") for name in ("control", "functions", "control")]
     start_job([sys.executable, RUN_MODEL, *models], server.job_environment(GRAPHDBG_JOB="several"))

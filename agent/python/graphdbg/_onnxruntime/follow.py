@@ -138,13 +138,17 @@ class _Follower:
             if agent.is_off() or os.getpid() != self._pid:
                 return run(session, *args, **kwargs)
             with own_sessions():
-                agent.start()
+                # Who comes while another thread waits there waits, too.
+                with self._lock:
+                    agent.start()
                 if agent.follows_ops() and session in self._sessions:
                     with self._lock:
                         result = in_pieces(agent, run, session, *args, **kwargs)
+                        agent.step_end()
                 else:
                     result = run(session, *args, **kwargs)
-                agent.step_end()
+                    with self._lock:
+                        agent.step_end()
             return result
 
         return wrapper
