@@ -18,29 +18,30 @@ constexpr char kFinitePairs[] =
     "Elements that are NaN or infinite now or were a step earlier are left "
     "out; where nothing is left, it is not met.";
 
-Parameter Number(absl::string_view name) {
+Parameter Number(absl::string_view name, absl::string_view title) {
   Parameter parameter;
   parameter.name = std::string(name);
+  parameter.title = std::string(title);
   parameter.type = "number";
   return parameter;
 }
 
-Parameter Tested(absl::string_view name) {
-  Parameter parameter = Number(name);
+Parameter Tested(absl::string_view name, absl::string_view title) {
+  Parameter parameter = Number(name, title);
   parameter.tested = true;
   return parameter;
 }
 
 // What is compared is never below zero.
-Parameter TestedSize(absl::string_view name) {
-  Parameter parameter = Tested(name);
+Parameter TestedSize(absl::string_view name, absl::string_view title) {
+  Parameter parameter = Tested(name, title);
   parameter.min = 0;
   return parameter;
 }
 
-Parameter TestedShare(absl::string_view name,
+Parameter TestedShare(absl::string_view name, absl::string_view title,
                       std::optional<double> default_value = std::nullopt) {
-  Parameter parameter = TestedSize(name);
+  Parameter parameter = TestedSize(name, title);
   parameter.max = 100;
   parameter.unit = "percent";
   parameter.default_value = default_value;
@@ -52,14 +53,20 @@ Parameter Default(Parameter parameter, double value) {
   return parameter;
 }
 
+Parameter Suggested(Parameter parameter, double value) {
+  parameter.suggested = value;
+  return parameter;
+}
+
 Parameter AboveZero(Parameter parameter) {
   parameter.min = 0;
   parameter.above_min = true;
   return parameter;
 }
 
-Parameter Advanced(absl::string_view name, double default_value) {
-  Parameter parameter = Default(Number(name), default_value);
+Parameter Advanced(absl::string_view name, absl::string_view title,
+                   double default_value) {
+  Parameter parameter = Default(Number(name, title), default_value);
   parameter.advanced = true;
   parameter.min = 0;
   return parameter;
@@ -85,11 +92,11 @@ Condition NonFinite(const char* id, const char* title, const char* help,
              wire_condition);
 }
 
-Condition Overflow(const char* id, const char* title, const char* target) {
-  return NonFinite(id, title,
-                   "At least one element is NaN or infinite. Infinities that "
-                   "the program asked for by name are not reported.",
-                   target, 13);
+Condition Overflow(const char* id, const char* title, const char* target,
+                   const char* help =
+                       "At least one element is NaN or infinite. Infinities "
+                       "that the program asked for by name are not reported.") {
+  return NonFinite(id, title, help, target, 13);
 }
 
 Condition TooLarge(const char* id, const char* title, const char* target) {
@@ -97,8 +104,9 @@ Condition TooLarge(const char* id, const char* title, const char* target) {
              "The mean absolute value, the maximum, the minimum or the mean is "
              "above the value given for it.",
              target,
-             {TestedSize("abs_mean_gt"), Tested("max_gt"), Tested("min_gt"),
-              Tested("mean_gt")},
+             {Suggested(TestedSize("abs_mean_gt", "mean |x|"), 1e3),
+              Tested("max_gt", "max"), Tested("min_gt", "min"),
+              Tested("mean_gt", "mean")},
              kFiniteOnly, 15);
 }
 
@@ -107,60 +115,66 @@ Condition TooSmall(const char* id, const char* title, const char* target) {
              "The mean absolute value, the maximum, the minimum or the mean is "
              "below the value given for it.",
              target,
-             {TestedSize("abs_mean_lt"), Tested("max_lt"), Tested("min_lt"),
-              Tested("mean_lt")},
+             {Suggested(TestedSize("abs_mean_lt", "mean |x|"), 1e-9),
+              Tested("max_lt", "max"), Tested("min_lt", "min"),
+              Tested("mean_lt", "mean")},
              kFiniteOnly, 16);
 }
 
 Condition Range(const char* id, const char* title, const char* target) {
-  return Row(
-      id, title,
-      "The share of elements from range_start_inclusive to "
-      "range_end_inclusive, or the difference of maximum and minimum, "
-      "lies beyond the value given for it.",
-      target,
-      {Number("range_start_inclusive"), Number("range_end_inclusive"),
-       TestedShare("range_percentage_lt"), TestedShare("range_percentage_gt"),
-       AboveZero(Tested("max_min_lt")), TestedSize("max_min_gt")},
-      "In the share, NaN and infinities count as outside; maximum and "
-      "minimum are of the finite elements. An empty tensor does not "
-      "meet it.",
-      21);
+  return Row(id, title,
+             "The share of elements from range_start_inclusive to "
+             "range_end_inclusive, or the difference of maximum and minimum, "
+             "lies beyond the value given for it.",
+             target,
+             {Number("range_start_inclusive", "range from"),
+              Number("range_end_inclusive", "range to"),
+              TestedShare("range_percentage_lt", "share in range"),
+              TestedShare("range_percentage_gt", "share in range"),
+              AboveZero(Tested("max_min_lt", "max - min")),
+              TestedSize("max_min_gt", "max - min")},
+             "In the share, NaN and infinities count as outside; maximum and "
+             "minimum are of the finite elements. An empty tensor does not "
+             "meet it.",
+             21);
 }
 
 Condition NotChanged(const char* id, const char* title, const char* target) {
-  Parameter equal_nan = Advanced("equal_nan", 0);
+  Parameter equal_nan = Advanced("equal_nan", "NaN equals NaN", 0);
   equal_nan.type = "bool";
   equal_nan.max = 1;
-  Parameter rtol = Default(Number("rtol"), 1e-5);
+  Parameter rtol = Default(Number("rtol", "relative tolerance"), 1e-5);
   rtol.min = 0;
   return Row(id, title,
              "Every element is what it was a step earlier, but for at most "
              "atol + rtol * |old value|.",
-             target, {rtol, Advanced("atol", 1e-8), equal_nan},
+             target,
+             {rtol, Advanced("atol", "absolute tolerance", 1e-8), equal_nan},
              "Infinities are unchanged if they are the same, NaN only with "
              "equal_nan; an empty tensor does not meet it.",
              20);
 }
 
 Condition ChangeTooLarge() {
-  return Row("weight_change_too_large", "Weight changes too much",
-             "The mean absolute change since the previous step, over the mean "
-             "absolute value that it had then, is above the value.",
-             "weight",
-             {Default(TestedSize("abs_mean_update_ratio_gt"), 0.1),
-              Advanced("epsilon", 1e-9)},
-             kFinitePairs, 18);
+  return Row(
+      "weight_change_too_large", "Weight changes too much",
+      "The mean absolute change since the previous step, over the mean "
+      "absolute value that it had then, is above the value.",
+      "weight",
+      {Default(TestedSize("abs_mean_update_ratio_gt", "change / value"), 0.1),
+       Advanced("epsilon", "epsilon", 1e-9)},
+      kFinitePairs, 18);
 }
 
 Condition ChangeTooSmall() {
-  return Row("weight_change_too_small", "Weight changes too little",
-             "The mean absolute change since the previous step, over the mean "
-             "absolute value that it had then, is below the value.",
-             "weight",
-             {Default(TestedSize("abs_mean_update_ratio_lt"), 1e-4),
-              Advanced("epsilon", 1e-9)},
-             kFinitePairs, 19);
+  return Row(
+      "weight_change_too_small", "Weight changes too little",
+      "The mean absolute change since the previous step, over the mean "
+      "absolute value that it had then, is below the value.",
+      "weight",
+      {Default(TestedSize("abs_mean_update_ratio_lt", "change / value"), 1e-4),
+       Advanced("epsilon", "epsilon", 1e-9)},
+      kFinitePairs, 19);
 }
 
 Condition WeightInitialization() {
@@ -169,8 +183,8 @@ Condition WeightInitialization() {
           "Before the first step, the share of zeros reaches a value, or the "
           "maximum or the minimum lies beyond the one given for it.",
           "weight",
-          {TestedShare("zero_percentage_ge", 100), Tested("max_gt"),
-           Tested("min_lt")},
+          {TestedShare("zero_percentage_ge", "zeros", 100),
+           Tested("max_gt", "max"), Tested("min_lt", "min")},
           "Shares are of all elements, maximum and minimum of the finite ones; "
           "an empty tensor does not meet it.",
           14);
@@ -191,6 +205,7 @@ Condition OperatorOverflow() {
 Condition OwnExpression() {
   Parameter expression;
   expression.name = "expression";
+  expression.title = "expression";
   expression.type = "expression";
   expression.required = true;
   return Row("expression", "Expression over statistics",
@@ -225,7 +240,7 @@ constexpr Compared kCompared[] = {
 Condition Comparison(const Compared& compared, bool greater) {
   const char* words = FindMeasure(compared.name)->words;
   const char* relation = greater ? "above" : "below";
-  Parameter value = Number("value");
+  Parameter value = Number("value", "value");
   value.required = true;
   if (compared.never_negative) value.min = 0;
   Condition condition;
@@ -254,17 +269,19 @@ std::vector<Condition> MakeCatalogue() {
                 "reported.",
                 "tensor", 1),
       Overflow("overflow", "NaN or infinity", "tensor"),
-      Overflow("tensor_overflow", "Tensor overflows", "tensor"),
+      Overflow("tensor_overflow", "Tensor overflows", "tensor",
+               "The same as \"NaN or infinity\", under MindSpore's name."),
       OperatorOverflow(),
       TooLarge("tensor_too_large", "Tensor too large", "tensor"),
       TooSmall("tensor_too_small", "Tensor too small", "tensor"),
       Row("tensor_all_zero", "Tensor all zero",
           "The share of elements that are zero reaches the value.", "tensor",
-          {TestedShare("zero_percentage_ge", 100)}, kShareOfAll, 17),
+          {TestedShare("zero_percentage_ge", "zeros", 100)}, kShareOfAll, 17),
       Range("tensor_range", "Tensor out of range", "tensor"),
       Row("tensor_variance", "Variance of a tensor",
           "The variance is above or below the value given for it.", "tensor",
-          {TestedSize("variance_gt"), AboveZero(Tested("variance_lt"))},
+          {TestedSize("variance_gt", "variance"),
+           AboveZero(Tested("variance_lt", "variance"))},
           kFiniteOnly, std::nullopt),
       NotChanged("tensor_not_changed", "Tensor does not change", "tensor"),
       WeightInitialization(),
@@ -281,7 +298,8 @@ std::vector<Condition> MakeCatalogue() {
       Row("activation_inactive", "Activation inactive",
           "The share of elements that are zero or below reaches the value: "
           "dead ReLUs.",
-          "activation", {TestedShare("inactive_percentage_ge", 100)},
+          "activation",
+          {TestedShare("inactive_percentage_ge", "zero or below", 100)},
           kShareOfAll, std::nullopt),
   };
   rows.push_back(OwnExpression());

@@ -18,10 +18,15 @@ namespace graphdbg::conditions {
 
 struct Parameter {
   std::string name;
+  // In words; of what is tested, without the relation that ends the name:
+  // "mean |x|" of abs_mean_gt.
+  std::string title;
   // Name of a type in the API: "number"; "bool", a number that is 0 or 1; or
   // "expression", a text as expression.h has it.
   std::string type;
   std::optional<double> default_value;
+  // Where there is no default, a value to begin with: what forms show.
+  std::optional<double> suggested;
   // "percent", or empty: a plain number, in the tensor's own unit.
   std::string unit;
   bool required = false;

@@ -18,8 +18,10 @@ Json OrNull(const std::optional<double>& number) {
 
 Json EncodeParam(const conditions::Parameter& param) {
   Json json = {{"name", param.name},
+               {"title", param.title},
                {"type", param.type},
                {"default", OrNull(param.default_value)},
+               {"suggested", OrNull(param.suggested)},
                {"unit", param.unit.empty() ? Json() : Json(param.unit)},
                {"required", param.required},
                {"tested", param.tested},

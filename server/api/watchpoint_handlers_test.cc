@@ -24,8 +24,8 @@ TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
     if (condition["id"] != "max_gt") continue;
     found = true;
     EXPECT_EQ(condition["params"],
-              Json::parse(R"([{"name":"value","type":"number","default":null,
-                               "unit":null,"required":true,"tested":false,
+              Json::parse(R"([{"name":"value","title":"value","type":"number",
+                               "default":null,"suggested":null,"unit":null,"required":true,"tested":false,
                                "advanced":false,"min":null,"max":null,
                                "above_min":false}])"));
     EXPECT_EQ(condition["wire_condition"], 3);

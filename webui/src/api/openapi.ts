@@ -40,8 +40,10 @@ export type Condition = {
   wire_condition?: number;
   params: ({
     name: string;
+    title: string;
     type: ("number" | "bool" | "expression");
     default: (NullableNumber | boolean);
+    suggested: NullableNumber;
     unit: ("percent" | null);
     required: boolean;
     tested: boolean;

@@ -163,8 +163,12 @@ export type ParamValue = Num | boolean | string;
 
 export interface ConditionParam {
   name: string;
+  // In words, without the relation that ends the name of what is tested.
+  title: string;
   type: 'number' | 'bool' | 'expression';
   default: Num | boolean | null;
+  // A value to begin with, where there is no default.
+  suggested: Num | null;
   unit: string | null;
   required: boolean;
   // Of these at least one has to be given.

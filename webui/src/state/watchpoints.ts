@@ -1,48 +1,13 @@
-// Watchpoints: what they say in words, and the calls that change them.
+// Watchpoints: what they are on, in words, and the calls that change them.
 
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
-import type { Category, Condition, Hit, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
-import { formatNumber } from '../base/format';
-import type { Num } from '../base/numbers';
+import type { Category, Condition, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
+import { plural } from '../base/format';
+import { conditionText } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { showToast } from './toasts';
-
-const RELATIONS: Record<string, string> = { gt: '>', ge: '>=', lt: '<', le: '<=' };
-
-// "abs_max_gt" is the statistic abs_max and a relation.
-function splitRelation(name: string): { measure: string; relation: string } | null {
-  const [, measure = '', suffix = ''] = /^(.+)_(gt|ge|lt|le)$/.exec(name) ?? [];
-  return measure === '' ? null : { measure, relation: RELATIONS[suffix] ?? '' };
-}
-
-function formatParam(name: string, value: ParamValue): string {
-  if (typeof value === 'boolean') return String(value);
-  const text = formatNumber(value as Num);
-  return name.includes('percentage') ? `${text} %` : text;
-}
-
-// "abs_max_gt" with 1000 reads "abs_max > 1000", an expression as it is; other
-// ids stand for themselves, with their parameters.
-export function conditionText(id: string, params: Record<string, ParamValue>): string {
-  const expression = params['expression'];
-  if (id === 'expression' && expression !== undefined) return String(expression);
-  const simple = splitRelation(id);
-  const value = params['value'];
-  if (simple !== null && value !== undefined) {
-    return `${simple.measure} ${simple.relation} ${formatParam(id, value)}`;
-  }
-  const tested: string[] = [];
-  const others: string[] = [];
-  for (const [name, given] of Object.entries(params)) {
-    const comparison = splitRelation(name);
-    const text = formatParam(name, given);
-    if (comparison === null) others.push(`${name}=${text}`);
-    else tested.push(`${comparison.measure} ${comparison.relation} ${text}`);
-  }
-  return [id, tested.join(' or '), ...others].filter((part) => part !== '').join(' ');
-}
 
 export function targetText(watchpoint: WatchpointSpec): string {
   const parts = [
@@ -52,27 +17,6 @@ export function targetText(watchpoint: WatchpointSpec): string {
     ...watchpoint.categories.map((category) => `all of kind ${category}`),
   ];
   return parts.length === 0 ? 'everything' : parts.join(', ');
-}
-
-const ACTUAL_NAMES: Record<string, string> = {
-  nan_count: 'NaN',
-  inf_count: 'Inf',
-  pos_inf_count: '+Inf',
-  neg_inf_count: '-Inf',
-};
-
-// What was measured: "3 NaN", "abs_max 1240".
-export function actualText(hit: Hit): string {
-  const entries = Object.entries(hit.actual);
-  const counts = entries.filter(([name, value]) => name in ACTUAL_NAMES && value !== 0);
-  const others = entries.filter(([name]) => !(name in ACTUAL_NAMES));
-  return [...counts, ...others]
-    .map(([name, value]) =>
-      name in ACTUAL_NAMES
-        ? `${formatNumber(value)} ${ACTUAL_NAMES[name]}`
-        : `${splitRelation(name)?.measure ?? name} ${formatParam(name, value)}`,
-    )
-    .join(', ');
 }
 
 type Lists = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'>;
@@ -175,6 +119,17 @@ export async function changeWatchpoint(
   }
 }
 
+async function takeBack(ids: readonly number[]): Promise<void> {
+  for (const id of ids) {
+    try {
+      await api.removeWatchpoint(jobId(), id);
+      useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
+    } catch (error) {
+      failed(`Watchpoint ${id} was not removed`, error);
+    }
+  }
+}
+
 export async function addRecommended(): Promise<void> {
   try {
     const { watchpoints, made } = await api.recommended(jobId());
@@ -183,7 +138,8 @@ export async function addRecommended(): Promise<void> {
     showToast({
       kind: 'info',
       title: 'Recommended watchpoints',
-      detail: made.length === 0 ? 'All of them are there already.' : `${made.length} were added.`,
+      detail: made.length === 0 ? 'All of them are there already.' : `${plural(made.length, 'watchpoint')} added.`,
+      ...(made.length > 0 ? { action: { label: 'Undo', run: () => void takeBack(made) } } : {}),
     });
   } catch (error) {
     failed('The recommended watchpoints were not made', error);

@@ -1,5 +1,6 @@
 // Values as the server sends them, for tests.
 
+import { splitRelation } from '../state/condition_text';
 import type {
   Condition,
   ConditionParam,
@@ -128,8 +129,10 @@ export function sampleView(scope: string, nodes: GraphNode[], edges: string[] = 
 export function sampleParam(name: string, changes: Partial<ConditionParam> = {}): ConditionParam {
   return {
     name,
+    title: splitRelation(name)?.measure ?? name,
     type: 'number',
     default: null,
+    suggested: null,
     unit: null,
     required: false,
     tested: false,

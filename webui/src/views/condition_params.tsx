@@ -3,7 +3,8 @@
 import { useId } from 'react';
 import type { Condition, ConditionParam, Measure, ParamValue } from '../api/types';
 import { formatNumber } from '../base/format';
-import { toNumber } from '../base/numbers';
+import { toNumber, type Num } from '../base/numbers';
+import { splitRelation } from '../state/condition_text';
 
 // What is in the fields: text, or 'true' and 'false' for switches.
 export type ParamTexts = Record<string, string>;
@@ -13,6 +14,12 @@ export interface FieldProblem {
   field: string | null;
   // Where in the field's text, from 1.
   column: number | null;
+}
+
+// "mean |x| >", or what the parameter is called.
+function labelOf({ name, title, tested }: ConditionParam): string {
+  const relation = tested ? splitRelation(name)?.relation : undefined;
+  return relation === undefined ? title : `${title} ${relation}`;
 }
 
 function defaultText({ default: value }: ConditionParam): string {
@@ -28,6 +35,12 @@ export function textsOf(params: Record<string, ParamValue>): ParamTexts {
       String(typeof value === 'number' ? toNumber(value) : value),
     ]),
   );
+}
+
+// The fields of a new watchpoint where they are not empty or at their defaults.
+export function suggestedTexts(condition: Condition | undefined): ParamTexts {
+  const suggested = condition?.params.filter((param) => param.suggested !== null) ?? [];
+  return Object.fromEntries(suggested.map((param) => [param.name, String(toNumber(param.suggested as Num))]));
 }
 
 // What a number may be: "default 100, 0 … 100 %".
@@ -54,7 +67,7 @@ function readParam(param: ConditionParam, text: string): ParamValue | FieldProbl
     return text === '' ? wrongField(param.name, 'Write an expression, as abs_max > 1e3 && step > 100.') : text;
   }
   const value = Number(text);
-  if (text === '' || Number.isNaN(value)) return wrongField(param.name, `${param.name} must be a number.`);
+  if (text === '' || Number.isNaN(value)) return wrongField(param.name, `${labelOf(param)} must be a number.`);
   return value;
 }
 
@@ -73,7 +86,7 @@ export function readParams(
   }
   const tested = condition.params.filter((param) => param.tested);
   if (tested.length > 0 && !tested.some((param) => param.name in params)) {
-    const names = tested.map((param) => param.name).join(', ');
+    const names = tested.map(labelOf).join(', ');
     const message = tested.length === 1 ? `Give ${names}.` : `Give at least one of ${names}.`;
     return { params, problem: wrongField(tested[0]?.name ?? '', message) };
   }
@@ -95,7 +108,7 @@ function NumberField({ param, text, problem, onChange }: FieldProps) {
     <div className="form-row param-row">
       <span className="param-name">
         <label htmlFor={id} title={param.name}>
-          {param.name}
+          {labelOf(param)}
         </label>
         {limits !== '' && (
           <span className="muted param-limits" id={`${id}-limits`}>
@@ -122,7 +135,9 @@ function BoolField({ param, text, onChange }: FieldProps) {
   const id = useId();
   return (
     <div className="form-row param-row">
-      <label htmlFor={id}>{param.name}</label>
+      <label htmlFor={id} title={param.name}>
+        {param.title}
+      </label>
       <input
         id={id}
         type="checkbox"
@@ -153,7 +168,7 @@ function ExpressionField({ param, text, problem, measures, onChange }: FieldProp
       <input
         id={id}
         className="field mono"
-        aria-label={param.name}
+        aria-label={param.title}
         aria-invalid={problem !== null || undefined}
         spellCheck={false}
         autoComplete="off"

@@ -6,7 +6,8 @@ import { useEffect, useState } from 'react';
 import type { ControlCommand, Job } from '../api/types';
 import { availability, COMMAND_NAMES, commandOfKey } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
-import { conditionText, targetText } from '../state/watchpoints';
+import { useConditionText } from '../state/condition_text';
+import { targetText } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
@@ -42,6 +43,7 @@ const SHORTCUTS = {
 type Shown = keyof typeof ICONS;
 
 function useStopReason(job: Job | null): string {
+  const { conditionText } = useConditionText();
   const watchpoints = useJob((state) => state.model.watchpoints);
   if (job === null || job.state !== 'paused') return '';
   const by = (job.stopped_by ?? []).map((id) => watchpoints.find((other) => other.id === id));

@@ -6,7 +6,7 @@ import type { Hit } from '../api/types';
 import { countByWatchpoint } from '../state/hit_index';
 import { useJob } from '../state/job_store';
 import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
-import { conditionText } from '../state/watchpoints';
+import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
 
 const chosen = (text: string) => (text === '' ? null : Number(text));
@@ -20,6 +20,7 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
     () => [...new Set([...watchpoints.map(({ id }) => id), ...countByWatchpoint(hits).keys()])].sort((a, b) => a - b),
     [watchpoints, hits],
   );
+  const { conditionText } = useConditionText();
   const nameOf = (id: number) => {
     const known = watchpoints.find((other) => other.id === id);
     return known === undefined ? `${id}` : `${id} ${conditionText(known.condition.id, known.condition.params)}`;

@@ -7,7 +7,7 @@ import { formatCount, plural } from '../base/format';
 import { goToHit, linesOf, loadHits, matches, type HitLine } from '../state/hits';
 import { useJob } from '../state/job_store';
 import { openNodeMenu, useUi } from '../state/ui';
-import { actualText, conditionText } from '../state/watchpoints';
+import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
@@ -32,6 +32,7 @@ const ORIGIN_TEXTS = {
 } as const;
 
 const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }) {
+  const { conditionText, actualText } = useConditionText();
   return (
     <>
       <span className="hit-node">

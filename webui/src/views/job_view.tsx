@@ -4,6 +4,7 @@ import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
+import { setCatalogue } from '../state/condition_text';
 import { useFollowStop } from '../state/follow';
 import { useGraphOfNode } from '../state/graphs';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
@@ -55,7 +56,10 @@ function useScopeRefresh(): void {
   const watchVersion = useJob(({ model }) => model.watch_version);
   const conditions = useConditions().data?.conditions;
   useEffect(() => {
-    if (conditions !== undefined) setConditionTargets(conditions);
+    if (conditions !== undefined) {
+      setConditionTargets(conditions);
+      setCatalogue(conditions);
+    }
     watchChanged();
   }, [watchVersion, conditions]);
 
@@ -120,9 +124,10 @@ function NoJob({ title, detail }: { title: string; detail: string }) {
 const Later = () => <div className="panel" aria-busy="true" />;
 
 function Right({ height }: { height: number }) {
+  const quiet = useJob(({ model }) => model.hits.length === 0);
   return (
-    <div className="job-right">
-      <div className="job-watch" style={{ height }}>
+    <div className={`job-right${quiet ? ' job-right-quiet' : ''}`}>
+      <div className="job-watch" style={quiet ? { minHeight: height } : { height }}>
         <WatchPanel />
       </div>
       <Splitter

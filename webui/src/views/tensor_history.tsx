@@ -7,7 +7,7 @@ import { formatNumber, plural } from '../base/format';
 import { toNumber } from '../base/numbers';
 import { useJob } from '../state/job_store';
 import { useHistory } from '../state/queries';
-import { conditionText } from '../state/watchpoints';
+import { useConditionText } from '../state/condition_text';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
@@ -44,6 +44,7 @@ function specialsText(s: Statistics): string {
 // Hits of this tensor, one mark a step.
 function useHitMarks(tensor: TensorSummary, rank: number, steps: readonly number[]): PlotMark[] {
   const hits = useJob((state) => state.model.hits);
+  const { conditionText } = useConditionText();
   return useMemo(() => {
     const known = new Set(steps);
     const marks = new Map<number, string>();
@@ -52,7 +53,7 @@ function useHitMarks(tensor: TensorSummary, rank: number, steps: readonly number
       if (known.has(hit.step)) marks.set(hit.step, conditionText(hit.condition, hit.params));
     }
     return [...marks].map(([x, title]) => ({ x, title: `Hit at step ${x}: ${title}` }));
-  }, [hits, tensor.node, tensor.slot, rank, steps]);
+  }, [hits, tensor.node, tensor.slot, rank, steps, conditionText]);
 }
 
 export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; rank: number }) {

@@ -27,6 +27,14 @@ const CONDITIONS = [
     id: 'expression',
     params: [sampleParam('expression', { type: 'expression', required: true })],
   }),
+  sampleCondition({
+    id: 'gradient_vanishing',
+    target: 'gradient',
+    params: [
+      sampleParam('abs_mean_lt', { title: 'mean |x|', tested: true, suggested: 1e-9 }),
+      sampleParam('max_lt', { tested: true }),
+    ],
+  }),
   sampleCondition({ id: 'operator_overflow', backends: ['ascend'] }),
 ];
 const MEASURES = [{ name: 'abs_max', title: 'largest absolute value' }];
@@ -127,12 +135,28 @@ it('offers what can be checked here, with its defaults and units', async () => {
 it('wants at least one of the numbers that are tested', async () => {
   const user = show(null);
   await user.selectOptions(await screen.findByLabelText('When'), 'weight_initialization');
-  await user.clear(screen.getByLabelText('zero_percentage_ge'));
+  await user.clear(screen.getByLabelText('zero_percentage ≥'));
   await user.click(add());
   expect(screen.getByRole('alert').textContent).toBe(
-    'Give at least one of zero_percentage_ge, max_gt.',
+    'Give at least one of zero_percentage ≥, max >.',
   );
   expect(posted).toEqual([]);
+});
+
+it('begins with values that make sense, on all that it is about', async () => {
+  const user = show('backward');
+  await user.selectOptions(await screen.findByLabelText('When'), 'gradient_vanishing');
+  expect((screen.getByLabelText('mean |x| <') as HTMLInputElement).value).toBe('1e-9');
+  await user.click(add());
+  expect(posted).toMatchObject([{ condition: { params: { abs_mean_lt: 1e-9 } }, scopes: [], categories: [] }]);
+});
+
+it('stays on what the user chose', async () => {
+  const user = show('backward');
+  await user.selectOptions(await screen.findByLabelText('On'), 'selection');
+  await user.selectOptions(screen.getByLabelText('When'), 'gradient_vanishing');
+  await user.click(add());
+  expect(posted).toMatchObject([{ scopes: ['backward'] }]);
 });
 
 it('marks the column at which an expression is wrong', async () => {

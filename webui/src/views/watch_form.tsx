@@ -14,7 +14,7 @@ import { closeWatchForm, type WatchFormState } from '../state/ui';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, targetText, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
-import { ParamFields, readParams, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
+import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 
 type TargetKind = 'everything' | 'selection' | 'ticked' | 'kept' | 'pattern' | Category;
@@ -46,6 +46,26 @@ const TARGETS: Record<Condition['target'], string> = {
   activation: 'all activations',
 };
 
+const KINDS = { tensor: 'node', weight: 'weight', gradient: 'gradient', activation: 'activation' };
+
+const GROUPS: Record<Condition['target'], string> = {
+  tensor: 'Any tensor',
+  weight: 'Weights',
+  gradient: 'Gradients',
+  activation: 'Activations',
+};
+
+// In the catalogue's order, comparisons of a single statistic apart.
+function groupsOf(conditions: readonly Condition[]): Array<[string, Condition[]]> {
+  const groups = new Map<string, Condition[]>();
+  for (const condition of conditions) {
+    const own = condition.params.some((param) => param.required);
+    const group = own ? 'Statistics' : GROUPS[condition.target];
+    groups.set(group, [...(groups.get(group) ?? []), condition]);
+  }
+  return [...groups];
+}
+
 const CATEGORIES: Category[] = ['weight', 'gradient', 'activation', 'optimizer'];
 
 function firstKind({ target, from }: WatchFormState): TargetKind {
@@ -60,7 +80,7 @@ function firstKind({ target, from }: WatchFormState): TargetKind {
 }
 
 // How many nodes are meant, as one chooses.
-function Preview({ selection }: { selection: WatchpointSelection | null }) {
+function Preview({ selection, condition }: { selection: WatchpointSelection | null; condition: Condition }) {
   const { id } = useJobContext();
   const settled = useDeferredValue(selection);
   const preview = useNodePreview(id, settled);
@@ -72,7 +92,7 @@ function Preview({ selection }: { selection: WatchpointSelection | null }) {
       : count === undefined
         ? ''
         : count === 0
-          ? 'No node yet; those that come later will be watched.'
+          ? `No ${KINDS[condition.target]} yet; those that come later will be watched.`
           : plural(count, 'node');
   return (
     <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label="Nodes meant">
@@ -94,6 +114,8 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const id = useId();
   const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
+  // The user has said what it is on.
+  const [aimed, setAimed] = useState(from !== null);
   const [chosen, setKind] = useState<TargetKind>(() => firstKind(form));
   // Ticks are made elsewhere: the newest counts.
   const [seenTicks, setSeenTicks] = useState(ticked);
@@ -120,6 +142,16 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title="This server offers no conditions" />;
 
+  // What is about weights, say, is on all of them unless the user says otherwise: the
+  // selected node is seldom one.
+  const choose = (chosenId: string) => {
+    const next = offered.find((other) => other.id === chosenId);
+    setConditionId(chosenId);
+    setTexts(suggestedTexts(next));
+    if (!aimed && kind !== 'ticked') {
+      setKind(next?.target === 'tensor' ? firstKind(form) : 'everything');
+    }
+  };
   const targetOf = (): Target | string => {
     switch (kind) {
       case 'everything':
@@ -173,15 +205,16 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           className="field"
           autoFocus
           value={condition.id}
-          onChange={(event) => {
-            setConditionId(event.target.value);
-            setTexts({});
-          }}
+          onChange={(event) => choose(event.target.value)}
         >
-          {offered.map((other) => (
-            <option key={other.id} value={other.id}>
-              {other.title === '' ? other.id : other.title}
-            </option>
+          {groupsOf(offered).map(([group, conditions]) => (
+            <optgroup key={group} label={group}>
+              {conditions.map((other) => (
+                <option key={other.id} value={other.id}>
+                  {other.title === '' ? other.id : other.title}
+                </option>
+              ))}
+            </optgroup>
           ))}
         </select>
       </div>
@@ -199,7 +232,10 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           id={`${id}-on`}
           className="field"
           value={kind}
-          onChange={(event) => setKind(event.target.value as TargetKind)}
+          onChange={(event) => {
+            setAimed(true);
+            setKind(event.target.value as TargetKind);
+          }}
         >
           <option value="everything">{TARGETS[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
@@ -233,7 +269,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           />
         </div>
       )}
-      <Preview selection={meant} />
+      <Preview selection={meant} condition={condition} />
       <div className="form-row">
         <label htmlFor={`${id}-pause`}>Then</label>
         <select
@@ -247,13 +283,15 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           <option value="none">only record the hit</option>
         </select>
       </div>
-      <p className="form-problem" role="alert">
-        {problem?.message}
-      </p>
-      <div className="form-actions">
-        <Button label="Cancel" small onClick={closeWatchForm} />
-        <Button label={edit ? 'Change' : 'Add'} small tone="primary" submit pending={busy} onClick={() => {}} />
-      </div>
+      <footer className="form-foot">
+        <p className="form-problem" role="alert">
+          {problem?.message}
+        </p>
+        <div className="form-actions">
+          <Button label="Cancel" small onClick={closeWatchForm} />
+          <Button label={edit ? 'Change' : 'Add'} small tone="primary" submit pending={busy} onClick={() => {}} />
+        </div>
+      </footer>
     </form>
   );
 }

@@ -8,13 +8,8 @@ import { countByWatchpoint } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
-import {
-  addRecommended,
-  conditionText,
-  removeWatchpoint,
-  switchWatchpoint,
-  targetText,
-} from '../state/watchpoints';
+import { useConditionText } from '../state/condition_text';
+import { addRecommended, removeWatchpoint, switchWatchpoint, targetText } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -29,6 +24,8 @@ const PAUSE_WORDS = {
   step: 'stops at the step’s end',
   none: 'records only',
 } as const;
+
+const PAUSE_SHORT = { node: 'stops', step: 'step’s end', none: 'records' } as const;
 
 interface RowProps {
   watchpoint: Watchpoint;
@@ -54,6 +51,7 @@ function RowActions({ watchpoint }: { watchpoint: Watchpoint }) {
 
 function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { id, condition, enabled } = watchpoint;
+  const { conditionText } = useConditionText();
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
   // What was asked for, until the server has answered.
@@ -80,20 +78,20 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       />
       <span className="watch-id mono">{id}</span>
       <div className="grow">
-        <div className="watch-line">
-          <span className="watch-condition mono" title={text}>
-            {text}
-          </span>
-          <span className="muted">on</span>
-          <span className="watch-target mono ellipsis" title={target}>
-            {target}
-          </span>
+        <div className="watch-condition ellipsis" title={`${text} (${condition.id})`}>
+          {text}
         </div>
-        <div className="watch-detail">
+        <div className="watch-detail ellipsis">
           {watchpoint.error ? (
             <span className="watch-error">{watchpoint.error}</span>
           ) : (
-            `${plural(watchpoint.node_count, 'node')} · ${PAUSE_WORDS[watchpoint.pause]}`
+            <>
+              <span title={PAUSE_WORDS[watchpoint.pause]}>{PAUSE_SHORT[watchpoint.pause]}</span>
+              {` · ${plural(watchpoint.node_count, 'node')} · `}
+              <span className="mono" title={target}>
+                {target}
+              </span>
+            </>
           )}
         </div>
       </div>

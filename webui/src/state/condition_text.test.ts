@@ -1,0 +1,70 @@
+import { describe, expect, it } from 'vitest';
+import { sampleCondition, sampleHit, sampleParam } from '../testing/samples';
+import { actualText, conditionText } from './condition_text';
+
+const CATALOGUE = new Map(
+  [
+    sampleCondition({ id: 'nan', title: 'Not a number' }),
+    sampleCondition({
+      id: 'weight_too_large',
+      title: 'Weight too large',
+      params: [sampleParam('abs_mean_gt', { title: 'mean |x|', tested: true }), sampleParam('max_gt', { tested: true })],
+    }),
+    sampleCondition({
+      id: 'weight_not_changed',
+      title: 'Weight does not change',
+      params: [
+        sampleParam('rtol', { title: 'relative tolerance' }),
+        sampleParam('equal_nan', { title: 'NaN equals NaN', type: 'bool' }),
+      ],
+    }),
+    sampleCondition({
+      id: 'tensor_all_zero',
+      title: 'Tensor all zero',
+      params: [sampleParam('zero_percentage_ge', { title: 'zeros', tested: true, unit: 'percent' })],
+    }),
+  ].map((condition) => [condition.id, condition]),
+);
+
+describe('a condition', () => {
+  const text = (id: string, params: Parameters<typeof conditionText>[1]) => conditionText(id, params, CATALOGUE);
+
+  it('is a comparison where it is one', () => {
+    expect(text('abs_max_gt', { value: 1000 })).toBe('abs_max > 1000');
+    expect(text('mean_lt', { value: -1e-9 })).toBe('mean < -1e-9');
+    expect(text('expression', { expression: 'mean > 3' })).toBe('mean > 3');
+  });
+
+  it('has its title, and what is tested', () => {
+    expect(text('nan', {})).toBe('Not a number');
+    expect(text('tensor_all_zero', { zero_percentage_ge: 50 })).toBe('Tensor all zero: zeros ≥ 50 %');
+    expect(text('weight_too_large', { max_gt: 5, abs_mean_gt: 1e-9 })).toBe(
+      'Weight too large: max > 5 or mean |x| > 1e-9',
+    );
+    expect(text('weight_not_changed', { rtol: 0.1, equal_nan: true })).toBe(
+      'Weight does not change: relative tolerance 0.1, NaN equals NaN',
+    );
+    expect(text('weight_not_changed', { rtol: 0.1, equal_nan: false })).toBe(
+      'Weight does not change: relative tolerance 0.1',
+    );
+  });
+
+  it('stands for itself where the catalogue does not have it', () => {
+    expect(text('made_up', { some_gt: 5, other: 2 })).toBe('made_up: some > 5, other 2');
+  });
+});
+
+describe('what was measured', () => {
+  const text = (changes: Parameters<typeof sampleHit>[0]) => actualText(sampleHit(changes), CATALOGUE);
+
+  it('is told without counts of zero', () => {
+    expect(text({ actual: { nan_count: 3, inf_count: 0 } })).toBe('3 NaN');
+    expect(text({ actual: { pos_inf_count: 1, neg_inf_count: 2 } })).toBe('1 +Inf, 2 -Inf');
+    expect(text({ actual: { mean: 2, nan_count: 0 } })).toBe('mean 2');
+  });
+
+  it('has the words of its condition', () => {
+    expect(text({ condition: 'abs_max_gt', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
+    expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('zeros 100 %');
+  });
+});

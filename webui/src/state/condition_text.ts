@@ -1,0 +1,95 @@
+// Conditions and what was measured of them, in the words of the server's catalogue.
+
+import { useCallback } from 'react';
+import { create } from 'zustand';
+import type { Condition, Hit, ParamValue } from '../api/types';
+import { formatNumber } from '../base/format';
+import type { Num } from '../base/numbers';
+
+type Catalogue = ReadonlyMap<string, Condition>;
+
+// Empty until it is known.
+const useCatalogue = create<{ byId: Catalogue }>(() => ({ byId: new Map() }));
+
+export function setCatalogue(conditions: readonly Condition[]): void {
+  useCatalogue.setState({ byId: new Map(conditions.map((condition) => [condition.id, condition])) });
+}
+
+export const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
+
+// "abs_max_gt" is the statistic abs_max and a relation.
+export function splitRelation(name: string): { measure: string; relation: string } | null {
+  const [, measure = '', suffix = ''] = /^(.+)_(gt|ge|lt|le)$/.exec(name) ?? [];
+  return measure === '' ? null : { measure, relation: RELATIONS[suffix] ?? '' };
+}
+
+function formatParam(name: string, value: ParamValue): string {
+  const text = formatNumber(value as Num);
+  return name.includes('percentage') ? `${text} %` : text;
+}
+
+// "mean |x| > 1000", "range from -1", "NaN equals NaN"; null: not worth a word.
+function paramText(condition: Condition | undefined, name: string, value: ParamValue): string | null {
+  const comparison = splitRelation(name);
+  const title = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
+  if (typeof value === 'boolean') return value ? title : null;
+  const text = formatParam(name, value);
+  return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
+}
+
+// "abs_max_gt" with 1000 reads "abs_max > 1000", an expression as it is; others have
+// their title, and what is tested: "Gradient vanishes: mean |x| < 1e-9".
+export function conditionText(
+  id: string,
+  params: Readonly<Record<string, ParamValue>>,
+  catalogue: Catalogue = useCatalogue.getState().byId,
+): string {
+  const expression = params['expression'];
+  if (id === 'expression' && expression !== undefined) return String(expression);
+  const simple = splitRelation(id);
+  const value = params['value'];
+  if (simple !== null && value !== undefined) {
+    return `${simple.measure} ${simple.relation} ${formatParam(id, value)}`;
+  }
+  const condition = catalogue.get(id);
+  const title = condition?.title || id;
+  const tested: string[] = [];
+  const others: string[] = [];
+  for (const [name, given] of Object.entries(params)) {
+    const text = paramText(condition, name, given);
+    if (text !== null) (splitRelation(name) === null ? others : tested).push(text);
+  }
+  const details = [tested.join(' or '), ...others].filter((part) => part !== '').join(', ');
+  return details === '' ? title : `${title}: ${details}`;
+}
+
+const COUNTS: Record<string, string> = {
+  nan_count: 'NaN',
+  inf_count: 'Inf',
+  pos_inf_count: '+Inf',
+  neg_inf_count: '-Inf',
+};
+
+// What was measured: "3 NaN", "abs_max 1240".
+export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
+  const params = catalogue.get(hit.condition)?.params ?? [];
+  const titleOf = (name: string) => params.find((param) => param.name === name)?.title ?? splitRelation(name)?.measure ?? name;
+  const entries = Object.entries(hit.actual);
+  const counts = entries.filter(([name, value]) => name in COUNTS && value !== 0);
+  const others = entries.filter(([name]) => !(name in COUNTS));
+  return [
+    ...counts.map(([name, value]) => `${formatNumber(value)} ${COUNTS[name]}`),
+    ...others.map(([name, value]) => `${titleOf(name)} ${formatParam(name, value)}`),
+  ].join(', ');
+}
+
+type TextOf = (id: string, params: Readonly<Record<string, ParamValue>>) => string;
+
+// For what is rendered: anew once the catalogue is known.
+export function useConditionText(): { conditionText: TextOf; actualText: (hit: Hit) => string } {
+  const byId = useCatalogue((state) => state.byId);
+  return {
+    conditionText: useCallback<TextOf>((id, params) => conditionText(id, params, byId), [byId]),
+    actualText: useCallback((hit) => actualText(hit, byId), [byId]),
+  };
+}
