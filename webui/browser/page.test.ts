@@ -191,12 +191,12 @@ describe('login', () => {
   it('asks for the token, refuses a wrong one and remembers the right one', async () => {
     await start(['--token', 'right']);
     await page.goto(fixture.address);
-    await page.getByLabel('Token').fill('wrong');
+    await page.getByLabel('Token, or the whole address').fill('wrong');
     await button('Open').click();
     await page.getByText('The server does not know this token.').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('login-dark');
-    await page.getByLabel('Token').fill('right');
+    await page.getByLabel('Token, or the whole address').fill('right');
     await button('Open').click();
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
     await page.reload();

@@ -15,7 +15,7 @@ describe('watchpoints', () => {
   it('are made by one click, changed, copied, deleted and brought back', async () => {
     await begin();
     await button('Add recommended set').click();
-    await page.getByRole('switch', { name: 'Watchpoint 1: nan on all of kind gradient' }).waitFor();
+    await page.getByRole('switch', { name: 'Watchpoint 1: Has NaN on all of kind gradient' }).waitFor();
     expect(await switches().count()).toBe(2);
     expect(await button('Add recommended set').count()).toBe(0);
 
@@ -55,7 +55,7 @@ describe('watchpoints', () => {
     expect(await browser.axe()).toEqual([]);
     await browser.shot('ticks');
     await button('Add').click();
-    await page.getByRole('switch', { name: 'Watchpoint 1: overflow on backward/' }).waitFor();
+    await page.getByRole('switch', { name: 'Watchpoint 1: Has NaN or infinity on backward/' }).waitFor();
     expect(await backward.getAttribute('aria-checked')).toBeNull();
   });
 });
@@ -72,7 +72,7 @@ describe('hits', () => {
     const list = page.getByRole('listbox', { name: 'Hits' });
     await list.getByText('Step 4').first().waitFor();
     await page.getByLabel('Step of hits').fill('3');
-    await page.getByRole('checkbox', { name: 'origins' }).check();
+    await page.getByRole('checkbox', { name: 'not propagated' }).check();
     const row = page.getByRole('option', { name: /forward\/log/ });
     await row.waitFor();
     expect(await list.getByRole('option').count()).toBe(1);

@@ -116,7 +116,7 @@ function search(job, query) {
 
 const COMPARISONS = ['min', 'max', 'mean', 'abs_max', 'abs_mean'];
 const condition = (id, title, params = []) => ({ id, title, help: '', target: 'tensor', params, backends: ['cpu'] });
-const value = { name: 'value', type: 'number', default: null, unit: null, required: true, tested: false, advanced: false };
+const value = { name: 'value', title: 'value', type: 'number', default: null, suggested: null, unit: null, required: true, tested: false, advanced: false };
 
 const CONDITIONS = [
   condition('nan', 'Has NaN'),

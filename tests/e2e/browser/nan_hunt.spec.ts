@@ -21,7 +21,7 @@ async function watchForOverflow(page: Page): Promise<void> {
   await form.getByLabel("When").selectOption("overflow");
   await form.getByLabel("On").selectOption("everything");
   await form.getByRole("button", { name: "Add" }).click();
-  await expect(page.getByRole("switch", { name: /Watchpoint 1: overflow on everything/ })).toBeVisible();
+  await expect(page.getByRole("switch", { name: /Watchpoint 1: NaN or infinity on everything/ })).toBeVisible();
 }
 
 test("hunting the first infinity by clicks", async ({ page, debug }) => {

@@ -34,8 +34,14 @@ export async function checkAuth(): Promise<void> {
   }
 }
 
-export async function logIn(token: string): Promise<void> {
-  writeToken(token);
+// By the token, or by the address that the server printed.
+export async function logIn(text: string): Promise<void> {
+  const { code } = takeCode(text.slice(text.indexOf('#')));
+  if (code !== null && text.includes('#')) {
+    await redeem(code);
+    return checkAuth();
+  }
+  writeToken(text);
   try {
     const server = await api.server();
     useAuth.setState({ server, status: 'ok', message: null });
@@ -57,13 +63,21 @@ async function redeem(code: string): Promise<void> {
   }
 }
 
+// The one-time code of the page's address, if there is one: it is used once and goes.
+async function takeCodeOfAddress(): Promise<void> {
+  const { code, rest } = takeCode(window.location.hash);
+  if (code === null) return;
+  window.history.replaceState(null, '', rest === '' ? '#/' : rest);
+  await redeem(code);
+}
+
 export async function startAuth(): Promise<void> {
   setUnauthorizedHandler(() => useAuth.setState((state) => ({ ...state, status: 'needed' })));
-  const { code, rest } = takeCode(window.location.hash);
-  if (code !== null) {
-    window.history.replaceState(null, '', rest === '' ? '#/' : rest);
-    await redeem(code);
-  }
+  // An address with a code may be pasted where the page is already.
+  window.addEventListener('hashchange', () => {
+    if (takeCode(window.location.hash).code !== null) void takeCodeOfAddress().then(checkAuth);
+  });
+  await takeCodeOfAddress();
   const { message } = useAuth.getState();
   await checkAuth();
   if (useAuth.getState().status === 'needed') useAuth.setState({ message });

@@ -64,7 +64,17 @@ describe('what was measured', () => {
   });
 
   it('has the words of its condition', () => {
-    expect(text({ condition: 'abs_max_gt', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
+    expect(text({ condition: 'made_up', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
     expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('zeros 100 %');
+  });
+
+  it('stands beside its limit', () => {
+    expect(text({ condition: 'abs_max_gt', params: { value: 1000 }, actual: { abs_max: 1240 } })).toBe(
+      'abs_max 1240 > 1000',
+    );
+    const params = { zero_percentage_ge: 90 };
+    expect(text({ condition: 'tensor_all_zero', params, actual: { zero_percentage: 95 } })).toBe(
+      'zeros 95 % ≥ 90 %',
+    );
   });
 });

@@ -70,26 +70,52 @@ const COUNTS: Record<string, string> = {
   neg_inf_count: '-Inf',
 };
 
-// What was measured: "3 NaN", "abs_max 1240".
+// The relation and the limit that a measure was held against: "> 1000".
+function limitText({ condition, params }: Hit, measure: string): string {
+  const simple = splitRelation(condition);
+  if (simple?.measure === measure && params['value'] !== undefined) {
+    return ` ${simple.relation} ${formatParam(condition, params['value'])}`;
+  }
+  const tested = Object.entries(params).filter(([name]) => splitRelation(name)?.measure === measure);
+  if (tested.length !== 1) return '';
+  const [[name, value]] = tested as [[string, ParamValue]];
+  return ` ${splitRelation(name)?.relation} ${formatParam(name, value)}`;
+}
+
+// What was measured, and against what: "3 NaN", "abs_max 1240 > 1000".
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
   const params = catalogue.get(hit.condition)?.params ?? [];
-  const titleOf = (name: string) => params.find((param) => param.name === name)?.title ?? splitRelation(name)?.measure ?? name;
   const entries = Object.entries(hit.actual);
   const counts = entries.filter(([name, value]) => name in COUNTS && value !== 0);
   const others = entries.filter(([name]) => !(name in COUNTS));
+  const measured = ([name, value]: [string, Num]) => {
+    const measure = splitRelation(name)?.measure ?? name;
+    const known = params.find((param) => param.tested && splitRelation(param.name)?.measure === measure);
+    return `${known?.title ?? measure} ${formatParam(name, value)}${limitText(hit, measure)}`;
+  };
   return [
     ...counts.map(([name, value]) => `${formatNumber(value)} ${COUNTS[name]}`),
-    ...others.map(([name, value]) => `${titleOf(name)} ${formatParam(name, value)}`),
+    ...others.map(measured),
   ].join(', ');
+}
+
+// Without its limits, which stand with what was measured.
+export function conditionTitle(id: string, catalogue: Catalogue = useCatalogue.getState().byId): string {
+  return catalogue.get(id)?.title || id;
 }
 
 type TextOf = (id: string, params: Readonly<Record<string, ParamValue>>) => string;
 
 // For what is rendered: anew once the catalogue is known.
-export function useConditionText(): { conditionText: TextOf; actualText: (hit: Hit) => string } {
+export function useConditionText(): {
+  conditionText: TextOf;
+  conditionTitle: (id: string) => string;
+  actualText: (hit: Hit) => string;
+} {
   const byId = useCatalogue((state) => state.byId);
   return {
     conditionText: useCallback<TextOf>((id, params) => conditionText(id, params, byId), [byId]),
+    conditionTitle: useCallback((id) => conditionTitle(id, byId), [byId]),
     actualText: useCallback((hit) => actualText(hit, byId), [byId]),
   };
 }

@@ -1,7 +1,8 @@
-// When the job stops at a node, the page goes there, as a debugger does; unless
-// the user has just been looking at something else.
+// When the job stops at a node, or for hits of a step, the page goes there, as a
+// debugger does; unless the user has just been looking at something else.
 
 import { useEffect, useRef } from 'react';
+import { firstHitOfStop } from './hits';
 import { useJob } from './job_store';
 import { useRouter } from './router';
 import { revealNode } from './scopes';
@@ -20,7 +21,8 @@ export function useFollowStop(): void {
   useEffect(() => {
     const { model, commanded_at } = useJob.getState();
     if (stops === 0 || model.info === null || model.info.state !== 'paused') return;
-    const node = model.info.node;
+    const hit = firstHitOfStop(model);
+    const node = model.info.node || hit?.node;
     const wasFirst = first.current;
     first.current = false;
     if (!node) return;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { sampleHit } from '../testing/samples';
-import { linesOf, matches } from './hits';
+import { sampleHit, sampleJob } from '../testing/samples';
+import { firstHitOfStop, linesOf, matches, stoppingHit } from './hits';
 import { NO_FILTER } from './ui';
 
 describe('hits', () => {
@@ -25,5 +25,20 @@ describe('hits', () => {
     }
     // What is not known to be passed on is not hidden.
     expect(matches(sampleHit({ origin: 'unknown' }), { ...NO_FILTER, origins: true })).toBe(true);
+  });
+
+  it('are told apart by which of them stopped the job', () => {
+    const stop = { state: 'paused', pause_reason: 'watchpoint', step: 2, stopped_by: [7] } as const;
+    const hits = [
+      sampleHit({ id: 1, step: 1, watchpoint: 7, node: 'a' }),
+      sampleHit({ id: 2, step: 2, watchpoint: 8, node: 'a' }),
+      sampleHit({ id: 3, step: 2, watchpoint: 7, node: 'a' }),
+      sampleHit({ id: 4, step: 2, watchpoint: 7, node: 'b' }),
+    ];
+    const at = (changes: Parameters<typeof sampleJob>[0]) => ({ info: sampleJob({ ...stop, stopped_by: [7], ...changes }), hits });
+    expect(stoppingHit(at({ node: 'b' }))?.id).toBe(4);
+    expect(stoppingHit(at({ node: '' }))).toBeNull();
+    expect(firstHitOfStop(at({ node: '' }))?.id).toBe(3);
+    expect(firstHitOfStop(at({ node: '', pause_reason: 'user' }))).toBeNull();
   });
 });

@@ -4,7 +4,7 @@
 import { api, type HitsRequest } from '../api/client';
 import { describe } from '../api/problem';
 import type { Hit } from '../api/types';
-import { MAX_HITS, putHits } from './job';
+import { MAX_HITS, putHits, type JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute } from './router';
 import { revealNode } from './scopes';
@@ -35,6 +35,21 @@ export function linesOf(hits: readonly Hit[]): HitLine[] {
     lines.push({ kind: 'hit', hit });
   }
   return lines;
+}
+
+// The hit that the job is stopped at, if it is at a node for a watchpoint.
+export function stoppingHit({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
+  if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint' || !info.node) return null;
+  const by = info.stopped_by ?? [];
+  const own = (hit: Hit) => hit.node === info.node && hit.step === info.step && by.includes(hit.watchpoint);
+  return hits.findLast(own) ?? null;
+}
+
+// At the end of a step, its first hit of the watchpoints that stopped the job there.
+export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
+  if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint') return null;
+  const by = info.stopped_by ?? [];
+  return hits.find((hit) => hit.step === info.step && by.includes(hit.watchpoint)) ?? null;
 }
 
 export function goToHit(hit: Hit): void {

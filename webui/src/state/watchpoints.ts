@@ -91,17 +91,10 @@ export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | nul
   }
 }
 
-// One click: stops at the first NaN or infinity in a node or a scope.
-export async function watchForOverflow(name: string, isScope: boolean): Promise<void> {
-  const problem = await addWatchpoint({
-    condition: { id: 'overflow', params: {} },
-    nodes: isScope ? [] : [name],
-    scopes: isScope ? [name] : [],
-    patterns: [],
-    categories: [],
-    pause: 'node',
-    enabled: true,
-  });
+// One click: stops at the first NaN or infinity of what is meant.
+export async function watchForOverflow(target: Target): Promise<void> {
+  const condition = { id: 'overflow', params: {} };
+  const problem = await addWatchpoint({ condition, ...listsOf(target), pause: 'node', enabled: true });
   if (problem !== null) failed('The watchpoint was not made', problem);
 }
 

@@ -8,7 +8,7 @@ import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, useRouter } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
-import { addRecommended, addWatchpoint } from '../state/watchpoints';
+import { addRecommended, watchForOverflow } from '../state/watchpoints';
 
 export interface Command {
   title: string;
@@ -77,16 +77,7 @@ function watchCommands(node: string | null): Command[] {
     {
       title: 'Stop at the first NaN or infinity anywhere',
       group: 'Watch',
-      run: () =>
-        void addWatchpoint({
-          condition: { id: 'overflow', params: {} },
-          nodes: [],
-          scopes: [],
-          patterns: [],
-          categories: [],
-          pause: 'node',
-          enabled: true,
-        }),
+      run: () => void watchForOverflow({ kind: 'everything' }),
     },
   ];
 }

@@ -7,7 +7,8 @@ import type { ControlCommand, Job } from '../api/types';
 import { availability, COMMAND_NAMES, commandOfKey } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { useConditionText } from '../state/condition_text';
-import { targetText } from '../state/watchpoints';
+import { stoppingHit } from '../state/hits';
+import { changeWatchpoint, targetText } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
@@ -43,7 +44,8 @@ const SHORTCUTS = {
 type Shown = keyof typeof ICONS;
 
 function useStopReason(job: Job | null): string {
-  const { conditionText } = useConditionText();
+  const { conditionText, actualText } = useConditionText();
+  const hit = useJob(({ model }) => stoppingHit(model));
   const watchpoints = useJob((state) => state.model.watchpoints);
   if (job === null || job.state !== 'paused') return '';
   const by = (job.stopped_by ?? []).map((id) => watchpoints.find((other) => other.id === id));
@@ -51,10 +53,30 @@ function useStopReason(job: Job | null): string {
   if (job.pause_reason === 'watchpoint' && first !== undefined) {
     const { id, params } = first.condition;
     const more = by.length > 1 ? ` and ${by.length - 1} more` : '';
-    return `Watchpoint ${first.id}: ${conditionText(id, params)} on ${targetText(first)}${more}`;
+    const what = hit === null ? `on ${targetText(first)}` : `· ${actualText(hit)}`;
+    return `Watchpoint ${first.id}: ${conditionText(id, params)} ${what}${more}`;
   }
   if (job.pause_reason === 'start') return 'Set watchpoints, then continue.';
   return '';
+}
+
+// Bad values flood all that comes after their origin: to stop at each of them again
+// helps nobody.
+function OncePerStep() {
+  const watchpoint = useJob(({ model }) => {
+    const hit = stoppingHit(model);
+    if (hit?.origin !== 'propagated') return null;
+    return model.watchpoints.find(({ id, pause }) => id === hit.watchpoint && pause === 'node') ?? null;
+  });
+  if (watchpoint === null) return null;
+  return (
+    <Button
+      label="Stop once a step"
+      hint={`This hit only passes on what came in. Watchpoint ${watchpoint.id} would then stop at the end of a step with hits, not at each of them.`}
+      small
+      onClick={() => void changeWatchpoint(watchpoint.id, { pause: 'step' })}
+    />
+  );
 }
 
 export function Controls() {
@@ -129,6 +151,7 @@ export function Controls() {
       <span className="controls-reason ellipsis" title={reason}>
         {reason}
       </span>
+      <OncePerStep />
       <Confirm
         open={asking}
         title="Terminate the job?"

@@ -66,13 +66,13 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
           if (/^\d*$/.test(event.target.value)) setHitFilter({ step: chosen(event.target.value) });
         }}
       />
-      <label className="hit-filter-origin" title="Only hits whose inputs were still good">
+      <label className="hit-filter-origin" title="Without hits whose inputs were bad already">
         <input
           type="checkbox"
           checked={filter.origins}
           onChange={(event) => setHitFilter({ origins: event.target.checked })}
         />
-        origins
+        not propagated
       </label>
       {filtered && (
         <Button

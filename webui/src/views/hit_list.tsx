@@ -4,7 +4,7 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Hit } from '../api/types';
 import { formatCount, plural } from '../base/format';
-import { goToHit, linesOf, loadHits, matches, type HitLine } from '../state/hits';
+import { goToHit, linesOf, loadHits, matches, stoppingHit, type HitLine } from '../state/hits';
 import { useJob } from '../state/job_store';
 import { openNodeMenu, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
@@ -16,23 +16,26 @@ import { useJobContext } from './job_context';
 const HIT_PX = 42;
 const STEP_PX = 24;
 
-// Where the newest step begins, from the top.
-function newestStepAt(lines: readonly HitLine[]): number {
-  const headings = lines.filter((line) => line.kind === 'step');
-  const last = headings.at(-1);
-  if (last === undefined) return 0;
-  const hits = lines.length - headings.length;
-  return (headings.length - 1) * STEP_PX + (hits - last.count) * HIT_PX;
+// Where the newest step begins, from the top; if one of its hits stopped the job and
+// would not be seen then, a little above that.
+function newestAt(lines: readonly HitLine[], stop: number | null, height: number): number {
+  let at = 0;
+  let step = 0;
+  let hit: number | null = null;
+  for (const line of lines) {
+    if (line.kind === 'step') {
+      step = at;
+      hit = null;
+    } else if (line.hit.id === stop) {
+      hit = at;
+    }
+    at += line.kind === 'step' ? STEP_PX : HIT_PX;
+  }
+  return hit === null || hit + HIT_PX < step + height ? step : hit - STEP_PX - HIT_PX;
 }
 
-const ORIGIN_TEXTS = {
-  origin: 'Origin: its inputs were still good',
-  propagated: 'Propagated: an input was bad already',
-  unknown: '',
-} as const;
-
 const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }) {
-  const { conditionText, actualText } = useConditionText();
+  const { conditionTitle, actualText } = useConditionText();
   return (
     <>
       <span className="hit-node">
@@ -43,7 +46,8 @@ const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }
           ) : (
             <>
               <span className="hit-actual mono">{actualText(hit)}</span>
-              <span className="muted"> · {conditionText(hit.condition, hit.params)}</span>
+              <span className="muted"> · {conditionTitle(hit.condition)}</span>
+              {hit.origin === 'propagated' && <span className="muted"> · {hit.origin}</span>}
             </>
           )}
         </div>
@@ -53,8 +57,8 @@ const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }
           r{hit.rank}
         </span>
       )}
-      {hit.origin !== 'unknown' && (
-        <span className={`hit-origin hit-origin-${hit.origin}`} title={ORIGIN_TEXTS[hit.origin]}>
+      {hit.origin === 'origin' && (
+        <span className="hit-origin" title="Its inputs were still good">
           {hit.origin}
         </span>
       )}
@@ -100,6 +104,7 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
   const shown = useMemo(() => hits.filter((hit) => matches(hit, filter)), [hits, filter]);
   const lines = useMemo(() => linesOf(shown), [shown]);
   const missing = hits.length < total;
+  const stopHit = useJob(({ model }) => stoppingHit(model)?.id ?? null);
   const [first, setFirst] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
   const sizeOf = (line: HitLine | undefined) => (line?.kind === 'step' ? STEP_PX : HIT_PX);
@@ -113,16 +118,16 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
       return line?.kind === 'hit' ? line.hit.id : `step ${line?.step}`;
     },
   });
-  // The first hits of the newest step are what one looks for, and are kept in view
-  // until one looks at others.
+  // The selected hit of the newest step, else its first hits, are what one looks for,
+  // and are kept in view until one looks at others.
   const following = useRef(true);
   const wanted = useRef(0);
   useEffect(() => {
     const element = scroller.current;
     if (element === null || !following.current) return;
-    wanted.current = newestStepAt(lines);
+    wanted.current = newestAt(lines, stopHit, element.clientHeight);
     element.scrollTop = wanted.current;
-  }, [lines]);
+  }, [lines, stopHit]);
   // A filter may mean hits that are only on the server.
   useEffect(() => {
     const narrow = filter.watchpoint !== null || filter.rank !== null || filter.step !== null;

@@ -29,7 +29,7 @@ export function LoginView() {
           This server asks for a token. <code>graphdbg start</code> printed an address with a
           one-time code, and wrote the token to <code>&lt;data-dir&gt;/token</code>.
         </p>
-        <label htmlFor="token">Token</label>
+        <label htmlFor="token">Token, or the whole address</label>
         <input
           id="token"
           className="field mono"

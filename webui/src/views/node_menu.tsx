@@ -58,7 +58,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
     {
       label: 'Stop at NaN or infinity',
       icon: TriangleAlert,
-      onChoose: () => void watchForOverflow(node, isScope),
+      onChoose: () => void watchForOverflow({ kind: isScope ? 'scope' : 'node', name: node }),
     },
     {
       label: 'Copy full name',

@@ -58,7 +58,7 @@ function Process({ job }: { job: Job }) {
   const { route } = useJobContext();
   const rank = job.ranks.find((other) => other.rank === (route?.rank ?? 0)) ?? job.ranks[0];
   if (rank === undefined) return null;
-  const details = `${job.framework} ${job.framework_version}, job ${job.id}, agent at ${rank.peer}`;
+  const details = `Process ${rank.pid} on ${rank.host}: ${job.framework} ${job.framework_version}, job ${job.id}, agent at ${rank.peer}`;
   return (
     <Tooltip text={details}>
       <span className="top-process">
@@ -72,6 +72,12 @@ function Process({ job }: { job: Job }) {
 }
 
 const LINK_WORDS = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;
+
+const LINK_HINTS = {
+  connecting: 'The page is connecting to the server.',
+  live: 'The page is connected to the server and follows the job.',
+  lost: 'The page has lost the server and looks for it again.',
+} as const;
 
 export function TopBar() {
   const job = useJob((state) => state.model.info);
@@ -114,7 +120,9 @@ export function TopBar() {
         onClick={() => showOverlay('keys')}
       />
       {job !== null && <Process job={job} />}
-      <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
+      <Tooltip text={LINK_HINTS[connection]}>
+        <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
+      </Tooltip>
     </div>
   );
 }

@@ -9,7 +9,7 @@ import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
-import { addRecommended, removeWatchpoint, switchWatchpoint, targetText } from '../state/watchpoints';
+import { addRecommended, removeWatchpoint, switchWatchpoint, targetText, watchForOverflow } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -116,6 +116,12 @@ function NoWatchpoints({ offered }: { offered: boolean }) {
             onClick={() => void addRecommended()}
           />
         )}
+        <Button
+          label="Stop at the first NaN"
+          small
+          hint="A watchpoint on everything: NaN or infinity"
+          onClick={() => void watchForOverflow({ kind: 'everything' })}
+        />
         <Button label="Add watchpoint" icon={Plus} small onClick={() => openWatchForm(null)} />
       </span>
     </Notice>
