@@ -37,7 +37,8 @@ describe('watchpoints', () => {
 
     await button('Delete watchpoint 3').click();
     await page.getByRole('switch', { name: /^Watchpoint 3/ }).waitFor({ state: 'detached' });
-    await button('Undo').click();
+    // That of the recommended set is still there.
+    await button('Undo').last().click();
     await page.getByRole('switch', { name: 'Watchpoint 4: abs_max > 5 on everything' }).waitFor();
   });
 

@@ -20,7 +20,8 @@ interface Closed {
 
 function closedOf(view: ScopeView, depth: number): Closed[] {
   return view.nodes
-    .filter((node) => canOpen(node))
+    // What was folded for being alike is not opened again.
+    .filter((node) => node.kind === 'scope' && canOpen(node))
     .map((node) => ({ node, depth }));
 }
 

@@ -15,7 +15,19 @@ export function setCatalogue(conditions: readonly Condition[]): void {
   useCatalogue.setState({ byId: new Map(conditions.map((condition) => [condition.id, condition])) });
 }
 
-export const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
+export const TARGET_WORDS: Record<Condition['target'], string> = {
+  tensor: 'everything',
+  weight: 'all weights',
+  gradient: 'all gradients',
+  activation: 'all activations',
+};
+
+// What a condition is about, where nobody names nodes.
+export function wholeTarget(id: string): string {
+  return TARGET_WORDS[useCatalogue.getState().byId.get(id)?.target ?? 'tensor'];
+}
+
+const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
 
 // "abs_max_gt" is the statistic abs_max and a relation.
 export function splitRelation(name: string): { measure: string; relation: string } | null {

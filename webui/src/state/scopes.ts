@@ -8,7 +8,7 @@ import { readToken } from '../api/token';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
 import { beginMeasure, firstGraph } from '../base/timing';
-import { autoOpen } from '../graph/auto_open';
+import { autoOpen, type AutoOpen } from '../graph/auto_open';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { everyScope, layoutOf } from '../graph/scene';
 import { Watched } from '../index/coverage';
@@ -60,6 +60,8 @@ const loading = new Set<string>();
 let views_step = -1;
 // The first view's choice has been made in full, on a graph that a whole step built.
 let chosen = false;
+// The choice was made of a graph that a step had begun to build.
+let chosen_in_step = false;
 
 function jobStep(): number {
   return useJob.getState().model.info?.step ?? 0;
@@ -75,6 +77,7 @@ export function startScopes(job: string, graph: string | null): void {
   source = 'index';
   loading_index = false;
   chosen = false;
+  chosen_in_step = false;
   views_step = -1;
   useScopes.setState({ job, graph, ...NOTHING });
   loadIndex();
@@ -121,6 +124,16 @@ function prepareWhenIdle(views: IndexViews): void {
   requestIdleCallback(next);
 }
 
+// Once the first step has begun, nothing that is open closes by itself: what it adds to
+// the graph is only opened beside it.
+function choiceOf(views: ReadonlyMap<string, ScopeView>): AutoOpen {
+  const { auto } = useScopes.getState();
+  const fresh = autoOpen(views);
+  const kept = chosen_in_step ? auto.filter((name) => views.has(name)) : [];
+  chosen_in_step = views_step > 0;
+  return { ...fresh, open: [...new Set([...kept, ...fresh.open])] };
+}
+
 function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
   marked = false;
   const views = new IndexViews(index, lifted, null);
@@ -128,7 +141,7 @@ function takeIndex(index: GraphIndex, lifted: LiftedEdges): void {
   // With its first view, so that nothing is drawn that is opened at once.
   const { route } = useRouter.getState();
   const choose = !chosen && route.view === 'job' && route.route.open === null;
-  const auto = choose ? autoOpen(views).open : useScopes.getState().auto;
+  const auto = choose ? choiceOf(views).open : useScopes.getState().auto;
   useScopes.setState({ index, lifted, views, allOpen: null, errors: new Map(), auto });
   askForWatched();
 }
@@ -263,7 +276,7 @@ export function ensureScopes(open: ReadonlySet<string>, choose: boolean): void {
   if (job === null || (source === 'index' && index === null)) return;
   const missing = new Set(['', ...open].filter((name) => !views.has(name)));
   if (choose && !chosen) {
-    const choice = autoOpen(views);
+    const choice = choiceOf(views);
     for (const name of choice.wanted) missing.add(name);
     if (choice.open.join() !== useScopes.getState().auto.join()) {
       useScopes.setState({ auto: choice.open });

@@ -4,7 +4,7 @@ import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
 import type { Category, Condition, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
 import { plural } from '../base/format';
-import { conditionText } from './condition_text';
+import { conditionText, wholeTarget } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { showToast } from './toasts';
@@ -16,7 +16,7 @@ export function targetText(watchpoint: WatchpointSpec): string {
     ...watchpoint.patterns,
     ...watchpoint.categories.map((category) => `all of kind ${category}`),
   ];
-  return parts.length === 0 ? 'everything' : parts.join(', ');
+  return parts.length === 0 ? wholeTarget(watchpoint.condition.id) : parts.join(', ');
 }
 
 type Lists = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'>;

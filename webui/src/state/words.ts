@@ -1,6 +1,6 @@
 // A job's state in words.
 
-import type { JobState, PauseReason } from '../api/types';
+import type { Job, JobState, PauseReason } from '../api/types';
 
 const WORDS: Record<JobState, string> = {
   connecting: 'Connecting',
@@ -20,6 +20,11 @@ const REASONS: Partial<Record<PauseReason, string>> = {
   user: 'on request',
   error: 'by an error',
 };
+
+// It ended by an exception, or by an exit code that says so.
+export function hasFailed({ state, exception, exit_code }: Job): boolean {
+  return state === 'finished' && (Boolean(exception) || (exit_code ?? 0) !== 0);
+}
 
 export function stateWords(state: JobState, reason: PauseReason | null): string {
   const why = state === 'paused' && reason !== null ? REASONS[reason] : undefined;

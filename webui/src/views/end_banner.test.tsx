@@ -1,4 +1,5 @@
 import { render, screen } from '@testing-library/react';
+import userEvent from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { Job } from '../api/types';
 import { useJob } from '../state/job_store';
@@ -21,4 +22,13 @@ it('says how a job ended', () => {
 
 it('says that a model which was opened did not run', () => {
   expect(textWith({ state: 'finished', framework: 'onnx', step: 0 })).toMatch(/^A model that was opened\. It was not run/);
+});
+
+it('opens the traceback of a job that failed', async () => {
+  const exception = { type: 'ValueError', message: 'bad', traceback: 'File "train.py", line 3', node: null };
+  useJob.setState(({ model }) => ({ model: { ...model, info: sampleJob({ state: 'finished', exit_code: 1, exception }) } }));
+  render(<EndBanner />);
+  expect(screen.queryByLabelText('Traceback')).toBeNull();
+  await userEvent.setup().click(screen.getByRole('button', { name: 'Show traceback' }));
+  expect(screen.getByLabelText('Traceback').textContent).toContain('train.py');
 });

@@ -1,10 +1,12 @@
 // How a job ended, where it did.
 
 import { CircleAlert, Flag } from 'lucide-react';
+import { useState } from 'react';
 import type { Job } from '../api/types';
 import { plural } from '../base/format';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
+import { hasFailed } from '../state/words';
 
 // As the server calls a model file that was opened.
 const OPENED = 'onnx';
@@ -33,12 +35,15 @@ function textOf(job: Job): { strong: string; rest: string } {
 
 export function EndBanner() {
   const job = useJob((state) => state.model.info);
+  const [open, setOpen] = useState(false);
   if (job === null || !['finished', 'terminated', 'lost'].includes(job.state)) return null;
   const { strong, rest } = textOf(job);
-  const bad = job.state === 'lost' || Boolean(job.exception);
+  const bad = job.state === 'lost' || hasFailed(job);
   const node = job.exception?.node;
+  const traceback = job.exception?.traceback ?? '';
   const Icon = bad ? CircleAlert : Flag;
   return (
+    <>
     <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label="How the job ended">
       <Icon aria-hidden size={15} />
       <span>
@@ -49,6 +54,17 @@ export function EndBanner() {
           Show node
         </button>
       ) : null}
+      {traceback !== '' && (
+        <button type="button" className="banner-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+          {open ? 'Hide traceback' : 'Show traceback'}
+        </button>
+      )}
     </div>
+      {open && traceback !== '' && (
+        <pre className="banner-traceback mono" aria-label="Traceback" tabIndex={0}>
+          {traceback}
+        </pre>
+      )}
+    </>
   );
 }

@@ -21,7 +21,7 @@ import {
   useScopes,
   watchChanged,
 } from '../state/scopes';
-import { useUi } from '../state/ui';
+import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
 import { setConditionTargets } from '../state/watch_selections';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -194,6 +194,8 @@ const JobLayout = memo(function JobLayout() {
 export function JobView({ id }: { id: string }) {
   const graph = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
   useEffect(() => startScopes(id, graph), [id, graph]);
+  // Watchpoints and steps of another job are others.
+  useEffect(() => setHitFilter(NO_FILTER), [id]);
   useEffect(() => openJob(id, () => void checkAuth()), [id]);
   const { value, open, choose } = useContextValue(id);
   const views = useScopes((state) => state.views);

@@ -12,7 +12,7 @@ import { navigate } from '../state/router';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
-import { StateChip } from '../widgets/state_chip';
+import { JobChip } from '../widgets/state_chip';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { OpenModel, useModelDrop } from './open_model';
@@ -49,7 +49,8 @@ function JobRow({ job, now }: { job: Job; now: number }) {
         <div className="muted mono">{job.id}</div>
       </td>
       <td>
-        <StateChip state={job.state} reason={job.pause_reason} />
+        <JobChip job={job} />
+        {job.exception ? <div className="muted mono">{job.exception.type}</div> : null}
       </td>
       <td className="number mono">{formatCount(job.step)}</td>
       <td className="mono jobs-node">{job.node ? job.node : <span className="muted">–</span>}</td>

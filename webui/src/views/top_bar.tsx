@@ -10,7 +10,7 @@ import { revealNode } from '../state/scopes';
 import { showOverlay, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
-import { StateChip } from '../widgets/state_chip';
+import { JobChip, StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
 import { Brand } from './brand';
 import { useJobContext } from './job_context';
@@ -75,7 +75,7 @@ const LINK_WORDS = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } a
 
 const LINK_HINTS = {
   connecting: 'The page is connecting to the server.',
-  live: 'The page is connected to the server and follows the job.',
+  live: 'The page is connected to the server.',
   lost: 'The page has lost the server and looks for it again.',
 } as const;
 
@@ -95,7 +95,7 @@ export function TopBar() {
         {job === null ? (
           <StateChip state="connecting" />
         ) : (
-          <StateChip state={job.state} reason={job.pause_reason} />
+          <JobChip job={job} />
         )}
       </span>
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>

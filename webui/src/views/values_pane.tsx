@@ -7,7 +7,7 @@ import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
 import { hasEnded } from '../state/job';
-import { useJob } from '../state/job_store';
+import { sendCommand, useJob } from '../state/job_store';
 import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { showToast } from '../state/toasts';
@@ -57,12 +57,17 @@ interface ValueProblemProps {
   onCatch: () => Promise<unknown>;
 }
 
+const takeStep = () => void sendCommand('step', { steps: 1 });
+
 export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   const [caught, setCaught] = useState(false);
   const code = error instanceof Problem ? error.code : '';
-  const arm = () => {
+  const arm = (then?: () => void) => {
     onCatch().then(
-      () => setCaught(true),
+      () => {
+        setCaught(true);
+        then?.();
+      },
       (reason: unknown) =>
         showToast({ kind: 'error', title: 'Catch was refused', detail: describe(reason) }),
     );
@@ -70,10 +75,15 @@ export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   return (
     <Notice title="No value to show" tone={ORDINARY.has(code) ? 'plain' : 'error'}>
       <p>{caught ? 'It will be kept when the node executes next: step or continue.' : describe(error)}</p>
-      {code === 'value_gone' && !caught && (
-        <Button label="Catch" small hint="Keep it when the node executes next" onClick={arm} />
-      )}
-      <Button label="Try again" small onClick={retry} />
+      <span className="values-ways">
+        {code === 'value_gone' && !caught && (
+          <>
+            <Button label="Run one step to see it" small tone="primary" onClick={() => arm(takeStep)} />
+            <Button label="Catch it" small hint="Keep it when the node executes next" onClick={() => arm()} />
+          </>
+        )}
+        <Button label="Try again" small onClick={retry} />
+      </span>
     </Notice>
   );
 }

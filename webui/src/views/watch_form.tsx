@@ -11,6 +11,7 @@ import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
+import { TARGET_WORDS } from '../state/condition_text';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, targetText, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -39,14 +40,10 @@ function problemOf(refused: Problem): FieldProblem {
   return { message, field: field.split('.').at(-1) ?? null, column: refused.column };
 }
 
-const TARGETS: Record<Condition['target'], string> = {
-  tensor: 'everything',
-  weight: 'all weights',
-  gradient: 'all gradients',
-  activation: 'all activations',
-};
-
 const KINDS = { tensor: 'node', weight: 'weight', gradient: 'gradient', activation: 'activation' };
+
+// MindSpore's name of "overflow".
+const ALIAS = 'tensor_overflow';
 
 const GROUPS: Record<Condition['target'], string> = {
   tensor: 'Any tensor',
@@ -137,7 +134,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   }
   if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
   const offered = conditions.data.conditions.filter(
-    (other) => canBeChecked(other, ranks) || other.id === from?.condition.id,
+    (other) => (other.id !== ALIAS && canBeChecked(other, ranks)) || other.id === from?.condition.id,
   );
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
   if (condition === undefined) return <Notice title="This server offers no conditions" />;
@@ -237,7 +234,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
             setKind(event.target.value as TargetKind);
           }}
         >
-          <option value="everything">{TARGETS[condition.target]}</option>
+          <option value="everything">{TARGET_WORDS[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
           {everTicked && ticked !== null && (
             <option value="ticked">what is ticked in the tree</option>

@@ -101,7 +101,8 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   );
 }
 
-function NoWatchpoints({ offered }: { offered: boolean }) {
+function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
+  if (ended) return <Notice icon={Eye} title="No watchpoints">None was set while the job ran.</Notice>;
   return (
     <Notice icon={Eye} title="No watchpoints">
       <p>A watchpoint stops the job at the first node whose output meets its condition.</p>
@@ -137,9 +138,8 @@ export function WatchPanel() {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const counts = useMemo(() => countByWatchpoint(hits), [hits]);
   const known = useJob((state) => state.model.known);
-  const offered = useJob(
-    ({ model }) => model.info?.recommended_offered === true && !hasEnded(model.info),
-  );
+  const ended = useJob(({ model }) => hasEnded(model.info));
+  const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
   return (
     <Panel
@@ -187,7 +187,7 @@ export function WatchPanel() {
             ))}
           </ul>
         )}
-        {watchpoints.length === 0 && form === null && known && <NoWatchpoints offered={offered} />}
+        {watchpoints.length === 0 && form === null && known && <NoWatchpoints offered={offered} ended={ended} />}
       </div>
     </Panel>
   );

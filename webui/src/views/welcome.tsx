@@ -1,5 +1,7 @@
 // What stands below while nothing is selected: how to begin, and the keys.
 
+import { hasEnded } from '../state/job';
+import { useJob } from '../state/job_store';
 import { KEY_GROUPS } from '../state/keys';
 import { KeyList } from '../widgets/key_list';
 import './welcome.css';
@@ -13,13 +15,20 @@ const STEPS: Array<[string, string]> = [
 // Those that one needs first.
 const KEYS = KEY_GROUPS.slice(0, 3).flatMap(({ keys }) => keys);
 
+const LEFT: Array<[string, string]> = [
+  ['Graph', 'It stays, with the hits on it and what it said last.'],
+  ['Look', 'Select a node on the graph or in the tree, or a hit: its history and source appear here.'],
+];
+
 export function Welcome() {
+  const ended = useJob(({ model }) => hasEnded(model.info));
+  const steps = ended ? LEFT : STEPS;
   return (
     <div className="welcome">
       <section>
-        <h2>Getting started</h2>
+        <h2>{ended ? 'The job has ended' : 'Getting started'}</h2>
         <ol className="welcome-steps">
-          {STEPS.map(([title, text], i) => (
+          {steps.map(([title, text], i) => (
             <li key={title}>
               <span className="welcome-number mono">{i + 1}</span>
               <span>

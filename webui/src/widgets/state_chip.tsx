@@ -1,8 +1,8 @@
 // A job's state as a chip: word, colour and shape.
 
-import { Check, CircleSlash, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
-import type { JobState, PauseReason } from '../api/types';
-import { stateWords } from '../state/words';
+import { Check, CircleSlash, CircleX, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
+import type { Job, JobState, PauseReason } from '../api/types';
+import { hasFailed, stateWords } from '../state/words';
 import { Spinner } from './spinner';
 import './state_chip.css';
 
@@ -17,6 +17,18 @@ const ICONS: Partial<Record<JobState, LucideIcon>> = {
 interface Props {
   state: JobState;
   reason?: PauseReason | null;
+}
+
+// A job's state, or that it failed and of what.
+export function JobChip({ job }: { job: Job }) {
+  if (!hasFailed(job)) return <StateChip state={job.state} reason={job.pause_reason} />;
+  const why = job.exception ? `${job.exception.type}: ${job.exception.message}` : `exit code ${job.exit_code}`;
+  return (
+    <span className="state-chip state-stopped" title={why}>
+      <CircleX aria-hidden size={13} strokeWidth={2.2} />
+      Failed
+    </span>
+  );
 }
 
 export function StateChip({ state, reason = null }: Props) {
