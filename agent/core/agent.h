@@ -208,6 +208,8 @@ class Agent final : public Link {
   std::chrono::steady_clock::time_point lost_since_;
   bool said_lost_ = false;
   bool start_running_ = false;
+  // Of the server's page; empty: it told none.
+  std::string page_address_;
   // Watchpoints that the server announced and that have not come yet.
   uint32_t awaited_watchpoints_ = 0;
   bool work_to_do_ = false;

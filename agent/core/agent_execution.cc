@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/core/agent.h"
+#include "agent/core/log.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 
 namespace graphdbg::agent {
@@ -68,9 +69,15 @@ graphdbg_status Agent::Start() {
   NoteDevices();
   MarkMeantBuffers();
   bool wait = config_.wait;
+  std::string page;
   {
     std::lock_guard<std::mutex> lock(mu_);
     wait &= !start_running_;
+    page = page_address_;
+  }
+  // Else a program that waits looks like one that hangs.
+  if (wait && !page.empty()) {
+    Say(absl::StrCat("waits for Continue before the first step: ", page));
   }
   graphdbg_status status = GRAPHDBG_OK;
   if (wait) status = gate_.Start(/*wait=*/true, {});

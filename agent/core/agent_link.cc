@@ -203,6 +203,7 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
   {
     std::lock_guard<std::mutex> lock(mu_);
     start_running_ = welcome.start_running();
+    page_address_ = welcome.page_address();
     awaited_watchpoints_ = welcome.watchpoint_count();
     if (std::exchange(said_lost_, false)) Say("the server is back");
     retry_delay_ = kFirstRetry;

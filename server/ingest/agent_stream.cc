@@ -176,7 +176,7 @@ void AgentStream::HandleHello() {
     greeted_ = true;
   }
   auto compatible =
-      CheckCapabilities(frame_.message().hello(), shared_->server_version);
+      CheckCapabilities(frame_.message().hello(), shared_->names.version);
   if (!compatible.ok()) return Close(compatible);
   auto self = shared_from_this();
   shared_->entrance->Attach(
@@ -210,7 +210,7 @@ void AgentStream::TellClosed() {
 }
 
 void AgentStream::Send(session::AgentOrder order) {
-  Push(Encode(order, shared_->server_version));
+  Push(Encode(order, shared_->names));
 }
 
 void AgentStream::Push(v1::ServerMessage message) {

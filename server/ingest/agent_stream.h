@@ -17,6 +17,7 @@
 #include "absl/status/statusor.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/frame.h"
+#include "server/ingest/encode.h"
 #include "server/session/agent_port.h"
 
 namespace graphdbg::ingest {
@@ -36,7 +37,7 @@ class AgentStream final
   // Shared by the streams of a server.
   struct Shared {
     std::shared_ptr<session::AgentEntrance> entrance;
-    std::string server_version;
+    ServerNames names;
     std::atomic<uint32_t> streams = 0;
   };
 

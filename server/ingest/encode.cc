@@ -118,15 +118,15 @@ void Fill(const session::TensorOrder& order, v1::TensorRequest& request) {
 
 class Encoder {
  public:
-  explicit Encoder(const std::string& server_version)
-      : server_version_(server_version) {}
+  explicit Encoder(const ServerNames& names) : names_(names) {}
 
   void operator()(const session::WelcomeOrder& order) {
     v1::Welcome& welcome = *message_.mutable_welcome();
     for (const std::string& name : OwnCapabilities()) {
       welcome.add_capabilities(name);
     }
-    welcome.set_server_version(server_version_);
+    welcome.set_server_version(names_.version);
+    welcome.set_page_address(names_.page_address);
     welcome.set_job(order.job);
     welcome.set_watchpoint_count(order.watchpoint_count);
   }
@@ -153,14 +153,14 @@ class Encoder {
   v1::ServerMessage message_;
 
  private:
-  const std::string& server_version_;
+  const ServerNames& names_;
 };
 
 }  // namespace
 
 v1::ServerMessage Encode(const session::AgentOrder& order,
-                         const std::string& server_version) {
-  Encoder encoder(server_version);
+                         const ServerNames& names) {
+  Encoder encoder(names);
   std::visit(encoder, order);
   return std::move(encoder.message_);
 }

@@ -9,8 +9,15 @@
 
 namespace graphdbg::ingest {
 
+// What the server tells agents of itself.
+struct ServerNames {
+  std::string version;
+  // Of the page; empty: there is none to tell.
+  std::string page_address;
+};
+
 v1::ServerMessage Encode(const session::AgentOrder& order,
-                         const std::string& server_version);
+                         const ServerNames& names);
 
 }  // namespace graphdbg::ingest
 

@@ -56,10 +56,11 @@ class IngestServer::Impl final
       : options_(std::move(options)),
         shared_(std::make_shared<AgentStream::Shared>()) {
     shared_->entrance = std::move(entrance);
-    shared_->server_version = options_.server_version;
+    shared_->names.version = options_.server_version;
   }
 
-  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port);
+  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
+                                 const std::string& page_address);
   void Stop();
 
  private:
@@ -85,8 +86,9 @@ class IngestServer::Impl final
   std::unique_ptr<grpc::Server> server_;
 };
 
-absl::StatusOr<uint16_t> IngestServer::Impl::Start(const std::string& host,
-                                                   uint16_t port) {
+absl::StatusOr<uint16_t> IngestServer::Impl::Start(
+    const std::string& host, uint16_t port, const std::string& page_address) {
+  shared_->names.page_address = page_address;
   if (auto can = CheckListen(host, port); !can.ok()) return can;
   // A message that cannot be decoded ends its stream; a line for each would
   // let an agent fill the log.
@@ -133,8 +135,9 @@ IngestServer::IngestServer(std::shared_ptr<session::AgentEntrance> entrance,
 IngestServer::~IngestServer() { impl_->Stop(); }
 
 absl::StatusOr<uint16_t> IngestServer::Start(const std::string& host,
-                                             uint16_t port) {
-  return impl_->Start(host, port);
+                                             uint16_t port,
+                                             const std::string& page_address) {
+  return impl_->Start(host, port, page_address);
 }
 
 void IngestServer::Stop() { impl_->Stop(); }

@@ -57,8 +57,10 @@ class IngestServer {
   IngestServer& operator=(const IngestServer&) = delete;
 
   // Listens and returns the port, which is a free one for port 0.
-  // UNAVAILABLE, naming the address, if it is in use or not ours.
-  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port);
+  // UNAVAILABLE, naming the address, if it is in use or not ours. The page's
+  // address is for agents to tell people; empty: there is none to tell.
+  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
+                                 const std::string& page_address = "");
 
   // Ends all streams and waits until the last is gone. Agents take it for a
   // server that went away.

@@ -116,7 +116,7 @@ TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
         ControlVerb::kContinueTo, ControlVerb::kPause, ControlVerb::kTerminate,
         ControlVerb::kRecheck}) {
     session::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
-    const auto message = Encode(order, "");
+    const auto message = Encode(order, {});
     EXPECT_TRUE(wire::Validate(message).ok()) << message.ShortDebugString();
     const v1::Command& command = message.command();
     EXPECT_EQ(command.id(), 5u);
@@ -143,7 +143,7 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
   order.spec.selection.categories = {session::Category::kOptimizer};
   order.spec.pause = session::PauseMode::kStep;
   order.spec.enabled = true;
-  const auto message = Encode(order, "");
+  const auto message = Encode(order, {});
   EXPECT_TRUE(wire::Validate(message).ok());
   const v1::SetWatchpoint& watchpoint = message.set_watchpoint();
   EXPECT_EQ(watchpoint.id(), 4u);
@@ -159,10 +159,12 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
 }
 
 TEST(EncodeTest, WelcomesWithWhatTheServerUnderstands) {
-  const auto message = Encode(session::WelcomeOrder{"digits-2", 3}, "1.2.3");
+  const auto message = Encode(session::WelcomeOrder{"digits-2", 3},
+                              {"1.2.3", "http://127.0.0.1:8080/"});
   EXPECT_EQ(message.welcome().job(), "digits-2");
   EXPECT_EQ(message.welcome().watchpoint_count(), 3u);
   EXPECT_EQ(message.welcome().server_version(), "1.2.3");
+  EXPECT_EQ(message.welcome().page_address(), "http://127.0.0.1:8080/");
   v1::Hello hello;
   *hello.mutable_capabilities() = message.welcome().capabilities();
   EXPECT_TRUE(CheckCapabilities(hello, "1.2.3").ok());

@@ -52,6 +52,11 @@ std::string Address(const std::string& host, uint16_t port) {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
+// It stands for all addresses of the host, and so is none.
+bool IsWildcard(const std::string& host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
 // Not readable by others if it is made here.
 absl::Status MakeDataDir(const std::string& dir) {
   std::error_code ec;
@@ -277,15 +282,17 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
 absl::Status DebugServer::Rooms::Open() {
   absl::StatusOr<uint16_t> port = http_->Start();
   if (!port.ok()) return WithAdvice(port.status(), "--port");
+  identity_.http_address =
+      (tls_ ? "https://" : "http://") + Address(options_.host, *port);
+  const std::string page =
+      IsWildcard(options_.host) ? "" : identity_.http_address + "/";
   absl::StatusOr<uint16_t> debugger_port =
-      ingest_->Start(options_.host, options_.debugger_port);
+      ingest_->Start(options_.host, options_.debugger_port, page);
   if (!debugger_port.ok()) {
     return WithAdvice(debugger_port.status(), "--debugger-port");
   }
   if (auto opened = OpenToMindSpore(); !opened.ok()) return opened;
   identity_.version = kVersion;
-  identity_.http_address =
-      (tls_ ? "https://" : "http://") + Address(options_.host, *port);
   identity_.debugger_address = Address(options_.host, *debugger_port);
   url_ = identity_.http_address + "/";
   if (options_.auth) {
