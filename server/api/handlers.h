@@ -24,6 +24,7 @@ Answer Readyz(const Services&, const http::Request&);
 Answer GetMetrics(const Services&, const http::Request&);
 Answer GetOpenApi(const Services&, const http::Request&);
 Answer Login(const Services&, const http::Request&);
+Answer IssueLoginCode(const Services&, const http::Request&);
 Answer GetServer(const Services&, const http::Request&);
 
 Answer ListJobs(const Services&, const http::Request&);

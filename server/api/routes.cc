@@ -25,6 +25,7 @@ std::vector<Route> MakeRoutes() {
       {"GET", "/readyz", kOpen, {}, Readyz},
       {"GET", kBase + "/openapi.json", kOpen, {}, GetOpenApi},
       {"POST", kBase + "/login", kOpen, {}, Login},
+      {"POST", kBase + "/login/codes", kToken, {}, IssueLoginCode},
       {"GET", kBase + "/metrics", kToken, {}, GetMetrics},
       {"GET", kBase + "/server", kToken, {}, GetServer},
       {"GET", kBase + "/events", kToken, {}, nullptr},

@@ -49,6 +49,12 @@ Answer Login(const Services& services, const http::Request& request) {
   co_return JsonResponse({{"token", *token}});
 }
 
+Answer IssueLoginCode(const Services& services, const http::Request&) {
+  absl::StatusOr<std::string> code = services.auth.IssueCode();
+  if (!code.ok()) co_return code.status();
+  co_return JsonResponse({{"code", *code}}, 201);
+}
+
 Answer GetServer(const Services& services, const http::Request&) {
   const ServerIdentity& identity = services.identity;
   co_return JsonResponse({{"name", "graphdbg"},

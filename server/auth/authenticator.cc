@@ -10,6 +10,8 @@
 namespace graphdbg::auth {
 namespace {
 
+constexpr size_t kMaxCodes = 64;
+
 // The scheme's name is not case-sensitive (RFC 9110 section 11.1).
 std::string_view BearerToken(std::string_view header) {
   constexpr std::string_view kScheme = "bearer ";
@@ -76,6 +78,8 @@ absl::StatusOr<std::string> Authenticator::IssueCode() {
   absl::StatusOr<std::string> code = RandomToken();
   if (!code.ok()) return code;
   std::lock_guard<std::mutex> lock(mu_);
+  // Those that nobody used are forgotten, the oldest first.
+  if (codes_.size() == kMaxCodes) codes_.erase(codes_.begin());
   codes_.push_back(*code);
   return code;
 }

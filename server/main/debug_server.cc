@@ -284,8 +284,10 @@ absl::Status DebugServer::Rooms::Open() {
   if (!port.ok()) return WithAdvice(port.status(), "--port");
   identity_.http_address =
       (tls_ ? "https://" : "http://") + Address(options_.host, *port);
-  const std::string page =
-      IsWildcard(options_.host) ? "" : identity_.http_address + "/";
+  // The program that started us for itself tells people where the page is.
+  const std::string page = options_.json || IsWildcard(options_.host)
+                               ? ""
+                               : identity_.http_address + "/";
   absl::StatusOr<uint16_t> debugger_port =
       ingest_->Start(options_.host, options_.debugger_port, page);
   if (!debugger_port.ok()) {

@@ -44,6 +44,21 @@ def test_stop_look_step_and_go_on(server: Server, start_job) -> None:
     assert state["exit_code"] == 0 and state["step"] == 60
 
 
+def test_a_job_that_waits_says_where_its_page_is(tmp_path: Path, start_job) -> None:
+    command = [GRAPHDBG, "start", "--port=0", "--debugger-port=0", f"--data-dir={tmp_path}", "--no-auth"]
+    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
+    try:
+        assert server.stdout
+        page, debugger = (server.stdout.readline().split()[-1] for _ in range(2))
+        environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT=debugger.rpartition(":")[2])
+        job = start_job(DIGITS, environment)
+        said = next(line for line in job.stderr if "waits" in line)
+        assert said == f"graphdbg: waits for Continue before the first step: {page}\n"
+    finally:
+        server.terminate()
+        server.wait()
+
+
 def test_pause_and_terminate_run_the_scripts_own_endings(server: Server, start_job, tmp_path: Path) -> None:
     script = tmp_path / "endings.py"
     script.write_text(

@@ -116,11 +116,16 @@ class _Follower:
         for condition in self._conditions:
             self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
         if self._options.wait and self._options.steps is None:
-            report.say("the job waits before its first step: press Continue on the page")
+            report.say(f"the job waits before its first step: press Continue at {self._job_page()}")
         elif self._options.steps is not None:
             self._control({"command": "step", "steps": self._options.steps})
         else:
             self._control({"command": "continue"})
+
+    def _job_page(self) -> str:
+        """The address of the job's page, with a code that was not used yet."""
+        code = self._client.post("/login/codes", {})["code"]
+        return f"{self._client.address}/#{self._path}?code={code}"
 
     def _terminate(self) -> None:
         self._terminate_deadline = time.monotonic() + _TERMINATE_SECONDS
@@ -146,7 +151,7 @@ class _Follower:
             return
         report.say_hit(hits[0] if first else hits[-1])
         if job["state"] == "paused" and self._options.on_hit == "pause":
-            report.say(f"the job is paused there; look around at {self._server.url}")
+            report.say(f"the job is paused there; look around at {self._job_page()}")
 
     def _result(self, seconds: float) -> Json:
         exit_code = self._process.exit_code()
