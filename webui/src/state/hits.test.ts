@@ -19,10 +19,11 @@ describe('hits', () => {
   it('are filtered by each of watchpoint, rank, step and origin', () => {
     const hit = sampleHit({ watchpoint: 2, rank: 1, step: 5, origin: 'propagated' });
     expect(matches(hit, NO_FILTER)).toBe(true);
-    expect(matches(hit, { watchpoint: 2, rank: 1, step: 5, origins: false })).toBe(true);
-    for (const change of [{ watchpoint: 1 }, { rank: 0 }, { step: 4 }, { origins: true }]) {
+    expect(matches(hit, { watchpoint: 2, rank: 1, step: 5, node: null, origins: false })).toBe(true);
+    for (const change of [{ watchpoint: 1 }, { rank: 0 }, { step: 4 }, { node: 'forw' }, { origins: true }]) {
       expect(matches(hit, { ...NO_FILTER, ...change })).toBe(false);
     }
+    expect(matches(sampleHit({ node: 'forward/log' }), { ...NO_FILTER, node: 'forward' })).toBe(true);
     // What is not known to be passed on is not hidden.
     expect(matches(sampleHit({ origin: 'unknown' }), { ...NO_FILTER, origins: true })).toBe(true);
   });

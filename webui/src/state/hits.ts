@@ -11,11 +11,12 @@ import { revealNode } from './scopes';
 import { showToast } from './toasts';
 import { touch, useUi, type HitFilter } from './ui';
 
-export function matches(hit: Hit, { watchpoint, rank, step, origins }: HitFilter): boolean {
+export function matches(hit: Hit, { watchpoint, rank, step, node, origins }: HitFilter): boolean {
   return (
     (watchpoint === null || hit.watchpoint === watchpoint) &&
     (rank === null || hit.rank === rank) &&
     (step === null || hit.step === step) &&
+    (node === null || hit.node === node || hit.node.startsWith(`${node}/`)) &&
     (!origins || hit.origin !== 'propagated')
   );
 }

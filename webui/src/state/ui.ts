@@ -40,11 +40,13 @@ export interface HitFilter {
   watchpoint: number | null;
   rank: number | null;
   step: number | null;
+  // A node, or a scope and all in it.
+  node: string | null;
   // Without those that only pass on what came in.
   origins: boolean;
 }
 
-export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, origins: false };
+export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, node: null, origins: false };
 
 interface UiState {
   sizes: PanelSizes;

@@ -132,15 +132,22 @@ export function Controls() {
       <span className="controls-line" />
       <span className="controls-step">
         {button('step')}
-        <Tooltip text="Number of steps">
+        <Tooltip text="Number of steps, from 1">
           <input
             className="field mono controls-count"
             aria-label="Number of steps"
             inputMode="numeric"
             value={steps}
             aria-invalid={count === null || undefined}
-            onChange={(event) => setSteps(event.target.value)}
-            onKeyDown={(event) => event.key === 'Enter' && run('step')}
+            onChange={(event) => {
+              // Keys that mean something else are not numbers.
+              if (/^\d*$/.test(event.target.value)) setSteps(event.target.value);
+            }}
+            onKeyDown={(event) => {
+              if (event.key !== 'Enter') return;
+              run('step');
+              event.currentTarget.blur();
+            }}
           />
         </Tooltip>
       </span>

@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import type { Hit } from '../api/types';
 import { countByWatchpoint } from '../state/hit_index';
 import { useJob } from '../state/job_store';
+import { labelOf } from '../base/names';
 import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
@@ -74,6 +75,16 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
         />
         not propagated
       </label>
+      {filter.node !== null && (
+        <button
+          type="button"
+          className="tag hit-filter-node ellipsis"
+          title={`Only hits of ${filter.node}. Click to show those of others too.`}
+          onClick={() => setHitFilter({ node: null })}
+        >
+          {labelOf(filter.node)} ✕
+        </button>
+      )}
       {filtered && (
         <Button
           label="Show all hits"

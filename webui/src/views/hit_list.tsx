@@ -130,7 +130,7 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
   }, [lines, stopHit]);
   // A filter may mean hits that are only on the server.
   useEffect(() => {
-    const narrow = filter.watchpoint !== null || filter.rank !== null || filter.step !== null;
+    const narrow = [filter.watchpoint, filter.rank, filter.step, filter.node].some((value) => value !== null);
     if (!narrow || !missing) return undefined;
     const timer = setTimeout(() => void loadHits(filter), 300);
     return () => clearTimeout(timer);

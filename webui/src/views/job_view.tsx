@@ -2,12 +2,14 @@
 
 import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { setCatalogue } from '../state/condition_text';
 import { useFollowStop } from '../state/follow';
 import { useGraphOfNode } from '../state/graphs';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
+import { hasEnded } from '../state/job';
 import { openJob, retryConnection, useJob } from '../state/job_store';
 import type { JobRoute } from '../state/route';
 import { useRouter } from '../state/router';
@@ -21,7 +23,7 @@ import {
   useScopes,
   watchChanged,
 } from '../state/scopes';
-import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
+import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
 import { setConditionTargets } from '../state/watch_selections';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -141,13 +143,33 @@ function Right({ height }: { height: number }) {
   );
 }
 
+// The node panel has all the room while a node is selected. Escape gives it back, and so
+// does what looks for another node.
+function useTall(): boolean {
+  const node = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
+  const tall = useUi((state) => state.tall) && node;
+  useEffect(() => {
+    if (!tall) return undefined;
+    const onKey = (event: KeyboardEvent) => {
+      const typing = (event.target as HTMLElement).matches('input, select, textarea');
+      const find = (event.key === '/' && !typing) || (event.key.toLowerCase() === 'f' && event.ctrlKey);
+      // Before the search field takes the focus, which it cannot while it is hidden.
+      if (find || (event.key === 'Escape' && !typing)) flushSync(() => setTall(false));
+    };
+    window.addEventListener('keydown', onKey, { capture: true });
+    return () => window.removeEventListener('keydown', onKey, { capture: true });
+  }, [tall]);
+  return tall;
+}
+
 // All panels. What changes with the address alone must not render them again: they
 // follow what they show by themselves.
 const JobLayout = memo(function JobLayout() {
   const connection = useJob((state) => state.connection);
   const attempt = useJob((state) => state.attempt);
   const sizes = useUi((state) => state.sizes);
-  const tall = useUi((state) => state.tall);
+  const ended = useJob(({ model }) => hasEnded(model.info));
+  const tall = useTall();
   const menu = useUi((state) => state.node_menu !== null);
   const after = useAfterGraph();
   return (
@@ -156,7 +178,7 @@ const JobLayout = memo(function JobLayout() {
         <TopBar />
         <Controls />
       </header>
-      {connection === 'lost' && <ConnectionBanner attempt={attempt} onRetry={retryConnection} />}
+      {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
       <EndBanner />
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div
@@ -195,7 +217,10 @@ export function JobView({ id }: { id: string }) {
   const graph = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
   useEffect(() => startScopes(id, graph), [id, graph]);
   // Watchpoints and steps of another job are others.
-  useEffect(() => setHitFilter(NO_FILTER), [id]);
+  useEffect(() => {
+    setHitFilter(NO_FILTER);
+    setTall(false);
+  }, [id]);
   useEffect(() => openJob(id, () => void checkAuth()), [id]);
   const { value, open, choose } = useContextValue(id);
   const views = useScopes((state) => state.views);

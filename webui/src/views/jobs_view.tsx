@@ -149,7 +149,7 @@ export function JobsView() {
           </span>
         )}
       </header>
-      {connection === 'lost' && <ConnectionBanner attempt={1} onRetry={() => void loadJobs()} />}
+      {connection === 'lost' && <ConnectionBanner attempt={1} ended={false} onRetry={() => void loadJobs()} />}
       <main className={`jobs-main${drop.over ? ' jobs-drop' : ''}`} {...drop.handlers}>
         <div className="jobs-title">
           <h2>Jobs</h2>

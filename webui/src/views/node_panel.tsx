@@ -9,10 +9,10 @@ import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
-import { openWatchForm, setTall, touch, useUi } from '../state/ui';
+import { NO_FILTER, openWatchForm, setHitFilter, setTall, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
-import { NodeMarks } from '../widgets/node_marks';
+import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
 import { SourcePane } from './source_pane';
@@ -66,6 +66,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const live = useJob((state) => state.connection === 'live');
   const pending = useJob((state) => state.pending);
   const tall = useUi((state) => state.tall);
+  const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
   const reach = availability('continue_to', job, live, pending).reason;
   return (
     <header className="node-head">
@@ -80,11 +81,17 @@ function NodeHead({ node }: { node: NodeDetail }) {
           {stepsText(node)}
         </span>
       )}
-      <NodeMarks
-        hits={Math.max(node.hit_count, hitIndex.get(node.name) ?? 0)}
-        watched={node.watched}
-        current={current === node.name}
-      />
+      <NodeMarks hits={0} watched={node.watched} current={current === node.name} />
+      {hits > 0 && (
+        <button
+          type="button"
+          className="node-hits"
+          title="Show its hits in the list"
+          onClick={() => setHitFilter({ ...NO_FILTER, node: node.name })}
+        >
+          <HitBadge count={hits} />
+        </button>
+      )}
       <span className="grow" />
       <Button
         label="Watch"
