@@ -131,7 +131,7 @@ test("a server that is killed and comes back finds page and job as they were", a
   await server.start();
   await expect(page.getByText("Connection to the server lost.")).toBeHidden(STOP);
   await expect(state(page)).toHaveText(/paused/i, STOP);
-  await expect(page.getByRole("switch", { name: /Watchpoint 1: overflow/ })).toBeChecked();
+  await expect(page.getByRole("switch", { name: /Watchpoint 1: NaN or infinity/ })).toBeChecked();
   await takeStep(page, 2);
   await expect(values(page)).toContainText("step 2", STOP);
 });
