@@ -20,7 +20,11 @@ export function neighbours(job, name, depth, nodeView, statisticsOf) {
         .map((from, position) => ({ from, slot: 0, to: node.name, position, kind: 'data' }))
         .filter(({ from }) => distance.has(from)),
     ),
-    tensors: found.map((node) => ({ name: `${node.name}:0`, statistics: known ? statisticsOf(node, job.step) : null })),
+    tensors: found.map((node) => ({
+      name: `${node.name}:0`,
+      statistics: known ? statisticsOf(node, job.step) : null,
+      statistics_step: known ? job.step : null,
+    })),
     truncated: false,
   };
 }

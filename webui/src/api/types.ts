@@ -100,6 +100,13 @@ export interface GraphNode {
   first_step?: number;
   last_step?: number;
   source: SourceLine | null;
+  // What is written where its edges begin, by output.
+  notes?: EdgeNote[];
+}
+
+export interface EdgeNote {
+  text: string;
+  alarm: boolean;
 }
 
 export interface Endpoint extends TensorType {
@@ -121,8 +128,6 @@ export interface GraphEdge {
   to: string;
   tensors: number;
   kind: 'data' | 'control';
-  // What is written along it.
-  label?: { text: string; alarm: boolean };
 }
 
 export interface ScopeView {
@@ -143,7 +148,7 @@ export interface TensorEdge {
 export interface Neighbours {
   nodes: Array<GraphNode & { distance: number }>;
   edges: TensorEdge[];
-  tensors: Array<{ name: string; statistics: Statistics | null }>;
+  tensors: Array<{ name: string; statistics: Statistics | null; statistics_step: number | null }>;
   truncated: boolean;
 }
 

@@ -1,5 +1,5 @@
 // Which nodes stand beside another: parameters, buffers and constants that exactly
-// one op of their scope reads.
+// one op of their scope reads. What has notes needs room for them, and stands in a row.
 
 import type { GraphNode } from '../api/types';
 
@@ -23,7 +23,7 @@ export function besideOf(
   const beside = new Int32Array(nodes.length).fill(-1);
   nodes.forEach((node, i) => {
     const to = reader[i] as number;
-    if (!STILL.has(node.kind) || ruledOut[i] || to < 0 || nodes[to]?.kind !== 'op') return;
+    if (!STILL.has(node.kind) || node.notes !== undefined || ruledOut[i] || to < 0 || nodes[to]?.kind !== 'op') return;
     if ((stacked[to] as number) >= MOST) return;
     stacked[to] = (stacked[to] as number) + 1;
     beside[i] = to;

@@ -3,6 +3,7 @@
 import { intersects, visibleRect, type Camera, type Rect } from './camera';
 import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope } from './draw_boxes';
 import { drawEdges, drawLinks } from './draw_edges';
+import { drawNotes } from './draw_notes';
 import { inMotion } from './motion';
 import type { Marks } from './marks';
 import type { Picture, Renderer } from './renderer';
@@ -76,6 +77,7 @@ class Pass {
       this.drawn.push(box);
       if (!box.open) {
         drawLeaf(context, box, palette, camera);
+        drawNotes(context, box, palette, camera);
       } else if (box.height * camera.scale < LEAST_OPEN_PX) {
         drawBlock(context, box, palette);
       } else {

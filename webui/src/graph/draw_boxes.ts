@@ -270,7 +270,8 @@ function drawHitBadge(
   const width = (14 + text.length * 6.2 + 4) * k;
   const height = 15 * k;
   const x = box.x + box.width - width + 7 * k;
-  const y = box.y - height / 2;
+  // On the corner from outside: the name in the box stays free.
+  const y = box.y - height + 4;
   context.fillStyle = hollow ? palette.canvas : palette.hit;
   context.strokeStyle = palette.hit;
   context.lineWidth = 1.3 * k;

@@ -174,34 +174,6 @@ function drawFarEdges(
   context.stroke();
 }
 
-const LABEL_SCALE = 0.5;
-const LABEL_PX = 10;
-
-// What is written along edges, just below where they begin.
-function drawLabels(context: CanvasRenderingContext2D, scope: SceneScope, edges: readonly number[], picture: Picture): void {
-  const { palette, scene, camera } = picture;
-  if (camera.scale < LABEL_SCALE) return;
-  context.font = `500 ${LABEL_PX}px ${palette.fontMono}`;
-  context.textAlign = 'center';
-  context.textBaseline = 'middle';
-  for (const edge of edges) {
-    const { label } = scope.edges[edge] as SceneScope['edges'][number];
-    if (label === undefined) continue;
-    const end = scope.pointEnds[edge] as number;
-    const x = scene.points[end - 3] as number;
-    const y = (scene.points[end - 2] as number) - 17;
-    const text = label.alarm ? `▲ ${label.text}` : label.text;
-    const width = text.length * LABEL_PX * 0.6 + 8;
-    context.fillStyle = palette.canvas;
-    context.beginPath();
-    context.roundRect(x - width / 2, y - 7, width, 14, 4);
-    context.fill();
-    context.fillStyle = label.alarm ? palette.hit : palette.muted;
-    context.fillText(text, x, y + 0.5);
-  }
-  context.textAlign = 'start';
-}
-
 export function drawEdges(
   context: CanvasRenderingContext2D,
   scope: SceneScope,
@@ -225,7 +197,6 @@ export function drawEdges(
       const edges = kinds.get(kind);
       if (edges !== undefined) drawKind(context, scope, edges, styleOf(kind, picture), picture);
     }
-    drawLabels(context, scope, visible, picture);
   }
   context.globalAlpha = 1;
 }

@@ -1,6 +1,6 @@
 // What a tensor is made of and what is made of it, as a view of its own.
 
-import type { GraphEdge, GraphNode, Neighbours, ScopeView, Statistics } from '../api/types';
+import type { EdgeNote, GraphEdge, GraphNode, Neighbours, ScopeView, Statistics } from '../api/types';
 import { compactCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
 
@@ -10,7 +10,7 @@ function shortName(name: string): string {
 }
 
 // What is worth knowing of a tensor at a glance.
-export function edgeLabel(statistics: Statistics): { text: string; alarm: boolean } {
+export function edgeNote(statistics: Statistics): EdgeNote {
   const infinite = statistics.pos_inf_count + statistics.neg_inf_count;
   const parts: string[] = [];
   if (statistics.nan_count > 0) parts.push(`${compactCount(statistics.nan_count)} NaN`);
@@ -21,20 +21,35 @@ export function edgeLabel(statistics: Statistics): { text: string; alarm: boolea
   return { text: `|max| ${formatNumber(toNumber(statistics.abs_max), 3)}${mean}`, alarm: false };
 }
 
-export function neighbourView({ nodes, edges, tensors }: Neighbours): ScopeView {
-  const statistics = new Map(tensors.map((tensor) => [tensor.name, tensor.statistics]));
-  const shown = nodes.map((node): GraphNode => ({ ...node, label: shortName(node.name) }));
+const NOTHING = { statistics: null, statistics_step: null };
+
+// Of the tensors of a node that are known, in the order of its outputs. Of several, each
+// says which one it is; of an earlier step, which.
+function notesOf(node: GraphNode, known: ReadonlyMap<string, Neighbours['tensors'][number]>, now: number): EdgeNote[] {
+  const notes: EdgeNote[] = [];
+  for (const { slot } of node.outputs) {
+    const { statistics, statistics_step: step } = known.get(`${node.name}:${slot}`) ?? NOTHING;
+    if (statistics === null) continue;
+    const { text, alarm } = edgeNote(statistics);
+    const which = node.outputs.length > 1 ? `:${slot}  ` : '';
+    const when = step === null || step === now ? '' : ` · step ${step}`;
+    notes.push({ text: `${which}${text}${when}`, alarm });
+  }
+  return notes;
+}
+
+export function neighbourView({ nodes, edges, tensors }: Neighbours, step: number): ScopeView {
+  const known = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  const shown = nodes.map((node): GraphNode => {
+    const notes = notesOf(node, known, step);
+    return { ...node, label: shortName(node.name), ...(notes.length > 0 ? { notes } : {}) };
+  });
   const lines = new Map<string, GraphEdge>();
-  for (const { from, slot, to, kind } of edges) {
+  for (const { from, to, kind } of edges) {
     const key = `${from}\n${to}\n${kind}`;
-    const known = lines.get(key);
-    if (known !== undefined) {
-      known.tensors += 1;
-      continue;
-    }
-    const about = statistics.get(`${from}:${slot}`) ?? null;
-    const edge: GraphEdge = { from, to, tensors: 1, kind };
-    lines.set(key, about === null ? edge : { ...edge, label: edgeLabel(about) });
+    const line = lines.get(key);
+    if (line === undefined) lines.set(key, { from, to, tensors: 1, kind });
+    else line.tensors += 1;
   }
   return { scope: '', nodes: shown, edges: [...lines.values()] };
 }

@@ -6,7 +6,7 @@ import type { LayoutAnswer, LayoutRequest, LayoutScope } from './layout_types';
 import { SCOPE_HEADER } from './layout_types';
 import { besideOf } from './beside_rule';
 import type { Rect } from './camera';
-import { CHEVRON_ROOM, sizeBeside, sizeOfNode } from './sizes';
+import { CHEVRON_ROOM, noteRoom, sizeBeside, sizeOfNode } from './sizes';
 
 export interface Box extends Rect {
   name: string;
@@ -115,11 +115,10 @@ function prepare(view: ScopeView): Prepared {
     place.get(edge.to) as number,
   ]);
   const beside = besideOf(view.nodes, pairs);
-  const nodes = view.nodes.map((node, i) => ({
-    name: node.name,
-    beside: beside[i] as number,
-    ...((beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node)),
-  }));
+  const nodes = view.nodes.map((node, i) => {
+    const { width, height } = (beside[i] as number) < 0 ? sizeOfNode(node) : sizeBeside(node);
+    return { name: node.name, beside: beside[i] as number, width, height: height + noteRoom(node) };
+  });
   const made = { edges, beside, layout: { nodes, edges: pairs } };
   prepared.set(view, made);
   return made;
@@ -172,7 +171,7 @@ export function buildScene(
       x: answer.boxes[at++] as number,
       y: answer.boxes[at++] as number,
       width: answer.boxes[at++] as number,
-      height: answer.boxes[at++] as number,
+      height: (answer.boxes[at++] as number) - noteRoom(node),
       node,
     }));
     const firstPoint = edge === 0 ? 0 : (answer.pointEnds[edge - 1] as number);

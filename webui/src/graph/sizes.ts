@@ -3,16 +3,21 @@
 
 import { formatShape, shortDtype } from '../base/format';
 import { visible } from '../base/visible';
-import type { GraphNode } from '../api/types';
+import type { EdgeNote, GraphNode } from '../api/types';
 
 export const LABEL_PX = 12;
 export const DETAIL_PX = 10;
 const LABEL_ADVANCE = 7.2;
 const DETAIL_ADVANCE = 6;
-export const MAX_LABEL = 30;
+export const MAX_LABEL = 36;
 const SIDE = 12;
 export const CHEVRON_ROOM = 16;
 const MIN_WIDTH = 64;
+// Notes stand one below the other under their box, on a stem.
+export const NOTE_PX = 10;
+export const NOTE_LINE = 16;
+export const NOTE_STEM = 7;
+
 
 export function shorten(name: string, limit: number): string {
   // A long name must not cost more than what is shown of it.
@@ -38,13 +43,27 @@ export function detailOf(node: GraphNode): string {
   return `${formatShape(output.shape)} ${shortDtype(output.dtype)}${more}`;
 }
 
+export function noteText({ text, alarm }: EdgeNote): string {
+  return alarm ? `▲ ${text}` : text;
+}
+
+export function noteWidth(note: EdgeNote): number {
+  return Math.ceil(noteText(note).length * DETAIL_ADVANCE) + 10;
+}
+
+// Under a box, kept free for its notes.
+export function noteRoom({ notes }: GraphNode): number {
+  return notes === undefined ? 0 : NOTE_STEM + notes.length * NOTE_LINE;
+}
+
+// Without the room for its notes.
 export function sizeOfNode(node: GraphNode): { width: number; height: number } {
   const detail = detailOf(node);
   const label = shorten(node.label, MAX_LABEL).length * LABEL_ADVANCE;
   const text = Math.max(label, Math.min(detail.length, 34) * DETAIL_ADVANCE);
   const chevron = node.child_count > 0 ? CHEVRON_ROOM : 0;
   return {
-    width: Math.max(MIN_WIDTH, Math.ceil(text + 2 * SIDE + chevron)),
+    width: Math.max(MIN_WIDTH, Math.ceil(text + 2 * SIDE + chevron), ...(node.notes ?? []).map(noteWidth)),
     height: detail === '' ? 24 : 38,
   };
 }

@@ -62,12 +62,39 @@ export function useNode(job: string, node: string | null) {
   });
 }
 
+interface NeighbourQuestion {
+  job: string;
+  node: string;
+  depth: number;
+  rank: number;
+  step: number;
+}
+
+// Statistics of so many tensors are asked of the job for one drawing.
+const MOST_ASKED = 60;
+
+// The server tells what it happens to know of the tensors. What is of an earlier step is
+// asked of the job first, as far as the job still has it.
+async function neighboursNow({ job, node, depth, rank, step }: NeighbourQuestion, signal: AbortSignal) {
+  const ask = () => api.neighbours(job, node, depth, rank, signal);
+  const known = await ask();
+  const old = known.tensors.filter((tensor) => tensor.statistics_step !== step).slice(0, MOST_ASKED);
+  const answers = await Promise.allSettled(
+    old.map(({ name }) => api.statistics(job, { name, rank, step: null }, signal)),
+  );
+  return answers.some(({ status }) => status === 'fulfilled') ? ask() : known;
+}
+
 // Statistics along the edges change with every stop.
 export function useNeighbours(job: string, node: string | null, depth: number | null, rank: number) {
   const version = useJob(({ model }) => model.graph_version + model.hit_version + model.stops);
+  const step = useJob(({ model }) => model.info?.step ?? 0);
   return useQuery({
-    queryKey: ['neighbours', job, node, depth, rank, version],
-    queryFn: ({ signal }) => api.neighbours(job, node ?? '', depth ?? 1, rank, signal),
+    queryKey: ['neighbours', job, node, depth, rank, version, step],
+    queryFn: async ({ signal }) => {
+      const around = await neighboursNow({ job, node: node ?? '', depth: depth ?? 1, rank, step }, signal);
+      return { around, step };
+    },
     enabled: node !== null && depth !== null,
     placeholderData: keepPreviousData,
   });

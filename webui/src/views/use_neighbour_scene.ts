@@ -42,7 +42,7 @@ export function useNeighbourScene(): NeighbourScene {
   const { data, isPlaceholderData } = answer;
   useEffect(() => {
     if (depth === null || data === undefined || isPlaceholderData) return;
-    const views = new Map([['', neighbourView(data)]]);
+    const views = new Map([['', neighbourView(data.around, data.step)]]);
     asked.current = { id: nextQuestion(), views, subject: `around ${node} ${depth}` };
     askWorker({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
   }, [data, isPlaceholderData, depth, node]);
@@ -54,6 +54,6 @@ export function useNeighbourScene(): NeighbourScene {
 
   if (depth === null) return NOWHERE;
   if (answer.error !== null) return { depth, scene, note: answer.error.message };
-  const note = data?.truncated ? `the nearest ${plural(data.nodes.length, 'node')}` : null;
+  const note = data?.around.truncated ? `the nearest ${plural(data.around.nodes.length, 'node')}` : null;
   return { depth, scene, note };
 }
