@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { fit, MAX_SCALE, panBy, reveal, toWorld, visibleRect, zoomAt } from './camera';
+import { bringIntoView, fit, MAX_SCALE, panBy, reveal, toWorld, visibleRect, zoomAt } from './camera';
 
 const VIEW = { width: 800, height: 400 };
 
@@ -32,6 +32,21 @@ it('goes to a box out of view', () => {
   const next = reveal({ x: 0, y: 0, scale: 1 }, { x: 5000, y: 100, width: 80, height: 30 }, VIEW);
   const seen = visibleRect(next, VIEW);
   expect(seen.x + seen.width / 2).toBeCloseTo(5040);
+});
+
+it('moves no more than brings a box into view', () => {
+  const camera = { x: 0, y: 0, scale: 1 };
+  expect(bringIntoView(camera, { x: 100, y: 100, width: 80, height: 30 }, VIEW)).toEqual(camera);
+  const right = visibleRect(bringIntoView(camera, { x: 760, y: 100, width: 80, height: 30 }, VIEW), VIEW);
+  expect(right.x).toBeGreaterThan(0);
+  expect(right.x).toBeLessThan(100);
+  expect(right.y).toBe(0);
+  const above = bringIntoView(camera, { x: 100, y: -100, width: 80, height: 30 }, VIEW);
+  expect(above.y).toBeLessThan(-100);
+  // Of what is too large its beginning.
+  const large = bringIntoView({ x: 500, y: 0, scale: 1 }, { x: 100, y: 100, width: 2000, height: 30 }, VIEW);
+  expect(large.x).toBeLessThan(100);
+  expect(large.x).toBeGreaterThan(50);
 });
 
 it('comes nearer to a box too small to be read', () => {

@@ -16,7 +16,7 @@ export interface Rect extends Size {
   y: number;
 }
 
-export const MIN_SCALE = 0.02;
+export const MIN_SCALE = 0.002;
 export const MAX_SCALE = 3;
 const MARGIN = 24;
 // Above and below stand the zoom buttons and the legend.
@@ -73,6 +73,22 @@ export function intersects(a: Rect, b: Rect): boolean {
   return (
     a.x <= b.x + b.width && b.x <= a.x + a.width && a.y <= b.y + b.height && b.y <= a.y + a.height
   );
+}
+
+// Moved, not zoomed, so far that `rect` is in view; of a larger one its beginning.
+export function bringIntoView(camera: Camera, rect: Rect, view: Size): Camera {
+  const along = (origin: number, from: number, size: number, shown: number, margin: number) => {
+    const room = (shown - 2 * margin) / camera.scale;
+    const first = from - margin / camera.scale;
+    // It fits: as little as need be; else to its beginning, unless that is in view.
+    if (size <= room) return Math.min(Math.max(origin, from + size - room - margin / camera.scale), first);
+    return origin > first || origin + room < from ? first : origin;
+  };
+  return {
+    ...camera,
+    x: along(camera.x, rect.x, rect.width, view.width, MARGIN),
+    y: along(camera.y, rect.y, rect.height, view.height, BAR),
+  };
 }
 
 // The camera that shows `rect` with the least change: none if it is in view and

@@ -131,10 +131,19 @@ describe('the search', () => {
   const search = new NameSearch(INDEX);
   const found = (text: string) => Array.from(search.find(text), (item) => INDEX.name(item));
 
-  it('looks for parts of names, in any case, nodes before scopes', () => {
-    expect(found('FC')).toEqual(['forward/fc/w', 'forward/fc/mm', 'forward/fc']);
+  it('looks for parts of names, in any case, what is called so first', () => {
+    expect(found('FC')).toEqual(['forward/fc', 'forward/fc/w', 'forward/fc/mm']);
+    expect(found('f')[0]).toBe('forward');
     expect(found('mm forw')).toEqual(['forward/fc/mm']);
     expect(found('nothing')).toEqual([]);
+  });
+
+  it('takes plain words for op types as well', () => {
+    expect(found('aten::mm')).toEqual(['forward/fc/mm']);
+    expect(found('linear')).toEqual(['forward/fc']);
+    expect(found('aten::mm forw')).toEqual(['forward/fc/mm']);
+    // All types begin with it.
+    expect(found('aten')).toEqual([]);
   });
 
   it('looks for types, categories, kinds and source lines', () => {

@@ -6,7 +6,7 @@ import { availability, COMMAND_NAMES } from '../state/controls';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, useRouter } from '../state/router';
-import { revealNode } from '../state/scopes';
+import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
 
@@ -44,6 +44,17 @@ function runCommands(): Command[] {
     reason: availability(command, model.info, connection === 'live', pending).reason,
     run: () => void sendCommand(command),
   }));
+}
+
+function continueTo(node: string | null): Command {
+  const { model, connection, pending } = useJob.getState();
+  const { reason } = availability('continue_to', model.info, connection === 'live', pending);
+  return {
+    title: 'Continue to the selected node',
+    group: 'Run',
+    reason: node === null ? 'Select a node first.' : reason,
+    run: () => void sendCommand('continue_to', { node: node ?? '' }),
+  };
 }
 
 function goCommands(): Command[] {
@@ -97,6 +108,8 @@ function viewCommands(node: string | null): Command[] {
       group: 'View',
       run: () => setTall(!tall),
     },
+    { title: 'Open all scopes', group: 'View', run: openAll },
+    { title: 'Close all scopes', group: 'View', run: closeAll },
     { title: 'Copy the address of this view', group: 'View', run: () => void copyText(window.location.href) },
     { title: 'Keys', group: 'View', shortcut: '?', run: () => showOverlay('keys') },
   ];
@@ -119,5 +132,5 @@ export function allCommands(): Command[] {
   const { route } = useRouter.getState();
   if (route.view === 'jobs') return [{ title: 'Keys', group: 'View', shortcut: '?', run: () => showOverlay('keys') }];
   const { node } = route.route;
-  return [...runCommands(), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
+  return [...runCommands(), continueTo(node), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
 }

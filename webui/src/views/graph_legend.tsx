@@ -1,8 +1,40 @@
+import { X } from 'lucide-react';
+import { useState } from 'react';
 import { CurrentArrow, HitBadge, WatchDot } from '../widgets/node_marks';
+
+const KEY = 'graphdbg.legend';
+
+function isOpen(): boolean {
+  try {
+    return localStorage.getItem(KEY) !== 'folded';
+  } catch {
+    return true;
+  }
+}
+
+function keepOpen(open: boolean): void {
+  try {
+    localStorage.setItem(KEY, open ? 'open' : 'folded');
+  } catch {
+    // Storage is blocked: it lasts as long as the page.
+  }
+}
 
 // What the colours and shapes on the graph mean.
 // `trail`: something is not finite, and it is known where that began.
 export function GraphLegend({ trail }: { trail: boolean }) {
+  const [open, setOpen] = useState(isOpen);
+  const toggle = () => {
+    setOpen(!open);
+    keepOpen(!open);
+  };
+  if (!open) {
+    return (
+      <button type="button" className="legend legend-toggle" aria-expanded={false} onClick={toggle}>
+        Legend
+      </button>
+    );
+  }
   return (
     <ul className="legend" aria-label="Legend">
       <li>
@@ -23,6 +55,11 @@ export function GraphLegend({ trail }: { trail: boolean }) {
       <li className="legend-swatch legend-gradient">gradient</li>
       <li className="legend-swatch legend-optimizer">optimizer</li>
       <li className="legend-swatch legend-weight">weight</li>
+      <li>
+        <button type="button" className="legend-toggle" aria-label="Fold the legend" aria-expanded onClick={toggle}>
+          <X aria-hidden size={12} />
+        </button>
+      </li>
     </ul>
   );
 }

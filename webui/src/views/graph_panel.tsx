@@ -2,10 +2,11 @@
 
 import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
-import { fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
+import { bringIntoView, fit, reveal, zoomAt, type Camera, type Size } from '../graph/camera';
 import type { Marks } from '../graph/marks';
 import { oldPlaces } from '../graph/motion';
 import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
+import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
 import { MOST_AROUND } from '../state/route';
@@ -116,7 +117,7 @@ export function GraphPanel() {
     glide(fit({ x: 0, y: 0, width: scene.width, height: scene.height }, size));
   }, [glide, scene, size]);
 
-  useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current });
+  useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current, selected });
   useDrawing(painter, { scene, size, marks, palette });
   useEffect(() => {
     wanted.current = selected;
@@ -174,7 +175,7 @@ export function GraphPanel() {
         aria-label="Graph view"
         aria-description="The node tree shows the same scopes. Arrow keys move the view, Enter opens or closes the selected scope."
         tabIndex={0}
-        title={pointer.hovered ?? undefined}
+        title={hoverText(scene, pointer.hovered)}
         onKeyDown={(event) => {
           if (graphKey(event, target)) {
             event.preventDefault();
@@ -217,6 +218,14 @@ export function GraphPanel() {
   );
 }
 
+// The whole name, which the box may have no room for, and what else it says when near.
+function hoverText(scene: Scene, name: string | null): string | undefined {
+  if (name === null) return undefined;
+  const node = scene.byName.get(name)?.node;
+  const more = node === undefined ? [] : [node.op_type, detailOf(node)].filter((part) => part !== '');
+  return [name, ...new Set(more)].join('\n');
+}
+
 interface SceneCamera {
   scene: Scene;
   size: Size;
@@ -226,11 +235,12 @@ interface SceneCamera {
   anchor: React.RefObject<{ name: string; x: number; y: number } | null>;
   wanted: React.RefObject<string | null>;
   current: string | null;
+  selected: string | null;
 }
 
 // What the camera does when the drawing changes under it. Before the drawing itself.
 function useCameraForScene(view: SceneCamera): void {
-  const { scene, size, control, painter, moved, anchor, wanted, current } = view;
+  const { scene, size, control, painter, moved, anchor, wanted, current, selected } = view;
   const before = useRef<Scene>(EMPTY_SCENE);
   useLayoutEffect(() => {
     if (size.width === 0 || scene.boxes.length === 0) return;
@@ -240,6 +250,7 @@ function useCameraForScene(view: SceneCamera): void {
     if (old.subject !== scene.subject) {
       moved.current = false;
       anchor.current = null;
+      wanted.current = selected;
     }
     const held = anchor.current ?? middleBox(old, now(), size);
     const box = held === null ? undefined : scene.byName.get(held.name);
@@ -249,6 +260,8 @@ function useCameraForScene(view: SceneCamera): void {
       const camera = now();
       // A jump would end a glide; the same drawing with other marks needs none.
       if (still.dx !== 0 || still.dy !== 0) jump({ ...camera, x: camera.x + still.dx, y: camera.y + still.dy });
+      // What was opened just now may reach out of the view.
+      if (anchor.current !== null && box.open) glide(bringIntoView(now(), box, size));
       anchor.current = null;
     } else if (!moved.current) {
       jump(firstCamera(scene, size, current));

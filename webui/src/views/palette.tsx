@@ -1,13 +1,11 @@
 // Commands and nodes by a few letters of their names.
 
-import { useQuery } from '@tanstack/react-query';
 import { useDeferredValue, useId, useMemo, useRef, useState } from 'react';
-import { api } from '../api/client';
 import type { GraphNode } from '../api/types';
 import { fuzzyScore } from '../base/fuzzy';
-import { useJob } from '../state/job_store';
 import { useRouter } from '../state/router';
 import { revealNode } from '../state/scopes';
+import { useSearch } from '../state/search';
 import { showOverlay, touch } from '../state/ui';
 import { Dialog } from '../widgets/dialog';
 import { FullName } from '../widgets/full_name';
@@ -19,20 +17,16 @@ type Entry = { key: string; command: Command } | { key: string; node: GraphNode 
 
 const MOST_NODES = 30;
 
+// As the tree's search finds them.
 function useFoundNodes(text: string): GraphNode[] {
   const route = useRouter((state) => state.route);
-  const job = route.view === 'job' ? route.route.job : null;
-  const version = useJob((state) => state.model.graph_version);
-  const found = useQuery({
-    queryKey: ['palette', job, text, version],
-    queryFn: ({ signal }) => api.search(
-        job ?? '',
-        { q: text, limit: MOST_NODES, op_type: null, category: null, kind: null, source: null, cursor: null },
-        signal,
-      ),
-    enabled: job !== null && text.length >= 2,
-  });
-  return text.length >= 2 ? (found.data?.nodes ?? []) : [];
+  const wanted = route.view === 'job' && text.length >= 2 ? text : '';
+  const { found } = useSearch(route.view === 'job' ? route.route.job : '', wanted);
+  return useMemo(() => {
+    if (found === null || wanted === '') return [];
+    const count = Math.min(found.count, MOST_NODES);
+    return Array.from({ length: count }, (_, i) => found.at(i)).filter((node) => node !== null);
+  }, [found, wanted]);
 }
 
 function choose(entry: Entry): void {

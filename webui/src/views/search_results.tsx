@@ -57,7 +57,7 @@ export function SearchResults({ query, entered, onChoose, ref }: Props) {
   }
   if (search.problem !== null) return <Notice title="Not a search">{search.problem}</Notice>;
   if (found === null) return <Notice title="Searching" busy />;
-  if (found.count === 0) return <Notice title="No node matches">Nothing is found for “{search.text || query}”.</Notice>;
+  if (found.count === 0) return <Notice title="No node matches">Nothing is found for “{search.text || query}”. Words are parts of names or op types; all must be met.</Notice>;
   const result = `${formatCount(found.count)} ${found.count === 1 ? 'result' : 'results'}`;
   return (
     <div className="results">

@@ -241,6 +241,12 @@ export function TreePanel() {
           </button>
         )}
       </div>
+      {text === '' && (
+        <p className="search-hint muted">
+          Parts of names or op types, <code>train.py:12</code>, <code>type:</code> <code>category:</code>{' '}
+          <code>kind:</code> <code>/pattern/</code>
+        </p>
+      )}
       <div className="tree-panel-body">
         {query === '' ? (
           bySource && !ticking && views instanceof IndexViews ? (
