@@ -126,8 +126,11 @@ def test_pauses_while_it_runs(server: Server, start_job, onnx_models: Path) -> N
     paused = server.wait_for_state("cnn", "paused", pause_reason="user")
     server.control("cnn", "next_node")
     stopped = server.wait_for_state("cnn", "paused", pause_reason="node")
-    # It pauses at the end of a run, or at the first node of the next.
-    assert stopped["node"] == ("cnn/unsqueeze" if paused["node"] else "cnn/images")
+    # It pauses at the end of a run, or at a node: in the first run at any.
+    nodes = server.client.get("/jobs/cnn/graph/export?format=json")["nodes"]
+    in_order = [node["name"] for node in sorted(nodes, key=lambda node: node["order"]) if node["order"]]
+    before = in_order.index(paused["node"]) if paused["node"] else -1
+    assert stopped["node"] == in_order[(before + 1) % len(in_order)]
     server.control("cnn", "terminate")
     server.wait_for_state("cnn", "terminated")
 
@@ -176,6 +179,50 @@ def test_several_sessions_stand_side_by_side(debug_run, onnx_models: Path) -> No
     steps = {(hit["node"].partition("/")[0], hit["step"]) for hit in scaled}
     assert steps == {("functions", 2), ("functions", 5)}
     assert {hit["node"] for hit in run.result["hits"]} >= {"control/choose", "control_1/choose"}
+
+
+REPLACED = """
+import sys, numpy as np, onnxruntime as ort
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+bias = ort.OrtValue.ortvalue_from_numpy(np.full(10, 7, np.float32))
+options.add_initializer("head.1.bias", bias)
+session = ort.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+print(session.run(None, {"images": np.ones((4, 8, 8), np.float32)})[0].tobytes().hex())
+"""
+
+
+def test_weights_of_the_programs_own_stay_in_place(debug_run, onnx_models: Path) -> None:
+    """A program may replace what the file has, which nobody can read back."""
+    command = [sys.executable, "-c", REPLACED, str(onnx_models / "cnn.onnx")]
+    plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
+    assert run.stdout == plain != ""
+    assert "cannot be looked into: its options replace initializers of the model" in run.stderr
+    assert run.result["steps"] == 1
+
+
+def test_goes_on_where_a_value_cannot_be_handed_on(debug_run, tmp_path: Path) -> None:
+    """A value that is missing, 70 nodes before it is read: ONNX Runtime itself crashes when given one."""
+    import onnx
+    from onnx import TensorProto, helper
+
+    missing = helper.make_node(
+        "Optional", [], ["missing"], name="nothing", type=helper.make_tensor_type_proto(TensorProto.FLOAT, [2])
+    )
+    between = [helper.make_node("Neg", [f"v{i}"], [f"v{i + 1}"], name=f"turn_{i}") for i in range(70)]
+    asked = helper.make_node("OptionalHasElement", ["missing"], ["there"], name="is_there")
+    values = [("v0", TensorProto.FLOAT, [2]), ("v70", TensorProto.FLOAT, [2]), ("there", TensorProto.BOOL, [])]
+    v0, *outputs = (helper.make_tensor_value_info(*value) for value in values)
+    graph = helper.make_graph([missing, *between, asked], "g", [v0], outputs)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, tmp_path / "maybe.onnx")
+    command = [str(tmp_path / "maybe.onnx"), "--random-inputs", "--runs", "2"]
+    run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
+    assert (run.code, run.result["steps"]) == (0, 2)
+    said = "node is_there cannot be run by itself; it and what follows is not looked at: an optional value is missing"
+    assert run.stderr.count(said) == 1
+    assert ("maybe/turn_69", 2) in {(hit["node"], hit["step"]) for hit in run.result["hits"]}
 
 
 def test_sessions_may_run_in_several_threads(debug_run, onnx_models: Path) -> None:

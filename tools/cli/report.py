@@ -35,9 +35,11 @@ def describe_statistics(statistics: Json) -> str:
 
 def say_hit(hit: Json) -> None:
     say(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}")
-    turn = f", iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
-    say(f"  node    {hit['node']}:{hit['slot']}  ({hit['op_type']}, {hit['origin']}{turn})")
-    say(f"  source  {describe_source(hit['source'])}")
+    turn = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
+    what = ", ".join(filter(None, (hit["op_type"], hit["origin"], turn)))
+    say(f"  node    {hit['node']}:{hit['slot']}  ({what})")
+    if hit["source"]:
+        say(f"  source  {describe_source(hit['source'])}")
     say(f"  values  {describe_statistics(hit['statistics'])}")
 
 

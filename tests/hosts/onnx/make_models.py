@@ -10,6 +10,7 @@ overflow.onnx     the CNN in fp16, with weights that make its second
                   convolution too large for that
 control.onnx      an If, a Loop and a Scan
 large.onnx        weights in a file beside it
+scripted.onnx     a loop and a condition in TorchScript, as its exporter writes them
 
 and those of control_flow.py
 """
@@ -61,6 +62,14 @@ class Lstm(nn.Module):
     def forward(self, images: torch.Tensor) -> torch.Tensor:
         states, _ = self.rows(images)
         return torch.log_softmax(self.head(states[:, -1]), dim=1)
+
+
+class Scripted(nn.Module):
+    def forward(self, x: torch.Tensor, count: int) -> torch.Tensor:
+        for _ in range(count * 3):
+            x = torch.sin(x) + 1
+        x = x * 2 if bool(x.sum() > 0) else x - 1
+        return x
 
 
 def trained(model: nn.Module, steps: int = 40) -> nn.Module:
@@ -157,6 +166,10 @@ def main() -> None:
     export(cnn, folder / "cnn.onnx", dynamo=True, external_data=False)
     export(trained(Transformer()), folder / "transformer.onnx", dynamo=False, dynamic_axes={"images": {0: "batch"}})
     export(trained(Lstm()), folder / "lstm.onnx", dynamo=False)
+    names = {"input_names": ["x", "count"], "output_names": ["y"]}
+    torch.onnx.export(
+        torch.jit.script(Scripted()), (torch.randn(3), 1), folder / "scripted.onnx", dynamo=False, **names
+    )
     plain = onnx.load(folder / "cnn.onnx")
     # The shapes that the exporter wrote are in the quantizer's way.
     del plain.graph.value_info[:]

@@ -19,6 +19,7 @@ from .. import _ending
 from .._autoload import warn
 from .agent import Agent, TooLarge
 from .model import CannotSplit, Model
+from .options import ReplacedInitializers
 from .session import PieceFailed, Session
 
 _MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
@@ -58,12 +59,17 @@ class _Follower:
         self._opened = False
         self._pid = os.getpid()
         self._names: dict[str, int] = {}
+        self._replaced = ReplacedInitializers()
         self._sessions: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
         # The program's sessions that are not taken apart count steps all the same.
         self._followed: weakref.WeakSet[Any] = weakref.WeakSet()
         self._compared: weakref.WeakSet[Any] = weakref.WeakSet()
+        # In the present run, and those of which it has been told once.
+        self._failed: weakref.WeakKeyDictionary[Any, PieceFailed] = weakref.WeakKeyDictionary()
+        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def install(self) -> None:
+        self._replaced.watch(self._runtime.SessionOptions)
         base, cls = self._collection.Session, self._collection.InferenceSession
         cls.__init__ = self._around_init(cls.__init__)
         base.run = self._around_run(base.run, self._run)
@@ -74,19 +80,19 @@ class _Follower:
 
     def _around_init(self, init: Any) -> Any:
         @functools.wraps(init)
-        def wrapper(session: Any, path_or_bytes: Any, *args: Any, **kwargs: Any) -> None:
-            init(session, path_or_bytes, *args, **kwargs)
+        def wrapper(session: Any, path_or_bytes: Any, sess_options: Any = None, *args: Any, **kwargs: Any) -> None:
+            init(session, path_or_bytes, sess_options, *args, **kwargs)
             if getattr(_own, "busy", False) or os.getpid() != self._pid:
                 return
             try:
                 with own_sessions(), self._lock:
-                    self._add(session, path_or_bytes)
+                    self._add(session, path_or_bytes, sess_options)
             except Exception as error:
                 warn(f"cannot follow a session of ONNX Runtime: {error}")
 
         return wrapper
 
-    def _add(self, session: Any, path_or_bytes: Any) -> None:
+    def _add(self, session: Any, path_or_bytes: Any, options: Any) -> None:
         agent = self._open(session)
         if agent is None or agent.is_off():
             return
@@ -95,6 +101,8 @@ class _Follower:
         weakref.finalize(session, shutil.rmtree, folder, ignore_errors=True)
         name = self._name_of(path_or_bytes)
         try:
+            if options in self._replaced:
+                raise CannotSplit("its options replace initializers of the model")
             model = Model.split(_file_of(path_or_bytes, folder), name, folder)
             self._sessions[session] = Session(agent, self._runtime, model, session)
         except (CannotSplit, TooLarge) as error:
@@ -143,7 +151,7 @@ class _Follower:
                     agent.start()
                 if agent.follows_ops() and session in self._sessions:
                     with self._lock:
-                        result = in_pieces(agent, run, session, *args, **kwargs)
+                        result = in_pieces(agent, self._explained(agent, run), session, *args, **kwargs)
                         agent.step_end()
                 else:
                     result = run(session, *args, **kwargs)
@@ -152,6 +160,26 @@ class _Follower:
             return result
 
         return wrapper
+
+    def _explained(self, agent: Agent, run: Any) -> Any:
+        """Runs a session whole, and tells of the node that failed by itself before."""
+
+        def whole(session: Any, *args: Any) -> Any:
+            failed = self._failed.pop(session, None)
+            try:
+                result = run(session, *args)
+            except Exception:
+                if failed is not None:
+                    agent.notify(f"node {failed} failed: {failed.__cause__}")
+                raise
+            if failed is not None and session not in self._told:
+                self._told.add(session)
+                agent.notify(
+                    f"node {failed} cannot be run by itself; it and what follows is not looked at: {failed.__cause__}"
+                )
+            return result
+
+        return whole
 
     def _run(
         self,
@@ -206,8 +234,7 @@ class _Follower:
         try:
             return names, self._sessions[session].run(feeds)
         except PieceFailed as failed:
-            # The program's own session will say the same.
-            agent.notify(f"node {failed} failed: {failed.__cause__}")
+            self._failed[session] = failed
         except Exception as error:
             if error is agent.raised:
                 raise

@@ -109,14 +109,15 @@ class Session:
             return
         try:
             made = self._pieces.get(frame.graph, begin, end, marked, frame.values).run(frame.values)
-        except CannotHandOn:
-            raise
         except Exception as error:
             if end - begin > 1:
                 # One of its nodes: those before it are looked at nevertheless.
                 for index in range(begin, end):
                     self._run_piece(frame, index, index + 1, True)
                 return
+            if isinstance(error, CannotHandOn) and frame.graph is not self._graph:
+                # Then the node around it runs whole.
+                raise
             raise PieceFailed(nodes[0].name) from error
         for node in nodes:
             self._keep(frame, node, [made.get(name) for name in node.outputs])
