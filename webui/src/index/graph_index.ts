@@ -4,6 +4,7 @@
 
 import type { Category, NodeKind } from '../api/types';
 import type { ColumnFile, Column } from './columns';
+import { inDefinitionOrder } from './definition_order';
 import { Texts } from './texts';
 
 export const NONE = 0xffffffff;
@@ -13,7 +14,7 @@ export interface IndexArrays {
   categories: string[];
   columns: Record<string, Column>;
   // By scope: where its children end in `children`; items in order of execution,
-  // those that do not execute last, then by name.
+  // those that do not execute last, as they were defined.
   child_end: Uint32Array;
   children: Uint32Array;
   // By scope: nodes below it, at any depth.
@@ -210,7 +211,9 @@ function countDescendants(columns: Record<string, Column>): Uint32Array {
 
 // All items but the top in the order in which they are shown: by execution, a scope
 // with the first of its nodes and before it, then what does not execute.
-function inOrder(scopes: number, places: Uint32Array): Uint32Array {
+function inOrder(columns: Record<string, Column>): Uint32Array {
+  const scopes = (columns['scope_parent'] as Column).length;
+  const places = firstPlaces(columns);
   const order = new Uint32Array(places.length - 1);
   // By place: the node that executes there, and the scopes that begin with it; outer
   // scopes have smaller numbers, so that they come to stand first.
@@ -232,7 +235,10 @@ function inOrder(scopes: number, places: Uint32Array): Uint32Array {
     for (let scope = scopeAt[place] as number; scope >= 0; scope = nextScope[scope] as number) order[taken++] = scope;
     order[taken++] = nodeAt[place] as number;
   }
-  for (let item = 1; item < places.length; item += 1) {
+  const idle: number[] = [];
+  for (let scope = 1; scope < scopes; scope += 1) if (places[scope] === NONE) idle.push(scope);
+  for (const scope of inDefinitionOrder(idle, columns)) order[taken++] = scope;
+  for (let item = scopes; item < places.length; item += 1) {
     if (places[item] === NONE) order[taken++] = item;
   }
   return order;
@@ -253,7 +259,7 @@ function gatherChildren(columns: Record<string, Column>): { ends: Uint32Array; c
     sum += ends[scope] as number;
     ends[scope] = sum;
   }
-  const order = inOrder(count, firstPlaces(columns));
+  const order = inOrder(columns);
   const children = new Uint32Array(order.length);
   for (let i = 0; i < order.length; i += 1) {
     const item = order[i] as number;

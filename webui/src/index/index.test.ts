@@ -71,6 +71,16 @@ describe('an index', () => {
     expect(INDEX.find('loose/more')).toBe(NONE);
   });
 
+  it('shows what has not executed as it was defined', () => {
+    // Scopes come by name; act has no parameters.
+    const types = { 'z/act': 'ReLU', 'z/norm': 'LayerNorm', 'z/qkv': 'Linear', 'z/out/10': 'Linear', 'z/out/9': 'Linear' };
+    const names = ['z/qkv/w', 'z/out/9/w', 'z/out/10/w', 'z/norm/w'];
+    const index = sampleIndex(names.map((name) => ({ name, kind: 'parameter' })), types);
+    const labels = (name: string) => viewOf(index, null, null, name)!.nodes.map((node) => node.label);
+    expect(labels('z')).toEqual(['qkv', 'out', 'norm', 'act']);
+    expect(labels('z/out')).toEqual(['9', '10']);
+  });
+
   it('shows children in order of execution, what does not execute last', () => {
     expect(view('').nodes.map((node) => node.name)).toEqual(['forward', 'backward', 'loose']);
     expect(view('forward').nodes.map((node) => node.label)).toEqual(['fc', 'relu', 'x']);

@@ -1,4 +1,4 @@
-// A graph's index from a few lines, for tests: "forward/fc/addmm < forward/x, forward/fc/w".
+// A graph's index from a few lines, for tests, with the scopes that have types first: "forward/fc/addmm < forward/x, forward/fc/w".
 
 import type { Column } from '../index/columns';
 import { buildIndex, GraphIndex, NONE } from '../index/graph_index';
@@ -34,6 +34,7 @@ export function sampleIndex(nodes: readonly SampleNode[], types: Record<string, 
     parents.push(parent);
     return scopes.push(scope) - 1;
   };
+  for (const scope of Object.keys(types)) scopeOf(`${scope}/`);
   const label = (name: string) => text(name.slice(name.lastIndexOf('/') + 1));
   const u32 = (values: Iterable<number>) => Uint32Array.from(values);
   const each = (value: (node: SampleNode, place: number) => number) => u32(nodes.map(value));
