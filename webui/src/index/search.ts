@@ -21,16 +21,6 @@ function wordIsType(type: string, word: string): boolean {
   return word.length > 1 && (bareType(type).startsWith(word) || (word.includes('::') && type.startsWith(word)));
 }
 
-// What people look for before all else, the first first: the label as it was typed,
-// scopes of that label's beginning, other nodes, other scopes.
-const enum Rank {
-  Exact,
-  Scope,
-  Node,
-  InScope,
-}
-const RANKS = [Rank.Exact, Rank.Scope, Rank.Node, Rank.InScope];
-
 function meetsFile(path: string, file: string): boolean {
   if (!path.endsWith(file)) return false;
   const before = path[path.length - file.length - 1];
@@ -39,6 +29,19 @@ function meetsFile(path: string, file: string): boolean {
 
 function isPlain({ op_type, category, kind, file }: Query): boolean {
   return op_type === null && category === null && kind === null && file === null;
+}
+
+// Both in rising order.
+function without(items: Uint32Array, left_out: readonly number[]): Uint32Array {
+  if (left_out.length === 0) return items;
+  const kept = new Uint32Array(items.length);
+  let count = 0;
+  let at = 0;
+  for (const item of items) {
+    while (at < left_out.length && (left_out[at] as number) < item) at += 1;
+    if (left_out[at] !== item) kept[count++] = item;
+  }
+  return kept.subarray(0, count);
 }
 
 const longestOf = ({ words }: Query) => words.toSorted((a, b) => b.length - a.length)[0] ?? '';
@@ -80,7 +83,7 @@ export class NameSearch {
     return this.joined !== '';
   }
 
-  // By rank, and in the order of the graph.
+  // In the order of the graph, but for what is likely meant: see ranked.
   find(text: string): Uint32Array<ArrayBuffer> {
     this.prepare(Infinity);
     const query = parseQuery(text);
@@ -88,38 +91,53 @@ export class NameSearch {
     const found = this.candidates(query);
     const plain = query.words.length === 1 && query.pattern === null && isPlain(query);
     this.types.clear();
-    const kept = plain ? found : found.filter((item) => this.meets(item, query));
+    const types = query.words.map((word) => this.typesOf(word));
+    const kept = plain ? found : found.filter((item) => this.meets(item, query, types));
     return this.ranked(kept, query.pattern === null ? longestOf(query) : '');
   }
 
+  // First what is called just so, then scopes of which the label begins so, then the other
+  // nodes and scopes.
   private ranked(items: Uint32Array, word: string): Uint32Array<ArrayBuffer> {
-    const ranks = Uint8Array.from(items, (item) => this.rankOf(item, word));
-    const ordered = new Uint32Array(items.length);
-    let at = 0;
-    for (const rank of RANKS) {
-      for (let i = 0; i < items.length; i += 1) {
-        if (ranks[i] === rank) ordered[at++] = items[i] as number;
-      }
+    let scopes = 0;
+    while (scopes < items.length && (items[scopes] as number) < this.index.scopeCount) scopes += 1;
+    const first = this.called(items, word);
+    const begin: number[] = [];
+    const others: number[] = [];
+    for (const item of without(items.subarray(0, scopes), first)) {
+      (word !== '' && this.labelBegins(item, word) ? begin : others).push(item);
     }
+    const nodes = without(items.subarray(scopes), first);
+    const ordered = new Uint32Array(items.length);
+    ordered.set(first);
+    ordered.set(begin, first.length);
+    ordered.set(nodes, first.length + begin.length);
+    ordered.set(others, first.length + begin.length + nodes.length);
     return ordered;
   }
 
-  private rankOf(item: number, word: string): Rank {
-    const isScope = item < this.index.scopeCount;
-    if (word === '') return isScope ? Rank.InScope : Rank.Node;
-    // The label is what ends the name, behind a slash or the name before.
-    const end = (this.ends[item] as number) - 1;
-    const begin = end - word.length;
-    if (this.joined.startsWith(word, begin) && (begin === 0 || this.isBorder(begin - 1))) return Rank.Exact;
-    if (!isScope) return Rank.Node;
-    const label = this.joined.lastIndexOf('/', end - 1) + 1;
-    const own = Math.max(label, item === 1 ? 0 : (this.ends[item - 1] as number));
-    return this.joined.startsWith(word, own) ? Rank.Scope : Rank.InScope;
+  // Those of the items whose label is the word.
+  private called(items: Uint32Array, word: string): readonly number[] {
+    const called: number[] = [];
+    if (word === '') return called;
+    const last = word.charCodeAt(word.length - 1);
+    for (const item of items) {
+      const end = (this.ends[item] as number) - 1;
+      // Nearly all differ in this letter.
+      if (this.joined.charCodeAt(end - 1) !== last) continue;
+      const begin = end - word.length;
+      const before = begin === 0 ? END : this.joined[begin - 1];
+      if ((before === '/' || before === END) && this.joined.startsWith(word, begin)) called.push(item);
+    }
+    return called;
   }
 
-  private isBorder(place: number): boolean {
-    const letter = this.joined[place];
-    return letter === '/' || letter === END;
+  private labelBegins(item: number, word: string): boolean {
+    const first = item === 1 ? 0 : (this.ends[item - 1] as number);
+    // Letter by letter: labels are short, and lastIndexOf is slow to begin.
+    let start = (this.ends[item] as number) - 1;
+    while (start > first && this.joined[start - 1] !== '/') start -= 1;
+    return this.joined.startsWith(word, start);
   }
 
   // By name, and by op type or class where the word is one.
@@ -128,27 +146,43 @@ export class NameSearch {
     if (query.pattern !== null || word === '') return this.everything();
     const named = this.named(word);
     const types = this.typesOf(word);
-    if (types.size === 0) return named;
+    if (types === null) return named;
     const { index } = this;
     const marks = new Uint8Array(this.ends.length);
     for (const item of named) marks[item] = 1;
+    let count = named.length;
     for (let item = 1; item < marks.length; item += 1) {
-      if (types.has(index.opTypeText(item))) marks[item] = 1;
+      if (types[index.opTypeText(item)] !== 1 || marks[item] === 1) continue;
+      marks[item] = 1;
+      count += 1;
     }
-    return this.everything().filter((item) => marks[item] === 1);
+    if (count === named.length) return named;
+    const found = new Uint32Array(count);
+    let at = 0;
+    for (let item = 1; item < marks.length; item += 1) if (marks[item] === 1) found[at++] = item;
+    return found;
   }
 
-  // The texts of types that the word may mean.
-  private typesOf(word: string): ReadonlySet<number> {
-    if (this.opTypes === null) {
-      const { index } = this;
-      this.opTypes = new Map();
-      for (let item = 1; item < this.ends.length; item += 1) {
-        const text = index.opTypeText(item);
-        if (!this.opTypes.has(text)) this.opTypes.set(text, index.texts.at(text).toLowerCase());
-      }
+  // By text: 1 for op types that the word may mean; null: it means none.
+  private typesOf(word: string): Uint8Array | null {
+    const known = (this.opTypes ??= this.readTypes());
+    let types: Uint8Array | null = null;
+    for (const [text, type] of known) {
+      if (!wordIsType(type, word)) continue;
+      types ??= new Uint8Array(Math.max(...known.keys()) + 1);
+      types[text] = 1;
     }
-    return new Set([...this.opTypes].filter(([, type]) => wordIsType(type, word)).map(([text]) => text));
+    return types;
+  }
+
+  private readTypes(): Map<number, string> {
+    const { index } = this;
+    const types = new Map<number, string>();
+    for (let item = 1; item < this.ends.length; item += 1) {
+      const text = index.opTypeText(item);
+      if (!types.has(text)) types.set(text, index.texts.at(text).toLowerCase());
+    }
+    return types;
   }
 
   private named(longest: string): Uint32Array {
@@ -194,13 +228,14 @@ export class NameSearch {
     return met;
   }
 
-  private meets(item: number, query: Query): boolean {
+  // `types`: those that each word may mean.
+  private meets(item: number, query: Query, types: ReadonlyArray<Uint8Array | null>): boolean {
     const { index } = this;
     const { words, op_type, category, kind, file, line, pattern } = query;
     if (words.length > 1 || pattern !== null) {
       const name = this.nameAt(item);
-      const type = index.texts.at(index.opTypeText(item)).toLowerCase();
-      if (!words.every((word) => name.includes(word) || wordIsType(type, word))) return false;
+      const type = index.opTypeText(item);
+      if (!words.every((word, i) => name.includes(word) || types[i]?.[type] === 1)) return false;
       if (pattern !== null && !pattern.test(index.name(item))) return false;
     }
     if (kind !== null && index.kind(item) !== kind) return false;
