@@ -63,6 +63,13 @@ describe('what was measured', () => {
     expect(text({ actual: { mean: 2, nan_count: 0 } })).toBe('mean 2');
   });
 
+  it('ends with the circumstances', () => {
+    expect(text({ actual: { iteration: 6, pos_inf_count: 2 } })).toBe('2 +Inf, iteration 6');
+    expect(text({ condition: 'abs_max_gt', params: { value: 10 }, actual: { abs_max: 20, micro_step: 2 } })).toBe(
+      'abs_max 20 > 10, pass 2',
+    );
+  });
+
   it('has the words of its condition', () => {
     expect(text({ condition: 'made_up', actual: { abs_max: 'Infinity' } })).toBe('abs_max +Inf');
     expect(text({ condition: 'tensor_all_zero', actual: { zero_percentage_ge: 100 } })).toBe('zeros 100 %');

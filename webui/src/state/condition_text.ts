@@ -82,6 +82,13 @@ const COUNTS: Record<string, string> = {
   neg_inf_count: '-Inf',
 };
 
+// Not measured, but when or how it was.
+const CIRCUMSTANCES: Record<string, string> = {
+  iteration: 'iteration',
+  micro_step: 'pass',
+  grad_scale: 'gradients scaled by',
+};
+
 // The relation and the limit that a measure was held against: "> 1000".
 function limitText({ condition, params }: Hit, measure: string): string {
   const simple = splitRelation(condition);
@@ -99,7 +106,8 @@ export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getStat
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);
   const counts = entries.filter(([name, value]) => name in COUNTS && value !== 0);
-  const others = entries.filter(([name]) => !(name in COUNTS));
+  const others = entries.filter(([name]) => !(name in COUNTS) && !(name in CIRCUMSTANCES));
+  const circumstances = entries.filter(([name]) => name in CIRCUMSTANCES);
   const measured = ([name, value]: [string, Num]) => {
     const measure = splitRelation(name)?.measure ?? name;
     const known = params.find((param) => param.tested && splitRelation(param.name)?.measure === measure);
@@ -108,6 +116,7 @@ export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getStat
   return [
     ...counts.map(([name, value]) => `${formatNumber(value)} ${COUNTS[name]}`),
     ...others.map(measured),
+    ...circumstances.map(([name, value]) => `${CIRCUMSTANCES[name]} ${formatNumber(value)}`),
   ].join(', ');
 }
 
