@@ -3,13 +3,17 @@ import { useState } from 'react';
 import { CurrentArrow, HitBadge, WatchDot } from '../widgets/node_marks';
 
 const KEY = 'graphdbg.legend';
+// In a narrower window it would cover much of the graph.
+const ROOMY_PX = 1400;
 
 function isOpen(): boolean {
   try {
-    return localStorage.getItem(KEY) !== 'folded';
+    const kept = localStorage.getItem(KEY);
+    if (kept !== null) return kept === 'open';
   } catch {
-    return true;
+    // Storage is blocked: as for a first visit.
   }
+  return window.innerWidth >= ROOMY_PX;
 }
 
 function keepOpen(open: boolean): void {
