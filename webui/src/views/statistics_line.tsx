@@ -13,15 +13,24 @@ const SHOWN: Array<[keyof Statistics, string, string]> = [
   ['l2', 'L2', 'Euclidean norm of the finite elements'],
 ];
 
+interface LineProps {
+  statistics: Statistics;
+  // Of an earlier step than the one that is shown; null: of that one.
+  old: number | null;
+}
+
 // The figures that say most, in a line.
-export function StatisticsLine({ statistics }: { statistics: Statistics }) {
+export function StatisticsLine({ statistics, old }: LineProps) {
   const special: Array<[number, string, string]> = [
     [statistics.nan_count, 'nan', '✕ NaN'],
     [statistics.pos_inf_count, 'inf', '▲ +Inf'],
     [statistics.neg_inf_count, 'neg-inf', '▼ -Inf'],
   ];
   return (
-    <dl className="stats" aria-label="Statistics">
+    <dl className={old === null ? 'stats' : 'stats stats-old'} aria-label="Statistics">
+      <div title="Not only of the slice that is shown">
+        <dt>{old === null ? 'whole tensor' : `whole tensor, at step ${formatCount(old)}`}</dt>
+      </div>
       <div>
         <dt>count</dt>
         <dd className="mono">{formatCount(statistics.count)}</dd>
@@ -71,9 +80,13 @@ const ALL: Array<[keyof Statistics, string]> = [
 ];
 
 // All of them, beside a histogram.
-export function StatisticsTable({ statistics }: { statistics: Statistics }) {
+export function StatisticsTable({ statistics, old }: LineProps) {
   return (
-    <dl className="stats-table" aria-label="All statistics" tabIndex={0}>
+    <dl className={old === null ? 'stats-table' : 'stats-table stats-old'} aria-label="All statistics" tabIndex={0}>
+      <div>
+        <dt>whole tensor</dt>
+        <dd>{old === null ? '' : `step ${formatCount(old)}`}</dd>
+      </div>
       {ALL.map(([key, label]) => {
         const value = statistics[key];
         const count = key.endsWith('count') && typeof value === 'number';

@@ -3,7 +3,7 @@
 
 import { CircleCheck, CircleX } from 'lucide-react';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
-import { describe } from '../api/problem';
+import { describe, Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
@@ -11,7 +11,8 @@ import type { AxisRange } from '../base/slice';
 import { useJob } from '../state/job_store';
 import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
-import { touch } from '../state/ui';
+import { openWatchForm, touch } from '../state/ui';
+import { Button } from '../widgets/button';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
 import { Notice } from '../widgets/notice';
 import { ValueGrid } from '../widgets/value_grid';
@@ -51,6 +52,8 @@ export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQu
       return { ...query, name: value };
   }
 }
+
+const isGone = (error: Error) => error instanceof Problem && error.code === 'value_gone';
 
 function isComplete({ kind, value }: Against): boolean {
   if (kind === 'previous') return true;
@@ -304,6 +307,12 @@ export function TensorCompare({ tensor, query }: Props) {
       return (
         <Notice title="These cannot be compared">
           <p>{describe(problem)}</p>
+          {against.kind === 'previous' && isGone(problem) && (
+            <>
+              <p>To have it at the next step, watch this tensor with a condition that compares it with the step before.</p>
+              <Button label="Add such a watchpoint…" small onClick={() => openWatchForm(tensor.node)} />
+            </>
+          )}
         </Notice>
       );
     }

@@ -133,9 +133,11 @@ function Bars({ histogram, log, at, onAt }: { histogram: Histogram; log: boolean
 interface Props {
   query: ValueQuery;
   statistics: Statistics | null;
+  // Of which step they are, if of an earlier one.
+  old: number | null;
 }
 
-export function TensorHistogram({ query, statistics }: Props) {
+export function TensorHistogram({ query, statistics, old }: Props) {
   const [bins, setBins] = useState(64);
   const [log, setLog] = useState(false);
   const [text, setText] = useState('');
@@ -176,7 +178,7 @@ export function TensorHistogram({ query, statistics }: Props) {
           </label>
           <span className="grow" />
           <span className="muted">
-            {plural(finite, 'finite element')}
+            in this slice: {plural(finite, 'finite element')}
             {others > 0 && `, ${formatCount(others)} not finite`}
           </span>
         </div>
@@ -198,7 +200,7 @@ export function TensorHistogram({ query, statistics }: Props) {
           </span>
         </footer>
       </div>
-      {statistics !== null && <StatisticsTable statistics={statistics} />}
+      {statistics !== null && <StatisticsTable statistics={statistics} old={old} />}
     </div>
   );
 }

@@ -3,11 +3,13 @@
 import { useMemo, useState } from 'react';
 import { describe } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
-import { formatNumber, plural } from '../base/format';
+import { formatCount, formatNumber, plural } from '../base/format';
 import { toNumber } from '../base/numbers';
 import { useJob } from '../state/job_store';
 import { useHistory } from '../state/queries';
 import { useConditionText } from '../state/condition_text';
+import { openWatchForm } from '../state/ui';
+import { Button } from '../widgets/button';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
@@ -78,10 +80,13 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   if (points.length === 0) {
     return (
       <Notice title="No history yet">
-        <p>Statistics are kept from each stop at which this tensor is looked at, and from its hits.</p>
+        <p>A step is kept when the job stops and this tensor is looked at, and each step while it is watched.</p>
+        <Button label="Watch it" small hint="Statistics of each step are then kept" onClick={() => openWatchForm(tensor.node)} />
       </Notice>
     );
   }
+  const span = (steps.at(-1) as number) - (steps[0] as number) + 1;
+  const known = span > points.length ? `${formatCount(points.length)} of ${formatCount(span)} steps` : plural(span, 'step');
   const at = points[Math.min(cursor ?? points.length - 1, points.length - 1)];
   const nans = points.flatMap(({ step, statistics }) => {
     const text = specialsText(statistics);
@@ -133,9 +138,9 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
           {at !== undefined && historyText(at.step, at.statistics, shown)}
         </span>
         <span className="grow" />
-        <span className="muted">
-          {plural(points.length, 'step')}
-          {hits.length > 0 && ` · ${plural(hits.length, 'step')} with hits`}
+        <span className="muted" title="A step is kept when the job stops and this tensor is looked at, and while it is watched">
+          {known}
+          {hits.length > 0 && `, ${formatCount(hits.length)} with hits`}
         </span>
       </footer>
     </div>

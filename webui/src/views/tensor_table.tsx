@@ -4,7 +4,7 @@ import { useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { describe } from '../api/problem';
 import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
-import { compactCount, formatNumber, formatShape, shortDtype } from '../base/format';
+import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
@@ -16,6 +16,12 @@ import { tensorKey } from './tensor_key';
 // More are asked for one by one, when they are selected.
 const MOST_ASKED = 8;
 
+interface Known {
+  statistics: Statistics;
+  // Of an earlier step; null: of now.
+  old: number | null;
+}
+
 interface Props {
   node: NodeDetail;
   tensors: readonly TensorSummary[];
@@ -24,7 +30,7 @@ interface Props {
 }
 
 // While the job is stopped, what the agent has not measured yet is asked for.
-function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Statistics> {
+function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Known> {
   const { id, route } = useJobContext();
   const stops = useJob((state) => state.model.stops);
   const paused = useJob((state) => state.model.info?.state === 'paused');
@@ -39,11 +45,13 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Statis
       enabled: paused && step > 0,
     })),
   });
-  const found = new Map<string, Statistics>();
-  for (const tensor of tensors) {
-    if (tensor.statistics !== null) found.set(tensor.name, tensor.statistics);
+  const found = new Map<string, Known>();
+  const note = (name: string, statistics: Statistics, at: number | null) =>
+    found.set(name, { statistics, old: at === step ? null : at });
+  for (const { name, statistics, statistics_step } of tensors) {
+    if (statistics !== null) note(name, statistics, statistics_step);
   }
-  for (const { data } of answers) if (data !== undefined) found.set(data.name, data.statistics);
+  for (const { data } of answers) if (data !== undefined) note(data.name, data.statistics, data.step);
   return found;
 }
 
@@ -56,28 +64,43 @@ function Count({ count, kind, label }: { count: number; kind: 'nan' | 'inf' | 'n
   );
 }
 
-function StatisticsCells({ statistics }: { statistics: Statistics | undefined }) {
-  if (statistics === undefined) {
+function Specials({ statistics }: { statistics: Statistics }) {
+  const { nan_count, pos_inf_count, neg_inf_count } = statistics;
+  if (nan_count + pos_inf_count + neg_inf_count === 0) return null;
+  return (
+    <span className="specials">
+      <Count count={nan_count} kind="nan" label="✕ NaN" />
+      <Count count={pos_inf_count} kind="inf" label="▲ +Inf" />
+      <Count count={neg_inf_count} kind="neg-inf" label="▼ -Inf" />
+    </span>
+  );
+}
+
+function StatisticsCells({ known }: { known: Known | undefined }) {
+  if (known === undefined) {
     return (
-      <td className="number muted" colSpan={4}>
+      <td className="number muted" colSpan={2}>
         –
       </td>
     );
   }
+  const { statistics, old } = known;
+  const range = statistics.min === null ? '–' : `${formatNumber(statistics.min, 4)} … ${formatNumber(statistics.max, 4)}`;
   return (
     <>
-      <td>
-        <span className="specials">
-          <Count count={statistics.nan_count} kind="nan" label="✕ NaN" />
-          <Count count={statistics.pos_inf_count} kind="inf" label="▲ +Inf" />
-          <Count count={statistics.neg_inf_count} kind="neg-inf" label="▼ -Inf" />
-        </span>
+      <td className={old === null ? 'number' : 'number tensor-old'}>
+        {old !== null && <span className="tensor-when">at step {formatCount(old)}</span>}
+        <span className="mono tensor-range">{range}</span>
+        <Specials statistics={statistics} />
       </td>
-      <td className="number mono">{formatNumber(statistics.min, 4)}</td>
-      <td className="number mono">{formatNumber(statistics.max, 4)}</td>
-      <td className="number mono">{formatNumber(statistics.mean, 4)}</td>
+      <td className={old === null ? 'number mono' : 'number mono tensor-old'}>{formatNumber(statistics.mean, 4)}</td>
     </>
   );
+}
+
+// Outputs differ at the end, which is what has to be seen of a long name.
+function outputName(label: string, slot: number): string {
+  return label.length <= 14 ? `${label}:${slot}` : `${label.slice(0, 12)}…:${slot}`;
 }
 
 export function TensorTable({ node, tensors, selected, error }: Props) {
@@ -92,7 +115,7 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
     return (
       <tbody aria-label={title}>
         <tr className="tensor-group">
-          <td colSpan={7}>
+          <td colSpan={5}>
             {title} <span className="muted">{list.length}</span>
           </td>
         </tr>
@@ -112,13 +135,13 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
                 onClick={() => choose(tensor)}
                 onDoubleClick={() => revealNode(tensor.node)}
               >
-                <FullName name={role === 'input' ? tensor.name : `${node.label}:${tensor.slot}`} />
+                {role === 'input' ? <FullName name={tensor.name} /> : <span className="mono">{outputName(node.label, tensor.slot)}</span>}
               </button>
             </td>
             <td className="mono">
               {formatShape(tensor.shape)} <span className="muted">{shortDtype(tensor.dtype)}</span>
             </td>
-            <StatisticsCells statistics={statistics.get(tensor.name)} />
+            <StatisticsCells known={statistics.get(tensor.name)} />
           </tr>
         ))}
       </tbody>
@@ -133,9 +156,7 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
             <th>#</th>
             <th>Tensor</th>
             <th>Shape</th>
-            <th>Not finite</th>
-            <th className="number">Min</th>
-            <th className="number">Max</th>
+            <th className="number">Range</th>
             <th className="number">Mean</th>
           </tr>
         </thead>

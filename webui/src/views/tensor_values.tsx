@@ -3,7 +3,7 @@
 import { ArrowDown, Lock, LockOpen } from 'lucide-react';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import type { TensorSlice, TensorSummary } from '../api/types';
-import { formatNumber, formatShape, plural } from '../base/format';
+import { formatCount, formatNumber, formatShape } from '../base/format';
 import { parseSlice, type AxisRange } from '../base/slice';
 import { endMeasure, measureToPaint, SLICE_PAINT } from '../base/timing';
 import { lockScale, useUi } from '../state/ui';
@@ -148,7 +148,8 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
         />
         {special > 0 && (
           <Button
-            label={`Next of ${plural(special, 'not finite value', 'not finite values')}`}
+            label={`Next of ${formatCount(special)} not finite`}
+            hint="In this slice"
             icon={ArrowDown}
             small
             tone="quiet"

@@ -152,8 +152,12 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const wantsSlice = panel === 'values' || panel === 'heat';
   const value = useSlice({ ...query, enabled: query.enabled && wantsSlice });
   const measured = useStatistics(query);
-  // What is known without asking is of the current step.
-  const statistics = measured.data?.statistics ?? (query.step === null ? tensor.statistics : null);
+  const now = useJob((state) => state.model.info?.step ?? 0);
+  // What is known without asking may be of an earlier step.
+  const known = query.step === null ? tensor.statistics : null;
+  const statistics = measured.data?.statistics ?? known;
+  const at = measured.data?.step ?? tensor.statistics_step;
+  const old = query.step === null && at !== now ? at : null;
   const shown = value.data;
   const choose = (id: PanelName) => {
     touch();
@@ -167,7 +171,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     }
     if (panel === 'history') return <TensorHistoryView tensor={tensor} rank={query.rank} />;
     if (!query.enabled) return <NotPaused />;
-    if (panel === 'histogram') return <TensorHistogram query={query} statistics={statistics} />;
+    if (panel === 'histogram') return <TensorHistogram query={query} statistics={statistics} old={old} />;
     return <TensorCompare tensor={tensor} query={query} />;
   };
   return (
@@ -206,7 +210,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
         </div>
       )}
       {panel !== 'history' && <AxisPickers {...slice} />}
-      {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} />}
+      {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} old={old} />}
       <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
         <Suspense fallback={<Notice title="Loading" busy />}>{body()}</Suspense>
       </div>

@@ -46,18 +46,19 @@ function valueScale(series: readonly Series[], log: boolean, ticks: number): Sca
   return linearScale(low - room, high + room, ticks);
 }
 
-// A path with gaps where there is nothing to draw.
-export function pathOf(points: ReadonlyArray<readonly [number, number] | null>): string {
+type Points = ReadonlyArray<readonly [number, number] | null>;
+
+// A path from point to next point where `wanted` (the second one's place) says so.
+export function pathOf(points: Points, wanted: (place: number) => boolean): string {
   let path = '';
-  let pen = false;
-  for (const point of points) {
-    if (point === null) {
-      pen = false;
-      continue;
-    }
-    path += `${pen ? 'L' : 'M'}${point[0].toFixed(1)} ${point[1].toFixed(1)}`;
-    pen = true;
-  }
+  let pen = -1;
+  points.forEach((point, i) => {
+    const before = points[i - 1];
+    if (point === null || before === null || before === undefined || !wanted(i)) return;
+    const text = ([x, y]: readonly [number, number]) => `${x.toFixed(1)} ${y.toFixed(1)}`;
+    path += pen === i - 1 ? `L${text(point)}` : `M${text(before)}L${text(point)}`;
+    pen = i;
+  });
   return path;
 }
 
@@ -82,6 +83,8 @@ export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }
   const top = (value: number) => MARGIN.top + (1 - down.place(value)) * inner.height;
   const base = MARGIN.top + inner.height;
   const places = x.map(left);
+  // Of the steps between others nothing is known.
+  const isNext = (i: number) => (x[i] as number) - (x[i - 1] as number) === 1;
 
   const move = (event: React.KeyboardEvent) => {
     const from = cursor ?? x.length;
@@ -136,7 +139,8 @@ export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }
             );
             return (
               <g key={name}>
-                <path className={`plot-line plot-${style}`} d={pathOf(points)} />
+                <path className={`plot-line plot-${style}`} d={pathOf(points, isNext)} />
+                <path className={`plot-line plot-unknown plot-${style}`} d={pathOf(points, (i) => !isNext(i))} />
                 {points.length <= MOST_DOTS &&
                   points.map((point, i) =>
                     point === null ? null : (
