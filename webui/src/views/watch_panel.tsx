@@ -101,7 +101,13 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   );
 }
 
+// Why nothing can be asked of the server; empty: it is there.
+function useAway(): string {
+  return useJob(({ connection }) => (connection === 'live' ? '' : 'The page is not connected to the server.'));
+}
+
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
+  const away = useAway();
   if (ended) return <Notice icon={Eye} title="No watchpoints">None was set while the job ran.</Notice>;
   return (
     <Notice icon={Eye} title="No watchpoints">
@@ -114,6 +120,7 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
             small
             tone="primary"
             hint="NaN, exploding and vanishing gradients, weights that do not change, and the like"
+            disabledReason={away}
             onClick={() => void addRecommended()}
           />
         )}
@@ -121,9 +128,10 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
           label="Stop at the first NaN"
           small
           hint="A watchpoint on everything: NaN or infinity"
+          disabledReason={away}
           onClick={() => void watchForOverflow({ kind: 'everything' })}
         />
-        <Button label="Add watchpoint" icon={Plus} small onClick={() => openWatchForm(null)} />
+        <Button label="Add watchpoint" icon={Plus} small disabledReason={away} onClick={() => openWatchForm(null)} />
       </span>
     </Notice>
   );
@@ -141,6 +149,7 @@ export function WatchPanel() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
+  const away = useAway();
   return (
     <Panel
       title="Watchpoints"
@@ -154,7 +163,8 @@ export function WatchPanel() {
               iconOnly
               small
               tone="quiet"
-              onClick={() => void addRecommended()}
+              disabledReason={away}
+            onClick={() => void addRecommended()}
             />
           )}
           <Button
@@ -164,6 +174,7 @@ export function WatchPanel() {
             small
             tone="quiet"
             pressed={form !== null}
+            disabledReason={away}
             onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
           />
         </>
