@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Finished, Json, Server, wait_until
+from conftest import Finished, Json, Server, clean_environment, wait_until
 from graphdbg.cli.client import ApiError
 from test_onnxruntime import RUN_MODEL, digests, plain_run
 
@@ -36,6 +37,34 @@ def test_gives_the_program_the_same_bits(debug_run, onnx_models: Path, model: st
         "scripted": {"Sin", "Add", "Mul_1", "Sub"},
     }[model]
     assert inside >= expected and bool(inside) == bool(expected)
+
+
+PASSED_ON = """
+import sys, numpy as np, onnxruntime as ort
+options = ort.SessionOptions()
+options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+session = ort.InferenceSession(sys.argv[1], options, providers=["CPUExecutionProvider"])
+x = np.ones(2, np.float32)
+y, z, sum = session.run(None, {"x": x})
+x[:], y[:] = 99, 98
+print(x, y, z, sum)
+"""
+
+
+def test_outputs_are_the_programs_own(debug_run, tmp_path: Path) -> None:
+    """Also where a Loop hands its input on, and twice."""
+    import onnx
+    import onnx.parser
+
+    text = """<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y, float[2] z, float[2] sum)
+    <int64 three = {3}, bool yes = {1}> {
+      y, z, sum = Loop (three, yes, x, x, x) <body = b (int64 i, bool go, float[2] a, float[2] b, float[2] v)
+          => (bool go, float[2] a, float[2] a, float[2] w) { w = Add(v, a) }>
+    }"""
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "g.onnx")
+    command = [sys.executable, "-c", PASSED_ON, str(tmp_path / "g.onnx")]
+    plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
+    assert debug_run(*EVERYTHING, command=command).stdout == plain == "[99. 99.] [98. 98.] [1. 1.] [4. 4.]\n"
 
 
 def test_finds_the_iteration_of_an_overflow(debug_run, onnx_models: Path) -> None:

@@ -202,6 +202,24 @@ def test_weights_of_the_programs_own_stay_in_place(debug_run, onnx_models: Path)
     assert run.result["steps"] == 1
 
 
+STRINGS = """
+import sys, numpy as np, onnxruntime as ort
+session = ort.InferenceSession(sys.argv[1], providers=["CPUExecutionProvider"])
+print(session.run(None, {"words": np.array(["one", "two"], dtype=object)}))
+"""
+
+
+def test_says_that_strings_are_not_looked_into(debug_run, tmp_path: Path) -> None:
+    import onnx
+    import onnx.parser
+
+    text = '<ir_version: 8, opset_import: ["" : 17]> g (string[2] words) => (string[2] y) { y = Identity(words) }'
+    onnx.save(onnx.parser.parse_model(text), tmp_path / "words.onnx")
+    run: Finished = debug_run("--no-wait", command=[sys.executable, "-c", STRINGS, str(tmp_path / "words.onnx")])
+    assert (run.code, run.result["steps"]) == (0, 1) and "one" in run.stdout
+    assert "graphdbg: runs of words are not looked into: its input words is of strings" in run.stderr
+
+
 def test_goes_on_where_a_value_cannot_be_handed_on(debug_run, tmp_path: Path) -> None:
     """A value that is missing, 70 nodes before it is read: ONNX Runtime itself crashes when given one."""
     import onnx

@@ -5,6 +5,9 @@ from __future__ import annotations
 OTHER = 16
 STRING = 8
 # float16, bfloat16, and all of 8 and fewer bits.
+# What NumPy holds as numbers: all but strings, bfloat16, and those of 8 and
+# fewer bits that are no integers.
+OF_NUMPY = frozenset(range(1, 16)) - {STRING}
 SMALL_FLOATS = frozenset((10, *range(16, 64)))
 
 _ROWS = (

@@ -17,10 +17,12 @@ from typing import Any
 
 from .. import _ending
 from .._autoload import warn
+from . import elements
 from .agent import Agent, TooLarge
 from .model import CannotSplit, Model
 from .options import ReplacedInitializers
 from .session import PieceFailed, Session
+from .values import ort_value
 
 _MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
 _ORT_FORMAT = b"ORTM"
@@ -110,6 +112,9 @@ class _Follower:
             return
         for finding in model.findings:
             agent.notify(f"{name}: {finding}")
+        for argument in session.get_inputs():
+            if argument.type == "tensor(string)":
+                agent.notify(f"runs of {name} are not looked into: its input {argument.name} is of strings")
 
     def _open(self, session: Any) -> Agent | None:
         if not self._opened:
@@ -264,17 +269,20 @@ class _Follower:
         feeds = {}
         for name, value in given.items():
             try:
-                ort = (
-                    value
-                    if isinstance(value, self._runtime.OrtValue)
-                    else self._runtime.OrtValue.ortvalue_from_numpy(value)
-                )
-                feeds[name] = ort._get_c_value()
+                feeds[name] = self._own(value)
             except Exception:
                 return None
             if not _fits(wanted[name], feeds[name]):
                 return None
         return feeds
+
+    def _own(self, value: Any) -> Any:
+        """An OrtValue with memory of its own: the program may write into its value, which the agent may keep."""
+        if not isinstance(value, self._runtime.OrtValue):
+            return ort_value(self._runtime, value)
+        ort = value._get_c_value()
+        readable = ort.is_tensor() and ort.device_name().lower() == "cpu" and ort.element_type() in elements.OF_NUMPY
+        return ort_value(self._runtime, ort.numpy()) if readable else ort
 
 
 def _bound_inputs(iobinding: Any) -> dict[str, Any]:

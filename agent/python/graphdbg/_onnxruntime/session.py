@@ -51,13 +51,16 @@ class Session:
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
         """Runs the model in pieces; gives the OrtValues of its outputs by name.
 
-        Not all of them if the session is not `exact`. PieceFailed if a node
-        cannot be run: the program's own session will say why.
+        Not all of them if the session is not `exact`, or if two are one value.
+        PieceFailed if a node cannot be run: the program's own session will say
+        why.
         """
         frame = Frame(self._graph, {})
         with self._entered(frame, feeds):
             self._run_nodes(frame)
-            return {name: value.ort for name, value in frame.values.items()}
+            outputs = {name: frame.values[name].ort for name in self._graph.outputs if name in frame.values}
+        # The program may write into each of its outputs.
+        return {name: ort for ort, name in {ort: name for name, ort in outputs.items()}.items()}
 
     @contextlib.contextmanager
     def _entered(self, frame: Frame, given: Mapping[str, Any]) -> Iterator[None]:
