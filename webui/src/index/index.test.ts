@@ -12,7 +12,7 @@ import { pathTo } from './path';
 import { parseQuery } from './query';
 import { viewOf } from './scope_view';
 import { NameSearch } from './search';
-import { isSourceGroup, sourcePath, SourceViews } from './source_views';
+import { isSourceGroup, linesOf, placesOf, sourceHits, sourcePath, SourceViews } from './source_views';
 
 const INDEX = sampleIndex(
   [
@@ -212,6 +212,16 @@ describe('nodes by source', () => {
     expect(lines.map((line) => line.label)).toEqual(['line 7', 'line 8']);
     expect(views.get(lines[0]!.name)!.nodes.map((node) => [node.name, node.label])).toEqual([['forward/fc/mm', 'fc/mm']]);
     expect(views.has('forward')).toBe(false);
+  });
+
+  it('show their code once it is known, and the hits of what they hold', () => {
+    expect(placesOf(INDEX)).toEqual(['/home/a/train.py:7', '/home/a/train.py:8']);
+    expect(linesOf(INDEX, '/home/a/train.py')).toEqual([7, 8]);
+    const known = new SourceViews(INDEX, null, new Map([['/home/a/train.py:8', '  y = relu(x)']]));
+    const [file, line] = sourcePath(INDEX, 'forward/relu') as [string, string];
+    expect(known.get(file)!.nodes.map(({ label }) => label)).toEqual(['line 7', '8  y = relu(x)']);
+    const hits = sourceHits(INDEX, new Map([['forward', 3], ['forward/fc/mm', 1], ['forward/relu', 2]]));
+    expect([hits.get(file), hits.get(line), hits.get('forward')]).toEqual([3, 2, 3]);
   });
 
   it('are found by their names', () => {

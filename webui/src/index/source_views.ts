@@ -64,10 +64,37 @@ export function sourcePath(index: GraphIndex, name: string): string[] {
   return [`${FILE}${file}`, `${LINE}${file}:${index.nodeLine[item - index.scopeCount]}`];
 }
 
+// The lines of a file that nodes come from, in order.
+export function linesOf(index: GraphIndex, file: string): number[] {
+  for (const [text, lines] of groupsOf(index)) {
+    if (index.texts.at(text) === file) return [...lines.keys()].sort((a, b) => a - b);
+  }
+  return [];
+}
+
+// "FILE:LINE" of all lines.
+export function placesOf(index: GraphIndex): string[] {
+  return [...groupsOf(index)].flatMap(([file, lines]) => {
+    const path = index.texts.at(file);
+    return [...lines.keys()].map((line) => `${path}:${line}`);
+  });
+}
+
+// Hits by node, and by the groups that hold it.
+export function sourceHits(index: GraphIndex, hits: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  const all = new Map(hits);
+  for (const [name, count] of hits) {
+    for (const holder of sourcePath(index, name)) all.set(holder, (all.get(holder) ?? 0) + count);
+  }
+  return all;
+}
+
 export class SourceViews extends Map<string, ScopeView> {
   constructor(
     private readonly index: GraphIndex,
     private readonly watched: Watched | null,
+    // Code by "FILE:LINE", as far as it is known.
+    private readonly code: ReadonlyMap<string, string> = new Map(),
   ) {
     super();
   }
@@ -97,17 +124,21 @@ export class SourceViews extends Map<string, ScopeView> {
     if (name.startsWith(FILE)) {
       const file = Number(name.slice(FILE.length));
       const lines = [...(groups.get(file) ?? [])].sort((a, b) => a[0] - b[0]);
-      return lines.map(([line, items]) =>
-        group(`${LINE}${file}:${line}`, `line ${line}`, items.length, items, this.watched),
-      );
+      const path = this.index.texts.at(file);
+      return lines.map(([line, items]) => {
+        const code = this.code.get(`${path}:${line}`);
+        const label = code === undefined ? `line ${line}` : `${line}  ${code.trim()}`;
+        return group(`${LINE}${file}:${line}`, label, items.length, items, this.watched);
+      });
     }
     if (!name.startsWith(LINE)) return null;
     const [file, line] = name.slice(LINE.length).split(':').map(Number) as [number, number];
     const items = groups.get(file)?.get(line) ?? [];
     return items.map((item) => {
       const node = nodeOf(this.index, item, this.watched);
-      // Far from its scope its label alone says too little.
-      return { ...node, label: node.name.split('/').slice(-2).join('/') };
+      // Far from its scope its label alone says too little. Which phase it is of is told
+      // by its colour.
+      return { ...node, label: node.name.slice(node.name.indexOf('/') + 1) };
     });
   }
 }

@@ -1,11 +1,6 @@
 // What is asked of the server on demand. Keys carry what makes an answer old.
 
-import {
-  keepPreviousData,
-  QueryClient,
-  useInfiniteQuery,
-  useQuery,
-} from '@tanstack/react-query';
+import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { GraphSummary, TensorSlice, WatchpointSelection } from '../api/types';
@@ -217,6 +212,30 @@ export function useNodePreview(job: string, selection: WatchpointSelection | nul
 }
 
 // Nodes that a source line made.
+// More lines are shown without their code.
+const MOST_LINES = 80;
+
+// The code of lines, by "FILE:LINE", as far as it is known. It is told with the nodes.
+export function useCode(job: string, places: readonly string[]): ReadonlyMap<string, string> {
+  return useQueries({
+    queries: places.slice(0, MOST_LINES).map((source) => ({
+      queryKey: ['code', job, source],
+      queryFn: async ({ signal }: { signal: AbortSignal }) => {
+        const query = { q: '', op_type: null, category: null, kind: null, source, limit: 1, cursor: null };
+        const { nodes } = await api.search(job, query, signal);
+        return { source, text: nodes[0]?.source?.text ?? '' };
+      },
+    })),
+    combine: readCode,
+  });
+}
+
+function readCode(answers: ReadonlyArray<{ data: { source: string; text: string } | undefined }>) {
+  const code = new Map<string, string>();
+  for (const { data } of answers) if (data !== undefined && data.text !== '') code.set(data.source, data.text);
+  return code;
+}
+
 export function useNodesOfLine(job: string, source: string | null, graphVersion: number) {
   return useQuery({
     queryKey: ['line', job, source, graphVersion],

@@ -2,7 +2,7 @@
 // the calls that led there, and the node's attributes.
 
 import { Copy } from 'lucide-react';
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { describe } from '../api/problem';
 import type { NodeDetail, SourceLine } from '../api/types';
 import { plural } from '../base/format';
@@ -10,8 +10,9 @@ import { fileName } from '../base/names';
 import { pythonPieces } from '../base/python';
 import { copyText } from '../state/clipboard';
 import { useJob } from '../state/job_store';
-import { useNodesOfLine } from '../state/queries';
-import { revealNode } from '../state/scopes';
+import { linesOf } from '../index/source_views';
+import { useCode, useNodesOfLine } from '../state/queries';
+import { revealNode, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
@@ -78,7 +79,54 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
   );
 }
 
-function Card({ line, selected }: { line: SourceLine; selected: string }) {
+// Lines this near are shown around a line.
+const AROUND = 6;
+
+// The line among those around it that nodes come from; of others the code is not known.
+function Lines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLine) => void }) {
+  const { id } = useJobContext();
+  const index = useScopes((state) => state.index);
+  const near = useMemo(() => {
+    const lines = index === null ? [] : linesOf(index, line.file);
+    return lines.filter((other) => other !== line.line && Math.abs(other - line.line) <= AROUND);
+  }, [index, line.file, line.line]);
+  const code = useCode(id, useMemo(() => near.map((other) => `${line.file}:${other}`), [near, line.file]));
+  const shown = [
+    ...near.map((other): SourceLine => ({ file: line.file, line: other, text: code.get(`${line.file}:${other}`) ?? '' })),
+    line,
+  ].filter(({ text }) => (text ?? '') !== '');
+  shown.sort((a, b) => a.line - b.line);
+  return (
+    <ol className="source-lines">
+      {shown.map((each) => (
+        <li key={each.line}>
+          <button
+            type="button"
+            className="source-text"
+            aria-current={each.line === line.line || undefined}
+            title={each.line === line.line ? undefined : `${placeOf(each)}: show its nodes`}
+            onClick={() => onChoose(each)}
+          >
+            <span className="source-number" aria-hidden>
+              {each.line}
+            </span>
+            <code>
+              <Code text={each.text ?? ''} />
+            </code>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface CardProps {
+  line: SourceLine;
+  selected: string;
+  onChoose: (line: SourceLine) => void;
+}
+
+function Card({ line, selected, onChoose }: CardProps) {
   return (
     <div className="source-line">
       <div className="source-place">
@@ -98,11 +146,7 @@ function Card({ line, selected }: { line: SourceLine; selected: string }) {
           onClick={() => void copyText(placeOf(line))}
         />
       </div>
-      {line.text ? (
-        <code className="source-text">
-          <Code text={line.text} />
-        </code>
-      ) : null}
+      <Lines line={line} onChoose={onChoose} />
       <NodesOfLine line={line} selected={selected} />
     </div>
   );
@@ -188,16 +232,17 @@ export function SourcePane({ node }: { node: NodeDetail }) {
   // Another node begins with its own line.
   const line = chosen?.node === node.name ? chosen.line : null;
   const shown = line ?? node.source ?? null;
+  const choose = (next: SourceLine) => setChosen({ node: node.name, line: next });
   return (
     <section className="source" aria-label="Source" tabIndex={0}>
       <h3>Source</h3>
       {shown === null ? (
         <p className="muted">No source line is known for this {node.kind}.</p>
       ) : (
-        <Card line={shown} selected={node.name} />
+        <Card line={shown} selected={node.name} onChoose={choose} />
       )}
       {node.stack.length > 0 && (
-        <Stack node={node} chosen={line} onChoose={(next) => setChosen({ node: node.name, line: next })} />
+        <Stack node={node} chosen={line} onChoose={choose} />
       )}
       <Attributes attributes={node.attributes} />
     </section>

@@ -5,8 +5,9 @@ import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
 import { IndexViews } from '../index/index_views';
-import { isSourceGroup, sourcePath, SourceViews } from '../index/source_views';
+import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
 import { useShownGraph } from '../state/graphs';
+import { useCode } from '../state/queries';
 import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
@@ -75,10 +76,12 @@ const NO_ERRORS: ReadonlyMap<string, string> = new Map();
 // The same nodes by the lines of the user's code. What is open here is of this tree
 // alone; what holds the selected node opens by itself.
 function SourceTree({ views }: { views: IndexViews }) {
-  const { route, hitIndex, current } = useJobContext();
+  const { id, route, hitIndex, current } = useJobContext();
   const selected = route?.node ?? null;
   const [chosen, setChosen] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const groups = useMemo(() => new SourceViews(views.index, views.watched), [views]);
+  const code = useCode(id, useMemo(() => placesOf(views.index), [views]));
+  const groups = useMemo(() => new SourceViews(views.index, views.watched, code), [views, code]);
+  const hits = useMemo(() => sourceHits(views.index, hitIndex), [views, hitIndex]);
   const rows = useMemo(() => {
     const files = groups.get('')?.nodes ?? [];
     const open = new Set(selected === null ? [] : sourcePath(views.index, selected));
@@ -107,7 +110,7 @@ function SourceTree({ views }: { views: IndexViews }) {
       label="Nodes by source line"
       selected={selected}
       current={current}
-      hits={hitIndex}
+      hits={hits}
       onSelect={(name) => {
         if (isSourceGroup(name)) {
           toggle(name);
