@@ -133,16 +133,33 @@ class Inliner {
 
   absl::Status Run() {
     if (functions_.empty()) return absl::OkStatus();
-    Nodes all;
-    for (const onnx::NodeProto& node : model_.graph().node()) {
-      absl::Status status = Add(node, 0, &all);
-      if (!status.ok()) return status;
-    }
-    model_.mutable_graph()->mutable_node()->Swap(&all);
-    return absl::OkStatus();
+    return InlineInto(model_.mutable_graph(), 0);
   }
 
  private:
+  absl::Status InlineInto(onnx::GraphProto* graph, int depth) {
+    Nodes all;
+    for (const onnx::NodeProto& node : graph->node()) {
+      absl::Status status = Add(node, depth, &all);
+      if (!status.ok()) return status;
+    }
+    graph->mutable_node()->Swap(&all);
+    return absl::OkStatus();
+  }
+
+  // With the graphs inside it.
+  absl::Status AddNode(const onnx::NodeProto& node, int depth, Nodes* all) {
+    onnx::NodeProto* const added = all->Add();
+    *added = node;
+    ++nodes_;
+    for (onnx::AttributeProto& attribute : *added->mutable_attribute()) {
+      if (!attribute.has_g()) continue;
+      absl::Status status = InlineInto(attribute.mutable_g(), depth + 1);
+      if (!status.ok()) return status;
+    }
+    return absl::OkStatus();
+  }
+
   // Also imports what only the function has needed so far.
   bool Fits(const onnx::FunctionProto& function,
             std::map<std::string, int64_t>* versions) {
@@ -160,11 +177,8 @@ class Inliner {
 
   absl::Status Add(const onnx::NodeProto& node, int depth, Nodes* all) {
     const auto found = functions_.find(KeyOf(node.domain(), node.op_type()));
-    if (found == functions_.end()) {
-      *all->Add() = node;
-      return absl::OkStatus();
-    }
-    if (depth > kMaxDepth || all->size() > kMaxNodes) {
+    if (found == functions_.end()) return AddNode(node, depth, all);
+    if (depth > kMaxDepth || nodes_ > kMaxNodes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("node ", node.name(), " calls the function ",
                        node.op_type(), ", which calls others without end"));
@@ -189,6 +203,7 @@ class Inliner {
   }
 
   onnx::ModelProto& model_;
+  int nodes_ = 0;
   std::map<std::string, int> calls_;
   std::map<Key, const onnx::FunctionProto*> functions_;
 };

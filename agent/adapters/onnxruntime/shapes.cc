@@ -68,8 +68,12 @@ void Collect(const onnx::GraphProto& graph,
   for (const auto* values :
        {&graph.input(), &graph.value_info(), &graph.output()}) {
     for (const onnx::ValueInfoProto& value : *values) {
-      if (value.type().has_tensor_type()) {
-        (*types)[value.name()] = TypeOf(value.type().tensor_type());
+      if (!value.type().has_tensor_type()) continue;
+      const TensorType type = TypeOf(value.type().tensor_type());
+      const auto [known, added] = types->emplace(value.name(), type);
+      // Two branches may have values of one name.
+      if (!added && known->second.shape != type.shape) {
+        known->second.has_shape = false;
       }
     }
   }

@@ -177,6 +177,34 @@ TEST_F(SplitTest, BodiesAreTakenApart) {
   EXPECT_EQ(body["initializers"][0]["value"], "k");
 }
 
+TEST_F(SplitTest, FunctionsInsideOfBodiesAreScopesToo) {
+  ASSERT_TRUE(Run(Model(R"(
+      <ir_version: 8, opset_import: ["" : 17, "my" : 1]>
+      g (bool c, float[2] x) => (float[2] y) {
+        y = If (c) <then_branch = t () => (float[2] a) { a = my.twice(x) },
+                    else_branch = e () => (float[2] b) { b = my.twice(x) }>
+      }
+      <domain: "my", opset_import: ["" : 17]>
+      twice (v) => (w) { t = Add(v, v) w = Identity(t) })"))
+                  .ok());
+  EXPECT_THAT(Names(),
+              ElementsAre("m/c", "m/x", "m/If.then_branch/twice/Add",
+                          "m/If.then_branch/twice/Identity",
+                          "m/If.else_branch/twice_1/Add",
+                          "m/If.else_branch/twice_1/Identity", "m/If"));
+}
+
+TEST_F(SplitTest, ValuesOfOneNameInTwoBranchesHaveNoShapeBeforehand) {
+  ASSERT_TRUE(Run(Model(R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (bool c, float[2] x, float[3] z) => (float[N] y) {
+        y = If (c) <then_branch = t () => (float[2] a) { a = Relu(x) },
+                    else_branch = e () => (float[3] a) { a = Neg(z) }>
+      })"))
+                  .ok());
+  EXPECT_EQ(Declaration("m/If.then_branch/Relu")["outputs"], Json({nullptr}));
+  EXPECT_EQ(Declaration("m/If.else_branch/Neg")["outputs"], Json({nullptr}));
+}
+
 TEST_F(SplitTest, FunctionsWithoutEndAreRefused) {
   const absl::Status status = Run(Model(R"(
       <ir_version: 8, opset_import: ["" : 17, "my" : 1]>

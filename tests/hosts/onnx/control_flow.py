@@ -4,6 +4,7 @@ branches.onnx  Ifs, one within the other; an output that is a constant of a bran
 loops.onnx     a Loop of 0 or 4 trips, one without limit that ends by its condition,
                one around an If, and one within another
 scans.onnx     over other axes than the first, in both directions, with a state
+calls.onnx     the model's own function in both branches of an If
 lists.onnx     a sequence that a Loop puts together
 maybes.onnx    a Loop with an optional value
 growth.onnx    a Loop that squares 10 until it is infinite, in the 6th of 8 iterations
@@ -103,6 +104,16 @@ MODELS = {
   y = ConcatFromSequence <axis = 0> (list)
 }
 """,
+    "calls": """
+(float[2] x, bool c) => (float[2] y) {
+  y = If (c) <
+    then_branch = once () => (float[2] a) { a = own.soft (x) },
+    else_branch = twice () => (float[2] b) { first = own.soft (x) b = own.soft (first) }
+  >
+}
+<domain: "own", opset_import: ["" : 17]>
+soft (v) => (w) { s = Sigmoid(v) w = Mul(s, v) }
+""",
     "growth": """
 (float[2] x) => (float[2] y) <int64 eight = {8}, float nothing = {0}, float ten = {10}> {
   zeros = Mul(x, nothing)
@@ -163,7 +174,8 @@ def save(model: onnx.ModelProto, file: Path) -> None:
 
 def write(folder: Path) -> None:
     for name, text in MODELS.items():
-        model = onnx.parser.parse_model(f'<ir_version: 8, opset_import: ["" : 17]> {name} {text}')
+        imports = '"" : 17, "own" : 1' if "own." in text else '"" : 17'
+        model = onnx.parser.parse_model(f"<ir_version: 8, opset_import: [{imports}]> {name} {text}")
         leave_out(model.graph)
         save(model, folder / f"{name}.onnx")
     save(with_optional(), folder / "maybes.onnx")
