@@ -9,6 +9,7 @@ import { patternOf, watchedBy, type WatchSelection } from './coverage';
 import { buildIndex, GraphIndex, NONE } from './graph_index';
 import { liftEdges } from './lifted_edges';
 import { pathTo } from './path';
+import { parametersOf } from './parameters';
 import { parseQuery } from './query';
 import { viewOf } from './scope_view';
 import { NameSearch } from './search';
@@ -135,6 +136,13 @@ describe('aggregates', () => {
     expect(pathTo(huge, 'o/p_1200')).toEqual(['o', 'o/p[*]', 'o/p[1000:2000]']);
     expect(pathTo(huge, 'o/p[1000:2000]')).toEqual(['o', 'o/p[*]']);
   });
+});
+
+it('knows the parameters of a scope, at any depth', () => {
+  expect(parametersOf(INDEX, 'forward', 9)).toMatchObject({ nodes: [{ name: 'forward/fc/w' }], count: 1, elements: 12 });
+  expect(parametersOf(INDEX, 'forward', 0)).toEqual({ nodes: [], count: 1, elements: 12 });
+  expect(parametersOf(INDEX, 'backward', 9).count).toBe(0);
+  expect(parametersOf(INDEX, 'nowhere', 9).count).toBe(0);
 });
 
 describe('the search', () => {

@@ -3,7 +3,6 @@
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
 import { describe } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
-import { plural } from '../base/format';
 import { labelOf } from '../base/names';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
@@ -15,6 +14,7 @@ import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
+import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
@@ -123,23 +123,6 @@ function NodeHead({ node }: { node: NodeDetail }) {
   );
 }
 
-function ScopeSummary({ node }: { node: NodeDetail }) {
-  return (
-    <dl className="facts scope-facts">
-      <dt>Class</dt>
-      <dd className="mono">{node.op_type === '' ? '–' : node.op_type}</dd>
-      <dt>Holds</dt>
-      <dd>
-        {plural(node.child_count, 'child', 'children')}, {plural(node.descendant_count, 'node')} in all
-      </dd>
-      <dt>Watched</dt>
-      <dd>{node.watched}</dd>
-      <dt>Hits</dt>
-      <dd>{node.hit_count}</dd>
-    </dl>
-  );
-}
-
 // The tensor that the address names, else the first output.
 function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorSummary | null {
   return (
@@ -160,14 +143,7 @@ function NodeBody({ node }: { node: NodeDetail }) {
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);
   const list = tensors.data ?? [];
   const tensor = chosen(list, route?.slot ?? null);
-  if (isScope) {
-    return (
-      <div className="node-body node-body-scope">
-        <ScopeSummary node={node} />
-        <SourcePane node={node} />
-      </div>
-    );
-  }
+  if (isScope) return <ScopePane node={node} />;
   return (
     <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
       <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />

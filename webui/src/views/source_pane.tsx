@@ -5,7 +5,7 @@ import { Copy } from 'lucide-react';
 import { useMemo, useState } from 'react';
 import { describe } from '../api/problem';
 import type { NodeDetail, SourceLine } from '../api/types';
-import { plural } from '../base/format';
+import { formatCount, plural } from '../base/format';
 import { fileName } from '../base/names';
 import { pythonPieces } from '../base/python';
 import { copyText } from '../state/clipboard';
@@ -50,7 +50,7 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
   if (found.data === undefined) return null;
   return (
     <details className="line-nodes" open={nodes.length > 1 && nodes.length <= 8}>
-      <summary>{plural(nodes.length, 'node')} of this line</summary>
+      <summary>{found.data.next_cursor ? `The first ${formatCount(nodes.length)} nodes` : plural(nodes.length, 'node')} of this line</summary>
       <ul>
         {nodes.slice(0, MOST_LISTED).map((node) => (
           <li key={node.name}>

@@ -1,0 +1,122 @@
+// Of a scope: what it is, where in it something was hit, and what it learns.
+
+import { useMemo } from 'react';
+import type { GraphNode, NodeDetail } from '../api/types';
+import { formatCount, formatShape, plural, shortDtype } from '../base/format';
+import { NONE, type GraphIndex } from '../index/graph_index';
+import { parametersOf } from '../index/parameters';
+import { revealNode, useScopes } from '../state/scopes';
+import { touch } from '../state/ui';
+import { FullName } from '../widgets/full_name';
+import { HitBadge } from '../widgets/node_marks';
+import { useJobContext } from './job_context';
+import './scope_pane.css';
+
+const WATCHED = { all: 'all of it', some: 'some of it', none: 'nothing' } as const;
+
+// More are found in the tree.
+const MOST_LISTED = 100;
+
+function Summary({ node }: { node: NodeDetail }) {
+  return (
+    <dl className="facts scope-facts">
+      {node.op_type !== '' && (
+        <>
+          <dt>Class</dt>
+          <dd className="mono">{node.op_type}</dd>
+        </>
+      )}
+      <dt>Holds</dt>
+      <dd>
+        {plural(node.child_count, 'child', 'children')}, {plural(node.descendant_count, 'node')} in all
+      </dd>
+      <dt>Watched</dt>
+      <dd>{WATCHED[node.watched]}</dd>
+    </dl>
+  );
+}
+
+// A node in the scope, by its name from there on.
+function Entry({ scope, name, children }: { scope: string; name: string; children: React.ReactNode }) {
+  return (
+    <li>
+      <button
+        type="button"
+        className="scope-entry"
+        title={name}
+        onClick={() => {
+          touch();
+          revealNode(name);
+        }}
+      >
+        <FullName name={name.slice(scope.length + 1)} />
+        {children}
+      </button>
+    </li>
+  );
+}
+
+// Nodes in the scope that were hit, those with the most hits first.
+function hitNodes(index: GraphIndex, scope: string, hits: ReadonlyMap<string, number>): Array<[string, number]> {
+  const isIn = (name: string) => {
+    if (!name.startsWith(`${scope}/`)) return false;
+    const item = index.find(name);
+    return item !== NONE && !index.isScope(item);
+  };
+  return [...hits].filter(([name]) => isIn(name)).sort((a, b) => b[1] - a[1]);
+}
+
+function Hits({ scope, index }: { scope: string; index: GraphIndex }) {
+  const { hitIndex } = useJobContext();
+  const nodes = useMemo(() => hitNodes(index, scope, hitIndex), [index, scope, hitIndex]);
+  return (
+    <section className="scope-list" aria-label="Hits in it" tabIndex={0}>
+      <h3>
+        Hits in it <span className="muted">{nodes.length === 0 ? 'none' : plural(nodes.length, 'node')}</span>
+      </h3>
+      <ul>
+        {nodes.slice(0, MOST_LISTED).map(([name, count]) => (
+          <Entry key={name} scope={scope} name={name}>
+            <HitBadge count={count} />
+          </Entry>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function typeOf(node: GraphNode): string {
+  const output = node.outputs[0];
+  return output === undefined ? '' : `${formatShape(output.shape)} ${shortDtype(output.dtype)}`;
+}
+
+function Parameters({ scope, index }: { scope: string; index: GraphIndex }) {
+  const { nodes, count, elements } = useMemo(() => parametersOf(index, scope, MOST_LISTED), [index, scope]);
+  return (
+    <section className="scope-list" aria-label="Parameters" tabIndex={0}>
+      <h3>
+        Parameters{' '}
+        <span className="muted">{count === 0 ? 'none' : `${formatCount(count)}, ${plural(elements, 'element')}`}</span>
+      </h3>
+      <ul>
+        {nodes.map((node) => (
+          <Entry key={node.name} scope={scope} name={node.name}>
+            <span className="mono muted">{typeOf(node)}</span>
+          </Entry>
+        ))}
+      </ul>
+      {count > nodes.length && <p className="muted">and {formatCount(count - nodes.length)} more</p>}
+    </section>
+  );
+}
+
+export function ScopePane({ node }: { node: NodeDetail }) {
+  const index = useScopes((state) => state.index);
+  return (
+    <div className="node-body node-body-scope">
+      <Summary node={node} />
+      {index !== null && <Hits scope={node.name} index={index} />}
+      {index !== null && <Parameters scope={node.name} index={index} />}
+    </div>
+  );
+}
