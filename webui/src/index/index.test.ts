@@ -7,12 +7,15 @@ import { openName, parseAggregate, stemOf } from './aggregates';
 import { readColumns } from './columns';
 import { patternOf, watchedBy, type WatchSelection } from './coverage';
 import { buildIndex, GraphIndex, NONE } from './graph_index';
+import { Folds } from './folds';
 import { liftEdges } from './lifted_edges';
 import { pathTo } from './path';
 import { parametersOf } from './parameters';
 import { parseQuery } from './query';
 import { viewOf } from './scope_view';
 import { NameSearch } from './search';
+import { indexHits } from '../state/hit_index';
+import { sampleHit } from '../testing/samples';
 import { isSourceGroup, linesOf, placesOf, sourceHits, sourcePath, SourceViews } from './source_views';
 
 const INDEX = sampleIndex(
@@ -129,10 +132,18 @@ describe('aggregates', () => {
     expect(pathTo(INDEX, 'forward/fc/w')).toEqual(['forward', 'forward/fc']);
   });
 
+  it('have the hits of what they hold', () => {
+    const hits = ['o/param_7', 'o/param_7', 'o/sum'].map((node, id) => sampleHit({ id, node }));
+    const { counts } = indexHits(hits, new Folds(many));
+    expect(counts.get('o/param[*]')).toBe(2);
+    expect(counts.get('o')).toBe(3);
+  });
+
   it('of very many are cut into ranges', () => {
     const huge = sampleIndex(Array.from({ length: 1500 }, (_, i) => ({ name: `o/p_${i}` })));
     expect(openName(huge, 'o/p[*]')!.shown.map((shown) => shown.label)).toEqual(['p[0:1000]', 'p[1000:2000]']);
     expect(openName(huge, 'o/p[1000:2000]')!.shown).toHaveLength(500);
+    expect(new Folds(huge).over('o/p_1200')).toEqual(['o/p[*]', 'o/p[1000:2000]']);
     expect(pathTo(huge, 'o/p_1200')).toEqual(['o', 'o/p[*]', 'o/p[1000:2000]']);
     expect(pathTo(huge, 'o/p[1000:2000]')).toEqual(['o', 'o/p[*]']);
   });

@@ -1,28 +1,33 @@
-// How many hits each node and each scope around it has.
+// How many hits each node has, and each scope and aggregate around it.
 
 import type { Hit } from '../api/types';
 import { ancestorsOf } from '../base/names';
+import type { Folds } from '../index/folds';
 
 export interface HitIndex {
   hits: readonly Hit[];
+  // Of the graph; null while it is not known as a whole.
+  folds: Folds | null;
   counts: ReadonlyMap<string, number>;
 }
 
-export const NO_HITS: HitIndex = { hits: [], counts: new Map() };
+export const NO_HITS: HitIndex = { hits: [], folds: null, counts: new Map() };
+
+const around = (node: string, folds: Folds | null) => [...ancestorsOf(node), ...(folds?.over(node) ?? [])];
 
 // Hits mostly come at the end of those that are known: then only they are counted.
-export function indexHits(hits: readonly Hit[], known: HitIndex = NO_HITS): HitIndex {
-  if (hits === known.hits) return known;
+export function indexHits(hits: readonly Hit[], folds: Folds | null = null, known: HitIndex = NO_HITS): HitIndex {
+  if (hits === known.hits && folds === known.folds) return known;
   const { length } = known.hits;
   const grown =
-    length > 0 && hits[0] === known.hits[0] && hits[length - 1] === known.hits[length - 1];
+    folds === known.folds && length > 0 && hits[0] === known.hits[0] && hits[length - 1] === known.hits[length - 1];
   const counts = new Map(grown ? known.counts : []);
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const hit of grown ? hits.slice(length) : hits) {
     add(hit.node);
-    for (const scope of ancestorsOf(hit.node)) add(scope);
+    for (const scope of around(hit.node, folds)) add(scope);
   }
-  return { hits, counts };
+  return { hits, folds, counts };
 }
 
 export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, number> {
@@ -34,14 +39,14 @@ export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, num
 const NOT_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow', 'weight_overflow', 'operator_overflow']);
 
 // The way of what is not finite in the newest step that has any: by node, and by every
-// scope around it, whether it began there.
-export function indexTrail(hits: readonly Hit[]): ReadonlyMap<string, 'origin' | 'propagated'> {
+// scope and aggregate around it, whether it began there.
+export function indexTrail(hits: readonly Hit[], folds: Folds | null = null): ReadonlyMap<string, 'origin' | 'propagated'> {
   const trail = new Map<string, 'origin' | 'propagated'>();
   const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && hit.origin !== 'unknown');
   const step = found.reduce((newest, hit) => Math.max(newest, hit.step), -1);
   for (const hit of found) {
     if (hit.step !== step) continue;
-    for (const name of [hit.node, ...ancestorsOf(hit.node)]) {
+    for (const name of [hit.node, ...around(hit.node, folds)]) {
       if (hit.origin === 'origin' || !trail.has(name)) trail.set(name, hit.origin as 'origin' | 'propagated');
     }
   }

@@ -20,12 +20,12 @@ it('counts only what is new where hits were added at the end', () => {
   const first = [sampleHit({ id: 1, node: 'a/x' }), sampleHit({ id: 2, node: 'a/y' })];
   const known = indexHits(first);
   const more = [...first, sampleHit({ id: 3, node: 'a/x' })];
-  expect([...indexHits(more, known).counts]).toEqual([...indexHits(more).counts]);
+  expect([...indexHits(more, null, known).counts]).toEqual([...indexHits(more).counts]);
   // Put in between, or others altogether: counted anew.
   const between = [first[0], sampleHit({ id: 4, node: 'b' }), first[1]].filter((hit) => hit !== undefined);
-  expect([...indexHits(between, known).counts]).toEqual([...indexHits(between).counts]);
-  expect(indexHits([], known).counts.size).toBe(0);
-  expect(indexHits(first, known)).toBe(known);
+  expect([...indexHits(between, null, known).counts]).toEqual([...indexHits(between).counts]);
+  expect(indexHits([], null, known).counts.size).toBe(0);
+  expect(indexHits(first, null, known)).toBe(known);
 });
 
 it('follows a stop unless the user has just looked elsewhere', () => {

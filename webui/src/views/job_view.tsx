@@ -8,6 +8,7 @@ import { checkAuth } from '../state/auth';
 import { setCatalogue } from '../state/condition_text';
 import { useFollowStop } from '../state/follow';
 import { useGraphOfNode } from '../state/graphs';
+import { Folds } from '../index/folds';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { openJob, retryConnection, useJob } from '../state/job_store';
@@ -102,9 +103,10 @@ function useContextValue(id: string): JobValues {
   // Marks of hits may come a moment later than what the user does.
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const [index, setIndex] = useState(NO_HITS);
-  if (index.hits !== hits) setIndex(indexHits(hits, index));
+  const folds = useMemo(() => (graph === null ? null : new Folds(graph)), [graph]);
+  if (index.hits !== hits || index.folds !== folds) setIndex(indexHits(hits, folds, index));
   const hitIndex = index.counts;
-  const trail = useMemo(() => indexTrail(hits), [hits]);
+  const trail = useMemo(() => indexTrail(hits, folds), [hits, folds]);
   const current = useJob(({ model }) => (model.info?.node ? model.info.node : null));
   const value = useMemo(
     () => ({ id, route: kept, hitIndex, trail, current }),
