@@ -118,7 +118,7 @@ describe('aggregates', () => {
   it('stand for many like siblings, with their edges', () => {
     const shown = viewOf(many, lifted, null, 'o')!;
     expect(shown.nodes.map((node) => [node.label, node.kind, node.child_count])).toEqual([
-      ['param[*]', 'aggregate', 30],
+      ['param_0 … param_29', 'aggregate', 30],
       ['sum', 'op', 0],
     ]);
     expect(shown.edges).toEqual([{ from: 'o/param[*]', to: 'o/sum', tensors: 2, kind: 'data' }]);

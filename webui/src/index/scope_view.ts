@@ -59,13 +59,19 @@ function common<T>(items: number[], of: (item: number) => T, otherwise: T): T {
   return items.every((item) => of(item) === first) ? first : otherwise;
 }
 
+// "relu_3 … relu_40": the name of what folds them is of no interest.
+function spanOf(index: GraphIndex, items: readonly number[]): string {
+  const [first, last] = [index.label(items[0] as number), index.label(items.at(-1) as number)];
+  return items.length === 1 ? first : `${first} … ${last}`;
+}
+
 function aggregateOf(index: GraphIndex, scope: number, shown: Shown, watched: Watched | null): GraphNode {
   const { items, label } = shown;
   const around = index.name(scope);
   const type = common<number | null>(items, (item) => index.opTypeText(item), null);
   return {
     name: around === '' ? label : `${around}/${label}`,
-    label,
+    label: spanOf(index, items),
     kind: 'aggregate',
     op_type: type === null ? '' : index.texts.at(type),
     category: common<Category>(items, (item) => index.category(item), 'other'),

@@ -1,11 +1,11 @@
 // What can be done with a node, on a right click (or the menu key) in the tree, on
 // the graph and in lists.
 
-import { ArrowRightToLine, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
+import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { copyText } from '../state/clipboard';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
-import { revealNode, showAround } from '../state/scopes';
+import { currentOpen, revealNode, showAround, toggleScope } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
@@ -17,6 +17,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
   const pending = useJob((state) => state.pending);
   const reach = availability('continue_to', job, live, pending).reason;
   const isScope = kind === 'scope';
+  const isOpen = isScope && currentOpen().has(node);
   const items: MenuItem[] = [
     ...(kind === 'op'
       ? [
@@ -37,7 +38,16 @@ function Items({ menu }: { menu: NodeMenuState }) {
       },
     },
     ...(isScope
-      ? []
+      ? [
+          {
+            label: isOpen ? 'Close' : 'Open',
+            icon: isOpen ? ChevronsDownUp : ChevronsUpDown,
+            onChoose: () => {
+              touch();
+              toggleScope(node);
+            },
+          },
+        ]
       : [
           {
             label: 'Show what is around it',

@@ -22,6 +22,13 @@ import { panelOf, ValuesPane } from './values_pane';
 import { Welcome } from './welcome';
 import './node_panel.css';
 
+// So long a name is cut in its middle.
+const MOST_LETTERS = 40;
+
+function shortPart(part: string): string {
+  return part.length <= MOST_LETTERS ? part : `${part.slice(0, 20)}…${part.slice(-16)}`;
+}
+
 // A path whose parts can be clicked.
 function Path({ name }: { name: string }) {
   const parts = name.split('/');
@@ -33,7 +40,7 @@ function Path({ name }: { name: string }) {
         return (
           <span key={path}>
             {last ? (
-              <strong>{part}</strong>
+              <strong>{shortPart(part)}</strong>
             ) : (
               <>
                 <button
@@ -44,7 +51,7 @@ function Path({ name }: { name: string }) {
                     selectNode(path);
                   }}
                 >
-                  {part}
+                  {shortPart(part)}
                 </button>
                 <span className="muted">/</span>
               </>

@@ -133,6 +133,7 @@ function chevronOf({ open, note }: TreeRow): string {
 function typeOf({ node, note }: TreeRow): string {
   if (note === 'failed') return 'could not be loaded';
   if (node.kind === 'scope') return node.op_type;
+  if (node.kind === 'aggregate') return `×${node.child_count} ${node.op_type}`.trim();
   return node.kind === 'op' ? '' : node.kind;
 }
 
