@@ -56,6 +56,7 @@ test("a model file opens from the page", async ({ page, server }) => {
   await expect(treeItem(page, "tiny net")).toBeVisible();
   await treeItem(page, "Sigmoid").click();
   await expect(page.getByRole("region", { name: "Node", exact: true })).toContainText("Sigmoid");
+  await expect(page.getByText("The model was opened, not run: it has no values.")).toBeVisible();
   await page.screenshot({ path: screenshot("open-model-1-shown") });
 
   // Dropped, under another name and with its weights; the list has both.

@@ -231,6 +231,11 @@ export function dropWatchpoint(model: JobModel, id: number): JobModel {
   return withWatchpoint(model, id, null);
 }
 
+// As the server calls a model file that was opened: it was not run.
+export function isOpenedModel(job: Job): boolean {
+  return job.framework === 'onnx';
+}
+
 export function hasEnded(job: Job | null): boolean {
   return job !== null && (job.state === 'finished' || job.state === 'terminated');
 }

@@ -4,15 +4,13 @@ import { CircleAlert, Flag } from 'lucide-react';
 import { useState } from 'react';
 import type { Job } from '../api/types';
 import { plural } from '../base/format';
+import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
 import { hasFailed } from '../state/words';
 
-// As the server calls a model file that was opened.
-const OPENED = 'onnx';
-
 function textOf(job: Job): { strong: string; rest: string } {
-  if (job.framework === OPENED) {
+  if (isOpenedModel(job)) {
     return { strong: 'A model that was opened.', rest: 'It was not run: its graph is there, but no values.' };
   }
   const after = `after ${plural(job.step, 'step')}`;

@@ -6,7 +6,7 @@ import { lazy, Suspense, useState } from 'react';
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
-import { hasEnded } from '../state/job';
+import { hasEnded, isOpenedModel } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
@@ -91,6 +91,9 @@ export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
 // Why there is nothing to fetch values from now.
 function NotPaused() {
   const info = useJob((state) => state.model.info);
+  if (info !== null && isOpenedModel(info)) {
+    return <Notice title="No values">The model was opened, not run: it has no values.</Notice>;
+  }
   if (hasEnded(info) || info?.state === 'lost') {
     return (
       <Notice title="No values">
