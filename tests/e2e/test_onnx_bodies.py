@@ -186,6 +186,28 @@ def test_what_nobody_looks_into_stays_one_node(server: Server, paused: Paused) -
     steps = {node["name"]: node["last_step"] for node in graph["nodes"] if node["kind"] == "op"}
     assert steps["loops/Abs"] == 3 and steps["loops/Loop_1"] > 0
     assert {step for name, step in steps.items() if "." in name} == {0}
+    # Until somebody wants to see a value: it comes after this stop.
+    inner = "loops/Loop_1.body/Add"
+    server.client.post(f"/jobs/{job}/tensor/catch", {"node": inner})
+    server.control(job, "continue")
+    server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=4)
+    assert value(server, job, inner).max() >= 50
+
+
+def test_goes_inside_from_a_stop_before_it(server: Server, paused: Paused) -> None:
+    job = paused("loops", "--runs", "100000")
+    watched = {"condition": {"id": "expression", "params": {"expression": "step >= 3"}}, "nodes": ["loops/Abs"]}
+    server.client.post(f"/jobs/{job}/watchpoints", watched)
+    server.control(job, "continue")
+    server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=3)
+    for node in ("j", "go_on", "before", "Cast", "Add"):
+        server.control(job, "next_node")
+        server.wait_for_state(job, "paused", pause_reason="node", node=f"loops/Loop_1.body/{node}", step=3)
+    server.control(job, "continue")
+    server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=4)
+    inside = "loops/Loop_2.body/Loop.body/Sub"
+    server.control(job, "continue_to", node=inside)
+    server.wait_for_state(job, "paused", pause_reason="node", node=inside, step=4)
 
 
 def test_pauses_inside_of_a_loop(server: Server, paused: Paused) -> None:

@@ -19,8 +19,9 @@ struct SplitOptions {
 
 // Writes, for the model in `file`:
 //
-//   model.json   what there is to declare, and the nodes in executable order;
-//                README.md says what its keys mean
+//   model.json   what there is to declare, and the graph with its nodes in
+//                executable order and the graphs inside them; who reads it is
+//                agent/python/graphdbg/_onnxruntime/node_graph.py
 //   parts.bin    nodes and initializers in ONNX's own encoding, by offset
 //   weights.bin  values of initializers that the model held itself; pieces of
 //                the model refer to them, so that no piece has a copy

@@ -100,10 +100,7 @@ class Session:
                 return (index, False) if index > begin else (index + 1, True)
             if self._teller.is_wanted(node):
                 border = index - index % PIECE_NODES
-                if border > begin:
-                    return border, False
-                end = min(border + PIECE_NODES, count)
-                return next((i for i in range(index + 1, end) if self._is_opened(graph.nodes[i])), end), True
+                return (border, False) if border > begin else (_end_of_marked(graph, begin), True)
         return count, False
 
     def _run_piece(self, frame: Frame, begin: int, end: int, marked: bool) -> None:
@@ -177,6 +174,14 @@ class Session:
         if name in frame.values:
             return frame.values[name].ort
         return self._pieces.initializer(frame.graph, name) if name else None
+
+
+def _end_of_marked(graph: NodeGraph, begin: int) -> int:
+    """A node with graphs inside stands alone: only when it is its turn it is known who looks inside."""
+    if graph.nodes[begin].bodies:
+        return begin + 1
+    end = min(begin - begin % PIECE_NODES + PIECE_NODES, len(graph.nodes))
+    return next((index for index in range(begin, end) if graph.nodes[index].bodies), end)
 
 
 def _is_small_float(ort: Any) -> bool:
