@@ -42,6 +42,7 @@ class Pass {
   private readonly seen: Rect;
   private readonly near: Rect;
   private readonly drawn: Box[] = [];
+  private readonly leaves: Box[] = [];
 
   constructor(
     private readonly context: CanvasRenderingContext2D,
@@ -63,6 +64,9 @@ class Pass {
       this.labelFar(top);
     } else {
       this.inside(top);
+      // Across scopes, but under the boxes and their text.
+      if (this.picture.motion === null) drawLinks(this.context, this.picture);
+      for (const box of this.leaves) this.leaf(box);
     }
     this.marks(far);
   }
@@ -76,8 +80,7 @@ class Pass {
       if (box.width * camera.scale < LEAST_PX || !intersects(box, this.near)) continue;
       this.drawn.push(box);
       if (!box.open) {
-        drawLeaf(context, box, palette, camera);
-        drawNotes(context, box, palette, camera);
+        this.leaves.push(box);
       } else if (box.height * camera.scale < LEAST_OPEN_PX) {
         drawBlock(context, box, palette);
       } else {
@@ -86,6 +89,12 @@ class Pass {
         if (inner !== undefined) this.inside(inner);
       }
     }
+  }
+
+  private leaf(box: Box): void {
+    const { camera, palette } = this.picture;
+    drawLeaf(this.context, box, palette, camera);
+    drawNotes(this.context, box, palette, camera);
   }
 
   // On the picture from afar names of large scopes are still told.
@@ -101,8 +110,7 @@ class Pass {
 
   private marks(far: boolean): void {
     const { context, picture } = this;
-    const { scene, camera, palette, marks, motion } = picture;
-    if (!far && motion === null) drawLinks(context, picture);
+    const { scene, camera, palette, marks } = picture;
     const current = marks.current === null ? null : boxOf(scene, marks.current, marks.pathTo);
     const named = [marks.selected, current?.name].map((name) => (name ? scene.byName.get(name) : undefined));
     const boxes = far ? named.filter((box) => box !== undefined) : this.drawn;
