@@ -63,16 +63,19 @@ interface NeighbourQuestion {
   depth: number;
   rank: number;
   step: number;
+  paused: boolean;
 }
 
 // Statistics of so many tensors are asked of the job for one drawing.
 const MOST_ASKED = 60;
 
 // The server tells what it happens to know of the tensors. What is of an earlier step is
-// asked of the job first, as far as the job still has it.
-async function neighboursNow({ job, node, depth, rank, step }: NeighbourQuestion, signal: AbortSignal) {
+// asked of the job first while it is stopped, as far as it still has it.
+async function neighboursNow(question: NeighbourQuestion, signal: AbortSignal) {
+  const { job, node, depth, rank, step, paused } = question;
   const ask = () => api.neighbours(job, node, depth, rank, signal);
   const known = await ask();
+  if (!paused) return known;
   const old = known.tensors.filter((tensor) => tensor.statistics_step !== step).slice(0, MOST_ASKED);
   const answers = await Promise.allSettled(
     old.map(({ name }) => api.statistics(job, { name, rank, step: null }, signal)),
@@ -84,10 +87,11 @@ async function neighboursNow({ job, node, depth, rank, step }: NeighbourQuestion
 export function useNeighbours(job: string, node: string | null, depth: number | null, rank: number) {
   const version = useJob(({ model }) => model.graph_version + model.hit_version + model.stops);
   const step = useJob(({ model }) => model.info?.step ?? 0);
+  const paused = useJob(({ model }) => model.info?.state === 'paused');
   return useQuery({
-    queryKey: ['neighbours', job, node, depth, rank, version, step],
+    queryKey: ['neighbours', job, node, depth, rank, version, step, paused],
     queryFn: async ({ signal }) => {
-      const around = await neighboursNow({ job, node: node ?? '', depth: depth ?? 1, rank, step }, signal);
+      const around = await neighboursNow({ job, node: node ?? '', depth: depth ?? 1, rank, step, paused }, signal);
       return { around, step };
     },
     enabled: node !== null && depth !== null,
