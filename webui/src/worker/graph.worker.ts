@@ -73,7 +73,8 @@ const SMALL = 400;
 // Nodes of a graph that is laid out ahead with everything open.
 const ALL = 6000;
 
-function* prepare({ of, index, search, views }: Graph): Generator {
+function* prepare(own: Graph): Generator {
+  const { of, index, search, views } = own;
   while (!search.prepare(NAMES)) yield;
   for (const view of prepareViews(views)) {
     if (view !== null && view.nodes.length <= SMALL) prepareLayout(layoutOf(view), cache);
@@ -82,6 +83,8 @@ function* prepare({ of, index, search, views }: Graph): Generator {
   // Around open scopes others are laid out anew: all of them, while they are not many.
   if (index.nodeCount > ALL) return;
   const all = composeLayout({ id: 0, scopes: layoutScopes(everyScope(views), views) }, cache);
+  // The page would take it for that of the graph which came meanwhile.
+  if (graph !== own) return;
   answer({ type: 'all-open', of, answer: all }, [all.boxes.buffer, all.points.buffer]);
 }
 
