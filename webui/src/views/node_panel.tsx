@@ -20,6 +20,7 @@ import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
 import { panelOf, ValuesPane } from './values_pane';
 import { Welcome } from './welcome';
+import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
 // So long a name is cut in its middle.
@@ -142,9 +143,9 @@ function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorS
 
 function NodeBody({ node }: { node: NodeDetail }) {
   const { id, route } = useJobContext();
-  const stops = useJob((state) => state.model.stops);
+  const stop = useStopVersion();
   const hitVersion = useJob((state) => state.model.hit_version);
-  const version = `${stops}:${hitVersion}`;
+  const version = `${stop}:${hitVersion}`;
   const rank = route?.rank ?? 0;
   const isScope = node.kind === 'scope';
   const tensors = useTensors(id, isScope ? null : node.name, rank, version);

@@ -5,10 +5,11 @@ import { defaultSlice, splitSlice } from '../base/slice';
 import { useJob } from '../state/job_store';
 import type { ValueQuery } from '../state/queries';
 import { useJobContext } from './job_context';
+import { useStopVersion } from './use_stop_version';
 
 export function useTensorRequest(tensor: TensorSummary): ValueQuery {
   const { id, route } = useJobContext();
-  const stops = useJob((state) => state.model.stops);
+  const version = useStopVersion();
   const paused = useJob((state) => state.model.info?.state === 'paused');
   return {
     job: id,
@@ -16,7 +17,7 @@ export function useTensorRequest(tensor: TensorSummary): ValueQuery {
     rank: route?.rank ?? 0,
     step: route?.step ?? null,
     ...splitSlice(route?.slice ?? defaultSlice(tensor.shape)),
-    version: String(stops),
+    version,
     enabled: paused,
   };
 }
