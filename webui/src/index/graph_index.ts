@@ -170,11 +170,6 @@ export class GraphIndex {
   descendants(item: number): number {
     return this.isScope(item) ? (this.arrays.descendants[item] as number) : 1;
   }
-
-  // Names of all scopes but the top.
-  *scopes(): Generator<string> {
-    for (let scope = 1; scope < this.scopeCount; scope += 1) yield this.name(scope);
-  }
 }
 
 // The smallest place in the order of execution of each item; NONE: does not execute.

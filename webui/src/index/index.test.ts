@@ -196,7 +196,8 @@ describe('what is watched', () => {
   const none: WatchSelection = { nodes: [], scopes: [], patterns: [], categories: [], target: null };
   const watched = (...selections: Array<Partial<WatchSelection>>) => {
     const states = watchedBy(INDEX, selections.map((selection) => ({ ...none, ...selection })));
-    const names = [...INDEX.scopes(), ...Array.from({ length: INDEX.nodeCount }, (_, i) => INDEX.name(INDEX.scopeCount + i))];
+    // All but the top.
+    const names = Array.from({ length: INDEX.scopeCount + INDEX.nodeCount - 1 }, (_, i) => INDEX.name(i + 1));
     return Object.fromEntries(names.map((name) => [name, states.of(INDEX.find(name))]).filter(([, state]) => state !== 'none'));
   };
 

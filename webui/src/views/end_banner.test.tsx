@@ -17,6 +17,7 @@ function textWith(change: Partial<Job>): string | null {
 it('says how a job ended', () => {
   expect(textWith({ state: 'paused' })).toBeNull();
   expect(textWith({ state: 'finished', step: 3, exit_code: 0 })).toMatch(/^The job has finished after 3 steps, exit code 0\./);
+  expect(textWith({ state: 'finished', step: 3, exit_code: 2 })).toMatch(/^The job failed after 3 steps, exit code 2\./);
   expect(textWith({ state: 'terminated', step: 1 })).toMatch(/^The job was terminated after 1 step\./);
 });
 

@@ -24,7 +24,7 @@ function textOf(job: Job): { strong: string; rest: string } {
   if (job.exception) {
     return { strong: `The job failed ${after}.`, rest: `${job.exception.type}: ${job.exception.message}` };
   }
-  const verb = job.state === 'terminated' ? 'was terminated' : 'has finished';
+  const verb = job.state === 'terminated' ? 'was terminated' : hasFailed(job) ? 'failed' : 'has finished';
   return {
     strong: `The job ${verb} ${after}${code}.`,
     rest: 'Graph, watchpoints and hits stay; values of tensors are gone.',
@@ -42,22 +42,22 @@ export function EndBanner() {
   const Icon = bad ? CircleAlert : Flag;
   return (
     <>
-    <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label="How the job ended">
-      <Icon aria-hidden size={15} />
-      <span>
-        <strong>{strong}</strong> {rest}
-      </span>
-      {node ? (
-        <button type="button" className="banner-button" onClick={() => revealNode(node)}>
-          Show node
-        </button>
-      ) : null}
-      {traceback !== '' && (
-        <button type="button" className="banner-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-          {open ? 'Hide traceback' : 'Show traceback'}
-        </button>
-      )}
-    </div>
+      <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label="How the job ended">
+        <Icon aria-hidden size={15} />
+        <span>
+          <strong>{strong}</strong> {rest}
+        </span>
+        {node ? (
+          <button type="button" className="banner-button" onClick={() => revealNode(node)}>
+            Show node
+          </button>
+        ) : null}
+        {traceback !== '' && (
+          <button type="button" className="banner-button" aria-expanded={open} onClick={() => setOpen(!open)}>
+            {open ? 'Hide traceback' : 'Show traceback'}
+          </button>
+        )}
+      </div>
       {open && traceback !== '' && (
         <pre className="banner-traceback mono" aria-label="Traceback" tabIndex={0}>
           {traceback}

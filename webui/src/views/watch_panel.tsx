@@ -164,7 +164,7 @@ export function WatchPanel() {
               small
               tone="quiet"
               disabledReason={away}
-            onClick={() => void addRecommended()}
+              onClick={() => void addRecommended()}
             />
           )}
           <Button
