@@ -175,13 +175,18 @@ def test_the_graph_stays_as_it_was_shown(server: Server, paused: Paused) -> None
     assert edges() == before
 
 
-def test_what_nobody_looks_into_stays_one_node(server: Server, paused: Paused) -> None:
-    """Also where something else is watched, and a branch has never been taken."""
-    job = paused("loops", "--runs", "100000")
+def stop_at_abs(server: Server, job: str) -> None:
+    """Before its loops, in the third step, with a watchpoint on that node alone."""
     watched = {"condition": {"id": "expression", "params": {"expression": "step >= 3"}}, "nodes": ["loops/Abs"]}
     server.client.post(f"/jobs/{job}/watchpoints", watched)
     server.control(job, "continue")
     server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=3)
+
+
+def test_what_nobody_looks_into_stays_one_node(server: Server, paused: Paused) -> None:
+    """Also where something else is watched, and a branch has never been taken."""
+    job = paused("loops", "--runs", "100000")
+    stop_at_abs(server, job)
     graph = server.client.get(f"/jobs/{job}/graph/export?format=json")
     steps = {node["name"]: node["last_step"] for node in graph["nodes"] if node["kind"] == "op"}
     assert steps["loops/Abs"] == 3 and steps["loops/Loop_1"] > 0
@@ -196,10 +201,7 @@ def test_what_nobody_looks_into_stays_one_node(server: Server, paused: Paused) -
 
 def test_goes_inside_from_a_stop_before_it(server: Server, paused: Paused) -> None:
     job = paused("loops", "--runs", "100000")
-    watched = {"condition": {"id": "expression", "params": {"expression": "step >= 3"}}, "nodes": ["loops/Abs"]}
-    server.client.post(f"/jobs/{job}/watchpoints", watched)
-    server.control(job, "continue")
-    server.wait_for_state(job, "paused", pause_reason="watchpoint", node="loops/Abs", step=3)
+    stop_at_abs(server, job)
     for node in ("j", "go_on", "before", "Cast", "Add"):
         server.control(job, "next_node")
         server.wait_for_state(job, "paused", pause_reason="node", node=f"loops/Loop_1.body/{node}", step=3)

@@ -91,7 +91,7 @@ export class NameSearch {
     const found = this.candidates(query);
     const plain = query.words.length === 1 && query.pattern === null && isPlain(query);
     this.types.clear();
-    const types = query.words.map((word) => this.typesOf(word));
+    const types = plain ? [] : query.words.map((word) => this.typesOf(word));
     const kept = plain ? found : found.filter((item) => this.meets(item, query, types));
     return this.ranked(kept, query.pattern === null ? longestOf(query) : '');
   }

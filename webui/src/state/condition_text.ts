@@ -22,9 +22,14 @@ export const TARGET_WORDS: Record<Condition['target'], string> = {
   activation: 'all activations',
 };
 
-// What a condition is about, where nobody names nodes.
+// What a condition looks at; any tensor before the catalogue is known.
+export function targetOf(id: string): Condition['target'] {
+  return useCatalogue.getState().byId.get(id)?.target ?? 'tensor';
+}
+
+// In words, where nobody names nodes.
 export function wholeTarget(id: string): string {
-  return TARGET_WORDS[useCatalogue.getState().byId.get(id)?.target ?? 'tensor'];
+  return TARGET_WORDS[targetOf(id)];
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };

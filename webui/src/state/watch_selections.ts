@@ -1,16 +1,14 @@
 // What the enabled watchpoints look at, as far as the page knows the conditions.
 
-import type { Category, Condition } from '../api/types';
+import type { Category } from '../api/types';
 import type { WatchSelection } from '../index/coverage';
+import { targetOf } from './condition_text';
 import { useJob } from './job_store';
 
-let targets = new Map<string, Category | null>();
-
-// The catalogue's targets; before it is known, a condition looks at any tensor.
-export function setConditionTargets(conditions: readonly Condition[]): void {
-  targets = new Map(
-    conditions.map(({ id, target }) => [id, target === 'tensor' ? null : target]),
-  );
+// Null: any tensor, as of every condition before the catalogue is known.
+function categoryOf(condition: string): Category | null {
+  const target = targetOf(condition);
+  return target === 'tensor' ? null : target;
 }
 
 export function watchSelections(): WatchSelection[] {
@@ -22,6 +20,6 @@ export function watchSelections(): WatchSelection[] {
       scopes,
       patterns,
       categories,
-      target: targets.get(condition.id) ?? null,
+      target: categoryOf(condition.id),
     }));
 }

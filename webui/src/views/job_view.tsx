@@ -25,7 +25,6 @@ import {
   watchChanged,
 } from '../state/scopes';
 import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
-import { setConditionTargets } from '../state/watch_selections';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
@@ -59,10 +58,7 @@ function useScopeRefresh(): void {
   const watchVersion = useJob(({ model }) => model.watch_version);
   const conditions = useConditions().data?.conditions;
   useEffect(() => {
-    if (conditions !== undefined) {
-      setConditionTargets(conditions);
-      setCatalogue(conditions);
-    }
+    if (conditions !== undefined) setCatalogue(conditions);
     watchChanged();
   }, [watchVersion, conditions]);
 
