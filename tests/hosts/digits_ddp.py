@@ -6,6 +6,7 @@ one rank's share can be corrupt, which makes its features not a number.
 """
 
 import argparse
+import time
 from datetime import timedelta
 
 import torch
@@ -48,6 +49,9 @@ def main() -> None:
             print(f"step {step:4d}  rank {rank}  loss {loss.item():.9g}\n", end="", flush=True)
     finally:
         dist.destroy_process_group()
+        # Gloo's threads outlive the group, and PyTorch aborts the process if one of
+        # them drops the last collective, which holds a Python object, after Python's end.
+        time.sleep(0.5)
 
 
 if __name__ == "__main__":
