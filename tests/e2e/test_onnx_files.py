@@ -17,7 +17,9 @@ def table(output: str) -> dict[str, list[str]]:
     """The lines of a comparison, by tensor."""
     lines = output[output.index("tensor ") :].splitlines()[1:]
     return {
-        words[0]: words[1:] for words in map(str.split, lines) if len(words) >= 4 and words[0] not in ("all", "first")
+        words[0]: words[1:]
+        for words in map(str.split, lines)
+        if len(words) >= 4 and words[0] not in ("all", "first") and not words[0].isdigit()
     }
 
 
@@ -65,6 +67,40 @@ def test_compares_with_recorded_values(debug_run, onnx_models: Path, tmp_path: P
     np.savez(tmp_path / "infinite.npz", scores=scores)
     run = debug_run("--no-wait", command=[*model, str(tmp_path / "infinite.npz")])
     assert run.code == 1 and table(run.stdout)["scores"][:2] == ["inf", "inf"]
+
+
+def test_compares_each_iteration_of_a_loop(debug_run, onnx_models: Path, tmp_path: Path) -> None:
+    growth = onnx_models / "growth.onnx"
+    model = onnx.load(growth)
+
+    def compare_with(initializer: str, value: np.generic) -> Finished:
+        (found,) = (i for i in model.graph.initializer if i.name == initializer)
+        before = onnx.TensorProto.FromString(found.SerializeToString())
+        found.CopyFrom(numpy_helper.from_array(np.asarray(value), initializer))
+        onnx.save(model, tmp_path / "other.onnx")
+        found.CopyFrom(before)
+        command = [str(growth), "--random-inputs", "--compare-to", str(tmp_path / "other.onnx")]
+        return debug_run("--no-wait", command=command)
+
+    # Squares of 10 and of 10.001: a relative error doubles with each, from 1e-4.
+    run = compare_with("ten", np.float32(10.001))
+    assert run.code == 1, run.stderr
+    assert "first to differ: y.body/w, by " in run.stdout
+    rows = table(run.stdout)
+    assert list(rows) == ["zeros", "start", "y.body/w", "y"]
+    assert " ".join(rows["y.body/w"][3:]) == "value 4 of 8 is the first to differ"
+
+    run = compare_with("eight", np.int64(5))
+    assert "first to differ: y.body/w, made 8 times against 5" in run.stdout
+    assert table(run.stdout)["y"][:2] == ["inf", "inf"]
+
+
+def test_compares_the_branch_that_was_taken(debug_run, onnx_models: Path) -> None:
+    branches = str(onnx_models / "branches.onnx")
+    run = debug_run("--no-wait", command=[branches, "--random-inputs", "--compare-to", branches])
+    assert run.code == 0, run.stderr
+    names = list(table(run.stdout))
+    assert any("_branch/" in name for name in names), names
 
 
 # ---- graphs out

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,8 @@ import onnxruntime
 from .follow import own_sessions
 from .loading import fail, load, numpy_file, one_line
 from .model import CannotSplit, Model
+from .recorder import Made, record
+from .session import PieceFailed
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 Array = Any
@@ -34,6 +36,8 @@ class Row:
     cosine: float
     close: bool
     note: str = ""
+    # Place in the run of the value that is the first to differ.
+    order: int = 0
 
 
 def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
@@ -51,40 +55,39 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
     print(f"{'tensor':{width}}  {'absolute':>10}  {'relative':>10}  {'cosine':>9}")
     for row in rows:
         print(f"{row.name:{width}}  {row.absolute:10.3g}  {row.relative:10.3g}  {row.cosine:9.6f}  {row.note}".rstrip())
-    first = next((row for row in rows if not row.close), None)
+    alone = len(mine) - len(rows)
+    if alone:
+        print(f"{alone} tensors of {arguments.model} have no counterpart of that name in {arguments.compare_to}")
+    first = min((row for row in rows if not row.close), key=lambda row: row.order, default=None)
     if first is None:
         print(f"all {len(rows)} tensors agree (rtol {arguments.rtol:g}, atol {arguments.atol:g})")
         return 0
-    print(f"first to differ: {first.name}, by {first.absolute:.3g} (rtol {arguments.rtol:g}, atol {arguments.atol:g})")
+    by = f"by {first.absolute:.3g}" if first.absolute else first.note
+    print(f"first to differ: {first.name}, {by} (rtol {arguments.rtol:g}, atol {arguments.atol:g})")
     return 1
 
 
-def recorded_in(file: Path) -> dict[str, Array]:
+def recorded_in(file: Path) -> dict[str, list[Made]]:
     try:
         with numpy_file(file) as recorded:
-            return {name: recorded[name] for name in recorded.files}
+            return {name: [Made(order, recorded[name])] for order, name in enumerate(recorded.files)}
     except Exception as error:
         fail(f"--compare-to: {file} cannot be read: {one_line(error)}", 2)
 
 
-def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, Array]:
+def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, list[Made]]:
     """All tensors of a model by name, in the order in which they are made, nodes unmerged."""
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     with tempfile.TemporaryDirectory(prefix="graphdbg-onnx-") as folder, own_sessions():
         try:
             model = Model.split(file, "model", Path(folder))
         except CannotSplit as error:
             fail(f"{file} cannot be loaded: {error}")
-        names = [name for node in model.graph.nodes for name in node.outputs if name]
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.add_session_config_entry(_DATA_FOLDER, model.data_folder)
-        types = {argument.name: argument.type for argument in load(file, provider, options).get_inputs()}
-        marked = load(file, provider, options, model.piece(model.graph, 0, len(model.graph.nodes), types, names))
         try:
-            made = marked.run(names, dict(inputs))
-        except Exception as error:
-            fail(f"{file} failed: {one_line(error)}")
-    return {name: value for name, value in zip(names, made, strict=True) if isinstance(value, np.ndarray)}
+            return record(onnxruntime, model, load(file, provider, options), inputs)
+        except PieceFailed as failed:
+            fail(f"{file} failed at node {failed}: {one_line(failed.__cause__ or failed)}")
 
 
 def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
@@ -104,10 +107,34 @@ def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
     }
 
 
-def compared(mine: Mapping[str, Array], other: Mapping[str, Array], rtol: float, atol: float) -> Iterator[Row]:
-    for name, value in mine.items():
-        if name in other and {value.dtype.kind, other[name].dtype.kind} <= set("fiub"):
-            yield row_of(name, value, other[name], rtol, atol)
+def compared(
+    mine: Mapping[str, Sequence[Made]], other: Mapping[str, Sequence[Made]], rtol: float, atol: float
+) -> Iterator[Row]:
+    for name, values in mine.items():
+        if name in other and all(made.value.dtype.kind in "fiub" for made in other[name]):
+            yield row_of_all(name, values, other[name], rtol, atol)
+
+
+def row_of_all(name: str, mine: Sequence[Made], other: Sequence[Made], rtol: float, atol: float) -> Row:
+    """The worst of a tensor's values, which are several if it is inside a loop."""
+    rows = [
+        replace(row_of(name, a.value, b.value, rtol, atol), order=a.order) for a, b in zip(mine, other, strict=False)
+    ]
+    first = next((number for number, row in enumerate(rows) if not row.close), None)
+    notes = [rows[first or 0].note]
+    if first is not None and len(rows) > 1:
+        notes.append(f"value {first + 1} of {len(rows)} is the first to differ")
+    if len(mine) != len(other):
+        notes.append(f"made {len(mine)} times against {len(other)}")
+    return Row(
+        name,
+        absolute=max(row.absolute for row in rows),
+        relative=max(row.relative for row in rows),
+        cosine=float(np.fmin.reduce([row.cosine for row in rows])),
+        close=first is None and len(mine) == len(other),
+        note=", ".join(filter(None, notes)),
+        order=mine[-1].order if first is None else rows[first].order,
+    )
 
 
 def row_of(name: str, a: Array, b: Array, rtol: float, atol: float) -> Row:

@@ -22,6 +22,7 @@ from .agent import Agent, TooLarge
 from .model import CannotSplit, Model
 from .options import ReplacedInitializers
 from .session import PieceFailed, Session
+from .teller import Teller
 from .values import ort_value
 
 _MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
@@ -106,7 +107,7 @@ class _Follower:
             if options in self._replaced:
                 raise CannotSplit("its options replace initializers of the model")
             model = Model.split(_file_of(path_or_bytes, folder), name, folder)
-            self._sessions[session] = Session(agent, self._runtime, model, session)
+            self._sessions[session] = Session(Teller(agent, model), self._runtime, model, session)
         except (CannotSplit, TooLarge) as error:
             agent.notify(f"the session of {name} cannot be looked into: {error}")
             return

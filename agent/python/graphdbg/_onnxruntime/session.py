@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from . import control_flow, elements
-from .agent import Agent
 from .frame import Frame
 from .model import Model
 from .node_graph import Node, NodeGraph
+from .observer import Observer
 from .pieces import Pieces
-from .teller import Teller
 from .values import CannotHandOn, Value
 
 _RANDOM = frozenset(
@@ -29,12 +28,11 @@ class PieceFailed(Exception):
 
 
 class Session:
-    def __init__(self, agent: Agent, runtime: Any, model: Model, whole: Any) -> None:
-        self._agent = agent
+    def __init__(self, observer: Observer, runtime: Any, model: Model, whole: Any) -> None:
+        self._observer = observer
         self._runtime = runtime
         self._graph = model.graph
         self._pieces = Pieces(runtime, model, whole)
-        self._teller = Teller(agent, model)
         # Nodes whose graphs inside have turned out to be none that can be run.
         self._closed: set[int] = set()
         # Whether pieces give, to the bit, what the whole session does: they do
@@ -68,13 +66,13 @@ class Session:
         try:
             for argument in frame.graph.inputs:
                 if argument.value in given:
-                    number = self._teller.number(argument.declaration)
+                    number = self._observer.number(argument.declaration)
                     frame.values[argument.value] = Value(given[argument.value], number, 0)
-                    self._teller.given(frame, argument)
+                    self._observer.given(frame, argument)
             yield
         finally:
             for value in frame.values.values():
-                self._agent.forget(value.handle)
+                self._observer.forget(value)
 
     # ---- pieces
 
@@ -88,7 +86,7 @@ class Session:
                 break
             self._run_piece(frame, done, end, marked)
             for name in [name for name in values if graph.last_reader.get(name, -1) < end]:
-                self._agent.forget(values.pop(name).handle)
+                self._observer.forget(values.pop(name))
             done = end
 
     def _next_piece(self, graph: NodeGraph, begin: int) -> tuple[int, bool]:
@@ -98,7 +96,7 @@ class Session:
             node = graph.nodes[index]
             if node.bodies and self._is_opened(node):
                 return (index, False) if index > begin else (index + 1, True)
-            if self._teller.is_wanted(node):
+            if self._observer.is_wanted(node):
                 border = index - index % PIECE_NODES
                 return (border, False) if border > begin else (_end_of_marked(graph, begin), True)
         return count, False
@@ -122,10 +120,10 @@ class Session:
         for node in nodes:
             self._keep(frame, node, [made.get(name) for name in node.outputs])
             if marked:
-                self._teller.executed(frame, node)
+                self._observer.executed(frame, node)
 
     def _keep(self, frame: Frame, node: Node, outputs: Sequence[Any]) -> None:
-        number = self._teller.number(node.declaration)
+        number = self._observer.number(node.declaration)
         for slot, (name, ort) in enumerate(zip(node.outputs, outputs, strict=False)):
             if name and ort is not None:
                 frame.values[name] = Value(ort, number, slot)
@@ -135,7 +133,7 @@ class Session:
 
     def _is_opened(self, node: Node) -> bool:
         """Whether its graphs are run node by node, since somebody looks there."""
-        return node.declaration not in self._closed and self._teller.is_looked_into(node)
+        return node.declaration not in self._closed and self._observer.is_looked_into(node)
 
     def _run_inside(self, frame: Frame, node: Node) -> bool:
         """Runs the graphs inside the node; False if it has to run whole."""
@@ -150,14 +148,14 @@ class Session:
             made = control_flow.run(self._runtime, node, inputs, run_body)
         except CannotHandOn as error:
             self._closed.add(node.declaration)
-            self._agent.notify(f"node {node.name} is run whole, without a look inside: {error}")
+            self._observer.notify(f"node {node.name} is run whole, without a look inside: {error}")
             return False
         except control_flow.Wrong as error:
             raise PieceFailed(node.name) from error
         if made is None:
             return False
         self._keep(frame, node, made)
-        self._teller.executed(frame, node, entered[-1])
+        self._observer.executed(frame, node, entered[-1])
         return True
 
     def _run_body(self, outer: Frame, body: NodeGraph, given: Sequence[Any], iteration: int) -> list[Any]:

@@ -15,6 +15,8 @@ from .values import Value, nothing
 
 
 class Teller:
+    """The agent as an Observer."""
+
     def __init__(self, agent: Agent, model: Model) -> None:
         self._agent = agent
         self._declarations = model.declarations
@@ -38,7 +40,6 @@ class Teller:
         return any(map(self._agent.is_looked_at, self._inside.get(node.declaration, ())))
 
     def given(self, frame: Frame, argument: Input) -> None:
-        """An input of the frame's graph has its value."""
         number = self._graph.nodes[argument.declaration]
         if not self._agent.interest(number):
             return
@@ -49,7 +50,6 @@ class Teller:
         self._tell(frame, number, c_agent.MOVES_VALUES if makers else c_agent.GIVEN, inputs, [value])
 
     def executed(self, frame: Frame, node: Node, inside: NodeGraph | None = None) -> None:
-        """A node has its outputs. `inside`: of the graphs inside it, the one that was run node by node."""
         number = self._graph.nodes[node.declaration]
         if not self._agent.interest(number):
             return
@@ -57,6 +57,12 @@ class Teller:
         inputs = [*self._inputs_of(frame, node), *self._made_inside(node, inside, outputs)]
         moves = node.moves_values or inside is not None
         self._tell(frame, number, c_agent.MOVES_VALUES if moves else 0, inputs, outputs)
+
+    def forget(self, value: Value) -> None:
+        self._agent.forget(value.handle)
+
+    def notify(self, line: str) -> None:
+        self._agent.notify(line)
 
     def _inputs_of(self, frame: Frame, node: Node) -> Iterator[Any]:
         for name in node.inputs:
