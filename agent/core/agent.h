@@ -121,6 +121,9 @@ class Agent final : public Link {
   void KeepPreviousOutputs(const WatchSnapshot& watch,
                            const Execution& execution, SeenValues* seen,
                            uint64_t step);
+  // The same at the end of the step in which a watchpoint was set, for what is
+  // still there.
+  void KeepMissedOutputs(uint64_t step);
   void KeepTensors(const Execution& execution, uint64_t step, bool hit);
   // The step is over: its values go, but for those that are to be caught.
   void DropStep();
@@ -155,6 +158,8 @@ class Agent final : public Link {
   // outputs in this step and the one before.
   PreviousValues previous_bound_;
   PreviousValues previous_outputs_;
+  // Whose outputs are kept from their executions on.
+  std::shared_ptr<const WatchSnapshot> kept_for_;
   SeenValues seen_;
   StatisticsRecorder recorder_;
   RequestedNodes requested_;

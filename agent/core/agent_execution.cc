@@ -257,6 +257,24 @@ void Agent::KeepPreviousOutputs(const WatchSnapshot& watch,
   }
 }
 
+void Agent::KeepMissedOutputs(uint64_t step) {
+  std::shared_ptr<const WatchSnapshot> watch = watch_.snapshot();
+  if (watch == kept_for_) return;
+  kept_for_ = watch;
+  if (!watch->needs_previous()) return;
+  for (const KeptTensors::Kept& kept : kept_.All()) {
+    const WatchSnapshot::Set* set = watch->On(kept.node);
+    if (set == nullptr || !set->needs.previous || kept.tensor->step() != step ||
+        kept_.Overwritten(*kept.tensor)) {
+      continue;
+    }
+    const auto newest =
+        previous_outputs_.Before(step + 1, kept.node, kept.slot);
+    if (newest != nullptr && newest->step() == step) continue;
+    previous_outputs_.Keep(kept.node, kept.slot, kept.tensor->tensor(), step);
+  }
+}
+
 int Agent::Interest(uint32_t node) {
   const NodeFacts* facts = nodes_.Facts(node);
   if (facts == nullptr) return GRAPHDBG_INTEREST_NONE;
@@ -394,6 +412,7 @@ graphdbg_status Agent::StepEnd() {
   steps_ended_ = step;
   first_step_ended_ = true;
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
+  KeepMissedOutputs(step);
   KeepPreviousBound(step);
   DropStep();
   seen_.Clear();

@@ -143,6 +143,28 @@ TEST_F(AgentValuesTest, ConditionsCompareOutputsWithTheStepBefore) {
   Resume(&trained);
 }
 
+TEST_F(AgentValuesTest, OneStepAfterAWatchpointIsSetOutputsAreCompared) {
+  Run();
+  const uint32_t node = Declare("a");
+  std::vector<float> values = {0};
+  auto trained = Train(
+      [&] {
+        values[0] += 1;
+        Execute(node, values);
+      },
+      3);
+  StepOnce();
+  EXPECT_EQ(server_->Tensor("a", kPrevious).error().reason(), "value_gone");
+  server_->Watch(1, "tensor_not_changed", "a", v1::PAUSE_MODE_NONE);
+  StepOnce();
+  const v1::TensorData before = server_->Tensor("a", kPrevious);
+  EXPECT_EQ(before.header().step(), 1u);
+  EXPECT_THAT(FloatsOf(before), ElementsAre(1));
+  StepOnce();
+  EXPECT_THAT(FloatsOf(server_->Tensor("a", kPrevious)), ElementsAre(2));
+  Resume(&trained);
+}
+
 TEST_F(AgentValuesTest, PartialMemoryHasWhatIsLookedAt) {
   config_.partial_memory = true;
   Run();

@@ -88,6 +88,40 @@ test("a weight is compared with itself a step before, over a reload", async ({ p
   await other.context().close();
 });
 
+test("an activation is kept from one step to the next, and its history recorded, by one click each", async ({ page, server }) => {
+  const url = await server.start();
+  server.job("digits", [host("digits_cnn.py")]);
+  await openJob(page, url, "digits_cnn.py");
+  await takeStep(page, 1);
+  await page.goto(page.url() + "?node=forward/relu&panel=compare");
+  await expect(values(page)).toContainText("was not kept", STOP);
+  await button(page, "Keep it from now on").click();
+  const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps the values of the step before on forward\/relu/ });
+  await expect(kept).toBeVisible();
+  await expect(values(page)).toContainText("Watchpoint 1 keeps it");
+  await button(page, "Run one step").click();
+  await expect(page.getByLabel("Comparison")).toContainText(/of [\d,]+ not close/, STOP);
+  await expect(values(page).getByRole("region", { name: "step 1" })).toBeVisible();
+  await kept.uncheck();
+  await expect(values(page)).toContainText("Watchpoint 1, which kept it, is switched off.");
+  await button(page, "Delete watchpoint 1").click();
+  await expect(values(page)).toContainText("Watchpoint 1, which kept it, was deleted.");
+  await page.screenshot({ path: screenshot("13-kept-no-longer") });
+
+  await page.getByRole("tab", { name: "History" }).click();
+  await button(page, "Record its history").click();
+  const recorded = page.getByRole("switch", { name: /Watchpoint 2: Records statistics of each step on forward\/relu/ });
+  await expect(recorded).toBeVisible();
+  await button(page, "Undo").last().click();
+  await expect(recorded).toBeHidden();
+  await button(page, "Record its history").click();
+  await expect(page.getByRole("switch", { name: /^Watchpoint 3: Records/ })).toBeVisible();
+  await page.getByLabel("Number of steps").fill("6");
+  await takeStep(page, 8);
+  // In between nothing stopped.
+  await expect(values(page)).toContainText("8 steps", STOP);
+});
+
 test("two ranks stop together, and one is compared with the other", async ({ page, server }) => {
   const url = await server.start();
   const launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"];

@@ -66,6 +66,20 @@ function cover(index: GraphIndex, selection: WatchSelection, covered: Uint8Array
   }
 }
 
+// The same of one node.
+export function coversNode(selection: WatchSelection, name: string, category: Category): boolean {
+  const { nodes, scopes, patterns, categories, target } = selection;
+  if (nodes.includes(name)) return true;
+  if (target !== null && target !== category) return false;
+  const lists = [nodes, scopes, patterns, categories];
+  return (
+    lists.every((list) => list.length === 0) ||
+    categories.includes(category) ||
+    scopes.some((scope) => name.startsWith(`${scope}/`)) ||
+    patterns.some((pattern) => patternOf(pattern).test(name))
+  );
+}
+
 export function watchedBy(index: GraphIndex, selections: readonly WatchSelection[]): Watched {
   const covered = new Uint8Array(index.nodeCount);
   for (const selection of selections) cover(index, selection, covered);

@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { sampleIndex } from '../testing/sample_index';
 import { openName, parseAggregate, stemOf } from './aggregates';
 import { readColumns } from './columns';
-import { patternOf, watchedBy, type WatchSelection } from './coverage';
+import { coversNode, patternOf, watchedBy, type WatchSelection } from './coverage';
 import { buildIndex, GraphIndex, NONE } from './graph_index';
 import { Folds } from './folds';
 import { liftEdges } from './lifted_edges';
@@ -198,6 +198,11 @@ describe('what is watched', () => {
     const states = watchedBy(INDEX, selections.map((selection) => ({ ...none, ...selection })));
     // All but the top.
     const names = Array.from({ length: INDEX.scopeCount + INDEX.nodeCount - 1 }, (_, i) => INDEX.name(i + 1));
+    const nodes = names.filter((name) => !INDEX.isScope(INDEX.find(name)));
+    for (const name of nodes) {
+      const one = selections.some((selection) => coversNode({ ...none, ...selection }, name, INDEX.category(INDEX.find(name))));
+      expect(one, name).toBe(states.of(INDEX.find(name)) === 'all');
+    }
     return Object.fromEntries(names.map((name) => [name, states.of(INDEX.find(name))]).filter(([, state]) => state !== 'none'));
   };
 

@@ -5,6 +5,7 @@ import { create } from 'zustand';
 import type { Condition, Hit, ParamValue } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
+import { keepingText } from './keeping';
 
 type Catalogue = ReadonlyMap<string, Condition>;
 
@@ -61,6 +62,8 @@ export function conditionText(
   params: Readonly<Record<string, ParamValue>>,
   catalogue: Catalogue = useCatalogue.getState().byId,
 ): string {
+  const kept = keepingText({ id, params });
+  if (kept !== null) return kept;
   const expression = params['expression'];
   if (id === 'expression' && expression !== undefined) return String(expression);
   const simple = splitRelation(id);

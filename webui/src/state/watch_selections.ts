@@ -1,6 +1,6 @@
 // What the enabled watchpoints look at, as far as the page knows the conditions.
 
-import type { Category } from '../api/types';
+import type { Category, Watchpoint } from '../api/types';
 import type { WatchSelection } from '../index/coverage';
 import { targetOf } from './condition_text';
 import { useJob } from './job_store';
@@ -11,15 +11,11 @@ function categoryOf(condition: string): Category | null {
   return target === 'tensor' ? null : target;
 }
 
+export function selectionOf({ nodes, scopes, patterns, categories, condition }: Watchpoint): WatchSelection {
+  return { nodes, scopes, patterns, categories, target: categoryOf(condition.id) };
+}
+
 export function watchSelections(): WatchSelection[] {
-  return useJob
-    .getState()
-    .model.watchpoints.filter((watchpoint) => watchpoint.enabled)
-    .map(({ nodes, scopes, patterns, categories, condition }) => ({
-      nodes,
-      scopes,
-      patterns,
-      categories,
-      target: categoryOf(condition.id),
-    }));
+  const { watchpoints } = useJob.getState().model;
+  return watchpoints.filter((watchpoint) => watchpoint.enabled).map(selectionOf);
 }

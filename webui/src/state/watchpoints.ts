@@ -7,6 +7,7 @@ import { plural } from '../base/format';
 import { conditionText, wholeTarget } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
+import { keepingSpec, keepingText, type Keeping } from './keeping';
 import { showToast } from './toasts';
 
 export function targetText(watchpoint: WatchpointSpec): string {
@@ -76,15 +77,20 @@ function problemFor(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem(0, 'failed', 'Failed', describe(error));
 }
 
+async function makeWatchpoint(spec: WatchpointSpec): Promise<Watchpoint> {
+  const watchpoint = await api.addWatchpoint(jobId(), spec);
+  useJob.setState(({ model }) =>
+    model.watchpoints.some((other) => other.id === watchpoint.id)
+      ? {}
+      : { model: putWatchpoint(model, watchpoint) },
+  );
+  return watchpoint;
+}
+
 // The problem if it was refused.
 export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | null> {
   try {
-    const watchpoint = await api.addWatchpoint(jobId(), spec);
-    useJob.setState(({ model }) =>
-      model.watchpoints.some((other) => other.id === watchpoint.id)
-        ? {}
-        : { model: putWatchpoint(model, watchpoint) },
-    );
+    await makeWatchpoint(spec);
     return null;
   } catch (error) {
     return problemFor(error);
@@ -136,6 +142,22 @@ export async function addRecommended(): Promise<void> {
     });
   } catch (error) {
     failed('The recommended watchpoints were not made', error);
+  }
+}
+
+// One click: from now on the job keeps it, and stops nowhere for that.
+export async function keep(what: Keeping, node: string): Promise<void> {
+  const spec = keepingSpec(what, node);
+  try {
+    const { id } = await makeWatchpoint(spec);
+    showToast({
+      kind: 'info',
+      title: `Watchpoint ${id} added`,
+      detail: `${keepingText(spec.condition)}: ${node}`,
+      action: { label: 'Undo', run: () => void takeBack([id]) },
+    });
+  } catch (error) {
+    failed('The watchpoint was not made', error);
   }
 }
 

@@ -11,13 +11,13 @@ import type { AxisRange } from '../base/slice';
 import { useJob } from '../state/job_store';
 import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
-import { openWatchForm, touch } from '../state/ui';
-import { Button } from '../widgets/button';
+import { touch } from '../state/ui';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
 import { Notice } from '../widgets/notice';
 import { ValueGrid } from '../widgets/value_grid';
 import type { ScrollGroup } from '../widgets/use_scroll_space';
 import { useJobContext } from './job_context';
+import { KeepOffer, useKeeper } from './keep_offer';
 import { axesOf } from './tensor_values';
 import './tensor_compare.css';
 
@@ -301,21 +301,14 @@ export function TensorCompare({ tensor, query }: Props) {
   const right = useSlice({ ...other, enabled });
   const comparison = useComparison({ ...query, enabled }, formatAgainst(against), tolerance);
   const problem = comparison.error ?? right.error ?? left.error;
+  const keeper = useKeeper('previous', tensor.node);
+  const missing = against.kind === 'previous' && problem !== null && isGone(problem);
+  // There still, and at the next step no more.
+  const ends = against.kind === 'previous' && (keeper.state === 'off' || keeper.state === 'deleted');
   const body = () => {
     if (!complete) return <Notice title="Say what to compare with" />;
-    if (problem !== null) {
-      return (
-        <Notice title="These cannot be compared">
-          <p>{describe(problem)}</p>
-          {against.kind === 'previous' && isGone(problem) && (
-            <>
-              <p>To have it at the next step, watch this tensor with a condition that compares it with the step before.</p>
-              <Button label="Add such a watchpoint…" small onClick={() => openWatchForm(tensor.node)} />
-            </>
-          )}
-        </Notice>
-      );
-    }
+    if (missing) return null;
+    if (problem !== null) return <Notice title="These cannot be compared">{describe(problem)}</Notice>;
     if (left.data === undefined || right.data === undefined) return <Notice title="Fetching both" busy />;
     if (left.data.shape.join() !== right.data.shape.join()) {
       return <Notice title="Their shapes differ" />;
@@ -363,6 +356,14 @@ export function TensorCompare({ tensor, query }: Props) {
             if (first === null) return;
             setActive(cellOfIndex(query.transposed ? first.index.toReversed() : first.index, shape));
           }}
+        />
+      )}
+      {(missing || ends) && (
+        <KeepOffer
+          what="previous"
+          node={tensor.node}
+          keeper={keeper}
+          otherwise={problem === null ? '' : describe(problem)}
         />
       )}
       {body()}

@@ -5,14 +5,14 @@ import { describe } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
 import { formatCount, formatNumber, plural } from '../base/format';
 import { toNumber } from '../base/numbers';
+import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useHistory } from '../state/queries';
 import { useConditionText } from '../state/condition_text';
-import { openWatchForm } from '../state/ui';
-import { Button } from '../widgets/button';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
 import { useJobContext } from './job_context';
+import { KeepOffer, useKeeper } from './keep_offer';
 import { standardDeviation } from './statistics_line';
 import './tensor_history.css';
 
@@ -58,6 +58,8 @@ function useHitMarks(tensor: TensorSummary, rank: number, steps: readonly number
   }, [hits, tensor.node, tensor.slot, rank, steps, conditionText]);
 }
 
+const KNOWN = 'A step is known when the job stopped and this tensor was looked at, and each step while it is watched.';
+
 export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; rank: number }) {
   const { id } = useJobContext();
   const version = useJob(({ model }) => `${model.stops}:${model.hit_version}`);
@@ -68,6 +70,8 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   const points = useMemo(() => history.data?.points ?? [], [history.data]);
   const steps = useMemo(() => points.map((point) => point.step), [points]);
   const hits = useHitMarks(tensor, rank, steps);
+  const keeper = useKeeper('history', tensor.node);
+  const ended = useJob(({ model }) => hasEnded(model.info));
 
   if (history.error !== null) {
     return (
@@ -79,9 +83,8 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   if (history.data === undefined) return <Notice title="Loading the history" busy />;
   if (points.length === 0) {
     return (
-      <Notice title="No history yet">
-        <p>A step is kept when the job stops and this tensor is looked at, and each step while it is watched.</p>
-        <Button label="Watch it" small hint="Statistics of each step are then kept" onClick={() => openWatchForm(tensor.node)} />
+      <Notice title={ended ? 'No history' : 'No history yet'}>
+        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={KNOWN} />
       </Notice>
     );
   }
@@ -133,6 +136,9 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
           onCursor={setCursor}
         />
       </div>
+      {keeper.state !== 'on' && !ended && (
+        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise="Only steps at whose stop it was looked at are known." />
+      )}
       <footer className="values-foot">
         <span className="mono ellipsis" aria-live="polite">
           {at !== undefined && historyText(at.step, at.statistics, shown)}

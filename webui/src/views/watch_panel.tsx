@@ -15,6 +15,7 @@ import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { useJobContext } from './job_context';
+import { useAway } from './use_away';
 import './watch_panel.css';
 
 const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).WatchForm }));
@@ -78,7 +79,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       />
       <span className="watch-id mono">{id}</span>
       <div className="grow">
-        <div className="watch-condition ellipsis" title={`${text} (${condition.id})`}>
+        <div className="watch-condition ellipsis" title={`${text} (${condition.params['expression'] ?? condition.id})`}>
           {text}
         </div>
         <div className="watch-detail ellipsis">
@@ -99,11 +100,6 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       <RowActions watchpoint={watchpoint} />
     </li>
   );
-}
-
-// Why nothing can be asked of the server; empty: it is there.
-function useAway(): string {
-  return useJob(({ connection }) => (connection === 'live' ? '' : 'The page is not connected to the server.'));
 }
 
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
