@@ -36,8 +36,10 @@ GRAPHDBG_PORTABLE float HalfToFloat(uint16_t bits) {
 #endif
 }
 
-// Each type has: Raw, what lies in memory; Order, a type that compares its
-// values exactly; Value, of a raw element; and, where kFloating, IsFinite.
+// Each type has: Raw, what lies in memory; Order, a type that holds and
+// compares its values exactly; Value, of a raw element; IsFinite, true of all
+// where not kFloating. Floats of 16 bits are read two at a time; see
+// packed_sums.h.
 
 template <class T, class O>
 struct Integer {
@@ -52,7 +54,7 @@ struct Integer {
 
 struct Bool {
   using Raw = uint8_t;
-  using Order = float;
+  using Order = int32_t;
   static constexpr bool kFloating = false;
   GRAPHDBG_PORTABLE static Order Value(Raw raw) { return raw != 0 ? 1 : 0; }
   GRAPHDBG_PORTABLE static bool IsFinite(Raw) { return true; }
@@ -62,6 +64,7 @@ struct Float16 {
   using Raw = uint16_t;
   using Order = float;
   static constexpr bool kFloating = true;
+  static constexpr uint32_t kInfinityBits = 0x7C00;
   GRAPHDBG_PORTABLE static Order Value(Raw raw) { return HalfToFloat(raw); }
   GRAPHDBG_PORTABLE static bool IsFinite(Raw raw) {
     return (raw & 0x7C00) != 0x7C00;
@@ -72,6 +75,7 @@ struct Bfloat16 {
   using Raw = uint16_t;
   using Order = float;
   static constexpr bool kFloating = true;
+  static constexpr uint32_t kInfinityBits = 0x7F80;
   GRAPHDBG_PORTABLE static Order Value(Raw raw) {
     return BitCast<float>(static_cast<uint32_t>(raw) << 16);
   }
@@ -100,14 +104,14 @@ struct Float64 {
   }
 };
 
-using Int8 = Integer<int8_t, float>;
-using Int16 = Integer<int16_t, float>;
-using Int32 = Integer<int32_t, double>;
-using Int64 = Integer<int64_t, double>;
-using Uint8 = Integer<uint8_t, float>;
-using Uint16 = Integer<uint16_t, float>;
-using Uint32 = Integer<uint32_t, double>;
-using Uint64 = Integer<uint64_t, double>;
+using Int8 = Integer<int8_t, int32_t>;
+using Int16 = Integer<int16_t, int32_t>;
+using Int32 = Integer<int32_t, int32_t>;
+using Int64 = Integer<int64_t, int64_t>;
+using Uint8 = Integer<uint8_t, int32_t>;
+using Uint16 = Integer<uint16_t, int32_t>;
+using Uint32 = Integer<uint32_t, uint32_t>;
+using Uint64 = Integer<uint64_t, uint64_t>;
 
 // Calls what(Type) for each type that has statistics.
 #define GRAPHDBG_FOR_EACH_ELEMENT(what)                                   \

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "agent/kernels/cuda/sums.h"
+#include "agent/kernels/cuda/merge.h"
 
 namespace graphdbg::cuda {
 namespace {

@@ -4,39 +4,17 @@
 #define AGENT_KERNELS_CUDA_THREAD_WORK_H_
 
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 
+#include "agent/kernels/cuda/load.h"
+#include "agent/kernels/cuda/merge.h"
+#include "agent/kernels/cuda/packed_sums.h"
+#include "agent/kernels/cuda/pair_sums.h"
 #include "agent/kernels/cuda/sums.h"
 #include "agent/kernels/cuda/work.h"
 
 namespace graphdbg::cuda {
-
-struct alignas(16) Vector {
-  uint32_t words[4];
-};
-
-// Read once and not soon again: it need not push others out of the cache.
-GRAPHDBG_PORTABLE Vector LoadVector(const void* p) {
-#ifdef __CUDA_ARCH__
-  const uint4 v = __ldcs(static_cast<const uint4*>(p));
-  return {{v.x, v.y, v.z, v.w}};
-#else
-  Vector v;
-  memcpy(&v, p, sizeof(v));
-  return v;
-#endif
-}
-
-template <class Raw>
-GRAPHDBG_PORTABLE Raw LoadOne(const void* data, uint64_t index) {
-  const char* const p = static_cast<const char*>(data) + index * sizeof(Raw);
-#ifdef __CUDA_ARCH__
-  return *reinterpret_cast<const Raw*>(p);
-#else
-  Raw raw;
-  memcpy(&raw, p, sizeof(raw));
-  return raw;
-#endif
-}
 
 template <class Element>
 GRAPHDBG_PORTABLE double OriginOf(const void* first) {
@@ -45,21 +23,9 @@ GRAPHDBG_PORTABLE double OriginOf(const void* first) {
 }
 
 template <class Element>
-GRAPHDBG_PORTABLE void AddVector(const Vector& vector, Sums<Element>* sums) {
-  using Raw = typename Element::Raw;
-  constexpr int kCount = sizeof(Vector) / sizeof(Raw);
-  Raw raws[kCount];
-  memcpy(raws, &vector, sizeof(raws));
-  bool finite = true;
-  GRAPHDBG_UNROLL
-  for (int i = 0; i < kCount; ++i) finite &= Element::IsFinite(raws[i]);
-  if (finite) {
-    GRAPHDBG_UNROLL
-    for (int i = 0; i < kCount; ++i) sums->AddFinite(raws[i]);
-  } else {
-    for (int i = 0; i < kCount; ++i) sums->Add(raws[i]);
-  }
-}
+using SumsOf =
+    std::conditional_t<Element::kFloating && sizeof(typename Element::Raw) == 2,
+                       PackedSums<Element>, Sums<Element>>;
 
 template <class Element>
 GRAPHDBG_PORTABLE Partial SumShare(const Item& item, uint32_t thread,
@@ -68,11 +34,10 @@ GRAPHDBG_PORTABLE Partial SumShare(const Item& item, uint32_t thread,
   constexpr uint32_t kPerVector = sizeof(Vector) / sizeof(Raw);
   // Loads that are under way at the same time.
   constexpr int kInFlight = 4;
-  Sums<Element> sums(OriginOf<Element>(item.data));
+  SumsOf<Element> sums(OriginOf<Element>(item.data));
   const auto address = reinterpret_cast<uintptr_t>(item.data);
   uint64_t head = (16 - address % 16) % 16 / sizeof(Raw);
-  // What is not even aligned as its type is read one by one.
-  if (head > item.count || address % sizeof(Raw) != 0) head = item.count;
+  if (head > item.count) head = item.count;
   const uint64_t vectors = (item.count - head) / kPerVector;
   const char* const body =
       static_cast<const char*>(item.data) + head * sizeof(Raw);
@@ -85,11 +50,11 @@ GRAPHDBG_PORTABLE Partial SumShare(const Item& item, uint32_t thread,
       loaded[i] =
           LoadVector(body + (v + i * uint64_t{threads}) * sizeof(Vector));
     }
-    GRAPHDBG_UNROLL
-    for (int i = 0; i < kInFlight; ++i) AddVector(loaded[i], &sums);
+    sums.AddVectors(loaded);
   }
   for (; v < vectors; v += threads) {
-    AddVector(LoadVector(body + v * sizeof(Vector)), &sums);
+    const Vector loaded[] = {LoadVector(body + v * sizeof(Vector))};
+    sums.AddVectors(loaded);
   }
   for (uint64_t i = thread; i < head; i += threads) {
     sums.Add(LoadOne<Raw>(item.data, i));
@@ -116,15 +81,19 @@ GRAPHDBG_PORTABLE int64_t OffsetOf(uint64_t i, const Grid& grid,
 template <class Element>
 GRAPHDBG_PORTABLE Partial SumShare(const StridedItem& item, uint32_t thread,
                                    uint32_t threads) {
-  Sums<Element> sums(OriginOf<Element>(item.data));
+  SumsOf<Element> sums(OriginOf<Element>(item.data));
+  uint32_t in_range = 0;
   for (uint64_t i = thread; i < item.count; i += threads) {
     const int64_t at = OffsetOf(i, item.grid, item.strides);
     const auto raw =
         LoadOne<typename Element::Raw>(item.data, static_cast<uint64_t>(at));
+    const auto x = static_cast<double>(Element::Value(raw));
     sums.Add(raw);
-    sums.AddInRange(raw, item.range_start, item.range_end);
+    in_range += x >= item.range_start && x <= item.range_end ? 1 : 0;
   }
-  return sums.Finish();
+  Partial p = sums.Finish();
+  p.in_range_count = in_range;
+  return p;
 }
 
 template <class Element>

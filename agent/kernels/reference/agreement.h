@@ -111,6 +111,9 @@ inline std::vector<HardValues> HardValuesOf(DType dtype) {
   }
   cases.push_back({"a mean of 100", normal(100000, 100, 1)});
   cases.push_back({"a large one first", with(normal(10000, 0, 1), 0, 60000)});
+  cases.push_back({"all the same", std::vector<double>(70001, 0.1)});
+  cases.push_back({"all the same but one",
+                   with(std::vector<double>(70001, 1), 65536, 1.0 / 4096)});
   cases.push_back({"the largest", std::vector<double>(5000, largest)});
   cases.push_back({"the largest, both signs", {largest, -largest, largest, 1}});
   cases.push_back(
