@@ -116,6 +116,10 @@ class Agent final : public Link {
   void CheckBoundOnDevices(const WatchSnapshot& watch,
                            std::vector<BoundNode> nodes, uint64_t step,
                            Findings* findings);
+  void CheckBoundTogether(const WatchSnapshot& watch,
+                          runtime::Accelerator* device, runtime::Stream stream,
+                          const std::vector<BoundNode*>& members, uint64_t step,
+                          Findings* findings);
   // Copies what the next step will be compared with.
   void KeepPreviousBound(uint64_t step);
   void KeepPreviousOutputs(const WatchSnapshot& watch,

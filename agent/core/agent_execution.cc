@@ -13,6 +13,10 @@ namespace graphdbg::agent {
 namespace {
 
 constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
+// So many parameters and buffers are measured before the program's thread waits
+// for them: one launch, and fewer than the results that a device can have under
+// way.
+constexpr size_t kTogether = 64;
 // A late start still gives the server a moment.
 constexpr auto kLastChance = std::chrono::seconds(1);
 
@@ -169,13 +173,12 @@ void Agent::CheckBoundTensor(const WatchSnapshot& watch, uint32_t node,
                       {step, NextOrder()}, findings);
 }
 
-// All that statistics decide are measured together, with few launches and one
-// wait.
+// What statistics decide is measured together, with few launches and waits.
 void Agent::CheckBoundOnDevices(const WatchSnapshot& watch,
                                 std::vector<BoundNode> nodes, uint64_t step,
                                 Findings* findings) {
   using Place = std::pair<runtime::Accelerator*, runtime::Stream>;
-  std::map<Place, std::vector<BoundNode*>> together;
+  std::map<Place, std::vector<std::vector<BoundNode*>>> together;
   for (BoundNode& node : nodes) {
     const WatchSnapshot::Set& set = *watch.On(node.node);
     const auto of_statistics = [](const Watchpoint* watchpoint) {
@@ -188,32 +191,46 @@ void Agent::CheckBoundOnDevices(const WatchSnapshot& watch,
       place.first = devices_.OnStream(node.value->tensor, &place.second);
     }
     if (place.first != nullptr) {
-      together[place].push_back(&node);
+      auto& groups = together[place];
+      if (groups.empty() || groups.back().size() == kTogether) {
+        groups.emplace_back();
+      }
+      groups.back().push_back(&node);
     } else {
       CheckBoundTensor(watch, node.node, *node.value, step, findings);
     }
   }
-  for (const auto& [place, members] : together) {
-    auto [device, stream] = place;
-    std::vector<TensorView> views;
+  for (const auto& [place, groups] : together) {
+    for (const auto& members : groups) {
+      CheckBoundTogether(watch, place.first, place.second, members, step,
+                         findings);
+    }
+  }
+}
+
+void Agent::CheckBoundTogether(const WatchSnapshot& watch,
+                               runtime::Accelerator* device,
+                               runtime::Stream stream,
+                               const std::vector<BoundNode*>& members,
+                               uint64_t step, Findings* findings) {
+  std::vector<TensorView> views;
+  for (const BoundNode* node : members) {
+    views.push_back(ViewOf(node->value->tensor));
+  }
+  std::vector<runtime::Ticket> tickets;
+  if (!device->Launch(views, stream, &tickets).ok()) {
     for (const BoundNode* node : members) {
-      views.push_back(ViewOf(node->value->tensor));
+      CheckBoundTensor(watch, node->node, *node->value, step, findings);
     }
-    std::vector<runtime::Ticket> tickets;
-    if (!device->Launch(views, stream, &tickets).ok()) {
-      for (const BoundNode* node : members) {
-        CheckBoundTensor(watch, node->node, *node->value, step, findings);
-      }
-      continue;
-    }
-    const bool arrived = device->Synchronize(stream).ok();
-    for (size_t i = 0; i < members.size(); ++i) {
-      const Statistics statistics = device->Take(tickets[i]);
-      if (!arrived) continue;
-      checker_.CheckBoundMeasured(watch, members[i]->node,
-                                  members[i]->value->tensor, statistics,
-                                  {step, NextOrder()}, findings);
-    }
+    return;
+  }
+  const bool arrived = device->Synchronize(stream).ok();
+  for (size_t i = 0; i < members.size(); ++i) {
+    const Statistics statistics = device->Take(tickets[i]);
+    if (!arrived) continue;
+    checker_.CheckBoundMeasured(watch, members[i]->node,
+                                members[i]->value->tensor, statistics,
+                                {step, NextOrder()}, findings);
   }
 }
 

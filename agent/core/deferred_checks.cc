@@ -187,7 +187,9 @@ void DeferredChecks::EndStep() {
 void DeferredChecks::Drop() {
   std::lock_guard<std::mutex> judging(judge_mu_);
   while (PendingPointer oldest = TakeOldest(/*only_arrived=*/false)) {
-    oldest->device->Synchronize(oldest->stream).IgnoreError();
+    if (!Arrived(*oldest)) {
+      oldest->device->Synchronize(oldest->stream).IgnoreError();
+    }
     for (const runtime::Ticket& ticket : oldest->tickets) {
       oldest->device->Take(ticket);
     }

@@ -25,9 +25,17 @@ constexpr int64_t kStagingBytes = 1 << 20;
 constexpr unsigned kHostPortable = 1;
 constexpr unsigned kHostMapped = 2;
 constexpr unsigned kStreamNonBlocking = 1;
+constexpr unsigned kEventDisableTiming = 2;
 
 absl::Status Unmeasurable() {
   return absl::UnimplementedError("a tensor of this kind cannot be measured");
+}
+
+// A GPU reads only what is aligned as its type, and otherwise ends the
+// program's context.
+bool IsAligned(const TensorView& view) {
+  const size_t size = std::max<size_t>(ItemSize(view.dtype), 1);
+  return reinterpret_cast<uintptr_t>(view.data) % size == 0;
 }
 
 }  // namespace
@@ -98,6 +106,8 @@ absl::Status CudaDevice::Prepare() {
       "cuModuleLoadData");
   step([&] { return driver_->StreamCreate(&own_stream_, kStreamNonBlocking); },
        "cuStreamCreate");
+  step([&] { return driver_->EventCreate(&copied_, kEventDisableTiming); },
+       "cuEventCreate");
   step([&] { return driver_->MemAlloc(&arena_, arena_bytes()); }, "cuMemAlloc");
   // Not on the default stream: that would end a capture on another.
   step(
@@ -142,6 +152,7 @@ CudaDevice::~CudaDevice() {
     const CudaContext context(*driver_, context_);
     copies_.FreeAll();
     if (own_stream_ != nullptr) driver_->StreamDestroy(own_stream_);
+    if (copied_ != nullptr) driver_->EventDestroy(copied_);
     if (arena_ != 0) driver_->MemFree(arena_);
     if (slots_ != nullptr) driver_->MemFreeHost(slots_);
     if (host_staging_ != nullptr) driver_->MemFreeHost(host_staging_);
@@ -258,7 +269,9 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
     ComplexParts parts;
     const TensorView real = ComplexParts::Apply(view) ? parts.Of(view) : view;
     const std::optional<Layout> layout = Layout::Of(real);
-    if (!layout || !HasStatistics(real.dtype)) return Unmeasurable();
+    if (!layout || !HasStatistics(real.dtype) || !IsAligned(real)) {
+      return Unmeasurable();
+    }
     layouts.push_back(*layout);
     dtypes.push_back(real.dtype);
   }
@@ -317,11 +330,12 @@ bool CudaDevice::Done(const Ticket& ticket) const {
 
 Statistics CudaDevice::Take(const Ticket& ticket) {
   if (ticket.slot < 0) return ticket.known;
+  // What is still under way keeps its slot.
+  if (!Done(ticket) || broken_) return Statistics();
   const cuda::Partial sums = slots_[ticket.slot].statistics;
-  const bool arrived = slots_[ticket.slot].sequence == ticket.sequence;
   std::lock_guard<std::mutex> lock(mu_);
   Free(ticket);
-  return arrived ? cuda::ToStatistics(sums, ticket.multiplicity) : Statistics();
+  return cuda::ToStatistics(sums, ticket.multiplicity);
 }
 
 absl::Status CudaDevice::CheckWait(int result, const char* what) {
@@ -337,8 +351,9 @@ absl::Status CudaDevice::CheckWait(int result, const char* what) {
 absl::Status CudaDevice::Await(const Ticket& ticket, Stream stream,
                                cuda::Result* result) {
   absl::Status status = Synchronize(stream);
-  if (status.ok() && !Done(ticket)) {
-    status = absl::InternalError("a kernel ended without a result");
+  if (!status.ok()) return status;
+  if (!Done(ticket)) {
+    return absl::InternalError("a kernel ended without a result");
   }
   *result = slots_[ticket.slot];
   std::lock_guard<std::mutex> lock(mu_);
@@ -368,7 +383,9 @@ absl::Status CudaDevice::CountInRange(const TensorView& view, double start,
                                       double end, Stream stream,
                                       uint64_t* count) {
   const std::optional<Layout> layout = Layout::Of(view);
-  if (!layout || !HasStatistics(view.dtype)) return Unmeasurable();
+  if (!layout || !HasStatistics(view.dtype) || !IsAligned(view)) {
+    return Unmeasurable();
+  }
   *count = 0;
   if (layout->count == 0) return absl::OkStatus();
   Ticket ticket;
@@ -381,6 +398,7 @@ absl::Status CudaDevice::CountInRange(const TensorView& view, double start,
   if (!status.ok()) return status;
   cuda::Result result;
   status = Await(ticket, stream, &result);
+  if (!status.ok()) return status;
   *count = result.statistics.in_range_count *
            static_cast<uint64_t>(layout->multiplicity);
   return status;
@@ -395,7 +413,8 @@ absl::Status CudaDevice::Compare(const TensorView& now,
   cuda::PairItem item;
   if (!bytes || !HasStatistics(now.dtype) || now.dtype != previous.dtype ||
       now.ndim != previous.ndim ||
-      !std::equal(now.shape, now.shape + now.ndim, previous.shape)) {
+      !std::equal(now.shape, now.shape + now.ndim, previous.shape) ||
+      !IsAligned(now) || !IsAligned(previous)) {
     return Unmeasurable();
   }
   *statistics = {};
@@ -409,7 +428,8 @@ absl::Status CudaDevice::Compare(const TensorView& now,
   {
     const CudaContext context(*driver_, context_);
     std::lock_guard<std::mutex> lock(mu_);
-    status = TakeSlot(blocks, &ticket);
+    status = AwaitCopies(stream);
+    if (status.ok()) status = TakeSlot(blocks, &ticket);
     if (!status.ok()) return status;
     item.meeting = MeetingOf(ticket);
     status = LaunchKernel(cuda::KernelName("Pair", now.dtype), blocks, &item,
@@ -427,6 +447,12 @@ absl::Status CudaDevice::Compare(const TensorView& now,
 
 absl::Status CudaDevice::Synchronize(Stream stream) {
   const CudaContext context(*driver_, context_);
+  int capturing = 0;
+  const int asked = driver_->StreamIsCapturing(stream, &capturing);
+  // To wait would end the recording.
+  if (asked == kCudaCaptureImplicit || capturing != 0) {
+    return absl::FailedPreconditionError("the stream records a graph");
+  }
   return CheckWait(driver_->StreamSynchronize(stream), "cuStreamSynchronize");
 }
 
@@ -452,6 +478,7 @@ absl::Status CudaDevice::Read(const TensorView& view, const Slice& slice,
   const bool side_by_side =
       item.grid.ndim == 0 ||
       (item.grid.ndim == 1 && item.strides[0] == item_size);
+  if (!side_by_side && !IsAligned(view)) return Unmeasurable();
   const CudaContext context(*driver_, context_);
   std::lock_guard<std::mutex> staging(staging_mu_);
   while (count > 0) {
@@ -494,30 +521,40 @@ absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaDevice::Copy(
   const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
   if (!layout || item_size == 0) return Unmeasurable();
   const bool one_run = layout->is_one_run();
+  if (!one_run && !IsAligned(view)) return Unmeasurable();
   const int64_t bytes =
       one_run ? layout->count * item_size : view.byte_count().value_or(0);
   const CudaContext context(*driver_, context_);
   absl::StatusOr<std::shared_ptr<DeviceCopy>> copy = copies_.Take(bytes);
   if (!copy.ok() || bytes == 0) return copy;
   const auto address = reinterpret_cast<uint64_t>((*copy)->data());
-  absl::Status status;
-  if (one_run) {
+  std::lock_guard<std::mutex> lock(mu_);
+  absl::Status status = AwaitCopies(stream);
+  if (status.ok() && one_run) {
     status =
         driver_->Check(driver_->MemcpyDtoDAsync(
                            address, reinterpret_cast<uint64_t>(layout->base),
                            static_cast<size_t>(bytes), stream),
                        "cuMemcpyDtoDAsync");
-  } else {
+  } else if (status.ok()) {
     const Slice all = WholeSlice({view.shape, view.shape + view.ndim});
     cuda::GatherItem item;
     if (!cuda::FillGather(view, all, &item)) return Unmeasurable();
     item.out = reinterpret_cast<void*>(address);
-    std::lock_guard<std::mutex> lock(mu_);
     status = LaunchKernel(cuda::GatherName(view.dtype), BlocksFor(bytes), &item,
                           stream);
   }
+  if (status.ok()) {
+    status =
+        driver_->Check(driver_->EventRecord(copied_, stream), "cuEventRecord");
+  }
   if (!status.ok()) return status;
   return copy;
+}
+
+absl::Status CudaDevice::AwaitCopies(Stream stream) {
+  return driver_->Check(driver_->StreamWaitEvent(stream, copied_, 0),
+                        "cuStreamWaitEvent");
 }
 
 }  // namespace graphdbg::runtime

@@ -62,6 +62,9 @@ class CudaDevice final : public Accelerator {
                              double start, double end, Stream stream,
                              Ticket* ticket);
 
+  // Puts the stream's next work after all copies so far, of any stream.
+  absl::Status AwaitCopies(Stream stream);
+
   uint32_t BlocksFor(int64_t bytes) const;
   // Waits for a result and frees its ticket.
   absl::Status Await(const Ticket& ticket, Stream stream, cuda::Result* result);
@@ -73,6 +76,9 @@ class CudaDevice final : public Accelerator {
   void* context_ = nullptr;
   void* module_ = nullptr;
   Stream own_stream_ = nullptr;
+  // An event: the last copy is done and, as each waits for the one before, so
+  // are all.
+  void* copied_ = nullptr;
   // The device's: partials, counters of arrived blocks, staging. The host's:
   // result slots, staging.
   uint64_t arena_ = 0;

@@ -230,8 +230,9 @@ TEST_F(CudaDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
         "cuDeviceGetAttribute", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
-        "cuModuleLoadData", "cuStreamCreate", "cuMemAlloc", "cuMemsetD8Async",
-        "cuStreamSynchronize", "cuMemHostAlloc", "cuMemHostGetDevicePointer"}) {
+        "cuModuleLoadData", "cuStreamCreate", "cuEventCreate", "cuMemAlloc",
+        "cuMemsetD8Async", "cuStreamSynchronize", "cuMemHostAlloc",
+        "cuMemHostGetDevicePointer"}) {
     Stub().Reset();
     Stub().Fail(function, 999);
     const auto opened = CudaDevice::Open(0);
@@ -242,6 +243,61 @@ TEST_F(CudaDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
   }
   Stub().Reset();
   EXPECT_EQ(CudaDevice::Open(2).status().message(), "there is no GPU 2");
+}
+
+TEST_F(CudaDeviceTest, ACopyIsComparedAfterItWasMadeOnAnotherStream) {
+  Stub().Hold(true);
+  const std::vector<float> values = {1, 2, 3};
+  const int64_t shape[] = {3};
+  const Stream other = reinterpret_cast<Stream>(uintptr_t{0x99});
+  const auto first = device_->Copy(ViewOf(values, shape), stream_);
+  const auto second = device_->Copy(ViewOf(values, shape), other);
+  ASSERT_TRUE(first.ok() && second.ok());
+  for (const auto& copy : {*first, *second}) {
+    TensorView before = ViewOf(values, shape);
+    before.data = copy->data();
+    PairStatistics pair;
+    uint64_t changed = 0;
+    const Stream third = reinterpret_cast<Stream>(uintptr_t{0xAA});
+    ASSERT_TRUE(
+        device_
+            ->Compare(ViewOf(values, shape), before, {}, third, &pair, &changed)
+            .ok());
+    EXPECT_EQ(changed, 0u);
+  }
+}
+
+TEST_F(CudaDeviceTest, DoesNotWaitForAStreamThatRecordsAGraph) {
+  const int waits = Stub().CallsOf("cuStreamSynchronize");
+  Stub().Capture(true);
+  EXPECT_EQ(device_->Synchronize(stream_).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Stub().CallsOf("cuStreamSynchronize"), waits);
+  Stub().Capture(false);
+  EXPECT_TRUE(device_->Synchronize(stream_).ok());
+}
+
+TEST_F(CudaDeviceTest, RefusesWhatIsNotAlignedAsItsType) {
+  std::vector<float> values(8);
+  const int64_t shape[] = {2, 2}, strides[] = {1, 2};
+  const TensorView odd{DType::kFloat32,
+                       reinterpret_cast<const char*>(values.data()) + 2, 2,
+                       shape, strides};
+  const TensorView even = {DType::kFloat32, values.data(), 2, shape, strides};
+  Statistics s;
+  PairStatistics pair;
+  uint64_t count = 0;
+  std::string bytes;
+  const Slice all = WholeSlice({2, 2});
+  for (const absl::Status& status :
+       {device_->Measure(odd, stream_, &s),
+        device_->CountInRange(odd, 0, 1, stream_, &count),
+        device_->Compare(odd, even, {}, stream_, &pair, &count),
+        device_->Compare(even, odd, {}, stream_, &pair, &count),
+        device_->Read(odd, all, 0, 4, &bytes)}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  }
+  EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 0);
 }
 
 TEST_F(CudaDeviceTest, OutOfMemoryIsToldApart) {

@@ -51,7 +51,8 @@ class CudaDriver {
 // Numbers of cuda.h.
 constexpr int kCudaSuccess = 0;
 constexpr int kCudaOutOfMemory = 2;
-constexpr int kCudaDeinitialized = 4;
+// The default stream while a stream that waits for it records a graph.
+constexpr int kCudaCaptureImplicit = 906;
 
 }  // namespace graphdbg::runtime
 

@@ -60,6 +60,34 @@ class Shared {
   uint64_t address_ = 0;
 };
 
+// Memory of the device itself.
+class DeviceBytes {
+ public:
+  explicit DeviceBytes(int64_t bytes) : driver_(**CudaDriver::Get()) {
+    int device = 0;
+    driver_.DeviceGet(&device, 0);
+    driver_.DevicePrimaryCtxRetain(&context_, device);
+    driver_.CtxPushCurrent(context_);
+    driver_.MemAlloc(&address_, static_cast<size_t>(bytes));
+  }
+  ~DeviceBytes() {
+    if (address_ != 0) driver_.MemFree(address_);
+    driver_.CtxPopCurrent(&context_);
+  }
+
+  // 0 if there is no room.
+  uint64_t address() const { return address_; }
+  void Fill(int64_t first, int64_t count, unsigned char value) const {
+    driver_.MemsetD8Async(address_ + static_cast<uint64_t>(first), value,
+                          static_cast<size_t>(count), nullptr);
+  }
+
+ private:
+  const CudaDriver& driver_;
+  void* context_ = nullptr;
+  uint64_t address_ = 0;
+};
+
 class CudaGpuTest : public testing::TestWithParam<DType> {
  protected:
   void SetUp() override {
@@ -99,6 +127,37 @@ TEST_P(CudaGpuTest, AgreesOnRandomBytesOfAllLengths) {
     SCOPED_TRACE(n);
     Check(RandomBytes(static_cast<size_t>(n)), {n}, nullptr, 0);
   }
+}
+
+TEST_P(CudaGpuTest, AgreesWhereverInAVectorTheFirstElementLies) {
+  const std::vector<char> bytes = RandomBytes(5020);
+  for (size_t first = 1; first <= 16; ++first) {
+    SCOPED_TRACE(first);
+    Check(bytes, {5003}, nullptr, first * ItemSize(dtype()));
+  }
+}
+
+TEST(LargeTensorTest, CountsMoreElementsThan32BitsDo) {
+  std::string why_not;
+  CudaDevice* const gpu = Gpu(&why_not);
+  if (gpu == nullptr) GTEST_SKIP() << why_not;
+  constexpr int64_t kCount = (int64_t{1} << 32) + 5;
+  const DeviceBytes bytes(kCount);
+  if (bytes.address() == 0) GTEST_SKIP() << "no 4 GiB of memory on the GPU";
+  bytes.Fill(0, kCount, 3);
+  bytes.Fill(kCount - 1, 1, 0xFE);
+  const int64_t shape[] = {kCount};
+  Statistics s;
+  ASSERT_TRUE(gpu->Measure({DType::kInt8,
+                            reinterpret_cast<const void*>(bytes.address()), 1,
+                            shape, nullptr},
+                           nullptr, &s)
+                  .ok());
+  EXPECT_EQ(s.count, static_cast<uint64_t>(kCount));
+  EXPECT_EQ(s.negative_count, 1u);
+  EXPECT_EQ(s.min, -2);
+  EXPECT_EQ(s.max, 3);
+  EXPECT_EQ(s.l1, 3.0 * (kCount - 1) + 2);
 }
 
 TEST_P(CudaGpuTest, AgreesOnStridedViews) {
@@ -161,6 +220,22 @@ TEST_P(CudaGpuTest, TheSameValuesGiveTheSameBits) {
     EXPECT_EQ(std::memcmp(&first, &again, sizeof(first)), 0);
   }
 }
+
+class CudaGpuFloatTest : public CudaGpuTest {};
+
+TEST_P(CudaGpuFloatTest, AgreesOnHardValues) {
+  for (const auto& [what, values] : reference::HardValuesOf(dtype())) {
+    SCOPED_TRACE(what);
+    Check(cpu::Encode(dtype(), values), {static_cast<int64_t>(values.size())},
+          nullptr, 0);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, CudaGpuFloatTest,
+                         testing::ValuesIn(cpu::FloatTypes()),
+                         [](const testing::TestParamInfo<DType>& info) {
+                           return std::string(NumpyName(info.param));
+                         });
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGpuTest, testing::ValuesIn(cpu::AllTypes()),
                          [](const testing::TestParamInfo<DType>& info) {

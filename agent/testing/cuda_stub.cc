@@ -276,6 +276,38 @@ int cuStreamIsCapturing(void* stream, int* status) {
   return 0;
 }
 
+// An event is the stream on which it was recorded, at first itself: to wait for
+// it finishes what was put there.
+int cuEventCreate(void** event, unsigned) {
+  STUB_ENTER_WITH("cuEventCreate", nullptr);
+  void** const made = new void*;
+  *event = *made = made;
+  Owners()[*event] = Current();
+  return 0;
+}
+
+int cuEventRecord(void* event, void* stream) {
+  STUB_ENTER_WITH("cuEventRecord", event);
+  *static_cast<void**>(event) = stream;
+  return 0;
+}
+
+int cuStreamWaitEvent(void* stream, void* event, unsigned) {
+  STUB_ENTER_WITH("cuStreamWaitEvent", event);
+  void* const recorded = *static_cast<void**>(event);
+  if (recorded != event && recorded != stream) {
+    graphdbg::stub::Put(stream, [=] { graphdbg::stub::Finish(recorded); });
+  }
+  return 0;
+}
+
+int cuEventDestroy_v2(void* event) {
+  STUB_ENTER_WITH("cuEventDestroy", event);
+  Owners().erase(event);
+  delete static_cast<void**>(event);
+  return 0;
+}
+
 int cuThreadExchangeStreamCaptureMode(int*) {
   STUB_ENTER("cuThreadExchangeStreamCaptureMode");
   return 0;
