@@ -10,12 +10,10 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/span_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <optional>
 #include <utility>
@@ -25,7 +23,7 @@
 #include "server/http/channel.h"
 #include "server/http/guard.h"
 #include "server/http/problem.h"
-#include "server/http/text.h"
+#include "server/http/received.h"
 
 namespace graphdbg::http {
 namespace {
@@ -44,8 +42,6 @@ auto Into(error_code& ec) {
   return asio::redirect_error(asio::use_awaitable, ec);
 }
 
-std::string_view View(beast::string_view s) { return {s.data(), s.size()}; }
-
 std::string HttpDate() {
   std::time_t now = std::time(nullptr);
   std::tm utc{};
@@ -53,63 +49,6 @@ std::string HttpDate() {
   char text[40];
   std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
   return text;
-}
-
-// What a request that cannot be read is answered with; absent if the
-// connection is no good for an answer.
-std::optional<Response> ReadProblem(const error_code& ec,
-                                    const ServerOptions& options) {
-  if (ec == beast::error::timeout) {
-    return ProblemResponse(408, "request_timeout",
-                           "the request did not arrive in time");
-  }
-  if (ec == bhttp::error::header_limit) {
-    return ProblemResponse(431, "header_too_large",
-                           "the request's header is over " +
-                               std::to_string(options.max_header_bytes) +
-                               " bytes");
-  }
-  if (ec == bhttp::error::body_limit) {
-    return ProblemResponse(413, "body_too_large",
-                           "the request's body is over " +
-                               std::to_string(options.max_body_bytes) +
-                               " bytes");
-  }
-  if (ec == bhttp::error::end_of_stream ||
-      ec == bhttp::error::partial_message ||
-      ec.category() !=
-          bhttp::make_error_code(bhttp::error::bad_method).category()) {
-    return std::nullopt;
-  }
-  return ProblemResponse(400, "bad_request",
-                         "this is not an HTTP request: " + ec.message());
-}
-
-bool ExpectsContinue(const bhttp::request_header<>& header) {
-  return EqualsIgnoreCase(View(header[bhttp::field::expect]), "100-continue");
-}
-
-// Without its body. Absent if the target is not a path with a well-formed
-// query.
-std::optional<Request> ToRequest(const bhttp::request_header<>& message,
-                                 const std::string& peer) {
-  std::string_view target = View(message.target());
-  if (target.empty() || target.front() != '/') return std::nullopt;
-  Request request;
-  size_t question = target.find('?');
-  request.path = target.substr(0, question);
-  if (!PercentDecode(request.path, false)) return std::nullopt;
-  if (question != std::string_view::npos) {
-    auto query = ParseQuery(target.substr(question + 1));
-    if (!query) return std::nullopt;
-    request.query = std::move(*query);
-  }
-  request.method = View(message.method_string());
-  for (const auto& field : message) {
-    request.headers.Set(View(field.name_string()), View(field.value()));
-  }
-  request.peer = peer;
-  return request;
 }
 
 Response MethodNotAllowed(const std::vector<std::string>& allow) {
