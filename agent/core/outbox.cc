@@ -157,6 +157,7 @@ void Outbox::NoteDropped() {
       absl::StrCat(dropped_hits_,
                    " hits were not recorded: they came faster than they could "
                    "be sent"));
+  message.mutable_log()->set_dropped_hits(dropped_hits_);
   dropped_hits_ = 0;
   ++logs_;
   queue_.push_front(std::move(message));

@@ -123,6 +123,7 @@ TEST(OutboxTest, HitsBeyondTheLimitAreCountedNotForgotten) {
     hits += message.has_hit() ? 1 : 0;
   } while (message.has_hit());
   EXPECT_THAT(message.log().message(), HasSubstr("7 hits were not recorded"));
+  EXPECT_EQ(message.log().dropped_hits(), 7u);
   EXPECT_GT(hits, 0u);
 }
 

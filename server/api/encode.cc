@@ -152,6 +152,8 @@ std::string_view TypeWord(Event::Type type) {
       return "watchpoint";
     case Event::Type::kLog:
       return "log";
+    case Event::Type::kCommand:
+      return "command";
   }
   return "unknown";
 }
@@ -173,6 +175,8 @@ Json Encode(const JobInfo& job) {
       {"created_at", TimeText(job.created_at_unix_nano)},
       {"ranks", List(job.ranks, EncodeRank)},
       {"hit_count", job.hit_count},
+      {"kept_hit_count", job.kept_hit_count},
+      {"dropped_hit_count", job.dropped_hit_count},
       {"recommended_offered", job.recommended_offered},
       {"stopped_by", job.stopped_by},
       {"unchecked_watchpoints", job.unchecked},
@@ -350,6 +354,16 @@ Json EncodeHead(const TensorValue& value) {
           {"shape", value.type.shape}};
 }
 
+Json EncodeCommand(const ControlRequest& request) {
+  return {{"command", Word(request.verb)},
+          {"steps", request.verb == ControlVerb::kStep ? Json(request.steps)
+                                                       : Json()},
+          {"node", NullIfEmpty(request.node)},
+          {"rank", request.rank ? Json(*request.rank) : Json()},
+          {"client", request.client},
+          {"peer", request.peer}};
+}
+
 Json Encode(const Event& event, int64_t time_unix_nano) {
   Json json = {{"seq", event.seq},
                {"type", TypeWord(event.type)},
@@ -379,6 +393,10 @@ Json Encode(const Event& event, int64_t time_unix_nano) {
     case Event::Type::kLog:
       json["level"] = event.level;
       json["message"] = event.message;
+      break;
+    case Event::Type::kCommand:
+      json["command_id"] = event.command_id;
+      json["command"] = EncodeCommand(*event.command);
       break;
     case Event::Type::kTensor:
       break;

@@ -3,6 +3,18 @@
 #include "server/api/handlers.h"
 
 namespace graphdbg::api {
+namespace {
+
+// "graphdbg" of "graphdbg/0.1 (...)"; all browsers call themselves Mozilla.
+std::string ClientOf(const http::Request& request) {
+  constexpr size_t kMaxLength = 64;
+  const std::string_view agent = request.headers.Get("User-Agent");
+  const std::string_view product = agent.substr(0, agent.find_first_of("/ "));
+  if (product == "Mozilla") return "browser";
+  return std::string(product.substr(0, kMaxLength));
+}
+
+}  // namespace
 
 Answer ListJobs(const Services& services, const http::Request&) {
   Json jobs = Json::array();
@@ -37,6 +49,8 @@ Answer ControlJob(const Services& services, const http::Request& request) {
   if (!job.ok()) co_return job.status();
   absl::StatusOr<session::ControlRequest> control = DecodeControl(request.body);
   if (!control.ok()) co_return control.status();
+  control->client = ClientOf(request);
+  control->peer = request.peer;
   absl::StatusOr<std::string> command =
       co_await (*job)->Control(*std::move(control));
   if (!command.ok()) co_return command.status();

@@ -275,6 +275,7 @@ AgentReport Decode(const v1::Log& log) {
                  : log.level() == v1::Log::LEVEL_WARNING ? "warning"
                                                          : "info";
   report.message = log.message();
+  report.dropped_hits = log.dropped_hits();
   return report;
 }
 

@@ -126,6 +126,8 @@ struct LogReport {
   // "info", "warning" or "error".
   std::string level;
   std::string message;
+  // So many hits did not come, which it tells of.
+  uint64_t dropped_hits = 0;
 };
 
 // The last report of an agent that ends in good order.

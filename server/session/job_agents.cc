@@ -382,6 +382,10 @@ absl::Status JobImpl::On(Rank& rank, WatchpointReport& report) {
 
 absl::Status JobImpl::On(Rank& rank, LogReport& report) {
   TellLog(rank.hello.rank, std::move(report.level), std::move(report.message));
+  if (report.dropped_hits > 0) {
+    dropped_hits_ += report.dropped_hits;
+    TellState(rank.hello.rank);
+  }
   return absl::OkStatus();
 }
 

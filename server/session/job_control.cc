@@ -60,6 +60,7 @@ absl::StatusOr<std::string> JobImpl::DoControl(const ControlRequest& request) {
   if (!targets.ok()) return targets.status();
   if (auto fits = CheckRequest(request); !fits.ok()) return fits;
   const uint64_t id = commands_.Open(*targets);
+  TellCommand(id, request);
   const bool for_all = IsForAll(request);
   const uint64_t until = StepAfter(request.steps);
   if (has_several_ranks()) NoteIntent(request);

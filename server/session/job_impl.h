@@ -174,6 +174,7 @@ class JobImpl final : public Job,
   // The watchpoint was set, changed or removed.
   void NoteChanged(uint32_t watchpoint);
   void TellState(uint32_t rank);
+  void TellCommand(uint64_t id, const ControlRequest& request);
   void TellCommandEnd(uint32_t rank, const CommandEnd& end);
   void TellWatchpoint(uint32_t id);
   void TellLog(uint32_t rank, std::string level, std::string message);
@@ -274,6 +275,8 @@ class JobImpl final : public Job,
   std::map<std::string, KeptIndex> indices_;
   watch::WatchTable watch_;
   watch::HitLog hits_;
+  // That the agents could not send.
+  uint64_t dropped_hits_ = 0;
   CommandLog commands_;
   TensorDesk tensors_;
   KnownStatistics known_;

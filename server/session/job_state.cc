@@ -55,6 +55,15 @@ void JobImpl::TellState(uint32_t rank) {
   Publish(std::move(event));
 }
 
+void JobImpl::TellCommand(uint64_t id, const ControlRequest& request) {
+  Event event;
+  event.type = Event::Type::kCommand;
+  event.rank = request.rank.value_or(0);
+  event.command_id = absl::StrCat(id);
+  event.command = request;
+  Publish(std::move(event));
+}
+
 void JobImpl::TellCommandEnd(uint32_t rank, const CommandEnd& end) {
   Event event;
   event.type = Event::Type::kState;
@@ -103,6 +112,8 @@ JobInfo JobImpl::Info() const {
   info.node = run_.node;
   info.created_at_unix_nano = created_at_unix_nano_;
   info.hit_count = hits_.total();
+  info.kept_hit_count = hits_.kept();
+  info.dropped_hit_count = dropped_hits_;
   info.recommended_offered = OffersRecommended();
   info.stopped_by = run_.stopped_by;
   info.unchecked.assign(unchecked_.begin(), unchecked_.end());

@@ -75,6 +75,10 @@ struct JobInfo {
   int64_t created_at_unix_nano = 0;
   std::vector<RankInfo> ranks;
   uint64_t hit_count = 0;
+  // Of those, so many can be asked for.
+  uint64_t kept_hit_count = 0;
+  // Besides those, so many were met and did not come.
+  uint64_t dropped_hit_count = 0;
   // The recommended watchpoints could be made, and none of them is there.
   bool recommended_offered = false;
   // Watchpoints that caused the present pause.
@@ -320,6 +324,9 @@ struct ControlRequest {
   bool pending = false;
   // Absent: all ranks.
   std::optional<uint32_t> rank;
+  // Whose it is, as "graphdbg" or "browser", and from where.
+  std::string client;
+  std::string peer;
 };
 
 struct TensorQuery {
@@ -443,7 +450,16 @@ struct TensorHistory {
 
 // What a page must know without asking again. `payload` is filled by type.
 struct Event {
-  enum class Type { kJob, kState, kGraph, kHit, kTensor, kWatchpoint, kLog };
+  enum class Type {
+    kJob,
+    kState,
+    kGraph,
+    kHit,
+    kTensor,
+    kWatchpoint,
+    kLog,
+    kCommand
+  };
   Type type = Type::kState;
   // Set by the session: from 1 in the job, without gaps.
   uint64_t seq = 0;
@@ -462,7 +478,9 @@ struct Event {
   // kLog; also kState of a command that failed ("error", and why).
   std::string level;
   std::string message;
-  // kState, when a command took effect or was refused.
+  // kCommand: it was accepted, and goes to the job.
+  std::optional<ControlRequest> command;
+  // kCommand; also kState, when it took effect or was refused.
   std::string command_id;
 };
 

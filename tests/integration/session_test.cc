@@ -7,6 +7,7 @@
 namespace graphdbg::integration {
 namespace {
 
+using session::ControlRequest;
 using session::ControlVerb;
 using session::Event;
 using session::JobState;
@@ -148,6 +149,41 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(tensors->at(0).role, "input");
   ASSERT_TRUE(tensors->at(0).statistics.has_value());
   EXPECT_EQ(tensors->at(0).statistics_step, 7u);
+}
+
+TEST_F(SessionTest, TellsHowManyHitsDidNotCome) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  v1::AgentMessage message;
+  message.mutable_log()->set_message("7 hits were not recorded");
+  message.mutable_log()->set_dropped_hits(7);
+  ASSERT_TRUE(agent.Send(message));
+  ASSERT_TRUE(agent.Send(message));
+  const Event told = WaitFor([](const Event& event) {
+    return event.job_info && event.job_info->dropped_hit_count == 14;
+  });
+  EXPECT_EQ(told.job_info->hit_count, 0u);
+}
+
+TEST_F(SessionTest, TellsOfCommandsBeforeTheyTakeEffect) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ControlRequest request;
+  request.verb = ControlVerb::kStep;
+  request.steps = 3;
+  request.client = "graphdbg";
+  const auto id = Await(job->Control(request));
+  ASSERT_TRUE(id.ok()) << id.status();
+  const Event told =
+      WaitFor([](const Event& event) { return event.command.has_value(); });
+  EXPECT_EQ(told.command_id, *id);
+  EXPECT_EQ(told.command->verb, ControlVerb::kStep);
+  EXPECT_EQ(told.command->steps, 3u);
+  EXPECT_EQ(told.command->client, "graphdbg");
+  // It does not fit any more: nobody is told.
+  EXPECT_FALSE(Await(job->Control(request)).ok());
 }
 
 TEST_F(SessionTest, GivesEventsOfAJobNumbersWithoutGaps) {

@@ -76,6 +76,7 @@ class Client:
 
     def _send(self, method: str, path: str, body: Json | None) -> bytes:
         request = urllib.request.Request(f"{self.address}/api/v1{path}", method=method)
+        request.add_header("User-Agent", "graphdbg")
         if self._token:
             request.add_header("Authorization", f"Bearer {self._token}")
         if body is not None:

@@ -26,8 +26,9 @@ export class FixtureJob {
   timer = null;
   recommended = false;
 
-  constructor(id, name, { blocks = 2, delay = 0, burst = 0, ranks = 1, graph = 'cnn' } = {}) {
+  constructor(id, name, { blocks = 2, delay = 0, burst = 0, dropped = 0, ranks = 1, graph = 'cnn' } = {}) {
     this.burst = burst;
+    this.dropped = dropped;
     this.world_size = ranks;
     this.id = id;
     this.name = name;
@@ -44,7 +45,7 @@ export class FixtureJob {
     return {
       id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: this.world_size,
-      created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, recommended_offered: !this.recommended && this.state !== 'finished',
+      created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, kept_hit_count: this.hits.length, dropped_hit_count: this.dropped, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
     };
   }

@@ -28,6 +28,8 @@ const { values: flags } = parseArgs({
     'no-index': { type: 'boolean', default: false },
     // Hits that a first watchpoint makes at once.
     burst: { type: 'string', default: '0' },
+    // Hits that the job could not send.
+    dropped: { type: 'string', default: '0' },
   },
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
@@ -36,7 +38,7 @@ const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; b
 
 const jobs = new Map();
 if (!flags.empty) {
-  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), ranks: Number(flags.ranks) };
+  const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), dropped: Number(flags.dropped), ranks: Number(flags.ranks) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', { ...options, graph: flags.graph }), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
 }

@@ -80,13 +80,21 @@ export type Endpoint = Output & {
 
 export type Event = {
   seq: number;
-  type: ("snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log");
+  type: ("snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command");
   job: string;
   rank?: number;
   time?: string;
   info?: (Job | null);
   command_id?: (string | null);
   error?: (string | null);
+  command?: {
+    command: ("continue" | "step" | "next_node" | "continue_to" | "pause" | "terminate" | "recheck");
+    steps: (number | null);
+    node: (string | null);
+    rank: (number | null);
+    client: string;
+    peer: string;
+  };
   node_count?: number;
   hit?: Hit;
   watchpoint?: (Watchpoint | null);
@@ -183,6 +191,8 @@ export type Job = {
   created_at: string;
   ranks: Rank[];
   hit_count: number;
+  kept_hit_count: number;
+  dropped_hit_count: number;
   recommended_offered: boolean;
   stopped_by: number[];
   unchecked_watchpoints: number[];

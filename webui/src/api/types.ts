@@ -47,6 +47,10 @@ export interface Job {
   created_at: string;
   ranks: Rank[];
   hit_count: number;
+  // Of those, so many can be asked for.
+  kept_hit_count: number;
+  // Besides those, so many were met and did not come.
+  dropped_hit_count: number;
   recommended_offered: boolean;
   stopped_by?: number[];
   // Set or changed since the job stopped: what a recheck would check.

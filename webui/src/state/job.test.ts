@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ServerEvent } from '../api/types';
 import { sampleHit, sampleJob, sampleWatchpoint } from '../testing/samples';
-import { emptyJob, MAX_HITS, mergeHits, reduceEvents, reduceJob, type JobModel } from './job';
+import { emptyJob, MAX_HITS, mergeHits, putHits, reduceEvents, reduceJob, type JobModel } from './job';
 
 const base = { seq: 1, job: 'j' };
 
@@ -100,6 +100,9 @@ describe('hits', () => {
     const kept = mergeHits([], many);
     expect(kept).toHaveLength(MAX_HITS);
     expect(kept.at(-1)?.id).toBe(MAX_HITS + 10);
+    // Those that were asked for are shown, too.
+    const older = Array.from({ length: 10 }, (_, i) => sampleHit({ id: i + 1, order: i + 1 }));
+    expect(putHits({ ...emptyJob(), hits: kept }, older).hits[0]?.id).toBe(1);
   });
 
   it('of a burst change the model once, between other events in order', () => {

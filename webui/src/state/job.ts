@@ -40,7 +40,7 @@ export interface JobModel {
   journal: JournalEntry[];
 }
 
-// Newest; the server has the others.
+// Newest of those that come by themselves; the server has the others.
 export const MAX_HITS = 20_000;
 const MAX_SETTLED = 64;
 const MAX_JOURNAL = 500;
@@ -77,11 +77,11 @@ function freshHits(hits: readonly Hit[], arrived: readonly Hit[]): readonly Hit[
   return arrived.filter((hit) => !known.has(hit.id));
 }
 
-export function mergeHits(hits: Hit[], arrived: readonly Hit[]): Hit[] {
+export function mergeHits(hits: Hit[], arrived: readonly Hit[], most = MAX_HITS): Hit[] {
   const fresh = freshHits(hits, arrived);
   if (fresh.length === 0) return hits;
   const next = [...hits, ...fresh].sort(compareHits);
-  return next.length > MAX_HITS ? next.slice(next.length - MAX_HITS) : next;
+  return next.length > most ? next.slice(next.length - most) : next;
 }
 
 function stoppedElsewhere(before: Job | null, now: Job | null): boolean {
@@ -148,8 +148,8 @@ function withWatchpoint(model: JobModel, id: number, watchpoint: Watchpoint | nu
   return { ...model, watchpoints, watch_version: model.watch_version + 1 };
 }
 
-function withHits(model: JobModel, arrived: readonly Hit[]): JobModel {
-  const hits = mergeHits(model.hits, arrived);
+function withHits(model: JobModel, arrived: readonly Hit[], most?: number): JobModel {
+  const hits = mergeHits(model.hits, arrived, most);
   return hits === model.hits ? model : { ...model, hits, hit_version: model.hit_version + 1 };
 }
 
@@ -219,7 +219,7 @@ export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): J
 
 // Hits that were asked for, beside those that came by themselves.
 export function putHits(model: JobModel, hits: readonly Hit[]): JobModel {
-  return withHits(model, hits);
+  return withHits(model, hits, Infinity);
 }
 
 // Adds one watchpoint that a request returned, ahead of its event.

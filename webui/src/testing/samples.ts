@@ -38,6 +38,8 @@ export function sampleJob(change: Partial<Job> = {}): Job {
       },
     ],
     hit_count: 0,
+    kept_hit_count: 0,
+    dropped_hit_count: 0,
     recommended_offered: false,
     stopped_by: [],
     unchecked_watchpoints: [],

@@ -5,6 +5,7 @@ import { memo, useEffect, useMemo, useRef, useState } from 'react';
 import type { Hit } from '../api/types';
 import { formatCount, plural } from '../base/format';
 import { goToHit, linesOf, loadHits, matches, stoppingHit, type HitLine } from '../state/hits';
+import { MAX_HITS } from '../state/job';
 import { useJob } from '../state/job_store';
 import { openNodeMenu, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
@@ -75,23 +76,33 @@ function selectedHit(hits: readonly Hit[], gone: number | null, node: string | n
   return hits.findLastIndex((hit) => hit.node === node && String(hit.slot) === (slot ?? '0'));
 }
 
+// How many are shown of how many were met, and where the others are.
 function Missing({ shown, total }: { shown: number; total: number }) {
   const filter = useUi((state) => state.hit_filter);
+  const kept = useJob(({ model }) => model.info?.kept_hit_count ?? total);
+  const dropped = useJob(({ model }) => model.info?.dropped_hit_count ?? 0);
   const [busy, setBusy] = useState(false);
+  const missing = shown < kept;
   return (
     <div className="hits-missing">
-      <span className="muted grow">
-        Newest {formatCount(shown)} of {formatCount(total)}
+      <span className="muted grow" role="note" aria-label="Hits that are not shown">
+        {missing ? 'Newest ' : ''}
+        {formatCount(shown)} of {formatCount(total + dropped)} that were met
+        {missing && kept > MAX_HITS && '; filter to see older ones'}
+        {kept < total && `; after the first ${formatCount(kept)} the server only counts`}
+        {dropped > 0 && `; ${formatCount(dropped)} are lost, as they came faster than the job could send them`}
       </span>
-      <Button
-        label="Load all"
-        small
-        pending={busy}
-        onClick={() => {
-          setBusy(true);
-          void loadHits(filter).finally(() => setBusy(false));
-        }}
-      />
+      {missing && kept <= MAX_HITS && (
+        <Button
+          label="Load all"
+          small
+          pending={busy}
+          onClick={() => {
+            setBusy(true);
+            void loadHits(filter).finally(() => setBusy(false));
+          }}
+        />
+      )}
     </div>
   );
 }
@@ -104,6 +115,7 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
   const shown = useMemo(() => hits.filter((hit) => matches(hit, filter)), [hits, filter]);
   const lines = useMemo(() => linesOf(shown), [shown]);
   const missing = hits.length < total;
+  const lost = useJob(({ model }) => (model.info?.dropped_hit_count ?? 0) > 0);
   const stopHit = useJob(({ model }) => stoppingHit(model)?.id ?? null);
   const [first, setFirst] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
@@ -150,7 +162,7 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
   };
   return (
     <>
-      {missing && <Missing shown={hits.length} total={total} />}
+      {(missing || lost) && <Missing shown={hits.length} total={total} />}
       {shown.length === 0 ? (
         <Notice title="No hit passes the filter" />
       ) : (
