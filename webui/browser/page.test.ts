@@ -107,6 +107,27 @@ describe('a session', () => {
     await treeItem('convolution').first().waitFor({ state: 'detached' });
   });
 
+  it('says how to begin in one line, which can be put away', async () => {
+    await openJob();
+    const line = page.getByRole('complementary', { name: 'Getting started' });
+    expect((await line.boundingBox())?.height).toBeLessThan(40);
+    expect(await browser.axe()).toEqual([]);
+    await browser.shot('welcome');
+    await button('Do not show this again').click();
+    await line.waitFor({ state: 'detached' });
+    await page.reload();
+    // The node's panel hides neither the row nor the box that was selected.
+    const row = treeItem('optimizer');
+    await row.click();
+    await page.getByRole('region', { name: 'Node' }).getByRole('heading', { name: 'optimizer' }).waitFor();
+    const inView = async () => {
+      const [tree, item] = [await page.getByRole('tree').boundingBox(), await row.boundingBox()];
+      return tree !== null && item !== null && item.y + item.height <= tree.y + tree.height;
+    };
+    await expect.poll(inView).toBe(true);
+    expect(await line.count()).toBe(0);
+  });
+
   it('finds nodes while the name is typed', async () => {
     await openJob();
     await page.keyboard.press('/');

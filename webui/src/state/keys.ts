@@ -1,4 +1,4 @@
-// All keys, for the help and the first view.
+// All keys, for the help.
 
 export interface KeyHelp {
   keys: string[];

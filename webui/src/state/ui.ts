@@ -61,11 +61,23 @@ interface UiState {
   hit_filter: HitFilter;
   // What lies over the page.
   overlay: 'palette' | 'keys' | null;
+  // How to begin is said where nothing is selected.
+  welcome: boolean;
   // Full colour of a tensor's values, held so that steps can be compared by eye.
   locked_scales: ReadonlyMap<string, number>;
 }
 
 const KEY = 'graphdbg.panels';
+
+const WELCOME_KEY = 'graphdbg.welcome';
+
+function isWelcomeDismissed(): boolean {
+  try {
+    return localStorage.getItem(WELCOME_KEY) !== null;
+  } catch {
+    return false;
+  }
+}
 
 function readSizes(): PanelSizes {
   const sizes = {} as PanelSizes;
@@ -96,6 +108,7 @@ export const useUi = create<UiState>(() => ({
   hit: null,
   hit_filter: NO_FILTER,
   overlay: null,
+  welcome: !isWelcomeDismissed(),
   locked_scales: new Map(),
 }));
 
@@ -130,7 +143,7 @@ export function copyWatchpoint(from: Watchpoint): void {
   useUi.setState({ watch_form: { target: null, ticked: tickedOf(from), from, edit: false } });
 }
 
-export function setTicked(ticked: Ticked | null): void {
+export function setTicked(ticked: Ticked): void {
   useUi.setState(({ watch_form }) => ({ watch_form: watch_form && { ...watch_form, ticked } }));
 }
 
@@ -162,6 +175,15 @@ export function lockScale(tensor: string, scale: number | null): void {
 
 export function setHitFilter(change: Partial<HitFilter>): void {
   useUi.setState(({ hit_filter }) => ({ hit_filter: { ...hit_filter, ...change } }));
+}
+
+export function dismissWelcome(): void {
+  useUi.setState({ welcome: false });
+  try {
+    localStorage.setItem(WELCOME_KEY, 'dismissed');
+  } catch {
+    // Put away for this visit only.
+  }
 }
 
 export function showOverlay(overlay: UiState['overlay']): void {

@@ -119,6 +119,21 @@ export function GraphPanel() {
 
   useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current, selected });
   useDrawing(painter, { scene, size, marks, palette });
+  // The first selection makes room for the node's panel, which must not cover the node.
+  const before = useRef(selected);
+  const shrinks = useRef(false);
+  useEffect(() => {
+    shrinks.current = before.current === null && selected !== null;
+    before.current = selected;
+  }, [selected]);
+  useEffect(() => {
+    const box = selected === null ? undefined : scene.byName.get(selected);
+    if (!shrinks.current || box === undefined) return;
+    shrinks.current = false;
+    glide(reveal(now(), box, size));
+    // Only when the room changes.
+    // oxlint-disable-next-line react/exhaustive-deps
+  }, [size]);
   useEffect(() => {
     wanted.current = selected;
     const box = selected === null ? undefined : scene.byName.get(selected);

@@ -39,6 +39,7 @@ import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
 import { useAfterGraph } from './use_after_graph';
 import { WatchPanel } from './watch_panel';
+import { Welcome } from './welcome';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
 import './job_view.css';
 
@@ -168,6 +169,7 @@ const JobLayout = memo(function JobLayout() {
   const sizes = useUi((state) => state.sizes);
   const ended = useJob(({ model }) => hasEnded(model.info));
   const tall = useTall();
+  const selected = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
   const menu = useUi((state) => state.node_menu !== null);
   const after = useAfterGraph();
   return (
@@ -196,15 +198,16 @@ const JobLayout = memo(function JobLayout() {
           />
           {after ? <Right height={sizes.watch} /> : <Later />}
         </div>
-        <Splitter
-          panel="bottom"
-          label="Height of the node panel"
-          side="after"
-          orientation="horizontal"
-        />
-        <div className="job-bottom" style={{ height: sizes.bottom }}>
-          {after ? <NodePanel /> : <Later />}
-        </div>
+        {selected ? (
+          <>
+            <Splitter panel="bottom" label="Height of the node panel" side="after" orientation="horizontal" />
+            <div className="job-bottom" style={{ height: sizes.bottom }}>
+              {after ? <NodePanel /> : <Later />}
+            </div>
+          </>
+        ) : (
+          <Welcome />
+        )}
         <Suspense>{menu && <NodeMenu />}</Suspense>
       </main>
     </div>

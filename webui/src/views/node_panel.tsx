@@ -19,7 +19,6 @@ import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
 import { panelOf, ValuesPane } from './values_pane';
-import { Welcome } from './welcome';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
@@ -170,9 +169,6 @@ export function NodePanel() {
   const name = route?.node ?? null;
   const node = useNode(id, name);
   const body = () => {
-    if (name === null) {
-      return <Welcome />;
-    }
     if (node.data !== undefined) {
       return (
         <>

@@ -1,47 +1,39 @@
-// What stands below while nothing is selected: how to begin, and the keys.
+// One line below while nothing is selected: how to begin. It can be put away for good.
 
+import { X } from 'lucide-react';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
-import { KEY_GROUPS } from '../state/keys';
-import { KeyList } from '../widgets/key_list';
+import { dismissWelcome, showOverlay, useUi } from '../state/ui';
+import { Button } from '../widgets/button';
 import './welcome.css';
 
 const STEPS: Array<[string, string]> = [
-  ['Watch', 'Add a watchpoint: a condition on the outputs of some nodes, or of all.'],
-  ['Run', 'Continue. The job stops at the first node whose output meets the condition.'],
-  ['Look', 'Select a node on the graph or in the tree: tensors, values and source appear here.'],
+  ['Watch', 'set a condition on the outputs of nodes'],
+  ['Continue', 'the job stops where it is met'],
+  ['Look', 'select a node, in the tree or on the graph'],
 ];
 
-// Those that one needs first.
-const KEYS = KEY_GROUPS.slice(0, 3).flatMap(({ keys }) => keys);
-
 const LEFT: Array<[string, string]> = [
-  ['Graph', 'It stays, with the hits on it and what it said last.'],
-  ['Look', 'Select a node on the graph or in the tree, or a hit: its history and source appear here.'],
+  ['The job has ended', 'its graph stays'],
+  ['Look', 'select a node or a hit for its history and source'],
 ];
 
 export function Welcome() {
   const ended = useJob(({ model }) => hasEnded(model.info));
-  const steps = ended ? LEFT : STEPS;
+  const shown = useUi((state) => state.welcome);
+  if (!shown) return null;
   return (
-    <div className="welcome">
-      <section>
-        <h2>{ended ? 'The job has ended' : 'Getting started'}</h2>
-        <ol className="welcome-steps">
-          {steps.map(([title, text], i) => (
-            <li key={title}>
-              <span className="welcome-number mono">{i + 1}</span>
-              <span>
-                <strong>{title}.</strong> {text}
-              </span>
-            </li>
-          ))}
-        </ol>
-      </section>
-      <section>
-        <h2>Keys</h2>
-        <KeyList keys={KEYS} className="welcome-keys" />
-      </section>
-    </div>
+    <aside className="welcome" aria-label="Getting started">
+      <ol className="welcome-steps">
+        {(ended ? LEFT : STEPS).map(([title, text]) => (
+          <li key={title}>
+            <strong>{title}</strong>: {text}
+          </li>
+        ))}
+      </ol>
+      <span className="grow" />
+      <Button label="All keys" small tone="quiet" shortcut="?" onClick={() => showOverlay('keys')} />
+      <Button label="Do not show this again" icon={X} iconOnly small tone="quiet" onClick={dismissWelcome} />
+    </aside>
   );
 }

@@ -2,9 +2,9 @@
 
 import type { KeyHelp } from '../state/keys';
 
-export function KeyList({ keys, className }: { keys: readonly KeyHelp[]; className?: string }) {
+export function KeyList({ keys }: { keys: readonly KeyHelp[] }) {
   return (
-    <dl className={className}>
+    <dl>
       {keys.map(({ keys: names, text }) => (
         <div key={text}>
           <dt>

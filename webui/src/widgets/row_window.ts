@@ -53,13 +53,23 @@ export class RowWindow<Row> {
 
   // The scroller has another height.
   readonly measure = (): void => {
+    const { active } = this.content ?? { active: 0 };
+    const wasInView = this.isInView(active);
     this.height = this.scroller.clientHeight;
     const least = Math.ceil(this.height / this.kind.height) + 2 * OVERSCAN + 1;
-    if (this.views.length === least) return;
-    for (const view of this.views) view.element.remove();
-    this.views = Array.from({ length: least }, () => this.kind.make());
-    this.draw();
+    if (this.views.length !== least) {
+      for (const view of this.views) view.element.remove();
+      this.views = Array.from({ length: least }, () => this.kind.make());
+      this.draw();
+    }
+    // A panel that opens below hides no row with the focus.
+    if (wasInView && !this.isInView(active)) this.reveal(active);
   };
+
+  private isInView(index: number): boolean {
+    const top = index * this.kind.height - this.scroller.scrollTop;
+    return top >= 0 && top + this.kind.height <= this.height;
+  }
 
   clear(): void {
     this.host.replaceChildren();
