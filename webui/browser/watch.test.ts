@@ -1,5 +1,6 @@
 // Watchpoints and hits, over the fixture server.
 
+import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start } from './harness';
 
@@ -7,6 +8,10 @@ async function begin(flags: string[] = []) {
   await start(flags);
   await page.goto(`${fixture.address}#/jobs/digits-1`);
   await button('Continue').waitFor();
+}
+
+async function ticked(item: Locator, state: string): Promise<void> {
+  await expect.poll(() => item.getAttribute('aria-checked')).toBe(state);
 }
 
 const switches = () => page.getByRole('switch');
@@ -45,11 +50,27 @@ describe('watchpoints', () => {
   it('are put on what is ticked in the tree', async () => {
     await begin();
     const backward = page.getByRole('treeitem', { name: 'backward', exact: true });
+    const forward = page.getByRole('treeitem', { name: 'forward', exact: true });
     expect(await backward.getAttribute('aria-checked')).toBeNull();
     await button('Add watchpoint').first().click();
     const form = page.getByRole('form');
-    await form.getByText('tick nodes').waitFor();
+    await form.getByText('65 nodes').waitFor();
+    await ticked(backward, 'true');
+    // What is said in words shows in the tree, and the other way round.
+    await form.getByLabel('On').selectOption('all of kind gradient');
+    await ticked(forward, 'false');
+    await ticked(backward, 'true');
+    await form.getByLabel('On').selectOption('nodes that match a pattern');
+    await form.getByLabel('Pattern').fill('forward/l*');
+    await ticked(forward, 'mixed');
+    await ticked(backward, 'false');
+    await browser.shot('ticks-of-words');
     await backward.locator('.tree-tick').click();
+    expect(await form.getByLabel('On').inputValue()).toBe('ticked');
+    await ticked(forward, 'mixed');
+    await forward.locator('.tree-tick').click();
+    await ticked(forward, 'true');
+    await forward.locator('.tree-tick').click();
     await form.getByText('34 nodes').waitFor();
     expect(await form.getByLabel('On').inputValue()).toBe('ticked');
     expect(await backward.getAttribute('aria-checked')).toBe('true');
@@ -95,6 +116,21 @@ describe('hits', () => {
     await page.getByRole('tab', { name: 'Hits 10k' }).waitFor({ timeout: 40_000 });
     await page.getByRole('listbox', { name: 'Hits' }).getByRole('option').first().waitFor();
     expect(await page.getByRole('option').count()).toBeLessThan(60);
+  });
+
+  it('that are not there are told of', async () => {
+    await begin(['--burst', '1500', '--dropped', '1234']);
+    await button('Add watchpoint').first().click();
+    await page.getByLabel('Then').selectOption('only record the hit');
+    await button('Add').click();
+    await button('Step').click();
+    const note = page.getByRole('note', { name: 'Hits that are not shown' });
+    await note.getByText(/of 2,73\d that were met; 1,234 are lost/).waitFor();
+    await page.reload();
+    await note.getByText(/^Newest 1,000 of 2,73\d/).waitFor();
+    expect(await browser.axe()).toEqual([]);
+    await button('Load all').click();
+    await note.getByText(/^1,5\d\d of 2,73\d/).waitFor();
   });
 });
 

@@ -19,6 +19,28 @@ export class Watched {
   }
 }
 
+// Of a graph.
+export interface Covered {
+  index: GraphIndex;
+  watched: Watched;
+}
+
+// The fewest names for it: scopes that are covered as a whole, and the nodes that are left.
+export function namesOf({ index, watched }: Covered): { nodes: string[]; scopes: string[] } {
+  const names = { nodes: [] as string[], scopes: [] as string[] };
+  const visit = (scope: number) => {
+    for (const child of index.childrenOf(scope)) {
+      const state = watched.of(child);
+      if (!index.isScope(child)) {
+        if (state === 'all') names.nodes.push(index.name(child));
+      } else if (state === 'all') names.scopes.push(index.name(child));
+      else if (state === 'some') visit(child);
+    }
+  };
+  visit(0);
+  return names;
+}
+
 // `*` within a segment, `**` across segments, `?` one character.
 export function patternOf(pattern: string): RegExp {
   const parts = pattern.split(/(\*\*|\*|\?)/).map((part) => {

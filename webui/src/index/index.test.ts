@@ -5,7 +5,7 @@ import { gunzipSync } from 'node:zlib';
 import { sampleIndex } from '../testing/sample_index';
 import { openName, parseAggregate, stemOf } from './aggregates';
 import { readColumns } from './columns';
-import { coversNode, patternOf, watchedBy, type WatchSelection } from './coverage';
+import { coversNode, namesOf, patternOf, watchedBy, type WatchSelection } from './coverage';
 import { buildIndex, GraphIndex, NONE } from './graph_index';
 import { Folds } from './folds';
 import { liftEdges } from './lifted_edges';
@@ -217,6 +217,12 @@ describe('what is watched', () => {
     expect(watched({})).toMatchObject({ forward: 'all', loose: 'all' });
     expect(watched({ target: 'weight' })).toEqual({ forward: 'some', 'forward/fc': 'some', 'forward/fc/w': 'all' });
     expect(watched()).toEqual({});
+  });
+
+  it('is said by scopes and nodes as ticks would be', () => {
+    const meant = (selection: Partial<WatchSelection>) => ({ index: INDEX, watched: watchedBy(INDEX, [{ ...none, ...selection }]) });
+    expect(namesOf(meant({ patterns: ['**/mm'] }))).toEqual({ nodes: ['forward/fc/mm'], scopes: ['backward'] });
+    expect(namesOf(meant({}))).toEqual({ nodes: ['loose'], scopes: ['forward', 'backward'] });
   });
 
   it('follows patterns as shells do', () => {

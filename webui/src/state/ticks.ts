@@ -41,9 +41,7 @@ export class Ticks {
     );
   }
 
-  // Null: nothing is ticked.
-  lists(): Ticked | null {
-    if (this.own.size === 0) return null;
+  lists(): Ticked {
     const ticked: Ticked = { nodes: [], scopes: [] };
     for (const [name, isScope] of this.own) (isScope ? ticked.scopes : ticked.nodes).push(name);
     return ticked;

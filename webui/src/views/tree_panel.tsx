@@ -4,9 +4,11 @@ import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-reac
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
+import { namesOf } from '../index/coverage';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
 import { useShownGraph } from '../state/graphs';
+import { useMeant } from '../state/meant';
 import { useCode } from '../state/queries';
 import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
@@ -27,7 +29,14 @@ function NodeTree() {
   const errors = useScopes((state) => state.errors);
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);
   const form = useUi((state) => state.watch_form);
-  const ticks = useMemo(() => (form === null ? undefined : Ticks.of(form.ticked)), [form]);
+  const index = useScopes((state) => state.index);
+  const { meant } = useMeant();
+  // What is said in words is shown, and is what one begins with.
+  const words = meant !== null && meant.index === index ? meant : null;
+  const ticks = useMemo(() => {
+    if (form === null) return undefined;
+    return words === null ? Ticks.of(form.ticked) : { at: (name: string) => words.watched.of(words.index.find(name)) };
+  }, [form, words]);
   const problem = errors.get('');
   if (problem !== undefined && rows.length === 0) {
     return (
@@ -55,7 +64,8 @@ function NodeTree() {
       ticks={ticks}
       onTick={(node) => {
         touch();
-        if (ticks !== undefined) setTicked(ticks.toggle(node, (scope) => views.get(scope)?.nodes).lists());
+        const from = Ticks.of(words === null ? (form?.ticked ?? null) : namesOf(words));
+        setTicked(from.toggle(node, (scope) => views.get(scope)?.nodes).lists());
       }}
       onSelect={(name) => {
         touch();

@@ -6,9 +6,11 @@ import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { describe, type Problem } from '../api/problem';
 import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection } from '../api/types';
 import { plural } from '../base/format';
+import type { WatchSelection } from '../index/coverage';
 import { canBeChecked } from '../state/backends';
 import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
+import { showMeant } from '../state/meant';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
 import { TARGET_WORDS } from '../state/condition_text';
@@ -99,6 +101,18 @@ function Preview({ selection, condition }: { selection: WatchpointSelection | nu
   );
 }
 
+// The tree shows by its tick boxes what is said in words.
+function Mirror({ selection }: { selection: WatchSelection | null }) {
+  const index = useScopes((state) => state.index);
+  const text = JSON.stringify(selection);
+  // The same words mean other nodes in another graph.
+  useEffect(() => {
+    showMeant(JSON.parse(text) as WatchSelection | null);
+  }, [text, index]);
+  useEffect(() => () => showMeant(null), []);
+  return null;
+}
+
 const NO_RANKS: Rank[] = [];
 
 export function WatchForm({ form }: { form: WatchFormState }) {
@@ -113,16 +127,13 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
   // The user has said what it is on.
   const [aimed, setAimed] = useState(from !== null);
-  const [chosen, setKind] = useState<TargetKind>(() => firstKind(form));
+  const [kind, setKind] = useState<TargetKind>(() => firstKind(form));
   // Ticks are made elsewhere: the newest counts.
   const [seenTicks, setSeenTicks] = useState(ticked);
-  const [everTicked, setEverTicked] = useState(false);
   if (ticked !== seenTicks) {
     setSeenTicks(ticked);
-    setEverTicked(true);
-    setKind(ticked === null ? 'everything' : 'ticked');
+    setKind('ticked');
   }
-  const kind = chosen === 'ticked' && ticked === null ? 'everything' : chosen;
   const [pattern, setPattern] = useState(from?.patterns[0] ?? '');
   const [pause, setPause] = useState<PauseMode>(from?.pause ?? 'node');
   const [problem, setProblem] = useState<FieldProblem | null>(null);
@@ -159,7 +170,10 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         if (selection === null) return 'Select a node or a scope first.';
         return { kind: isScope ? 'scope' : 'node', name: selection };
       case 'ticked':
-        return { kind: 'lists', lists: { ...(ticked ?? { nodes: [], scopes: [] }), patterns: [], categories: [] } };
+        if (ticked === null || ticked.nodes.length + ticked.scopes.length === 0) {
+          return 'Tick a node or a scope in the tree first.';
+        }
+        return { kind: 'lists', lists: { ...ticked, patterns: [], categories: [] } };
       case 'kept':
         return { kind: 'lists', lists: from as Watchpoint };
       default:
@@ -184,6 +198,10 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const to = targetOf();
   const meant =
     typeof to === 'string' ? null : { condition: { id: condition.id }, ...listsOf(to) };
+
+  const own = kind === 'ticked' || (kind === 'kept' && ticked !== null);
+  const category = condition.target === 'tensor' ? null : condition.target;
+  const words = own || typeof to === 'string' ? null : { ...listsOf(to), target: category };
 
   return (
     <form
@@ -236,9 +254,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         >
           <option value="everything">{TARGET_WORDS[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
-          {everTicked && ticked !== null && (
-            <option value="ticked">what is ticked in the tree</option>
-          )}
+          <option value="ticked">what is ticked in the tree</option>
           <option value="selection" disabled={selection === null}>
             {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
           </option>
@@ -251,7 +267,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
             ))}
         </select>
       </div>
-      {kind !== 'ticked' && <p className="muted form-hint">Or tick nodes and scopes in the tree.</p>}
+      {kind !== 'ticked' && <p className="muted form-hint">The tree shows it, and may be ticked otherwise.</p>}
       {kind === 'pattern' && (
         <div className="form-row">
           <label htmlFor={`${id}-pattern`}>Pattern</label>
@@ -266,6 +282,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           />
         </div>
       )}
+      <Mirror selection={words} />
       <Preview selection={meant} condition={condition} />
       <div className="form-row">
         <label htmlFor={`${id}-pause`}>Then</label>

@@ -127,6 +127,11 @@ self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
         answer({ type: 'watched', states });
       }
       return;
+    case 'cover': {
+      const states = graph === null ? new Uint8Array() : watchedBy(graph.index, [data.selection]).states;
+      answer({ type: 'covered', states });
+      return;
+    }
     case 'search': {
       const items = graph?.search.find(data.text) ?? new Uint32Array();
       answer({ type: 'found', id: data.id, items }, [items.buffer]);

@@ -20,6 +20,8 @@ export type ToWorker =
   // Fetches the graph's index; nothing comes back of one that was fetched before.
   | { type: 'load'; of: GraphKey; token: string | null }
   | { type: 'watch'; selections: WatchSelection[] }
+  // Which nodes one selection covers.
+  | { type: 'cover'; selection: WatchSelection }
   | { type: 'search'; id: number; text: string }
   // Of views that the page knows, or of the index, where `scopes` is null. `answered`:
   // the page has the layout already, and the worker is to know it for its overview.
@@ -33,6 +35,8 @@ export type FromWorker =
   // `refused`: there is no index, now or later.
   | { type: 'failed'; of: GraphKey; refused: boolean }
   | { type: 'watched'; states: Uint8Array }
+  // Nothing, where no graph is known.
+  | { type: 'covered'; states: Uint8Array }
   | { type: 'found'; id: number; items: Uint32Array }
   | { type: 'layout'; answer: LayoutAnswer }
   // With everything open, ahead of the question, of a graph that is not too large.
