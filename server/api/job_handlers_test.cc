@@ -97,6 +97,19 @@ TEST_F(JobHandlersTest, ControlIsTakenAndItsOutcomeComesLater) {
   EXPECT_EQ(job_->asked_control->steps, 3u);
 }
 
+TEST_F(JobHandlersTest, ControlIsTakenWithWhoGaveIt) {
+  testing::CallOptions options;
+  options.body = R"({"command":"pause"})";
+  for (const auto& [agent, client] :
+       {std::pair{"Mozilla/5.0 (X11; Linux x86_64)", "browser"},
+        std::pair{"graphdbg/0.1 (ctl)", "graphdbg"}, std::pair{"", ""}}) {
+    options.headers.Set("User-Agent", agent);
+    fixture_.Call("POST", "/jobs/train/control", options);
+    ASSERT_TRUE(job_->asked_control);
+    EXPECT_EQ(job_->asked_control->client, client);
+  }
+}
+
 TEST_F(JobHandlersTest, ControlThatDoesNotFitIsRefused) {
   ExpectProblem(Post("/jobs/train/control", R"({"command":"jump"})"), 422,
                 "invalid_field", "command");

@@ -66,7 +66,8 @@ class ServerFixture : public testing::Test {
   // The event that tells what became of a command.
   session::Event WaitForEnd(const std::string& command_id) {
     return WaitFor([&](const session::Event& event) {
-      return event.command_id == command_id;
+      return event.type == session::Event::Type::kState &&
+             event.command_id == command_id;
     });
   }
 

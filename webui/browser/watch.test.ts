@@ -141,7 +141,22 @@ describe('the log', () => {
     await page.getByText('Paused after a step').first().waitFor();
     await page.getByRole('tab', { name: 'Log' }).click();
     const log = page.getByRole('list', { name: 'Log' });
+    await log.getByText('Step · this page').waitFor();
     await log.getByText('Paused after a step, step 1').waitFor();
+    await button('Add watchpoint').first().click();
+    await button('Add').click();
+    await button('Continue').click();
+    await log.getByText('Paused by a watchpoint, step 3: 1 Has NaN or infinity').waitFor();
     expect(await browser.axe()).toEqual([]);
+    await browser.shot('log');
+    // A click goes to the place.
+    await log.getByRole('button', { name: 'Watchpoint 1 set: Has NaN or infinity on everything' }).click();
+    expect(await page.getByRole('switch').evaluate((own) => own === document.activeElement)).toBe(true);
+    await log.getByRole('button', { name: 'forward/log' }).click();
+    await page.getByRole('heading', { name: 'forward/log' }).waitFor();
+    await page.getByLabel('Lines of the log').selectOption('watchpoints');
+    expect(await log.getByRole('listitem').count()).toBe(1);
+    await page.getByLabel('Lines of the log').selectOption('ranks');
+    await page.getByText('No such lines').waitFor();
   });
 });

@@ -63,6 +63,9 @@ export class FixtureJob {
   // The outcome is told after a short while, as over a network.
   control(verb, body) {
     const command_id = `c${this.nextCommand++}`;
+    const { steps = 1, node = null, rank = null } = body;
+    const order = { command: verb, steps: verb === 'step' ? steps : null, node, rank, client: 'browser', peer: '127.0.0.1:51544' };
+    this.emit('command', { command_id, command: order });
     setTimeout(() => this.apply(verb, body, command_id), this.delay);
     return command_id;
   }

@@ -120,6 +120,12 @@ test("an activation is kept from one step to the next, and its history recorded,
   await takeStep(page, 8);
   // In between nothing stopped.
   await expect(values(page)).toContainText("8 steps", STOP);
+
+  await page.getByRole("tab", { name: "Log" }).click();
+  const log = page.getByRole("list", { name: "Log" });
+  await expect(log).toContainText("Watchpoint 1 removed: Keeps the values of the step before on forward/relu");
+  await expect(log).toContainText("Step 6 · this page");
+  await expect(log).toContainText("Paused after a step, step 8");
 });
 
 test("two ranks stop together, and one is compared with the other", async ({ page, server }) => {

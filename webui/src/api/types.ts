@@ -365,6 +365,18 @@ export type ControlCommand =
   | 'terminate'
   | 'recheck';
 
+// A command that was accepted.
+export interface CommandOrder {
+  command: ControlCommand;
+  steps: number | null;
+  node: string | null;
+  // Null: all.
+  rank: number | null;
+  // What gave it, "browser" for all browsers, and from where.
+  client: string;
+  peer: string;
+}
+
 interface EventBase {
   seq: number;
   job: string;
@@ -383,6 +395,7 @@ export type ServerEvent =
   | (EventBase & { type: 'hit'; hit: Hit })
   | (EventBase & { type: 'watchpoint'; watchpoint: Watchpoint | null; id?: number })
   | (EventBase & { type: 'log'; level: string; message: string })
+  | (EventBase & { type: 'command'; command_id: string; command: CommandOrder })
   | (EventBase & { type: 'tensor' })
   | (EventBase & {
       type: 'snapshot';

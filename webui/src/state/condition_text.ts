@@ -2,7 +2,7 @@
 
 import { useCallback } from 'react';
 import { create } from 'zustand';
-import type { Condition, Hit, ParamValue } from '../api/types';
+import type { Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
 import { keepingText } from './keeping';
@@ -28,9 +28,15 @@ export function targetOf(id: string): Condition['target'] {
   return useCatalogue.getState().byId.get(id)?.target ?? 'tensor';
 }
 
-// In words, where nobody names nodes.
-export function wholeTarget(id: string): string {
-  return TARGET_WORDS[targetOf(id)];
+// What a watchpoint is on.
+export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>): string {
+  const parts = [
+    ...watchpoint.nodes,
+    ...watchpoint.scopes.map((scope) => `${scope}/`),
+    ...watchpoint.patterns,
+    ...watchpoint.categories.map((category) => `all of kind ${category}`),
+  ];
+  return parts.length === 0 ? TARGET_WORDS[targetOf(watchpoint.condition.id)] : parts.join(', ');
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };

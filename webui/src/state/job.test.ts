@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { ServerEvent } from '../api/types';
 import { sampleHit, sampleJob, sampleWatchpoint } from '../testing/samples';
-import { emptyJob, MAX_HITS, mergeHits, putHits, reduceEvents, reduceJob, type JobModel } from './job';
+import { emptyJob, MAX_HITS, mergeHits, putHits, putWatchpoint, reduceEvents, reduceJob, type JobModel } from './job';
 
 const base = { seq: 1, job: 'j' };
 
@@ -55,16 +55,62 @@ describe('the journal', () => {
     );
     expect(model.journal.map(({ kind, text }) => `${kind}: ${text}`)).toEqual([
       'state: Paused before the first step, step 0',
-      'state: Running, step 1',
-      'watchpoint: Watchpoint 1 set: nan',
+      'watchpoint: Watchpoint 1 set: nan on everything',
       'watchpoint: Watchpoint 1 switched off',
       'state: Paused by a watchpoint, step 2',
       'state: Paused before the first step, step 2',
-      'refused: too late',
+      'refused: A command was refused: too late',
       'warning: slow',
     ]);
-    expect(model.journal[4]?.node).toBe('forward/log');
-    expect(new Set(model.journal.map(({ id }) => id)).size).toBe(8);
+    expect(model.journal[3]?.place).toEqual({ node: 'forward/log' });
+    expect(new Set(model.journal.map(({ id }) => id)).size).toBe(7);
+  });
+});
+
+describe('the journal', () => {
+  const texts = (model: JobModel) => model.journal.map(({ kind, text }) => `${kind}: ${text}`);
+
+  it('says who gave a command, and which one was refused', () => {
+    const command = { command: 'step', steps: 3, node: null, rank: null, client: 'graphdbg', peer: '10.0.0.7:41' } as const;
+    const model = after(state({}), { ...base, type: 'command', command_id: '7', command }, state({}, { command_id: '7', error: 'too late' }));
+    expect(texts(model).slice(1)).toEqual(['command: Step 3', 'refused: Step 3 was refused: too late']);
+    expect(model.journal[1]?.order).toEqual({ id: '7', client: 'graphdbg', peer: '10.0.0.7:41' });
+  });
+
+  it('says by which watchpoint a job stopped, whatever answers came ahead of events', () => {
+    const watchpoint = sampleWatchpoint({ id: 4 });
+    const made = putWatchpoint(after(state({})), watchpoint);
+    const model = [
+      { ...base, type: 'watchpoint', watchpoint } as const,
+      { ...base, type: 'watchpoint', watchpoint: { ...watchpoint, pause: 'step' } } as const,
+      state({ pause_reason: 'watchpoint', step: 2, stopped_by: [4] }),
+      { ...base, type: 'watchpoint', watchpoint: null, id: 4 } as const,
+    ].reduce(reduceJob, made);
+    expect(texts(model).slice(1)).toEqual([
+      'watchpoint: Watchpoint 4 set: nan on everything',
+      'watchpoint: Watchpoint 4 changed: nan on everything',
+      'state: Paused by a watchpoint, step 2: 4 nan',
+      'watchpoint: Watchpoint 4 removed: nan on everything',
+    ]);
+  });
+
+  it('says which ranks came and left, and why a job failed', () => {
+    const [first] = sampleJob().ranks;
+    const two = (change: object) => ({ world_size: 2, ranks: [first!, { ...first!, rank: 1, pid: 43, ...change }] });
+    const one = state({ world_size: 2 });
+    const joined: ServerEvent = { ...base, rank: 1, type: 'job', info: sampleJob(two({})) };
+    const lost = state(two({ state: 'lost' }), { rank: 1 });
+    const exception = { type: 'ValueError', message: 'bad', traceback: '', node: 'forward/log' };
+    const failed = state({ ...two({ state: 'lost' }), state: 'finished', step: 3, exception });
+    const model = after(one, joined, joined, lost, { ...base, rank: 1, type: 'log', level: 'info', message: 'slow' }, failed);
+    expect(texts(model).slice(1)).toEqual([
+      'rank: Rank 1 connected: process 43 on node7, cpu',
+      'rank: Rank 1 is back: process 43 on node7, cpu',
+      'rank: Rank 1 left: lost, step 0',
+      'log: Rank 1: slow',
+      'error: Failed, step 3: ValueError: bad',
+    ]);
+    expect(model.journal.at(-1)?.place).toEqual({ node: 'forward/log' });
   });
 });
 

@@ -1,21 +1,11 @@
 // What the page knows of one job, and how each event changes it. Pure.
 
 import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
-import { stateWords } from './words';
+import { append, linesOf, toldAfter, type JournalEntry, type Line } from './journal';
 
 export interface LogLine {
   level: string;
   message: string;
-}
-
-// What happened, for the log: newest last.
-export interface JournalEntry {
-  // Counts up; the time is the server's.
-  id: number;
-  time: string;
-  kind: 'state' | 'watchpoint' | 'refused' | 'log' | 'warning' | 'error';
-  text: string;
-  node: string | null;
 }
 
 export interface JobModel {
@@ -37,13 +27,15 @@ export interface JobModel {
   refusal: { command_id: string; message: string } | null;
   // Those that arrived with the last events.
   logs: LogLine[];
+  // What happened since the page was opened, newest last, and the watchpoints as the
+  // events told them.
   journal: JournalEntry[];
+  told: ReadonlyMap<number, Watchpoint>;
 }
 
 // Newest of those that come by themselves; the server has the others.
 export const MAX_HITS = 20_000;
 const MAX_SETTLED = 64;
-const MAX_JOURNAL = 500;
 
 export function emptyJob(): JobModel {
   return {
@@ -60,6 +52,7 @@ export function emptyJob(): JobModel {
     refusal: null,
     logs: [],
     journal: [],
+    told: new Map(),
   };
 }
 
@@ -100,34 +93,6 @@ function withInfo(model: JobModel, info: Job | null): JobModel {
   return { ...model, info, known: true, forgotten: false, stops };
 }
 
-function noted(model: JobModel, event: ServerEvent, entry: Omit<JournalEntry, 'id' | 'time'>): JobModel {
-  const id = (model.journal.at(-1)?.id ?? 0) + 1;
-  const time = event.time ?? new Date().toISOString();
-  return { ...model, journal: [...model.journal, { id, time, ...entry }].slice(-MAX_JOURNAL) };
-}
-
-// A line for each change of state; steps that pass by are none.
-function withStateNoted(before: Job | null, model: JobModel, event: ServerEvent): JobModel {
-  const { info } = model;
-  if (info === null) return model;
-  const moved = info.state === 'paused' && (before?.step !== info.step || before?.node !== info.node);
-  if (before !== null && before.state === info.state && !moved) return model;
-  const node = info.node ? info.node : null;
-  const words = stateWords(info.state, info.pause_reason);
-  const text = `${words}, step ${info.step}`;
-  return noted(model, event, { kind: 'state', text, node });
-}
-
-function watchpointText(before: JobModel, id: number, watchpoint: Watchpoint | null): string | null {
-  const known = before.watchpoints.find((other) => other.id === id);
-  if (watchpoint === null) return `Watchpoint ${id} removed`;
-  if (known === undefined) return `Watchpoint ${id} set: ${watchpoint.condition.id}`;
-  if (known.enabled !== watchpoint.enabled) {
-    return `Watchpoint ${id} switched ${watchpoint.enabled ? 'on' : 'off'}`;
-  }
-  return null;
-}
-
 function errorText(error: unknown): string | null {
   if (typeof error === 'string') return error === '' ? null : error;
   if (typeof error !== 'object' || error === null) return null;
@@ -153,15 +118,12 @@ function withHits(model: JobModel, arrived: readonly Hit[], most?: number): JobM
   return hits === model.hits ? model : { ...model, hits, hit_version: model.hit_version + 1 };
 }
 
-export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
+function reduceState(model: JobModel, event: ServerEvent): JobModel {
   switch (event.type) {
     case 'job':
     case 'state': {
-      const next = withStateNoted(model.info, withInfo(model, event.info), event);
-      if (!event.command_id) return next;
-      const settled = settle(next, event.command_id, event.error);
-      if (settled.refusal === null) return settled;
-      return noted(settled, event, { kind: 'refused', text: settled.refusal.message, node: null });
+      const next = withInfo(model, event.info);
+      return event.command_id ? settle(next, event.command_id, event.error) : next;
     }
     case 'graph':
       return { ...model, graph_version: model.graph_version + 1 };
@@ -169,31 +131,37 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
       return withHits(model, [event.hit]);
     case 'watchpoint': {
       const id = event.watchpoint?.id ?? event.id;
-      if (id === undefined) return model;
-      const next = withWatchpoint(model, id, event.watchpoint);
-      const text = watchpointText(model, id, event.watchpoint);
-      return text === null ? next : noted(next, event, { kind: 'watchpoint', text, node: null });
+      return id === undefined ? model : withWatchpoint(model, id, event.watchpoint);
     }
-    case 'log': {
-      const line = { level: event.level, message: event.message };
-      const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
-      const next = { ...model, logs: [...model.logs, line] };
-      return noted(next, event, { kind, text: event.message, node: null });
-    }
-    case 'snapshot': {
-      const next = withStateNoted(model.info, withInfo(model, event.info), event);
+    case 'log':
+      return { ...model, logs: [...model.logs, { level: event.level, message: event.message }] };
+    case 'snapshot':
       return {
-        ...next,
+        ...withInfo(model, event.info),
         watchpoints: [...event.watchpoints].sort((a, b) => a.id - b.id),
         hits: [...event.hits].sort(compareHits),
         graph_version: model.graph_version + 1,
         watch_version: model.watch_version + 1,
         hit_version: model.hit_version + 1,
       };
-    }
+    case 'command':
     case 'tensor':
       return model;
   }
+}
+
+export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
+  if (event.type === 'hit') return reduceState(model, event);
+  return {
+    ...reduceState(model, event),
+    journal: append(model.journal, linesOf(event, model), event.time),
+    told: toldAfter(model.told, event),
+  };
+}
+
+// What the page itself knows, and no event tells.
+export function note(model: JobModel, line: Line): JobModel {
+  return { ...model, journal: append(model.journal, [line], undefined) };
 }
 
 // Many events at once. Hits are taken together, in a burst once for thousands: no

@@ -7,7 +7,7 @@ import { EventStream, type Connection } from '../api/events';
 import { describe, Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
 import { COMMAND_NAMES, type Pending } from './controls';
-import { emptyJob, hasEnded, reduceEvents, type JobModel } from './job';
+import { emptyJob, hasEnded, note, reduceEvents, type JobModel } from './job';
 import { showToast } from './toasts';
 
 interface JobStore {
@@ -16,6 +16,8 @@ interface JobStore {
   connection: Connection;
   attempt: number;
   pending: Pending | null;
+  // Of the commands that this page gave.
+  own_commands: ReadonlySet<string>;
   // Why the job cannot be shown, if so.
   problem: Problem | null;
   // When the user last sent a command, in ms since navigation.
@@ -28,6 +30,7 @@ const INITIAL: JobStore = {
   connection: 'connecting',
   attempt: 0,
   pending: null,
+  own_commands: new Set(),
   problem: null,
   commanded_at: -Infinity,
 };
@@ -96,6 +99,16 @@ function receive(event: ServerEvent): void {
   enqueue(event);
 }
 
+function noteConnection({ connection: before, model }: JobStore, now: Connection): JobModel {
+  if (now === 'lost' && before === 'live') {
+    return note(model, { kind: 'warning', text: 'The connection to the server is lost', place: null });
+  }
+  if (now === 'live' && before === 'lost') {
+    return note(model, { kind: 'log', text: 'The page is connected to the server again', place: null });
+  }
+  return model;
+}
+
 export function openJob(id: string, onRefused: () => void): () => void {
   queue = [];
   useJob.setState({ ...INITIAL, id, model: emptyJob() });
@@ -106,7 +119,8 @@ export function openJob(id: string, onRefused: () => void): () => void {
   });
   const own = new EventStream(id, {
     onEvent: receive,
-    onConnection: (connection, attempt) => useJob.setState({ connection, attempt }),
+    onConnection: (connection, attempt) =>
+      useJob.setState((before) => ({ connection, attempt, model: noteConnection(before, connection) })),
     onRefused,
   });
   stream = own;
@@ -137,13 +151,13 @@ export async function sendCommand(
     // The outcome may have overtaken the answer.
     useJob.setState((state) => ({
       pending: pendingAfter({ command, command_id }, state.model),
+      own_commands: new Set(state.own_commands).add(command_id),
     }));
   } catch (error) {
-    useJob.setState({ pending: null });
-    showToast({
-      kind: 'error',
-      title: `${COMMAND_NAMES[command]} was refused`,
-      detail: describe(error),
-    });
+    const title = `${COMMAND_NAMES[command]} was refused`;
+    const detail = describe(error);
+    const line = { kind: 'refused', text: `${title}: ${detail}`, place: null } as const;
+    useJob.setState(({ model }) => ({ pending: null, model: note(model, line) }));
+    showToast({ kind: 'error', title, detail });
   }
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { sampleCondition, sampleWatchpoint } from '../testing/samples';
-import { specOf, targetText } from './watchpoints';
+import { targetText } from './condition_text';
+import { specOf } from './watchpoints';
 
 describe('words', () => {
   it('name the target', () => {

@@ -4,21 +4,11 @@ import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
 import type { Category, Condition, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
 import { plural } from '../base/format';
-import { conditionText, wholeTarget } from './condition_text';
+import { conditionText, targetText } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
 import { keepingSpec, keepingText, type Keeping } from './keeping';
 import { showToast } from './toasts';
-
-export function targetText(watchpoint: WatchpointSpec): string {
-  const parts = [
-    ...watchpoint.nodes,
-    ...watchpoint.scopes.map((scope) => `${scope}/`),
-    ...watchpoint.patterns,
-    ...watchpoint.categories.map((category) => `all of kind ${category}`),
-  ];
-  return parts.length === 0 ? wholeTarget(watchpoint.condition.id) : parts.join(', ');
-}
 
 type Lists = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'>;
 

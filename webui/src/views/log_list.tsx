@@ -1,21 +1,44 @@
-// What happened in this job since the page was opened: states, watchpoints, refused
-// commands, and what the job said.
+// What happened in this job since the page was opened, newest last.
 
-import { CircleAlert, CircleDot, Eye, MessageSquare, TriangleAlert, type LucideIcon } from 'lucide-react';
-import { useEffect, useRef } from 'react';
-import type { JournalEntry } from '../state/job';
+import {
+  CircleAlert,
+  CircleDot,
+  Cpu,
+  Eye,
+  MessageSquare,
+  ScrollText,
+  TerminalSquare,
+  TriangleAlert,
+  type LucideIcon,
+} from 'lucide-react';
+import { useEffect, useRef, useState } from 'react';
 import { useJob } from '../state/job_store';
+import type { EntryKind, JournalEntry, Place } from '../state/journal';
+import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
+import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 
-const ICONS: Record<JournalEntry['kind'], LucideIcon> = {
+const ICONS: Record<EntryKind, LucideIcon> = {
+  command: TerminalSquare,
+  refused: CircleAlert,
   state: CircleDot,
   watchpoint: Eye,
-  refused: CircleAlert,
+  rank: Cpu,
   log: MessageSquare,
   warning: TriangleAlert,
   error: CircleAlert,
+};
+
+type Filter = 'commands' | 'stops' | 'watchpoints' | 'ranks' | 'messages';
+
+const FILTERS: Record<Filter, readonly EntryKind[]> = {
+  commands: ['command', 'refused'],
+  stops: ['state', 'error'],
+  watchpoints: ['watchpoint'],
+  ranks: ['rank'],
+  messages: ['log', 'warning', 'error'],
 };
 
 function timeOf(iso: string): string {
@@ -23,46 +46,105 @@ function timeOf(iso: string): string {
   return Number.isNaN(time.getTime()) ? '' : time.toLocaleTimeString('en-GB');
 }
 
+const LOCAL = /^(127\.|\[?::1\]?$)/;
+
+// Whose a command is: "this page", "graphdbg", "another browser at 10.0.0.7".
+function giverOf({ id, client, peer }: NonNullable<JournalEntry['order']>, own: ReadonlySet<string>): string {
+  if (own.has(id)) return 'this page';
+  const host = peer.slice(0, Math.max(0, peer.lastIndexOf(':')));
+  const who = client === 'browser' ? 'another browser' : client === '' ? 'somebody' : client;
+  return host === '' || LOCAL.test(host) ? who : `${who} at ${host}`;
+}
+
+function go(place: Place): void {
+  touch();
+  if ('node' in place) revealNode(place.node);
+  else if ('rank' in place) patchRoute({ rank: place.rank });
+  else document.querySelector<HTMLElement>(`#watchpoint-${place.watchpoint}`)?.focus();
+}
+
+function useIsThere(place: Place | null): boolean {
+  return useJob(({ model }) => {
+    if (place === null || !('watchpoint' in place)) return place !== null;
+    return model.watchpoints.some(({ id }) => id === place.watchpoint);
+  });
+}
+
+function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }) {
+  const { kind, text, place, order, time } = entry;
+  const Icon = ICONS[kind];
+  const there = useIsThere(place);
+  const node = place !== null && 'node' in place ? place.node : null;
+  return (
+    <li className={`log-line log-${kind}`}>
+      <time className="mono muted" dateTime={time} title={new Date(time).toLocaleString('en-GB')}>
+        {timeOf(time)}
+      </time>
+      <Icon aria-hidden size={13} />
+      <span className="grow log-text">
+        {place !== null && there && node === null ? (
+          <button type="button" className="link log-go" onClick={() => go(place)}>
+            {text}
+          </button>
+        ) : (
+          text
+        )}
+        {order !== undefined && <span className="muted"> · {giverOf(order, own)}</span>}
+        {node !== null && (
+          <button type="button" className="link log-node" title={node} onClick={() => go({ node })}>
+            <FullName name={node} />
+          </button>
+        )}
+      </span>
+    </li>
+  );
+}
+
 export function LogList() {
   const journal = useJob((state) => state.model.journal);
+  const own = useJob((state) => state.own_commands);
+  const [filter, setFilter] = useState<Filter | ''>('');
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
   useEffect(() => {
     const element = list.current;
     if (element !== null && atEnd.current) element.scrollTop = element.scrollHeight;
-  }, [journal]);
-  if (journal.length === 0) return <Notice title="Nothing has happened yet" />;
+  }, [journal, filter]);
+  if (journal.length === 0) return <Notice icon={ScrollText} title="Nothing has happened yet" />;
+  const shown = filter === '' ? journal : journal.filter(({ kind }) => FILTERS[filter].includes(kind));
   return (
-    <ol
-      ref={list}
-      className="log"
-      aria-label="Log"
-      tabIndex={0}
-      onScroll={(event) => {
-        const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-        atEnd.current = scrollTop + clientHeight >= scrollHeight - 20;
-      }}
-    >
-      {journal.map((entry) => {
-        const Icon = ICONS[entry.kind];
-        const { node } = entry;
-        return (
-          <li key={entry.id} className={`log-line log-${entry.kind}`}>
-            <time className="mono muted" dateTime={entry.time}>
-              {timeOf(entry.time)}
-            </time>
-            <Icon aria-hidden size={13} />
-            <span className="grow">
-              {entry.text}
-              {node !== null && (
-                <button type="button" className="link log-node" title={node} onClick={() => revealNode(node)}>
-                  <FullName name={node} />
-                </button>
-              )}
-            </span>
-          </li>
-        );
-      })}
-    </ol>
+    <>
+      <div className="hit-filter">
+        <select
+          className="field"
+          aria-label="Lines of the log"
+          value={filter}
+          onChange={(event) => setFilter(event.target.value as Filter | '')}
+        >
+          <option value="">all lines</option>
+          {Object.keys(FILTERS).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      {shown.length === 0 ? (
+        <Notice title="No such lines" />
+      ) : (
+        <ol
+          ref={list}
+          className="log"
+          aria-label="Log"
+          tabIndex={0}
+          onScroll={(event) => {
+            const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+            atEnd.current = scrollTop + clientHeight >= scrollHeight - 20;
+          }}
+        >
+          {shown.map((entry) => (
+            <Entry key={entry.id} entry={entry} own={own} />
+          ))}
+        </ol>
+      )}
+    </>
   );
 }

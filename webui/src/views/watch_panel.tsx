@@ -8,8 +8,8 @@ import { countByWatchpoint } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
-import { useConditionText } from '../state/condition_text';
-import { addRecommended, removeWatchpoint, switchWatchpoint, targetText, watchForOverflow } from '../state/watchpoints';
+import { targetText, useConditionText } from '../state/condition_text';
+import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
@@ -70,6 +70,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
       <input
         type="checkbox"
         className="switch"
+        id={`watchpoint-${id}`}
         role="switch"
         checked={wanted ?? enabled}
         aria-busy={wanted !== null || undefined}

@@ -1,0 +1,179 @@
+// The log of a job, in words: commands, stops, watchpoints, ranks, and what the job said.
+// Pure.
+
+import type { Job, Rank, ServerEvent, Watchpoint } from '../api/types';
+import { conditionText, targetText } from './condition_text';
+import { COMMAND_NAMES } from './controls';
+import { hasFailed, stateWords } from './words';
+
+export type EntryKind = 'command' | 'refused' | 'state' | 'watchpoint' | 'rank' | 'log' | 'warning' | 'error';
+
+// Where a click goes.
+export type Place = { node: string } | { watchpoint: number } | { rank: number };
+
+export interface Line {
+  kind: EntryKind;
+  text: string;
+  place: Place | null;
+  // Of a command: which, and whose.
+  order?: { id: string; client: string; peer: string };
+}
+
+export interface JournalEntry extends Line {
+  // Counts up; the time is the server's.
+  id: number;
+  time: string;
+}
+
+// What was known before the event.
+interface Before {
+  info: Job | null;
+  // As the events told them: answers to the page's own requests are ahead of these.
+  told: ReadonlyMap<number, Watchpoint>;
+  journal: readonly JournalEntry[];
+}
+
+const MAX_ENTRIES = 500;
+
+export function append(journal: JournalEntry[], lines: readonly Line[], time: string | undefined): JournalEntry[] {
+  if (lines.length === 0) return journal;
+  const first = (journal.at(-1)?.id ?? 0) + 1;
+  const at = time ?? new Date().toISOString();
+  const entries = lines.map((line, i) => ({ ...line, id: first + i, time: at }));
+  return [...journal, ...entries].slice(-MAX_ENTRIES);
+}
+
+const line = (kind: EntryKind, text: string, place: Place | null = null): Line => ({ kind, text, place });
+
+function watchpointWords({ condition, ...on }: Watchpoint): string {
+  return `${conditionText(condition.id, condition.params)} on ${targetText({ condition, ...on })}`;
+}
+
+// "Paused by a watchpoint, step 3: 1 NaN or infinity".
+function stopText(info: Job, told: Before['told']): string {
+  const words = `${stateWords(info.state, info.pause_reason)}, step ${info.step}`;
+  const by = (info.stopped_by ?? []).flatMap((id) => {
+    const { condition } = told.get(id) ?? {};
+    return condition === undefined ? [] : [`${id} ${conditionText(condition.id, condition.params)}`];
+  });
+  return info.state === 'paused' && by.length > 0 ? `${words}: ${by.join(', ')}` : words;
+}
+
+function failureText({ step, exception, exit_code }: Job): string {
+  const why = exception ? `${exception.type}: ${exception.message}` : `exit code ${exit_code}`;
+  return `Failed, step ${step}: ${why}`;
+}
+
+// A line for each change of state; steps that pass by are none, nor what follows from a
+// command, which has a line of its own.
+function stateLines(before: Job | null, info: Job, told: Before['told']): Line[] {
+  const moved = info.state === 'paused' && (before?.step !== info.step || before?.node !== info.node);
+  if (before?.state === info.state && !moved) return [];
+  const goes = info.state === 'running' || info.state === 'pausing';
+  if (goes && before !== null && ['paused', 'running', 'pausing'].includes(before.state)) return [];
+  const node = info.node || info.exception?.node;
+  const place = node ? { node } : null;
+  return [hasFailed(info) ? line('error', failureText(info), place) : line('state', stopText(info, told), place)];
+}
+
+const rankOf = (job: Job | null, number: number): Rank | undefined =>
+  job?.ranks.find(({ rank }) => rank === number);
+
+const GONE = new Set(['finished', 'terminated', 'lost']);
+
+// That a rank came or went. Of one rank alone the job's own state says the latter.
+function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
+  const rank = rankOf(info, event.rank ?? 0);
+  if (rank === undefined || before === null) return [];
+  const old = rankOf(before, rank.rank);
+  const place = { rank: rank.rank };
+  if (event.type === 'job') {
+    const word = old?.pid === rank.pid && old.host === rank.host ? 'is back' : 'connected';
+    return [line('rank', `Rank ${rank.rank} ${word}: process ${rank.pid} on ${rank.host}, ${rank.device}`, place)];
+  }
+  const left = GONE.has(rank.state) && old !== undefined && old.state !== rank.state;
+  if (!left || info.world_size === 1) return [];
+  return [line('rank', `Rank ${rank.rank} left: ${stateWords(rank.state, null).toLowerCase()}, step ${rank.step}`, place)];
+}
+
+function refusalLines(event: ServerEvent, journal: Before['journal']): Line[] {
+  if ((event.type !== 'job' && event.type !== 'state') || !event.command_id || !event.error) return [];
+  const command = journal.findLast(({ order }) => order?.id === event.command_id);
+  const { error } = event;
+  const why = typeof error === 'string' ? error : (error.detail ?? 'no reason was given');
+  return [line('refused', `${command?.text ?? 'A command'} was refused: ${why}`)];
+}
+
+function specText({ condition, nodes, scopes, patterns, categories, pause }: Watchpoint): string {
+  return JSON.stringify([condition, nodes, scopes, patterns, categories, pause]);
+}
+
+function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoint | null): Line[] {
+  const place = { watchpoint: id };
+  if (now === null) {
+    return [line('watchpoint', `Watchpoint ${id} removed${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
+  }
+  if (old === undefined) return [line('watchpoint', `Watchpoint ${id} set: ${watchpointWords(now)}`, place)];
+  const lines: Line[] = [];
+  if (specText(old) !== specText(now)) {
+    lines.push(line('watchpoint', `Watchpoint ${id} changed: ${watchpointWords(now)}`, place));
+  }
+  if (old.enabled !== now.enabled) {
+    lines.push(line('watchpoint', `Watchpoint ${id} switched ${now.enabled ? 'on' : 'off'}`, place));
+  }
+  if (now.error && old.error !== now.error) lines.push(line('warning', `Watchpoint ${id}: ${now.error}`, place));
+  return lines;
+}
+
+function commandLines(event: Extract<ServerEvent, { type: 'command' }>): Line[] {
+  const { command, steps, node, rank, client, peer } = event.command;
+  const parts: string[] = [COMMAND_NAMES[command]];
+  if (steps !== null && steps > 1) parts.push(String(steps));
+  if (rank !== null) parts.push(`on rank ${rank}`);
+  const order = { id: event.command_id, client, peer };
+  return [{ ...line('command', parts.join(' '), node === null ? null : { node }), order }];
+}
+
+export function linesOf(event: ServerEvent, before: Before): Line[] {
+  switch (event.type) {
+    case 'job':
+    case 'state': {
+      const { info } = event;
+      if (info === null) return [];
+      return [
+        ...rankLines(before.info, info, event),
+        ...stateLines(before.info, info, before.told),
+        ...refusalLines(event, before.journal),
+      ];
+    }
+    case 'snapshot': {
+      const told = new Map(event.watchpoints.map((each) => [each.id, each]));
+      return event.info === null ? [] : stateLines(before.info, event.info, told);
+    }
+    case 'command':
+      return commandLines(event);
+    case 'watchpoint': {
+      const id = event.watchpoint?.id ?? event.id;
+      return id === undefined ? [] : watchpointLines(before.told.get(id), id, event.watchpoint);
+    }
+    case 'log': {
+      const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
+      const several = (before.info?.world_size ?? 1) > 1 && event.rank !== undefined;
+      const text = several ? `Rank ${event.rank}: ${event.message}` : event.message;
+      return [line(kind, text, several ? { rank: event.rank as number } : null)];
+    }
+    default:
+      return [];
+  }
+}
+
+// The watchpoints as they are told after the event.
+export function toldAfter(told: Before['told'], event: ServerEvent): Before['told'] {
+  if (event.type === 'snapshot') return new Map(event.watchpoints.map((each) => [each.id, each]));
+  if (event.type !== 'watchpoint') return told;
+  const next = new Map(told);
+  const id = event.watchpoint?.id ?? event.id;
+  if (event.watchpoint !== null) next.set(event.watchpoint.id, event.watchpoint);
+  else if (id !== undefined) next.delete(id);
+  return next;
+}
