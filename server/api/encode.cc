@@ -356,8 +356,8 @@ Json EncodeHead(const TensorValue& value) {
 
 Json EncodeCommand(const ControlRequest& request) {
   return {{"command", Word(request.verb)},
-          {"steps", request.verb == ControlVerb::kStep ? Json(request.steps)
-                                                       : Json()},
+          {"steps",
+           request.verb == ControlVerb::kStep ? Json(request.steps) : Json()},
           {"node", NullIfEmpty(request.node)},
           {"rank", request.rank ? Json(*request.rank) : Json()},
           {"client", request.client},
