@@ -92,6 +92,7 @@ describe('the journal', () => {
       'state: Paused by a watchpoint, step 2: 4 nan',
       'watchpoint: Watchpoint 4 removed: nan on everything',
     ]);
+    expect(model.journal[3]?.place).toEqual({ watchpoint: 4 });
   });
 
   it('says which ranks came and left, and why a job failed', () => {

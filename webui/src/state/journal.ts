@@ -72,7 +72,8 @@ function stateLines(before: Job | null, info: Job, told: Before['told']): Line[]
   const goes = info.state === 'running' || info.state === 'pausing';
   if (goes && before !== null && ['paused', 'running', 'pausing'].includes(before.state)) return [];
   const node = info.node || info.exception?.node;
-  const place = node ? { node } : null;
+  const by = info.state === 'paused' ? info.stopped_by?.[0] : undefined;
+  const place = node ? { node } : by === undefined ? null : { watchpoint: by };
   return [hasFailed(info) ? line('error', failureText(info), place) : line('state', stopText(info, told), place)];
 }
 

@@ -11,7 +11,7 @@ import {
   TriangleAlert,
   type LucideIcon,
 } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { useJob } from '../state/job_store';
 import type { EntryKind, JournalEntry, Place } from '../state/journal';
 import { patchRoute } from '../state/router';
@@ -19,6 +19,7 @@ import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
+import { useElementSize } from '../widgets/use_size';
 
 const ICONS: Record<EntryKind, LucideIcon> = {
   command: TerminalSquare,
@@ -82,14 +83,16 @@ function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }
       </time>
       <Icon aria-hidden size={13} />
       <span className="grow log-text">
-        {place !== null && there && node === null ? (
-          <button type="button" className="link log-go" onClick={() => go(place)}>
-            {text}
-          </button>
-        ) : (
-          text
-        )}
-        {order !== undefined && <span className="muted"> · {giverOf(order, own)}</span>}
+        <span className="log-words" title={text}>
+          {place !== null && there && node === null ? (
+            <button type="button" className="link log-go" onClick={() => go(place)}>
+              {text}
+            </button>
+          ) : (
+            text
+          )}
+          {order !== undefined && <span className="muted"> · {giverOf(order, own)}</span>}
+        </span>
         {node !== null && (
           <button type="button" className="link log-node" title={node} onClick={() => go({ node })}>
             <FullName name={node} />
@@ -100,18 +103,42 @@ function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }
   );
 }
 
-export function LogList() {
-  const journal = useJob((state) => state.model.journal);
+// The newest stay in view until one looks at others.
+function Lines({ entries }: { entries: readonly JournalEntry[] }) {
   const own = useJob((state) => state.own_commands);
-  const [filter, setFilter] = useState<Filter | ''>('');
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
+  const size = useElementSize(list);
   useEffect(() => {
     const element = list.current;
     if (element !== null && atEnd.current) element.scrollTop = element.scrollHeight;
-  }, [journal, filter]);
+  }, [entries, size]);
+  return (
+    <ol
+      ref={list}
+      className="log"
+      aria-label="Log"
+      tabIndex={0}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+        atEnd.current = scrollTop + clientHeight >= scrollHeight - 20;
+      }}
+    >
+      {entries.map((entry) => (
+        <Entry key={entry.id} entry={entry} own={own} />
+      ))}
+    </ol>
+  );
+}
+
+export function LogList() {
+  const journal = useJob((state) => state.model.journal);
+  const [filter, setFilter] = useState<Filter | ''>('');
+  const shown = useMemo(
+    () => (filter === '' ? journal : journal.filter(({ kind }) => FILTERS[filter].includes(kind))),
+    [journal, filter],
+  );
   if (journal.length === 0) return <Notice icon={ScrollText} title="Nothing has happened yet" />;
-  const shown = filter === '' ? journal : journal.filter(({ kind }) => FILTERS[filter].includes(kind));
   return (
     <>
       <div className="hit-filter">
@@ -127,24 +154,7 @@ export function LogList() {
           ))}
         </select>
       </div>
-      {shown.length === 0 ? (
-        <Notice title="No such lines" />
-      ) : (
-        <ol
-          ref={list}
-          className="log"
-          aria-label="Log"
-          tabIndex={0}
-          onScroll={(event) => {
-            const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-            atEnd.current = scrollTop + clientHeight >= scrollHeight - 20;
-          }}
-        >
-          {shown.map((entry) => (
-            <Entry key={entry.id} entry={entry} own={own} />
-          ))}
-        </ol>
-      )}
+      {shown.length === 0 ? <Notice title="No such lines" /> : <Lines entries={shown} />}
     </>
   );
 }
