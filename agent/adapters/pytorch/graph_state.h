@@ -73,7 +73,7 @@ class GraphState {
   graphdbg_input TakeInput(uint32_t node, const TensorList& value);
 
   uint32_t OptimizerScope(std::string_view type);
-  // A model is called, the how-manieth of its pass.
+  // A model is called: the `models`-th one of its pass.
   void EnterModel(uint32_t models, bool new_pass);
   void EndStep();
 

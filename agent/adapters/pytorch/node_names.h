@@ -17,7 +17,7 @@ namespace graphdbg::pytorch {
 
 // The scopes of a program, and the names of its ops.
 //
-// An op is named by phase, scope and its how-manieth of its name it is in its
+// An op is named by phase, scope and its number among those of its name in its
 // pass: forward/conv1/convolution, forward/conv1/convolution_1. A pass is a
 // step, or a part of one between two calls of the same model, so that the same
 // control flow meets the same names in every step, and an evaluation loop meets

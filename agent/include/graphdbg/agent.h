@@ -305,12 +305,12 @@ typedef struct graphdbg_execution {
   /* The factor by which gradients in the outputs are too large, because the
    * loss was multiplied with it (mixed precision training); 0: none. */
   double grad_scale;
-  /* The how-manieth pass of this step it is, from 1, where gradients of
-   * several passes are added up; 0: unknown. */
+  /* Number of the pass within its step, from 1, where gradients of several
+   * passes are added up; 0: unknown. */
   uint32_t micro_step;
   graphdbg_mode mode;
-  /* The how-manieth iteration of the innermost loop of the graph that the node
-   * stands in, from 1; 0: in none. */
+  /* Number of the iteration of the graph's innermost loop around the node,
+   * from 1; 0: there is no loop. */
   uint32_t iteration;
 } graphdbg_execution;
 
