@@ -1,5 +1,5 @@
 """On a GPU: the kernels' share of the memory's speed, and how much slower a
-transformer's training step gets. Needs one; says so and ends where there is none.
+transformer's training step gets. What cannot run here is SKIPPED with the reason.
 """
 
 from __future__ import annotations
@@ -18,6 +18,9 @@ from typing import IO
 from graphdbg.cli.server_process import ServerProcess
 
 WORKER = Path(__file__).parent / "cuda_worker.py"
+PROBE = "import torch; assert torch.cuda.is_available(), f'PyTorch {torch.__version__} finds no GPU'"
+# Of cuda_kernels.
+_NO_GPU = 3
 
 # Each mode, and how watchpoints on everything pause; None: nothing is watched.
 MODES: dict[str, tuple[str, str | None]] = {
@@ -33,10 +36,13 @@ _DEBUGGED = ("attached", "step", "node")
 
 
 def kernels(program: Path) -> int:
-    """Prints a table of the kernels' speed; the program's exit code."""
-    done = subprocess.run([program], stdout=subprocess.PIPE, text=True)
-    if done.returncode == 0:
-        print("| dtype | MiB | read, GB/s | copy, GB/s | share |\n| --- | --- | --- | --- | --- |")
+    """Prints a table of the kernels' speed; the program's exit code, 0 if there is no GPU."""
+    done = subprocess.run([program], capture_output=True, text=True)
+    if done.returncode == _NO_GPU:
+        print(f"SKIPPED: the kernels: {done.stderr.strip()}")
+        return 0
+    print(done.stderr, file=sys.stderr, end="")
+    print("| dtype | MiB | read, GB/s | copy, GB/s | share |\n| --- | --- | --- | --- | --- |")
     for line in done.stdout.splitlines():
         row = json.loads(line)
         print(
@@ -90,6 +96,10 @@ def _answer(process: subprocess.Popen[str]) -> str:
 
 
 def training(steps: int, rounds: int) -> None:
+    probe = subprocess.run([sys.executable, "-c", PROBE], capture_output=True, text=True)
+    if probe.returncode != 0:
+        print(f"SKIPPED: a training step: {probe.stderr.strip().splitlines()[-1]}")
+        return
     print("\n| mode | a step | ratio |\n| --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
         server = ServerProcess(Path(directory))
@@ -109,10 +119,8 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=7, help="rounds, of which the median counts (%(default)s)")
     arguments = parser.parse_args()
     code = kernels(arguments.program)
-    if code != 0:
-        return 1
     training(arguments.steps, arguments.rounds)
-    return 0
+    return 1 if code != 0 else 0
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""fp16 with a GradScaler on a GPU: an activation overflows in the forward pass."""
+"""fp16 with a GradScaler on a GPU: an activation overflows in the last forward pass."""
 
 import torch
 from torch import nn
@@ -11,9 +11,9 @@ class Large(nn.Module):
         super().__init__()
         self.linear = nn.Linear(64, 64)
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, factor: float) -> torch.Tensor:
         y = self.linear(x)
-        return y * 1e4 * 1e4  # first bad value
+        return y * factor * factor  # first bad value
 
 
 model = Large().cuda()
@@ -22,7 +22,8 @@ scaler = torch.amp.GradScaler("cuda")
 for step in range(3):
     optimizer.zero_grad()
     with torch.autocast("cuda", dtype=torch.float16):
-        loss = model(torch.randn(32, 64, device="cuda")).float().square().mean()
+        y = model(torch.randn(32, 64, device="cuda"), 1e4 if step == 2 else 0.5)
+        loss = y.float().square().mean()
     scaler.scale(loss).backward()
     scaler.step(optimizer)
     scaler.update()
