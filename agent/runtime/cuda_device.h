@@ -11,8 +11,10 @@
 
 #include "agent/kernels/cuda/launch.h"
 #include "agent/runtime/accelerator.h"
+#include "agent/runtime/cuda_arena.h"
 #include "agent/runtime/cuda_driver.h"
 #include "agent/runtime/cuda_memory_pool.h"
+#include "agent/runtime/cuda_module.h"
 
 namespace graphdbg::runtime {
 
@@ -53,10 +55,6 @@ class CudaDevice final : public Accelerator {
 
   // With mu_ held.
   absl::Status TakeSlot(uint32_t blocks, Ticket* ticket);
-  void Free(const Ticket& ticket);
-  cuda::Meeting MeetingOf(const Ticket& ticket);
-  absl::Status LaunchKernel(const std::string& name, uint32_t blocks,
-                            const void* argument, Stream stream);
   absl::Status LaunchBatch(DType dtype, cuda::Batch* batch, Stream stream);
   absl::Status LaunchStrided(const TensorView& view, const Layout& layout,
                              double start, double end, Stream stream,
@@ -74,28 +72,17 @@ class CudaDevice final : public Accelerator {
   const int device_;
   const uint32_t max_blocks_;
   void* context_ = nullptr;
-  void* module_ = nullptr;
   Stream own_stream_ = nullptr;
   // An event: the last copy is done and, as each waits for the one before, so
   // are all.
   void* copied_ = nullptr;
-  // The device's: partials, counters of arrived blocks, staging. The host's:
-  // result slots, staging.
-  uint64_t arena_ = 0;
-  uint64_t arrived_ = 0;
-  uint64_t staging_ = 0;
-  cuda::ResultSlot* slots_ = nullptr;
-  uint64_t device_slots_ = 0;
-  char* host_staging_ = nullptr;
+  CudaModule module_;
+  CudaArena arena_;
   CudaMemoryPool copies_;
   std::atomic<bool> broken_{false};
 
   std::mutex mu_;
   // Guarded by mu_.
-  std::map<std::string, void*> functions_;
-  std::vector<int32_t> free_slots_;
-  std::vector<int32_t> free_partials_;
-  uint64_t sequence_ = 0;
   absl::Status failure_;
   // Held while staging memory is in use.
   std::mutex staging_mu_;

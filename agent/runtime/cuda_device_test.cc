@@ -11,6 +11,7 @@
 #include "agent/kernels/cuda/image.h"
 #include "agent/kernels/reference/reference.h"
 #include "agent/testing/stub_control.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace graphdbg::runtime {
@@ -230,15 +231,16 @@ TEST_F(CudaDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
         "cuDeviceGetAttribute", "cuDeviceTotalMem", "cuDevicePrimaryCtxRetain",
-        "cuModuleLoadData", "cuStreamCreate", "cuEventCreate", "cuMemAlloc",
-        "cuMemsetD8Async", "cuStreamSynchronize", "cuMemHostAlloc",
-        "cuMemHostGetDevicePointer"}) {
+        "cuModuleLoadData", "cuModuleGetFunction", "cuStreamCreate",
+        "cuEventCreate", "cuMemAlloc", "cuMemsetD8Async", "cuStreamSynchronize",
+        "cuMemHostAlloc", "cuMemHostGetDevicePointer"}) {
     Stub().Reset();
     Stub().Fail(function, 999);
     const auto opened = CudaDevice::Open(0);
     ASSERT_FALSE(opened.ok()) << function;
-    EXPECT_EQ(opened.status().message(),
-              std::string(function) + ": unknown error (999)");
+    EXPECT_THAT(
+        std::string(opened.status().message()),
+        testing::StartsWith(std::string(function) + ": unknown error (999)"));
     EXPECT_EQ(Stub().Bytes(), 0) << function;
   }
   Stub().Reset();
@@ -298,6 +300,24 @@ TEST_F(CudaDeviceTest, RefusesWhatIsNotAlignedAsItsType) {
     EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   }
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 0);
+}
+
+TEST_F(CudaDeviceTest, KernelsThatADriverRefusesAreToldWithBothVersions) {
+  Stub().Fail("cuModuleLoadData", 222);
+  EXPECT_THAT(std::string(CudaDevice::Open(0).status().message()),
+              testing::MatchesRegex(
+                  "cuModuleLoadData: .*222.*; the kernels were compiled by "
+                  "CUDA [0-9.]+, the driver is of CUDA 13.0"));
+}
+
+TEST_F(CudaDeviceTest, AllKernelsAreLoadedBeforeTheFirstLaunch) {
+  const int loads = Stub().CallsOf("cuModuleGetFunction");
+  EXPECT_EQ(loads, static_cast<int>(cuda::KernelNames().size()));
+  const std::vector<float> values = {1};
+  const int64_t shape[] = {1};
+  Statistics s;
+  ASSERT_TRUE(device_->Measure(ViewOf(values, shape), stream_, &s).ok());
+  EXPECT_EQ(Stub().CallsOf("cuModuleGetFunction"), loads);
 }
 
 TEST_F(CudaDeviceTest, OutOfMemoryIsToldApart) {

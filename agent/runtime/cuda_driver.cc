@@ -58,6 +58,11 @@ int CudaDriver::version() const {
   return DriverGetVersion(&version) == kCudaSuccess ? version : 0;
 }
 
+std::string CudaDriver::version_text() const {
+  const int number = version();
+  return absl::StrCat(number / 1000, ".", number % 1000 / 10);
+}
+
 absl::StatusOr<std::vector<CudaDriver::DeviceInfo>> CudaDriver::Devices()
     const {
   int count = 0;

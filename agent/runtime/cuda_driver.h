@@ -27,6 +27,8 @@ class CudaDriver {
 
   // As 13000 for 13.0; 0 if it does not say.
   int version() const;
+  // As "13.0".
+  std::string version_text() const;
 
   struct DeviceInfo {
     std::string name;

@@ -49,8 +49,7 @@ std::string CudaJson(const std::vector<std::string>& kernels) {
   std::vector<std::string> devices;
   absl::Status status = driver.status();
   if (driver.ok()) {
-    const int number = (*driver)->version();
-    version = absl::StrCat(number / 1000, ".", number % 1000 / 10);
+    version = (*driver)->version_text();
     const auto infos = (*driver)->Devices();
     status = infos.status();
     if (infos.ok()) {
@@ -90,6 +89,7 @@ std::string AcceleratorReport() {
   std::vector<std::string> names;
   for (const std::string& kernel : kernels) names.push_back(Quoted(kernel));
   return absl::StrCat("{\"kernels\": ", List(names),
+                      ", \"toolkit\": ", QuotedOrNull(cuda::ToolkitVersion()),
                       ", \"cuda\": ", CudaJson(kernels),
                       ", \"ascend\": ", AscendJson(), "}");
 }

@@ -45,6 +45,8 @@ bool Read(const Image& image, size_t at, T* out) {
 
 Image KernelImage() { return {cuda_kernels_fatbin, cuda_kernels_fatbin_size}; }
 
+const char* ToolkitVersion() { return GRAPHDBG_CUDA_TOOLKIT; }
+
 std::vector<std::string> ArchitecturesOf(const Image& image) {
   std::vector<std::string> found;
   FileHeader file;

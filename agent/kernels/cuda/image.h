@@ -16,6 +16,9 @@ struct Image {
 };
 Image KernelImage();
 
+// Of the CUDA toolkit that compiled it, as "13.0"; empty without nvcc.
+const char* ToolkitVersion();
+
 // What a fat binary holds, in its order: "sm_90" is machine code, "compute_90"
 // PTX, which a driver compiles for newer devices. Empty if it is none.
 std::vector<std::string> ArchitecturesOf(const Image& image);

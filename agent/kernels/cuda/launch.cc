@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "agent/kernels/cuda/element.h"
 #include "agent/kernels/cuda/merge.h"
 
 namespace graphdbg::cuda {
@@ -88,6 +89,19 @@ std::string KernelName(const char* family, DType dtype) {
 
 std::string GatherName(DType dtype) {
   return "Gather" + std::to_string(ItemSize(dtype));
+}
+
+std::vector<std::string> KernelNames() {
+  std::vector<std::string> names;
+  for (const int bytes : {1, 2, 4, 8, 16}) {
+    names.push_back("Gather" + std::to_string(bytes));
+  }
+  for (const char* const family : {"Statistics", "Strided", "Pair"}) {
+#define GRAPHDBG_NAME(Type) names.push_back(std::string(family) + #Type);
+    GRAPHDBG_FOR_EACH_ELEMENT(GRAPHDBG_NAME)
+#undef GRAPHDBG_NAME
+  }
+  return names;
 }
 
 bool FillStrided(const Layout& layout, StridedItem* item) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "agent/kernels/cuda/work.h"
 #include "agent/kernels/statistics.h"
@@ -24,6 +25,8 @@ constexpr size_t kMaxPartialBytes =
 std::string KernelName(const char* family, DType dtype);
 // Elements have bytes that can be read.
 std::string GatherName(DType dtype);
+// Of all that can be launched.
+std::vector<std::string> KernelNames();
 
 // These fill what depends on the tensor alone; false if it has more dimensions
 // than a kernel takes. The element count must not be 0.
