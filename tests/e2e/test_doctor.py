@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from conftest import GRAPHDBG, Server, clean_environment
+from graphdbg.cli import doctor_checks
 
 # Nobody listens there.
 NO_SERVER = "http://127.0.0.1:9"
@@ -29,7 +30,8 @@ def test_lists_every_part_and_exits_with_zero_though_no_server_runs() -> None:
     answer = json.loads(done.stdout)
     assert answer["ok"] is True
     checks = {check["name"]: check for check in answer["checks"]}
-    assert {"server", "server program", "port 8080", "port 50051", "agent library", "PyTorch"} <= checks.keys()
+    assert {"server", "server program", "port 8080", "port 50051", "agent library"} <= checks.keys()
+    assert {"PyTorch", "ONNX Runtime", "MindSpore"} <= checks.keys()
     assert {"CUDA kernels", "CUDA driver", "Ascend ACL"} <= checks.keys()
     assert checks["server"]["state"] == "absent"
     assert checks["agent library"]["state"] == "ok"
@@ -62,3 +64,13 @@ def test_a_broken_library_is_told_and_fails_the_check(tmp_path: Path) -> None:
     assert done.returncode == 1
     checks = {check["name"]: check for check in json.loads(done.stdout)["checks"]}
     assert checks["agent library"]["state"] == "broken"
+
+
+@pytest.mark.parametrize(
+    "driver, state", [("12.4", "absent"), ("13.0", "ok"), ("13.2", "ok")], ids=["older", "same", "newer"]
+)
+def test_a_driver_older_than_the_kernels_compiler_is_told(driver: str, state: str) -> None:
+    cuda = {"error": None, "driver": driver, "devices": []}
+    (check,) = doctor_checks.check_cuda({"kernels": ["sm_90"], "toolkit": "13.0", "cuda": cuda})
+    assert check.state == state
+    assert ("13.0" in check.summary) == (state == "absent")

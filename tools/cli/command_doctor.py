@@ -19,7 +19,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "doctor",
         help="check what graphdbg needs and can use on this machine",
-        description="Lists server, ports, agent library, framework, GPUs and NPUs, and for each that is "
+        description="Lists server, ports, agent library, frameworks, GPUs and NPUs, and for each that is "
         "missing what it means and how to get it. Exits with 1 if something is broken; what is merely "
         "absent, as a GPU, is no error.",
     )
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
     except CliError as error:
         checks.append(_broken("agent library", error, "no program can be debugged", "install the wheel again"))
     try:
-        checks.append(doctor_checks.check_framework(doctor_checks.probe("frameworks")))
+        checks += doctor_checks.check_frameworks(doctor_checks.probe("frameworks"))
     except CliError as error:
         checks.append(_broken("PyTorch", error, "PyTorch does not load here", "import torch by hand and mend that"))
     if accelerators is not None:

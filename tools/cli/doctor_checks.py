@@ -94,8 +94,25 @@ def check_port(port: int, purpose: str, server_runs: bool) -> Check:
     return Check(name, "ok", f"free, for the {purpose}")
 
 
-def check_framework(found: dict[str, Any]) -> Check:
-    torch = found["torch"]
+def check_frameworks(found: dict[str, Any]) -> list[Check]:
+    return [
+        _check_torch(found["torch"]),
+        _check_installed(
+            "ONNX Runtime",
+            found["onnxruntime"],
+            "sessions in Python are followed, and bare models run, where ONNX Runtime is",
+            "pip install onnxruntime",
+        ),
+        _check_installed(
+            "MindSpore",
+            found["mindspore"],
+            "its jobs need nothing of graphdbg's where they run: they dial a server's port 50052",
+            "install MindSpore 1.0 to 2.3 where its jobs run",
+        ),
+    ]
+
+
+def _check_torch(torch: dict[str, Any] | None) -> Check:
     if torch is None:
         return Check(
             "PyTorch",
@@ -104,14 +121,20 @@ def check_framework(found: dict[str, Any]) -> Check:
             "Python programs on PyTorch are followed where PyTorch is",
             "install graphdbg's wheel into the environment that has PyTorch",
         )
-    built = f"CUDA {torch['cuda']}" if torch["cuda"] else "CPU only"
+    built = f"CUDA {torch['cuda']}" if torch["cuda"] else "torch_npu" if torch["npu"] else "CPU only"
     return Check("PyTorch", "ok", f"{torch['version']} ({built}), adapter {torch['adapter']}")
+
+
+def _check_installed(name: str, version: str | None, meaning: str, remedy: str) -> Check:
+    if version is not None:
+        return Check(name, "ok", version)
+    return Check(name, "absent", f"not installed for {sys.executable}", meaning, remedy)
 
 
 def check_kernels(accelerators: dict[str, Any]) -> Check:
     kernels = accelerators["kernels"]
     if kernels:
-        return Check("CUDA kernels", "ok", ", ".join(kernels))
+        return Check("CUDA kernels", "ok", f"{', '.join(kernels)}, compiled by CUDA {accelerators['toolkit']}")
     return Check(
         "CUDA kernels",
         "absent",
@@ -133,7 +156,7 @@ def check_cuda(accelerators: dict[str, Any]) -> list[Check]:
                 "install NVIDIA's driver, or pass the GPU into the container (--gpus all)",
             )
         ]
-    checks = [Check("CUDA driver", "ok", f"{cuda['driver']}, {len(cuda['devices'])} devices")]
+    checks = [_check_driver_version(cuda, accelerators["toolkit"])]
     for number, device in enumerate(cuda["devices"]):
         text = f"{device['name']}, {device['memory_bytes'] / 2**30:.0f} GiB, {device['architecture']}"
         if device["supported"]:
@@ -149,6 +172,20 @@ def check_cuda(accelerators: dict[str, Any]) -> list[Check]:
             )
         )
     return checks
+
+
+def _check_driver_version(cuda: dict[str, Any], toolkit: str | None) -> Check:
+    text = f"{cuda['driver']}, {len(cuda['devices'])} devices"
+    # Within one major version drivers take what newer toolkits made.
+    if toolkit is None or int(cuda["driver"].split(".")[0]) >= int(toolkit.split(".")[0]):
+        return Check("CUDA driver", "ok", text)
+    return Check(
+        "CUDA driver",
+        "absent",
+        f"{text}, older than CUDA {toolkit}, which compiled the kernels",
+        "the driver may refuse the kernels: then tensors in a GPU's memory are not checked",
+        f"install a driver of CUDA {toolkit.split('.')[0]}, or build where nvcc is no newer than the driver",
+    )
 
 
 def check_ascend(accelerators: dict[str, Any]) -> Check:

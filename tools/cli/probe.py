@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import importlib.util
 import json
 import sys
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -26,20 +28,34 @@ def agent() -> dict[str, Any]:
 
 
 def frameworks() -> dict[str, Any]:
+    return {
+        "torch": _torch(),
+        "onnxruntime": _version("onnxruntime", "onnxruntime-gpu"),
+        "mindspore": _version("mindspore"),
+    }
+
+
+def _torch() -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
-        return {"torch": None}
+        return None
     import torch
     from graphdbg import _native
 
     shipped = _native._shipped(torch)
     return {
-        "torch": {
-            "version": str(torch.__version__),
-            "cuda": torch.version.cuda,
-            "adapter": "shipped" if shipped else "compiled at first use",
-            "npu": importlib.util.find_spec("torch_npu") is not None,
-        }
+        "version": str(torch.__version__),
+        "cuda": torch.version.cuda,
+        "adapter": "shipped" if shipped else "compiled at first use",
+        "npu": importlib.util.find_spec("torch_npu") is not None,
     }
+
+
+def _version(*distributions: str) -> str | None:
+    """Of the first that is installed; it is not imported."""
+    for name in distributions:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            return metadata.version(name)
+    return None
 
 
 if __name__ == "__main__":
