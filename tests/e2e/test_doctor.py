@@ -73,4 +73,4 @@ def test_a_driver_older_than_the_kernels_compiler_is_told(driver: str, state: st
     cuda = {"error": None, "driver": driver, "devices": []}
     (check,) = doctor_checks.check_cuda({"kernels": ["sm_90"], "toolkit": "13.0", "cuda": cuda})
     assert check.state == state
-    assert ("13.0" in check.summary) == (state == "absent")
+    assert ("older than CUDA 13.0" in check.summary) == (state == "absent")
