@@ -14,6 +14,7 @@
 #include "agent/kernels/cuda/emulated.h"
 #include "agent/kernels/cuda/image.h"
 #include "agent/kernels/cuda/launch.h"
+#include "agent/kernels/cuda/thread_work.h"
 #include "agent/kernels/reference/agreement.h"
 #include "agent/kernels/reference/reference.h"
 #include "gtest/gtest.h"
@@ -215,6 +216,25 @@ TEST(HalfTest, IsExactForEachOfThem) {
       EXPECT_TRUE(std::isnan(actual)) << bits;
     } else {
       EXPECT_EQ(BitCast<uint32_t>(actual), BitCast<uint32_t>(expected)) << bits;
+    }
+  }
+}
+
+// In 32 bits where they hold the index, whatever the sizes are.
+TEST(OffsetTest, IsTheSumOfIndicesTimesStrides) {
+  Grid grid = {};
+  grid.ndim = 3;
+  grid.sizes[0] = 3;
+  grid.sizes[1] = (uint64_t{1} << 33) + 1;
+  grid.sizes[2] = 5;
+  const int64_t strides[] = {7, -2, 1000};
+  for (const uint64_t in_second :
+       {uint64_t{0}, uint64_t{1} << 20, uint64_t{1} << 31, uint64_t{1} << 33}) {
+    for (const uint64_t in_third : {0, 4}) {
+      const uint64_t i = 2 + 3 * (in_second + grid.sizes[1] * in_third);
+      EXPECT_EQ(OffsetOf(i, grid, strides),
+                14 - 2 * static_cast<int64_t>(in_second) +
+                    1000 * static_cast<int64_t>(in_third));
     }
   }
 }
