@@ -276,6 +276,20 @@ TEST_F(AgentDevicesTest, AnErrorOfTheDeviceHarmsNothing) {
   Stub().FinishAll();
 }
 
+TEST_F(AgentDevicesTest, ThatADeviceFailedIsSaid) {
+  server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
+  const std::vector<float> good = {1};
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  Stub().Fail("cuStreamSynchronize", 700, kAtOpening);
+  EXPECT_EQ(ExecuteOnGpu(first_, good), GRAPHDBG_OK);
+  EXPECT_EQ(ExecuteOnGpu(second_, good), GRAPHDBG_OK);
+  const v1::AgentMessage said = server_->WaitFor(
+      [](const v1::AgentMessage& message) { return message.has_log(); });
+  EXPECT_THAT(said.log().message(),
+              HasSubstr("tensors on GPU 0 are no longer checked: "
+                        "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"));
+}
+
 TEST_F(AgentDevicesTest, WhatHasNoLibraryIsSaidAndNotChecked) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);

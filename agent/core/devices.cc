@@ -76,6 +76,15 @@ runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
                                         runtime::Stream* stream) {
   runtime::Accelerator* const device = Of(tensor);
   if (device == nullptr) return nullptr;
+  const absl::Status failure = device->failure();
+  if (!failure.ok()) {
+    if (!said_failure_.exchange(true)) {
+      complain_(absl::StrCat("tensors on ", NameOf(tensor.device), " ",
+                             tensor.device_id,
+                             " are no longer checked: ", failure.message()));
+    }
+    return nullptr;
+  }
   *stream = host_->CurrentStream(tensor.device, tensor.device_id);
   if (!device->Capturing(*stream)) return device;
   if (!said_capture_.exchange(true)) {

@@ -23,7 +23,8 @@ namespace graphdbg::agent {
 class Devices {
  public:
   // `complain` is told once for each device why it cannot be used, and once
-  // that captured graphs are not looked into. Any thread.
+  // that one has failed, and that captured graphs are not looked into. Any
+  // thread.
   Devices(const Host* host, std::function<void(const std::string&)> complain)
       : host_(host), complain_(std::move(complain)) {}
   Devices(const Devices&) = delete;
@@ -45,8 +46,8 @@ class Devices {
 
   // Where the tensor lies; null for host memory, and for what cannot be used.
   runtime::Accelerator* Of(const graphdbg_tensor& tensor);
-  // The same, null as well while this thread's stream, which it fills, records
-  // a graph. Training threads.
+  // The same, null as well once the device has failed, and while this thread's
+  // stream, which it fills, records a graph. Training threads.
   runtime::Accelerator* OnStream(const graphdbg_tensor& tensor,
                                  runtime::Stream* stream);
 
@@ -74,6 +75,7 @@ class Devices {
   // The place of the first tensor that was noted, from 1; 0: none was.
   std::atomic<int> first_{0};
   std::atomic<bool> said_other_{false};
+  std::atomic<bool> said_failure_{false};
   std::atomic<bool> said_capture_{false};
 };
 

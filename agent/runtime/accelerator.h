@@ -74,6 +74,9 @@ class Accelerator {
   // Waits for all streams.
   virtual absl::Status SynchronizeAll() = 0;
 
+  // The error after which it gives that error only; OK so far.
+  virtual absl::Status failure() { return absl::OkStatus(); }
+
   // Whether work put on the stream now would be recorded rather than done.
   virtual bool Capturing(Stream stream) = 0;
 

@@ -215,6 +215,12 @@ Statistics CudaDevice::Take(const Ticket& ticket) {
   return cuda::ToStatistics(sums, ticket.multiplicity);
 }
 
+absl::Status CudaDevice::failure() {
+  if (!broken_) return absl::OkStatus();
+  std::lock_guard<std::mutex> lock(mu_);
+  return failure_;
+}
+
 absl::Status CudaDevice::CheckWait(int result, const char* what) {
   absl::Status status = driver_->Check(result, what);
   if (status.ok()) return status;

@@ -42,6 +42,7 @@ class CudaDevice final : public Accelerator {
   Statistics Take(const Ticket& ticket) override;
   absl::Status Synchronize(Stream stream) override;
   absl::Status SynchronizeAll() override;
+  absl::Status failure() override;
   bool Capturing(Stream stream) override;
   absl::Status Read(const TensorView& view, const Slice& slice, int64_t first,
                     int64_t count, std::string* out) override;
