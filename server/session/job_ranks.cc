@@ -82,6 +82,7 @@ std::vector<RankPosition> JobImpl::Positions() const {
     at.rank = number;
     at.stopped = paused && rank.resuming == 0;
     at.at_start = at.stopped && rank.run.reason == PauseReason::kStart;
+    at.inside = at.stopped && rank.run.step > rank.steps_ended;
     at.steps_ended = rank.steps_ended;
     at.stops_after = rank.stops_after;
     at.asked_to_stop = state == JobState::kPausing;

@@ -32,10 +32,23 @@ std::vector<SyncOrder> StopOthers(const std::vector<RankPosition>& ranks,
   return orders;
 }
 
+// The end of the step that one stands in which another one has not begun; 0:
+// there is none.
+uint64_t StepBegunByFew(const std::vector<RankPosition>& ranks) {
+  uint64_t begun = 0;
+  bool all_inside = true;
+  for (const RankPosition& rank : ranks) {
+    if (!rank.stopped) continue;
+    all_inside = all_inside && rank.inside;
+    if (rank.inside) begun = std::max(begun, rank.steps_ended + 1);
+  }
+  return all_inside ? 0 : begun;
+}
+
 // Where all can stop; absent while one has not said where it will.
 std::optional<uint64_t> CommonStep(const std::vector<RankPosition>& ranks,
                                    uint64_t furthest_stop) {
-  uint64_t step = furthest_stop;
+  uint64_t step = std::max(furthest_stop, StepBegunByFew(ranks));
   for (const RankPosition& rank : ranks) {
     if (rank.stopped) continue;
     if (!rank.stops_after) return std::nullopt;

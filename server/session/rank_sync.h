@@ -6,7 +6,7 @@
 // step ahead already, wait there for that rank, and cannot stop before the
 // step's end. So each rank is asked to stop after its step and says which one
 // that is; the furthest is the step, and those that stopped before it go on
-// until it.
+// until it. Where all stand inside of one step, each at its node, they stay.
 #ifndef SERVER_SESSION_RANK_SYNC_H_
 #define SERVER_SESSION_RANK_SYNC_H_
 
@@ -23,6 +23,8 @@ struct RankPosition {
   bool stopped = false;
   // Stopped before its first step.
   bool at_start = false;
+  // Stopped at a node, in the midst of a step.
+  bool inside = false;
   // Stopped: the steps that have ended.
   uint64_t steps_ended = 0;
   // Not stopped: it will be after this step; absent: not known to stop.

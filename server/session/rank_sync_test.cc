@@ -18,6 +18,12 @@ RankPosition Stopped(uint32_t rank, uint64_t steps_ended) {
   return at;
 }
 
+RankPosition Inside(uint32_t rank, uint64_t steps_ended) {
+  RankPosition at = Stopped(rank, steps_ended);
+  at.inside = true;
+  return at;
+}
+
 RankPosition AtStart(uint32_t rank) {
   RankPosition at = Stopped(rank, 0);
   at.at_start = true;
@@ -60,6 +66,20 @@ TEST(KeepTogetherTest, WhoStoppedEarlyGoesOnUntilTheOthersCanStop) {
               ElementsAre(SyncOrder{1, Kind::kStep, 1}));
   EXPECT_THAT(KeepTogether({Stopped(0, 5), Stopped(1, 3)}, false),
               ElementsAre(SyncOrder{1, Kind::kStep, 2}));
+}
+
+TEST(KeepTogetherTest, AStepThatOneHasBegunEndsForAll) {
+  // Rank 1 has a hit in step 4, which rank 0 has not begun.
+  EXPECT_THAT(KeepTogether({Asked(0, 3), Inside(1, 3)}, false), IsEmpty());
+  EXPECT_THAT(
+      KeepTogether({Stopped(0, 3), Inside(1, 3)}, false),
+      ElementsAre(SyncOrder{0, Kind::kStep, 1}, SyncOrder{1, Kind::kStep, 1}));
+  EXPECT_THAT(KeepTogether({Stopped(0, 4), Inside(1, 3)}, false),
+              ElementsAre(SyncOrder{1, Kind::kStep, 1}));
+}
+
+TEST(KeepTogetherTest, WhoAllStandAtNodesOfOneStepStay) {
+  EXPECT_THAT(KeepTogether({Inside(0, 3), Inside(1, 3)}, false), IsEmpty());
 }
 
 TEST(KeepTogetherTest, WhoWillStopThereAnywayIsNotAsked) {
