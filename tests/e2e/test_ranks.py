@@ -114,6 +114,16 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
     assert process.wait(timeout=60) == 0
 
 
+def test_a_step_that_one_rank_has_begun_ends_for_all(server, start_ranks, environment) -> None:
+    """The others are still in the step before when one of them finds a NaN."""
+    start_ranks(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=3", "--lag=0.5"), environment)
+    paused(server)
+    nan = {"condition": {"id": "nan", "params": {}}, "patterns": ["forward/sqrt*"], "pause": "node"}
+    server.client.post("/jobs/ddp/watchpoints", nan)
+    server.control("ddp", "continue")
+    assert paused(server, pause_reason="watchpoint", step=3)["node"] == "forward/sqrt"
+
+
 def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environment) -> None:
     process = start_ranks(torchrun("--steps=3"), environment)
     paused(server)

@@ -22,6 +22,7 @@ def main() -> None:
     parser.add_argument("--timeout", type=float, default=60, help="seconds that ranks wait for each other")
     parser.add_argument("--corrupt-rank", type=int)
     parser.add_argument("--corrupt-step", type=int, default=1)
+    parser.add_argument("--lag", type=float, default=0, help="seconds by which the other ranks are slower")
     arguments = parser.parse_args()
 
     torch.set_num_threads(1)
@@ -44,6 +45,8 @@ def main() -> None:
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(features), labels[batch])
             loss.backward()
+            if rank != arguments.corrupt_rank:
+                time.sleep(arguments.lag)
             optimizer.step()
             # In one piece: the lines of all ranks go to one pipe.
             print(f"step {step:4d}  rank {rank}  loss {loss.item():.9g}\n", end="", flush=True)
