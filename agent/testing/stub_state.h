@@ -90,6 +90,8 @@ void stub_reset() {
   std::lock_guard<std::mutex> lock(state.mu);
   state.calls.clear();
   state.failures.clear();
+  // Of work that nobody waited for, the tensors are gone.
+  state.queued.clear();
   state.hold = state.capture = false;
 }
 
