@@ -79,6 +79,24 @@ def test_refuses_options_that_fit_no_model(
     assert "Traceback" not in run.stderr
 
 
+STRINGS = """
+<ir_version: 8, opset_import: ["" : 17]>
+strings (string[2] s) => (string[2] y) { y = Identity (s) }
+"""
+
+
+def test_compares_no_models_of_strings(debug_run, tmp_path: Path) -> None:
+    file = tmp_path / "strings.onnx"
+    onnx.save(onnx.parser.parse_model(STRINGS), file)
+    np.save(tmp_path / "s.npy", np.array(["a", "b"]))
+    command = [str(file), "--input", f"s={tmp_path / 's.npy'}"]
+    assert debug_run("--no-wait", command=command).code == 0
+    run: Finished = debug_run("--no-wait", command=[*command, "--compare-to", str(file)])
+    assert run.code == 2
+    assert f"--compare-to: {file} is not looked into: its input 's' is of strings" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 def test_a_program_gets_the_exceptions_of_onnx_runtime(debug_run, onnx_models: Path) -> None:
     """To the letter, and goes on; what is right afterwards is debugged."""
     command = [sys.executable, str(HOSTS / "onnx" / "bad_inputs.py"), str(onnx_models / "cnn.onnx")]

@@ -77,6 +77,9 @@ def recorded_in(file: Path) -> dict[str, list[Made]]:
 
 def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, list[Made]]:
     """All tensors of a model by name, in the order in which they are made, nodes unmerged."""
+    for name, value in inputs.items():
+        if value.dtype.kind not in "fiub":
+            fail(f"--compare-to: {file} is not looked into: its input '{name}' is of strings", 2)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     with tempfile.TemporaryDirectory(prefix="graphdbg-onnx-") as folder, own_sessions():

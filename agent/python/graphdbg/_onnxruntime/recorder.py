@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -77,7 +78,7 @@ class _Recorder:
         pass
 
     def notify(self, line: str) -> None:
-        print(f"graphdbg: {line}")
+        print(f"graphdbg: {line}", file=sys.stderr)
 
 
 def _array(value: Value) -> Array | None:
