@@ -151,8 +151,8 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
   };
 }
 
-// What the page itself knows, and no event tells.
-export function note(model: JobModel, line: Line): JobModel {
+// Adds a line about something that no event reports.
+export function recordLine(model: JobModel, line: Line): JobModel {
   return { ...model, journal: append(model.journal, [line], undefined) };
 }
 

@@ -8,9 +8,10 @@ import { namesOf } from '../index/coverage';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
 import { useShownGraph } from '../state/graphs';
-import { useMeant } from '../state/meant';
+import { graphLoader } from '../state/graph_loader';
+import { useSelectionPreview } from '../state/selection_preview';
 import { useCode } from '../state/queries';
-import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
+import { closeAll, openAll, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -30,9 +31,9 @@ function NodeTree() {
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);
   const form = useUi((state) => state.watch_form);
   const index = useScopes((state) => state.index);
-  const { meant } = useMeant();
+  const { covered } = useSelectionPreview();
   // What is said in words is shown, and is what one begins with.
-  const words = meant !== null && meant.index === index ? meant : null;
+  const words = covered !== null && covered.index === index ? covered : null;
   const ticks = useMemo(() => {
     if (form === null) return undefined;
     return words === null ? Ticks.of(form.ticked) : { at: (name: string) => words.watched.of(words.index.find(name)) };
@@ -42,7 +43,7 @@ function NodeTree() {
     return (
       <Notice title="The graph could not be loaded" tone="error">
         <p>{problem}</p>
-        <Button label="Try again" onClick={() => retryScope('')} />
+        <Button label="Try again" onClick={() => graphLoader.retryScope('')} />
       </Notice>
     );
   }
@@ -73,7 +74,7 @@ function NodeTree() {
       }}
       onToggle={(name) => {
         touch();
-        if (errors.has(name)) retryScope(name);
+        if (errors.has(name)) graphLoader.retryScope(name);
         toggleScope(name);
       }}
       onMenu={(node, x, y) => openNodeMenu({ node: node.name, kind: node.kind, x, y })}

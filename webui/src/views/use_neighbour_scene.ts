@@ -6,7 +6,7 @@ import { buildScene, layoutScopes, type Scene } from '../graph/scene';
 import type { ScopeView } from '../api/types';
 import { plural } from '../base/format';
 import { useNeighbours } from '../state/queries';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import { useJobContext } from './job_context';
 import { nextQuestion } from './use_scene';
 
@@ -31,7 +31,7 @@ export function useNeighbourScene(): NeighbourScene {
 
   useEffect(
     () =>
-      onWorker((message) => {
+      graphWorker.subscribe((message) => {
         const question = asked.current;
         if (message.type !== 'layout' || message.answer.id !== question?.id) return;
         setScene(buildScene(message.answer, question.views, question.subject));
@@ -44,7 +44,7 @@ export function useNeighbourScene(): NeighbourScene {
     if (depth === null || data === undefined || isPlaceholderData) return;
     const views = new Map([['', neighbourView(data.around, data.step)]]);
     asked.current = { id: nextQuestion(), views, subject: `around ${node} ${depth}` };
-    askWorker({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
+    graphWorker.post({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
   }, [data, isPlaceholderData, depth, node]);
   useEffect(() => {
     if (depth !== null) return;

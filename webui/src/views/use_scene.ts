@@ -9,7 +9,7 @@ import { buildScene, EMPTY_SCENE, layoutScopes, type Scene } from '../graph/scen
 import { smallLayout } from '../graph/small_layout';
 import { useRouter } from '../state/router';
 import { currentOpen, useScopes } from '../state/scopes';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 
 type Views = ReadonlyMap<string, ScopeView>;
 
@@ -59,7 +59,7 @@ function ask({ id, views }: Question): LayoutAnswer | null {
   const ready = readyLayout(id, open);
   const known = useScopes.getState().index !== null;
   const scopes = known ? null : layoutScopes(open, views);
-  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
+  graphWorker.post({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
   return ready;
 }
 
@@ -87,7 +87,7 @@ export function useScene(): Scene {
     const leave = [
       useRouter.subscribe(look),
       useScopes.subscribe(look),
-      onWorker((message) => {
+      graphWorker.subscribe((message) => {
         if (message.type !== 'layout' || message.answer.id !== asked.current.id) return;
         const built = take(message.answer);
         // In the frame that is being made, if there is time.
