@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sampleNode, sampleScope, sampleView } from '../testing/samples';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
-import { autoOpen, MOST_BOXES } from './auto_open';
+import { autoOpen, MAX_BOXES } from './auto_open';
 import { composeLayout, LayoutCache } from './compose';
 import type { Marks } from './marks';
 import { boxAt, boxOf, buildScene, layoutScopes, leafBoxes, onChevron, type Scene } from './scene';
@@ -123,7 +123,7 @@ describe('the first view', () => {
   });
 
   it('skips scopes that would show too much', () => {
-    const top = sampleView('', [sampleScope('a', 20), sampleScope('huge', MOST_BOXES)]);
+    const top = sampleView('', [sampleScope('a', 20), sampleScope('huge', MAX_BOXES)]);
     expect(autoOpen(views(top)).open).toEqual(['a']);
   });
 
