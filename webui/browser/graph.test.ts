@@ -1,4 +1,4 @@
-// The graph in a browser: huge, hostile, and from near.
+// The graph in a browser: large graphs, hostile names, and neighbourhoods.
 
 import { describe, expect, it } from 'vitest';
 import { HOSTILE } from '../dev/fixture_graph.mjs';
@@ -26,7 +26,7 @@ describe('a graph of 100,000 nodes', () => {
     await begin(['--graph', 'large']);
     await page.getByText('100,000', { exact: true }).waitFor();
     await treeItem('layers').waitFor();
-    // A thousand like siblings are one box.
+    // A thousand similar siblings are one box.
     expect(await told()).not.toContain('1,000');
 
     await page.keyboard.press('/');

@@ -1,5 +1,5 @@
-// A real browser on the built page over the fixture server. Needs `npm run build`
-// and a Chromium (CHROMIUM, else /usr/bin/chromium).
+// Runs the built page in a real browser against the fixture server. Requires `npm run build` and
+// Chromium (CHROMIUM, else /usr/bin/chromium).
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ export class Fixture {
 
   constructor(private readonly flags: string[] = []) {}
 
-  // On the port it had before, if there was one.
+  // Reuses the previous port, if any.
   async start(): Promise<void> {
     if (!existsSync(join(ROOT, 'dist/index.html'))) throw new Error('run `npm run build` first');
     const port = this.address === '' ? '0' : new URL(this.address).port;
@@ -53,8 +53,7 @@ export interface Options {
   height?: number;
 }
 
-// One process for all tests of a file; each has a context, that is, a profile, of
-// its own.
+// One browser process per test file. Each test has its own context, that is, its own profile.
 let process_of_file: Promise<Chromium> | null = null;
 
 afterAll(async () => {
@@ -63,7 +62,7 @@ afterAll(async () => {
 });
 
 export class Browser {
-  // Errors of scripts and of the content policy; a test ends with none.
+  // Errors of scripts and of the content security policy. Tests expect none.
   readonly errors: string[] = [];
   readonly outside: string[] = [];
 
@@ -93,7 +92,7 @@ export class Browser {
     await this.context.close();
   }
 
-  // What axe finds wrong with the page as it is.
+  // Accessibility problems that axe finds on the current page.
   async axe(): Promise<string[]> {
     await this.page.evaluate(AXE);
     return await this.page.evaluate(async () => {
@@ -113,7 +112,7 @@ export class Browser {
   }
 }
 
-// What the test that runs looks at.
+// The page of the running test.
 export let fixture: Fixture;
 export let browser: Browser;
 export let page: Page;

@@ -1,4 +1,4 @@
-// The page in a browser: what a user does, over the fixture server.
+// User journeys through the page, against the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start, treeItem } from './harness';
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(await page.getByTestId('current-node').textContent()).toBe('forward/log');
     await page.getByRole('option', { name: /forward\/log/ }).waitFor();
     expect(await treeItem('log').getAttribute('aria-current')).toBe('true');
-    expect(await picture().getAttribute('aria-label')).toContain('the job stands at forward/log');
+    expect(await picture().getAttribute('aria-label')).toContain('current node: forward/log');
 
     const grid = page.getByRole('grid', { name: 'Values of forward/log:0' });
     await grid.getByRole('gridcell', { name: '▼ -Inf' }).first().waitFor();
@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(decodeURIComponent(page.url())).toContain('forward/stem');
     await page.reload();
     await treeItem('convolution').first().waitFor();
-    // The selected scope opens and closes by Enter on the graph.
+    // Enter on the graph opens and closes the selected scope.
     await page.getByRole('group', { name: 'Graph view' }).focus();
     await page.keyboard.press('Enter');
     await treeItem('convolution').first().waitFor({ state: 'detached' });
@@ -116,7 +116,7 @@ describe('a session', () => {
     await button('Do not show this again').click();
     await line.waitFor({ state: 'detached' });
     await page.reload();
-    // The node's panel hides neither the row nor the box that was selected.
+    // The node panel covers neither the selected row nor the selected box.
     const row = treeItem('optimizer');
     await row.click();
     await page.getByRole('region', { name: 'Node' }).getByRole('heading', { name: 'optimizer' }).waitFor();
@@ -132,7 +132,7 @@ describe('a session', () => {
     await openJob();
     await page.keyboard.press('/');
     await page.keyboard.type('softmax_b');
-    // At once: what it goes to is found by the whole text, not by a part of it.
+    // Enter directly after typing uses the result for the whole text.
     await page.keyboard.press('Enter');
     await page.getByRole('option', { name: 'backward/_softmax_backward_data' }).waitFor();
     await page.getByRole('heading', { name: '_softmax_backward_data' }).waitFor();

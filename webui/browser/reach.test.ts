@@ -1,4 +1,4 @@
-// The palette, the keys, and the source of a node, over the fixture server.
+// Command palette, shortcuts and source of a node, against the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start } from './harness';
@@ -80,7 +80,7 @@ describe('several ranks', () => {
     await page.getByRole('button', { name: 'Compare with rank 3' }).click();
     await page.getByRole('region', { name: 'rank 3, step 1' }).waitFor();
     await page.getByLabel('Comparison').getByText(/not close/).waitFor();
-    // The same in another browser.
+    // The same for another browser.
     await page.reload();
     await page.getByRole('region', { name: 'rank 2, step 1' }).waitFor();
   });

@@ -1,4 +1,4 @@
-// One tensor, looked at in every way, over the fixture server.
+// All views of a tensor, against the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, type Options, page, start } from './harness';
@@ -10,7 +10,7 @@ async function begin(options: Options = {}) {
 
 const tab = (name: string) => page.getByRole('tab', { name });
 
-// Stands at forward/log in step 3, whose output has infinities.
+// The job is paused at forward/log in step 3, whose output has infinities.
 async function toHit(): Promise<void> {
   await page.goto(`${fixture.address}#/jobs/digits-1`);
   await button('Add watchpoint').first().click();
@@ -20,7 +20,7 @@ async function toHit(): Promise<void> {
   await page.getByRole('grid', { name: 'Values of forward/log:0' }).waitFor();
 }
 
-// How many pixels of the canvas have just this colour.
+// Counts the pixels of the canvas with exactly this colour.
 async function pixelsOf(canvas: string, colour: string): Promise<number> {
   return await page.evaluate(
     ([label, name]) => {
@@ -54,7 +54,7 @@ describe('a tensor', () => {
     expect(await pixelsOf('64 by 10 values', '--neg-inf-bg')).toBeGreaterThan(20);
     expect(await pixelsOf('64 by 10 values', '--nan-bg')).toBe(0);
     expect(page.url()).toContain('panel=heat');
-    // To the first infinity, by key.
+    // The shortcut selects the first infinity.
     const frame = page.getByRole('group', { name: 'Heat map of forward/log:0' });
     await frame.focus();
     await page.keyboard.press('ArrowDown');
@@ -101,7 +101,7 @@ describe('a tensor', () => {
     const grids = page.getByRole('grid');
     expect(await grids.count()).toBe(3);
     await page.getByRole('region', { name: 'difference' }).waitFor();
-    // To where they first differ, in all three.
+    // All three grids scroll to the first difference.
     await figures.getByRole('button').focus();
     await page.keyboard.press('Enter');
     await page.getByText(/→/).first().waitFor();
@@ -126,7 +126,7 @@ describe('a tensor', () => {
     await page.getByLabel('rows').selectOption('axis 0 · 16');
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :]'));
     await page.getByText('[0, 0, 0, 0] =').waitFor();
-    // In the other order, rows and columns change places.
+    // Choosing the axes in the other order transposes the slice.
     await page.getByLabel('columns').selectOption('axis 0 · 16');
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :].T'));
     await page.getByRole('grid').focus();

@@ -1,4 +1,4 @@
-// Watchpoints and hits, over the fixture server.
+// Watchpoints and hits, against the fixture server.
 
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ describe('watchpoints', () => {
 
     await button('Delete watchpoint 3').click();
     await page.getByRole('switch', { name: /^Watchpoint 3/ }).waitFor({ state: 'detached' });
-    // That of the recommended set is still there.
+    // The watchpoint of the recommended set remains.
     await button('Undo').last().click();
     await page.getByRole('switch', { name: 'Watchpoint 4: abs_max > 5 on everything' }).waitFor();
   });
@@ -56,7 +56,7 @@ describe('watchpoints', () => {
     const form = page.getByRole('form');
     await form.getByText('65 nodes').waitFor();
     await ticked(backward, 'true');
-    // What is said in words shows in the tree, and the other way round.
+    // The selection in the form shows in the tree, and vice versa.
     await form.getByLabel('On').selectOption('all of kind gradient');
     await ticked(forward, 'false');
     await ticked(backward, 'true');
@@ -149,7 +149,7 @@ describe('the log', () => {
     await log.getByText('Paused by a watchpoint, step 3: 1 Has NaN or infinity').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('log');
-    // A click goes to the place.
+    // A click selects the node.
     await log.getByRole('button', { name: 'Watchpoint 1 set: Has NaN or infinity on everything' }).click();
     expect(await page.getByRole('switch').evaluate((own) => own === document.activeElement)).toBe(true);
     await log.getByRole('button', { name: 'forward/log' }).click();
