@@ -210,7 +210,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
       onKeyDown={(event) => event.key === 'Escape' && closeWatchForm()}
     >
       <div className="form-row">
-        <label htmlFor={`${id}-condition`}>{words.when}</label>
+        <label htmlFor={`${id}-condition`}>{words.whenLabel}</label>
         <select
           id={`${id}-condition`}
           className="field"
@@ -238,7 +238,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         onChange={setTexts}
       />
       <div className="form-row">
-        <label htmlFor={`${id}-on`}>{words.on}</label>
+        <label htmlFor={`${id}-on`}>{words.onLabel}</label>
         <select
           id={`${id}-on`}
           className="field"
@@ -281,7 +281,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
       <Mirror selection={described} />
       <Preview selection={previewed} condition={condition} />
       <div className="form-row">
-        <label htmlFor={`${id}-pause`}>{words.then}</label>
+        <label htmlFor={`${id}-pause`}>{words.thenLabel}</label>
         <select
           id={`${id}-pause`}
           className="field"

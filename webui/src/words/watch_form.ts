@@ -16,9 +16,9 @@ export const groups: Record<Condition['target'], string> = {
 export const statistics = 'Statistics';
 
 // "When <condition>, on <nodes>, then <pause>".
-export const when = 'When';
-export const on = 'On';
-export const then = 'Then';
+export const whenLabel = 'When';
+export const onLabel = 'On';
+export const thenLabel = 'Then';
 export const selectedInTree = 'selected in the tree';
 export const noSelectedNode = 'the selected node (none)';
 export const selectedScope = (name: string) => `${name}/ and everything inside`;
