@@ -1,7 +1,7 @@
 // The event stream: connects, says who it is, subscribes, and after a break
 // resumes behind the last event it saw.
 
-import { readToken } from './token';
+import { tokenStore } from './token';
 import type { ServerEvent } from './types';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -59,7 +59,7 @@ export class EventStream {
     const socket = new WebSocket(addressOf(window.location));
     this.socket = socket;
     socket.addEventListener('open', () => {
-      const token = readToken();
+      const token = tokenStore.read();
       socket.send(JSON.stringify({ token: token ?? '' }));
     });
     socket.addEventListener('message', (message) => this.receive(socket, String(message.data)));

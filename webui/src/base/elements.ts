@@ -1,5 +1,7 @@
 // Elements of a tensor from the little-endian bytes that the server sends.
 
+import { lazy } from './lazy';
+
 export interface Elements {
   dtype: string;
   count: number;
@@ -46,7 +48,8 @@ function table(bits: number, exponent: number, mantissa: number, infinities = tr
   );
 }
 
-let float16_table: Float32Array | null = null;
+// 65,536 numbers: too many to compute before a float16 tensor is shown.
+const float16Values = lazy(() => table(16, 5, 10));
 
 function fromTable(codes: Uint8Array | Uint16Array, values: Float32Array): Float32Array {
   const numbers = new Float32Array(codes.length);
@@ -107,10 +110,7 @@ const short = (digits: number) => (value: number) =>
 const DECODERS: Record<string, (dtype: string, buffer: ArrayBuffer) => Elements> = {
   float32: (dtype, buffer) => real(dtype, new Float32Array(buffer), float32Text),
   float64: (dtype, buffer) => real(dtype, new Float64Array(buffer)),
-  float16: (dtype, buffer) => {
-    float16_table ??= table(16, 5, 10);
-    return real(dtype, fromTable(new Uint16Array(buffer), float16_table), short(5));
-  },
+  float16: (dtype, buffer) => real(dtype, fromTable(new Uint16Array(buffer), float16Values()), short(5)),
   bfloat16: (dtype, buffer) => real(dtype, fromBfloat16(buffer), short(4)),
   float8_e4m3fn: (dtype, buffer) =>
     real(dtype, fromTable(new Uint8Array(buffer), table(8, 4, 3, false)), short(3)),

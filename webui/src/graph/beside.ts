@@ -1,7 +1,7 @@
 // Parameters and constants stand beside the op that reads them, in a stack at its
 // left: the layers are laid out without them, with room kept for each stack.
 
-import type { FlatGraph, FlatLayout, RoutePoints } from './flat';
+import type { FlatGraph, FlatLayout, RoutePoints } from './flat_types';
 
 // Between the stack and its op, where the edges run.
 const GAP = 22;

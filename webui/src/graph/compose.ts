@@ -2,7 +2,8 @@
 // together. Layouts are cached by structure: equal blocks are laid out once.
 
 import { placeBeside, type Stacks } from './beside';
-import { layoutFlat, type FlatLayout } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatLayout } from './flat_types';
 import {
   SCOPE_HEADER,
   SCOPE_PADDING,

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { layoutFlat, type FlatGraph } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatGraph } from './flat_types';
 import { countCrossings } from './ordering';
 import { Isotonic } from './placement';
 import { gatherNeighbours } from './adjacency';

@@ -5,7 +5,7 @@
 // down, over through the gutter, and in from the top.
 
 import type { Adjacency } from './adjacency';
-import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat';
+import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat_types';
 import type { Items } from './items';
 import type { Layering } from './layers';
 

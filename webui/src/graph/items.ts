@@ -1,7 +1,7 @@
 // What lies in a row: nodes, and the dummies that long edges pass through.
 
 import { gatherNeighbours, type Adjacency } from './adjacency';
-import type { FlatGraph, Spacing } from './flat';
+import type { FlatGraph, Spacing } from './flat_types';
 import type { Layering } from './layers';
 
 export interface Items {

@@ -1,7 +1,7 @@
 // Which row each node lies in.
 
 import { gatherNeighbours, type Adjacency } from './adjacency';
-import type { FlatGraph, Spacing } from './flat';
+import type { FlatGraph, Spacing } from './flat_types';
 
 // Edges turned along the order, without loops and doubles.
 export interface Links {

@@ -21,11 +21,13 @@ export function edgeNote(statistics: Statistics): EdgeNote {
   return { text: `|max| ${formatNumber(toNumber(statistics.abs_max), 3)}${mean}`, alarm: false };
 }
 
-const NOTHING = { statistics: null, statistics_step: null };
+type TensorState = Pick<Neighbours['tensors'][number], 'statistics' | 'statistics_step'>;
+
+const NOTHING: TensorState = { statistics: null, statistics_step: null };
 
 // Of the tensors of a node that are known, in the order of its outputs. Of several, each
 // says which one it is; of an earlier step, which.
-function notesOf(node: GraphNode, known: ReadonlyMap<string, Neighbours['tensors'][number]>, now: number): EdgeNote[] {
+function notesOf(node: GraphNode, known: ReadonlyMap<string, TensorState>, now: number): EdgeNote[] {
   const notes: EdgeNote[] = [];
   for (const { slot } of node.outputs) {
     const { statistics, statistics_step: step } = known.get(`${node.name}:${slot}`) ?? NOTHING;
@@ -38,7 +40,13 @@ function notesOf(node: GraphNode, known: ReadonlyMap<string, Neighbours['tensors
   return notes;
 }
 
-export function neighbourView({ nodes, edges, tensors }: Neighbours, step: number): ScopeView {
+interface Neighbourhood {
+  nodes: readonly GraphNode[];
+  edges: Neighbours['edges'];
+  tensors: ReadonlyArray<{ name: string } & TensorState>;
+}
+
+export function neighbourView({ nodes, edges, tensors }: Neighbourhood, step: number): ScopeView {
   const known = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const shown = nodes.map((node): GraphNode => {
     const notes = notesOf(node, known, step);

@@ -2,7 +2,7 @@
 // neighbours want it.
 
 import type { Adjacency } from './adjacency';
-import type { Spacing } from './flat';
+import type { Spacing } from './flat_types';
 import type { Items } from './items';
 
 const PASSES = 8;

@@ -4,7 +4,8 @@
 import dagre from '@dagrejs/dagre';
 import { describe, expect, it } from 'vitest';
 import recorded from '../testing/recorded_graphs.json';
-import { layoutFlat, type FlatGraph } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatGraph } from './flat_types';
 
 interface Graph {
   title: string;

@@ -1,9 +1,10 @@
 // May the page talk to the server, and if not, why.
 
 import { create } from 'zustand';
-import { api, setUnauthorizedHandler } from '../api/client';
+import { api } from '../api/client';
+import { http } from '../api/http';
 import { describe, Problem } from '../api/problem';
-import { takeCode, writeToken } from '../api/token';
+import { splitCode, tokenStore } from '../api/token';
 import type { ServerInfo } from '../api/types';
 
 export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
@@ -36,17 +37,17 @@ export async function checkAuth(): Promise<void> {
 
 // By the token, or by the address that the server printed.
 export async function logIn(text: string): Promise<void> {
-  const { code } = takeCode(text.slice(text.indexOf('#')));
+  const { code } = splitCode(text.slice(text.indexOf('#')));
   if (code !== null && text.includes('#')) {
     await redeem(code);
     return checkAuth();
   }
-  writeToken(text);
+  tokenStore.write(text);
   try {
     const server = await api.server();
     useAuth.setState({ server, status: 'ok', message: null });
   } catch (error) {
-    writeToken(null);
+    tokenStore.write(null);
     const refused = error instanceof Problem && error.status === 401;
     const message = refused ? 'The server does not know this token.' : describe(error);
     useAuth.setState({ status: 'needed', message });
@@ -56,7 +57,7 @@ export async function logIn(text: string): Promise<void> {
 async function redeem(code: string): Promise<void> {
   try {
     const { token } = await api.login(code);
-    writeToken(token);
+    tokenStore.write(token);
   } catch (error) {
     // A token from an earlier visit may still do; else the form says this.
     useAuth.setState({ message: describe(error) });
@@ -65,17 +66,17 @@ async function redeem(code: string): Promise<void> {
 
 // The one-time code of the page's address, if there is one: it is used once and goes.
 async function takeCodeOfAddress(): Promise<void> {
-  const { code, rest } = takeCode(window.location.hash);
+  const { code, rest } = splitCode(window.location.hash);
   if (code === null) return;
   window.history.replaceState(null, '', rest === '' ? '#/' : rest);
   await redeem(code);
 }
 
 export async function startAuth(): Promise<void> {
-  setUnauthorizedHandler(() => useAuth.setState((state) => ({ ...state, status: 'needed' })));
+  http.onUnauthorized = () => useAuth.setState((state) => ({ ...state, status: 'needed' }));
   // An address with a code may be pasted where the page is already.
   window.addEventListener('hashchange', () => {
-    if (takeCode(window.location.hash).code !== null) void takeCodeOfAddress().then(checkAuth);
+    if (splitCode(window.location.hash).code !== null) void takeCodeOfAddress().then(checkAuth);
   });
   await takeCodeOfAddress();
   const { message } = useAuth.getState();

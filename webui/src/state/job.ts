@@ -93,17 +93,9 @@ function withInfo(model: JobModel, info: Job | null): JobModel {
   return { ...model, info, known: true, forgotten: false, stops };
 }
 
-function errorText(error: unknown): string | null {
-  if (typeof error === 'string') return error === '' ? null : error;
-  if (typeof error !== 'object' || error === null) return null;
-  const detail = (error as { detail?: unknown }).detail;
-  return typeof detail === 'string' ? detail : 'The command was refused.';
-}
-
-function settle(model: JobModel, command_id: string, error: unknown): JobModel {
+function settle(model: JobModel, command_id: string, error: string | null): JobModel {
   const settled = [...model.settled, command_id].slice(-MAX_SETTLED);
-  const message = errorText(error);
-  return { ...model, settled, refusal: message === null ? null : { command_id, message } };
+  return { ...model, settled, refusal: error === null ? null : { command_id, message: error } };
 }
 
 function withWatchpoint(model: JobModel, id: number, watchpoint: Watchpoint | null): JobModel {
@@ -123,7 +115,7 @@ function reduceState(model: JobModel, event: ServerEvent): JobModel {
     case 'job':
     case 'state': {
       const next = withInfo(model, event.info);
-      return event.command_id ? settle(next, event.command_id, event.error) : next;
+      return event.command_id ? settle(next, event.command_id, event.error || null) : next;
     }
     case 'graph':
       return { ...model, graph_version: model.graph_version + 1 };
@@ -159,8 +151,8 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
   };
 }
 
-// What the page itself knows, and no event tells.
-export function note(model: JobModel, line: Line): JobModel {
+// Adds a line about something that no event reports.
+export function recordLine(model: JobModel, line: Line): JobModel {
   return { ...model, journal: append(model.journal, [line], undefined) };
 }
 

@@ -100,9 +100,7 @@ function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
 function refusalLines(event: ServerEvent, journal: Before['journal']): Line[] {
   if ((event.type !== 'job' && event.type !== 'state') || !event.command_id || !event.error) return [];
   const command = journal.findLast(({ order }) => order?.id === event.command_id);
-  const { error } = event;
-  const why = typeof error === 'string' ? error : (error.detail ?? 'no reason was given');
-  return [line('refused', `${command?.text ?? 'A command'} was refused: ${why}`)];
+  return [line('refused', `${command?.text ?? 'A command'} was refused: ${event.error}`)];
 }
 
 function specText({ condition, nodes, scopes, patterns, categories, pause }: Watchpoint): string {

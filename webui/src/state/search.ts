@@ -4,11 +4,12 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { GraphNode } from '../api/types';
+import { Sequence } from '../base/sequence';
 import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
 import type { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import { useJob } from './job_store';
 import { findNames } from './name_search';
 import { useGraphs, useServerSearch } from './queries';
@@ -32,7 +33,7 @@ export interface SearchState {
   problem: string | null;
 }
 
-let questions = 0;
+const requestIds = new Sequence();
 
 interface Answer {
   items: Uint32Array;
@@ -42,13 +43,13 @@ interface Answer {
 // The worker's newest answer; null while there is none.
 function useWorkerSearch(text: string, enabled: boolean): Answer | null {
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const asked = useRef({ id: 0, text: '' });
+  const requested = useRef({ id: 0, text: '' });
   useEffect(
     () =>
-      onWorker((message) => {
-        if (message.type !== 'found' || message.id !== asked.current.id) return;
+      graphWorker.subscribe((message) => {
+        if (message.type !== 'found' || message.id !== requested.current.id) return;
         // In the frame that is being made, if there is time.
-        flushSync(() => setAnswer({ items: message.items, text: asked.current.text }));
+        flushSync(() => setAnswer({ items: message.items, text: requested.current.text }));
       }),
     [],
   );
@@ -57,9 +58,9 @@ function useWorkerSearch(text: string, enabled: boolean): Answer | null {
       setAnswer(null);
       return;
     }
-    questions += 1;
-    asked.current = { id: questions, text };
-    askWorker({ type: 'search', id: questions, text });
+    const id = requestIds.next();
+    requested.current = { id, text };
+    graphWorker.post({ type: 'search', id, text });
   }, [text, enabled]);
   return answer;
 }

@@ -1,6 +1,7 @@
 // Short messages that pass by: refused commands, failures, what the job says.
 
 import { create } from 'zustand';
+import { Sequence } from '../base/sequence';
 
 export type ToastKind = 'error' | 'info';
 
@@ -23,7 +24,7 @@ const MOST = 4;
 const STAY_MS = 7000;
 // Time to make up one's mind.
 const STAY_WITH_ACTION_MS = 12_000;
-let next = 1;
+const ids = new Sequence();
 
 export const useToasts = create<ToastState>(() => ({ toasts: [] }));
 
@@ -32,8 +33,7 @@ export function dismissToast(id: number): void {
 }
 
 export function showToast(toast: Omit<Toast, 'id'>): void {
-  const id = next;
-  next += 1;
+  const id = ids.next();
   useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MOST) }));
   const stay = toast.stay_ms ?? (toast.action === undefined ? STAY_MS : STAY_WITH_ACTION_MS);
   setTimeout(() => dismissToast(id), stay);

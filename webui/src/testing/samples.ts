@@ -64,6 +64,8 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     params: {},
     actual: { inf_count: 3 },
     statistics: null,
+    dtype: 'float32',
+    shape: [2, 3],
     origin: 'origin',
     source: null,
     error: null,
@@ -139,10 +141,13 @@ export function sampleParam(name: string, changes: Partial<ConditionParam> = {})
     required: false,
     tested: false,
     advanced: false,
+    min: null,
+    max: null,
+    above_min: false,
     ...changes,
   };
 }
 
 export function sampleCondition(changes: Partial<Condition> & { id: string }): Condition {
-  return { title: '', help: '', target: 'tensor', params: [], backends: ['cpu'], ...changes };
+  return { title: '', help: '', target: 'tensor', params: [], nan_policy: '', backends: ['cpu'], ...changes };
 }

@@ -8,6 +8,7 @@ import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { setCatalogue } from '../state/condition_text';
 import { useFollowStop } from '../state/follow';
+import { graphLoader } from '../state/graph_loader';
 import { useGraphOfNode } from '../state/graphs';
 import { Folds } from '../index/folds';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
@@ -16,15 +17,7 @@ import { openJob, retryConnection, useJob } from '../state/job_store';
 import type { JobRoute } from '../state/route';
 import { useRouter } from '../state/router';
 import { useConditions } from '../state/queries';
-import {
-  ensureScopes,
-  graphChanged,
-  hitsChanged,
-  openScopes,
-  startScopes,
-  useScopes,
-  watchChanged,
-} from '../state/scopes';
+import { openScopes, useScopes } from '../state/scopes';
 import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
@@ -51,7 +44,7 @@ const REFRESH_MS = 400;
 
 // Updates the shown scopes when the graph, the watchpoints or the hits change.
 function useScopeRefresh(): void {
-  const graph = useMemo(() => throttle(graphChanged, REFRESH_MS), []);
+  const graph = useMemo(() => throttle(() => graphLoader.graphChanged(), REFRESH_MS), []);
   const graphVersion = useJob(({ model }) => model.graph_version);
   useEffect(() => {
     if (graphVersion > 0) graph();
@@ -62,10 +55,10 @@ function useScopeRefresh(): void {
   const conditions = useConditions().data?.conditions;
   useEffect(() => {
     if (conditions !== undefined) setCatalogue(conditions);
-    watchChanged();
+    graphLoader.watchChanged();
   }, [watchVersion, conditions]);
 
-  const hits = useMemo(() => throttle(hitsChanged, REFRESH_MS), []);
+  const hits = useMemo(() => throttle(() => graphLoader.hitsChanged(), REFRESH_MS), []);
   const hitVersion = useJob(({ model }) => model.hit_version);
   useEffect(() => {
     if (hitVersion > 0) hits();
@@ -218,7 +211,7 @@ const JobLayout = memo(function JobLayout() {
 
 export function JobView({ id }: { id: string }) {
   const graph = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
-  useEffect(() => startScopes(id, graph), [id, graph]);
+  useEffect(() => graphLoader.show(id, graph), [id, graph]);
   // A filter names watchpoints and steps of one job only.
   useEffect(() => {
     setHitFilter(NO_FILTER);
@@ -229,7 +222,7 @@ export function JobView({ id }: { id: string }) {
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);
   useEffect(() => {
-    if (scopesJob === id) ensureScopes(open, choose);
+    if (scopesJob === id) graphLoader.ensureScopes(open, choose);
   }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();

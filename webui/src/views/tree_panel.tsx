@@ -8,9 +8,10 @@ import { namesOf } from '../index/coverage';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
 import { useShownGraph } from '../state/graphs';
-import { useMeant } from '../state/meant';
+import { graphLoader } from '../state/graph_loader';
+import { useSelectionPreview } from '../state/selection_preview';
 import { useCode } from '../state/queries';
-import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
+import { closeAll, openAll, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -32,10 +33,10 @@ function NodeTree() {
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);
   const form = useUi((state) => state.watch_form);
   const index = useScopes((state) => state.index);
-  const { meant } = useMeant();
+  const { covered } = useSelectionPreview();
   // The selection that the form describes is shown as ticks, and the user's own ticks
   // start from it.
-  const preview = meant !== null && meant.index === index ? meant : null;
+  const preview = covered !== null && covered.index === index ? covered : null;
   const ticks = useMemo(() => {
     if (form === null) return undefined;
     if (preview === null) return Ticks.of(form.ticked);
@@ -46,7 +47,7 @@ function NodeTree() {
     return (
       <Notice title={words.graphNotLoaded} tone="error">
         <p>{problem}</p>
-        <Button label={tryAgain} onClick={() => retryScope('')} />
+        <Button label={tryAgain} onClick={() => graphLoader.retryScope('')} />
       </Notice>
     );
   }
@@ -77,7 +78,7 @@ function NodeTree() {
       }}
       onToggle={(name) => {
         touch();
-        if (errors.has(name)) retryScope(name);
+        if (errors.has(name)) graphLoader.retryScope(name);
         toggleScope(name);
       }}
       onMenu={(node, x, y) => openNodeMenu({ node: node.name, kind: node.kind, x, y })}

@@ -15,7 +15,7 @@ export function useAfterGraph(): boolean {
       if (!gone) startTransition(() => setAfter(true));
     };
     const timer = setTimeout(go, WAIT_MS);
-    void firstGraph.then(go);
+    void firstGraph.painted.then(go);
     return () => {
       gone = true;
       clearTimeout(timer);

@@ -7,7 +7,7 @@ import type { ScopeView } from '../api/types';
 import { plural } from '../base/format';
 import { useNeighbours } from '../state/queries';
 import { nearestOnly } from '../words/graph';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import { useJobContext } from './job_context';
 import { layoutIds } from './layout_ids';
 
@@ -32,7 +32,7 @@ export function useNeighbourScene(): NeighbourScene {
 
   useEffect(
     () =>
-      onWorker((message) => {
+      graphWorker.subscribe((message) => {
         const sent = request.current;
         if (message.type !== 'layout' || message.answer.id !== sent?.id) return;
         setScene(buildScene(message.answer, sent.views, sent.subject));
@@ -45,7 +45,7 @@ export function useNeighbourScene(): NeighbourScene {
     if (depth === null || data === undefined || isPlaceholderData) return;
     const views = new Map([['', neighbourView(data.around, data.step)]]);
     request.current = { id: layoutIds.next(), views, subject: `around ${node} ${depth}` };
-    askWorker({ type: 'layout', id: request.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
+    graphWorker.post({ type: 'layout', id: request.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
   }, [data, isPlaceholderData, depth, node]);
   useEffect(() => {
     if (depth !== null) return;

@@ -2,7 +2,7 @@
 // moves or scopes open and close.
 
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import { endMeasure, markFirstGraph } from '../base/timing';
+import { endMeasure, firstGraph } from '../base/timing';
 import type { Rect, Size } from '../graph/camera';
 import { CanvasRenderer } from '../graph/canvas_renderer';
 import type { Marks } from '../graph/marks';
@@ -11,7 +11,7 @@ import { OVERVIEW_BOXES } from '../graph/overview';
 import { farColours, type Palette } from '../graph/palette';
 import type { Overview, Picture } from '../graph/renderer';
 import type { Scene } from '../graph/scene';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import type { CameraControl } from './use_camera';
 
 const OVERVIEW_SIDE = 4096;
@@ -70,8 +70,8 @@ function useOverview(scene: Scene, palette: Palette | null): Overview | null {
       return old?.id === scene.id ? old : null;
     });
     if (palette === null || scene.boxes.length < OVERVIEW_BOXES) return undefined;
-    askWorker({ type: 'overview', id: scene.id, side: OVERVIEW_SIDE, colours: farColours(palette) });
-    return onWorker((message) => {
+    graphWorker.post({ type: 'overview', id: scene.id, side: OVERVIEW_SIDE, colours: farColours(palette) });
+    return graphWorker.subscribe((message) => {
       if (message.type === 'overview' && message.id === scene.id) setOverview(message);
     });
     // The bitmap depends only on the boxes of the scene.
@@ -109,7 +109,7 @@ export function useDrawing(painter: RefObject<Painter | null>, { scene, size, ma
   useLayoutEffect(() => {
     if (painter.current === null || palette === null || size.width === 0) return;
     painter.current.show({ scene, view: size, marks, palette, overview });
-    if (scene.boxes.length > 0) markFirstGraph();
+    if (scene.boxes.length > 0) firstGraph.mark();
   }, [painter, scene, size, marks, palette, overview]);
   useLayoutEffect(() => endMeasure('graphdbg:expand'), [scene]);
 }

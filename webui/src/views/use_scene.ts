@@ -9,7 +9,7 @@ import { buildScene, EMPTY_SCENE, layoutScopes, type Scene } from '../graph/scen
 import { smallLayout } from '../graph/small_layout';
 import { useRouter } from '../state/router';
 import { currentOpen, useScopes } from '../state/scopes';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import { layoutIds } from './layout_ids';
 
 type Views = ReadonlyMap<string, ScopeView>;
@@ -54,7 +54,7 @@ function startLayout({ id, views }: LayoutTask): LayoutAnswer | null {
   const ready = readyLayout(id, open);
   const known = useScopes.getState().index !== null;
   const scopes = known ? null : layoutScopes(open, views);
-  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
+  graphWorker.post({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
   return ready;
 }
 
@@ -82,7 +82,7 @@ export function useScene(): Scene {
     const unsubscribe = [
       useRouter.subscribe(update),
       useScopes.subscribe(update),
-      onWorker((message) => {
+      graphWorker.subscribe((message) => {
         if (message.type !== 'layout' || message.answer.id !== task.current.id) return;
         const built = build(message.answer);
         // Renders now, so that the scene may still be in the current frame.

@@ -10,7 +10,7 @@ import type { WatchSelection } from '../index/coverage';
 import { canBeChecked } from '../state/backends';
 import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
-import { showMeant } from '../state/meant';
+import { previewSelection } from '../state/selection_preview';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
 import { TARGET_WORDS, targetText } from '../state/condition_text';
@@ -102,9 +102,9 @@ function Mirror({ selection }: { selection: WatchSelection | null }) {
   const text = JSON.stringify(selection);
   // The same selection covers other nodes in another graph.
   useEffect(() => {
-    showMeant(JSON.parse(text) as WatchSelection | null);
+    previewSelection(JSON.parse(text) as WatchSelection | null);
   }, [text, index]);
-  useEffect(() => () => showMeant(null), []);
+  useEffect(() => () => previewSelection(null), []);
   return null;
 }
 
