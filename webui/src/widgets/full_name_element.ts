@@ -1,5 +1,5 @@
-// A full name as an element, for rows that are written directly: the same as that of
-// full_name.tsx.
+// A full name as an element, for rows that are written directly. It is the same as the one
+// in full_name.tsx.
 
 import { visible } from '../base/visible';
 
