@@ -63,7 +63,7 @@ afterAll(async () => {
 });
 
 export class Browser {
-  // Errors of scripts and of the content policy; a test ends with none.
+  // Errors of scripts and of the content policy; every test expects none.
   readonly errors: string[] = [];
   readonly outside: string[] = [];
 
@@ -93,7 +93,7 @@ export class Browser {
     await this.context.close();
   }
 
-  // What axe finds wrong with the page as it is.
+  // The violations that axe finds in the current page.
   async axe(): Promise<string[]> {
     await this.page.evaluate(AXE);
     return await this.page.evaluate(async () => {
@@ -113,7 +113,7 @@ export class Browser {
   }
 }
 
-// What the test that runs looks at.
+// The server and the browser of the current test.
 export let fixture: Fixture;
 export let browser: Browser;
 export let page: Page;

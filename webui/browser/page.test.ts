@@ -1,4 +1,4 @@
-// The page in a browser: what a user does, over the fixture server.
+// The page in a browser: the actions of a user, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start, treeItem } from './harness';
