@@ -1,5 +1,5 @@
-// Runs the built page in a real browser against the fixture server. Requires `npm run build` and
-// Chromium (CHROMIUM, else /usr/bin/chromium).
+// Runs a real browser on the built page, served by the fixture server. Needs
+// `npm run build` and a Chromium (CHROMIUM, or /usr/bin/chromium).
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ export class Fixture {
 
   constructor(private readonly flags: string[] = []) {}
 
-  // Reuses the previous port, if any.
+  // Uses the same port again after a stop.
   async start(): Promise<void> {
     if (!existsSync(join(ROOT, 'dist/index.html'))) throw new Error('run `npm run build` first');
     const port = this.address === '' ? '0' : new URL(this.address).port;
@@ -53,7 +53,8 @@ export interface Options {
   height?: number;
 }
 
-// One browser process per test file. Each test has its own context, that is, its own profile.
+// All tests of a file share one browser process; each has its own context, which is a
+// separate profile.
 let process_of_file: Promise<Chromium> | null = null;
 
 afterAll(async () => {
@@ -62,7 +63,7 @@ afterAll(async () => {
 });
 
 export class Browser {
-  // Errors of scripts and of the content security policy. Tests expect none.
+  // Errors of scripts and of the content policy; every test expects none.
   readonly errors: string[] = [];
   readonly outside: string[] = [];
 
@@ -92,7 +93,7 @@ export class Browser {
     await this.context.close();
   }
 
-  // Accessibility problems that axe finds on the current page.
+  // The violations that axe finds in the current page.
   async axe(): Promise<string[]> {
     await this.page.evaluate(AXE);
     return await this.page.evaluate(async () => {
@@ -112,7 +113,7 @@ export class Browser {
   }
 }
 
-// The page of the running test.
+// The server and the browser of the current test.
 export let fixture: Fixture;
 export let browser: Browser;
 export let page: Page;

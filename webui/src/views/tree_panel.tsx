@@ -1,4 +1,4 @@
-// Left: search and the tree of nodes.
+// The panel on the left: search and the node tree.
 
 import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -19,6 +19,8 @@ import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { Tree } from '../widgets/tree';
 import { buildRows } from '../widgets/tree_rows';
+import { tryAgain } from '../words/common';
+import * as words from '../words/graph';
 import { useJobContext, useOpenScopes } from './job_context';
 import { SearchResults, type SearchResultsHandle } from './search_results';
 import './tree_panel.css';
@@ -32,40 +34,42 @@ function NodeTree() {
   const form = useUi((state) => state.watch_form);
   const index = useScopes((state) => state.index);
   const { covered } = useSelectionPreview();
-  // What is said in words is shown, and is what one begins with.
-  const words = covered !== null && covered.index === index ? covered : null;
+  // The selection that the form describes is shown as ticks, and the user's own ticks
+  // start from it.
+  const preview = covered !== null && covered.index === index ? covered : null;
   const ticks = useMemo(() => {
     if (form === null) return undefined;
-    return words === null ? Ticks.of(form.ticked) : { at: (name: string) => words.watched.of(words.index.find(name)) };
-  }, [form, words]);
+    if (preview === null) return Ticks.of(form.ticked);
+    return { at: (name: string) => preview.watched.of(preview.index.find(name)) };
+  }, [form, preview]);
   const problem = errors.get('');
   if (problem !== undefined && rows.length === 0) {
     return (
-      <Notice title="The graph could not be loaded" tone="error">
+      <Notice title={words.graphNotLoaded} tone="error">
         <p>{problem}</p>
-        <Button label="Try again" onClick={() => graphLoader.retryScope('')} />
+        <Button label={tryAgain} onClick={() => graphLoader.retryScope('')} />
       </Notice>
     );
   }
-  if (!views.has('')) return <Notice title="Loading the graph" busy />;
+  if (!views.has('')) return <Notice title={words.loadingGraph} busy />;
   if (rows.length === 0) {
     return (
-      <Notice title="No nodes yet">
-        <p>They appear while the first step runs.</p>
+      <Notice title={words.noNodes}>
+        <p>{words.nodesAppear}</p>
       </Notice>
     );
   }
   return (
     <Tree
       rows={rows}
-      label="Nodes"
+      label={words.nodes}
       selected={route?.node ?? null}
       current={current}
       hits={hitIndex}
       ticks={ticks}
       onTick={(node) => {
         touch();
-        const from = Ticks.of(words === null ? (form?.ticked ?? null) : namesOf(words));
+        const from = Ticks.of(preview === null ? (form?.ticked ?? null) : namesOf(preview));
         setTicked(from.toggle(node, (scope) => views.get(scope)?.nodes).lists());
       }}
       onSelect={(name) => {
@@ -84,8 +88,8 @@ function NodeTree() {
 
 const NO_ERRORS: ReadonlyMap<string, string> = new Map();
 
-// The same nodes by the lines of the user's code. What is open here is of this tree
-// alone; what holds the selected node opens by itself.
+// The same nodes grouped by the source line that created them. This tree has its own set
+// of open rows; the rows around the selected node open by themselves.
 function SourceTree({ views }: { views: IndexViews }) {
   const { id, route, hitIndex, current } = useJobContext();
   const selected = route?.node ?? null;
@@ -110,15 +114,15 @@ function SourceTree({ views }: { views: IndexViews }) {
   };
   if (rows.length === 0) {
     return (
-      <Notice title="No source lines">
-        <p>The job tells of no lines of code.</p>
+      <Notice title={words.noSourceLines}>
+        <p>{words.noSourceLocations}</p>
       </Notice>
     );
   }
   return (
     <Tree
       rows={rows}
-      label="Nodes by source line"
+      label={words.nodesBySource}
       selected={selected}
       current={current}
       hits={hits}
@@ -173,23 +177,23 @@ export function TreePanel() {
 
   return (
     <Panel
-      title="Nodes"
+      title={words.nodes}
       count={nodeCount > 0 ? formatCount(nodeCount) : undefined}
       className="tree-panel"
       actions={
         <>
         <Button
-          label="Group by source line"
+          label={words.groupBySource}
           icon={FileCode}
           iconOnly
           small
           tone="quiet"
           pressed={bySource && !ticking}
-          disabledReason={ticking ? 'Nodes for a watchpoint are ticked by scope.' : whole ? undefined : 'The graph is not known as a whole.'}
+          disabledReason={ticking ? words.groupedByScope : whole ? undefined : words.graphIncomplete}
           onClick={() => setBySource(!bySource)}
         />
         <Button
-          label="Open all scopes"
+          label={words.openAllScopes}
           icon={ChevronsUpDown}
           iconOnly
           small
@@ -200,7 +204,7 @@ export function TreePanel() {
           }}
         />
         <Button
-          label="Close all scopes"
+          label={words.closeAllScopes}
           icon={ChevronsDownUp}
           iconOnly
           small
@@ -220,8 +224,8 @@ export function TreePanel() {
           className="field"
           type="search"
           role="searchbox"
-          aria-label="Search nodes"
-          placeholder="Search nodes  /"
+          aria-label={words.searchNodes}
+          placeholder={words.searchPlaceholder}
           spellCheck={false}
           autoComplete="off"
           value={text}
@@ -245,7 +249,7 @@ export function TreePanel() {
           <button
             type="button"
             className="search-clear"
-            aria-label="Clear search"
+            aria-label={words.clearSearch}
             onClick={() => {
               setText('');
               input.current?.focus();
@@ -257,7 +261,8 @@ export function TreePanel() {
       </div>
       {text === '' && (
         <p className="search-hint muted">
-          Parts of names or op types, <code>train.py:12</code>, <code>type:</code> <code>category:</code>{' '}
+          {words.searchHint}
+          <code>train.py:12</code>, <code>type:</code> <code>category:</code>{' '}
           <code>kind:</code> <code>/pattern/</code>
         </p>
       )}
