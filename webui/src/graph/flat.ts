@@ -1,15 +1,16 @@
-// Layered layout of one flat graph, top to bottom.
+// Layered layout of one flat graph, from top to bottom.
 //
-//   order   producers first, else execution order; cycles are broken along it
+//   order   producers first, else execution order; cycles are broken along this order
 //   layers  longest path; sources sink to just above their first consumer;
 //           rows that are much too wide wrap
 //   trunks  one chain of dummies per source, shared by all its long edges
-//   sweeps  barycentre sweeps and exchanges of neighbours, the fewest crossings kept
+//   sweeps  barycentre sweeps and exchanges of neighbours; the order with the fewest
+//           crossings wins
 //   x       least squares with fixed order in each layer (pool adjacent violators)
 //   fold    a drawing that is much too tall is cut into columns
 //
-// Passes over typed arrays, linear or nearly so, and the same input always gives the
-// same picture.
+// All passes work on typed arrays in linear or nearly linear time. The result is
+// deterministic.
 
 import type { FlatGraph, FlatLayout, Spacing } from './flat_types';
 import { placeColumns } from './fold';

@@ -9,7 +9,7 @@ import { noteRoom, noteWidth } from './sizes';
 const statistics = (more: Partial<Statistics> = {}) =>
   ({ nan_count: 0, pos_inf_count: 0, neg_inf_count: 0, abs_max: 1.2e11, mean: 6.45e10, ...more }) as Statistics;
 
-// Six producers, of two outputs each, that one node reads.
+// Six producers with two outputs each, all read by one node.
 function sixInputs(): Parameters<typeof neighbourView>[0] {
   const output = (slot: number) => ({ slot, dtype: 'float32', shape: [2] });
   const producers = Array.from({ length: 6 }, (_, i) => ({

@@ -147,7 +147,7 @@ describe('hits', () => {
     const kept = mergeHits([], many);
     expect(kept).toHaveLength(MAX_HITS);
     expect(kept.at(-1)?.id).toBe(MAX_HITS + 10);
-    // Those that were asked for are shown, too.
+    // Hits that were requested are shown too.
     const older = Array.from({ length: 10 }, (_, i) => sampleHit({ id: i + 1, order: i + 1 }));
     expect(putHits({ ...emptyJob(), hits: kept }, older).hits[0]?.id).toBe(1);
   });

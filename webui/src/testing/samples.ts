@@ -1,4 +1,4 @@
-// Values as the server sends them, for tests.
+// Sample values of the API for tests.
 
 import { splitRelation } from '../state/condition_text';
 import type {
@@ -117,7 +117,7 @@ export function sampleScope(name: string, children: number): GraphNode {
   });
 }
 
-// A view whose edges are given as "from>to" by label.
+// Creates a view with edges given by label as "from>to".
 export function sampleView(scope: string, nodes: GraphNode[], edges: string[] = []): ScopeView {
   const full = (label: string) => (scope === '' ? label : `${scope}/${label}`);
   return {
