@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(await page.getByTestId('current-node').textContent()).toBe('forward/log');
     await page.getByRole('option', { name: /forward\/log/ }).waitFor();
     expect(await treeItem('log').getAttribute('aria-current')).toBe('true');
-    expect(await picture().getAttribute('aria-label')).toContain('current node forward/log');
+    expect(await picture().getAttribute('aria-label')).toContain('current node: forward/log');
 
     const grid = page.getByRole('grid', { name: 'Values of forward/log:0' });
     await grid.getByRole('gridcell', { name: '▼ -Inf' }).first().waitFor();
@@ -214,7 +214,7 @@ describe('login', () => {
     await page.goto(fixture.address);
     await page.getByLabel('Token or full URL').fill('wrong');
     await button('Sign in').click();
-    await page.getByText('The server rejected this token.').waitFor();
+    await page.getByText('Invalid token.').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('login-dark');
     await page.getByLabel('Token or full URL').fill('right');

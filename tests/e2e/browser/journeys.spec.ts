@@ -96,7 +96,7 @@ test("an activation is kept from one step to the next, and its history recorded,
   await page.goto(page.url() + "?node=forward/relu&panel=compare");
   await expect(values(page)).toContainText("was not kept", STOP);
   await button(page, "Keep previous values").click();
-  const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps the values of the previous step on forward\/relu/ });
+  const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps previous values on forward\/relu/ });
   await expect(kept).toBeVisible();
   await expect(values(page)).toContainText("Watchpoint 1 keeps previous-step values");
   await button(page, "Run one step").click();
@@ -123,7 +123,7 @@ test("an activation is kept from one step to the next, and its history recorded,
 
   await page.getByRole("tab", { name: "Log" }).click();
   const log = page.getByRole("list", { name: "Log" });
-  await expect(log).toContainText("Watchpoint 1 deleted: Keeps the values of the previous step on forward/relu");
+  await expect(log).toContainText("Watchpoint 1 deleted: Keeps previous values on forward/relu");
   await expect(log).toContainText("Step 6 · this page");
   await expect(log).toContainText("Paused after a step, step 8");
 });

@@ -2,9 +2,10 @@
 
 import { useCallback } from 'react';
 import { create } from 'zustand';
-import type { Category, Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
+import type { Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
+import { categoryNames, targetNames } from '../words/watch';
 import { keepingText } from './keeping';
 
 type Catalogue = ReadonlyMap<string, Condition>;
@@ -15,21 +16,6 @@ const useCatalogue = create<{ byId: Catalogue }>(() => ({ byId: new Map() }));
 export function setCatalogue(conditions: readonly Condition[]): void {
   useCatalogue.setState({ byId: new Map(conditions.map((condition) => [condition.id, condition])) });
 }
-
-export const TARGET_WORDS: Record<Condition['target'], string> = {
-  tensor: 'everything',
-  weight: 'all weights',
-  gradient: 'all gradients',
-  activation: 'all activations',
-};
-
-const CATEGORY_WORDS: Record<Category, string> = {
-  weight: 'all weights',
-  gradient: 'all gradients',
-  activation: 'all activations',
-  optimizer: 'all optimizer nodes',
-  other: 'all other nodes',
-};
 
 // The tensors that a condition applies to; any tensor until the catalogue is loaded.
 export function targetOf(id: string): Condition['target'] {
@@ -42,9 +28,9 @@ export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>
     ...watchpoint.nodes,
     ...watchpoint.scopes.map((scope) => `${scope}/`),
     ...watchpoint.patterns,
-    ...watchpoint.categories.map((category) => CATEGORY_WORDS[category]),
+    ...watchpoint.categories.map((category) => categoryNames[category]),
   ];
-  return parts.length === 0 ? TARGET_WORDS[targetOf(watchpoint.condition.id)] : parts.join(', ');
+  return parts.length === 0 ? targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };

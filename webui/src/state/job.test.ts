@@ -90,7 +90,7 @@ describe('the journal', () => {
       'watchpoint: Watchpoint 4 set: nan on everything',
       'watchpoint: Watchpoint 4 changed: nan on everything',
       'state: Paused by a watchpoint, step 2: 4 nan',
-      'watchpoint: Watchpoint 4 removed: nan on everything',
+      'watchpoint: Watchpoint 4 deleted: nan on everything',
     ]);
     expect(model.journal[3]?.place).toEqual({ watchpoint: 4 });
   });

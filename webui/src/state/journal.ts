@@ -111,7 +111,7 @@ function specText({ condition, nodes, scopes, patterns, categories, pause }: Wat
 function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoint | null): Line[] {
   const place = { watchpoint: id };
   if (now === null) {
-    return [line('watchpoint', `Watchpoint ${id} removed${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
+    return [line('watchpoint', `Watchpoint ${id} deleted${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
   }
   if (old === undefined) return [line('watchpoint', `Watchpoint ${id} set: ${watchpointWords(now)}`, place)];
   const lines: Line[] = [];

@@ -12,7 +12,7 @@ const EXPRESSIONS: Record<Keeping, string> = {
 };
 
 const WORDS: Record<Keeping, string> = {
-  history: 'Records statistics of each step',
+  history: 'Records statistics at every step',
   previous: 'Keeps previous values',
 };
 

@@ -114,7 +114,7 @@ async function removeAll(ids: readonly number[]): Promise<void> {
       await api.removeWatchpoint(jobId(), id);
       useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
     } catch (error) {
-      reportFailure(`Could not remove watchpoint ${id}`, error);
+      reportFailure(`Could not delete watchpoint ${id}`, error);
     }
   }
 }
@@ -185,6 +185,6 @@ export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
       action: { label: 'Undo', run: () => void restoreWatchpoint(watchpoint) },
     });
   } catch (error) {
-    reportFailure(`Could not remove watchpoint ${id}`, error);
+    reportFailure(`Could not delete watchpoint ${id}`, error);
   }
 }

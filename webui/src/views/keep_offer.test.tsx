@@ -37,14 +37,14 @@ it('makes the watchpoint that keeps it, and then offers the step', async () => {
   expect(screen.getByText('Not recorded.')).not.toBeNull();
   await userEvent.click(screen.getByRole('button', { name: 'Keep previous values' }));
   expect(posted).toEqual([{ method: 'POST', ...keepingSpec('previous', 'forward/log') }]);
-  await screen.findByText(/^Watchpoint 4 keeps it/);
+  await screen.findByText(/^Watchpoint 4 keeps previous-step values/);
   expect(label()).toEqual(['Run one step']);
 });
 
 it('takes any watchpoint that compares with the step before for one', () => {
   have(sampleWatchpoint({ id: 2 }), sampleWatchpoint({ id: 3, condition: { id: 'tensor_not_changed', params: {} } }));
   render(<Offer />);
-  expect(screen.getByText(/^Watchpoint 3 keeps it/)).not.toBeNull();
+  expect(screen.getByText(/^Watchpoint 3 keeps previous-step values/)).not.toBeNull();
 });
 
 it('says when what kept it is switched off, or gone', async () => {
@@ -54,7 +54,7 @@ it('says when what kept it is switched off, or gone', async () => {
   await screen.findByText('Watchpoint 4, which recorded its values, is disabled.');
   await userEvent.click(screen.getByRole('button', { name: 'Enable watchpoint' }));
   expect(posted).toEqual([{ method: 'PATCH', enabled: true }]);
-  await screen.findByText(/^Watchpoint 4 keeps it/);
+  await screen.findByText(/^Watchpoint 4 keeps previous-step values/);
   have();
   await screen.findByText('Watchpoint 4, which recorded its values, was deleted.');
   expect(label()).toEqual(['Keep previous values']);

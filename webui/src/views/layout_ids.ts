@@ -1,13 +1,5 @@
-// Numbers of the layout requests to the worker. The whole graph and the neighbourhood share
-// the worker's answers, so they also share the numbers.
+import { Sequence } from '../base/sequence';
 
-export class LayoutIds {
-  private last = 0;
-
-  next(): number {
-    this.last += 1;
-    return this.last;
-  }
-}
-
-export const layoutIds = new LayoutIds();
+// Ids of the layout requests to the worker. The whole graph and the neighbourhood share them,
+// since both receive all of the worker's answers.
+export const layoutIds = new Sequence();

@@ -138,7 +138,7 @@ it('wants at least one of the numbers that are tested', async () => {
   await user.clear(screen.getByLabelText('zero_percentage ≥'));
   await user.click(add());
   expect(screen.getByRole('alert').textContent).toBe(
-    'Give at least one of zero_percentage ≥, max >.',
+    'Enter a number for at least one of zero_percentage ≥, max >.',
   );
   expect(posted).toEqual([]);
 });

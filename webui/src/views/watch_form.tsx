@@ -13,12 +13,13 @@ import { useConditions, useNodePreview } from '../state/queries';
 import { previewSelection } from '../state/selection_preview';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
-import { TARGET_WORDS, targetText } from '../state/condition_text';
+import { targetText } from '../state/condition_text';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { cancel } from '../words/common';
+import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
 import { useJobContext } from './job_context';
 
@@ -248,7 +249,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
             setKind(event.target.value as TargetKind);
           }}
         >
-          <option value="everything">{TARGET_WORDS[condition.target]}</option>
+          <option value="everything">{targetNames[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
           <option value="ticked">{words.selectedInTree}</option>
           <option value="selection" disabled={selection === null}>
@@ -258,7 +259,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           {condition.target === 'tensor' &&
             CATEGORIES.map((category) => (
               <option key={category} value={category}>
-                {words.allOfCategory[category]}
+                {categoryNames[category]}
               </option>
             ))}
         </select>

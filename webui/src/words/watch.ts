@@ -1,8 +1,24 @@
 // Texts about watchpoints, except those of the form.
 
-import type { PauseMode } from '../api/types';
+import type { Category, Condition, PauseMode } from '../api/types';
 
 export const watchpoints = 'Watchpoints';
+
+// The nodes that a watchpoint covers: by default those of its condition, or a category.
+export const targetNames: Record<Condition['target'], string> = {
+  tensor: 'everything',
+  weight: 'all weights',
+  gradient: 'all gradients',
+  activation: 'all activations',
+};
+export const categoryNames: Record<Category, string> = {
+  weight: 'all weights',
+  gradient: 'all gradients',
+  activation: 'all activations',
+  optimizer: 'all optimizer nodes',
+  other: 'all other nodes',
+};
+
 export const pauseNames: Record<PauseMode, string> = {
   node: 'pause at op',
   step: 'pause at end of step',

@@ -1,6 +1,6 @@
 // Texts of the form for a watchpoint and of a condition's parameters.
 
-import type { Category, Condition } from '../api/types';
+import type { Condition } from '../api/types';
 
 export const newWatchpoint = 'New watchpoint';
 export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
@@ -23,12 +23,6 @@ export const selectedInTree = 'selected in the tree';
 export const noSelectedNode = 'the selected node (none)';
 export const selectedScope = (name: string) => `${name}/ and everything inside`;
 export const matchingPattern = 'nodes matching a pattern';
-export const allOfCategory: Partial<Record<Category, string>> = {
-  weight: 'all weights',
-  gradient: 'all gradients',
-  activation: 'all activations',
-  optimizer: 'all optimizer nodes',
-};
 export const adjustInTree = 'Adjust the selection in the tree.';
 export const pattern = 'Pattern';
 export const patternHint = '* matches within a part of a name, ** across parts, ? one character';
