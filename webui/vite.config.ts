@@ -2,10 +2,10 @@ import react from '@vitejs/plugin-react';
 import type { Plugin } from 'vite';
 import { defineConfig } from 'vitest/config';
 
-// The server that `npm run dev` forwards API calls to.
+// The server to which `npm run dev` forwards API requests.
 const backend = process.env['GRAPHDBG_HTTP'] ?? 'http://127.0.0.1:8090';
 
-// Tests of code that knows no document.
+// Tests that need no document.
 const PURE_TESTS = [
   'src/base/*.test.ts',
   'src/graph/*.test.ts',
@@ -14,7 +14,7 @@ const PURE_TESTS = [
   'src/widgets/{grid_data,heat_pixels,heat_view,scroll_space,tree_rows}.test.ts',
 ];
 
-// Has the browser fetch the page's files while it still reads the first script.
+// Makes the browser fetch the page's files while it reads the first script.
 function preloadPage(): Plugin {
   return {
     name: 'preload-page',
@@ -38,13 +38,13 @@ export default defineConfig({
   plugins: [react(), preloadPage()],
   build: {
     target: 'es2022',
-    // The page's content policy forbids data: addresses.
+    // The content security policy forbids data: URLs.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     rolldownOptions: {
       output: {
-        // Two files for the first view, with all that they import: what asks for the
-        // graph, and the page. Many small ones would each wait for their turn.
+        // Two scripts for the first view, including their imports: one that requests the graph,
+        // and the page. Many small files would load one after the other.
         codeSplitting: {
           groups: [
             { name: 'boot', test: /\/src\/boot\.ts$/, priority: 2 },

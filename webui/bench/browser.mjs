@@ -1,4 +1,4 @@
-// One headless Chromium, and what the benchmark asks of the page in it.
+// Headless Chromium, and measurements of the page in it.
 import { chromium } from 'playwright-core';
 
 const FLAGS = [
@@ -9,7 +9,7 @@ const FLAGS = [
   '--disable-sync',
   '--enable-precise-memory-info',
 ];
-// Frames come as fast as they can be made, so that their time is their cost.
+// Without a frame rate limit, so that the time between frames is their cost.
 const UNCAPPED = ['--disable-frame-rate-limit', '--disable-gpu-vsync'];
 
 export async function openBrowser({ uncapped = false } = {}) {
@@ -20,7 +20,7 @@ export async function openBrowser({ uncapped = false } = {}) {
   });
 }
 
-// A new window has work of its own at first, which is none of the page's.
+// A new window does some initial work that is not part of the page.
 const SETTLED_MS = 1500;
 
 export async function openPage(browser, address) {
@@ -36,7 +36,7 @@ export async function openPage(browser, address) {
 export const firstGraph = (page) =>
   page.evaluate(() => performance.getEntriesByName('graphdbg:first-graph')[0].startTime);
 
-// Durations of the measures of this name since the last call, once there are `count`.
+// Waits for `count` measures of this name and returns those since the last call.
 export async function takeMeasures(page, name, count = 1) {
   await page.waitForFunction(
     ([wanted, least]) => performance.getEntriesByName(wanted).length >= least,
@@ -50,7 +50,7 @@ export async function takeMeasures(page, name, count = 1) {
   }, name);
 }
 
-// Bytes that arrived, as sent, by kind of file.
+// Transferred bytes by kind of file.
 export async function loadedBytes(page) {
   return await page.evaluate(() => {
     const sum = (kind) =>
@@ -62,7 +62,7 @@ export async function loadedBytes(page) {
   });
 }
 
-// Objects and buffers of the page and its workers, after a collection.
+// Heap size of the page and its workers after garbage collection.
 export async function heapBytes(browser) {
   const session = await browser.newBrowserCDPSession();
   const { targetInfos } = await session.send('Target.getTargets');
@@ -94,8 +94,7 @@ async function heapOf(session, targetId) {
   return usage.usedSize + (usage.backingStorageSize ?? 0);
 }
 
-// Times between frames while `step(i)` runs once in each; the code of `step` is
-// sent to the page.
+// Times between frames while `step(i)` runs once per frame. `step` is evaluated in the page.
 export async function frameTimes(page, frames, step) {
   return await page.evaluate(
     async ([count, code]) => {
@@ -120,9 +119,8 @@ export async function frameTimes(page, frames, step) {
   );
 }
 
-// Processor times, in ms, of the tasks of the page's main thread while `act` runs. A
-// job that trains and a server take part in that, on few cores: how long a task took
-// by the clock would tell how often it had to wait for them.
+// CPU times in ms of the main thread's tasks while `act` runs. Wall-clock times would include waiting
+// for the server and the training job, which share the few cores.
 export async function tasksWhile(browser, page, act) {
   const main = 'CrRendererMain';
   await browser.startTracing(page, { categories: ['toplevel', 'devtools.timeline', '__metadata'] });

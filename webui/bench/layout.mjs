@@ -1,4 +1,4 @@
-// The layout by itself, in Node's V8, on the sources bundled as for the page.
+// The layout alone, in Node.js, with the sources bundled as for the page.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ async function load() {
   }
 }
 
-// The first ops of a transformer's forward pass and their edges, without scopes.
+// The first ops of a transformer's forward pass with their edges, without scopes.
 function flatGraph(index) {
   const edges = [];
   let at = 0;

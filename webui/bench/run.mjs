@@ -1,8 +1,8 @@
 // Speed and size of the page on synthetic graphs: `tools/dev bench webui [OPTIONS]`.
-//   --runs N        times of what is measured by itself (20)
-//   --only 3,8      these rows alone
-//   --dist          the page of webui/dist instead of the server's own
-//   --server URL    a server that has the jobs 3k, 20k and 100k; without rows 11 and 15
+//   --runs N        number of runs of each measurement (20)
+//   --only 3,8      measure these rows only
+//   --dist          use the page in webui/dist instead of the one embedded in the server
+//   --server URL    use a server that has the jobs 3k, 20k and 100k; skips rows 11 and 15
 import { parseArgs } from 'node:util';
 import { once } from 'node:events';
 import { get } from 'node:http';
@@ -29,7 +29,7 @@ async function withPage(graph, options, act) {
   const browser = await openBrowser(options);
   try {
     const page = await openPage(browser, jobAddress(graph, options.query));
-    // The panels come after the graph.
+    // The panels are drawn after the graph.
     await page.locator('.tree-chevron-button').first().waitFor();
     return await act(page, browser);
   } finally {
@@ -42,7 +42,7 @@ async function coldStarts(graph) {
   let bytes = null;
   const browser = await openBrowser();
   try {
-    // Contexts share no cache, so each start is cold; the browser itself is warm.
+    // Contexts share no cache, so each start is cold although the browser is warm.
     for (let i = 0; i <= RUNS; i += 1) {
       const page = await openPage(browser, jobAddress(graph));
       if (i > 0) times.push(await firstGraph(page));
@@ -55,7 +55,7 @@ async function coldStarts(graph) {
   return { times, bytes: { ...bytes, index: await sentBytes(`${server}/api/v1/jobs/${graph}/graph/index`) } };
 }
 
-// As they are sent, compressed.
+// Compressed sizes, as transferred.
 async function sentBytes(address) {
   const [reply] = await once(get(address, { headers: { 'Accept-Encoding': 'gzip' } }), 'response');
   let bytes = 0;
@@ -63,7 +63,7 @@ async function sentBytes(address) {
   return bytes;
 }
 
-// Clicks on chevrons in view, here and there, opening and closing.
+// Opens and closes scopes by clicks on visible chevrons.
 async function toggles(page, count) {
   const times = [];
   for (let i = 0; i < count; i += 1) {
@@ -77,7 +77,7 @@ async function toggles(page, count) {
   return times;
 }
 
-// Goes to nodes all over the graph by search; returns how long keys and reveals took.
+// Goes to nodes throughout the graph by search. Returns the times of key presses and reveals.
 async function reveals(page, graph, count) {
   const answer = await fetch(`${server}/api/v1/jobs/${graph}/graph/search?q=forward/layers&kind=op&limit=1000`);
   const { nodes } = await answer.json();
@@ -104,10 +104,10 @@ async function reveals(page, graph, count) {
   return { keys, opened };
 }
 
-// Runs inside the page, once a frame.
+// Runs in the page, once per frame.
 /* oxlint-disable no-undef */
 const scrollTree = (i) => {
-  // Reading the tree's height would lay the page out once more in each frame.
+  // Reading the tree's height would force an additional layout in each frame.
   document.querySelector('.tree').scrollTop = (i * 1700) % 2_000_000;
 };
 const panGraph = (i) => {
@@ -132,7 +132,7 @@ async function panTimes(page) {
   return times;
 }
 
-// Slices of a weight of 1,000 by 1,000, from the last byte to the paint.
+// Slices of a 1,000 × 1,000 weight: from the last byte to the paint.
 async function slices() {
   await servers.startTraining('slices');
   const query = (slice) => `?node=${encodeURIComponent('forward/square/weight')}&slice=${encodeURIComponent(slice)}`;
@@ -141,7 +141,7 @@ async function slices() {
     await takeMeasures(page, 'graphdbg:slice-paint');
     for (let i = 0; i < RUNS; i += 1) {
       await page.waitForTimeout(500);
-      // Asked for anew each time: no two are the same.
+      // All slices differ, so none is cached.
       await page.evaluate((hash) => void (location.hash = hash), `/jobs/slices${query(`0:${1000 - i},0:1000`)}`);
       times.push(...(await takeMeasures(page, 'graphdbg:slice-paint')));
     }
@@ -149,7 +149,7 @@ async function slices() {
   table.addTimes(11, 'slice of 1,000 x 1,000, last byte to paint', times, { p50: 50 });
 }
 
-// 10,000 hits of one step, while the page looks on.
+// 10,000 hits in one step while the page is open.
 async function bursts() {
   await servers.startTraining('hits');
   await servers.post('/jobs/hits/control', { command: 'step', steps: 1 });

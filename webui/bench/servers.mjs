@@ -1,5 +1,5 @@
-// What the benchmark runs against: the real server with synthetic jobs, and for work
-// on the page a server of dist/ that hands everything else on to it.
+// Servers of the benchmark: the real server with synthetic jobs, and, for page development, a server
+// of dist/ that forwards all other requests to it.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -27,7 +27,7 @@ export class Servers {
   #debugger = '';
   address = '';
 
-  // The server, and one job for each graph, each waiting after its first step.
+  // The server, with one job per graph, paused after its first step.
   async start(graphs) {
     const command = join(ROOT, '.venv/bin/graphdbg');
     const args = ['start', '--json', '--no-auth', '--port=0', '--debugger-port=0', `--data-dir=${this.#folder}`];
@@ -39,13 +39,13 @@ export class Servers {
     return this.address;
   }
 
-  // A job of PyTorch, waiting before its first step.
+  // A PyTorch job, paused before its first step.
   async startTraining(name) {
     this.#job('page_job.py', name, '1');
     await this.until(name, ({ state }) => state === 'paused');
   }
 
-  // Polls: nothing here is measured.
+  // Polling is fine because nothing is measured here.
   async until(name, is) {
     for (;;) {
       const reply = await fetch(`${this.address}/api/v1/jobs/${name}`);
@@ -82,7 +82,7 @@ export class Servers {
   }
 }
 
-// Serves dist/, compressed as the server does; all else goes to `backend`.
+// Serves dist/ with the same compression as the server, and forwards all else to `backend`.
 export async function servePage(backend) {
   const target = new URL(backend);
   const packed = new Map();

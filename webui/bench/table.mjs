@@ -1,4 +1,4 @@
-// Figures and how they are printed.
+// Figures and their output.
 
 export function quantile(values, share) {
   const sorted = values.toSorted((a, b) => a - b);
@@ -16,7 +16,7 @@ export function formatNumber(value) {
 export class Table {
   #rows = [];
 
-  // `limit`: the value must not be above it.
+  // `limit`: the maximum allowed value.
   add(number, what, unit, value, limit, note = '') {
     const row = { number, what, value: `${formatNumber(value)} ${unit}`, target: `${limit} ${unit}`, met: value <= limit, note };
     this.#rows.push(row);

@@ -1,5 +1,5 @@
-// What a first visit loads must stay small. Panels that are not seen at once are
-// fetched when they are wanted, and do not count.
+// The files of the first view must stay small. Panels that are not shown at first are
+// loaded when they are opened, and do not count.
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ const BUDGET_KB = 200;
 
 const read = (name: string) => readFileSync(join(DIST, 'assets', name));
 
-// Scripts that a script cannot do without: static imports, and the worker.
+// The scripts that a script needs: its static imports and the worker.
 function neededBy(script: string): string[] {
   const text = read(script).toString();
   const imports = text.matchAll(/(?:\bfrom|\bimport)\s*["']\.\/([\w.-]+\.js)["']/g);
@@ -21,7 +21,7 @@ function neededBy(script: string): string[] {
 
 const filesIn = (text: string) => [...text.matchAll(/assets\/([\w.-]+\.(?:js|css))/g)].map((match) => match[1] ?? '');
 
-// What index.html names, and what the script that it begins with loads.
+// The files named by index.html and those that its first script loads.
 function firstView(): Set<string> {
   const first = filesIn(readFileSync(join(DIST, 'index.html'), 'utf8'));
   const boot = first.filter((name) => name.startsWith('boot-'));

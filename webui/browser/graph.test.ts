@@ -1,4 +1,4 @@
-// The graph in a browser: huge, hostile, and from near.
+// The graph in a browser: a huge one, hostile names, and a neighbourhood.
 
 import { describe, expect, it } from 'vitest';
 import { HOSTILE } from '../dev/fixture_graph.mjs';
@@ -12,9 +12,9 @@ async function begin(flags: string[], address = '', options: Options = {}) {
 }
 
 const picture = () => page.getByRole('img', { name: /^Graph:/ });
-const told = async () => (await picture().getAttribute('aria-label')) ?? '';
+const summary = async () => (await picture().getAttribute('aria-label')) ?? '';
 
-async function told_as(text: RegExp): Promise<void> {
+async function waitForSummary(text: RegExp): Promise<void> {
   await page.waitForFunction(
     (wanted) => new RegExp(wanted).test(document.querySelector('.graph-frame canvas')?.getAttribute('aria-label') ?? ''),
     text.source,
@@ -26,8 +26,8 @@ describe('a graph of 100,000 nodes', () => {
     await begin(['--graph', 'large']);
     await page.getByText('100,000', { exact: true }).waitFor();
     await treeItem('layers').waitFor();
-    // A thousand like siblings are one box.
-    expect(await told()).not.toContain('1,000');
+    // A thousand similar siblings are one box.
+    expect(await summary()).not.toContain('1,000');
 
     await page.keyboard.press('/');
     await page.keyboard.type('mul_7654');
@@ -37,34 +37,34 @@ describe('a graph of 100,000 nodes', () => {
     await page.keyboard.press('Escape');
     await treeItem('mul_7654').waitFor();
     expect(await treeItem('mul_7654').getAttribute('aria-selected')).toBe('true');
-    await told_as(/selected: forward\/layers\/76\/block5\/mul_7654/);
+    await waitForSummary(/selected: forward\/layers\/76\/block5\/mul_7654/);
 
     await page.getByRole('searchbox').fill('source:digits_cnn.py:25 kind:op');
     await page.getByText('2,000 results').waitFor();
     await page.keyboard.press('Escape');
 
     await button('Open all scopes').click();
-    await told_as(/Graph: 100,000 nodes/);
+    await waitForSummary(/Graph: 100,000 nodes/);
     await browser.shot('large-all-open');
     await button('Close all scopes').click();
-    await told_as(/Graph: 0 nodes, 0 open scopes and 1 closed scope/);
+    await waitForSummary(/Graph: 0 nodes, 0 open scopes and 1 closed scope/);
   });
 });
 
 it('walks in the order of execution, into scopes that are closed, and along tensors', async () => {
   await begin([], '?node=forward/max_pool2d&open=forward');
-  await told_as(/selected: forward\/max_pool2d/);
+  await waitForSummary(/selected: forward\/max_pool2d/);
   await page.keyboard.press(',');
-  await told_as(/selected: forward\/blocks\/1\/relu_1/);
+  await waitForSummary(/selected: forward\/blocks\/1\/relu_1/);
   await treeItem('relu_1').first().waitFor();
   await page.keyboard.press('.');
-  await told_as(/selected: forward\/max_pool2d/);
+  await waitForSummary(/selected: forward\/max_pool2d/);
   await page.getByRole('heading', { name: 'max_pool2d' }).waitFor();
   await page.keyboard.press(']');
-  await told_as(/selected: forward\/view/);
+  await waitForSummary(/selected: forward\/view/);
   await page.getByRole('heading', { name: 'view' }).waitFor();
   await page.keyboard.press('[');
-  await told_as(/selected: forward\/max_pool2d/);
+  await waitForSummary(/selected: forward\/max_pool2d/);
 });
 
 describe('hostile names', () => {
@@ -90,17 +90,17 @@ describe('hostile names', () => {
 describe('a neighbourhood', () => {
   it('is a view with an address of its own', async () => {
     await begin([], '?node=forward/log&around=1');
-    await told_as(/Graph: 4 nodes, 0 open/);
-    await button('More tensors far').click();
-    await told_as(/Graph: [5-9] nodes/);
+    await waitForSummary(/Graph: 4 nodes, 0 open/);
+    await button('Increase distance').click();
+    await waitForSummary(/Graph: [5-9] nodes/);
     expect(page.url()).toContain('around=2');
     await browser.shot('neighbourhood');
     await page.getByRole('group', { name: 'Graph view' }).focus();
     await page.keyboard.press('Escape');
-    await told_as(/open scopes/);
+    await waitForSummary(/open scopes/);
     expect(page.url()).not.toContain('around');
     await page.keyboard.press('a');
-    await told_as(/Graph: 4 nodes, 0 open/);
+    await waitForSummary(/Graph: 4 nodes, 0 open/);
     await page.goBack();
     await page.getByRole('group', { name: 'Neighbourhood' }).waitFor({ state: 'detached' });
   });
@@ -120,7 +120,7 @@ it('lists the nodes of a line, grouped by source', async () => {
   await page.getByRole('tree', { name: 'Nodes by source line' }).waitFor();
   await page.getByRole('treeitem', { name: /^53 / }).dblclick();
   await treeItem('log').click();
-  await told_as(/selected: forward\/log/);
+  await waitForSummary(/selected: forward\/log/);
   await browser.shot('by-source');
   await button('Group by source line').click();
   expect(await treeItem('log').getAttribute('aria-selected')).toBe('true');

@@ -1,5 +1,5 @@
-// A real browser on the built page over the fixture server. Needs `npm run build`
-// and a Chromium (CHROMIUM, else /usr/bin/chromium).
+// Runs a real browser on the built page, served by the fixture server. Needs
+// `npm run build` and a Chromium (CHROMIUM, or /usr/bin/chromium).
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -27,7 +27,7 @@ export class Fixture {
 
   constructor(private readonly flags: string[] = []) {}
 
-  // On the port it had before, if there was one.
+  // Uses the same port again after a stop.
   async start(): Promise<void> {
     if (!existsSync(join(ROOT, 'dist/index.html'))) throw new Error('run `npm run build` first');
     const port = this.address === '' ? '0' : new URL(this.address).port;
@@ -53,8 +53,8 @@ export interface Options {
   height?: number;
 }
 
-// One process for all tests of a file; each has a context, that is, a profile, of
-// its own.
+// All tests of a file share one browser process; each has its own context, which is a
+// separate profile.
 let process_of_file: Promise<Chromium> | null = null;
 
 afterAll(async () => {
@@ -63,7 +63,7 @@ afterAll(async () => {
 });
 
 export class Browser {
-  // Errors of scripts and of the content policy; a test ends with none.
+  // Errors of scripts and of the content policy; every test expects none.
   readonly errors: string[] = [];
   readonly outside: string[] = [];
 
@@ -93,7 +93,7 @@ export class Browser {
     await this.context.close();
   }
 
-  // What axe finds wrong with the page as it is.
+  // The violations that axe finds in the current page.
   async axe(): Promise<string[]> {
     await this.page.evaluate(AXE);
     return await this.page.evaluate(async () => {
@@ -113,7 +113,7 @@ export class Browser {
   }
 }
 
-// What the test that runs looks at.
+// The server and the browser of the current test.
 export let fixture: Fixture;
 export let browser: Browser;
 export let page: Page;

@@ -1,4 +1,4 @@
-// The page in a browser: what a user does, over the fixture server.
+// The page in a browser: the actions of a user, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start, treeItem } from './harness';
@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(await page.getByTestId('current-node').textContent()).toBe('forward/log');
     await page.getByRole('option', { name: /forward\/log/ }).waitFor();
     expect(await treeItem('log').getAttribute('aria-current')).toBe('true');
-    expect(await picture().getAttribute('aria-label')).toContain('the job stands at forward/log');
+    expect(await picture().getAttribute('aria-label')).toContain('current node: forward/log');
 
     const grid = page.getByRole('grid', { name: 'Values of forward/log:0' });
     await grid.getByRole('gridcell', { name: '▼ -Inf' }).first().waitFor();
@@ -101,7 +101,7 @@ describe('a session', () => {
     expect(decodeURIComponent(page.url())).toContain('forward/stem');
     await page.reload();
     await treeItem('convolution').first().waitFor();
-    // The selected scope opens and closes by Enter on the graph.
+    // Enter on the graph opens and closes the selected scope.
     await page.getByRole('group', { name: 'Graph view' }).focus();
     await page.keyboard.press('Enter');
     await treeItem('convolution').first().waitFor({ state: 'detached' });
@@ -113,10 +113,10 @@ describe('a session', () => {
     expect((await line.boundingBox())?.height).toBeLessThan(40);
     expect(await browser.axe()).toEqual([]);
     await browser.shot('welcome');
-    await button('Do not show this again').click();
+    await button('Don’t show again').click();
     await line.waitFor({ state: 'detached' });
     await page.reload();
-    // The node's panel hides neither the row nor the box that was selected.
+    // The node panel must not cover the selected row or box.
     const row = treeItem('optimizer');
     await row.click();
     await page.getByRole('region', { name: 'Node' }).getByRole('heading', { name: 'optimizer' }).waitFor();
@@ -132,13 +132,13 @@ describe('a session', () => {
     await openJob();
     await page.keyboard.press('/');
     await page.keyboard.type('softmax_b');
-    // At once: what it goes to is found by the whole text, not by a part of it.
+    // Pressed at once: must go to a result of the whole text, not of a part of it.
     await page.keyboard.press('Enter');
     await page.getByRole('option', { name: 'backward/_softmax_backward_data' }).waitFor();
     await page.getByRole('heading', { name: '_softmax_backward_data' }).waitFor();
     await measures('graphdbg:search');
     await page.getByRole('searchbox').fill('no such node');
-    await page.getByText('No node matches').waitFor();
+    await page.getByText('No results').waitFor();
     await page.keyboard.press('Escape');
     await treeItem('log').waitFor();
   });
@@ -170,7 +170,7 @@ describe('a session', () => {
     await page.goto(`${fixture.address}#/jobs/digits-1?node=forward/nothing`);
     await page.getByText('There is no node "forward/nothing" in this job.').waitFor();
     await page.goto(`${fixture.address}#/jobs/nobody`);
-    await page.getByText('This job cannot be shown').waitFor();
+    await page.getByText('Could not open this job').waitFor();
     await button('All jobs').click();
     await page.getByRole('link', { name: 'warmup.py' }).waitFor();
   });
@@ -212,13 +212,13 @@ describe('login', () => {
   it('asks for the token, refuses a wrong one and remembers the right one', async () => {
     await start(['--token', 'right']);
     await page.goto(fixture.address);
-    await page.getByLabel('Token, or the whole address').fill('wrong');
-    await button('Open').click();
-    await page.getByText('The server does not know this token.').waitFor();
+    await page.getByLabel('Token or full URL').fill('wrong');
+    await button('Sign in').click();
+    await page.getByText('Invalid token.').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('login-dark');
-    await page.getByLabel('Token, or the whole address').fill('right');
-    await button('Open').click();
+    await page.getByLabel('Token or full URL').fill('right');
+    await button('Sign in').click();
     await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor();
     await page.reload();
     await page.getByRole('link', { name: 'digits_cnn.py' }).click();
@@ -243,7 +243,7 @@ describe('nothing yet', () => {
   it('says how a job comes to be listed', async () => {
     await start(['--empty']);
     await page.goto(fixture.address);
-    await page.getByText('No job yet').waitFor();
+    await page.getByText('No jobs yet').waitFor();
     expect(await page.locator('pre').textContent()).toContain('GRAPHDBG_PORT=50051');
     expect(await browser.axe()).toEqual([]);
   });

@@ -1,4 +1,4 @@
-// The palette, the keys, and the source of a node, over the fixture server.
+// The palette, the shortcuts, and the source of a node, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, page, start } from './harness';
@@ -26,7 +26,7 @@ describe('by keys', () => {
     await page.waitForFunction(() => location.hash.includes('panel=histogram'));
     await page.keyboard.press('Control+k');
     await page.keyboard.type('pause');
-    await page.getByRole('option', { name: /paused already/ }).waitFor();
+    await page.getByRole('option', { name: /already paused/ }).waitFor();
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });
   });
@@ -35,7 +35,7 @@ describe('by keys', () => {
     await open();
     await ready();
     await page.keyboard.press('?');
-    await page.getByRole('dialog', { name: 'Keys' }).getByText('Next or previous hit').waitFor();
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Next or previous hit').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('keys-dark');
     await page.keyboard.press('Escape');
@@ -49,13 +49,13 @@ describe('the source of a node', () => {
   it('is a line with all nodes that it made, and the lines that led there', async () => {
     await open('?node=forward/blocks/0/add');
     const source = page.getByRole('region', { name: 'Source' });
-    await source.getByText('6 nodes of this line').waitFor();
+    await source.getByText('6 ops from this line').waitFor();
     await source.getByRole('button', { name: 'forward/blocks/1/add', exact: true }).click();
     await page.getByRole('heading', { name: 'forward/blocks/1/add' }).waitFor();
-    await source.getByText('show 1 library line').click();
+    await source.getByText('show 1 library frame').click();
     await source.getByText('module.py:1779').waitFor();
     await source.getByRole('button', { name: /digits_cnn.py:70/ }).click();
-    await source.getByText('0 nodes of this line').waitFor();
+    await source.getByText('0 ops from this line').waitFor();
     expect(await browser.axe()).toEqual([]);
   });
 });
@@ -73,14 +73,14 @@ describe('several ranks', () => {
     await page.getByRole('button', { name: 'Rank 2, paused, step 1' }).click();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('ranks-dark');
-    await page.getByRole('button', { name: 'Look at rank 2' }).click();
+    await page.getByRole('button', { name: 'Switch to rank 2' }).click();
     await page.getByRole('button', { name: /^Rank 2 of 4/ }).click();
     expect(page.url()).toContain('rank=2');
     await page.getByRole('button', { name: 'Rank 3, paused, step 1' }).click();
     await page.getByRole('button', { name: 'Compare with rank 3' }).click();
     await page.getByRole('region', { name: 'rank 3, step 1' }).waitFor();
     await page.getByLabel('Comparison').getByText(/not close/).waitFor();
-    // The same in another browser.
+    // The address alone restores the view.
     await page.reload();
     await page.getByRole('region', { name: 'rank 2, step 1' }).waitFor();
   });
@@ -92,7 +92,7 @@ describe('the list of jobs', () => {
   it('lets one change one’s mind about a job that was removed', async () => {
     await page.goto(fixture.address);
     const job = page.getByRole('link', { name: 'warmup.py' });
-    await page.getByRole('button', { name: 'Forget warmup.py' }).click();
+    await page.getByRole('button', { name: 'Remove warmup.py' }).click();
     await job.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Undo' }).click();
     await job.waitFor();

@@ -1,4 +1,4 @@
-// One tensor, looked at in every way, over the fixture server.
+// All views of one tensor, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
 import { browser, button, fixture, type Options, page, start } from './harness';
@@ -10,7 +10,7 @@ async function begin(options: Options = {}) {
 
 const tab = (name: string) => page.getByRole('tab', { name });
 
-// Stands at forward/log in step 3, whose output has infinities.
+// Pauses at forward/log in step 3, whose output has infinities.
 async function toHit(): Promise<void> {
   await page.goto(`${fixture.address}#/jobs/digits-1`);
   await button('Add watchpoint').first().click();
@@ -20,7 +20,7 @@ async function toHit(): Promise<void> {
   await page.getByRole('grid', { name: 'Values of forward/log:0' }).waitFor();
 }
 
-// How many pixels of the canvas have just this colour.
+// The number of pixels of the canvas that have exactly this colour.
 async function pixelsOf(canvas: string, colour: string): Promise<number> {
   return await page.evaluate(
     ([label, name]) => {
@@ -54,12 +54,12 @@ describe('a tensor', () => {
     expect(await pixelsOf('64 by 10 values', '--neg-inf-bg')).toBeGreaterThan(20);
     expect(await pixelsOf('64 by 10 values', '--nan-bg')).toBe(0);
     expect(page.url()).toContain('panel=heat');
-    // To the first infinity, by key.
+    // Goes to the first infinity by keyboard.
     const frame = page.getByRole('group', { name: 'Heat map of forward/log:0' });
     await frame.focus();
     await page.keyboard.press('ArrowDown');
     await page.getByText('[1, 0] =').waitFor();
-    await page.getByRole('button', { name: /^Next of/ }).click();
+    await page.getByRole('button', { name: /^Next NaN/ }).click();
     await page.getByText('= -Infinity').waitFor();
     await page.reload();
     await canvas.waitFor();
@@ -101,7 +101,7 @@ describe('a tensor', () => {
     const grids = page.getByRole('grid');
     expect(await grids.count()).toBe(3);
     await page.getByRole('region', { name: 'difference' }).waitFor();
-    // To where they first differ, in all three.
+    // Goes to the first difference in all three grids.
     await figures.getByRole('button').focus();
     await page.keyboard.press('Enter');
     await page.getByText(/→/).first().waitFor();
@@ -115,7 +115,7 @@ describe('a tensor', () => {
     await page.getByLabel('Compare with').selectOption('another tensor');
     await page.getByLabel('Tensor to compare with').fill('forward/neg:0');
     await page.keyboard.press('Enter');
-    await page.getByText(/shapes differ|cannot be compared/).first().waitFor();
+    await page.getByText(/Shapes differ|Nothing to compare/).first().waitFor();
     expect(page.url()).toContain('with=tensor:forward/neg:0');
   });
 
@@ -126,7 +126,7 @@ describe('a tensor', () => {
     await page.getByLabel('rows').selectOption('axis 0 · 16');
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :]'));
     await page.getByText('[0, 0, 0, 0] =').waitFor();
-    // In the other order, rows and columns change places.
+    // In the other order, rows and columns are swapped.
     await page.getByLabel('columns').selectOption('axis 0 · 16');
     await page.waitForFunction(() => decodeURIComponent(location.hash).includes('slice=[:, 0, 0, :].T'));
     await page.getByRole('grid').focus();

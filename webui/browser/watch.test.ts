@@ -1,4 +1,4 @@
-// Watchpoints and hits, over the fixture server.
+// Watchpoints and hits, on the fixture server.
 
 import type { Locator } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
@@ -20,7 +20,7 @@ describe('watchpoints', () => {
   it('are made by one click, changed, copied, deleted and brought back', async () => {
     await begin();
     await button('Add recommended set').click();
-    await page.getByRole('switch', { name: 'Watchpoint 1: Has NaN on all of kind gradient' }).waitFor();
+    await page.getByRole('switch', { name: 'Watchpoint 1: Has NaN on all gradients' }).waitFor();
     expect(await switches().count()).toBe(2);
     expect(await button('Add recommended set').count()).toBe(0);
 
@@ -32,7 +32,7 @@ describe('watchpoints', () => {
     await form.getByLabel('On').selectOption('everything');
     await form.getByText('65 nodes').waitFor();
     expect(await browser.axe()).toEqual([]);
-    await button('Change').click();
+    await button('Save').click();
     await page.getByRole('switch', { name: 'Watchpoint 1: abs_max > 3 on everything' }).waitFor();
 
     await button('Copy watchpoint 1').click();
@@ -42,7 +42,7 @@ describe('watchpoints', () => {
 
     await button('Delete watchpoint 3').click();
     await page.getByRole('switch', { name: /^Watchpoint 3/ }).waitFor({ state: 'detached' });
-    // That of the recommended set is still there.
+    // The toast of the recommended set is still shown.
     await button('Undo').last().click();
     await page.getByRole('switch', { name: 'Watchpoint 4: abs_max > 5 on everything' }).waitFor();
   });
@@ -56,11 +56,11 @@ describe('watchpoints', () => {
     const form = page.getByRole('form');
     await form.getByText('65 nodes').waitFor();
     await ticked(backward, 'true');
-    // What is said in words shows in the tree, and the other way round.
-    await form.getByLabel('On').selectOption('all of kind gradient');
+    // The tree shows what the form describes, and the other way round.
+    await form.getByLabel('On').selectOption('all gradients');
     await ticked(forward, 'false');
     await ticked(backward, 'true');
-    await form.getByLabel('On').selectOption('nodes that match a pattern');
+    await form.getByLabel('On').selectOption('nodes matching a pattern');
     await form.getByLabel('Pattern').fill('forward/l*');
     await ticked(forward, 'mixed');
     await ticked(backward, 'false');
@@ -86,15 +86,15 @@ describe('hits', () => {
   it('are grouped by step and filtered, and a click goes to the node', async () => {
     await begin();
     await button('Add watchpoint').first().click();
-    await page.getByLabel('Then').selectOption('only record the hit');
+    await page.getByLabel('Then').selectOption('log without pausing');
     await button('Add').click();
     await page.getByLabel('Number of steps').fill('4');
     await button('Step').click();
     await page.getByTestId('step').getByText('4', { exact: true }).waitFor();
     const list = page.getByRole('listbox', { name: 'Hits' });
     await list.getByText('Step 4').first().waitFor();
-    await page.getByLabel('Step of hits').fill('3');
-    await page.getByRole('checkbox', { name: 'not propagated' }).check();
+    await page.getByLabel('Filter by step').fill('3');
+    await page.getByRole('checkbox', { name: 'origins only' }).check();
     const row = page.getByRole('option', { name: /forward\/log/ });
     await row.waitFor();
     expect(await list.getByRole('option').count()).toBe(1);
@@ -102,8 +102,8 @@ describe('hits', () => {
     await page.getByRole('heading', { name: 'forward/log' }).waitFor();
     expect(await row.getAttribute('aria-selected')).toBe('true');
     expect(await browser.axe()).toEqual([]);
-    await page.getByLabel('Step of hits').fill('99');
-    await page.getByText('No hit passes the filter').waitFor();
+    await page.getByLabel('Filter by step').fill('99');
+    await page.getByText('No hits match the filter').waitFor();
     await button('Show all hits').click();
     await list.getByText('Step 4').first().waitFor();
   });
@@ -121,11 +121,11 @@ describe('hits', () => {
   it('that are not there are told of', async () => {
     await begin(['--burst', '1500', '--dropped', '1234']);
     await button('Add watchpoint').first().click();
-    await page.getByLabel('Then').selectOption('only record the hit');
+    await page.getByLabel('Then').selectOption('log without pausing');
     await button('Add').click();
     await button('Step').click();
     const note = page.getByRole('note', { name: 'Hits that are not shown' });
-    await note.getByText(/of 2,73\d that were met; 1,234 are lost/).waitFor();
+    await note.getByText(/of 2,73\d hits; 1,234 lost/).waitFor();
     await page.reload();
     await note.getByText(/^Newest 1,000 of 2,73\d/).waitFor();
     expect(await browser.axe()).toEqual([]);
@@ -149,14 +149,14 @@ describe('the log', () => {
     await log.getByText('Paused by a watchpoint, step 3: 1 Has NaN or infinity').waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('log');
-    // A click goes to the place.
+    // A click goes to the node or the watchpoint of the entry.
     await log.getByRole('button', { name: 'Watchpoint 1 set: Has NaN or infinity on everything' }).click();
     expect(await page.getByRole('switch').evaluate((own) => own === document.activeElement)).toBe(true);
     await log.getByRole('button', { name: 'forward/log' }).click();
     await page.getByRole('heading', { name: 'forward/log' }).waitFor();
-    await page.getByLabel('Lines of the log').selectOption('watchpoints');
+    await page.getByLabel('Filter log').selectOption('watchpoints');
     expect(await log.getByRole('listitem').count()).toBe(1);
-    await page.getByLabel('Lines of the log').selectOption('ranks');
-    await page.getByText('No such lines').waitFor();
+    await page.getByLabel('Filter log').selectOption('ranks');
+    await page.getByText('No matching entries').waitFor();
   });
 });

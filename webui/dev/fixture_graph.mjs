@@ -1,5 +1,5 @@
-// The graph of a small CNN in training, as the adapter for PyTorch would tell it:
-// forward by module, backward by the module of the forward op, optimizer.
+// The training graph of a small CNN, as the PyTorch adapter would report it: the forward
+// pass by module, the backward pass by the module of the forward op, and the optimizer.
 
 const SCRIPT = 'examples/digits_cnn.py';
 const LIBRARY = 'torch/nn/modules/module.py';
@@ -137,7 +137,7 @@ function optimizer(b, gradient) {
   b.op(scope, '_foreach_add_', [16, 16, 3, 3], [sum, ...parameters.slice(0, 3)], line, 'optimizer');
 }
 
-// Names as nobody should give them, each of them text and nothing else.
+// Hostile names, which the page must show as plain text.
 export const HOSTILE = [
   '<img src=x onerror=alert(1)>',
   '<script>alert(1)<\\script>',
@@ -158,7 +158,7 @@ function hostile(b) {
   return b;
 }
 
-// Layers of a hundred ops each, as many as make so many nodes.
+// Layers of a hundred ops each, up to the given number of nodes.
 function large(b, count) {
   let last = b.add('forward', 'x', 'input', '', 'other', [64, 64], [], null);
   for (let i = 0; b.nodes.length < count; i += 1) {

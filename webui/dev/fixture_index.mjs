@@ -1,4 +1,4 @@
-// The fixture's graph as the file of proto/docs/graph-index.md.
+// Writes the fixture's graph in the format of proto/docs/graph-index.md.
 import { gzipSync } from 'node:zlib';
 
 const KINDS = ['scope', 'op', 'parameter', 'buffer', 'constant', 'input', 'aggregate'];
@@ -52,7 +52,7 @@ function pack(header, columns) {
 
 const made = new WeakMap();
 
-// The graph never changes, so that it is packed once.
+// Packed once, since the graph never changes.
 export function graphIndex(graph) {
   if (!made.has(graph)) made.set(graph, indexOf(graph));
   return made.get(graph);

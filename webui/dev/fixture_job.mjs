@@ -1,5 +1,5 @@
-// One job that "trains": walks over its graph, stops where it is told to, and
-// tells everybody who listens.
+// A job that simulates training: runs over its graph, pauses at watchpoints and on command,
+// and notifies its listeners.
 import { buildGraph } from './fixture_graph.mjs';
 import { jsonNumber, statisticsOf } from './fixture_values.mjs';
 
@@ -60,7 +60,7 @@ export class FixtureJob {
     return { type: 'snapshot', seq: this.events.length, job: this.id, info: this.info(), watchpoints: [...this.watchpoints.values()], hits: this.hits.slice(-1000) };
   }
 
-  // The outcome is told after a short while, as over a network.
+  // The command takes effect after a short delay, as over a network.
   control(verb, body) {
     const command_id = `c${this.nextCommand++}`;
     const { steps = 1, node = null, rank = null } = body;
@@ -89,7 +89,7 @@ export class FixtureJob {
     this.emit('state', { info: this.info(), command_id, error: null });
   }
 
-  // Runs ops until something says stop or one step is over.
+  // Runs ops until the job has to pause or the step ends.
   advance() {
     if (this.state !== 'running') return;
     if (this.at < 0) this.step += 1;
@@ -118,7 +118,7 @@ export class FixtureJob {
     }
   }
 
-  // A watchpoint that meets everything, all at once.
+  // Produces the configured burst of hits, all at once.
   hitOften(watchpoint, node) {
     const statistics = statisticsOf(node, this.step);
     for (; this.burst > 0; this.burst -= 1) {
@@ -166,7 +166,7 @@ export class FixtureJob {
     return this.ops.filter((node) => covers(lists, node)).length;
   }
 
-  // A short form of the server's set.
+  // A short version of the server's recommended set.
   addRecommended() {
     const made = ['nan', 'inf'].map((id) => this.addWatchpoint({ condition: { id, params: {} }, nodes: [], scopes: [], patterns: [], categories: ['gradient'], pause: 'node', enabled: true }));
     this.recommended = true;
@@ -207,7 +207,7 @@ function covers(watchpoint, node) {
   );
 }
 
-// What was measured, if the condition holds.
+// The measured values if the condition matches, or null.
 function holds({ id, params }, s) {
   const inf = s.pos_inf_count + s.neg_inf_count;
   if (id === 'nan') return s.nan_count > 0 ? { nan_count: s.nan_count } : null;

@@ -1,4 +1,4 @@
-// What a node is made of and what is made of it, so many edges far.
+// The neighbourhood of a node: its producers and consumers up to a distance in edges.
 export function neighbours(job, name, depth, nodeView, statisticsOf) {
   const { byName, nodes } = job.graph;
   const distance = new Map([[name, 0]]);

@@ -1,6 +1,6 @@
-// A server for work on the page: the HTTP and WebSocket API over jobs in memory.
+// A server for development of the page: the HTTP and WebSocket API, with jobs in memory.
 //   node dev/fixture_server.mjs [--port 8090] [--token T] [--blocks N] [--delay MS]
-// It serves webui/dist as the page; with `npm run dev` Vite forwards to it.
+// It serves the page from webui/dist. `npm run dev` forwards API requests to it.
 import { createReadStream, existsSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
@@ -24,11 +24,11 @@ const { values: flags } = parseArgs({
     // cnn, hostile (names) or large (100,000 nodes).
     graph: { type: 'string', default: 'cnn' },
     empty: { type: 'boolean', default: false },
-    // As servers that give scopes one by one.
+    // Acts as a server without a graph index, which returns scopes one by one.
     'no-index': { type: 'boolean', default: false },
-    // Hits that a first watchpoint makes at once.
+    // Number of hits that the first watchpoint produces at once.
     burst: { type: 'string', default: '0' },
-    // Hits that the job could not send.
+    // Number of hits that the job could not send.
     dropped: { type: 'string', default: '0' },
   },
 });
@@ -249,10 +249,10 @@ function answerFile(response, path) {
   return createReadStream(file).pipe(response);
 }
 
-const everybody = new Set();
+const allListeners = new Set();
 
 function broadcast(event) {
-  for (const listener of everybody) listener(event);
+  for (const listener of allListeners) listener(event);
 }
 
 for (const job of jobs.values()) job.listeners.add((event) => (event.type === 'state' || event.type === 'job') && broadcast(event));
@@ -260,8 +260,8 @@ for (const job of jobs.values()) job.listeners.add((event) => (event.type === 's
 function subscribe(channel, { job: id, after }) {
   if (id === '*') {
     const listener = (event) => channel.send(event);
-    everybody.add(listener);
-    return () => everybody.delete(listener);
+    allListeners.add(listener);
+    return () => allListeners.delete(listener);
   }
   const job = jobs.get(id);
   if (job === undefined) return () => {};

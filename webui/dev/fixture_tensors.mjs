@@ -2,7 +2,7 @@
 import { Refusal } from './refusal.mjs';
 import { binarySlice, comparisonOf, elementsOf, histogramOf, nestedSlice, parseAxes, statisticsOf } from './fixture_values.mjs';
 
-const MOST_AS_JSON = 100_000;
+const MAX_AS_JSON = 100_000;
 
 export function tensorOf(job, name) {
   const cut = name.lastIndexOf(':');
@@ -14,8 +14,8 @@ export function tensorOf(job, name) {
   return node;
 }
 
-// What a request names, with the other side of a comparison put over it.
-function asked(job, query, { name = query.get('name') ?? '', step = query.get('step'), rank = Number(query.get('rank') ?? 0) } = {}) {
+// The tensor that a request names. `other` overrides it with the other side of a comparison.
+function requested(job, query, { name = query.get('name') ?? '', step = query.get('step'), rank = Number(query.get('rank') ?? 0) } = {}) {
   const node = tensorOf(job, name);
   const shape = node.outputs[0].shape;
   let axes;
@@ -28,7 +28,7 @@ function asked(job, query, { name = query.get('name') ?? '', step = query.get('s
   const at = step === null || step === 'current' ? job.step : step === 'previous' ? job.step - 1 : Number(step);
   if (at < job.step - 1 || at > job.step) throw new Refusal(404, 'value_gone', `"${name}" is no longer held for step ${at}.`);
   const head = { name, node: node.name, slot: 0, rank, step: at, dtype: node.outputs[0].dtype, shape };
-  // Each rank has data of its own.
+  // Each rank has its own data.
   return { node, axes, slice_shape, seed: at + rank * 1000, count: slice_shape.reduce((a, b) => a * b, 1), head };
 }
 
@@ -37,30 +37,30 @@ function numbersOf({ node, seed, axes }) {
 }
 
 function values(job, query, headers) {
-  const wanted = asked(job, query);
+  const wanted = requested(job, query);
   const { node, axes, slice_shape, seed, count, head } = wanted;
   if (headers.accept?.includes('application/octet-stream')) {
-    const told = { 'X-Graphdbg-Dtype': head.dtype, 'X-Graphdbg-Shape': slice_shape.join(','), 'X-Graphdbg-Step': head.step, 'X-Graphdbg-Overwritten': 'false' };
-    return { bytes: binarySlice(node, seed, axes), headers: told };
+    const responseHeaders = { 'X-Graphdbg-Dtype': head.dtype, 'X-Graphdbg-Shape': slice_shape.join(','), 'X-Graphdbg-Step': head.step, 'X-Graphdbg-Overwritten': 'false' };
+    return { bytes: binarySlice(node, seed, axes), headers: responseHeaders };
   }
-  if (count > MOST_AS_JSON) throw new Refusal(413, 'slice_too_large', `The slice has ${count} elements; at most ${MOST_AS_JSON} can be sent as JSON.`);
+  if (count > MAX_AS_JSON) throw new Refusal(413, 'slice_too_large', `The slice has ${count} elements; at most ${MAX_AS_JSON} can be sent as JSON.`);
   return { body: { ...head, slice: query.get('slice') ?? '', slice_shape, overwritten: false, grad_scale: null, data: nestedSlice(node, seed, axes) } };
 }
 
 function compare(job, query) {
-  const left = asked(job, query);
+  const left = requested(job, query);
   const [kind, ...rest] = (query.get('with') ?? '').split(':');
   const value = rest.join(':');
   const over = { previous: { step: 'previous' }, step: { step: value }, rank: { rank: Number(value) }, tensor: { name: value } }[kind];
   if (over === undefined) throw new Refusal(400, 'bad_argument', '"with" is previous, step:N, rank:R or tensor:NAME.', 'with');
-  const right = asked(job, query, over);
+  const right = requested(job, query, over);
   const [rtol, atol] = [Number(query.get('rtol') ?? 1e-5), Number(query.get('atol') ?? 1e-8)];
   const result = comparisonOf(numbersOf(left), numbersOf(right), left.slice_shape, rtol, atol);
   const side = ({ head }) => ({ ...head, overwritten: false });
   return { left: side(left), right: side(right), slice: query.get('slice') ?? '', slice_shape: left.slice_shape, rtol, atol, ...result };
 }
 
-// The statistics of the steps so far, as if somebody had looked at each.
+// The statistics of all steps so far, as if each had been inspected.
 function history(job, query) {
   const name = query.get('name') ?? '';
   const node = job.graph.byName.get(name.slice(0, name.lastIndexOf(':')));
@@ -70,7 +70,7 @@ function history(job, query) {
   return { name, node: node.name, slot: 0, rank, ...node.outputs[0], points };
 }
 
-// Of the whole tensor: the route has no slice.
+// The query without its slice, for routes that apply to whole tensors.
 function whole(query) {
   const copy = new URLSearchParams(query);
   copy.delete('slice');
@@ -81,18 +81,18 @@ export function tensorRoute(job, route, query, headers) {
   switch (route) {
     case 'GET tensor': return values(job, query, headers);
     case 'GET tensor/statistics': {
-      const { node, seed, head } = asked(job, whole(query));
+      const { node, seed, head } = requested(job, whole(query));
       return { body: { ...head, overwritten: false, grad_scale: null, statistics: statisticsOf(node, seed) } };
     }
     case 'GET tensor/histogram': {
-      const wanted = asked(job, query);
+      const wanted = requested(job, query);
       const counted = histogramOf(numbersOf(wanted), Number(query.get('bins') ?? 64));
       return { body: { ...wanted.head, overwritten: false, slice: query.get('slice') ?? '', slice_shape: wanted.slice_shape, ...counted } };
     }
     case 'GET tensor/history': return { body: history(job, query) };
     case 'GET tensor/compare': return { body: compare(job, query) };
     case 'GET tensor/download': {
-      const { node, seed, head } = asked(job, whole(query));
+      const { node, seed, head } = requested(job, whole(query));
       const axes = parseAxes('', head.shape);
       const name = `${head.name.replaceAll(/[/:]/g, '_')}.${query.get('format') ?? 'npy'}`;
       return { bytes: binarySlice(node, seed, axes), headers: { 'Content-Disposition': `attachment; filename="${name}"` } };

@@ -1,5 +1,5 @@
-// Values that look like training: small noise that is the same every time, and
-// from a chosen step on what a hand-written log(softmax(x)) makes of it.
+// Values that resemble training: small reproducible noise, and from a certain step on the
+// infinities that a hand-written log(softmax(x)) produces.
 
 export const BREAK_STEP = 3;
 
@@ -9,7 +9,7 @@ function hash(text) {
   return h >>> 0;
 }
 
-// A uniform number in [0, 1) that depends on nothing but its arguments.
+// A uniform number in [0, 1) that depends only on the arguments.
 function noise(seed, i) {
   let x = (seed + Math.imul(i + 1, 0x9e3779b9)) >>> 0;
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b) >>> 0;
@@ -75,7 +75,8 @@ export function jsonNumber(v) {
   return v === -Infinity ? '-Infinity' : v;
 }
 
-// A NumPy slice as axes of {start, step, count, dropped}; throws with a message.
+// Parses a NumPy slice into axes of {start, step, count, dropped}. Throws an error with a
+// message if it is invalid.
 export function parseAxes(text, shape) {
   let items = text.replace(/^\s*\[|\]\s*$/g, '').split(',').map((t) => t.trim()).filter((t) => t !== '');
   const dots = items.indexOf('...');
@@ -99,7 +100,7 @@ export function parseAxes(text, shape) {
   });
 }
 
-// A slice's elements as numbers, row by row.
+// The elements of a slice as numbers, in row-major order.
 export function elementsOf(node, step, axes) {
   return nestedSlice(node, step, axes, (v) => v);
 }
@@ -114,7 +115,7 @@ export function binarySlice(node, step, axes) {
   return Buffer.from(bytesOf(node.outputs[0].dtype, values).buffer);
 }
 
-// As numpy.histogram.
+// Same as numpy.histogram.
 export function histogramOf(values, bins) {
   const finite = values.filter(Number.isFinite);
   const counted = { nan_count: 0, pos_inf_count: 0, neg_inf_count: 0 };
@@ -132,7 +133,7 @@ export function histogramOf(values, bins) {
   return { edges, counts, ...counted };
 }
 
-// As numpy.allclose with equal_nan, and how far apart.
+// Same as numpy.allclose with equal_nan, plus figures of the difference.
 export function comparisonOf(left, right, shape, rtol, atol) {
   const r = { count: left.length, not_close_count: 0, non_finite_count: 0, max_abs_difference: null, mean_abs_difference: null, max_relative_difference: null, cosine: null, first_not_close: null };
   let [sum, most, relative, ab, aa, bb] = [0, 0, 0, 0, 0, 0];

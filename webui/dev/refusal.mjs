@@ -1,4 +1,4 @@
-// Becomes a problem document.
+// An error that is returned as a problem document.
 export class Refusal extends Error {
   constructor(status, code, detail, field) {
     super(detail);

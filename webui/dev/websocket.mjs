@@ -1,5 +1,5 @@
-// The server half of RFC 6455 that a development server needs: text frames,
-// close and ping, no extensions.
+// The parts of RFC 6455 that the development server needs: text frames, close and ping, no
+// extensions.
 import { createHash } from 'node:crypto';
 
 const MAGIC = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -21,7 +21,7 @@ function bigLength(length) {
   return bytes;
 }
 
-// Takes one whole frame off the front of `data`; null if it is not all there.
+// Reads one frame from the start of `data`; returns null if it is incomplete.
 function takeFrame(data) {
   if (data.length < 2) return null;
   let length = data[1] & 127;

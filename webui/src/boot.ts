@@ -1,13 +1,15 @@
-// What is loaded first, and small: the graph is the slowest to come, so that it is
-// asked for before the rest of the page is there.
+// The first script of the page, kept small: it requests the graph, which takes longest to
+// arrive, before the rest of the page is loaded.
 
-import { askServerEarly } from './api/early';
-import { readToken, takeCode } from './api/token';
+import { earlyServerRequest } from './api/early';
+import { splitCode, tokenStore } from './api/token';
 import { parseRoute } from './state/route';
-import { loadEarly } from './worker/client';
+import { graphWorker } from './worker/client';
 
 const route = parseRoute(window.location.hash);
-if (route.view === 'job') loadEarly({ job: route.route.job, graph: route.route.graph }, readToken());
-// A one-time code has to be changed for a token first.
-if (takeCode(window.location.hash).code === null) askServerEarly();
+if (route.view === 'job') {
+  graphWorker.loadEarly({ job: route.route.job, graph: route.route.graph }, tokenStore.read());
+}
+// A one-time code must be exchanged for a token first.
+if (splitCode(window.location.hash).code === null) earlyServerRequest.send();
 void import('./main');

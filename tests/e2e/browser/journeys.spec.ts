@@ -1,4 +1,4 @@
-// What people come for, each in a real browser, with a real server and real training.
+// The main uses of the page, each in a real browser with a real server and real training.
 import { expect, type Page } from "@playwright/test";
 import { host, test } from "./debug_server.ts";
 import { screenshot } from "./debugged_job.ts";
@@ -10,7 +10,7 @@ const button = (page: Page, name: string) => page.getByRole("button", { name, ex
 const step = (page: Page) => page.getByTestId("step");
 const values = (page: Page) => page.getByRole("region", { name: "Values" });
 
-// The job of a script, from the list of jobs; then what the address names of it.
+// Opens the job of a script from the list of jobs; `rest` is appended to the address.
 async function openJob(page: Page, url: string, script: string, rest = ""): Promise<void> {
   await page.goto(url);
   await page.getByRole("link", { name: script }).click({ timeout: STOP.timeout });
@@ -18,7 +18,7 @@ async function openJob(page: Page, url: string, script: string, rest = ""): Prom
   if (rest !== "") await page.goto(page.url() + rest);
 }
 
-// To the end of the next step.
+// Runs to the end of the next step.
 async function takeStep(page: Page, to: number): Promise<void> {
   await button(page, "Step").click();
   await expect(step(page)).toHaveText(String(to), STOP);
@@ -68,7 +68,7 @@ test("a weight is compared with itself a step before, over a reload", async ({ p
   await expect(values(page).getByRole("grid")).toHaveCount(3);
   await expect(page.getByLabel("Slice")).toHaveValue("[:4, ::64]");
 
-  // What each step brought is in the history; in both themes, for people to look at.
+  // The history has every step. The screenshots show both themes.
   await page.getByRole("tab", { name: "History" }).click();
   await expect(values(page)).toContainText(/[23] steps/);
   for (const scheme of ["light", "dark"] as const) {
@@ -80,7 +80,7 @@ test("a weight is compared with itself a step before, over a reload", async ({ p
     await page.getByRole("tab", { name: "History" }).click();
   }
 
-  // The address, in another browser: it needs a token of its own, and nothing else.
+  // Opens the address in another browser, which needs only the token.
   const other = await (await browser.newContext({ storageState: await page.context().storageState() })).newPage();
   await other.goto(page.url());
   await expect(other.getByRole("heading", { name: "forward/fc1/weight" })).toBeVisible(STOP);
@@ -95,35 +95,35 @@ test("an activation is kept from one step to the next, and its history recorded,
   await takeStep(page, 1);
   await page.goto(page.url() + "?node=forward/relu&panel=compare");
   await expect(values(page)).toContainText("was not kept", STOP);
-  await button(page, "Keep it from now on").click();
-  const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps the values of the step before on forward\/relu/ });
+  await button(page, "Keep previous values").click();
+  const kept = page.getByRole("switch", { name: /Watchpoint 1: Keeps previous values on forward\/relu/ });
   await expect(kept).toBeVisible();
-  await expect(values(page)).toContainText("Watchpoint 1 keeps it");
+  await expect(values(page)).toContainText("Watchpoint 1 keeps previous-step values");
   await button(page, "Run one step").click();
   await expect(page.getByLabel("Comparison")).toContainText(/of [\d,]+ not close/, STOP);
   await expect(values(page).getByRole("region", { name: "step 1" })).toBeVisible();
   await kept.uncheck();
-  await expect(values(page)).toContainText("Watchpoint 1, which kept it, is switched off.");
+  await expect(values(page)).toContainText("Watchpoint 1, which recorded its values, is disabled.");
   await button(page, "Delete watchpoint 1").click();
-  await expect(values(page)).toContainText("Watchpoint 1, which kept it, was deleted.");
+  await expect(values(page)).toContainText("Watchpoint 1, which recorded its values, was deleted.");
   await page.screenshot({ path: screenshot("13-kept-no-longer") });
 
   await page.getByRole("tab", { name: "History" }).click();
-  await button(page, "Record its history").click();
-  const recorded = page.getByRole("switch", { name: /Watchpoint 2: Records statistics of each step on forward\/relu/ });
+  await button(page, "Record history").click();
+  const recorded = page.getByRole("switch", { name: /Watchpoint 2: Records statistics at every step on forward\/relu/ });
   await expect(recorded).toBeVisible();
   await button(page, "Undo").last().click();
   await expect(recorded).toBeHidden();
-  await button(page, "Record its history").click();
+  await button(page, "Record history").click();
   await expect(page.getByRole("switch", { name: /^Watchpoint 3: Records/ })).toBeVisible();
   await page.getByLabel("Number of steps").fill("6");
   await takeStep(page, 8);
-  // In between nothing stopped.
-  await expect(values(page)).toContainText("8 steps", STOP);
+  // The job did not pause in between.
+  await expect(values(page)).toContainText("8 steps recorded", STOP);
 
   await page.getByRole("tab", { name: "Log" }).click();
   const log = page.getByRole("list", { name: "Log" });
-  await expect(log).toContainText("Watchpoint 1 removed: Keeps the values of the step before on forward/relu");
+  await expect(log).toContainText("Watchpoint 1 deleted: Keeps previous values on forward/relu");
   await expect(log).toContainText("Step 6 · this page");
   await expect(log).toContainText("Paused after a step, step 8");
 });
@@ -160,7 +160,7 @@ test("a server that is killed and comes back finds page and job as they were", a
   await openJob(page, url, "digits_cnn.py", "?node=forward/fc2/weight");
   await takeStep(page, 1);
   await button(page, "Add watchpoint").first().click();
-  await page.getByRole("form").getByLabel("Then").selectOption("only record the hit");
+  await page.getByRole("form").getByLabel("Then").selectOption("log without pausing");
   await page.getByRole("form").getByRole("button", { name: "Add" }).click();
   await expect(page.getByRole("switch")).toBeVisible();
   await server.kill();
@@ -181,15 +181,15 @@ test("all of it by keys alone", async ({ page, server }) => {
   server.job("digits", [host("digits_cnn.py"), "--lr", "0.2"]);
   await openJob(page, url, "digits_cnn.py");
   const { keyboard } = page;
-  const command = async (words: string) => {
+  const command = async (text: string) => {
     await keyboard.press("Control+k");
     await expect(page.getByRole("combobox", { name: "Command or node" })).toBeFocused();
-    await keyboard.type(words);
+    await keyboard.type(text);
     await keyboard.press("Enter");
     await expect(page.getByRole("dialog")).toBeHidden();
   };
 
-  // A watchpoint: the form opens with the focus on its first field.
+  // Adds a watchpoint: the form opens with the focus on its first field.
   await command("add watchpoint");
   const form = page.getByRole("form", { name: "New watchpoint" });
   await expect(form.getByLabel("When")).toBeFocused();
@@ -207,7 +207,7 @@ test("all of it by keys alone", async ({ page, server }) => {
   await keyboard.press("F5");
   await expect(state(page)).toHaveText(/by a watchpoint/i, STOP);
 
-  // To the hit, then its values.
+  // Goes to the hit, then to its values.
   await keyboard.press("n");
   await expect(page.getByRole("heading", { name: "forward/log" })).toBeVisible();
   const grid = values(page).getByRole("grid");
@@ -216,7 +216,7 @@ test("all of it by keys alone", async ({ page, server }) => {
   await keyboard.press("ArrowDown");
   await expect(values(page)).toContainText("[1, 0] =");
 
-  // Its input beside it, by the tabs and the palette.
+  // Compares it with its input, by the palette and the tabs.
   await command("show comparison");
   const against = page.getByLabel("Compare with");
   await against.focus();
@@ -234,7 +234,7 @@ test("all of it by keys alone", async ({ page, server }) => {
   await keyboard.press("Tab");
   await keyboard.press("Enter");
   await expect(state(page)).toHaveText(/terminated/i, STOP);
-  // What was known stays to be read.
+  // Data already loaded remains.
   await page.keyboard.press("Escape");
   await expect(page.getByRole("listbox", { name: "Hits" }).getByRole("option").first()).toBeVisible();
 });

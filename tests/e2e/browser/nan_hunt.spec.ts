@@ -34,7 +34,7 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   await openJob(page, url, "digits_cnn");
   expect(page.url()).not.toContain("code=");
 
-  // Before the first step the modules and their parameters are there.
+  // The modules and their parameters exist before the first step.
   await expect(treeItem(page, "forward")).toBeVisible();
   await treeItem(page, "conv1").click();
   await page.keyboard.press("ArrowRight");
@@ -57,7 +57,7 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   await expect(page.getByRole("region", { name: "Source" })).toContainText("torch.log(probabilities)");
   const values = page.getByRole("region", { name: "Values" });
   await expect(values.getByLabel("Statistics")).toContainText("-Inf");
-  await values.getByRole("button", { name: /not finite/ }).click();
+  await values.getByRole("button", { name: /^Next NaN/ }).click();
   await expect(values).toContainText(/=\s*-Inf/);
   await page.screenshot({ path: screenshot("2-stopped-at-the-logarithm") });
   await page.emulateMedia({ colorScheme: "dark" });
@@ -68,13 +68,13 @@ test("hunting the first infinity by clicks", async ({ page, debug }) => {
   await page.getByLabel("Slice").press("Enter");
   await expect(values.getByRole("grid")).toContainText("-Inf");
 
-  // The address brings a second page to the same place.
+  // The address alone opens the same view in a second page.
   const address = page.url();
   const second = await page.context().newPage();
   await second.goto(address);
   await expect(second.getByRole("region", { name: "Node", exact: true })).toContainText("aten::log");
 
-  // A step from inside the step ends it; both pages see it, unasked.
+  // Step ends the current step; both pages are notified.
   await button(page, "Step").click();
   await expect(state(page)).toHaveText(/paused/i);
   await expect(second.getByRole("status", { name: "Job state" })).toHaveText(/paused/i);

@@ -30,7 +30,7 @@ function exportedModel(): string {
 const treeItem = (page: Page, label: string) =>
   page.getByRole("tree", { name: "Nodes" }).getByRole("treeitem", { name: new RegExp(`^${label}`) });
 
-/** What a file manager does when files are let go over the element. */
+/** Drops files on the page, as a file manager would. */
 async function drop(page: Page, files: Record<string, Buffer>): Promise<void> {
   const data = await page.evaluateHandle(
     (files) => {
@@ -49,30 +49,30 @@ test("a model file opens from the page", async ({ page, server }) => {
   const file = exportedModel();
   await page.goto(await server.start());
   const chooser = page.waitForEvent("filechooser");
-  await page.getByRole("button", { name: "Open a model" }).click();
+  await page.getByRole("button", { name: "Open model" }).click();
   await (await chooser).setFiles(file);
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("tiny net.onnx");
   await expect(page.getByRole("status", { name: "Job state" })).toHaveText(/finished/i);
   await expect(treeItem(page, "tiny net")).toBeVisible();
   await treeItem(page, "Sigmoid").click();
   await expect(page.getByRole("region", { name: "Node", exact: true })).toContainText("Sigmoid");
-  await expect(page.getByText("The model was opened, not run: it has no values.")).toBeVisible();
+  await expect(page.getByText("This model was opened without being run, so it has no values.")).toBeVisible();
   await page.screenshot({ path: screenshot("open-model-1-shown") });
 
-  // Dropped, under another name and with its weights; the list has both.
+  // Dropped under another name and with its weights; the list has both.
   await page.getByRole("button", { name: /all jobs/ }).click();
   const weights = readFileSync(join(dirname(file), WEIGHTS));
   await drop(page, { [WEIGHTS]: weights, "dropped.onnx": readFileSync(file) });
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("dropped.onnx");
-  await expect(page.getByText("It was not run: its graph is there, but no values.")).toBeVisible();
+  await expect(page.getByText("It was not run, so it has a graph but no tensor values.")).toBeVisible();
   await page.getByRole("button", { name: /all jobs/ }).click();
   await expect(page.getByRole("link", { name: /onnx/ })).toHaveCount(2);
 
-  // What is no model says so, and nothing is lost.
+  // A file that is not a model is rejected, and nothing else changes.
   const odd = join(dirname(file), "odd.onnx");
   writeFileSync(odd, "not at all");
   await page.getByLabel("Model file").setInputFiles(odd);
-  await expect(page.getByText("odd.onnx cannot be opened")).toBeVisible();
+  await expect(page.getByText("Could not open odd.onnx")).toBeVisible();
   await expect(page.getByText(/is no ONNX model/)).toBeVisible();
   await page.screenshot({ path: screenshot("open-model-2-refused") });
   await expect(page.getByRole("link", { name: /onnx/ })).toHaveCount(2);

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { api, setUnauthorizedHandler } from './client';
+import { api } from './client';
+import { http } from './http';
 import { Problem } from './problem';
-import { writeToken } from './token';
+import { tokenStore } from './token';
 
 const fetched = vi.fn<typeof fetch>();
 
@@ -11,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.unstubAllGlobals();
-  writeToken(null);
+  tokenStore.write(null);
 });
 
 function answer(status: number, body: unknown): void {
@@ -20,7 +21,7 @@ function answer(status: number, body: unknown): void {
 
 describe('requests', () => {
   it('carry the token, and names with slashes and blanks as they are', async () => {
-    writeToken('secret');
+    tokenStore.write('secret');
     answer(200, { scope: '', nodes: [], edges: [] });
     await api.scope('job 1/x', null, 'forward/a b&c');
     const [address, options] = fetched.mock.calls[0] ?? [];
@@ -75,7 +76,7 @@ describe('refusals', () => {
 
   it('for want of a token ask for a login', async () => {
     const asked = vi.fn();
-    setUnauthorizedHandler(asked);
+    http.onUnauthorized = asked;
     answer(401, { code: 'unauthorized' });
     await expect(api.jobs()).rejects.toBeInstanceOf(Problem);
     expect(asked).toHaveBeenCalledOnce();

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { api } from './client';
-import { askServerEarly } from './early';
-import { writeToken } from './token';
+import { earlyServerRequest } from './early';
+import { tokenStore } from './token';
 
 const INFO = { version: '1.2.3' };
 const requests: Request[] = [];
@@ -15,13 +15,13 @@ beforeEach(() => {
 });
 
 afterEach(() => {
-  writeToken(null);
+  tokenStore.write(null);
   vi.unstubAllGlobals();
 });
 
 test('the early answer is taken once, then the server is asked again', async () => {
-  writeToken('secret');
-  askServerEarly();
+  tokenStore.write('secret');
+  earlyServerRequest.send();
   expect(await api.server()).toEqual(INFO);
   expect(requests).toHaveLength(1);
   expect(requests[0]?.headers.get('Authorization')).toBe('Bearer secret');
@@ -33,6 +33,6 @@ test('an early question that fails is as any other that does', async () => {
   vi.stubGlobal('fetch', async () => {
     throw new TypeError('refused');
   });
-  askServerEarly();
-  await expect(api.server()).rejects.toThrow(/does not answer|reach/);
+  earlyServerRequest.send();
+  await expect(api.server()).rejects.toThrow(/not responding/);
 });

@@ -1,21 +1,27 @@
-// The first question of a visit, asked while the page's scripts are still on their way.
+// A request sent while the page's scripts are still loading. Its response is used once.
 
-import { readToken } from './token';
+import { tokenStore } from './token';
 
-let asked: Promise<Response> | null = null;
+class EarlyRequest {
+  private response: Promise<Response> | null = null;
 
-export function askServerEarly(): void {
-  const token = readToken();
-  const headers: Record<string, string> = { Accept: 'application/json' };
-  if (token !== null) headers['Authorization'] = `Bearer ${token}`;
-  asked = fetch('/api/v1/server', { headers, cache: 'no-store' });
-  // Whoever takes the answer hears of a failure.
-  asked.catch(() => {});
+  constructor(private readonly url: string) {}
+
+  send(): void {
+    const token = tokenStore.read();
+    const headers: Record<string, string> = { Accept: 'application/json' };
+    if (token !== null) headers['Authorization'] = `Bearer ${token}`;
+    this.response = fetch(this.url, { headers, cache: 'no-store' });
+    // The failure is reported to the caller of take().
+    this.response.catch(() => {});
+  }
+
+  // Returns the pending response the first time, then null.
+  take(): Promise<Response> | null {
+    const { response } = this;
+    this.response = null;
+    return response;
+  }
 }
 
-// Once: the answer to come, if it was asked for.
-export function takeServerEarly(): Promise<Response> | null {
-  const taken = asked;
-  asked = null;
-  return taken;
-}
+export const earlyServerRequest = new EarlyRequest('/api/v1/server');

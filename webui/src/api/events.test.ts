@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { EventStream, retryDelay } from './events';
-import { writeToken } from './token';
+import { tokenStore } from './token';
 
 // A socket that the test opens, feeds and breaks.
 class WireSocket extends EventTarget {
@@ -30,12 +30,12 @@ beforeEach(() => {
   vi.stubGlobal('WebSocket', WireSocket);
   WireSocket.all = [];
   for (const handler of Object.values(handlers)) handler.mockReset();
-  writeToken('t');
+  tokenStore.write('t');
 });
 afterEach(() => {
   vi.useRealTimers();
   vi.unstubAllGlobals();
-  writeToken(null);
+  tokenStore.write(null);
 });
 
 function live(job: string): EventStream {

@@ -1,7 +1,7 @@
-// The event stream: connects, says who it is, subscribes, and after a break
-// resumes behind the last event it saw.
+// The event stream: connects, authenticates and subscribes. After a lost connection it resumes after
+// the last event received.
 
-import { readToken } from './token';
+import { tokenStore } from './token';
 import type { ServerEvent } from './types';
 
 export type Connection = 'connecting' | 'live' | 'lost';
@@ -9,7 +9,7 @@ export type Connection = 'connecting' | 'live' | 'lost';
 export interface StreamHandlers {
   onEvent(event: ServerEvent): void;
   onConnection(connection: Connection, attempt: number): void;
-  // The server closed before it was ready: the token may be wrong.
+  // The server closed the connection before it was ready: the token may be invalid.
   onRefused(): void;
 }
 
@@ -25,7 +25,7 @@ function addressOf(place: Location): string {
   return `${scheme}//${place.host}/api/v1/events`;
 }
 
-// One subscription; `job` is an id or "*" for all jobs.
+// One subscription. `job` is an id, or "*" for all jobs.
 export class EventStream {
   private socket: WebSocket | null = null;
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -47,7 +47,7 @@ export class EventStream {
     this.socket?.close();
   }
 
-  // Tries at once instead of at the end of the waiting time.
+  // Reconnects immediately instead of after the delay.
   retryNow(): void {
     if (this.closed || this.socket !== null) return;
     clearTimeout(this.timer);
@@ -59,7 +59,7 @@ export class EventStream {
     const socket = new WebSocket(addressOf(window.location));
     this.socket = socket;
     socket.addEventListener('open', () => {
-      const token = readToken();
+      const token = tokenStore.read();
       socket.send(JSON.stringify({ token: token ?? '' }));
     });
     socket.addEventListener('message', (message) => this.receive(socket, String(message.data)));

@@ -1,5 +1,5 @@
-// Errors of the API as problem documents; network failures look alike, with
-// code "unreachable" and status 0.
+// An error response of the API (RFC 9457). A network failure has status 0 and the code
+// "unreachable".
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -7,7 +7,7 @@ export class Problem extends Error {
     readonly title: string,
     readonly detail: string,
     readonly field: string | null = null,
-    // Where in the field's text, from 1.
+    // Position in the field's text, starting at 1.
     readonly column: number | null = null,
   ) {
     super(detail || title);
@@ -26,7 +26,7 @@ export async function problemFrom(response: Response): Promise<Problem> {
     const parsed: unknown = await response.json();
     if (typeof parsed === 'object' && parsed !== null) body = parsed as Record<string, unknown>;
   } catch {
-    // Not a problem document, for example from a proxy: the status must do.
+    // Not a problem document, for example from a proxy: only the status is known.
   }
   const title = textOf(body, 'title') || response.statusText || `HTTP ${response.status}`;
   return new Problem(
@@ -40,7 +40,7 @@ export async function problemFrom(response: Response): Promise<Problem> {
 }
 
 export function unreachable(): Problem {
-  return new Problem(0, 'unreachable', 'Server unreachable', 'The server does not answer.');
+  return new Problem(0, 'unreachable', 'Server unreachable', 'The server is not responding.');
 }
 
 export function describe(error: unknown): string {

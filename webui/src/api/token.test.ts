@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { readToken, takeCode, writeToken } from './token';
+import { splitCode, tokenStore } from './token';
 
 it.each([
   ['#code=abc', 'abc', ''],
@@ -8,12 +8,12 @@ it.each([
   ['#/jobs/x?code=abc&node=forward/log', 'abc', '#/jobs/x?node=forward/log'],
   ['', null, ''],
 ])('takes the code out of "%s"', (fragment, code, rest) =>
-  expect(takeCode(fragment)).toEqual({ code, rest }),
+  expect(splitCode(fragment)).toEqual({ code, rest }),
 );
 
 it('keeps a token and drops it', () => {
-  writeToken('t');
-  expect(readToken()).toBe('t');
-  writeToken(null);
-  expect(readToken()).toBeNull();
+  tokenStore.write('t');
+  expect(tokenStore.read()).toBe('t');
+  tokenStore.write(null);
+  expect(tokenStore.read()).toBeNull();
 });

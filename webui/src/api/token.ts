@@ -1,30 +1,36 @@
-// Where the page keeps its token. Storage may be blocked; then it lives as long
-// as the page.
 const KEY = 'graphdbg.token';
-let memory: string | null = null;
 
-export function readToken(): string | null {
-  try {
-    return localStorage.getItem(KEY) ?? memory;
-  } catch {
-    return memory;
+// The access token of this page. It is stored in localStorage; where storage is blocked, it
+// lasts as long as the page.
+class TokenStore {
+  private memory: string | null = null;
+
+  read(): string | null {
+    try {
+      return localStorage.getItem(KEY) ?? this.memory;
+    } catch {
+      return this.memory;
+    }
+  }
+
+  // Null removes the token.
+  write(token: string | null): void {
+    this.memory = token;
+    try {
+      if (token === null) localStorage.removeItem(KEY);
+      else localStorage.setItem(KEY, token);
+    } catch {
+      // Storage is blocked: the token stays in memory only.
+    }
   }
 }
 
-export function writeToken(token: string | null): void {
-  memory = token;
-  try {
-    if (token === null) localStorage.removeItem(KEY);
-    else localStorage.setItem(KEY, token);
-  } catch {
-    // Kept in memory only.
-  }
-}
+export const tokenStore = new TokenStore();
 
-// Takes the one-time code of "#code=…" out of an address's fragment.
-export function takeCode(fragment: string): { code: string | null; rest: string } {
+// Splits the one-time code "#code=…" off the fragment of an address.
+export function splitCode(fragment: string): { code: string | null; rest: string } {
   const match = /(^#|[&?])code=([^&]*)&?/.exec(fragment);
   if (!match) return { code: null, rest: fragment };
-  const kept = fragment.replace(match[0], match[1] ?? '').replace(/[#&?]$/, '');
-  return { code: decodeURIComponent(match[2] ?? ''), rest: kept };
+  const rest = fragment.replace(match[0], match[1] ?? '').replace(/[#&?]$/, '');
+  return { code: decodeURIComponent(match[2] ?? ''), rest };
 }

@@ -1,202 +1,51 @@
-// The HTTP API's values, as the server sends them.
+// Values of the HTTP API. Most are aliases of the types that `tools/dev types` generates
+// from proto/http/openapi.yaml; the others are what the page derives from them.
 
 import type { Elements } from '../base/elements';
-import type { Num } from '../base/numbers';
+import type { components } from './openapi';
 
-export type JobState =
-  | 'connecting'
-  | 'paused'
-  | 'running'
-  | 'pausing'
-  | 'finished'
-  | 'terminated'
-  | 'lost';
+type Schemas = components['schemas'];
 
-export type PauseReason = 'start' | 'step' | 'node' | 'watchpoint' | 'user' | 'error';
+export type Job = Schemas['Job'];
+export type JobState = Schemas['JobState'];
+export type PauseReason = NonNullable<Job['pause_reason']>;
+export type Rank = Schemas['Rank'];
+export type ServerInfo = Schemas['Server'];
 
-export interface Rank {
-  rank: number;
-  host: string;
-  pid: number;
-  peer: string;
-  device: string;
-  device_id: number;
-  state: JobState;
-  step: number;
-  node: string;
-}
+export type Category = Schemas['Category'];
+export type NodeKind = Schemas['NodeKind'];
+export type Output = Schemas['Output'];
+export type NodeDetail = Schemas['NodeDetail'];
+// Of the lines in a graph index only `file` and `line` are known.
+export type SourceLine = Pick<Schemas['Frame'], 'file' | 'line'> & Partial<Schemas['Frame']>;
+export type GraphEdge = Schemas['Edge'];
+export type GraphSummary = Schemas['Graph'];
 
-export interface JobException {
-  type: string;
-  message: string;
-  traceback: string;
-  node: string | null;
-}
-
-export interface Job {
-  id: string;
-  name: string;
-  framework: string;
-  framework_version: string;
-  state: JobState;
-  pause_reason: PauseReason | null;
-  step: number;
-  // Empty at a step's end.
-  node: string | null;
-  world_size: number;
-  created_at: string;
-  ranks: Rank[];
-  hit_count: number;
-  // Of those, so many can be asked for.
-  kept_hit_count: number;
-  // Besides those, so many were met and did not come.
-  dropped_hit_count: number;
-  recommended_offered: boolean;
-  stopped_by?: number[];
-  // Set or changed since the job stopped: what a recheck would check.
-  unchecked_watchpoints?: number[];
-  // What its backend cannot do, and why.
-  unsupported_commands?: Partial<Record<ControlCommand, string>>;
-  exit_code?: number | null;
-  exception?: JobException | null;
-}
-
-export interface SourceLine {
-  file: string;
-  line: number;
-  text?: string;
-  function?: string;
-  user?: boolean;
-}
-
-export type NodeKind =
-  | 'scope'
-  | 'op'
-  | 'parameter'
-  | 'buffer'
-  | 'constant'
-  | 'input'
-  | 'aggregate';
-
-export type Category = 'weight' | 'gradient' | 'activation' | 'optimizer' | 'other';
-
-export interface TensorType {
-  dtype: string;
-  shape: number[];
-}
-
-export interface Output extends TensorType {
-  slot: number;
-}
-
-export interface GraphNode {
-  name: string;
-  label: string;
-  kind: NodeKind;
-  op_type: string;
-  category: Category;
-  child_count: number;
-  descendant_count: number;
-  outputs: Output[];
-  hit_count: number;
-  watched: 'all' | 'some' | 'none';
-  // 0: it has not executed.
-  first_step?: number;
-  last_step?: number;
-  source: SourceLine | null;
-  // What is written where its edges begin, by output.
-  notes?: EdgeNote[];
-}
-
+// Text drawn at the start of an output's edges.
 export interface EdgeNote {
   text: string;
   alarm: boolean;
 }
 
-export interface Endpoint extends TensorType {
-  node: string;
-  slot: number;
-}
+// A node of a view: sent by the server, or built from the graph index, which has no steps.
+export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_step' | 'source'> & {
+  source: SourceLine | null;
+  // One per output with known statistics; only in a neighbourhood.
+  notes?: EdgeNote[];
+};
 
-export interface NodeDetail extends GraphNode {
-  // Id of the graph that it lies in.
-  graph: string;
-  inputs: Endpoint[];
-  consumers: Endpoint[];
-  attributes: Record<string, unknown>;
-  stack: SourceLine[];
-}
+export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] };
 
-export interface GraphEdge {
-  from: string;
-  to: string;
-  tensors: number;
-  kind: 'data' | 'control';
-}
-
-export interface ScopeView {
-  scope: string;
-  nodes: GraphNode[];
-  edges: GraphEdge[];
-}
-
-export interface TensorEdge {
-  from: string;
-  slot: number;
-  to: string;
-  position: number;
-  kind: 'data' | 'control';
-}
-
-// Around a tensor: `distance` is below 0 for what it is made of.
-export interface Neighbours {
-  nodes: Array<GraphNode & { distance: number }>;
-  edges: TensorEdge[];
-  tensors: Array<{ name: string; statistics: Statistics | null; statistics_step: number | null }>;
-  truncated: boolean;
-}
-
-export interface GraphSummary {
-  id: string;
-  node_count: number;
-  edge_count: number;
-}
+export type Neighbours = Schemas['Neighbours'];
 
 export interface SearchPage {
-  nodes: GraphNode[];
+  nodes: Schemas['Node'][];
   next_cursor: string | null;
 }
 
-// A number, a truth, or an expression.
-export type ParamValue = Num | boolean | string;
-
-export interface ConditionParam {
-  name: string;
-  // In words, without the relation that ends the name of what is tested.
-  title: string;
-  type: 'number' | 'bool' | 'expression';
-  default: Num | boolean | null;
-  // A value to begin with, where there is no default.
-  suggested: Num | null;
-  unit: string | null;
-  required: boolean;
-  // Of these at least one has to be given.
-  tested: boolean;
-  advanced: boolean;
-  min?: Num | null;
-  max?: Num | null;
-  // Above `min`, not equal to it.
-  above_min?: boolean;
-}
-
-export interface Condition {
-  id: string;
-  title: string;
-  help: string;
-  target: 'tensor' | 'weight' | 'gradient' | 'activation';
-  params: ConditionParam[];
-  backends: string[];
-}
+export type Condition = Schemas['Condition'];
+export type ConditionParam = Condition['params'][number];
+export type ParamValue = Schemas['Params'][string];
 
 // A name that expressions may use.
 export interface Measure {
@@ -209,197 +58,60 @@ export interface Conditions {
   measures: Measure[];
 }
 
-export type PauseMode = 'node' | 'step' | 'none';
+export type Watchpoint = Schemas['Watchpoint'];
 
-export interface WatchpointSpec {
-  condition: { id: string; params: Record<string, ParamValue> };
-  nodes: string[];
-  scopes: string[];
-  patterns: string[];
-  categories: Category[];
-  pause: PauseMode;
-  enabled: boolean;
-}
+// A watchpoint without what the server adds to it.
+export type WatchpointSpec = Omit<Watchpoint, 'id' | 'node_count' | 'hit_count' | 'error'>;
+export type PauseMode = WatchpointSpec['pause'];
 
-// What a watchpoint covers, which hangs on what its condition is about too.
+// Determines which nodes a watchpoint covers. The condition counts because it may apply to
+// tensors of one category only.
 export type WatchpointSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'> & {
   condition: { id: string };
 };
 
-export interface Watchpoint extends WatchpointSpec {
-  id: number;
-  node_count: number;
-  hit_count: number;
-  error: string | null;
-}
-
-export interface Statistics {
-  count: number;
-  nan_count: number;
-  pos_inf_count: number;
-  neg_inf_count: number;
-  zero_count: number;
-  negative_count: number;
-  positive_count: number;
-  min: Num | null;
-  max: Num | null;
-  mean: Num | null;
-  abs_mean: Num | null;
-  abs_max: Num | null;
-  variance: Num | null;
-  l1: Num | null;
-  l2: Num | null;
-}
-
-export interface Hit {
-  id: number;
-  watchpoint: number;
-  rank: number;
-  step: number;
-  node: string;
-  slot: number;
-  op_type: string;
-  order: number;
-  condition: string;
-  params: Record<string, ParamValue>;
-  actual: Record<string, Num>;
-  statistics: Statistics | null;
-  origin: 'origin' | 'propagated' | 'unknown';
-  source: SourceLine | null;
-  error: string | null;
-  time: string;
-}
-
-export interface TensorSummary extends TensorType {
-  role: 'input' | 'output';
-  index: number;
-  name: string;
-  node: string;
-  slot: number;
-  statistics: Statistics | null;
-  statistics_step: number | null;
-}
-
-// A slice of a tensor as it came, in binary.
-export interface TensorSlice {
-  name: string;
-  step: number;
-  slice: string;
-  // Of the slice.
-  shape: number[];
-  overwritten: boolean;
-  grad_scale: number | null;
-  dtype: string;
-  // Null: of a type that the page cannot read.
-  elements: Elements | null;
-  // The page has turned it around.
-  transposed?: boolean;
-  // When its last byte had come, in ms since navigation.
-  received_at: number;
-}
-
-export interface TensorStatistics extends TensorType {
-  name: string;
-  rank: number;
-  step: number;
-  overwritten?: boolean;
-  grad_scale?: number | null;
-  statistics: Statistics;
-}
-
-export interface Histogram extends TensorType {
-  step: number;
-  // One more than there are counts.
-  edges: Num[];
-  counts: number[];
-  nan_count: number;
-  pos_inf_count: number;
-  neg_inf_count: number;
-}
-
-export interface TensorHistory extends TensorType {
-  name: string;
-  rank: number;
-  points: Array<{ step: number; statistics: Statistics }>;
-}
-
-export interface ComparedTensor extends TensorType {
-  name: string;
-  rank: number;
-  step: number;
-  overwritten: boolean;
-}
-
-export interface Comparison {
-  left: ComparedTensor;
-  right: ComparedTensor;
-  count: number;
-  all_close: boolean;
-  not_close_count: number;
-  non_finite_count: number;
-  max_abs_difference: Num | null;
-  mean_abs_difference: Num | null;
-  max_relative_difference: Num | null;
-  cosine: Num | null;
-  first_not_close: { index: number[]; left: Num; right: Num } | null;
-}
+export type Hit = Schemas['Hit'];
 
 export interface HitsPage {
   hits: Hit[];
   next_cursor: string | null;
 }
 
-export interface ServerInfo {
-  name: string;
-  version: string;
-  http_address: string;
-  debugger_address: string;
+export type Statistics = Schemas['Statistics'];
+export type TensorSummary = Schemas['TensorSummary'];
+export type Histogram = Schemas['Histogram'];
+export type TensorHistory = Schemas['TensorHistory'];
+export type Comparison = Schemas['Comparison'];
+
+export type TensorStatistics = Schemas['TensorHead'] &
+  Pick<Schemas['Tensor'], 'overwritten' | 'grad_scale'> & { statistics: Statistics };
+
+// A slice of a tensor, received in binary.
+export interface TensorSlice extends Pick<Schemas['Tensor'], 'name' | 'step' | 'slice' | 'overwritten' | 'grad_scale' | 'dtype'> {
+  // The shape of the slice.
+  shape: number[];
+  // Null for a dtype that the page cannot read.
+  elements: Elements | null;
+  // The page has transposed the slice.
+  transposed?: boolean;
+  // When the last byte arrived, in ms since navigation.
+  received_at: number;
 }
 
-export type ControlCommand =
-  | 'continue'
-  | 'step'
-  | 'next_node'
-  | 'continue_to'
-  | 'pause'
-  | 'terminate'
-  | 'recheck';
+type Event = Schemas['Event'];
+type EventBase = Pick<Event, 'seq' | 'job' | 'rank' | 'time'>;
+export type Command = NonNullable<Event['command']>;
+export type ControlCommand = Schemas['Control']['command'];
 
-// A command that was accepted.
-export interface CommandOrder {
-  command: ControlCommand;
-  steps: number | null;
-  node: string | null;
-  // Null: all.
-  rank: number | null;
-  // What gave it, "browser" for all browsers, and from where.
-  client: string;
-  peer: string;
-}
-
-interface EventBase {
-  seq: number;
-  job: string;
-  rank?: number;
-  time?: string;
-}
-
-export type ServerEvent =
-  | (EventBase & {
-      type: 'job' | 'state';
-      info: Job | null;
-      command_id?: string | null;
-      error?: string | { detail?: string; code?: string } | null;
-    })
-  | (EventBase & { type: 'graph'; node_count: number })
-  | (EventBase & { type: 'hit'; hit: Hit })
-  | (EventBase & { type: 'watchpoint'; watchpoint: Watchpoint | null; id?: number })
-  | (EventBase & { type: 'log'; level: string; message: string })
-  | (EventBase & { type: 'command'; command_id: string; command: CommandOrder })
-  | (EventBase & { type: 'tensor' })
-  | (EventBase & {
-      type: 'snapshot';
-      info: Job | null;
-      watchpoints: Watchpoint[];
-      hits: Hit[];
-    });
+// The API describes one event with all fields; this union has the fields of each type.
+export type ServerEvent = EventBase &
+  (
+    | ({ type: 'job' | 'state'; info: Job | null } & Pick<Event, 'command_id' | 'error'>)
+    | { type: 'graph'; node_count: number }
+    | { type: 'hit'; hit: Hit }
+    | { type: 'watchpoint'; watchpoint: Watchpoint | null; id?: number }
+    | { type: 'log'; level: NonNullable<Event['level']>; message: string }
+    | { type: 'command'; command_id: string; command: Command }
+    | { type: 'tensor' }
+    | { type: 'snapshot'; info: Job | null; watchpoints: Watchpoint[]; hits: Hit[] }
+  );

@@ -1,11 +1,13 @@
 // Elements of a tensor from the little-endian bytes that the server sends.
 
+import { lazy } from './lazy';
+
 export interface Elements {
   dtype: string;
   count: number;
-  // One for each element; of complex numbers their magnitude.
+  // One number per element; for complex elements, the magnitude.
   numbers: Float32Array | Float64Array;
-  // The element in full, in as few digits as its type needs.
+  // The exact element, in as few digits as its type needs.
   text: (index: number) => string;
 }
 
@@ -16,7 +18,7 @@ export function numberText(value: number): string {
   return Object.is(value, -0) ? '-0' : String(value);
 }
 
-// The shortest decimal that is rounded to the same float32.
+// Returns the shortest decimal that rounds to the same float32.
 export function float32Text(value: number): string {
   if (!Number.isFinite(value) || value === 0) return numberText(value);
   for (let digits = 6; digits < 9; digits += 1) {
@@ -26,8 +28,8 @@ export function float32Text(value: number): string {
   return numberText(Number(value.toPrecision(9)));
 }
 
-// A float of `exponent` and `mantissa` bits below its sign. Without infinities
-// (float8_e4m3fn) only all ones is NaN.
+// Decodes a float with `exponent` and `mantissa` bits. In a format without infinities
+// (float8_e4m3fn) only the pattern of all ones is NaN.
 function smallFloat(bits: number, exponent: number, mantissa: number, infinities: boolean): number {
   const sign = bits >> (exponent + mantissa) ? -1 : 1;
   const fraction = bits & ((1 << mantissa) - 1);
@@ -46,7 +48,8 @@ function table(bits: number, exponent: number, mantissa: number, infinities = tr
   );
 }
 
-let float16_table: Float32Array | null = null;
+// 65,536 numbers: too many to compute before a float16 tensor is shown.
+const float16Values = lazy(() => table(16, 5, 10));
 
 function fromTable(codes: Uint8Array | Uint16Array, values: Float32Array): Float32Array {
   const numbers = new Float32Array(codes.length);
@@ -65,7 +68,7 @@ function magnitudes(parts: Float32Array | Float64Array): Float64Array {
   const numbers = new Float64Array(parts.length / 2);
   for (let i = 0; i < numbers.length; i += 1) {
     const [re, im] = [parts[2 * i] as number, parts[2 * i + 1] as number];
-    // As a number, NaN in one part must not hide behind an infinity in the other.
+    // Math.hypot() returns infinity for NaN and infinity, which would hide the NaN.
     numbers[i] = Number.isNaN(re) || Number.isNaN(im) ? NaN : Math.hypot(re, im);
   }
   return numbers;
@@ -100,17 +103,14 @@ function real(
   return { dtype, count: numbers.length, numbers, text: (i) => write(numbers[i] as number) };
 }
 
-// Few digits tell apart what few bits can hold.
+// A type with few bits needs few digits.
 const short = (digits: number) => (value: number) =>
   Number.isFinite(value) ? numberText(Number(value.toPrecision(digits))) : numberText(value);
 
 const DECODERS: Record<string, (dtype: string, buffer: ArrayBuffer) => Elements> = {
   float32: (dtype, buffer) => real(dtype, new Float32Array(buffer), float32Text),
   float64: (dtype, buffer) => real(dtype, new Float64Array(buffer)),
-  float16: (dtype, buffer) => {
-    float16_table ??= table(16, 5, 10);
-    return real(dtype, fromTable(new Uint16Array(buffer), float16_table), short(5));
-  },
+  float16: (dtype, buffer) => real(dtype, fromTable(new Uint16Array(buffer), float16Values()), short(5)),
   bfloat16: (dtype, buffer) => real(dtype, fromBfloat16(buffer), short(4)),
   float8_e4m3fn: (dtype, buffer) =>
     real(dtype, fromTable(new Uint8Array(buffer), table(8, 4, 3, false)), short(3)),
@@ -132,7 +132,7 @@ const DECODERS: Record<string, (dtype: string, buffer: ArrayBuffer) => Elements>
   }),
 };
 
-// Null for a type that cannot be shown.
+// Returns null for a dtype that cannot be shown.
 export function decodeElements(dtype: string, buffer: ArrayBuffer): Elements | null {
   return DECODERS[dtype]?.(dtype, buffer) ?? null;
 }
@@ -142,8 +142,7 @@ export function itemBytes(dtype: string): number {
   return dtype === 'bool' ? 1 : Number(bits?.[1] ?? 32) / 8;
 }
 
-// right - left, element by element, as the third grid of a comparison shows it.
-// Both NaN or the same infinity: no difference.
+// Returns right - left, element by element. The difference of two NaN or of equal infinities is 0.
 export function differenceOf(left: Elements, right: Elements): Elements {
   const count = Math.min(left.count, right.count);
   const numbers = new Float64Array(count);

@@ -1,4 +1,4 @@
-// Numbers, shapes and times as people read them.
+// Numbers, shapes and times as text for users.
 
 import { toNumber, type Num } from './numbers';
 
@@ -25,14 +25,14 @@ export function formatNumber(raw: Num | null | undefined, digits = 5): string {
   return text.includes('.') ? text.replace(/\.?0+$/, '') : text;
 }
 
-// Made once: a formatter costs more than what it formats.
+// Shared: creating a formatter costs more than formatting.
 const COUNTS = new Intl.NumberFormat('en-US');
 
 export function formatCount(value: number): string {
   return COUNTS.format(value).replace('-', MINUS);
 }
 
-// 950, 1.2k, 34k, 1.5M: for badges.
+// For badges: 950, 1.2k, 34k, 1.5M.
 export function compactCount(value: number): string {
   if (value < 1000) return String(value);
   const [scaled, unit] = value < 1e6 ? [value / 1e3, 'k'] : [value / 1e6, 'M'];
@@ -62,7 +62,7 @@ export function shortDtype(dtype: string): string {
   return SHORT_DTYPES[dtype] ?? dtype;
 }
 
-// "12 s ago", "3 min ago", "2 h ago", else the date.
+// "12 s ago", "3 min ago", "2 h ago"; for older times the date.
 export function formatAge(iso: string, now: number = Date.now()): string {
   const then = Date.parse(iso);
   if (Number.isNaN(then)) return '';

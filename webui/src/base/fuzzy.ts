@@ -1,5 +1,5 @@
-// How well typed letters fit a text: all of them, in order. 0: not at all. Letters at
-// the beginning of words and next to each other count most.
+// Scores how well the typed letters match a text. All must occur in order, else the score is 0;
+// letters that start a word or follow each other directly score more.
 export function fuzzyScore(typed: string, text: string): number {
   const wanted = typed.toLowerCase().replaceAll(/\s+/g, '');
   const lower = text.toLowerCase();

@@ -1,10 +1,10 @@
-// Full names of nodes: scope/…/label; a tensor is node:slot.
+// Full names: a node is scope/…/label, a tensor is node:slot.
 
 export function labelOf(name: string): string {
   return name.slice(name.lastIndexOf('/') + 1);
 }
 
-// Scopes around `name`, outermost first, without `name` itself.
+// Returns the scopes that contain `name`, outermost first, without `name` itself.
 export function ancestorsOf(name: string): string[] {
   const result: string[] = [];
   for (let cut = name.indexOf('/'); cut >= 0; cut = name.indexOf('/', cut + 1)) {
@@ -13,7 +13,7 @@ export function ancestorsOf(name: string): string[] {
   return result;
 }
 
-// The last part of a path of either separator, for short source references.
+// Returns the last part of a path with either separator, for short source references.
 export function fileName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }

@@ -1,4 +1,4 @@
-// Floats as the API sends them: those that JSON cannot carry are words.
+// A float in the API. Values that JSON cannot represent are strings.
 export type Num = number | 'NaN' | 'Infinity' | '-Infinity';
 
 export function toNumber(raw: Num): number {

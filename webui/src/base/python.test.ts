@@ -20,7 +20,7 @@ it('lines of Python fall into pieces, and nothing is lost', () => {
     'keyword is',
     'keyword None',
   ]);
-  // A string that goes on in the next line.
+  // A string that continues on the next line.
   expect(marked("print('unfinished")).toEqual(['call print', "string 'unfinished"]);
   for (const line of ['', '  x[0] @ y', 'päth = "日本" + r\'\\d\'', '<script>alert(1)</script>']) {
     expect(pythonPieces(line).map(({ text }) => text).join('')).toBe(line);

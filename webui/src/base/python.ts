@@ -1,5 +1,5 @@
-// A line of Python in pieces, for colours. It sees one line only: what began on a
-// line before is not known.
+// Splits a line of Python for syntax highlighting. It sees one line only, so a string that
+// began on an earlier line is not recognized.
 
 export type PythonKind = 'keyword' | 'string' | 'number' | 'comment' | 'call' | 'plain';
 

@@ -33,9 +33,9 @@ describe('parseSlice', () => {
     ['[..., 0, ...]', 'only one "..." is allowed'],
     ['[a]', '"a" is not an index or a range'],
     ['[1:2:3:4]', '"1:2:3:4" is not an index or a range'],
-    ['[::0]', 'a step of 0 is not possible'],
-    ['[0', 'the brackets do not match'],
-    ['[0,,1]', 'an index is missing between two commas'],
+    ['[::0]', 'the step must not be 0'],
+    ['[0', 'unmatched bracket'],
+    ['[0,,1]', 'missing index between commas'],
   ])('%s is refused', (text, error) => expect(shapeOf(text)).toBe(error));
 
   it('knows where each row and column comes from', () => {

@@ -1,9 +1,9 @@
-// NumPy's basic indexing as people type it: "[0, :, 10:20, ...]".
-// The server is the judge; parsing here gives instant messages, the labels of
-// rows and columns, and a first slice that is small enough to show.
+// NumPy's basic indexing as typed by the user: "[0, :, 10:20, ...]". The server parses the
+// slice again; parsing it here gives immediate error messages, labels of rows and columns, and
+// an initial slice that is small enough to show.
 
 export interface AxisRange {
-  // Of the tensor.
+  // Axis of the tensor.
   axis: number;
   start: number;
   step: number;
@@ -27,7 +27,7 @@ function clamp(value: number, low: number, high: number): number {
   return Math.min(Math.max(value, low), high);
 }
 
-// As Python's slice.indices(size).
+// Equivalent to slice.indices(size) in Python.
 function resolveRange(
   from: number | null,
   to: number | null,
@@ -50,7 +50,7 @@ function parseAxis(text: string, size: number, axis: number): Omit<AxisRange, 'a
   if (bounds.includes(undefined) || parts.length > 3) return `"${text}" is not an index or a range`;
   if (parts.length === 1) {
     const index = bounds[0];
-    if (index === null || index === undefined) return 'an index is missing between two commas';
+    if (index === null || index === undefined) return 'missing index between commas';
     const place = index < 0 ? index + size : index;
     if (place < 0 || place >= size) {
       return `index ${index} is out of bounds for axis ${axis} with size ${size}`;
@@ -58,14 +58,14 @@ function parseAxis(text: string, size: number, axis: number): Omit<AxisRange, 'a
     return { start: place, step: 1, count: 1, dropped: true };
   }
   const step = bounds[2] ?? 1;
-  if (step === 0) return 'a step of 0 is not possible';
+  if (step === 0) return 'the step must not be 0';
   return resolveRange(bounds[0] ?? null, bounds[1] ?? null, step, size);
 }
 
 function itemsOf(text: string): string[] | string {
   let body = text.trim();
   const opens = body.startsWith('[');
-  if (opens !== body.endsWith(']')) return 'the brackets do not match';
+  if (opens !== body.endsWith(']')) return 'unmatched bracket';
   if (opens) body = body.slice(1, -1).trim();
   if (body === '') return [];
   const items = body.split(',').map((item) => item.trim());
@@ -97,17 +97,17 @@ export function parseSlice(text: string, shape: readonly number[]): SliceResult 
   return { ok: true, axes, shape: result, count: result.reduce((a, b) => a * b, 1) };
 }
 
-// "[0, :, :].T" is the slice turned around, which only the page does.
+// Separates a final ".T", as in "[0, :, :].T". Only the page transposes slices.
 export function splitSlice(text: string): { slice: string; transposed: boolean } {
   const slice = text.replace(/\.T\s*$/, '');
   return { slice, transposed: slice !== text };
 }
 
-// What is shown at first: the last two axes at index 0 of the others, of them at most
-// so many elements that they travel and are drawn at once.
+// Limits of the initial slice, so that it is transferred and drawn without a noticeable wait.
 const FIRST_ROWS = 1000;
 const FIRST_ELEMENTS = 1_000_000;
 
+// The initial slice of a tensor: its last two axes, at index 0 of the others.
 export function defaultSlice(shape: readonly number[]): string {
   const range = (size: number, limit: number) => (size > limit ? `:${limit}` : ':');
   const last = shape.at(-1) ?? 1;
@@ -121,8 +121,8 @@ export function defaultSlice(shape: readonly number[]): string {
   return `[${items.join(', ')}]`;
 }
 
-// One item for each axis, as ":" or "3": what a slice says once "..." and axes that
-// were left out are written down. Null for a slice that is wrong.
+// Returns one item per axis, such as ":" or "3", with "..." and omitted axes expanded, or null
+// for an invalid slice.
 export function sliceItems(text: string, shape: readonly number[]): string[] | null {
   const items = itemsOf(text);
   if (typeof items === 'string' || !parseSlice(text, shape).ok) return null;
@@ -135,7 +135,7 @@ export function joinSlice(items: readonly string[]): string {
   return `[${items.join(', ')}]`;
 }
 
-// The axes in `free` in full, the others at an index: theirs if they had one.
+// Makes the axes in `free` ranges and fixes the others at their index, by default 0.
 export function freeAxes(items: readonly string[], free: readonly number[]): string[] {
   return items.map((item, axis) => {
     const fixed = INTEGER.test(item);

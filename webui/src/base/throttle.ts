@@ -1,10 +1,10 @@
-// Calls `action` at most once per `interval_ms`, at once when idle, and once more
-// at the end if it was asked for meanwhile.
 export interface Throttled {
   (): void;
   cancel(): void;
 }
 
+// Limits calls of `action` to one per `interval_ms`. The first call takes effect immediately;
+// calls during the interval take effect once, at its end.
 export function throttle(action: () => void, interval_ms: number): Throttled {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let again = false;

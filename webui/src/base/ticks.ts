@@ -1,12 +1,12 @@
-// Where an axis has its ticks, and where values lie on it.
+// Ticks of an axis and positions of values on it.
 
 export interface Scale {
-  // The share of the axis, 0 … 1, that lies before a value.
+  // Position of a value on the axis, from 0 to 1.
   place: (value: number) => number;
   ticks: number[];
 }
 
-// 1, 2 or 5 times a power of ten, so that there are at most about `most` steps.
+// Returns 1, 2 or 5 times a power of ten, so that the range has at most about `most` steps.
 export function niceStep(range: number, most: number): number {
   const rough = range / Math.max(1, most);
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -19,13 +19,13 @@ export function linearScale(low: number, high: number, most: number): Scale {
   const step = niceStep(to - from, most);
   const ticks: number[] = [];
   for (let i = Math.ceil(from / step - 1e-9); i * step <= to + step * 1e-9; i += 1) {
-    // 3 * 0.1 is not 0.3 otherwise.
+    // Rounded, because 3 * 0.1 is not 0.3.
     ticks.push(Number((i * step).toPrecision(12)));
   }
   return { place: (value) => (value - from) / (to - from), ticks };
 }
 
-// Powers of ten; `low` and `high` have to be above 0.
+// Ticks at powers of ten. `low` and `high` must be positive.
 export function logScale(low: number, high: number, most: number): Scale {
   const from = Math.floor(Math.log10(low) + 1e-9);
   const to = Math.max(from + 1, Math.ceil(Math.log10(high) - 1e-9));

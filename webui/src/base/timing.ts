@@ -1,54 +1,63 @@
-// User Timing marks that tests and developers read: see the contract of the page.
+// User Timing marks and measures, read by tests and developers. Their names are part of the
+// page's contract.
 
-// Calls back after the next frame was painted: in the task after it, or, where keys that
-// go on being pressed keep that waiting, with the frame after it.
-export function afterPaint(done: () => void): void {
+// Calls back after the next frame is painted: in the task that follows it, or with the frame
+// after it if a held key keeps that task waiting.
+export function afterPaint(callback: () => void): void {
   requestAnimationFrame(() => {
     const channel = new MessageChannel();
-    let told = false;
-    const tell = () => {
+    let called = false;
+    const callOnce = () => {
       channel.port1.close();
-      if (!told) done();
-      told = true;
+      if (!called) callback();
+      called = true;
     };
-    channel.port1.addEventListener('message', tell);
+    channel.port1.addEventListener('message', callOnce);
     channel.port1.start();
     channel.port2.postMessage(null);
-    requestAnimationFrame(tell);
+    requestAnimationFrame(callOnce);
   });
 }
 
-let firstGraphMarked = false;
-let tellFirstGraph: () => void = () => {};
+// The first graph of this navigation.
+class FirstGraph {
+  // Resolved after the graph is painted.
+  readonly painted: Promise<void>;
+  private resolve: () => void = () => {};
+  private marked = false;
 
-// Resolved when the first graph of this navigation has been painted.
-export const firstGraph = new Promise<void>((done) => {
-  tellFirstGraph = done;
-});
+  constructor() {
+    this.painted = new Promise((resolve) => {
+      this.resolve = resolve;
+    });
+  }
 
-// Once per navigation.
-export function markFirstGraph(): void {
-  if (firstGraphMarked) return;
-  firstGraphMarked = true;
-  afterPaint(() => {
-    performance.mark('graphdbg:first-graph');
-    tellFirstGraph();
-  });
+  // Called with every drawing of a graph; only the first call has an effect.
+  mark(): void {
+    if (this.marked) return;
+    this.marked = true;
+    afterPaint(() => {
+      performance.mark('graphdbg:first-graph');
+      this.resolve();
+    });
+  }
 }
+
+export const firstGraph = new FirstGraph();
 
 export type Measure = 'graphdbg:expand' | 'graphdbg:search' | 'graphdbg:slice';
 
-// From a slice's last byte to its paint, whoever asked for it.
+// From the last byte of a slice to its paint, whatever requested it.
 export const SLICE_PAINT = 'graphdbg:slice-paint';
 
 const started = new Map<Measure, number>();
 
-// An input begins a measure; a later input of the same kind begins it anew.
+// Starts a measure at an input. A later input of the same kind restarts it.
 export function beginMeasure(name: Measure): void {
   started.set(name, performance.now());
 }
 
-// What the input asked for has been handed to the browser: ends the measure at its paint.
+// Ends the measure, if one was started, at the next paint.
 export function endMeasure(name: Measure): void {
   const start = started.get(name);
   if (start === undefined) return;
@@ -56,7 +65,7 @@ export function endMeasure(name: Measure): void {
   measureToPaint(name, start);
 }
 
-// Measures from a moment in the past, in ms since navigation, to the next paint.
+// Measures from `start`, in ms since navigation, to the next paint.
 export function measureToPaint(name: Measure | typeof SLICE_PAINT, start: number): void {
   afterPaint(() => performance.measure(name, { start, end: performance.now() }));
 }

@@ -1,8 +1,9 @@
-// A slice turned around, as NumPy's `.T` does: its last axis comes first.
+// Transposes a slice as NumPy's `.T` does: the order of its axes is reversed.
 
 import type { Elements } from './elements';
 
-// Where an element of the turned slice lies in the slice itself, of this shape.
+// Maps the index of an element of the transposed slice to its index in the original slice, which
+// has this shape.
 function placeIn(shape: readonly number[]): (cell: number) => number {
   const [rows = 1, columns = 1] = shape;
   if (shape.length === 2) return (cell) => (cell % rows) * columns + Math.floor(cell / rows);

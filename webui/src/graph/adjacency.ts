@@ -1,5 +1,5 @@
-// Lists of neighbours in two arrays: those of `i` are in `others` from `start[i]`
-// to `start[i + 1]`.
+// Neighbour lists in two arrays: the neighbours of `i` are others[start[i]] to
+// others[start[i + 1] - 1].
 
 export interface Adjacency {
   start: Int32Array;

@@ -1,15 +1,15 @@
-// Which scopes the first view opens: level by level, the largest first, until
-// enough boxes show.
+// Chooses the scopes that the first view opens: level by level, the largest first, until enough
+// boxes are visible.
 
 import type { GraphNode, ScopeView } from '../api/types';
 import { canOpen } from './scene';
 
-export const FEWEST_BOXES = 30;
-export const MOST_BOXES = 60;
+export const MIN_BOXES = 30;
+export const MAX_BOXES = 60;
 
 export interface AutoOpen {
   open: string[];
-  // Scopes whose children must be fetched before it can go on.
+  // Scopes whose children must be fetched before the choice can continue.
   wanted: string[];
 }
 
@@ -20,7 +20,7 @@ interface Closed {
 
 function closedOf(view: ScopeView, depth: number): Closed[] {
   return view.nodes
-    // What was folded for being alike is not opened again.
+    // Aggregates stay closed.
     .filter((node) => node.kind === 'scope' && canOpen(node))
     .map((node) => ({ node, depth }));
 }
@@ -38,9 +38,10 @@ export function autoOpen(views: ReadonlyMap<string, ScopeView>): AutoOpen {
   let boxes = top.nodes.length;
   while (closed.length > 0) {
     const fitting = closed.filter(
-      // Forward, backward and optimizer belong together: at the top, whatever fits.
+      // At the top level all scopes that fit are opened: forward, backward and optimizer belong
+      // together.
       ({ node, depth }) =>
-        boxes + node.child_count <= MOST_BOXES && (boxes < FEWEST_BOXES || depth === 0),
+        boxes + node.child_count <= MAX_BOXES && (boxes < MIN_BOXES || depth === 0),
     );
     if (fitting.length === 0) break;
     const next = fitting.reduce(comesFirst);

@@ -1,14 +1,14 @@
-// Parameters and constants stand beside the op that reads them, in a stack at its
-// left: the layers are laid out without them, with room kept for each stack.
+// Places parameters and constants in a stack to the left of the op that reads them. The layers are
+// laid out without them, with space reserved for each stack.
 
-import type { FlatGraph, FlatLayout, RoutePoints } from './flat';
+import type { FlatGraph, FlatLayout, RoutePoints } from './flat_types';
 
-// Between the stack and its op, where the edges run.
+// Distance between the stack and its op, for the edges.
 const GAP = 22;
 const BETWEEN = 5;
 
 interface Stack {
-  // The op, and its stack from top to bottom; indices of the whole graph.
+  // The op and its stack from top to bottom, as node indices of the whole graph.
   core: number;
   members: number[];
   width: number;
@@ -17,7 +17,7 @@ interface Stack {
 
 export interface Stacks {
   reduce(graph: FlatGraph): FlatGraph;
-  // The layout of what `reduce` returned, as one of the whole graph.
+  // Turns the layout of the graph that reduce() returned into one of the whole graph.
   spread(layout: FlatLayout): FlatLayout;
 }
 

@@ -1,13 +1,13 @@
-// Which nodes stand beside another: parameters, buffers and constants that exactly
-// one op of their scope reads. What has notes needs room for them, and stands in a row.
+// Which nodes are placed beside another one: parameters, buffers and constants that are read by
+// exactly one op of their scope. Nodes with notes need space below them and get a place in a row.
 
 import type { GraphNode } from '../api/types';
 
-const STILL = new Set<GraphNode['kind']>(['parameter', 'buffer', 'constant']);
-// A taller stack would hide the flow beside it.
-const MOST = 8;
+const STACKED_KINDS = new Set<GraphNode['kind']>(['parameter', 'buffer', 'constant']);
+// A taller stack would hide the flow next to it.
+const MAX_STACK = 8;
 
-// By node: the node beside which it stands, or -1.
+// Returns, by node, the node beside which it is placed, or -1.
 export function besideOf(
   nodes: readonly GraphNode[],
   edges: ReadonlyArray<readonly [number, number]>,
@@ -23,8 +23,8 @@ export function besideOf(
   const beside = new Int32Array(nodes.length).fill(-1);
   nodes.forEach((node, i) => {
     const to = reader[i] as number;
-    if (!STILL.has(node.kind) || node.notes !== undefined || ruledOut[i] || to < 0 || nodes[to]?.kind !== 'op') return;
-    if ((stacked[to] as number) >= MOST) return;
+    if (!STACKED_KINDS.has(node.kind) || node.notes !== undefined || ruledOut[i] || to < 0 || nodes[to]?.kind !== 'op') return;
+    if ((stacked[to] as number) >= MAX_STACK) return;
     stacked[to] = (stacked[to] as number) + 1;
     beside[i] = to;
   });

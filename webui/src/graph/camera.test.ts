@@ -43,7 +43,7 @@ it('moves no more than brings a box into view', () => {
   expect(right.y).toBe(0);
   const above = bringIntoView(camera, { x: 100, y: -100, width: 80, height: 30 }, VIEW);
   expect(above.y).toBeLessThan(-100);
-  // Of what is too large its beginning.
+  // A rectangle that is too large is shown from its start.
   const large = bringIntoView({ x: 500, y: 0, scale: 1 }, { x: 100, y: 100, width: 2000, height: 30 }, VIEW);
   expect(large.x).toBeLessThan(100);
   expect(large.x).toBeGreaterThan(50);

@@ -1,4 +1,4 @@
-// Which part of the drawing the canvas shows: screen = (world - origin) * scale.
+// The part of the drawing that the canvas shows: screen = (world - origin) * scale.
 
 export interface Camera {
   x: number;
@@ -19,14 +19,14 @@ export interface Rect extends Size {
 export const MIN_SCALE = 0.002;
 export const MAX_SCALE = 3;
 const MARGIN = 24;
-// Above and below stand the zoom buttons and the legend.
+// Height of the zoom buttons at the top and of the legend at the bottom.
 const BAR = 46;
 
 export function limitScale(scale: number): number {
   return Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
 }
 
-// Shows all of `rect`; never larger than its natural size.
+// Shows the whole `rect`, at most at scale `largest`.
 export function fit(rect: Rect, view: Size, largest = 1.1): Camera {
   const across = (view.width - 2 * MARGIN) / Math.max(1, rect.width);
   const down = (view.height - 2 * BAR) / Math.max(1, rect.height);
@@ -42,7 +42,7 @@ export function centreOn(rect: Rect, view: Size, scale: number): Camera {
   };
 }
 
-// Zooms so that the world point under the screen point stays there.
+// Zooms around a point of the screen.
 export function zoomAt(camera: Camera, px: number, py: number, factor: number): Camera {
   const scale = limitScale(camera.scale * factor);
   return {
@@ -75,12 +75,12 @@ export function intersects(a: Rect, b: Rect): boolean {
   );
 }
 
-// Moved, not zoomed, so far that `rect` is in view; of a larger one its beginning.
+// Pans, without zooming, until `rect` is in view, or its top left corner if it is too large.
 export function bringIntoView(camera: Camera, rect: Rect, view: Size): Camera {
   const along = (origin: number, from: number, size: number, shown: number, margin: number) => {
     const room = (shown - 2 * margin) / camera.scale;
     const first = from - margin / camera.scale;
-    // It fits: as little as need be; else to its beginning, unless that is in view.
+    // If it fits, pan as little as possible; else to its start, unless the start is in view.
     if (size <= room) return Math.min(Math.max(origin, from + size - room - margin / camera.scale), first);
     return origin > first || origin + room < from ? first : origin;
   };
@@ -91,8 +91,8 @@ export function bringIntoView(camera: Camera, rect: Rect, view: Size): Camera {
   };
 }
 
-// The camera that shows `rect` with the least change: none if it is in view and
-// legible, else centred, at a scale at which names can be read.
+// Returns the camera unchanged if `rect` is in view and legible; else centres it at a scale at which
+// names are legible.
 export function reveal(camera: Camera, rect: Rect, view: Size): Camera {
   const seen = visibleRect(camera, view);
   const margin = MARGIN / camera.scale;

@@ -1,4 +1,4 @@
-// Canvas 2D: draws what is in view, with less detail the smaller it is.
+// Draws the visible part of a scene with Canvas 2D, with less detail at smaller scales.
 
 import { intersects, visibleRect, type Camera, type Rect } from './camera';
 import { BLOCK_SCALE, drawBlock, drawFarLabel, drawFarMark, drawLeaf, drawMarks, drawScope } from './draw_boxes';
@@ -9,12 +9,13 @@ import type { Marks } from './marks';
 import type { Picture, Renderer } from './renderer';
 import { boxOf, type Box, type SceneScope } from './scene';
 
-// Marks and shadows reach out of their boxes.
+// Marks and shadows extend beyond their boxes.
 const BLEED = 30;
-// What would be smaller on the screen is left out, or drawn without its inside.
-const LEAST_PX = 1.2;
-const LEAST_OPEN_PX = 7;
-const LEAST_LABEL_PX = 90;
+// Sizes on the screen: smaller boxes are left out, smaller scopes are drawn without their contents,
+// and smaller scopes get no label in the overview.
+const MIN_BOX_PX = 1.2;
+const MIN_OPEN_PX = 7;
+const MIN_LABEL_PX = 90;
 
 export class CanvasRenderer implements Renderer {
   constructor(private readonly canvas: HTMLCanvasElement) {}
@@ -37,7 +38,7 @@ export class CanvasRenderer implements Renderer {
   }
 }
 
-// One drawing of one frame.
+// Draws one frame.
 class Pass {
   private readonly seen: Rect;
   private readonly near: Rect;
@@ -64,7 +65,7 @@ class Pass {
       this.labelFar(top);
     } else {
       this.inside(top);
-      // Across scopes, but under the boxes and their text.
+      // Above the scopes, but below the boxes and their text.
       if (this.picture.motion === null) drawLinks(this.context, this.picture);
       for (const box of this.leaves) this.leaf(box);
     }
@@ -77,11 +78,11 @@ class Pass {
     drawEdges(context, scope, this.seen, picture);
     for (const placed of scope.boxes) {
       const box = motion === null ? placed : inMotion(placed, motion);
-      if (box.width * camera.scale < LEAST_PX || !intersects(box, this.near)) continue;
+      if (box.width * camera.scale < MIN_BOX_PX || !intersects(box, this.near)) continue;
       this.drawn.push(box);
       if (!box.open) {
         this.leaves.push(box);
-      } else if (box.height * camera.scale < LEAST_OPEN_PX) {
+      } else if (box.height * camera.scale < MIN_OPEN_PX) {
         drawBlock(context, box, palette);
       } else {
         drawScope(context, box, palette, camera);
@@ -97,11 +98,11 @@ class Pass {
     drawNotes(this.context, box, palette, camera);
   }
 
-  // On the picture from afar names of large scopes are still told.
+  // Draws the names of large scopes on the overview.
   private labelFar(scope: SceneScope): void {
     const { scene, camera, palette } = this.picture;
     for (const box of scope.boxes) {
-      if (!box.open || box.width * camera.scale < LEAST_LABEL_PX || !intersects(box, this.near)) continue;
+      if (!box.open || box.width * camera.scale < MIN_LABEL_PX || !intersects(box, this.near)) continue;
       drawFarLabel(this.context, box, palette, camera);
       const inner = scene.scopes.get(box.name);
       if (inner !== undefined) this.labelFar(inner);
@@ -122,7 +123,7 @@ class Pass {
     }
   }
 
-  // Hits must not get lost among boxes too small to be seen.
+  // Marks hits in boxes that are too small to be seen.
   private farHits(): void {
     const { scene, camera, palette, marks } = this.picture;
     for (const name of marks.hits.keys()) {

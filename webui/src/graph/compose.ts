@@ -1,8 +1,9 @@
-// Lays out open scopes from the inside out, each on its own, and puts the pieces
-// together. Layouts are cached by structure: equal blocks are laid out once.
+// Lays out each open scope separately, from the inside out, and combines the results. Layouts are
+// cached by structure, so equal blocks are laid out once.
 
 import { placeBeside, type Stacks } from './beside';
-import { layoutFlat, type FlatLayout } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatLayout } from './flat_types';
 import {
   SCOPE_HEADER,
   SCOPE_PADDING,
@@ -11,7 +12,7 @@ import {
   type LayoutScope,
 } from './layout_types';
 
-// The canvas is wide; inside a scope squarer pieces pack better.
+// The canvas is wide; inside a scope, nearly square pieces pack better.
 const TOP_ASPECT = 1.7;
 const INNER_ASPECT = 1.0;
 const MAX_CACHED = 2000;
@@ -81,7 +82,7 @@ interface Placement {
   y: number;
 }
 
-// Where each open scope's inside begins, outer scopes first.
+// Returns the position of the contents of each open scope, outer scopes first.
 function placeScopes(pieces: ReadonlyMap<string, Piece>): Placement[] {
   const placed: Placement[] = [];
   const place = (name: string, x: number, y: number) => {
@@ -102,9 +103,9 @@ function placeScopes(pieces: ReadonlyMap<string, Piece>): Placement[] {
   return placed;
 }
 
-// Makes ready what opening this scope takes while all inside it is closed.
+// Caches the layout of a scope in which all scopes are closed.
 export function prepareLayout(scope: LayoutScope, cache: LayoutCache): void {
-  // Any name but the top's, which is wide.
+  // Any name other than that of the top scope, whose aspect differs.
   new Composer({ id: 0, scopes: { inside: scope } }, cache).pieceOf('inside');
 }
 

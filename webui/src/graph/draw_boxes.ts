@@ -1,4 +1,4 @@
-// Boxes and what marks them. Every mark has a shape of its own besides its colour.
+// Draws boxes and their marks. Marks differ in shape as well as in colour.
 
 import { compactCount } from '../base/format';
 import type { Camera } from './camera';
@@ -20,7 +20,7 @@ import {
 
 type Context = CanvasRenderingContext2D;
 
-// Below these scales the parts are too small to be read.
+// Below these scales the text is too small to be read.
 const LABEL_SCALE = 0.34;
 const DETAIL_SCALE = 0.62;
 // Below this a box is a coloured block.
@@ -64,7 +64,7 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   const phase = box.depth === 0 ? phaseOf(box.name) : null;
   if (phase !== null) drawStripe(context, box, palette.category[phase], 4);
   drawChevron(context, box.x + 12, box.y + SCOPE_HEADER / 2, true, palette.muted);
-  // At small scales the name keeps a legible size as long as it fits its box.
+  // At small scales the name keeps a legible size as long as it fits into the box.
   const size = Math.min(LABEL_PX / Math.min(1, camera.scale / 0.85), 22);
   const room = box.width - 30;
   const advance = size * 0.6;
@@ -82,7 +82,7 @@ export function drawScope(context: Context, box: Box, palette: Palette, camera: 
   context.fillText(shorten(box.node.op_type, left), box.x + used, box.y + SCOPE_HEADER / 2 + 1);
 }
 
-// A coloured edge at the left, within the outline.
+// Draws a coloured stripe on the left, inside the outline.
 function drawStripe(context: Context, box: Box, colour: string, width: number): void {
   context.save();
   outline(context, box);
@@ -116,7 +116,7 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
   const hair = Math.max(1, 0.75 / camera.scale);
   const tint = palette.category[box.node.category] ?? palette.category.other;
   if (canOpen(box.node) && camera.scale > 0.3) {
-    // A sheet behind the box says that there is more inside.
+    // A second sheet behind the box shows that it can be opened.
     context.fillStyle = palette.box;
     context.strokeStyle = palette.boxBorder;
     context.lineWidth = hair;
@@ -140,7 +140,7 @@ function drawShape(context: Context, box: Box, palette: Palette, camera: Camera)
   context.setLineDash([]);
 }
 
-// Of a closed scope: whether it is forward, backward or the optimizer.
+// The colour of a closed scope shows its phase: forward, backward or optimizer.
 function stripeOf(box: Box, palette: Palette): string {
   const phase = phaseOf(box.name);
   return phase === null ? palette.category[box.node.category] : palette.category[phase];
@@ -154,7 +154,7 @@ export function drawBlock(context: Context, box: Box, palette: Palette): void {
   context.globalAlpha = 1;
 }
 
-// Where the second line is too small to be drawn, the first takes its room.
+// The label, which uses the space of the second line where that is too small to be drawn.
 function roomyLabel(box: Box, characters: number, camera: Camera): number {
   const room = box.width - 12 - (canOpen(box.node) ? CHEVRON_ROOM : 0);
   const wanted = Math.min(9.5 / camera.scale, box.height * 0.55, room / (characters * 0.6));
@@ -206,7 +206,7 @@ function drawOneLine(context: Context, box: Box, palette: Palette, camera: Camer
   context.fillText(shorten(besideDetail(box.node), 18), box.x + 18 + label.length * 6.6, y);
 }
 
-// The name of a large scope, at the size of text on the screen.
+// Draws the name of a large scope at the normal text size of the screen.
 export function drawFarLabel(context: Context, box: Box, palette: Palette, camera: Camera): void {
   const k = 1 / camera.scale;
   const room = Math.floor((box.width * camera.scale - 14) / 6.6);
@@ -221,7 +221,7 @@ export function drawFarLabel(context: Context, box: Box, palette: Palette, camer
   context.fillText(label, box.x + 7 * k, box.y + 11.5 * k);
 }
 
-// A triangle of its size on the screen; filled where it all began.
+// Draws a hit as a triangle of constant size on the screen, filled at an origin.
 export function drawFarMark(context: Context, box: Box, origin: boolean, palette: Palette, camera: Camera): void {
   const r = (origin ? 6 : 3.5) / camera.scale;
   const x = box.x + box.width / 2;
@@ -238,7 +238,7 @@ export function drawFarMark(context: Context, box: Box, origin: boolean, palette
   context.stroke();
 }
 
-// Marks keep their size on the screen when the drawing is small.
+// Enlarges marks at small scales so that they keep their size on the screen.
 function markScale(camera: Camera): number {
   return Math.min(3, Math.max(1, 0.75 / camera.scale));
 }
@@ -257,7 +257,8 @@ function drawRing(
   context.stroke();
 }
 
-// Filled: a hit, or where what is not finite began; hollow: it came from elsewhere.
+// Draws the hit count: filled for a hit or an origin of NaN or infinity, hollow for propagated
+// values.
 function drawHitBadge(
   context: Context,
   box: Box,
@@ -270,7 +271,7 @@ function drawHitBadge(
   const width = (14 + text.length * 6.2 + 4) * k;
   const height = 15 * k;
   const x = box.x + box.width - width + 7 * k;
-  // On the corner from outside: the name in the box stays free.
+  // Outside the corner, so that the name in the box is not covered.
   const y = box.y - height + 4;
   context.fillStyle = hollow ? palette.canvas : palette.hit;
   context.strokeStyle = palette.hit;
@@ -291,7 +292,7 @@ function drawHitBadge(
   context.fillText(text, x + 15 * k, y + height / 2 + 0.5 * k);
 }
 
-// Where the scope around it is watched as a whole, a box's own mark says little.
+// Draws the watch mark, fainter where the whole scope is watched and the mark is implied.
 function drawWatched(
   context: Context,
   box: Box,

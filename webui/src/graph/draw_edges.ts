@@ -1,4 +1,5 @@
-// Edges of one scope. Those of a kind go into one path: strokes cost more than lines.
+// Draws the edges of a scope. All edges of a kind are in one path, because a stroke costs more than
+// a line.
 
 import type { Rect } from './camera';
 import { BLOCK_SCALE } from './draw_boxes';
@@ -7,10 +8,10 @@ import type { Picture } from './renderer';
 import { boxOf, type Box, type Scene, type SceneScope } from './scene';
 
 const CORNER = 6;
-// Edges are faint until boxes have arrived.
+// Edges are faint while boxes move.
 const MOTION_ALPHA = 0.35;
 
-// Smooth steps and rounded straight lines: see RoutePoints.
+// Adds smooth steps and straight lines with rounded corners: see RoutePoints.
 export function tracePath(
   context: CanvasRenderingContext2D,
   points: ArrayLike<number>,
@@ -52,7 +53,7 @@ function traceArrow(context: CanvasRenderingContext2D, points: ArrayLike<number>
   context.closePath();
 }
 
-// By scope: left, top, right and bottom of each edge.
+// By scope: the left, top, right and bottom of each edge.
 const bounds = new WeakMap<SceneScope, Float32Array>();
 
 function boundsOf(scope: SceneScope, points: Float32Array): Float32Array {
@@ -98,9 +99,9 @@ interface Style {
   arrow: number;
 }
 
-// Plain, bundled, control, along the trail of what is not finite, and about what is
-// selected: in the order in which they are drawn.
-const KINDS = ['plain', 'bundle', 'control', 'trail', 'about'] as const;
+// In drawing order. 'trail' edges carried NaN or infinity; 'adjacent' edges touch the selected or
+// hovered node.
+const KINDS = ['plain', 'bundle', 'control', 'trail', 'adjacent'] as const;
 type Kind = (typeof KINDS)[number];
 
 function styleOf(kind: Kind, { palette }: Picture): Style {
@@ -113,7 +114,7 @@ function styleOf(kind: Kind, { palette }: Picture): Style {
       return { colour: palette.edge, width: 1, dash: [4, 4], arrow: 3 };
     case 'trail':
       return { colour: palette.hit, width: 2.2, dash: [9, 3], arrow: 4.4 };
-    case 'about':
+    case 'adjacent':
       return { colour: palette.edgeStrong, width: 1.8, dash: [], arrow: 4 };
   }
 }
@@ -123,7 +124,7 @@ const BUNDLE_TENSORS = 4;
 function kindOf(scope: SceneScope, edge: number, marks: Marks): Kind {
   const { from, to, kind, tensors } = scope.edges[edge] as SceneScope['edges'][number];
   const is = (name: string | null) => name !== null && (from === name || to === name);
-  if (is(marks.selected) || is(marks.hovered)) return 'about';
+  if (is(marks.selected) || is(marks.hovered)) return 'adjacent';
   if (marks.trail.size > 0 && marks.trail.has(from) && marks.trail.get(to) === 'propagated') return 'trail';
   if (kind === 'control') return 'control';
   return tensors >= BUNDLE_TENSORS ? 'bundle' : 'plain';
@@ -153,7 +154,7 @@ function drawKind(
   context.fill();
 }
 
-// From afar: all in one stroke, without curves and arrows.
+// At small scales: one stroke for all edges, without curves and arrows.
 function drawFarEdges(
   context: CanvasRenderingContext2D,
   scope: SceneScope,
@@ -201,7 +202,7 @@ export function drawEdges(
   context.globalAlpha = 1;
 }
 
-// Links of the selected node that no drawn edge shows, because they cross scopes.
+// Draws the tensors of the selected node that cross scopes and so have no edge.
 export function drawLinks(context: CanvasRenderingContext2D, { scene, marks, palette, camera }: Picture): void {
   const self = marks.selected === null ? undefined : scene.byName.get(marks.selected);
   if (self === undefined || self.open) return;

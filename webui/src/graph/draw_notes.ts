@@ -1,12 +1,12 @@
-// What is known of a box's outputs, written on the edges where they begin.
+// Draws the notes on a box's outputs at the start of their edges.
 
 import type { Camera } from './camera';
 import type { Palette } from './palette';
 import type { Box } from './scene';
 import { NOTE_LINE, NOTE_PX, NOTE_STEM, noteText, noteWidth } from './sizes';
 
-// Below this the words are too small to be read; an alarm's colour is still seen.
-const WORD_SCALE = 0.42;
+// Below this scale the text is too small to be read; the colour of an alarm is still visible.
+const TEXT_SCALE = 0.42;
 
 export function drawNotes(context: CanvasRenderingContext2D, box: Box, palette: Palette, camera: Camera): void {
   const notes = box.node.notes ?? [];
@@ -31,7 +31,7 @@ export function drawNotes(context: CanvasRenderingContext2D, box: Box, palette: 
     context.fill();
     context.strokeStyle = note.alarm ? palette.hit : palette.edge;
     context.stroke();
-    if (camera.scale < WORD_SCALE) return;
+    if (camera.scale < TEXT_SCALE) return;
     context.fillStyle = note.alarm ? palette.hit : palette.muted;
     context.fillText(noteText(note), middle, y + NOTE_LINE / 2 + 0.5);
   });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { layoutFlat, type FlatGraph } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatGraph } from './flat_types';
 import { countCrossings } from './ordering';
 import { Isotonic } from './placement';
 import { gatherNeighbours } from './adjacency';
@@ -13,7 +14,7 @@ function graph(count: number, edges: Array<[number, number]>, aspect = 1.5): Fla
   };
 }
 
-// The same graph every time: a chain with branches and long edges.
+// A deterministic graph: a chain with branches and long edges.
 function tangle(count: number): FlatGraph {
   const edges: Array<[number, number]> = [];
   let seed = 7;
@@ -69,14 +70,14 @@ describe('layoutFlat', () => {
   });
 
   it('draws every edge downwards unless there is a cycle, whatever order nodes come in', () => {
-    // As a scope whose parameters are listed after the ops that read them.
+    // Like a scope whose parameters are listed after the ops that read them.
     const edges: Array<[number, number]> = [[0, 1], [2, 0], [3, 1]];
     const layout = layoutFlat(graph(4, edges));
     for (const [from, to] of edges) expect(layout.y[from]!).toBeLessThan(layout.y[to]!);
   });
 
   it('puts a source just above its first consumer', () => {
-    // 4 is a parameter that only the last op of the chain reads.
+    // Node 4 is a parameter read only by the last op of the chain.
     const layout = layoutFlat(graph(5, [[0, 1], [1, 2], [2, 4], [3, 4]]));
     expect(layout.y[3]).toBe(layout.y[2]);
   });

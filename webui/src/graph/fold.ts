@@ -1,16 +1,16 @@
-// Vertical places, columns, and the routes of edges.
+// Vertical positions, columns, and routes of edges.
 //
-// A drawing that is much taller than wanted is cut between rows; the pieces
-// stand side by side, read like columns of text, and edges that cross a cut run
-// down, over through the gutter, and in from the top.
+// A drawing that is much taller than desired is cut between rows. The pieces are placed side by side
+// like columns of text. Edges that cross a cut run down, through the gutter, and enter the next
+// column from the top.
 
 import type { Adjacency } from './adjacency';
-import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat';
+import type { FlatGraph, FlatLayout, RoutePoints, Spacing } from './flat_types';
 import type { Items } from './items';
 import type { Layering } from './layers';
 
 const MAX_COLUMNS = 32;
-// Shorter drawings are never cut.
+// Drawings of less height are never cut.
 const MIN_FOLD_HEIGHT = 420;
 const LANE = 4;
 const TURN = 12;
@@ -50,7 +50,7 @@ function rowHeights(graph: FlatGraph, items: Items): number[] {
   return heights;
 }
 
-// How many edges cross the cut above each row.
+// By row: the number of edges that cross a cut above it.
 function cutSizes(items: Items): number[] {
   const cuts = Array<number>(items.rowStart.length - 1).fill(0);
   for (let item = 0; item < items.count; item += 1) {
@@ -86,7 +86,7 @@ function cutInto(
         bestEnd = end;
       }
     }
-    // A short rest joins the last column rather than standing alone.
+    // A short remainder joins the last column.
     if (columns.length === wanted - 1) bestEnd = heights.length;
     const rows = extents.slice(first, bestEnd);
     columns.push({
@@ -136,7 +136,7 @@ function chooseColumns(graph: FlatGraph, items: Items, spacing: Spacing): Column
 
 interface Placed {
   columnOf: number[];
-  // By column: its left side, and what is added to an item's x.
+  // By column: its left side, and the offset added to an item's x.
   start: number[];
   shift: number[];
   // By row.
@@ -170,9 +170,9 @@ function placeRows(columns: Column[], heights: number[], spacing: Spacing): Plac
   return placed;
 }
 
-// Where edges leave or enter a node: spread over the middle of its side, in the
-// order of their other ends, so that they do not lie on one another. By place in the
-// lists of neighbours, which are put into that order.
+// Horizontal offsets at which edges leave or enter nodes, by position in the neighbour lists. Edges
+// are spread over the middle of the node's side in the order of their other ends, so that they do
+// not overlap. Sorts the neighbour lists into that order.
 function portOffsets(graph: FlatGraph, items: Items, near: Adjacency): Float64Array {
   const offsets = new Float64Array(near.others.length);
   for (let node = 0; node < items.nodes; node += 1) {
@@ -187,7 +187,7 @@ function portOffsets(graph: FlatGraph, items: Items, near: Adjacency): Float64Ar
   return offsets;
 }
 
-// Points on one vertical line become its two ends.
+// Appends a point. Of several points on one vertical line only the ends are kept.
 function add(points: RoutePoints, x: number, y: number, mode: number): void {
   const n = points.length;
   const level = (at: number) => Math.abs((points[at] as number) - x) < 0.01;
@@ -242,8 +242,8 @@ class Router {
     return 0;
   }
 
-  // Outside the rows: below its row to the column's side, along it, and in above the
-  // row of its end.
+  // A route outside the rows: below the first row to the side of the column, along it, and in above
+  // the last row.
   private farRoute(from: number, to: number, lane: number): RoutePoints {
     const { placed } = this;
     const side = (item: number) => (placed.start[this.column(item)] as number) - 22 + lane;
@@ -259,7 +259,7 @@ class Router {
     return points;
   }
 
-  // The way from one node to another, down along the first one's trunk.
+  // A route from one node to another, down along the trunk of the first.
   route(from: number, to: number, lane: number): RoutePoints {
     const { items, placed } = this;
     if (this.isFar(from, to)) return this.farRoute(from, to, lane);
@@ -271,7 +271,7 @@ class Router {
       const b = i + 1 === span ? to : trunk + i + 1;
       const fromX = this.centre(a) + this.offset(a, b, items.down, this.downs);
       const toX = this.centre(b) + this.offset(b, a, items.up, this.ups);
-      // A dummy's point is drawn through its row; the next segment starts below it.
+      // The line passes straight through the dummy's row; the next segment starts below it.
       add(points, fromX, this.bottom(a), i === 0 ? 0 : 1);
       if (this.column(a) === this.column(b)) {
         add(points, toX, this.top(b), 0);
@@ -322,7 +322,7 @@ export function placeColumns(
   return { x, y, width: size.width, height: size.height, routes };
 }
 
-// A point's mode belongs to the segment before it, so modes move by one.
+// A point's mode describes the segment before it, so modes shift by one.
 function reverseRoute(route: RoutePoints): RoutePoints {
   const reversed: RoutePoints = [];
   for (let i = route.length - 3; i >= 0; i -= 3) {

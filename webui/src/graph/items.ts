@@ -1,44 +1,44 @@
-// What lies in a row: nodes, and the dummies that long edges pass through.
+// The items of rows: nodes, and the dummies through which long edges pass.
 
 import { gatherNeighbours, type Adjacency } from './adjacency';
-import type { FlatGraph, Spacing } from './flat';
+import type { FlatGraph, Spacing } from './flat_types';
 import type { Layering } from './layers';
 
 export interface Items {
   nodes: number;
   // Nodes first, then dummies.
   count: number;
-  // By item.
+  // By item: its row.
   layer: Int32Array;
-  // By item: how far it reaches from its x, which is where its edges meet it.
+  // By item: its extent to either side of its x, where its edges end.
   left: Float64Array;
   right: Float64Array;
   // Neighbours in the row above and below.
   up: Adjacency;
   down: Adjacency;
-  // By row: its items from left to right, from `rowStart[row]` on.
+  // Items of all rows from left to right; those of a row start at `rowStart[row]`.
   rowStart: Int32Array;
   order: Int32Array;
-  // By node: the first dummy of its trunk, which lies in the row below it; the
-  // others follow by number and by row.
+  // By node: the first dummy of its trunk, in the row below it. The others follow with consecutive
+  // numbers in consecutive rows.
   trunk: Int32Array;
-  // Links that pass more rows have no dummies.
+  // Links across more rows than this have no dummies.
   longest: number;
   // By item.
   x: Float64Array;
 }
 
-// How many rows a link passes.
+// The number of rows between the ends of a link.
 function spanOf({ layer, links }: Layering, link: number): number {
   const to = links.to[link] as number;
   return (layer[to] as number) - (layer[links.from[link] as number] as number) - 1;
 }
 
-// Dummies for each node of a graph, at most, and at least in all.
-const DUMMIES_OF_A_NODE = 2;
-const FEWEST_DUMMIES = 12_000;
+// The budget of dummies: this many per node, but not less than the minimum.
+const DUMMIES_PER_NODE = 2;
+const MIN_DUMMIES = 12_000;
 
-// By node: how many rows its longest edge passes, without those of more than `most`.
+// By node: the span of its longest edge, ignoring edges longer than `most`.
 function trunkLengths(layering: Layering, count: number, most: number): Int32Array {
   const lengths = new Int32Array(count);
   for (let link = 0; link < layering.links.from.length; link += 1) {
@@ -49,10 +49,10 @@ function trunkLengths(layering: Layering, count: number, most: number): Int32Arr
   return lengths;
 }
 
-// The longest way that still gets dummies: where there are too many long edges, the
-// longest ones run outside the rows.
+// The longest span that still gets dummies. If the budget is exceeded, the longest edges run outside
+// the rows.
 function longestSpan(layering: Layering, count: number): number {
-  const budget = Math.max(FEWEST_DUMMIES, count * DUMMIES_OF_A_NODE);
+  const budget = Math.max(MIN_DUMMIES, count * DUMMIES_PER_NODE);
   let most = layering.count;
   for (;;) {
     const sum = trunkLengths(layering, count, most).reduce((total, length) => total + length, 0);
@@ -61,7 +61,7 @@ function longestSpan(layering: Layering, count: number): number {
   }
 }
 
-// Rows hold nodes in execution order, then dummies.
+// Fills each row with its nodes in execution order, followed by its dummies.
 function fillRows(layer: Int32Array, rows: number): { rowStart: Int32Array; order: Int32Array } {
   const all = Int32Array.from(layer.keys());
   const { start, others } = gatherNeighbours(rows, layer, all);

@@ -1,34 +1,34 @@
-// Which row each node lies in.
+// Assigns nodes to rows.
 
 import { gatherNeighbours, type Adjacency } from './adjacency';
-import type { FlatGraph, Spacing } from './flat';
+import type { FlatGraph, Spacing } from './flat_types';
 
-// Edges turned along the order, without loops and doubles.
+// Edges directed along the order, without loops and duplicates.
 export interface Links {
   from: Int32Array;
   to: Int32Array;
 }
 
 export interface Layering {
-  // By node: its place in an order that edges follow where they can.
+  // By node: its position in the order.
   rank: Int32Array;
   // By node.
   layer: Int32Array;
   count: number;
   links: Links;
-  // By edge the index of its link, or -1 for a loop.
+  // By edge: the index of its link, or -1 for a loop.
   linkOf: Int32Array;
 }
 
-// An order in which producers come first. Among those that may come next it takes
-// the first in execution order; where there is a cycle, it breaks it there.
+// Orders nodes so that producers come first. Of several possible next nodes it takes the first in
+// execution order; cycles are broken there too.
 function rankNodes(count: number, outgoing: Adjacency): Int32Array {
   const { start, others } = outgoing;
   const missing = new Int32Array(count);
   for (const to of others) missing[to]! += 1;
   const rank = new Int32Array(count).fill(-1);
   let next = 0;
-  // Depth first from each node that is free, so that chains stay together.
+  // Depth first from each node without missing producers, so that chains stay together.
   const stack: number[] = [];
   const takeAll = (root: number) => {
     stack.push(root);
@@ -87,7 +87,7 @@ function longestPath(count: number, links: Links, rank: Int32Array): Int32Array 
   rank.forEach((place, node) => (order[place] = node));
   const layer = new Int32Array(count);
   const { start, others } = gatherNeighbours(count, links.from, links.to);
-  // Every link goes to a higher rank, so one pass in that order is enough.
+  // Every link leads to a higher rank, so one pass is enough.
   for (const node of order) {
     const below = (layer[node] as number) + 1;
     for (let i = start[node] as number; i < (start[node + 1] as number); i += 1) {
@@ -99,12 +99,12 @@ function longestPath(count: number, links: Links, rank: Int32Array): Int32Array 
   return layer;
 }
 
-// How far up it is looked for what comes along when a node moves down.
+// How many levels of inputs may move down together with a node.
 const FOLLOWERS = 4;
 
-// Moves nodes down to just above their first consumer where that makes edges shorter
-// on the whole: sources, and what hangs on nothing but sources. An input comes along
-// at no cost if nobody else reads it further up, and neither its own inputs.
+// Moves nodes down to just above their first consumer where that shortens edges in total. This
+// applies to sources and to nodes that depend on sources only. An input that has no other consumer
+// further up moves along at no cost, and so do its own inputs.
 function sink(layer: Int32Array, order: Int32Array, links: Links, outgoing: Adjacency): void {
   const incoming = gatherNeighbours(layer.length, links.to, links.from);
   const firstBelow = (node: number, without: number) => {
@@ -115,7 +115,7 @@ function sink(layer: Int32Array, order: Int32Array, links: Links, outgoing: Adja
     }
     return first;
   };
-  // How many edges grow if the node moves to this layer, as far as `enough`.
+  // Counts the edges that get longer if the node moves to this layer, up to `enough`.
   const cost = (node: number, to: number, enough: number, depth: number): number => {
     let sum = 0;
     for (let i = incoming.start[node] as number; i < (incoming.start[node + 1] as number) && sum < enough; i += 1) {
@@ -137,7 +137,7 @@ function sink(layer: Int32Array, order: Int32Array, links: Links, outgoing: Adja
 const widthOf = (graph: FlatGraph, node: number) =>
   (graph.widths[node] as number) + (graph.leftRoom?.[node] ?? 0);
 
-// A width that makes all nodes together about as wide as high.
+// A row width that gives the whole drawing the desired aspect.
 function rowLimit(graph: FlatGraph, spacing: Spacing): number {
   if (graph.aspect === 0) return Infinity;
   let area = 0;
@@ -151,7 +151,7 @@ function rowLimit(graph: FlatGraph, spacing: Spacing): number {
   return Math.max(420, widest, Math.sqrt(area * graph.aspect) * 1.25);
 }
 
-// Rows of at most `limit`, in execution order.
+// Splits nodes into rows of about `limit` width, in execution order.
 function wrapRow(nodes: number[], graph: FlatGraph, spacing: Spacing, limit: number): number[][] {
   const total = nodes.reduce((sum, node) => sum + widthOf(graph, node) + spacing.column, 0);
   if (total <= limit * 1.3) return [nodes];

@@ -1,11 +1,11 @@
-// What the page asks of the layout, and what it gets back.
+// Request and answer of the layout of open scopes.
 
 export interface LayoutNode {
   name: string;
   width: number;
   height: number;
-  // The node beside which it stands, as an index into `nodes`; -1: nowhere but in
-  // its own place. Only what one other node reads stands beside it.
+  // Index of the node beside which this one is placed, or -1 for a place of its own. Only a node
+  // with a single reader is placed beside it.
   beside: number;
 }
 
@@ -17,21 +17,20 @@ export interface LayoutScope {
 
 export interface LayoutRequest {
   id: number;
-  // Open scopes by name, the top as "". A child that is a key here is open.
+  // Open scopes by name; the top scope is "". A child is open if its name is a key.
   scopes: Record<string, LayoutScope>;
 }
 
-// Packed, so that it crosses from the worker without a copy.
+// Packed, so that the worker can transfer it without a copy.
 export interface LayoutAnswer {
   id: number;
   width: number;
   height: number;
-  // Open scopes, each before what it holds.
+  // Open scopes, each before the scopes inside it.
   scopes: string[];
-  // By scope in that order, and in it by node: x, y, width, height in the whole.
+  // By scope in that order and by node: x, y, width and height in the whole drawing.
   boxes: Float32Array<ArrayBuffer>;
-  // By scope, and in it by edge: where its points end; equal to the one before for
-  // an edge from a node to itself.
+  // By scope and by edge: the end of its points. An edge from a node to itself has none.
   pointEnds: Uint32Array<ArrayBuffer>;
   // x, y, mode: see RoutePoints.
   points: Float32Array<ArrayBuffer>;

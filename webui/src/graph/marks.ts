@@ -1,20 +1,20 @@
-// What is marked on the drawing besides the nodes themselves.
+// Marks that are drawn on the nodes.
 
 import type { PathTo } from './scene';
 
-// How a node came to its values that are not finite.
+// Whether NaN or infinity started at a node or came from its inputs.
 export type Trail = 'origin' | 'propagated';
 
 export interface Marks {
   selected: string | null;
   hovered: string | null;
-  // Where the job stands.
+  // The node at which the job is paused.
   current: string | null;
-  // Hits by node, and by every scope around it.
+  // Number of hits by node, scope and aggregate.
   hits: ReadonlyMap<string, number>;
-  // Where values that are not finite came up and went, likewise.
+  // Nodes, scopes and aggregates with NaN or infinity in the newest step that has any.
   trail: ReadonlyMap<string, Trail>;
-  // Tensors' producers and consumers of the selected node.
+  // Producers and consumers of the selected node's tensors.
   producers: ReadonlySet<string>;
   consumers: ReadonlySet<string>;
   pathTo: PathTo;

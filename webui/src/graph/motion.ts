@@ -1,27 +1,27 @@
-// How one drawing turns into the next: boxes that were there move to their new
-// places, what comes out of a scope grows out of it.
+// The transition between two drawings: boxes move to their new positions, and the contents of a
+// scope grow out of it.
 
 import type { Rect } from './camera';
 import type { Box, Scene } from './scene';
 
 export const MOTION_MS = 170;
-// Larger drawings change at once.
-const MOST_BOXES = 2500;
+// Larger drawings change without a transition.
+const MAX_BOXES = 2500;
 
 export interface Motion {
-  // Old places, by name, in coordinates in which what was touched stands still.
+  // Old positions by name, in coordinates in which the clicked box does not move.
   from: ReadonlyMap<string, Rect>;
-  // From 0 to 1.
+  // Progress, from 0 to 1.
   share: number;
 }
 
 export function oldPlaces(before: Scene, after: Scene, still: { dx: number; dy: number }): Map<string, Rect> | null {
-  if (before.boxes.length === 0 || Math.max(before.boxes.length, after.boxes.length) > MOST_BOXES) return null;
+  if (before.boxes.length === 0 || Math.max(before.boxes.length, after.boxes.length) > MAX_BOXES) return null;
   const from = new Map<string, Rect>();
   for (const { name, x, y, width, height } of before.boxes) {
     from.set(name, { x: x + still.dx, y: y + still.dy, width, height });
   }
-  // Outer scopes come first, so that the place of what is around is known.
+  // Outer scopes come first, so that the old position of a box's parent is known.
   for (const box of after.boxes) {
     const around = after.byName.get(box.parent);
     const old = from.get(box.parent);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Neighbours, Statistics } from '../api/types';
+import type { Statistics } from '../api/types';
 import { sampleNode } from '../testing/samples';
 import { composeLayout, LayoutCache } from './compose';
 import { neighbourView } from './neighbourhood';
@@ -9,15 +9,14 @@ import { noteRoom, noteWidth } from './sizes';
 const statistics = (more: Partial<Statistics> = {}) =>
   ({ nan_count: 0, pos_inf_count: 0, neg_inf_count: 0, abs_max: 1.2e11, mean: 6.45e10, ...more }) as Statistics;
 
-// Six producers, of two outputs each, that one node reads.
-function sixInputs(): Neighbours {
+// Six producers with two outputs each, all read by one node.
+function sixInputs(): Parameters<typeof neighbourView>[0] {
   const output = (slot: number) => ({ slot, dtype: 'float32', shape: [2] });
   const producers = Array.from({ length: 6 }, (_, i) => ({
     ...sampleNode(`a/n${i}`),
     outputs: [output(0), output(1)],
-    distance: -1,
   }));
-  const centre = { ...sampleNode('a/centre'), outputs: [output(0)], distance: 0 };
+  const centre = { ...sampleNode('a/centre'), outputs: [output(0)] };
   const known = (name: string, step: number) => ({ name, statistics: statistics(), statistics_step: step });
   return {
     nodes: [...producers, centre],
@@ -28,7 +27,6 @@ function sixInputs(): Neighbours {
       ...producers.flatMap(({ name }) => [known(`${name}:0`, 5), known(`${name}:1`, 5)]),
       { name: 'a/centre:0', statistics: statistics({ nan_count: 4 }), statistics_step: 4 },
     ],
-    truncated: false,
   };
 }
 

@@ -1,15 +1,15 @@
-// What a tensor is made of and what is made of it, as a view of its own.
+// The neighbourhood of a tensor as a view: the nodes that it is computed from and those that use it.
 
 import type { EdgeNote, GraphEdge, GraphNode, Neighbours, ScopeView, Statistics } from '../api/types';
 import { compactCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
 
-// The last two parts of a name tell nodes of different modules apart.
+// The last two segments of a name, which distinguish nodes of different modules.
 function shortName(name: string): string {
   return name.split('/').slice(-2).join('/');
 }
 
-// What is worth knowing of a tensor at a glance.
+// A summary of a tensor: NaN and infinities, if any, else its range.
 export function edgeNote(statistics: Statistics): EdgeNote {
   const infinite = statistics.pos_inf_count + statistics.neg_inf_count;
   const parts: string[] = [];
@@ -21,14 +21,16 @@ export function edgeNote(statistics: Statistics): EdgeNote {
   return { text: `|max| ${formatNumber(toNumber(statistics.abs_max), 3)}${mean}`, alarm: false };
 }
 
-const NOTHING = { statistics: null, statistics_step: null };
+type TensorState = Pick<Neighbours['tensors'][number], 'statistics' | 'statistics_step'>;
 
-// Of the tensors of a node that are known, in the order of its outputs. Of several, each
-// says which one it is; of an earlier step, which.
-function notesOf(node: GraphNode, known: ReadonlyMap<string, Neighbours['tensors'][number]>, now: number): EdgeNote[] {
+const UNKNOWN: TensorState = { statistics: null, statistics_step: null };
+
+// Notes on the node's outputs with known statistics, in order. With several outputs a note names its
+// slot; for statistics of an earlier step, also the step.
+function notesOf(node: GraphNode, known: ReadonlyMap<string, TensorState>, now: number): EdgeNote[] {
   const notes: EdgeNote[] = [];
   for (const { slot } of node.outputs) {
-    const { statistics, statistics_step: step } = known.get(`${node.name}:${slot}`) ?? NOTHING;
+    const { statistics, statistics_step: step } = known.get(`${node.name}:${slot}`) ?? UNKNOWN;
     if (statistics === null) continue;
     const { text, alarm } = edgeNote(statistics);
     const which = node.outputs.length > 1 ? `:${slot}  ` : '';
@@ -38,7 +40,13 @@ function notesOf(node: GraphNode, known: ReadonlyMap<string, Neighbours['tensors
   return notes;
 }
 
-export function neighbourView({ nodes, edges, tensors }: Neighbours, step: number): ScopeView {
+interface Neighbourhood {
+  nodes: readonly GraphNode[];
+  edges: Neighbours['edges'];
+  tensors: ReadonlyArray<{ name: string } & TensorState>;
+}
+
+export function neighbourView({ nodes, edges, tensors }: Neighbourhood, step: number): ScopeView {
   const known = new Map(tensors.map((tensor) => [tensor.name, tensor]));
   const shown = nodes.map((node): GraphNode => {
     const notes = notesOf(node, known, step);

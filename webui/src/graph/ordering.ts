@@ -1,12 +1,12 @@
-// The order within rows: barycentre sweeps, then exchanges of neighbours; the order
-// with the fewest crossings is kept.
+// Orders the items of each row: barycentre sweeps, then exchanges of neighbours. The order with the
+// fewest crossings is kept.
 
 import type { Adjacency } from './adjacency';
 import type { Items } from './items';
 
 const SWEEPS = 8;
 const EXCHANGES = 6;
-// Rows up to this long are sorted by insertion: they are nearly in order mostly.
+// Rows up to this length are sorted by insertion, because they are usually almost in order.
 const SHORT_ROW = 48;
 
 type Rows = Pick<Items, 'rowStart' | 'order'>;
@@ -20,7 +20,7 @@ function positionsOf({ rowStart, order }: Rows, count: number): Int32Array {
   return position;
 }
 
-// Ascending, in place; `length` numbers are few, or nearly in order.
+// Sorts the first `length` values in place; fast if they are few or almost in order.
 function sortShort(values: Int32Array, length: number): void {
   for (let i = 1; i < length; i += 1) {
     const value = values[i] as number;
@@ -30,12 +30,12 @@ function sortShort(values: Int32Array, length: number): void {
   }
 }
 
-// Scratch of one layout.
+// Counts crossings. Its buffers are reused within one layout.
 class Counter {
   private ends: Int32Array = new Int32Array(64);
   private tree: Int32Array = new Int32Array(64);
 
-  // Inversions among the lower ends of edges sorted by their upper ends.
+  // Crossings between two rows: inversions among the lower ends of edges sorted by upper end.
   between(order: Int32Array, begin: number, end: number, width: number, down: Adjacency, position: Int32Array): number {
     let count = 0;
     for (let i = begin; i < end; i += 1) {
@@ -86,7 +86,7 @@ export function countCrossings(rows: Rows, down: Adjacency, position: Int32Array
   return total;
 }
 
-// Sorts a row by the mean place of its neighbours; items without any stay put.
+// Sorts a row by the mean position of each item's neighbours. Items without any keep their position.
 function sweepRow(order: Int32Array, near: Adjacency, position: Int32Array, wanted: Float64Array): void {
   for (const item of order) {
     const begin = near.start[item] as number;
@@ -109,8 +109,8 @@ function sweepRow(order: Int32Array, near: Adjacency, position: Int32Array, want
   order.forEach((item, place) => (position[item] = place));
 }
 
-// How many crossings fewer there are if `a`, which stands just left of `b`, changes
-// places with it, as seen from one side. Neighbours are in order of their places.
+// Returns how many crossings with one adjacent row are saved by exchanging `a` with `b`, the item to
+// its right. Neighbour lists must be sorted by position.
 function gain(a: number, b: number, near: Adjacency, position: Int32Array): number {
   const endA = near.start[a + 1] as number;
   const endB = near.start[b + 1] as number;
@@ -150,7 +150,7 @@ function sortNeighbours(order: Int32Array, near: Adjacency, position: Int32Array
   }
 }
 
-// Exchanges neighbours in a row while that saves crossings; true: it did.
+// Exchanges neighbours in a row while that saves crossings. Returns whether the row changed.
 function exchangeRow(order: Int32Array, items: Items, position: Int32Array): boolean {
   if (order.length < 2) return false;
   sortNeighbours(order, items.up, position);
@@ -185,29 +185,29 @@ function exchangeAll(items: Items, rows: Rows, position: Int32Array): void {
   }
 }
 
-// Items in the order in which a walk along the edges meets them, row by row: what
-// belongs together comes to stand together.
+// Returns the items of each row in the order of a walk along the edges, which keeps connected items
+// together.
 function walkOrder(items: Items): Int32Array {
   const { rowStart, down, up } = items;
   const next = rowStart.slice(0, -1);
   const order = new Int32Array(items.count);
-  const met = new Uint8Array(items.count);
+  const visited = new Uint8Array(items.count);
   const stack: number[] = [];
   const push = (near: Adjacency, item: number) => {
     for (let i = (near.start[item + 1] as number) - 1; i >= (near.start[item] as number); i -= 1) {
       const other = near.others[i] as number;
-      if (!met[other]) stack.push(other);
+      if (!visited[other]) stack.push(other);
     }
   };
   for (let first = 0; first < items.count; first += 1) {
     stack.push(first);
     for (let item = stack.pop(); item !== undefined; item = stack.pop()) {
-      if (met[item]) continue;
-      met[item] = 1;
+      if (visited[item]) continue;
+      visited[item] = 1;
       const row = items.layer[item] as number;
       order[next[row] as number] = item;
       next[row]! += 1;
-      // Below first, then what else leads there.
+      // A stack: items below are visited before items above.
       push(up, item);
       push(down, item);
     }
@@ -215,10 +215,10 @@ function walkOrder(items: Items): Int32Array {
   return order;
 }
 
-// Larger graphs get one start: their rows are long, and time counts.
+// Larger graphs are improved from one starting order only, to save time.
 const TWO_STARTS_ITEMS = 6000;
 
-// The best order that sweeps and exchanges reach from this one, and its crossings.
+// Improves an order by sweeps and exchanges; returns the best one and its number of crossings.
 function improve(items: Items, start: Int32Array): { order: Int32Array; crossings: number } {
   const counter = new Counter();
   const rows: Rows = { rowStart: items.rowStart, order: start.slice() };

@@ -1,5 +1,5 @@
-// A picture of a large layout from afar, made in the worker: while a hundred
-// thousand boxes are in view, a frame copies this instead of drawing them.
+// A picture of a whole large layout, drawn in the worker. While a hundred thousand boxes are in
+// view, a frame copies this picture instead of drawing them.
 
 import type { Category, ScopeView } from '../api/types';
 import type { LayoutAnswer } from './layout_types';
@@ -13,9 +13,9 @@ export interface FarColours {
   category: Record<Category, string>;
 }
 
-// Smaller drawings are quick enough without one.
+// Drawings with fewer boxes are fast enough without an overview.
 export const OVERVIEW_BOXES = 2500;
-const MOST_SCALE = 0.25;
+const MAX_SCALE = 0.25;
 
 export function drawOverview(
   answer: LayoutAnswer,
@@ -23,7 +23,7 @@ export function drawOverview(
   side: number,
   colours: FarColours,
 ): { bitmap: ImageBitmap; scale: number } | null {
-  const scale = Math.min(MOST_SCALE, side / Math.max(1, answer.width, answer.height));
+  const scale = Math.min(MAX_SCALE, side / Math.max(1, answer.width, answer.height));
   const width = Math.max(1, Math.ceil(answer.width * scale));
   const height = Math.max(1, Math.ceil(answer.height * scale));
   const canvas = new OffscreenCanvas(width, height);

@@ -1,4 +1,4 @@
-// The canvas's colours: the style sheet's tokens, read once per colour scheme.
+// Colours of the canvas: the style sheet's tokens, read once per colour scheme.
 
 import type { Category } from '../api/types';
 import type { FarColours } from './overview';

@@ -1,5 +1,4 @@
-// Forward, backward and optimizer are told apart by the first part of a name, as
-// adapters give it; null for what is none of them.
+// The phases forward, backward and optimizer.
 
 import type { Category } from '../api/types';
 
@@ -11,6 +10,8 @@ const PHASES: Record<string, Category> = {
   optimizer: 'optimizer',
 };
 
+// Returns the category of a node's phase by the first segment of its name, which adapters choose, or
+// null if it belongs to no phase.
 export function phaseOf(name: string): Category | null {
   const cut = name.indexOf('/');
   return PHASES[cut < 0 ? name : name.slice(0, cut)] ?? null;

@@ -1,14 +1,14 @@
-// Horizontal places: each row, in its order, as near as can be to where its
-// neighbours want it.
+// Horizontal positions: the items of a row keep their order and are placed as close as possible to
+// their neighbours in the rows above and below.
 
 import type { Adjacency } from './adjacency';
-import type { Spacing } from './flat';
+import type { Spacing } from './flat_types';
 import type { Items } from './items';
 
 const PASSES = 8;
 
-// Least squares: minimise the weighted squares of x[i] - wanted[i] under
-// x[i + 1] - x[i] >= gap[i], for the first `count`. Pool adjacent violators, linear
+// Isotonic regression of the first `count` values: minimises the weighted squares of
+// x[i] - wanted[i] subject to x[i + 1] - x[i] >= gap[i], by pooling adjacent violators in linear
 // time.
 export class Isotonic {
   private sum = new Float64Array(0);
@@ -53,7 +53,7 @@ export class Isotonic {
   }
 }
 
-// By place in `order`: the distance to the next one in its row.
+// By position in `order`: the distance to the next item of the row.
 function gapsOf(items: Items, spacing: Spacing): Float64Array {
   const gaps = new Float64Array(items.count);
   for (let row = 0; row + 1 < items.rowStart.length; row += 1) {
@@ -68,7 +68,7 @@ function gapsOf(items: Items, spacing: Spacing): Float64Array {
   return gaps;
 }
 
-// Long edges should run straight: links between dummies pull hardest.
+// The weight of a link. Links between dummies weigh most, so that long edges run straight.
 function pull(items: Items, a: number, b: number): number {
   if (a >= items.nodes) return b >= items.nodes ? 8 : 2;
   return b >= items.nodes ? 2 : 1;

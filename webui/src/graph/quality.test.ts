@@ -1,10 +1,11 @@
-// How good the layout is, on graphs recorded from real and realistic jobs, against
-// dagre, which most pages use. Ratios within one run; no times.
+// Compares the quality of the layout with that of dagre, the most common layout library, on graphs
+// recorded from real and realistic jobs. It tests ratios, not times.
 
 import dagre from '@dagrejs/dagre';
 import { describe, expect, it } from 'vitest';
 import recorded from '../testing/recorded_graphs.json';
-import { layoutFlat, type FlatGraph } from './flat';
+import { layoutFlat } from './flat';
+import type { FlatGraph } from './flat_types';
 
 interface Graph {
   title: string;
@@ -12,7 +13,7 @@ interface Graph {
   edges: Array<[number, number]>;
 }
 
-// Wide and shallow: where barycentres alone do worst.
+// A wide and shallow graph, the worst case for barycentres alone.
 function shallow(title: string, sources: number, sinks: number, step: number): Graph {
   const edges: Array<[number, number]> = [];
   for (let i = 0; i < sources; i += 1) {
@@ -21,7 +22,7 @@ function shallow(title: string, sources: number, sinks: number, step: number): G
   return { title, nodes: sources + sinks, edges };
 }
 
-// Layers of a perceptron-like net with skips; the same each time.
+// A deterministic multilayer graph with skip connections.
 function layered(title: string, layers: number, width: number): Graph {
   const edges: Array<[number, number]> = [];
   for (let node = width; node < layers * width; node += 1) {
@@ -45,7 +46,7 @@ const sizes = ({ nodes }: Graph) => ({
   heights: Array<number>(nodes).fill(38),
 });
 
-// Pairs of straight lines between middles that cross; lines with a common end do not.
+// Counts crossings of straight lines between centres. Lines with a common end do not cross.
 function crossings(edges: Graph['edges'], x: (node: number) => number, y: (node: number) => number): number {
   const side = (a: number, b: number, c: number) =>
     Math.sign((x(b) - x(a)) * (y(c) - y(a)) - (y(b) - y(a)) * (x(c) - x(a)));
@@ -83,7 +84,7 @@ describe('crossings', () => {
   const ratios = GRAPHS.map((graph) => {
     const own = ours(graph);
     const other = dagres(graph);
-    // A handful more or less of a few is no difference that anybody sees.
+    // A difference of a few crossings is not visible.
     return { title: graph.title, own, other, ratio: (own + 4) / (other + 4) };
   });
 

@@ -1,5 +1,4 @@
-// What draws a scene. Canvas 2D today; another back end may stand behind the
-// same interface.
+// The interface of scene renderers. Canvas 2D is the only implementation.
 
 import type { Camera, Size } from './camera';
 import type { Marks } from './marks';
@@ -7,12 +6,12 @@ import type { Motion } from './motion';
 import type { Palette } from './palette';
 import type { Scene } from './scene';
 
-// A picture of a whole scene, for when much of it is in view.
+// A picture of a whole scene, shown while much of it is in view.
 export interface Overview {
-  // Of which scene.
+  // Id of the scene.
   id: number;
   bitmap: ImageBitmap;
-  // Its pixels for one of the scene's.
+  // Pixels of the bitmap per unit of the scene.
   scale: number;
 }
 
@@ -22,7 +21,7 @@ export interface Picture {
   view: Size;
   marks: Marks;
   palette: Palette;
-  // While scopes open and close.
+  // Null unless scopes are opening or closing.
   motion: Motion | null;
   overview: Overview | null;
 }

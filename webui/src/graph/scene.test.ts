@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { sampleNode, sampleScope, sampleView } from '../testing/samples';
 import type { ScopeView } from '../api/types';
 import { ancestorsOf } from '../base/names';
-import { autoOpen, MOST_BOXES } from './auto_open';
+import { autoOpen, MAX_BOXES } from './auto_open';
 import { composeLayout, LayoutCache } from './compose';
 import type { Marks } from './marks';
 import { boxAt, boxOf, buildScene, layoutScopes, leafBoxes, onChevron, type Scene } from './scene';
@@ -95,7 +95,7 @@ describe('scenes', () => {
   it('can be told in words', () => {
     const marks = { ...NO_MARKS, current: 'forward/log', hits: new Map([['forward/log', 2]]) };
     expect(summarise(sceneOf(['forward']), marks)).toBe(
-      'Graph: 1 node, 1 open scope and 3 closed scopes shown; the job stands at forward/log; 1 box with hits.',
+      'Graph: 1 node, 1 open scope and 3 closed scopes shown; current node forward/log; 1 box with hits.',
     );
   });
 });
@@ -123,7 +123,7 @@ describe('the first view', () => {
   });
 
   it('skips scopes that would show too much', () => {
-    const top = sampleView('', [sampleScope('a', 20), sampleScope('huge', MOST_BOXES)]);
+    const top = sampleView('', [sampleScope('a', 20), sampleScope('huge', MAX_BOXES)]);
     expect(autoOpen(views(top)).open).toEqual(['a']);
   });
 

@@ -1,5 +1,5 @@
-// The drawing: placed boxes with their nodes, edges with their ends, and the
-// questions that pointer and keys ask of it.
+// The scene: positioned boxes with their nodes, edges with their routes, and look-ups for pointer
+// and keyboard.
 
 import type { GraphEdge, GraphNode, ScopeView } from '../api/types';
 import type { LayoutAnswer, LayoutRequest, LayoutScope } from './layout_types';
@@ -10,32 +10,32 @@ import { CHEVRON_ROOM, noteRoom, sizeBeside, sizeOfNode } from './sizes';
 
 export interface Box extends Rect {
   name: string;
-  // Scope or aggregate that holds it.
+  // The scope or aggregate that contains it.
   parent: string;
   depth: number;
   open: boolean;
-  // It stands beside its one consumer, on one line.
+  // Placed beside its only consumer, with one line of text.
   beside: boolean;
   node: GraphNode;
 }
 
-// An open scope's inside. Edges stay packed: most are never looked at.
+// The contents of an open scope. Edges stay packed because few of them are ever inspected.
 export interface SceneScope {
   name: string;
   boxes: Box[];
   edges: readonly GraphEdge[];
-  // By edge: where its points begin and end in the scene's.
+  // By edge: the end of its points in those of the scene; the first edge's start at `firstPoint`.
   pointEnds: Uint32Array;
   firstPoint: number;
 }
 
 export interface Scene {
   id: number;
-  // What it is a drawing of; another subject is looked at anew.
+  // Identifies what is drawn. The camera starts over when the subject changes.
   subject: string;
   width: number;
   height: number;
-  // Each after the scope that holds it.
+  // Each box is after the scope that contains it.
   boxes: Box[];
   byName: Map<string, Box>;
   scopes: Map<string, SceneScope>;
@@ -58,7 +58,7 @@ export function canOpen(node: GraphNode): boolean {
   return (node.kind === 'scope' || node.kind === 'aggregate') && node.child_count > 0;
 }
 
-// All that can be opened, as far as it is known.
+// Returns all known scopes and aggregates.
 export function everyScope(views: ReadonlyMap<string, ScopeView>): Set<string> {
   const open = new Set<string>();
   const look = (name: string) => {
@@ -72,7 +72,7 @@ export function everyScope(views: ReadonlyMap<string, ScopeView>): Set<string> {
   return open;
 }
 
-// Scopes that are open all the way up and whose children are known, outer ones first.
+// Returns the scopes that are visible, open and known, outer ones first.
 export function shownScopes(
   open: ReadonlySet<string>,
   views: ReadonlyMap<string, ScopeView>,
@@ -96,7 +96,7 @@ function knownEdges(view: ScopeView): readonly GraphEdge[] {
   return view.edges.every(known) ? view.edges : view.edges.filter(known);
 }
 
-// What the layout and the drawing both need of a view. Views never change.
+// Data of a view that both layout and drawing need. Cached, as views are immutable.
 interface Prepared {
   edges: readonly GraphEdge[];
   beside: Int32Array;
@@ -139,7 +139,7 @@ export function layoutScopes(
   return scopes;
 }
 
-// `views` must be those that the layout was made of.
+// Builds the scene of a layout. `views` must be those that were laid out.
 export function buildScene(
   answer: LayoutAnswer,
   views: ReadonlyMap<string, ScopeView>,
@@ -189,7 +189,7 @@ export function buildScene(
 const contains = (box: Box, x: number, y: number) =>
   x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
 
-// The innermost box at a point.
+// Returns the innermost box at a point.
 export function boxAt(scene: Scene, x: number, y: number): Box | null {
   let found: Box | null = null;
   let inside = scene.scopes.get('');
@@ -208,10 +208,10 @@ export function onChevron(box: Box, x: number, y: number): boolean {
   return x <= box.x + CHEVRON_ROOM + 8 && y <= box.y + height;
 }
 
-// The views that must be open for a node to show, outermost first.
+// Returns the scopes and aggregates that contain a node, outermost first.
 export type PathTo = (name: string) => readonly string[];
 
-// The box that stands for a node: its own, or the closed scope that hides it.
+// Returns the box of a node, or that of the closed scope that contains it.
 export function boxOf(scene: Scene, name: string, pathTo: PathTo): Box | null {
   const own = scene.byName.get(name);
   if (own !== undefined) return own;

@@ -1,5 +1,5 @@
-// How large a closed box is. Names are set in a monospace face, so its width
-// follows from the number of characters and nothing has to be measured.
+// Sizes of closed boxes. Names use a monospace font, so widths follow from the number of characters
+// and no text is measured.
 
 import { formatShape, shortDtype } from '../base/format';
 import { visible } from '../base/visible';
@@ -13,14 +13,13 @@ export const MAX_LABEL = 36;
 const SIDE = 12;
 export const CHEVRON_ROOM = 16;
 const MIN_WIDTH = 64;
-// Notes stand one below the other under their box, on a stem.
+// Notes are listed below their box, on a stem.
 export const NOTE_PX = 10;
 export const NOTE_LINE = 16;
 export const NOTE_STEM = 7;
 
-
 export function shorten(name: string, limit: number): string {
-  // A long name must not cost more than what is shown of it.
+  // Cut before the characters are replaced, so that long names cost no more than short ones.
   const text = visible(name.length > 2 * limit ? name.slice(0, 2 * limit) : name);
   return text.length <= limit ? text : `${text.slice(0, limit - 1)}…`;
 }
@@ -30,7 +29,7 @@ function shared(node: GraphNode): string {
   return node.descendant_count === node.child_count ? '' : ` · ${node.descendant_count} nodes`;
 }
 
-// The second line of a box: what comes out of an op, what a scope is.
+// The second line of a box: the output of an op, or the class and size of a scope.
 export function detailOf(node: GraphNode): string {
   if (node.kind === 'aggregate') return `×${node.child_count}${shared(node)}`;
   if (node.kind === 'scope') {
@@ -51,12 +50,12 @@ export function noteWidth(note: EdgeNote): number {
   return Math.ceil(noteText(note).length * DETAIL_ADVANCE) + 10;
 }
 
-// Under a box, kept free for its notes.
+// Height below a box that is reserved for its notes.
 export function noteRoom({ notes }: GraphNode): number {
   return notes === undefined ? 0 : NOTE_STEM + notes.length * NOTE_LINE;
 }
 
-// Without the room for its notes.
+// The size of a closed box without its notes.
 export function sizeOfNode(node: GraphNode): { width: number; height: number } {
   const detail = detailOf(node);
   const label = shorten(node.label, MAX_LABEL).length * LABEL_ADVANCE;
@@ -68,7 +67,7 @@ export function sizeOfNode(node: GraphNode): { width: number; height: number } {
   };
 }
 
-// What stands beside its consumer is one line: its label, then its shape.
+// The text after the label of a node that is placed beside its consumer: its shape.
 export function besideDetail(node: GraphNode): string {
   const shape = node.outputs[0]?.shape;
   return shape === undefined ? '' : formatShape(shape);

@@ -1,18 +1,17 @@
-// Drawings of few boxes are laid out where they are asked for. After a key or a click the
-// browser lets no answer of the worker through before it has made a frame: with the
-// worker, what was asked for is always a frame late.
+// Lays out small drawings on the page itself. After an input event the browser delivers no message
+// from the worker before the next frame, so a layout by the worker is always one frame late.
 
 import type { ScopeView } from '../api/types';
 import { composeLayout, LayoutCache } from './compose';
 import type { LayoutAnswer } from './layout_types';
 import { layoutScopes, shownScopes } from './scene';
 
-// In all open scopes together, and so in any one.
-const MOST_BOXES = 800;
+// In all open scopes together.
+const MAX_BOXES = 800;
 
 const cache = new LayoutCache();
 
-// Null: they are too many.
+// Returns null if there are too many boxes.
 export function smallLayout(
   id: number,
   open: ReadonlySet<string>,
@@ -21,7 +20,7 @@ export function smallLayout(
   let boxes = 0;
   for (const name of shownScopes(open, views)) {
     boxes += views.get(name)?.nodes.length ?? 0;
-    if (boxes > MOST_BOXES) return null;
+    if (boxes > MAX_BOXES) return null;
   }
   return composeLayout({ id, scopes: layoutScopes(open, views) }, cache);
 }

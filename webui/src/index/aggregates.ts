@@ -1,22 +1,22 @@
-// Many like siblings shown as one: the same rules and names as the server's
-// `scope?aggregate=N`, so that an address means the same with and without the index.
+// Aggregates: many similar siblings shown as one. Rules and names match the server's
+// `scope?aggregate=N`, so that an address works with and without the index.
 
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
 
-// More than so many children whose labels differ by their number alone.
+// More children than this whose labels differ only in a number form an aggregate.
 export const AGGREGATE_ABOVE = 24;
-// An aggregate of more shows ranges of so many.
+// A larger aggregate is divided into ranges of this size.
 const RANGE = 1000;
 
-// A child of a view: one item, or many under a label.
+// A child of a view: one item, or an aggregate of many.
 export interface Shown {
   items: number[];
-  // Empty: the item itself.
+  // Label of the aggregate; empty for a single item.
   label: string;
 }
 
-// "relu__1" is the second "relu_", which works in place.
+// Removes the number of a label. "relu__1" is the second "relu_", an in-place op.
 export function stemOf(label: string): string {
   let end = label.length;
   while (end > 0 && label.charCodeAt(end - 1) >= 48 && label.charCodeAt(end - 1) <= 57) end -= 1;
@@ -27,11 +27,11 @@ export function stemOf(label: string): string {
 export interface AggregateName {
   scope: string;
   stem: string;
-  // Null: all.
+  // Null for all members.
   range: [number, number] | null;
 }
 
-// "SCOPE/STEM[*]" or "SCOPE/STEM[1000:2000]"; null for other names.
+// Parses "SCOPE/STEM[*]" or "SCOPE/STEM[1000:2000]"; returns null for other names.
 export function parseAggregate(name: string): AggregateName | null {
   const match = /^(?:(.*)\/)?([^/]*)\[(?:\*|(\d+):(\d+))\]$/s.exec(name);
   if (match === null) return null;
@@ -43,20 +43,20 @@ export function parseAggregate(name: string): AggregateName | null {
 
 const single = (item: number): Shown => ({ items: [item], label: '' });
 
-// Children of a scope whose labels have one stem, in their order.
+// Children of a scope whose labels have the same stem, in their order.
 interface Group {
-  // Its first child's place among all children.
+  // Position of the first member among all children.
   first: number;
   items: number[];
 }
 
 interface Groups {
   byStem: Map<string, Group>;
-  // By place of a child.
+  // By position of a child.
   of: Group[];
 }
 
-// Kept, as some scopes have very many children that are opened range by range.
+// Cached, because some scopes have many thousand children that are opened range by range.
 const groupsOfIndex = new WeakMap<GraphIndex, Map<number, Groups>>();
 
 function groupsOf(index: GraphIndex, scope: number): Groups {
@@ -105,23 +105,23 @@ function openAggregate(index: GraphIndex, scope: number, name: AggregateName): S
 }
 
 export interface Opened {
-  // Number of the scope that holds them.
+  // Item of the scope that contains them.
   scope: number;
   shown: Shown[];
 }
 
-const kept = new WeakMap<GraphIndex, Map<string, Opened | null>>();
+const cache = new WeakMap<GraphIndex, Map<string, Opened | null>>();
 
-// What a scope or an aggregate of that name shows; null if there is none.
+// Returns the children of a scope or an aggregate, or null if none has that name.
 export function openName(index: GraphIndex, name: string): Opened | null {
-  let known = kept.get(index);
-  if (known === undefined) kept.set(index, (known = new Map()));
+  let known = cache.get(index);
+  if (known === undefined) cache.set(index, (known = new Map()));
   let opened = known.get(name);
-  if (opened === undefined) known.set(name, (opened = openAnew(index, name)));
+  if (opened === undefined) known.set(name, (opened = openUncached(index, name)));
   return opened;
 }
 
-function openAnew(index: GraphIndex, name: string): Opened | null {
+function openUncached(index: GraphIndex, name: string): Opened | null {
   const item = index.findScope(name);
   if (item !== NONE) return { scope: item, shown: aggregated(index, item, AGGREGATE_ABOVE) };
   const aggregate = parseAggregate(name);

@@ -1,4 +1,4 @@
-// The bytes of GET …/graph/index: see proto/docs/graph-index.md.
+// Reads the binary response of GET …/graph/index: see proto/docs/graph-index.md.
 
 const MAGIC = 'GDBGIDX';
 const VERSION = 2;
@@ -24,6 +24,7 @@ export interface ColumnFile {
   columns: Record<string, Column>;
 }
 
+// Replaces differences by running sums, modulo 2^32.
 function sumUp(values: Uint32Array): void {
   let sum = 0;
   for (let i = 0; i < values.length; i += 1) {
@@ -35,20 +36,20 @@ function sumUp(values: Uint32Array): void {
 function columnOf(body: ArrayBuffer, start: number, header: ColumnHeader): Column {
   const begin = start + header.offset;
   const bytes = header.count * (header.type === 'u32' ? 4 : 1);
-  if (begin + bytes > body.byteLength) throw new Error('the graph index is cut short');
+  if (begin + bytes > body.byteLength) throw new Error('the graph index is truncated');
   if (header.type === 'u8') return new Uint8Array(body, begin, header.count);
   const column = new Uint32Array(body, begin, header.count);
-  // In place: nobody reads the body again.
+  // In place: the body is not read again.
   if (header.differences) sumUp(column);
   return column;
 }
 
-// Throws what a person may read if the bytes are not such a file.
+// Throws an error whose message can be shown to the user if the body is not a graph index.
 export function readColumns(body: ArrayBuffer): ColumnFile {
   const magic = new Uint8Array(body, 0, Math.min(8, body.byteLength));
   const known = magic.length === 8 && String.fromCharCode(...magic.subarray(0, 7)) === MAGIC;
-  if (!known) throw new Error('the answer is not a graph index');
-  if (magic[7] !== VERSION) throw new Error(`the graph index is of version ${magic[7]}, not ${VERSION}`);
+  if (!known) throw new Error('the response is not a graph index');
+  if (magic[7] !== VERSION) throw new Error(`unsupported graph index version ${magic[7]}: expected ${VERSION}`);
   const size = new DataView(body).getUint32(8, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 16, size))) as Header;
   const columns: Record<string, Column> = {};

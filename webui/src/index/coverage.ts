@@ -1,17 +1,18 @@
-// Which nodes the enabled watchpoints cover, by the server's own rules
-// (agent/conditions/selector.cc), so that a change shows at once.
+// Which nodes watchpoints cover. Uses the same rules as the server (agent/conditions/selector.cc),
+// so that a change is visible immediately.
 
 import type { Category, WatchpointSpec } from '../api/types';
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
 
 export type WatchSelection = Pick<WatchpointSpec, 'nodes' | 'scopes' | 'patterns' | 'categories'> & {
-  // The only category that the condition looks at; null: any.
+  // The only category that the condition applies to; null for all categories.
   target: Category | null;
 };
 
-// By item: 0 none, 1 some, 2 all.
+// Coverage of each item.
 export class Watched {
+  // By item: 0 none, 1 some, 2 all.
   constructor(readonly states: Uint8Array) {}
 
   of(item: number): 'none' | 'some' | 'all' {
@@ -19,13 +20,14 @@ export class Watched {
   }
 }
 
-// Of a graph.
+// Coverage of the items of one graph.
 export interface Covered {
   index: GraphIndex;
   watched: Watched;
 }
 
-// The fewest names for it: scopes that are covered as a whole, and the nodes that are left.
+// Returns the shortest list of names for the covered nodes: scopes covered as a whole, and the
+// remaining nodes.
 export function namesOf({ index, watched }: Covered): { nodes: string[]; scopes: string[] } {
   const names = { nodes: [] as string[], scopes: [] as string[] };
   const visit = (scope: number) => {
@@ -41,7 +43,7 @@ export function namesOf({ index, watched }: Covered): { nodes: string[]; scopes:
   return names;
 }
 
-// `*` within a segment, `**` across segments, `?` one character.
+// Compiles a pattern: `*` matches within a segment, `**` across segments, `?` one character.
 export function patternOf(pattern: string): RegExp {
   const parts = pattern.split(/(\*\*|\*|\?)/).map((part) => {
     if (part === '**') return '.*';
@@ -52,7 +54,7 @@ export function patternOf(pattern: string): RegExp {
   return new RegExp(`^${parts.join('')}$`, 's');
 }
 
-// Nodes below these scopes.
+// By scope: 1 for the given scopes and all scopes below them.
 function belowScopes(index: GraphIndex, scopes: readonly string[]): Uint8Array {
   const below = new Uint8Array(index.scopeCount);
   for (const name of scopes) {
@@ -88,7 +90,7 @@ function cover(index: GraphIndex, selection: WatchSelection, covered: Uint8Array
   }
 }
 
-// The same of one node.
+// The same test for one node.
 export function coversNode(selection: WatchSelection, name: string, category: Category): boolean {
   const { nodes, scopes, patterns, categories, target } = selection;
   if (nodes.includes(name)) return true;

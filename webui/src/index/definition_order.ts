@@ -1,13 +1,12 @@
-// Scopes that have not executed, in the order in which they were most likely defined.
-// They come in parts and each part by name, but parameters come in the order in which
-// modules registered them.
+// The most likely order of definition of scopes that have not executed. Modules are sent in parts,
+// each sorted by name, but parameters are in the order in which modules registered them.
 
 import type { Column } from './columns';
 import { Texts } from './texts';
 
 const NONE = 0xffffffff;
 
-// By scope: the number of the first node in it, at any depth; NONE: there is none.
+// By scope: the number of the first node in it, at any depth, or NONE.
 function firstNodes(parents: Column, scopes: Column): Uint32Array {
   const first = new Uint32Array(parents.length).fill(NONE);
   for (let node = 0; node < scopes.length; node += 1) {
@@ -18,8 +17,8 @@ function firstNodes(parents: Column, scopes: Column): Uint32Array {
   return first;
 }
 
-// Those called by numbers by number; the others by their first node, and what has none
-// last, by name.
+// Scopes with numeric labels come first, by number; then the others by their first node; last
+// those without nodes, by name.
 export function inDefinitionOrder(scopes: readonly number[], columns: Record<string, Column>): number[] {
   if (scopes.length < 2) return [...scopes];
   const first = firstNodes(columns['scope_parent'] as Column, columns['node_scope'] as Column);

@@ -1,19 +1,19 @@
-// Which aggregates hold a node or what is around it. Each view is looked through once,
-// as this is asked for every hit.
+// Finds the aggregates that contain a node or one of its scopes.
 
 import { openName } from './aggregates';
 import type { GraphIndex } from './graph_index';
 
 type ByChild = ReadonlyMap<number, readonly string[]>;
 
-const NONE_HOLD: ByChild = new Map();
+const NOT_FOLDED: ByChild = new Map();
 
+// Called for every hit, so each view is read only once.
 export class Folds {
   private readonly views = new Map<string, ByChild>();
 
   constructor(private readonly index: GraphIndex) {}
 
-  // Outermost first.
+  // Returns the names of the aggregates, outermost first.
   over(name: string): string[] {
     const folds: string[] = [];
     let scope = '';
@@ -32,15 +32,15 @@ export class Folds {
     return known;
   }
 
-  // The children that a view shows folded, each with the aggregates that hold it.
+  // Maps each child that the view shows inside an aggregate to the aggregates that contain it.
   private read(view: string, scope: string, around: readonly string[]): ByChild {
     const folded = openName(this.index, view)?.shown.filter(({ label }) => label !== '') ?? [];
-    if (folded.length === 0) return NONE_HOLD;
+    if (folded.length === 0) return NOT_FOLDED;
     const holders = new Map<number, readonly string[]>();
     for (const { label, items } of folded) {
       const holding = [...around, scope === '' ? label : `${scope}/${label}`];
       for (const item of items) holders.set(item, holding);
-      // Of very many, ranges in turn.
+      // A large aggregate contains ranges, which are aggregates too.
       for (const [item, inner] of this.read(holding.at(-1) as string, scope, holding)) holders.set(item, inner);
     }
     return holders;

@@ -1,6 +1,6 @@
-// A whole graph in typed arrays: names, children in order, and counts, without an
-// object for each node. Scopes and nodes are "items": scopes are numbered first, so
-// that item - scopeCount is a node's own number.
+// A whole graph in typed arrays, without an object per node: names, ordered children and counts.
+// Scopes and nodes are "items". Scopes are numbered first, so a node's number is
+// item - scopeCount.
 
 import type { Category, NodeKind } from '../api/types';
 import type { ColumnFile, Column } from './columns';
@@ -13,11 +13,11 @@ export interface IndexArrays {
   kinds: string[];
   categories: string[];
   columns: Record<string, Column>;
-  // By scope: where its children end in `children`; items in order of execution,
-  // those that do not execute last, as they were defined.
+  // By scope: the end of its children in `children`. Children are in execution order; those that
+  // have not executed follow in definition order.
   child_end: Uint32Array;
   children: Uint32Array;
-  // By scope: nodes below it, at any depth.
+  // By scope: number of nodes in it, at any depth.
   descendants: Uint32Array;
 }
 
@@ -25,7 +25,7 @@ export class GraphIndex {
   readonly scopeCount: number;
   readonly nodeCount: number;
   readonly texts: Texts;
-  // Columns of the file, by node.
+  // Columns of the file by node.
   readonly nodeScope: Column;
   readonly nodeLabel: Column;
   readonly nodeKind: Column;
@@ -36,20 +36,20 @@ export class GraphIndex {
   readonly nodeFile: Column;
   readonly nodeLine: Column;
   readonly edgeEnd: Column;
-  // And by scope and by edge.
+  // Columns by scope and by edge.
   readonly scopeParent: Column;
   readonly edgeBack: Column;
   readonly edgeControl: Column;
   private readonly scopeLabel: Column;
   private readonly scopeType: Column;
   private readonly scopeNames: string[] = [''];
-  // By scope: its children by label, once somebody asked for one of them.
+  // By scope: its children by label, filled on first use.
   private readonly byLabel = new Map<number, Map<string, number>>();
 
   constructor(readonly arrays: IndexArrays) {
     const column = (name: string): Column => {
       const found = arrays.columns[name];
-      if (found === undefined) throw new Error(`the graph index has no ${name}`);
+      if (found === undefined) throw new Error(`the graph index has no column ${name}`);
       return found;
     };
     this.scopeParent = column('scope_parent');
@@ -84,7 +84,7 @@ export class GraphIndex {
     return this.texts.at(text as number);
   }
 
-  // The scope that holds it; the top's is itself.
+  // The scope that contains the item. The top scope is its own parent.
   parent(item: number): number {
     return (this.isScope(item) ? this.scopeParent[item] : this.nodeScope[item - this.scopeCount]) as number;
   }
@@ -111,7 +111,7 @@ export class GraphIndex {
     let labels = this.byLabel.get(scope);
     if (labels === undefined) {
       labels = new Map();
-      // A scope and a node may have the same name: the scope is what opens.
+      // If a scope and a node have the same name, the scope takes precedence: it can be opened.
       for (const child of this.childrenOf(scope)) {
         const text = this.label(child);
         if (!labels.has(text) || this.isScope(child)) labels.set(text, child);
@@ -121,7 +121,7 @@ export class GraphIndex {
     return labels.get(label) ?? NONE;
   }
 
-  // The scope of that name, without a look at what is not one; NONE: there is none.
+  // Returns the scope of that name, or NONE. Ignores nodes.
   findScope(name: string): number {
     let scope = 0;
     if (name === '') return scope;
@@ -133,7 +133,7 @@ export class GraphIndex {
     return scope;
   }
 
-  // NONE if there is none of that name; "" is the top.
+  // Returns the item of that name, or NONE. The top scope is "".
   find(name: string): number {
     if (name === '') return 0;
     let item = 0;
@@ -157,12 +157,12 @@ export class GraphIndex {
     return (this.arrays.categories[category] ?? 'other') as Category;
   }
 
-  // Of a scope the class of its module.
+  // For a scope, the class of its module.
   opType(item: number): string {
     return this.texts.at(this.opTypeText(item));
   }
 
-  // The number of that text.
+  // The same as a number of `texts`.
   opTypeText(item: number): number {
     return (this.isScope(item) ? this.scopeType[item] : this.nodeOpType[item - this.scopeCount]) as number;
   }
@@ -172,7 +172,7 @@ export class GraphIndex {
   }
 }
 
-// The smallest place in the order of execution of each item; NONE: does not execute.
+// By item: its first position in the execution order, or NONE if it has not executed.
 function firstPlaces(columns: Record<string, Column>): Uint32Array {
   const parents = columns['scope_parent'] as Uint32Array;
   const scopes = columns['node_scope'] as Uint32Array;
@@ -185,7 +185,7 @@ function firstPlaces(columns: Record<string, Column>): Uint32Array {
     const scope = scopes[node] as number;
     if (place < (places[scope] as number)) places[scope] = place;
   }
-  // Parents come before their children.
+  // Parents have smaller numbers than their children.
   for (let scope = count - 1; scope > 0; scope -= 1) {
     const parent = parents[scope] as number;
     if ((places[scope] as number) < (places[parent] as number)) places[parent] = places[scope] as number;
@@ -204,14 +204,14 @@ function countDescendants(columns: Record<string, Column>): Uint32Array {
   return counts;
 }
 
-// All items but the top in the order in which they are shown: by execution, a scope
-// with the first of its nodes and before it, then what does not execute.
+// All items except the top scope in display order: by execution, with a scope directly before its
+// first node, followed by the items that have not executed.
 function inOrder(columns: Record<string, Column>): Uint32Array {
   const scopes = (columns['scope_parent'] as Column).length;
   const places = firstPlaces(columns);
   const order = new Uint32Array(places.length - 1);
-  // By place: the node that executes there, and the scopes that begin with it; outer
-  // scopes have smaller numbers, so that they come to stand first.
+  // By position: the node that executes there, and a linked list of the scopes that start with it.
+  // Outer scopes have smaller numbers, so they come first.
   const nodeAt = new Int32Array(places.length).fill(-1);
   const scopeAt = new Int32Array(places.length).fill(-1);
   const nextScope = new Int32Array(scopes).fill(-1);
@@ -239,7 +239,7 @@ function inOrder(columns: Record<string, Column>): Uint32Array {
   return order;
 }
 
-// Items by scope, each scope's in the order in which they are shown.
+// Groups the items by scope, each scope's in display order.
 function gatherChildren(columns: Record<string, Column>): { ends: Uint32Array; children: Uint32Array } {
   const parents = columns['scope_parent'] as Uint32Array;
   const scopes = columns['node_scope'] as Uint32Array;

@@ -52,7 +52,7 @@ describe('the file', () => {
   it('that is not one is refused, and so is one that is cut short', () => {
     expect(() => readColumns(new ArrayBuffer(4))).toThrow('not a graph index');
     expect(() => readColumns(new TextEncoder().encode('GDBGIDX\x01 and more').buffer as ArrayBuffer)).toThrow('version 1');
-    expect(() => readColumns(body().slice(0, -64))).toThrow('cut short');
+    expect(() => readColumns(body().slice(0, -64))).toThrow('truncated');
   });
 
   it('may hold differences', () => {
@@ -188,7 +188,7 @@ describe('the search', () => {
   it('takes regular expressions, and says what is wrong with a query', () => {
     expect(found('/fc/(w|x)$/')).toEqual(['forward/fc/w']);
     expect(parseQuery('/(/').problem).not.toBeNull();
-    expect(parseQuery('category:food').problem).toContain('no category “food”');
+    expect(parseQuery('category:food').problem).toContain('Unknown category “food”');
   });
 });
 

@@ -1,4 +1,4 @@
-// The views of a whole graph, each made when somebody looks at it.
+// The views of a whole graph, each built on first use.
 
 import type { ScopeView } from '../api/types';
 import type { Watched } from './coverage';

@@ -1,20 +1,22 @@
-// Edges as they show in a scope's view: each edge between nodes is lifted to the
-// innermost scope that holds both ends, and drawn between that scope's children.
+// Edges of the views: each edge between nodes is lifted to the innermost scope that contains both
+// ends, and drawn between two children of that scope.
 
 import type { GraphIndex } from './graph_index';
 
-// By scope, in the order of `end`; from and to are items.
+// Edges sorted by scope. `from` and `to` are items.
 export interface LiftedEdges {
+  // By scope: the end of its edges.
   end: Uint32Array;
   from: Uint32Array;
   to: Uint32Array;
-  // How many tensors run along it.
+  // By edge: number of tensors.
   tensors: Uint32Array;
   control: Uint8Array;
 }
 
-// Where the two ends meet: a scope, and its children towards each.
-class Meeting {
+// Finds the innermost scope that contains both ends of an edge, and its children on the path to
+// each end.
+class CommonScope {
   scope = 0;
   from = 0;
   to = 0;
@@ -28,7 +30,7 @@ class Meeting {
     }
   }
 
-  of(fromNode: number, toNode: number): void {
+  find(fromNode: number, toNode: number): void {
     const parents = this.index.scopeParent;
     const scopes = this.index.nodeScope;
     this.from = fromNode + this.index.scopeCount;
@@ -48,7 +50,7 @@ class Meeting {
   }
 }
 
-// Open addressing: an edge's number by its ends and kind.
+// Hash table with open addressing: the number of an edge by its ends and kind.
 class EdgeTable {
   private readonly slots: Int32Array;
   count = 0;
@@ -90,26 +92,26 @@ export function liftEdges(index: GraphIndex): LiftedEdges {
   const tensors = new Uint32Array(backs.length);
   const scopeOf = new Uint32Array(backs.length);
   const table = new EdgeTable(from, to, control);
-  const meeting = new Meeting(index);
+  const common = new CommonScope(index);
   let at = 0;
   for (let node = 0; node < ends.length; node += 1) {
     for (; at < (ends[node] as number); at += 1) {
       const source = (node - (backs[at] as number)) >>> 0;
       if (source === node) continue;
-      meeting.of(source, node);
-      const edge = table.add(meeting.from, meeting.to, controls[at] as number);
+      common.find(source, node);
+      const edge = table.add(common.from, common.to, controls[at] as number);
       tensors[edge] = (tensors[edge] as number) + 1;
-      scopeOf[edge] = meeting.scope;
+      scopeOf[edge] = common.scope;
     }
   }
   return byScope(index.scopeCount, table.count, { from, to, control, tensors, scopeOf });
 }
 
-type Loose = Omit<LiftedEdges, 'end'> & { scopeOf: Uint32Array };
+type UnsortedEdges = Omit<LiftedEdges, 'end'> & { scopeOf: Uint32Array };
 
-function byScope(scopes: number, count: number, loose: Loose): LiftedEdges {
+function byScope(scopes: number, count: number, unsorted: UnsortedEdges): LiftedEdges {
   const end = new Uint32Array(scopes);
-  for (let i = 0; i < count; i += 1) end[loose.scopeOf[i] as number]! += 1;
+  for (let i = 0; i < count; i += 1) end[unsorted.scopeOf[i] as number]! += 1;
   let sum = 0;
   const next = new Uint32Array(scopes);
   for (let scope = 0; scope < scopes; scope += 1) {
@@ -125,13 +127,13 @@ function byScope(scopes: number, count: number, loose: Loose): LiftedEdges {
     control: new Uint8Array(count),
   };
   for (let i = 0; i < count; i += 1) {
-    const scope = loose.scopeOf[i] as number;
+    const scope = unsorted.scopeOf[i] as number;
     const place = next[scope] as number;
     next[scope] = place + 1;
-    sorted.from[place] = loose.from[i] as number;
-    sorted.to[place] = loose.to[i] as number;
-    sorted.tensors[place] = loose.tensors[i] as number;
-    sorted.control[place] = loose.control[i] as number;
+    sorted.from[place] = unsorted.from[i] as number;
+    sorted.to[place] = unsorted.to[i] as number;
+    sorted.tensors[place] = unsorted.tensors[i] as number;
+    sorted.control[place] = unsorted.control[i] as number;
   }
   return sorted;
 }

@@ -1,11 +1,10 @@
-// What must be open for a node to show: the scopes around it, and the aggregates
-// that hold them there.
+// The path to a node: the scopes and aggregates that must be open for it to be visible.
 
 import { openName, parseAggregate } from './aggregates';
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
 
-// The aggregates of one view that lead to the item, outermost first.
+// Returns the aggregates of a view that contain the item, outermost first.
 function foldsOver(index: GraphIndex, view: string, item: number): string[] {
   const folds: string[] = [];
   let name: string | null = view;
@@ -20,8 +19,7 @@ function foldsOver(index: GraphIndex, view: string, item: number): string[] {
   return folds;
 }
 
-// Names of views from the outermost in, without the node itself; of an aggregate
-// those around it.
+// Returns the names of the views, outermost first, without the node or aggregate itself.
 export function pathTo(index: GraphIndex, name: string): string[] {
   const path: string[] = [];
   let scope = '';
@@ -30,7 +28,7 @@ export function pathTo(index: GraphIndex, name: string): string[] {
     const next = scope === '' ? segment : `${scope}/${segment}`;
     const item = index.find(next);
     if (item !== NONE) path.push(...foldsOver(index, scope, item));
-    // A range of an aggregate lies in the whole of it.
+    // A range of an aggregate is shown inside the whole aggregate.
     else if (parseAggregate(next)?.range) path.push(next.replace(/\[\d+:\d+\]$/, '[*]'));
     if (depth < segments.length - 1) path.push(next);
     scope = next;

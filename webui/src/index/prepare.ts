@@ -1,24 +1,24 @@
-// What opening scopes takes is made ready while nobody waits for it.
+// Prepares views in idle time, so that scopes open without delay.
 
 import type { ScopeView } from '../api/types';
 import { openName } from './aggregates';
 import type { IndexViews } from './index_views';
 
-const MANY = 1000;
-// Views hold an object for each node: not those of all of a large graph.
-const MOST_NODES = 8000;
+const MANY_CHILDREN = 1000;
+// Views have one object per node, so those of a large graph are not all built.
+const MAX_NODES = 8000;
 
-// A scope at a time: first those of many thousand children, whose grouping costs most,
-// then as many others as may be kept. Gives the views of the latter.
+// Prepares one scope per step: first those with many children, whose grouping is the most
+// expensive, then the views of others until the limit. Yields each view that it builds.
 export function* prepareViews(views: IndexViews): Generator<ScopeView | null> {
   const { index } = views;
   for (let scope = 0; scope < index.scopeCount; scope += 1) {
-    if (index.childrenOf(scope).length < MANY) continue;
+    if (index.childrenOf(scope).length < MANY_CHILDREN) continue;
     openName(index, index.name(scope));
     yield null;
   }
   let nodes = 0;
-  for (let scope = 0; scope < index.scopeCount && nodes < MOST_NODES; scope += 1) {
+  for (let scope = 0; scope < index.scopeCount && nodes < MAX_NODES; scope += 1) {
     const view = views.get(index.name(scope));
     if (view === undefined) continue;
     nodes += view.nodes.length;

@@ -1,21 +1,21 @@
-// What is typed into the search field: words that all must be met. A word is a part
-// of the name; `type:`, `category:`, `source:` and `kind:` ask for other things, and
-// FILE:LINE is a source line.
+// The language of the search field. A query has words that must all match. A plain word matches a
+// part of the name; `type:`, `category:`, `source:` and `kind:` match other properties, and
+// FILE:LINE matches a source line.
 
 import type { Category, NodeKind } from '../api/types';
 
 export interface Query {
-  // Lower case; all of them are parts of the full name.
+  // In lower case; each must be a part of the full name.
   words: string[];
   op_type: string | null;
   category: Category | null;
   kind: NodeKind | null;
   file: string | null;
-  // 0: any.
+  // 0 for any line.
   line: number;
-  // "/…/": the full name meets it, instead of words.
+  // From "/…/": must match the full name; replaces the words.
   pattern: RegExp | null;
-  // What cannot be understood.
+  // Why the query is invalid; null if it is valid.
   problem: string | null;
 }
 
@@ -41,11 +41,11 @@ function takeWord(query: Query, word: string): void {
       return;
     case 'category':
       query.category = oneOf(CATEGORIES, value);
-      if (query.category === null) query.problem = `There is no category “${value}”: ${CATEGORIES.join(', ')}.`;
+      if (query.category === null) query.problem = `Unknown category “${value}”. Use one of: ${CATEGORIES.join(', ')}.`;
       return;
     case 'kind':
       query.kind = oneOf(KINDS, value);
-      if (query.kind === null) query.problem = `There is no kind “${value}”: ${KINDS.join(', ')}.`;
+      if (query.kind === null) query.problem = `Unknown kind “${value}”. Use one of: ${KINDS.join(', ')}.`;
       return;
     case 'source':
       takeSource(query, value);

@@ -1,4 +1,4 @@
-// What a scope holds, from the index, as the server tells it of a single scope.
+// Builds the view of one scope from the index, in the form in which the server sends a scope.
 
 import type { Category, GraphEdge, GraphNode, Output, ScopeView } from '../api/types';
 import { openName, type Opened, type Shown } from './aggregates';
@@ -6,11 +6,11 @@ import type { GraphIndex } from './graph_index';
 import type { LiftedEdges } from './lifted_edges';
 import type { Watched } from './coverage';
 
-// Few outputs differ: by index, by their text and number.
-const outputs = new WeakMap<GraphIndex, Map<number, Output[]>>();
+// Shared outputs, by text and count: a graph has few different ones.
+const outputCache = new WeakMap<GraphIndex, Map<number, Output[]>>();
 
-// The text is "float32[2, 3]", of the first output; of the others only their number
-// is known.
+// Parses a text such as "float32[2, 3]", which describes the first output. Of the others only the
+// number is known.
 function readOutputs(text: string, count: number): Output[] {
   const cut = text.indexOf('[');
   const inside = text.slice(cut + 1, -1);
@@ -23,8 +23,8 @@ function outputsOf(index: GraphIndex, item: number): Output[] {
   const node = item - index.scopeCount;
   const count = index.nodeOutputCount[node] as number;
   if (count === 0) return NO_OUTPUTS;
-  let known = outputs.get(index);
-  if (known === undefined) outputs.set(index, (known = new Map()));
+  let known = outputCache.get(index);
+  if (known === undefined) outputCache.set(index, (known = new Map()));
   const text = index.nodeOutput[node] as number;
   const key = text * 256 + count;
   let made = known.get(key);
@@ -53,13 +53,13 @@ export function nodeOf(index: GraphIndex, item: number, watched: Watched | null)
   };
 }
 
-// What `of` says of every item, if it says the same of all.
+// Returns the value of `of` if it is the same for all items.
 function common<T>(items: number[], of: (item: number) => T, otherwise: T): T {
   const first = of(items[0] as number);
   return items.every((item) => of(item) === first) ? first : otherwise;
 }
 
-// "relu_3 … relu_40": the name of what folds them is of no interest.
+// The label of an aggregate: "relu_3 … relu_40".
 function spanOf(index: GraphIndex, items: readonly number[]): string {
   const [first, last] = [index.label(items[0] as number), index.label(items.at(-1) as number)];
   return items.length === 1 ? first : `${first} … ${last}`;
@@ -87,7 +87,7 @@ function aggregateOf(index: GraphIndex, scope: number, shown: Shown, watched: Wa
 const beginOf = (lifted: LiftedEdges, scope: number) =>
   scope === 0 ? 0 : (lifted.end[scope - 1] as number);
 
-// By item: its place among what is shown, plus 1. Filled by one view after another.
+// By item: its position in the current view, plus 1. Shared by all views of the index.
 const placesOfIndex = new WeakMap<GraphIndex, Int32Array>();
 
 function placesOf(index: GraphIndex): Int32Array {
@@ -99,7 +99,7 @@ function placesOf(index: GraphIndex): Int32Array {
   return places;
 }
 
-// Adds up edges between the same two nodes.
+// Merges edges of the same kind between the same two nodes.
 class EdgeSum {
   private readonly known = new Map<number, GraphEdge>();
 
@@ -134,7 +134,7 @@ class EdgeSum {
   }
 }
 
-// Between what is shown, each pair once for each kind.
+// Returns the edges between the shown children.
 function edgesOf(index: GraphIndex, lifted: LiftedEdges, { scope, shown }: Opened, nodes: GraphNode[]): GraphEdge[] {
   const places = placesOf(index);
   shown.forEach(({ items }, place) => {
@@ -146,7 +146,7 @@ function edgesOf(index: GraphIndex, lifted: LiftedEdges, { scope, shown }: Opene
   return sum.all();
 }
 
-// Null: there is no scope and no aggregate of that name. `lifted` null: no edges.
+// Returns null if no scope or aggregate has that name. Without `lifted` the view has no edges.
 export function viewOf(
   index: GraphIndex,
   lifted: LiftedEdges | null,

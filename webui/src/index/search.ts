@@ -1,27 +1,27 @@
-// Search over all names: one joined text in lower case, searched as a whole.
+// Searches the names of a graph. All names are joined into one lower-case text, which is faster to
+// search than each name separately.
 
 import type { GraphIndex } from './graph_index';
 import { parseQuery, type Query } from './query';
 
-// A rare letter in names, and none that may be typed into one line.
+// Separates names. It is rare in names and cannot be typed into a one-line field.
 const END = '\n';
 
-// Of an op type, as "aten::conv2d".
+// Removes the namespace: "conv2d" for "aten::conv2d".
 const bareType = (type: string) => type.slice(type.lastIndexOf(':') + 1);
 
-// Stands for "aten::conv2d" too when "conv2d" is asked for, and what it begins.
+// Matches the beginning of the type, with or without its namespace.
 function isType(type: string, wanted: string): boolean {
   return type.startsWith(wanted) || bareType(type).startsWith(wanted);
 }
 
-// A plain word may be an op type or a module's class as well: "aten::mm", or what "mm"
-// begins. One letter would mean too many, and
-// what all types begin with, all.
+// Whether a plain word matches an op type or the class of a module. Single letters are excluded
+// because they match too many types, and a namespace alone because it matches all of them.
 function wordIsType(type: string, word: string): boolean {
   return word.length > 1 && (bareType(type).startsWith(word) || (word.includes('::') && type.startsWith(word)));
 }
 
-function meetsFile(path: string, file: string): boolean {
+function matchesFile(path: string, file: string): boolean {
   if (!path.endsWith(file)) return false;
   const before = path[path.length - file.length - 1];
   return before === undefined || before === '/' || before === '\\' || file.startsWith('/');
@@ -31,15 +31,15 @@ function isPlain({ op_type, category, kind, file }: Query): boolean {
   return op_type === null && category === null && kind === null && file === null;
 }
 
-// Both in rising order.
-function without(items: Uint32Array, left_out: readonly number[]): Uint32Array {
-  if (left_out.length === 0) return items;
+// Removes items. Both lists are in ascending order.
+function without(items: Uint32Array, removed: readonly number[]): Uint32Array {
+  if (removed.length === 0) return items;
   const kept = new Uint32Array(items.length);
   let count = 0;
   let at = 0;
   for (const item of items) {
-    while (at < left_out.length && (left_out[at] as number) < item) at += 1;
-    if (left_out[at] !== item) kept[count++] = item;
+    while (at < removed.length && (removed[at] as number) < item) at += 1;
+    if (removed[at] !== item) kept[count++] = item;
   }
   return kept.subarray(0, count);
 }
@@ -49,19 +49,19 @@ const longestOf = ({ words }: Query) => words.toSorted((a, b) => b.length - a.le
 export class NameSearch {
   private joined = '';
   private names: string[] = [];
-  // Where each item's name ends in it, without the top.
+  // By item: the end of its name in `joined`. The top scope has none.
   private readonly ends: Uint32Array;
   private next = 1;
-  // Of few op types, and of one search: whether they are those that are asked for.
+  // By op type: whether it matches `type:` of the current search.
   private readonly types = new Map<number, boolean>();
-  // In lower case, by their texts' numbers; made when the first word is typed.
+  // All op types in lower case, by number of their text; filled by the first search.
   private opTypes: Map<number, string> | null = null;
 
   constructor(private readonly index: GraphIndex) {
     this.ends = new Uint32Array(index.scopeCount + index.nodeCount);
   }
 
-  // Makes some of the text, so that nobody has to wait for all of it; true: it is whole.
+  // Adds the names of up to `items` items to the text. Returns true when the text is complete.
   prepare(items: number): boolean {
     const stop = Math.min(this.ends.length, this.next + items);
     let end = this.next === 1 ? 0 : (this.ends[this.next - 1] as number);
@@ -78,12 +78,12 @@ export class NameSearch {
     return true;
   }
 
-  // Nothing has to be made before names are found.
+  // Whether find() can run without preparing the text first.
   get ready(): boolean {
     return this.joined !== '';
   }
 
-  // In the order of the graph, but for what is likely meant: see ranked.
+  // Returns the matching items, the best matches first and the others in the order of the graph.
   find(text: string): Uint32Array<ArrayBuffer> {
     this.prepare(Infinity);
     const query = parseQuery(text);
@@ -92,20 +92,19 @@ export class NameSearch {
     const plain = query.words.length === 1 && query.pattern === null && isPlain(query);
     this.types.clear();
     const types = plain ? [] : query.words.map((word) => this.typesOf(word));
-    const kept = plain ? found : found.filter((item) => this.meets(item, query, types));
+    const kept = plain ? found : found.filter((item) => this.matches(item, query, types));
     return this.ranked(kept, query.pattern === null ? longestOf(query) : '');
   }
 
-  // First what is called just so, then scopes of which the label begins so, then the other
-  // nodes and scopes.
+  // Order: labels equal to the word, scopes whose label starts with it, other nodes, other scopes.
   private ranked(items: Uint32Array, word: string): Uint32Array<ArrayBuffer> {
     let scopes = 0;
     while (scopes < items.length && (items[scopes] as number) < this.index.scopeCount) scopes += 1;
-    const first = this.called(items, word);
+    const first = this.labelled(items, word);
     const begin: number[] = [];
     const others: number[] = [];
     for (const item of without(items.subarray(0, scopes), first)) {
-      (word !== '' && this.labelBegins(item, word) ? begin : others).push(item);
+      (word !== '' && this.labelStartsWith(item, word) ? begin : others).push(item);
     }
     const nodes = without(items.subarray(scopes), first);
     const ordered = new Uint32Array(items.length);
@@ -116,31 +115,31 @@ export class NameSearch {
     return ordered;
   }
 
-  // Those of the items whose label is the word.
-  private called(items: Uint32Array, word: string): readonly number[] {
-    const called: number[] = [];
-    if (word === '') return called;
+  // Returns the items whose label equals the word.
+  private labelled(items: Uint32Array, word: string): readonly number[] {
+    const labelled: number[] = [];
+    if (word === '') return labelled;
     const last = word.charCodeAt(word.length - 1);
     for (const item of items) {
       const end = (this.ends[item] as number) - 1;
-      // Nearly all differ in this letter.
+      // A cheap test that rejects nearly all of them.
       if (this.joined.charCodeAt(end - 1) !== last) continue;
       const begin = end - word.length;
       const before = begin === 0 ? END : this.joined[begin - 1];
-      if ((before === '/' || before === END) && this.joined.startsWith(word, begin)) called.push(item);
+      if ((before === '/' || before === END) && this.joined.startsWith(word, begin)) labelled.push(item);
     }
-    return called;
+    return labelled;
   }
 
-  private labelBegins(item: number, word: string): boolean {
+  private labelStartsWith(item: number, word: string): boolean {
     const first = item === 1 ? 0 : (this.ends[item - 1] as number);
-    // Letter by letter: labels are short, and lastIndexOf is slow to begin.
+    // A loop, because labels are short and a call of lastIndexOf() costs more.
     let start = (this.ends[item] as number) - 1;
     while (start > first && this.joined[start - 1] !== '/') start -= 1;
     return this.joined.startsWith(word, start);
   }
 
-  // By name, and by op type or class where the word is one.
+  // Returns items whose name contains the longest word, or whose op type or class matches it.
   private candidates(query: Query): Uint32Array {
     const word = longestOf(query);
     if (query.pattern !== null || word === '') return this.everything();
@@ -163,7 +162,8 @@ export class NameSearch {
     return found;
   }
 
-  // By text: 1 for op types that the word may mean; null: it means none.
+  // Returns an array with 1 at the text of each op type that the word matches, or null if it
+  // matches none.
   private typesOf(word: string): Uint8Array | null {
     const known = (this.opTypes ??= this.readTypes());
     let types: Uint8Array | null = null;
@@ -200,7 +200,7 @@ export class NameSearch {
     return Uint32Array.from({ length: this.ends.length - 1 }, (_, i) => i + 1);
   }
 
-  // The item whose name holds this place; not before `low`, and often just behind it.
+  // Returns the item whose name contains this position. It is at or after `low`, usually close.
   private itemAt(place: number, low: number): number {
     for (let near = low; near < low + 8; near += 1) {
       if ((this.ends[near] as number) > place) return near;
@@ -219,17 +219,17 @@ export class NameSearch {
     return this.joined.slice(item === 1 ? 0 : this.ends[item - 1], (this.ends[item] as number) - 1);
   }
 
-  private meetsType(text: number, wanted: string): boolean {
-    let met = this.types.get(text);
-    if (met === undefined) {
-      met = isType(this.index.texts.at(text).toLowerCase(), wanted);
-      this.types.set(text, met);
+  private matchesType(text: number, wanted: string): boolean {
+    let matches = this.types.get(text);
+    if (matches === undefined) {
+      matches = isType(this.index.texts.at(text).toLowerCase(), wanted);
+      this.types.set(text, matches);
     }
-    return met;
+    return matches;
   }
 
-  // `types`: those that each word may mean.
-  private meets(item: number, query: Query, types: ReadonlyArray<Uint8Array | null>): boolean {
+  // `types`: by word, the result of typesOf().
+  private matches(item: number, query: Query, types: ReadonlyArray<Uint8Array | null>): boolean {
     const { index } = this;
     const { words, op_type, category, kind, file, line, pattern } = query;
     if (words.length > 1 || pattern !== null) {
@@ -241,10 +241,10 @@ export class NameSearch {
     if (kind !== null && index.kind(item) !== kind) return false;
     if (category !== null && (item < index.scopeCount || index.category(item) !== category)) return false;
     if (line !== 0 && (item < index.scopeCount || index.nodeLine[item - index.scopeCount] !== line)) return false;
-    if (op_type !== null && !this.meetsType(index.opTypeText(item), op_type)) return false;
+    if (op_type !== null && !this.matchesType(index.opTypeText(item), op_type)) return false;
     if (file === null) return true;
     if (index.isScope(item)) return false;
     const path = index.nodeFile[item - index.scopeCount] as number;
-    return path !== 0 && meetsFile(index.texts.at(path), file);
+    return path !== 0 && matchesFile(index.texts.at(path), file);
   }
 }

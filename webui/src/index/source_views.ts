@@ -1,5 +1,4 @@
-// The nodes by the user's lines that they come from: files, their lines, and the nodes
-// of each line, in the shape of scopes.
+// Views of the graph by source line: files contain lines, which contain nodes.
 
 import type { GraphNode, ScopeView } from '../api/types';
 import { fileName } from '../base/names';
@@ -9,13 +8,13 @@ import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
 import { nodeOf } from './scope_view';
 
-// No node is called so: names have no empty segments.
+// Cannot be names of nodes, which have no empty segments.
 const FILE = '//file:';
 const LINE = '//line:';
 
 export const isSourceGroup = (name: string) => name.startsWith(FILE) || name.startsWith(LINE);
 
-// File, then line, then items in their order.
+// By file and line: items in order.
 type Groups = Map<number, Map<number, number[]>>;
 
 const grouped = new WeakMap<GraphIndex, Groups>();
@@ -55,7 +54,7 @@ function group(name: string, label: string, children: number, items: readonly nu
   };
 }
 
-// The groups that hold a node, outermost first; none if its line is not known.
+// Returns the groups that contain a node, outermost first; none if its source line is unknown.
 export function sourcePath(index: GraphIndex, name: string): string[] {
   const item = index.find(name);
   if (item === NONE || index.isScope(item)) return [];
@@ -64,7 +63,7 @@ export function sourcePath(index: GraphIndex, name: string): string[] {
   return [`${FILE}${file}`, `${LINE}${file}:${index.nodeLine[item - index.scopeCount]}`];
 }
 
-// The lines of a file that nodes come from, in order.
+// Returns the lines of a file that have nodes, in order.
 export function linesOf(index: GraphIndex, file: string): number[] {
   for (const [text, lines] of groupsOf(index)) {
     if (index.texts.at(text) === file) return [...lines.keys()].sort((a, b) => a - b);
@@ -72,7 +71,7 @@ export function linesOf(index: GraphIndex, file: string): number[] {
   return [];
 }
 
-// "FILE:LINE" of all lines.
+// Returns all lines as "FILE:LINE".
 export function placesOf(index: GraphIndex): string[] {
   return [...groupsOf(index)].flatMap(([file, lines]) => {
     const path = index.texts.at(file);
@@ -80,7 +79,7 @@ export function placesOf(index: GraphIndex): string[] {
   });
 }
 
-// Hits by node, and by the groups that hold it.
+// Adds the number of hits of each group to those of the nodes.
 export function sourceHits(index: GraphIndex, hits: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   const all = new Map(hits);
   for (const [name, count] of hits) {
@@ -93,7 +92,7 @@ export class SourceViews extends Map<string, ScopeView> {
   constructor(
     private readonly index: GraphIndex,
     private readonly watched: Watched | null,
-    // Code by "FILE:LINE", as far as it is known.
+    // Source code by "FILE:LINE", where known.
     private readonly code: ReadonlyMap<string, string> = new Map(),
   ) {
     super();
@@ -136,8 +135,8 @@ export class SourceViews extends Map<string, ScopeView> {
     const items = groups.get(file)?.get(line) ?? [];
     return items.map((item) => {
       const node = nodeOf(this.index, item, this.watched);
-      // Far from its scope its label alone says too little. Which phase it is of is told
-      // by its colour.
+      // Away from its scope the label alone is ambiguous. The phase, which is the first segment,
+      // is shown by colour.
       return { ...node, label: node.name.slice(node.name.indexOf('/') + 1) };
     });
   }

@@ -1,8 +1,8 @@
-// The texts of an index, made when they are asked for.
+// The texts of an index, decoded on demand.
 
 export class Texts {
   private readonly decoder = new TextDecoder();
-  // All of them at once where a byte is a character, as it mostly is.
+  // All texts decoded together, if every character is one byte, which is the usual case.
   private readonly whole: string | null;
 
   constructor(

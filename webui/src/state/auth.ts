@@ -1,9 +1,10 @@
-// May the page talk to the server, and if not, why.
+// Whether the server accepts the page's requests.
 
 import { create } from 'zustand';
-import { api, setUnauthorizedHandler } from '../api/client';
+import { api } from '../api/client';
+import { http } from '../api/http';
 import { describe, Problem } from '../api/problem';
-import { takeCode, writeToken } from '../api/token';
+import { splitCode, tokenStore } from '../api/token';
 import type { ServerInfo } from '../api/types';
 
 export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
@@ -11,7 +12,7 @@ export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
 interface AuthState {
   status: AuthStatus;
   server: ServerInfo | null;
-  // What was wrong with the last try.
+  // Why the last attempt failed.
   message: string | null;
 }
 
@@ -21,7 +22,7 @@ export const useAuth = create<AuthState>(() => ({
   message: null,
 }));
 
-// Finds out whether requests are answered; keeps the page as it is on a break.
+// Checks whether requests are accepted. If the connection is lost later, the status stays.
 export async function checkAuth(): Promise<void> {
   try {
     useAuth.setState({ server: await api.server(), status: 'ok', message: null });
@@ -34,21 +35,21 @@ export async function checkAuth(): Promise<void> {
   }
 }
 
-// By the token, or by the address that the server printed.
+// Logs in with the token or with the address that the server printed.
 export async function logIn(text: string): Promise<void> {
-  const { code } = takeCode(text.slice(text.indexOf('#')));
+  const { code } = splitCode(text.slice(text.indexOf('#')));
   if (code !== null && text.includes('#')) {
     await redeem(code);
     return checkAuth();
   }
-  writeToken(text);
+  tokenStore.write(text);
   try {
     const server = await api.server();
     useAuth.setState({ server, status: 'ok', message: null });
   } catch (error) {
-    writeToken(null);
+    tokenStore.write(null);
     const refused = error instanceof Problem && error.status === 401;
-    const message = refused ? 'The server does not know this token.' : describe(error);
+    const message = refused ? 'Invalid token.' : describe(error);
     useAuth.setState({ status: 'needed', message });
   }
 }
@@ -56,28 +57,28 @@ export async function logIn(text: string): Promise<void> {
 async function redeem(code: string): Promise<void> {
   try {
     const { token } = await api.login(code);
-    writeToken(token);
+    tokenStore.write(token);
   } catch (error) {
-    // A token from an earlier visit may still do; else the form says this.
+    // A token from an earlier visit may still be valid; otherwise the form shows this message.
     useAuth.setState({ message: describe(error) });
   }
 }
 
-// The one-time code of the page's address, if there is one: it is used once and goes.
-async function takeCodeOfAddress(): Promise<void> {
-  const { code, rest } = takeCode(window.location.hash);
+// Uses the one-time code of the page's address, if any, and removes it from the address.
+async function redeemCodeOfAddress(): Promise<void> {
+  const { code, rest } = splitCode(window.location.hash);
   if (code === null) return;
   window.history.replaceState(null, '', rest === '' ? '#/' : rest);
   await redeem(code);
 }
 
 export async function startAuth(): Promise<void> {
-  setUnauthorizedHandler(() => useAuth.setState((state) => ({ ...state, status: 'needed' })));
-  // An address with a code may be pasted where the page is already.
+  http.onUnauthorized = () => useAuth.setState((state) => ({ ...state, status: 'needed' }));
+  // The user may paste an address with a code while the page is open.
   window.addEventListener('hashchange', () => {
-    if (takeCode(window.location.hash).code !== null) void takeCodeOfAddress().then(checkAuth);
+    if (splitCode(window.location.hash).code !== null) void redeemCodeOfAddress().then(checkAuth);
   });
-  await takeCodeOfAddress();
+  await redeemCodeOfAddress();
   const { message } = useAuth.getState();
   await checkAuth();
   if (useAuth.getState().status === 'needed') useAuth.setState({ message });

@@ -1,11 +1,11 @@
-// Where a job has tensors, in the words of the catalogue of conditions.
+// Whether a condition can be checked on the devices of a job.
 
 import type { Condition, Rank } from '../api/types';
 
-// By what agents and MindSpore's jobs call their devices.
+// Backend names of the condition catalogue, by the device names of agents and of MindSpore.
 const BACKENDS: Record<string, string> = { cuda: 'cuda', gpu: 'cuda', npu: 'ascend', ascend: 'ascend' };
 
-// Whether some rank has tensors on which it can be checked; all have some in the
+// Whether at least one rank has a device that the condition supports. Every rank has tensors in the
 // host's memory.
 export function canBeChecked(condition: Condition, ranks: readonly Rank[]): boolean {
   return condition.backends.some(

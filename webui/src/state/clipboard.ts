@@ -1,11 +1,11 @@
 import { showToast } from './toasts';
 
-// Puts text on the clipboard and says so; `what` stands for long texts.
+// Copies text to the clipboard and shows a message with `what`, a short form of long texts.
 export async function copyText(text: string, what = text): Promise<void> {
   try {
     await navigator.clipboard.writeText(text);
     showToast({ kind: 'info', title: 'Copied', detail: what });
   } catch {
-    showToast({ kind: 'error', title: 'Not copied', detail: 'The browser does not allow it.' });
+    showToast({ kind: 'error', title: 'Copy failed', detail: 'The browser denied access to the clipboard.' });
   }
 }

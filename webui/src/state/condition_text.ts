@@ -1,47 +1,41 @@
-// Conditions and what was measured of them, in the words of the server's catalogue.
+// Text for conditions and measured values, using the titles of the server's condition catalogue.
 
 import { useCallback } from 'react';
 import { create } from 'zustand';
 import type { Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
+import { categoryNames, targetNames } from '../words/watch';
 import { keepingText } from './keeping';
 
 type Catalogue = ReadonlyMap<string, Condition>;
 
-// Empty until it is known.
+// Empty until the catalogue is loaded.
 const useCatalogue = create<{ byId: Catalogue }>(() => ({ byId: new Map() }));
 
 export function setCatalogue(conditions: readonly Condition[]): void {
   useCatalogue.setState({ byId: new Map(conditions.map((condition) => [condition.id, condition])) });
 }
 
-export const TARGET_WORDS: Record<Condition['target'], string> = {
-  tensor: 'everything',
-  weight: 'all weights',
-  gradient: 'all gradients',
-  activation: 'all activations',
-};
-
-// What a condition looks at; any tensor before the catalogue is known.
+// The tensors that a condition applies to; any tensor until the catalogue is loaded.
 export function targetOf(id: string): Condition['target'] {
   return useCatalogue.getState().byId.get(id)?.target ?? 'tensor';
 }
 
-// What a watchpoint is on.
+// Describes the nodes that a watchpoint covers.
 export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>): string {
   const parts = [
     ...watchpoint.nodes,
     ...watchpoint.scopes.map((scope) => `${scope}/`),
     ...watchpoint.patterns,
-    ...watchpoint.categories.map((category) => `all of kind ${category}`),
+    ...watchpoint.categories.map((category) => categoryNames[category]),
   ];
-  return parts.length === 0 ? TARGET_WORDS[targetOf(watchpoint.condition.id)] : parts.join(', ');
+  return parts.length === 0 ? targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
 
-// "abs_max_gt" is the statistic abs_max and a relation.
+// Splits "abs_max_gt" into the statistic abs_max and the relation ">".
 export function splitRelation(name: string): { measure: string; relation: string } | null {
   const [, measure = '', suffix = ''] = /^(.+)_(gt|ge|lt|le)$/.exec(name) ?? [];
   return measure === '' ? null : { measure, relation: RELATIONS[suffix] ?? '' };
@@ -52,7 +46,7 @@ function formatParam(name: string, value: ParamValue): string {
   return name.includes('percentage') ? `${text} %` : text;
 }
 
-// "mean |x| > 1000", "range from -1", "NaN equals NaN"; null: not worth a word.
+// "mean |x| > 1000", "range from -1", "NaN equals NaN"; null for a parameter that is switched off.
 function paramText(condition: Condition | undefined, name: string, value: ParamValue): string | null {
   const comparison = splitRelation(name);
   const title = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
@@ -61,8 +55,8 @@ function paramText(condition: Condition | undefined, name: string, value: ParamV
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
 }
 
-// "abs_max_gt" with 1000 reads "abs_max > 1000", an expression as it is; others have
-// their title, and what is tested: "Gradient vanishes: mean |x| < 1e-9".
+// "abs_max_gt" with 1000 becomes "abs_max > 1000", and an expression stays as it is. Other
+// conditions have their title and the tested parameters: "Gradient vanishes: mean |x| < 1e-9".
 export function conditionText(
   id: string,
   params: Readonly<Record<string, ParamValue>>,
@@ -96,14 +90,14 @@ const COUNTS: Record<string, string> = {
   neg_inf_count: '-Inf',
 };
 
-// Not measured, but when or how it was.
-const CIRCUMSTANCES: Record<string, string> = {
+// Fields that describe when or how the values were measured.
+const CONTEXT_FIELDS: Record<string, string> = {
   iteration: 'iteration',
   micro_step: 'pass',
   grad_scale: 'gradients scaled by',
 };
 
-// The relation and the limit that a measure was held against: "> 1000".
+// The relation and limit that a measure was compared with: " > 1000".
 function limitText({ condition, params }: Hit, measure: string): string {
   const simple = splitRelation(condition);
   if (simple?.measure === measure && params['value'] !== undefined) {
@@ -115,13 +109,13 @@ function limitText({ condition, params }: Hit, measure: string): string {
   return ` ${splitRelation(name)?.relation} ${formatParam(name, value)}`;
 }
 
-// What was measured, and against what: "3 NaN", "abs_max 1240 > 1000".
+// The measured values and their limits: "3 NaN", "abs_max 1240 > 1000".
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);
   const counts = entries.filter(([name, value]) => name in COUNTS && value !== 0);
-  const others = entries.filter(([name]) => !(name in COUNTS) && !(name in CIRCUMSTANCES));
-  const circumstances = entries.filter(([name]) => name in CIRCUMSTANCES);
+  const others = entries.filter(([name]) => !(name in COUNTS) && !(name in CONTEXT_FIELDS));
+  const context = entries.filter(([name]) => name in CONTEXT_FIELDS);
   const measured = ([name, value]: [string, Num]) => {
     const measure = splitRelation(name)?.measure ?? name;
     const known = params.find((param) => param.tested && splitRelation(param.name)?.measure === measure);
@@ -130,18 +124,18 @@ export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getStat
   return [
     ...counts.map(([name, value]) => `${formatNumber(value)} ${COUNTS[name]}`),
     ...others.map(measured),
-    ...circumstances.map(([name, value]) => `${CIRCUMSTANCES[name]} ${formatNumber(value)}`),
+    ...context.map(([name, value]) => `${CONTEXT_FIELDS[name]} ${formatNumber(value)}`),
   ].join(', ');
 }
 
-// Without its limits, which stand with what was measured.
+// The title without limits, which are shown with the measured values.
 export function conditionTitle(id: string, catalogue: Catalogue = useCatalogue.getState().byId): string {
   return catalogue.get(id)?.title || id;
 }
 
 type TextOf = (id: string, params: Readonly<Record<string, ParamValue>>) => string;
 
-// For what is rendered: anew once the catalogue is known.
+// The same functions for components, which render again when the catalogue is loaded.
 export function useConditionText(): {
   conditionText: TextOf;
   conditionTitle: (id: string) => string;

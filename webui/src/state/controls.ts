@@ -1,10 +1,10 @@
-// Which command fits which state, and why not. Pure.
+// Which commands are available in which state, and why others are not. Pure functions.
 
 import type { ControlCommand, Job, JobState } from '../api/types';
 
 export interface Pending {
   command: ControlCommand;
-  // Null until the server accepted it.
+  // Null until the server accepts the command.
   command_id: string | null;
 }
 
@@ -23,19 +23,19 @@ export const COMMAND_NAMES: Record<ControlCommand, string> = {
   recheck: 'Recheck',
 };
 
-const OVER: Partial<Record<JobState, string>> = {
+const REFUSALS: Partial<Record<JobState, string>> = {
   finished: 'The job has finished.',
   terminated: 'The job was terminated.',
-  lost: 'The job is lost: its process no longer answers.',
+  lost: 'The job is lost: its process stopped responding.',
   connecting: 'The job is still connecting.',
 };
 
 function reasonAgainst(command: ControlCommand, state: JobState): string | null {
-  const over = OVER[state];
-  if (over !== undefined) return over;
+  const refusal = REFUSALS[state];
+  if (refusal !== undefined) return refusal;
   if (command === 'terminate') return null;
-  if (state === 'pausing') return 'A pause is on its way.';
-  if (command === 'pause') return state === 'paused' ? 'The job is paused already.' : null;
+  if (state === 'pausing') return 'A pause is pending.';
+  if (command === 'pause') return state === 'paused' ? 'The job is already paused.' : null;
   return state === 'running' ? 'The job is running; pause it first.' : null;
 }
 
@@ -45,22 +45,22 @@ export function availability(
   connected: boolean,
   pending: Pending | null,
 ): Availability {
-  const no = (reason: string) => ({ enabled: false, reason });
-  if (job === null) return no('The job is not known yet.');
-  if (!connected) return no('Not connected to the server.');
+  const unavailable = (reason: string) => ({ enabled: false, reason });
+  if (job === null) return unavailable('The job has not been loaded yet.');
+  if (!connected) return unavailable('Not connected to the server.');
   const unsupported = job.unsupported_commands?.[command];
-  if (unsupported !== undefined) return no(`${unsupported}.`);
+  if (unsupported !== undefined) return unavailable(`${unsupported}.`);
   const against = reasonAgainst(command, job.state);
-  if (against !== null) return no(against);
+  if (against !== null) return unavailable(against);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
-    return no('No watchpoint has changed since the job stopped.');
+    return unavailable('No watchpoint has changed since the job stopped.');
   }
   if (pending !== null && pending.command === command) {
-    return no('Sent; waiting for the job.');
+    return unavailable('Sent; waiting for the job.');
   }
-  // While a stop is being left, only a pause or an end make sense.
+  // While another command is pending, only Pause and Terminate are available.
   if (pending !== null && command !== 'terminate' && command !== 'pause') {
-    return no(`${COMMAND_NAMES[pending.command]} was sent; waiting for the job.`);
+    return unavailable(`${COMMAND_NAMES[pending.command]} was sent; waiting for the job.`);
   }
   return { enabled: true, reason: '' };
 }
@@ -73,7 +73,7 @@ const KEYS: Record<string, ControlCommand> = {
   F11: 'next_node',
 };
 
-// The command of a function key; null if it has none.
+// Returns the command of a function key, or null.
 export function commandOfKey(key: string, shift: boolean, other: boolean): ControlCommand | null {
   if (other) return null;
   if (shift) return key === 'F5' ? 'terminate' : null;

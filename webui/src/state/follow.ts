@@ -1,5 +1,5 @@
-// When the job stops at a node, or for hits of a step, the page goes there, as a
-// debugger does; unless the user has just been looking at something else.
+// When the job stops at a node or for hits of a step, the page selects that node, as a debugger
+// does, unless the user was active in the last few seconds.
 
 import { useEffect, useRef } from 'react';
 import { firstHitOfStop } from './hits';
@@ -11,7 +11,7 @@ import { useUi } from './ui';
 const QUIET_MS = 3000;
 
 export function shouldFollow(now: number, touched_at: number, commanded_at: number): boolean {
-  // A command after the last touch asks to be taken along.
+  // A command after the last input means that the user wants to follow the job.
   return commanded_at >= touched_at || now - touched_at > QUIET_MS;
 }
 
@@ -27,7 +27,7 @@ export function useFollowStop(): void {
     first.current = false;
     if (!node) return;
     const { route } = useRouter.getState();
-    // An address that names a node is followed before the job is.
+    // A node named by the address takes precedence over the first stop.
     if (wasFirst && route.view === 'job' && route.route.node !== null) return;
     if (shouldFollow(performance.now(), useUi.getState().touched_at, commanded_at)) {
       revealNode(node, 'replace');

@@ -1,4 +1,4 @@
-// Which of a job's graphs the page shows.
+// The graph of a job that the page shows.
 
 import { useEffect } from 'react';
 import type { GraphSummary } from '../api/types';
@@ -7,31 +7,31 @@ import { patchRoute, useRouter } from './router';
 
 const MAIN = 'main';
 
-// The one that an address without a graph shows: as the server has it.
+// The graph shown for an address without one. The server uses the same rule.
 export function firstGraph(graphs: readonly GraphSummary[]): GraphSummary | undefined {
   return graphs.find(({ id }) => id === MAIN) ?? graphs[0];
 }
 
-// Undefined: not known (yet).
+// Undefined if the graph is unknown or not loaded yet.
 export function useShownGraph(job: string): GraphSummary | undefined {
   const graphs = useGraphs(job);
   const named = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
   return named === null ? firstGraph(graphs) : graphs.find(({ id }) => id === named);
 }
 
-// What was looked at lies in the graph that is left.
+// Clears the selection, which belongs to the previous graph.
 export function showGraph(graph: string): void {
   patchRoute({ graph, node: null, slot: null, slice: null, step: null, against: null, around: null, open: null }, 'push');
 }
 
-// The selected node's graph is shown, wherever its name came from: a search, a hit, a stop.
+// Shows the graph of the selected node, which may have been selected by a search, a hit or a stop.
 export function useGraphOfNode(job: string): void {
   const several = useGraphs(job).length > 1;
   const node = useRouter(({ route }) => (route.view === 'job' ? route.route.node : null));
   const detail = useNode(job, several ? node : null).data;
-  const lies = detail !== undefined && detail.name === node ? detail.graph : null;
+  const home = detail !== undefined && detail.name === node ? detail.graph : null;
   const shown = useShownGraph(job)?.id;
   useEffect(() => {
-    if (several && lies !== null && lies !== shown) patchRoute({ graph: lies, open: null });
-  }, [several, lies, shown]);
+    if (several && home !== null && home !== shown) patchRoute({ graph: home, open: null });
+  }, [several, home, shown]);
 }

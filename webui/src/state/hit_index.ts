@@ -1,4 +1,4 @@
-// How many hits each node has, and each scope and aggregate around it.
+// Number of hits of each node, and of each scope and aggregate that contains it.
 
 import type { Hit } from '../api/types';
 import { ancestorsOf } from '../base/names';
@@ -6,16 +6,16 @@ import type { Folds } from '../index/folds';
 
 export interface HitIndex {
   hits: readonly Hit[];
-  // Of the graph; null while it is not known as a whole.
+  // Null while the graph has no index.
   folds: Folds | null;
   counts: ReadonlyMap<string, number>;
 }
 
 export const NO_HITS: HitIndex = { hits: [], folds: null, counts: new Map() };
 
-const around = (node: string, folds: Folds | null) => [...ancestorsOf(node), ...(folds?.over(node) ?? [])];
+const containersOf = (node: string, folds: Folds | null) => [...ancestorsOf(node), ...(folds?.over(node) ?? [])];
 
-// Hits mostly come at the end of those that are known: then only they are counted.
+// Counts hits. Hits are usually appended to the known ones; then only the new ones are counted.
 export function indexHits(hits: readonly Hit[], folds: Folds | null = null, known: HitIndex = NO_HITS): HitIndex {
   if (hits === known.hits && folds === known.folds) return known;
   const { length } = known.hits;
@@ -25,7 +25,7 @@ export function indexHits(hits: readonly Hit[], folds: Folds | null = null, know
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const hit of grown ? hits.slice(length) : hits) {
     add(hit.node);
-    for (const scope of around(hit.node, folds)) add(scope);
+    for (const scope of containersOf(hit.node, folds)) add(scope);
   }
   return { hits, folds, counts };
 }
@@ -38,15 +38,15 @@ export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, num
 
 const NOT_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow', 'weight_overflow', 'operator_overflow']);
 
-// The way of what is not finite in the newest step that has any: by node, and by every
-// scope and aggregate around it, whether it began there.
+// Where NaN and infinities started and where they were propagated, in the newest step that has any:
+// by node, and by each scope and aggregate that contains it.
 export function indexTrail(hits: readonly Hit[], folds: Folds | null = null): ReadonlyMap<string, 'origin' | 'propagated'> {
   const trail = new Map<string, 'origin' | 'propagated'>();
   const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && hit.origin !== 'unknown');
   const step = found.reduce((newest, hit) => Math.max(newest, hit.step), -1);
   for (const hit of found) {
     if (hit.step !== step) continue;
-    for (const name of [hit.node, ...around(hit.node, folds)]) {
+    for (const name of [hit.node, ...containersOf(hit.node, folds)]) {
       if (hit.origin === 'origin' || !trail.has(name)) trail.set(name, hit.origin as 'origin' | 'propagated');
     }
   }

@@ -24,7 +24,7 @@ describe('hits', () => {
       expect(matches(hit, { ...NO_FILTER, ...change })).toBe(false);
     }
     expect(matches(sampleHit({ node: 'forward/log' }), { ...NO_FILTER, node: 'forward' })).toBe(true);
-    // What is not known to be passed on is not hidden.
+    // A hit of unknown origin is not hidden.
     expect(matches(sampleHit({ origin: 'unknown' }), { ...NO_FILTER, origins: true })).toBe(true);
   });
 

@@ -1,5 +1,4 @@
-// Hits: which are shown, in which rows, how one goes to them, and how those that the
-// page does not have are asked for.
+// The list of hits: filter, rows, navigation, and loading of older hits.
 
 import { api, type HitsRequest } from '../api/client';
 import { describe } from '../api/problem';
@@ -23,7 +22,7 @@ export function matches(hit: Hit, { watchpoint, rank, step, node, origins }: Hit
 
 export type HitLine = { kind: 'step'; step: number; count: number } | { kind: 'hit'; hit: Hit };
 
-// Hits in execution order with a heading before each step.
+// Returns rows for hits in execution order, with a heading before each step.
 export function linesOf(hits: readonly Hit[]): HitLine[] {
   const lines: HitLine[] = [];
   let heading: { kind: 'step'; step: number; count: number } | null = null;
@@ -38,7 +37,7 @@ export function linesOf(hits: readonly Hit[]): HitLine[] {
   return lines;
 }
 
-// The hit that the job is stopped at, if it is at a node for a watchpoint.
+// Returns the hit that paused the job at a node, or null.
 export function stoppingHit({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
   if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint' || !info.node) return null;
   const by = info.stopped_by ?? [];
@@ -46,7 +45,7 @@ export function stoppingHit({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hi
   return hits.findLast(own) ?? null;
 }
 
-// At the end of a step, its first hit of the watchpoints that stopped the job there.
+// Returns the first hit of the step by a watchpoint that paused the job, or null.
 export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
   if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint') return null;
   const by = info.stopped_by ?? [];
@@ -60,7 +59,7 @@ export function goToHit(hit: Hit): void {
   patchRoute({ slot: String(hit.slot), rank: hit.rank });
 }
 
-// The next hit that is shown, or the one before; from the first, or the last.
+// Selects the next or previous hit that passes the filter.
 export function goToNextHit(by: 1 | -1): void {
   const { hit, hit_filter } = useUi.getState();
   const hits = useJob.getState().model.hits.filter((other) => matches(other, hit_filter));
@@ -71,7 +70,7 @@ export function goToNextHit(by: 1 | -1): void {
 
 const PAGE = 1000;
 
-// Those that the server has and the page does not, page by page.
+// Loads the hits that the page does not have, page by page.
 export async function loadHits(filter: HitFilter): Promise<void> {
   const { id } = useJob.getState();
   if (id === null) return;
@@ -80,7 +79,7 @@ export async function loadHits(filter: HitFilter): Promise<void> {
   try {
     for (let count = 0; count < MAX_HITS; count += PAGE) {
       const query: HitsRequest = { watchpoint, rank, step, cursor, limit: PAGE };
-      // Each page names the next.
+      // Each page contains the cursor of the next.
       // oxlint-disable-next-line no-await-in-loop
       const page = await api.hits(id, query);
       if (useJob.getState().id !== id) return;
@@ -89,6 +88,6 @@ export async function loadHits(filter: HitFilter): Promise<void> {
       if (cursor === null || cursor === '') return;
     }
   } catch (error) {
-    showToast({ kind: 'error', title: 'Hits could not be loaded', detail: describe(error) });
+    showToast({ kind: 'error', title: 'Could not load hits', detail: describe(error) });
   }
 }

@@ -90,7 +90,7 @@ describe('the journal', () => {
       'watchpoint: Watchpoint 4 set: nan on everything',
       'watchpoint: Watchpoint 4 changed: nan on everything',
       'state: Paused by a watchpoint, step 2: 4 nan',
-      'watchpoint: Watchpoint 4 removed: nan on everything',
+      'watchpoint: Watchpoint 4 deleted: nan on everything',
     ]);
     expect(model.journal[3]?.place).toEqual({ watchpoint: 4 });
   });
@@ -106,7 +106,7 @@ describe('the journal', () => {
     const model = after(one, joined, joined, lost, { ...base, rank: 1, type: 'log', level: 'info', message: 'slow' }, failed);
     expect(texts(model).slice(1)).toEqual([
       'rank: Rank 1 connected: process 43 on node7, cpu',
-      'rank: Rank 1 is back: process 43 on node7, cpu',
+      'rank: Rank 1 reconnected: process 43 on node7, cpu',
       'rank: Rank 1 left: lost, step 0',
       'log: Rank 1: slow',
       'error: Failed, step 3: ValueError: bad',
@@ -147,7 +147,7 @@ describe('hits', () => {
     const kept = mergeHits([], many);
     expect(kept).toHaveLength(MAX_HITS);
     expect(kept.at(-1)?.id).toBe(MAX_HITS + 10);
-    // Those that were asked for are shown, too.
+    // Hits that were requested are shown too.
     const older = Array.from({ length: 10 }, (_, i) => sampleHit({ id: i + 1, order: i + 1 }));
     expect(putHits({ ...emptyJob(), hits: kept }, older).hits[0]?.id).toBe(1);
   });

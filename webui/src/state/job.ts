@@ -1,7 +1,7 @@
-// What the page knows of one job, and how each event changes it. Pure.
+// The page's model of one job, and how events change it. Pure functions.
 
 import type { Hit, Job, ServerEvent, Watchpoint } from '../api/types';
-import { append, linesOf, toldAfter, type JournalEntry, type Line } from './journal';
+import { append, linesOf, reportedAfter, type JournalEntry, type Line } from './journal';
 
 export interface LogLine {
   level: string;
@@ -10,30 +10,30 @@ export interface LogLine {
 
 export interface JobModel {
   info: Job | null;
-  // A snapshot or the job itself has arrived.
+  // A snapshot or the job's data has arrived.
   known: boolean;
   forgotten: boolean;
   watchpoints: Watchpoint[];
   // In execution order.
   hits: Hit[];
-  // Grows each time the job stops somewhere else: values fetched before are old.
+  // Increases each time the job stops at another place. Values fetched before are out of date.
   stops: number;
-  // Grows with each change of the graph, of watchpoints and of hits.
+  // Increase with each change of the graph, of watchpoints and of hits.
   graph_version: number;
   watch_version: number;
   hit_version: number;
   // Commands that took effect or were refused, newest last.
   settled: string[];
   refusal: { command_id: string; message: string } | null;
-  // Those that arrived with the last events.
+  // Log messages of the last batch of events.
   logs: LogLine[];
-  // What happened since the page was opened, newest last, and the watchpoints as the
-  // events told them.
+  // What happened since the page was opened, newest last.
   journal: JournalEntry[];
-  told: ReadonlyMap<number, Watchpoint>;
+  // Watchpoints as reported by events; `watchpoints` may be ahead of them.
+  reported: ReadonlyMap<number, Watchpoint>;
 }
 
-// Newest of those that come by themselves; the server has the others.
+// The newest hits are kept; the server has the others.
 export const MAX_HITS = 20_000;
 const MAX_SETTLED = 64;
 
@@ -52,7 +52,7 @@ export function emptyJob(): JobModel {
     refusal: null,
     logs: [],
     journal: [],
-    told: new Map(),
+    reported: new Map(),
   };
 }
 
@@ -60,8 +60,8 @@ export function compareHits(a: Hit, b: Hit): number {
   return a.step - b.step || a.order - b.order || a.rank - b.rank || a.id - b.id;
 }
 
-// Those of `arrived` that are not known. New hits have ids above all known ones, so
-// that a burst need not look at those that are there.
+// Returns the hits in `arrived` that are not known. New hits have higher ids than all known ones, so
+// the common case needs no set.
 function freshHits(hits: readonly Hit[], arrived: readonly Hit[]): readonly Hit[] {
   let newest = 0;
   for (const { id } of hits) newest = Math.max(newest, id);
@@ -93,17 +93,9 @@ function withInfo(model: JobModel, info: Job | null): JobModel {
   return { ...model, info, known: true, forgotten: false, stops };
 }
 
-function errorText(error: unknown): string | null {
-  if (typeof error === 'string') return error === '' ? null : error;
-  if (typeof error !== 'object' || error === null) return null;
-  const detail = (error as { detail?: unknown }).detail;
-  return typeof detail === 'string' ? detail : 'The command was refused.';
-}
-
-function settle(model: JobModel, command_id: string, error: unknown): JobModel {
+function settle(model: JobModel, command_id: string, error: string | null): JobModel {
   const settled = [...model.settled, command_id].slice(-MAX_SETTLED);
-  const message = errorText(error);
-  return { ...model, settled, refusal: message === null ? null : { command_id, message } };
+  return { ...model, settled, refusal: error === null ? null : { command_id, message: error } };
 }
 
 function withWatchpoint(model: JobModel, id: number, watchpoint: Watchpoint | null): JobModel {
@@ -123,7 +115,7 @@ function reduceState(model: JobModel, event: ServerEvent): JobModel {
     case 'job':
     case 'state': {
       const next = withInfo(model, event.info);
-      return event.command_id ? settle(next, event.command_id, event.error) : next;
+      return event.command_id ? settle(next, event.command_id, event.error || null) : next;
     }
     case 'graph':
       return { ...model, graph_version: model.graph_version + 1 };
@@ -155,17 +147,17 @@ export function reduceJob(model: JobModel, event: ServerEvent): JobModel {
   return {
     ...reduceState(model, event),
     journal: append(model.journal, linesOf(event, model), event.time),
-    told: toldAfter(model.told, event),
+    reported: reportedAfter(model.reported, event),
   };
 }
 
-// What the page itself knows, and no event tells.
-export function note(model: JobModel, line: Line): JobModel {
+// Adds a line about something that no event reports.
+export function recordLine(model: JobModel, line: Line): JobModel {
   return { ...model, journal: append(model.journal, [line], undefined) };
 }
 
-// Many events at once. Hits are taken together, in a burst once for thousands: no
-// other event looks at them, but a snapshot replaces them.
+// Applies many events. Consecutive hits are merged in one go, which matters in a burst of thousands.
+// They may be applied after other events, except a snapshot, which replaces all hits.
 export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): JobModel {
   let next = model.logs.length === 0 ? model : { ...model, logs: [] };
   let run: Hit[] = [];
@@ -185,12 +177,12 @@ export function reduceEvents(model: JobModel, events: readonly ServerEvent[]): J
   return next;
 }
 
-// Hits that were asked for, beside those that came by themselves.
+// Adds hits that were requested to those received as events.
 export function putHits(model: JobModel, hits: readonly Hit[]): JobModel {
   return withHits(model, hits, Infinity);
 }
 
-// Adds one watchpoint that a request returned, ahead of its event.
+// Adds a watchpoint returned by a request, before its event arrives.
 export function putWatchpoint(model: JobModel, watchpoint: Watchpoint): JobModel {
   return withWatchpoint(model, watchpoint.id, watchpoint);
 }
@@ -199,7 +191,7 @@ export function dropWatchpoint(model: JobModel, id: number): JobModel {
   return withWatchpoint(model, id, null);
 }
 
-// As the server calls a model file that was opened: it was not run.
+// Whether the job is an opened model file, which was not run.
 export function isOpenedModel(job: Job): boolean {
   return job.framework === 'onnx';
 }

@@ -1,5 +1,5 @@
-// The job that the page looks at: its model, the stream that feeds it, and the
-// command that is on its way.
+// The job that the page shows: its model, the event stream that feeds it, and the command
+// that is pending.
 
 import { create } from 'zustand';
 import { api } from '../api/client';
@@ -7,7 +7,8 @@ import { EventStream, type Connection } from '../api/events';
 import { describe, Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
 import { COMMAND_NAMES, type Pending } from './controls';
-import { emptyJob, hasEnded, note, reduceEvents, type JobModel } from './job';
+import { EventBatcher } from './event_batcher';
+import { emptyJob, hasEnded, recordLine, reduceEvents, type JobModel } from './job';
 import { showToast } from './toasts';
 
 interface JobStore {
@@ -16,9 +17,9 @@ interface JobStore {
   connection: Connection;
   attempt: number;
   pending: Pending | null;
-  // Of the commands that this page gave.
+  // Ids of the commands that this page sent.
   own_commands: ReadonlySet<string>;
-  // Why the job cannot be shown, if so.
+  // Why the job cannot be shown; null if it can.
   problem: Problem | null;
   // When the user last sent a command, in ms since navigation.
   commanded_at: number;
@@ -37,39 +38,20 @@ const INITIAL: JobStore = {
 
 export const useJob = create<JobStore>(() => INITIAL);
 
-let stream: EventStream | null = null;
-let queue: ServerEvent[] = [];
-let scheduled = false;
-// In a burst, no change is made before.
-let hold_until = 0;
-
+// The command remains pending until the server reports its outcome or the job ends.
 function pendingAfter(pending: Pending | null, model: JobModel): Pending | null {
   if (pending === null || hasEnded(model.info) || model.info?.state === 'lost') return null;
   const done = pending.command_id !== null && model.settled.includes(pending.command_id);
   return done ? null : pending;
 }
 
-// After so many hits in a frame, the next ones wait: lists and marks are drawn anew
-// with each, and nobody reads that fast.
-const BURST_HITS = 30;
-const BURST_MS = 200;
-
-function isBurst(events: readonly ServerEvent[]): boolean {
-  return events.length >= BURST_HITS && events.filter((event) => event.type === 'hit').length >= BURST_HITS;
-}
-
-function flush(): void {
-  scheduled = false;
-  const events = queue;
-  queue = [];
-  if (events.length === 0) return;
-  if (isBurst(events)) hold_until = performance.now() + BURST_MS;
+function applyEvents(events: readonly ServerEvent[]): void {
   const before = useJob.getState();
   const model = reduceEvents(before.model, events);
   useJob.setState({
     model,
     pending: pendingAfter(before.pending, model),
-    // It may have come after it was asked for.
+    // The job may have connected after the request that failed.
     problem: model.info === null ? before.problem : null,
   });
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
@@ -77,61 +59,67 @@ function flush(): void {
   }
   for (const { level, message } of model.logs) {
     const kind = level === 'error' ? 'error' : 'info';
-    showToast({ kind, title: level === 'info' ? 'The job says' : `The job says (${level})`, detail: message });
+    const title = level === 'info' ? 'Message from job' : `Message from job (${level})`;
+    showToast({ kind, title, detail: message });
   }
 }
 
-// Bursts of events become one change per frame. A hidden page has no frames, but
-// must not fall behind either.
-function enqueue(event: ServerEvent): void {
-  queue.push(event);
-  if (scheduled) return;
-  scheduled = true;
-  const wait = hold_until - performance.now();
-  if (wait > 0) setTimeout(flush, wait);
-  else if (document.hidden) setTimeout(flush, 50);
-  else requestAnimationFrame(flush);
-}
-
-// A snapshot replaces what was known; what a lost stream answered is lost too.
-function receive(event: ServerEvent): void {
-  if (event.type === 'snapshot') useJob.setState({ pending: null });
-  enqueue(event);
-}
-
-function noteConnection({ connection: before, model }: JobStore, now: Connection): JobModel {
+function recordConnection({ connection: before, model }: JobStore, now: Connection): JobModel {
   if (now === 'lost' && before === 'live') {
-    return note(model, { kind: 'warning', text: 'The connection to the server is lost', place: null });
+    return recordLine(model, { kind: 'warning', text: 'Connection to the server lost', place: null });
   }
   if (now === 'live' && before === 'lost') {
-    return note(model, { kind: 'log', text: 'The page is connected to the server again', place: null });
+    return recordLine(model, { kind: 'log', text: 'Reconnected to the server', place: null });
   }
   return model;
 }
 
+// Follows one job at a time; opening another one starts over.
+class JobFollower {
+  private stream: EventStream | null = null;
+  private readonly batcher = new EventBatcher(applyEvents);
+
+  // Returns a function that closes the job.
+  open(id: string, onRefused: () => void): () => void {
+    this.batcher.clear();
+    useJob.setState({ ...INITIAL, id, model: emptyJob() });
+    api.job(id).catch((error: unknown) => {
+      if (useJob.getState().id === id && error instanceof Problem && error.status !== 0) {
+        useJob.setState({ problem: error });
+      }
+    });
+    const stream = new EventStream(id, {
+      onEvent: (event) => this.receive(event),
+      onConnection: (connection, attempt) =>
+        useJob.setState((before) => ({ connection, attempt, model: recordConnection(before, connection) })),
+      onRefused,
+    });
+    this.stream = stream;
+    return () => {
+      stream.close();
+      if (this.stream === stream) this.stream = null;
+    };
+  }
+
+  retry(): void {
+    this.stream?.retryNow();
+  }
+
+  private receive(event: ServerEvent): void {
+    // A snapshot follows a gap in the events, which may have contained the command's outcome.
+    if (event.type === 'snapshot') useJob.setState({ pending: null });
+    this.batcher.add(event);
+  }
+}
+
+const follower = new JobFollower();
+
 export function openJob(id: string, onRefused: () => void): () => void {
-  queue = [];
-  useJob.setState({ ...INITIAL, id, model: emptyJob() });
-  api.job(id).catch((error: unknown) => {
-    if (useJob.getState().id === id && error instanceof Problem && error.status !== 0) {
-      useJob.setState({ problem: error });
-    }
-  });
-  const own = new EventStream(id, {
-    onEvent: receive,
-    onConnection: (connection, attempt) =>
-      useJob.setState((before) => ({ connection, attempt, model: noteConnection(before, connection) })),
-    onRefused,
-  });
-  stream = own;
-  return () => {
-    own.close();
-    if (stream === own) stream = null;
-  };
+  return follower.open(id, onRefused);
 }
 
 export function retryConnection(): void {
-  stream?.retryNow();
+  follower.retry();
 }
 
 export interface CommandOptions {
@@ -148,7 +136,7 @@ export async function sendCommand(
   useJob.setState({ pending: { command, command_id: null }, commanded_at: performance.now() });
   try {
     const { command_id } = await api.control(id, { command, ...options });
-    // The outcome may have overtaken the answer.
+    // The event with the outcome may have arrived before this response.
     useJob.setState((state) => ({
       pending: pendingAfter({ command, command_id }, state.model),
       own_commands: new Set(state.own_commands).add(command_id),
@@ -157,7 +145,7 @@ export async function sendCommand(
     const title = `${COMMAND_NAMES[command]} was refused`;
     const detail = describe(error);
     const line = { kind: 'refused', text: `${title}: ${detail}`, place: null } as const;
-    useJob.setState(({ model }) => ({ pending: null, model: note(model, line) }));
+    useJob.setState(({ model }) => ({ pending: null, model: recordLine(model, line) }));
     showToast({ kind: 'error', title, detail });
   }
 }

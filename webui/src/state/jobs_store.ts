@@ -1,4 +1,4 @@
-// All jobs of the server, kept up to date by its events.
+// All jobs of the server, kept up to date by events.
 
 import { create } from 'zustand';
 import { api } from '../api/client';
@@ -11,7 +11,7 @@ interface JobsState {
   jobs: Job[] | null;
   error: string | null;
   connection: Connection;
-  // Those that are about to be forgotten.
+  // Ids of jobs that will be removed unless the user undoes it.
   leaving: ReadonlySet<string>;
 }
 
@@ -44,7 +44,7 @@ export function followJobs(onRefused: () => void): () => void {
     onEvent: (event) => useJobs.setState(({ jobs }) => ({ jobs: reduceJobs(jobs ?? [], event) })),
     onConnection: (connection) => {
       useJobs.setState({ connection });
-      // What happened before the subscription is only in the list.
+      // Events before the subscription are reflected only in the list.
       if (connection === 'live') void loadJobs();
     },
     onRefused,
@@ -53,7 +53,7 @@ export function followJobs(onRefused: () => void): () => void {
   return () => stream.close();
 }
 
-// Time to change one's mind: a job that was forgotten cannot be brought back.
+// Time for the user to undo the removal, which cannot be undone on the server.
 const FORGET_MS = 8000;
 
 function setLeaving(id: string, leaving: boolean): void {
@@ -70,13 +70,13 @@ async function forgetNow(job: Job): Promise<void> {
     await api.forget(job.id);
     useJobs.setState(({ jobs }) => ({ jobs: jobs?.filter((other) => other.id !== job.id) ?? null }));
   } catch (error) {
-    showToast({ kind: 'error', title: `${job.name} was not removed`, detail: describe(error) });
+    showToast({ kind: 'error', title: `Could not remove ${job.name}`, detail: describe(error) });
   } finally {
     setLeaving(job.id, false);
   }
 }
 
-// Takes the job from the list, and from the server if nobody objects meanwhile.
+// Removes the job from the list, and from the server unless the user undoes it in time.
 export function forgetJob(job: Job): void {
   setLeaving(job.id, true);
   const timer = setTimeout(() => void forgetNow(job), FORGET_MS);
@@ -87,7 +87,7 @@ export function forgetJob(job: Job): void {
   showToast({
     kind: 'info',
     title: `${job.name} removed`,
-    detail: 'Its graph, watchpoints and hits go with it.',
+    detail: 'Its graph, watchpoints and hits are removed with it.',
     action: { label: 'Undo', run: undo },
     stay_ms: FORGET_MS,
   });

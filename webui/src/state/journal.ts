@@ -1,5 +1,4 @@
-// The log of a job, in words: commands, stops, watchpoints, ranks, and what the job said.
-// Pure.
+// The log of a job as text: commands, stops, watchpoints, ranks and messages. Pure functions.
 
 import type { Job, Rank, ServerEvent, Watchpoint } from '../api/types';
 import { conditionText, targetText } from './condition_text';
@@ -15,21 +14,22 @@ export interface Line {
   kind: EntryKind;
   text: string;
   place: Place | null;
-  // Of a command: which, and whose.
+  // For a command: its id and its sender.
   order?: { id: string; client: string; peer: string };
 }
 
 export interface JournalEntry extends Line {
-  // Counts up; the time is the server's.
+  // Consecutive, starting at 1.
   id: number;
+  // Time of the server, as ISO 8601.
   time: string;
 }
 
-// What was known before the event.
+// The state before an event.
 interface Before {
   info: Job | null;
-  // As the events told them: answers to the page's own requests are ahead of these.
-  told: ReadonlyMap<number, Watchpoint>;
+  // Watchpoints as reported by events. Responses to the page's own requests are ahead of these.
+  reported: ReadonlyMap<number, Watchpoint>;
   journal: readonly JournalEntry[];
 }
 
@@ -50,10 +50,10 @@ function watchpointWords({ condition, ...on }: Watchpoint): string {
 }
 
 // "Paused by a watchpoint, step 3: 1 NaN or infinity".
-function stopText(info: Job, told: Before['told']): string {
+function stopText(info: Job, reported: Before['reported']): string {
   const words = `${stateWords(info.state, info.pause_reason)}, step ${info.step}`;
   const by = (info.stopped_by ?? []).flatMap((id) => {
-    const { condition } = told.get(id) ?? {};
+    const { condition } = reported.get(id) ?? {};
     return condition === undefined ? [] : [`${id} ${conditionText(condition.id, condition.params)}`];
   });
   return info.state === 'paused' && by.length > 0 ? `${words}: ${by.join(', ')}` : words;
@@ -64,17 +64,17 @@ function failureText({ step, exception, exit_code }: Job): string {
   return `Failed, step ${step}: ${why}`;
 }
 
-// A line for each change of state; steps that pass by are none, nor what follows from a
-// command, which has a line of its own.
-function stateLines(before: Job | null, info: Job, told: Before['told']): Line[] {
+// One line per change of state, except for changes caused by a command, which has its own line, and
+// for steps at which the job does not stop.
+function stateLines(before: Job | null, info: Job, reported: Before['reported']): Line[] {
   const moved = info.state === 'paused' && (before?.step !== info.step || before?.node !== info.node);
   if (before?.state === info.state && !moved) return [];
-  const goes = info.state === 'running' || info.state === 'pausing';
-  if (goes && before !== null && ['paused', 'running', 'pausing'].includes(before.state)) return [];
+  const runs = info.state === 'running' || info.state === 'pausing';
+  if (runs && before !== null && ['paused', 'running', 'pausing'].includes(before.state)) return [];
   const node = info.node || info.exception?.node;
   const by = info.state === 'paused' ? info.stopped_by?.[0] : undefined;
   const place = node ? { node } : by === undefined ? null : { watchpoint: by };
-  return [hasFailed(info) ? line('error', failureText(info), place) : line('state', stopText(info, told), place)];
+  return [hasFailed(info) ? line('error', failureText(info), place) : line('state', stopText(info, reported), place)];
 }
 
 const rankOf = (job: Job | null, number: number): Rank | undefined =>
@@ -82,14 +82,15 @@ const rankOf = (job: Job | null, number: number): Rank | undefined =>
 
 const GONE = new Set(['finished', 'terminated', 'lost']);
 
-// That a rank came or went. Of one rank alone the job's own state says the latter.
+// Lines for ranks that connect or leave. If there is only one rank, the job's own state reports that
+// it left.
 function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
   const rank = rankOf(info, event.rank ?? 0);
   if (rank === undefined || before === null) return [];
   const old = rankOf(before, rank.rank);
   const place = { rank: rank.rank };
   if (event.type === 'job') {
-    const word = old?.pid === rank.pid && old.host === rank.host ? 'is back' : 'connected';
+    const word = old?.pid === rank.pid && old.host === rank.host ? 'reconnected' : 'connected';
     return [line('rank', `Rank ${rank.rank} ${word}: process ${rank.pid} on ${rank.host}, ${rank.device}`, place)];
   }
   const left = GONE.has(rank.state) && old !== undefined && old.state !== rank.state;
@@ -100,9 +101,7 @@ function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
 function refusalLines(event: ServerEvent, journal: Before['journal']): Line[] {
   if ((event.type !== 'job' && event.type !== 'state') || !event.command_id || !event.error) return [];
   const command = journal.findLast(({ order }) => order?.id === event.command_id);
-  const { error } = event;
-  const why = typeof error === 'string' ? error : (error.detail ?? 'no reason was given');
-  return [line('refused', `${command?.text ?? 'A command'} was refused: ${why}`)];
+  return [line('refused', `${command?.text ?? 'A command'} was refused: ${event.error}`)];
 }
 
 function specText({ condition, nodes, scopes, patterns, categories, pause }: Watchpoint): string {
@@ -112,7 +111,7 @@ function specText({ condition, nodes, scopes, patterns, categories, pause }: Wat
 function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoint | null): Line[] {
   const place = { watchpoint: id };
   if (now === null) {
-    return [line('watchpoint', `Watchpoint ${id} removed${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
+    return [line('watchpoint', `Watchpoint ${id} deleted${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
   }
   if (old === undefined) return [line('watchpoint', `Watchpoint ${id} set: ${watchpointWords(now)}`, place)];
   const lines: Line[] = [];
@@ -143,19 +142,19 @@ export function linesOf(event: ServerEvent, before: Before): Line[] {
       if (info === null) return [];
       return [
         ...rankLines(before.info, info, event),
-        ...stateLines(before.info, info, before.told),
+        ...stateLines(before.info, info, before.reported),
         ...refusalLines(event, before.journal),
       ];
     }
     case 'snapshot': {
-      const told = new Map(event.watchpoints.map((each) => [each.id, each]));
-      return event.info === null ? [] : stateLines(before.info, event.info, told);
+      const reported = new Map(event.watchpoints.map((each) => [each.id, each]));
+      return event.info === null ? [] : stateLines(before.info, event.info, reported);
     }
     case 'command':
       return commandLines(event);
     case 'watchpoint': {
       const id = event.watchpoint?.id ?? event.id;
-      return id === undefined ? [] : watchpointLines(before.told.get(id), id, event.watchpoint);
+      return id === undefined ? [] : watchpointLines(before.reported.get(id), id, event.watchpoint);
     }
     case 'log': {
       const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
@@ -168,11 +167,11 @@ export function linesOf(event: ServerEvent, before: Before): Line[] {
   }
 }
 
-// The watchpoints as they are told after the event.
-export function toldAfter(told: Before['told'], event: ServerEvent): Before['told'] {
+// Returns the reported watchpoints after the event.
+export function reportedAfter(reported: Before['reported'], event: ServerEvent): Before['reported'] {
   if (event.type === 'snapshot') return new Map(event.watchpoints.map((each) => [each.id, each]));
-  if (event.type !== 'watchpoint') return told;
-  const next = new Map(told);
+  if (event.type !== 'watchpoint') return reported;
+  const next = new Map(reported);
   const id = event.watchpoint?.id ?? event.id;
   if (event.watchpoint !== null) next.set(event.watchpoint.id, event.watchpoint);
   else if (id !== undefined) next.delete(id);

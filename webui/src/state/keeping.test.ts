@@ -11,7 +11,7 @@ describe('a watchpoint that only keeps', () => {
       expect(pause).toBe('none');
     }
     const { condition } = keepingSpec('previous', 'forward/log');
-    expect(conditionText(condition.id, condition.params)).toBe('Keeps the values of the step before');
+    expect(conditionText(condition.id, condition.params)).toBe('Keeps previous values');
     expect(keepingOf({ id: 'expression', params: { expression: 'step > 0' } })).toBeNull();
   });
 

@@ -1,20 +1,19 @@
-// Watchpoints that are never met. They are there for what the job keeps for them at
-// each step: statistics of all that is watched, and the values of the step before for
-// conditions that compare with them.
+// Watchpoints that never match and only make the job keep data at each step: statistics of the
+// watched tensors, or also their previous values, which some conditions compare with.
 
 import type { WatchpointSpec } from '../api/types';
 
 export type Keeping = 'history' | 'previous';
 
-// No step is below 0, and what follows an "and" that cannot hold is not even measured.
+// `step < 0` is never true, and after a false operand the rest of an "and" is not measured.
 const EXPRESSIONS: Record<Keeping, string> = {
   history: 'step < 0',
   previous: 'step < 0 && change_abs_max > 0',
 };
 
 const WORDS: Record<Keeping, string> = {
-  history: 'Records statistics of each step',
-  previous: 'Keeps the values of the step before',
+  history: 'Records statistics at every step',
+  previous: 'Keeps previous values',
 };
 
 type Condition = WatchpointSpec['condition'];
@@ -31,7 +30,7 @@ export function keepingSpec(what: Keeping, node: string): WatchpointSpec {
   };
 }
 
-// Null: it is there for its hits.
+// Returns null for a normal watchpoint.
 export function keepingOf({ id, params }: Condition): Keeping | null {
   if (id !== 'expression') return null;
   if (params['expression'] === EXPRESSIONS.history) return 'history';
@@ -43,7 +42,7 @@ export function keepingText(condition: Condition): string | null {
   return what === null ? null : WORDS[what];
 }
 
-// Whether what it watches is kept in this way, whatever it is there for.
+// Whether a watchpoint with this condition makes the job keep such data for the tensors it watches.
 export function keeps(what: Keeping, { id, params }: Condition): boolean {
   if (what === 'history') return true;
   if (id === 'expression') return /\b(change|previous)_/.test(String(params['expression']));

@@ -1,4 +1,4 @@
-// All keys, for the help.
+// Keyboard shortcuts and search syntax, for the help dialog.
 
 export interface KeyHelp {
   keys: string[];
@@ -22,41 +22,41 @@ export const KEY_GROUPS: KeyGroup[] = [
     ],
   },
   {
-    title: 'Go',
+    title: 'Navigate',
     keys: [
       { keys: ['Ctrl+K', 'Ctrl+Shift+P'], text: 'Commands and nodes' },
       { keys: ['/', 'Ctrl+F'], text: 'Search nodes' },
       { keys: ['N', 'Shift+N'], text: 'Next or previous hit' },
-      { keys: ['.', ','], text: 'Next or previous node in execution' },
-      { keys: ['[', ']'], text: 'To what made it, to what uses it' },
-      { keys: ['?'], text: 'All keys' },
+      { keys: ['.', ','], text: 'Next or previous node in execution order' },
+      { keys: ['[', ']'], text: 'Go to producer, consumer' },
+      { keys: ['?'], text: 'Keyboard shortcuts' },
     ],
   },
   {
     title: 'Graph',
     keys: [
       { keys: ['Enter'], text: 'Open or close the selected scope' },
-      { keys: ['A'], text: 'What is around the selected node' },
-      { keys: ['F'], text: 'Focus the selection; again: fill the view' },
-      { keys: ['G'], text: 'To where the job stands' },
-      { keys: ['Space'], text: 'Show the whole graph' },
+      { keys: ['A'], text: 'Show neighbourhood of the selected node' },
+      { keys: ['F'], text: 'Focus selection; again: fit it to the view' },
+      { keys: ['G'], text: 'Go to current node' },
+      { keys: ['Space'], text: 'Fit graph to view' },
       { keys: ['+', '−', '0'], text: 'Zoom in, out, to 100 %' },
-      { keys: ['Shift+F10'], text: 'Menu of the node' },
+      { keys: ['Shift+F10'], text: 'Node menu' },
     ],
   },
   {
     title: 'Tree',
     keys: [
-      { keys: ['↑', '↓'], text: 'From row to row' },
-      { keys: ['→', '←'], text: 'Open, close; to the first child, to the scope' },
-      { keys: ['a … z'], text: 'To the next row that begins so' },
-      { keys: ['Space'], text: 'Tick, while a watchpoint is made' },
+      { keys: ['↑', '↓'], text: 'Previous or next row' },
+      { keys: ['→', '←'], text: 'Open or go to first child; close or go to parent' },
+      { keys: ['a … z'], text: 'Type to find a row' },
+      { keys: ['Space'], text: 'Select for the watchpoint form' },
     ],
   },
   {
     title: 'Search',
     keys: [
-      { keys: ['conv wei'], text: 'Parts of a name, or of an op type' },
+      { keys: ['conv wei'], text: 'Words in names or op types' },
       { keys: ['train.py:12'], text: 'Nodes of a source line' },
       { keys: ['type:mm', 'kind:parameter'], text: 'By op type, by kind' },
       { keys: ['category:gradient'], text: 'By category' },
@@ -66,10 +66,10 @@ export const KEY_GROUPS: KeyGroup[] = [
   {
     title: 'Tensor',
     keys: [
-      { keys: ['←', '→', '↑', '↓'], text: 'From value to value' },
-      { keys: ['PgUp', 'PgDn', 'Home', 'End'], text: 'By page, to the ends of a row' },
+      { keys: ['←', '→', '↑', '↓'], text: 'Move between values' },
+      { keys: ['PgUp', 'PgDn', 'Home', 'End'], text: 'Scroll by page; go to start or end of row' },
       { keys: ['Ctrl+wheel'], text: 'Zoom the heat map' },
-      { keys: ['Enter'], text: 'Apply the slice that was typed' },
+      { keys: ['Enter'], text: 'Apply the typed slice' },
     ],
   },
 ];

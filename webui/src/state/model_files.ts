@@ -1,5 +1,5 @@
-// Model files that the user opens: each becomes a job that has ended, with the
-// model's graph. Nothing is run.
+// Opening of model files. The server turns each into a job that has ended and has the model's graph;
+// the model is not run.
 
 import { create } from 'zustand';
 import { api } from '../api/client';
@@ -8,17 +8,17 @@ import { jobRoute } from './route';
 import { navigate } from './router';
 import { showToast } from './toasts';
 
-// Which is on its way to the server; null: none.
+// Name of the file that is being uploaded, or null.
 export const useOpening = create<{ name: string | null }>(() => ({ name: null }));
 
-// Of several files the model: its weights may lie in others beside it, which its
-// graph does not need.
+// Picks the model from several dropped files. The others may contain its weights, which are not
+// needed for the graph.
 export function modelAmong(files: Iterable<File>): File | undefined {
   const all = [...files];
   return all.find((file) => file.name.toLowerCase().endsWith('.onnx')) ?? all[0];
 }
 
-// Shows the graph when it is there.
+// Uploads the file and shows its graph.
 export async function openModel(file: File): Promise<void> {
   if (useOpening.getState().name !== null) return;
   useOpening.setState({ name: file.name });
@@ -26,7 +26,7 @@ export async function openModel(file: File): Promise<void> {
     const { job } = await api.openModel(file.name, file);
     navigate({ view: 'job', route: jobRoute(job) });
   } catch (error) {
-    showToast({ kind: 'error', title: `${file.name} cannot be opened`, detail: describe(error) });
+    showToast({ kind: 'error', title: `Could not open ${file.name}`, detail: describe(error) });
   } finally {
     useOpening.setState({ name: null });
   }

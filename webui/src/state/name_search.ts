@@ -1,5 +1,5 @@
-// The page's own search over the names of a graph: see small_layout.ts for why it does
-// not ask the worker.
+// The page's own search in the names of a graph. It avoids the worker for the same reason as
+// small_layout.ts.
 
 import type { GraphIndex } from '../index/graph_index';
 import { parseQuery } from '../index/query';
@@ -13,14 +13,14 @@ function searchOf(index: GraphIndex): NameSearch {
   return search;
 }
 
-const NAMES = 1500;
+const NAMES_PER_STEP = 1500;
 
-// To be taken a step at a time, while nobody waits.
+// Prepares the search in small steps, for idle time.
 export function* prepareNames(index: GraphIndex): Generator<null> {
-  while (!searchOf(index).prepare(NAMES)) yield null;
+  while (!searchOf(index).prepare(NAMES_PER_STEP)) yield null;
 }
 
-// Null: the names are not ready, or it is a pattern, which may take any time.
+// Returns null if the names are not prepared, or for a regular expression, which may be slow.
 export function findNames(index: GraphIndex, text: string): Uint32Array | null {
   const search = searchOf(index);
   if (!search.ready || parseQuery(text).pattern !== null) return null;

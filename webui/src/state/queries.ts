@@ -1,4 +1,5 @@
-// What is asked of the server on demand. Keys carry what makes an answer old.
+// Data requested from the server on demand. A query's key contains everything that makes its answer
+// out of date.
 
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
@@ -10,7 +11,7 @@ import { useJob } from './job_store';
 
 const MAX_RETRIES = 2;
 
-// Only a server that cannot be reached is asked again.
+// Retries only if the server could not be reached.
 function retry(failures: number, error: Error): boolean {
   return error instanceof Problem && error.status === 0 && failures < MAX_RETRIES;
 }
@@ -27,7 +28,7 @@ export const SEARCH_PAGE = 200;
 
 const NO_GRAPHS: readonly GraphSummary[] = [];
 
-// The job's graphs; empty while they are not known.
+// The job's graphs; empty until they are loaded.
 export function useGraphs(job: string): readonly GraphSummary[] {
   const version = useJob(({ model }) => model.graph_version);
   const { data } = useQuery({
@@ -52,12 +53,12 @@ export function useNode(job: string, node: string | null) {
     queryKey: ['node', job, node, version],
     queryFn: ({ signal }) => api.node(job, node ?? '', signal),
     enabled: node !== null,
-    // A newer graph should not blank the panel, another node should.
+    // A change of the graph must not blank the panel, but a change of the node must.
     placeholderData: (previous) => (previous?.name === node ? previous : undefined),
   });
 }
 
-interface NeighbourQuestion {
+interface NeighbourRequest {
   job: string;
   node: string;
   depth: number;
@@ -66,21 +67,21 @@ interface NeighbourQuestion {
   paused: boolean;
 }
 
-// Statistics of so many tensors are asked of the job for one drawing.
-const MOST_ASKED = 60;
+// The number of tensors whose statistics are requested from the job for one drawing.
+const MAX_REQUESTED = 60;
 
-// The server tells what it happens to know of the tensors. What is of an earlier step is
-// asked of the job first while it is stopped, as far as it still has it.
-async function neighboursNow(question: NeighbourQuestion, signal: AbortSignal) {
-  const { job, node, depth, rank, step, paused } = question;
-  const ask = () => api.neighbours(job, node, depth, rank, signal);
-  const known = await ask();
+// The server returns the statistics that it has. Those of an earlier step are first requested from
+// the job, if it is paused, as far as it still has the values.
+async function neighboursNow(request: NeighbourRequest, signal: AbortSignal) {
+  const { job, node, depth, rank, step, paused } = request;
+  const fetchNeighbours = () => api.neighbours(job, node, depth, rank, signal);
+  const known = await fetchNeighbours();
   if (!paused) return known;
-  const old = known.tensors.filter((tensor) => tensor.statistics_step !== step).slice(0, MOST_ASKED);
+  const old = known.tensors.filter((tensor) => tensor.statistics_step !== step).slice(0, MAX_REQUESTED);
   const answers = await Promise.allSettled(
     old.map(({ name }) => api.statistics(job, { name, rank, step: null }, signal)),
   );
-  return answers.some(({ status }) => status === 'fulfilled') ? ask() : known;
+  return answers.some(({ status }) => status === 'fulfilled') ? fetchNeighbours() : known;
 }
 
 // Statistics along the edges change with every stop.
@@ -99,7 +100,7 @@ export function useNeighbours(job: string, node: string | null, depth: number | 
   });
 }
 
-// The server's own search, for when the page does not know the whole graph.
+// The server's search, used while the page has no index of the graph.
 export function useServerSearch(job: string, text: string, graphVersion: number, enabled: boolean) {
   return useInfiniteQuery({
     queryKey: ['search', job, text, graphVersion],
@@ -132,17 +133,17 @@ export interface ValueQuery {
   rank: number;
   step: string | null;
   slice: string;
-  // The slice is to be shown turned around; the server knows nothing of that.
+  // The page transposes the slice; the server does not support it.
   transposed: boolean;
   // Changes when the job stops somewhere else.
   version: string;
   enabled: boolean;
 }
 
-// Slices are large: those that are not shown are soon let go.
+// Slices are large, so those that are not shown are released early.
 const KEEP_SLICES_MS = 15_000;
 
-const asItIs = (value: TensorSlice) => value;
+const identity = (value: TensorSlice) => value;
 
 function transposeSlice(value: TensorSlice): TensorSlice {
   const elements = value.elements && transposeElements(value.elements, value.shape);
@@ -158,7 +159,7 @@ export function useSlice(query: ValueQuery) {
     gcTime: KEEP_SLICES_MS,
     structuralSharing: false,
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
-    select: transposed ? transposeSlice : asItIs,
+    select: transposed ? transposeSlice : identity,
   });
 }
 
@@ -204,7 +205,7 @@ export function useComparison(query: ValueQuery, against: string, { rtol, atol }
   });
 }
 
-// How many nodes a watchpoint would cover; null: there is none to ask about.
+// The number of nodes that a watchpoint would cover.
 export function useNodePreview(job: string, selection: WatchpointSelection | null) {
   const version = useJob(({ model }) => model.graph_version);
   return useQuery({
@@ -215,14 +216,13 @@ export function useNodePreview(job: string, selection: WatchpointSelection | nul
   });
 }
 
-// Nodes that a source line made.
-// More lines are shown without their code.
-const MOST_LINES = 80;
+// Further lines are shown without their code.
+const MAX_LINES = 80;
 
-// The code of lines, by "FILE:LINE", as far as it is known. It is told with the nodes.
+// The code of source lines by "FILE:LINE", where known. The server sends it with the nodes.
 export function useCode(job: string, places: readonly string[]): ReadonlyMap<string, string> {
   return useQueries({
-    queries: places.slice(0, MOST_LINES).map((source) => ({
+    queries: places.slice(0, MAX_LINES).map((source) => ({
       queryKey: ['code', job, source],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
         const query = { q: '', op_type: null, category: null, kind: null, source, limit: 1, cursor: null };
@@ -240,6 +240,7 @@ function readCode(answers: ReadonlyArray<{ data: { source: string; text: string 
   return code;
 }
 
+// Nodes created by a source line.
 export function useNodesOfLine(job: string, source: string | null, graphVersion: number) {
   return useQuery({
     queryKey: ['line', job, source, graphVersion],

@@ -1,29 +1,28 @@
-// The address: which job, and what is looked at in it. It lives in the fragment,
-// so that it can be sent to somebody else and Back works.
+// The address of a view, stored in the URL fragment so that it can be shared and so that Back works.
 
 export interface JobRoute {
   job: string;
-  // Null: the one that the server shows first.
+  // Null for the graph that the server shows first.
   graph: string | null;
   rank: number;
   node: string | null;
   // "0" is the first output, "in0" the first input.
   slot: string | null;
-  // Null: the current value; "previous" or a number.
+  // "previous" or a number; null for the current value.
   step: string | null;
-  // Null: the first slice that suits the tensor.
+  // Null for the initial slice of the tensor.
   slice: string | null;
-  // How the tensor is shown, as "heat"; null: as numbers.
+  // The view of the tensor, such as "heat"; null for numbers.
   panel: string | null;
-  // What it is compared with, as "step:3"; null: with the previous step.
+  // What the tensor is compared with, such as "step:3"; null for the previous step.
   against: string | null;
-  // The node's neighbourhood is shown, so many tensors far; null: the whole graph.
+  // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;
-  // Null: the page chooses which scopes to open.
+  // Open scopes; null lets the page choose them.
   open: string[] | null;
 }
 
-// As far as the server goes.
+// The server's limit.
 export const MOST_AROUND = 20;
 
 export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
@@ -32,7 +31,7 @@ export function jobRoute(job: string): JobRoute {
   return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
 }
 
-// Keeps names readable: only what would end the value is escaped.
+// Escapes only characters that would end the value, to keep names readable.
 function encode(text: string): string {
   return encodeURIComponent(text)
     .replaceAll('%2F', '/')

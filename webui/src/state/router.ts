@@ -1,4 +1,4 @@
-// The address as state, and state as the address.
+// Keeps the address and the route in the store in sync.
 
 import { create } from 'zustand';
 import { formatRoute, parseRoute, type JobRoute, type Route } from './route';
@@ -20,14 +20,14 @@ export function navigate(route: Route, how: 'push' | 'replace' = 'push'): void {
   useRouter.setState({ route });
 }
 
-// Changes parts of a job's address; no effect on other views.
+// Changes parts of a job's address. Has no effect in other views.
 export function patchRoute(change: Partial<JobRoute>, how: 'push' | 'replace' = 'replace'): void {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return;
   navigate({ view: 'job', route: { ...route.route, ...change } }, how);
 }
 
-// Follows Back, Forward and addresses typed by hand, until the returned call.
+// Follows Back, Forward and typed addresses until the returned function is called.
 export function followAddress(): () => void {
   const read = () => useRouter.setState({ route: parseRoute(window.location.hash) });
   window.addEventListener('hashchange', read);

@@ -1,14 +1,14 @@
-// Nodes that meet what was typed: found by the page where the whole graph is known, else
-// by the server.
+// Search for nodes: by the page if it has the graph's index, else by the server.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { GraphNode } from '../api/types';
+import { Sequence } from '../base/sequence';
 import { parseQuery } from '../index/query';
 import { nodeOf } from '../index/scope_view';
 import type { GraphIndex } from '../index/graph_index';
 import { IndexViews } from '../index/index_views';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import { useJob } from './job_store';
 import { findNames } from './name_search';
 import { useGraphs, useServerSearch } from './queries';
@@ -16,39 +16,39 @@ import { useScopes } from './scopes';
 
 export interface Found {
   count: number;
-  // Null: not known.
+  // Null if the result is not loaded.
   at(place: number): GraphNode | null;
-  // There are more than `count`.
+  // Loads more results; null if there are none.
   more: (() => void) | null;
   loadingMore: boolean;
 }
 
 export interface SearchState {
   found: Found | null;
-  // What the text of it was.
+  // The text that `found` belongs to.
   text: string;
   error: Error | null;
-  // Of the text itself.
+  // Why the text is not a valid query.
   problem: string | null;
 }
 
-let questions = 0;
+const requestIds = new Sequence();
 
 interface Answer {
   items: Uint32Array;
   text: string;
 }
 
-// The worker's newest answer; null while there is none.
+// The worker's newest answer, or null.
 function useWorkerSearch(text: string, enabled: boolean): Answer | null {
   const [answer, setAnswer] = useState<Answer | null>(null);
-  const asked = useRef({ id: 0, text: '' });
+  const requested = useRef({ id: 0, text: '' });
   useEffect(
     () =>
-      onWorker((message) => {
-        if (message.type !== 'found' || message.id !== asked.current.id) return;
-        // In the frame that is being made, if there is time.
-        flushSync(() => setAnswer({ items: message.items, text: asked.current.text }));
+      graphWorker.subscribe((message) => {
+        if (message.type !== 'found' || message.id !== requested.current.id) return;
+        // Synchronously, to be included in the current frame.
+        flushSync(() => setAnswer({ items: message.items, text: requested.current.text }));
       }),
     [],
   );
@@ -57,9 +57,9 @@ function useWorkerSearch(text: string, enabled: boolean): Answer | null {
       setAnswer(null);
       return;
     }
-    questions += 1;
-    asked.current = { id: questions, text };
-    askWorker({ type: 'search', id: questions, text });
+    const id = requestIds.next();
+    requested.current = { id, text };
+    graphWorker.post({ type: 'search', id, text });
   }, [text, enabled]);
   return answer;
 }
@@ -78,7 +78,7 @@ export function useSearch(job: string, text: string): SearchState {
   const watched = useScopes(({ views }) => (views instanceof IndexViews ? views.watched : null));
   const graphVersion = useJob((state) => state.model.graph_version);
   const problem = useMemo(() => parseQuery(text).problem, [text]);
-  // The index is of one graph, the server searches all.
+  // The index contains one graph; the server searches all graphs of the job.
   const inIndex = useGraphs(job).length <= 1 && index !== null;
   const local = useIndexSearch(inIndex && problem === null ? index : null, text);
   const remote = useServerSearch(job, text, graphVersion, !inIndex && problem === null);

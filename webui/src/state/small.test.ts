@@ -21,7 +21,7 @@ it('counts only what is new where hits were added at the end', () => {
   const known = indexHits(first);
   const more = [...first, sampleHit({ id: 3, node: 'a/x' })];
   expect([...indexHits(more, null, known).counts]).toEqual([...indexHits(more).counts]);
-  // Put in between, or others altogether: counted anew.
+  // Inserted hits and other hits are counted from scratch.
   const between = [first[0], sampleHit({ id: 4, node: 'b' }), first[1]].filter((hit) => hit !== undefined);
   expect([...indexHits(between, null, known).counts]).toEqual([...indexHits(between).counts]);
   expect(indexHits([], null, known).counts.size).toBe(0);

@@ -1,5 +1,5 @@
-// Which nodes are chosen by tick boxes. A tick on a scope stands for all that it
-// holds, now and later; so nothing in a ticked scope is ticked by itself.
+// Nodes selected with check boxes. A checked scope includes everything in it, now and later, so
+// nothing inside a checked scope is listed itself.
 
 import type { GraphNode } from '../api/types';
 
@@ -8,10 +8,10 @@ export interface Ticked {
   scopes: string[];
 }
 
-// Of a scope: all that it holds, a part of it, or nothing.
+// Whether all, some or none of the nodes in a scope are selected.
 export type Tick = 'all' | 'some' | 'none';
 
-// Undefined: not known yet.
+// Returns undefined for a scope whose children are not known yet.
 export type ChildrenOf = (scope: string) => readonly GraphNode[] | undefined;
 
 const parentOf = (name: string): string => name.slice(0, Math.max(0, name.lastIndexOf('/')));
@@ -23,8 +23,9 @@ function scopesAround(name: string): string[] {
 }
 
 export class Ticks {
-  // Name, and whether it is a scope.
+  // Checked names, and whether each is a scope.
   private readonly own: ReadonlyMap<string, boolean>;
+  // Scopes that contain checked names.
   private readonly around: ReadonlySet<string>;
 
   constructor(own: ReadonlyMap<string, boolean>) {
@@ -52,7 +53,7 @@ export class Ticks {
     return this.around.has(name) ? 'some' : 'none';
   }
 
-  // Ticks what is not, or not wholly, ticked; else takes the tick away.
+  // Checks the node unless it is fully checked; else unchecks it.
   toggle(node: GraphNode, childrenOf: ChildrenOf): Ticks {
     const own = new Map(this.own);
     if (this.at(node.name) === 'all') untick(own, node.name, childrenOf);
@@ -64,7 +65,7 @@ export class Ticks {
 function tick(own: Map<string, boolean>, { name, kind }: GraphNode, childrenOf: ChildrenOf): void {
   for (const other of own.keys()) if (other.startsWith(`${name}/`)) own.delete(other);
   own.set(name, kind === 'scope');
-  // The last of its siblings: the scope itself from now on.
+  // If all siblings are checked, the scope is checked instead.
   for (const scope of scopesAround(name)) {
     const children = childrenOf(scope) ?? [];
     if (children.length < 2 || !children.every((child) => own.has(child.name))) return;
@@ -73,7 +74,7 @@ function tick(own: Map<string, boolean>, { name, kind }: GraphNode, childrenOf: 
   }
 }
 
-// A scope around it that is ticked is taken apart: its other children stay ticked.
+// If a scope that contains the node is checked, its other children are checked instead.
 function untick(own: Map<string, boolean>, name: string, childrenOf: ChildrenOf): void {
   if (own.delete(name)) return;
   const around = scopesAround(name);

@@ -1,6 +1,7 @@
-// Short messages that pass by: refused commands, failures, what the job says.
+// Short messages that disappear by themselves: refused commands, failures, messages from the job.
 
 import { create } from 'zustand';
+import { Sequence } from '../base/sequence';
 
 export type ToastKind = 'error' | 'info';
 
@@ -9,9 +10,9 @@ export interface Toast {
   kind: ToastKind;
   title: string;
   detail: string;
-  // What can be done about it, as undoing it.
+  // An action offered with the message, such as Undo.
   action?: { label: string; run: () => void };
-  // How long it is there, if not as long as others.
+  // Overrides the default duration.
   stay_ms?: number;
 }
 
@@ -19,11 +20,11 @@ interface ToastState {
   toasts: Toast[];
 }
 
-const MOST = 4;
+const MAX_TOASTS = 4;
 const STAY_MS = 7000;
-// Time to make up one's mind.
+// Leaves time to decide about the action.
 const STAY_WITH_ACTION_MS = 12_000;
-let next = 1;
+const ids = new Sequence();
 
 export const useToasts = create<ToastState>(() => ({ toasts: [] }));
 
@@ -32,9 +33,8 @@ export function dismissToast(id: number): void {
 }
 
 export function showToast(toast: Omit<Toast, 'id'>): void {
-  const id = next;
-  next += 1;
-  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MOST) }));
+  const id = ids.next();
+  useToasts.setState(({ toasts }) => ({ toasts: [...toasts, { ...toast, id }].slice(-MAX_TOASTS) }));
   const stay = toast.stay_ms ?? (toast.action === undefined ? STAY_MS : STAY_WITH_ACTION_MS);
   setTimeout(() => dismissToast(id), stay);
 }

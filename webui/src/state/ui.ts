@@ -1,4 +1,4 @@
-// Sizes of panels, kept over visits, and small states that no address holds.
+// Panel sizes, which are stored across visits, and state of the page that is not in the address.
 
 import { create } from 'zustand';
 import type { NodeKind, Watchpoint } from '../api/types';
@@ -18,17 +18,17 @@ export const PANEL_LIMITS: Record<keyof PanelSizes, { min: number; max: number; 
   watch: { min: 90, max: 520, first: 200 },
 };
 
-// What can be done with a node, shown where it was asked for.
+// The context menu of a node.
 export interface NodeMenuState {
   node: string;
   kind: NodeKind;
-  // On the page, in pixels.
+  // Position on the page in pixels.
   x: number;
   y: number;
 }
 
-// The form for a watchpoint: a new one on a node or scope, or one that is changed, or
-// copied. While it is open, nodes can be ticked in the tree.
+// The watchpoint form: for a new watchpoint on a node or scope, or to change or copy an existing one.
+// While it is open, nodes can be selected in the tree.
 export interface WatchFormState {
   target: string | null;
   ticked: Ticked | null;
@@ -40,9 +40,9 @@ export interface HitFilter {
   watchpoint: number | null;
   rank: number | null;
   step: number | null;
-  // A node, or a scope and all in it.
+  // A node, or a scope with everything in it.
   node: string | null;
-  // Without those that only pass on what came in.
+  // Hides propagated hits.
   origins: boolean;
 }
 
@@ -50,20 +50,20 @@ export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, 
 
 interface UiState {
   sizes: PanelSizes;
-  // When the user last chose or moved something, in ms since navigation.
+  // Time of the user's last action, in ms since navigation.
   touched_at: number;
   watch_form: WatchFormState | null;
   node_menu: NodeMenuState | null;
-  // The node panel has all the room.
+  // The node panel is maximized.
   tall: boolean;
-  // The hit that was gone to last.
+  // Id of the hit selected last.
   hit: number | null;
   hit_filter: HitFilter;
-  // What lies over the page.
+  // The dialog shown above the page.
   overlay: 'palette' | 'keys' | null;
-  // How to begin is said where nothing is selected.
+  // The introduction is shown while no node is selected.
   welcome: boolean;
-  // Full colour of a tensor's values, held so that steps can be compared by eye.
+  // By tensor: the value shown in full colour, locked so that steps can be compared visually.
   locked_scales: ReadonlyMap<string, number>;
 }
 
@@ -85,7 +85,7 @@ function readSizes(): PanelSizes {
   try {
     kept = (JSON.parse(localStorage.getItem(KEY) ?? '{}') ?? {}) as typeof kept;
   } catch {
-    // Unreadable or blocked: the first sizes do.
+    // Storage is blocked or unreadable: use the default sizes.
   }
   for (const panel of Object.keys(PANEL_LIMITS) as Array<keyof PanelSizes>) {
     const value = kept[panel];
@@ -117,7 +117,7 @@ export function resizePanel(panel: keyof PanelSizes, size: number): void {
   try {
     localStorage.setItem(KEY, JSON.stringify(useUi.getState().sizes));
   } catch {
-    // Kept for this visit only.
+    // Storage is blocked: the sizes last for this visit only.
   }
 }
 
@@ -129,7 +129,7 @@ export function openWatchForm(target: string | null): void {
   useUi.setState({ watch_form: { target, ticked: null, from: null, edit: false } });
 }
 
-// What it is on, as far as ticks can tell.
+// The selection of a watchpoint, or null if it is not a list of nodes and scopes.
 function tickedOf({ nodes, scopes, patterns, categories }: Watchpoint): Ticked | null {
   const isList = nodes.length + scopes.length > 0 && patterns.length + categories.length === 0;
   return isList ? { nodes, scopes } : null;
@@ -163,7 +163,7 @@ export function setTall(tall: boolean): void {
   useUi.setState({ tall });
 }
 
-// Null lets it go.
+// Null unlocks the scale.
 export function lockScale(tensor: string, scale: number | null): void {
   useUi.setState(({ locked_scales }) => {
     const next = new Map(locked_scales);
@@ -182,7 +182,7 @@ export function dismissWelcome(): void {
   try {
     localStorage.setItem(WELCOME_KEY, 'dismissed');
   } catch {
-    // Put away for this visit only.
+    // Storage is blocked: it stays hidden for this visit only.
   }
 }
 

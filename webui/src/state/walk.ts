@@ -1,10 +1,10 @@
-// From node to node: along tensors, and in the order of execution.
+// Navigation between nodes: along tensors and in execution order.
 
 import type { NodeDetail } from '../api/types';
 import { NONE, type GraphIndex } from '../index/graph_index';
 
-// The op that executes so many places after this one; of a scope, after its first
-// (or before it). Null: there is none, or the graph is not known as a whole.
+// Returns the op that executes directly after or before a node. For a scope, `by` is relative to its
+// first op. Null if there is none or if the graph has no index.
 export function executedNear(index: GraphIndex | null, name: string, by: 1 | -1): string | null {
   const execution = index?.arrays.columns['execution'];
   if (index === null || execution === undefined) return null;
@@ -24,8 +24,7 @@ function isBelow(index: GraphIndex, node: number, scope: number): boolean {
   return false;
 }
 
-// What the node reads, or who reads it; the first that is not the one just left, so
-// that going back and forth does not lose the way.
+// Returns the first producer or consumer of a node, or null.
 export function alongTensors(detail: NodeDetail, towards: 'producer' | 'consumer'): string | null {
   const ends = towards === 'producer' ? detail.inputs : detail.consumers;
   return ends[0]?.node ?? null;

@@ -1,11 +1,11 @@
-// What the enabled watchpoints look at, as far as the page knows the conditions.
+// The selections of the enabled watchpoints.
 
 import type { Category, Watchpoint } from '../api/types';
 import type { WatchSelection } from '../index/coverage';
 import { targetOf } from './condition_text';
 import { useJob } from './job_store';
 
-// Null: any tensor, as of every condition before the catalogue is known.
+// Null for conditions on any tensor, and for all conditions until the catalogue is loaded.
 function categoryOf(condition: string): Category | null {
   const target = targetOf(condition);
   return target === 'tensor' ? null : target;

@@ -9,7 +9,7 @@ describe('words', () => {
     expect(targetText(sampleWatchpoint({ scopes: ['backward'], nodes: ['forward/log'] }))).toBe(
       'forward/log, backward/',
     );
-    expect(targetText(sampleWatchpoint({ categories: ['gradient'] }))).toBe('all of kind gradient');
+    expect(targetText(sampleWatchpoint({ categories: ['gradient'] }))).toBe('all gradients');
   });
 });
 

@@ -1,4 +1,4 @@
-// Watchpoints: what they are on, in words, and the calls that change them.
+// The targets of watchpoints, and the requests that change watchpoints.
 
 import { api } from '../api/client';
 import { describe, Problem } from '../api/problem';
@@ -18,7 +18,7 @@ export type Target =
   | { kind: 'scope'; name: string }
   | { kind: 'pattern'; pattern: string }
   | { kind: 'category'; category: Category }
-  // As they are.
+  // Lists used unchanged.
   | { kind: 'lists'; lists: Lists };
 
 export function listsOf(target: Target): Lists {
@@ -59,7 +59,7 @@ function jobId(): string {
   return useJob.getState().id ?? '';
 }
 
-function failed(title: string, error: unknown): void {
+function reportFailure(title: string, error: unknown): void {
   showToast({ kind: 'error', title, detail: describe(error) });
 }
 
@@ -67,7 +67,7 @@ function problemFor(error: unknown): Problem {
   return error instanceof Problem ? error : new Problem(0, 'failed', 'Failed', describe(error));
 }
 
-async function makeWatchpoint(spec: WatchpointSpec): Promise<Watchpoint> {
+async function createWatchpoint(spec: WatchpointSpec): Promise<Watchpoint> {
   const watchpoint = await api.addWatchpoint(jobId(), spec);
   useJob.setState(({ model }) =>
     model.watchpoints.some((other) => other.id === watchpoint.id)
@@ -77,24 +77,24 @@ async function makeWatchpoint(spec: WatchpointSpec): Promise<Watchpoint> {
   return watchpoint;
 }
 
-// The problem if it was refused.
+// Returns the problem if the server refused it, else null.
 export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | null> {
   try {
-    await makeWatchpoint(spec);
+    await createWatchpoint(spec);
     return null;
   } catch (error) {
     return problemFor(error);
   }
 }
 
-// One click: stops at the first NaN or infinity of what is meant.
+// Adds a watchpoint that pauses at the first NaN or infinity in the target.
 export async function watchForOverflow(target: Target): Promise<void> {
   const condition = { id: 'overflow', params: {} };
   const problem = await addWatchpoint({ condition, ...listsOf(target), pause: 'node', enabled: true });
-  if (problem !== null) failed('The watchpoint was not made', problem);
+  if (problem !== null) reportFailure('Could not add the watchpoint', problem);
 }
 
-// The problem if it was refused.
+// Returns the problem if the server refused it, else null.
 export async function changeWatchpoint(
   id: number,
   change: Partial<WatchpointSpec>,
@@ -108,13 +108,13 @@ export async function changeWatchpoint(
   }
 }
 
-async function takeBack(ids: readonly number[]): Promise<void> {
+async function removeAll(ids: readonly number[]): Promise<void> {
   for (const id of ids) {
     try {
       await api.removeWatchpoint(jobId(), id);
       useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
     } catch (error) {
-      failed(`Watchpoint ${id} was not removed`, error);
+      reportFailure(`Could not delete watchpoint ${id}`, error);
     }
   }
 }
@@ -127,27 +127,27 @@ export async function addRecommended(): Promise<void> {
     showToast({
       kind: 'info',
       title: 'Recommended watchpoints',
-      detail: made.length === 0 ? 'All of them are there already.' : `${plural(made.length, 'watchpoint')} added.`,
-      ...(made.length > 0 ? { action: { label: 'Undo', run: () => void takeBack(made) } } : {}),
+      detail: made.length === 0 ? 'Already added.' : `${plural(made.length, 'watchpoint')} added.`,
+      ...(made.length > 0 ? { action: { label: 'Undo', run: () => void removeAll(made) } } : {}),
     });
   } catch (error) {
-    failed('The recommended watchpoints were not made', error);
+    reportFailure('Could not add the recommended watchpoints', error);
   }
 }
 
-// One click: from now on the job keeps it, and stops nowhere for that.
+// Adds a watchpoint that makes the job keep data without pausing.
 export async function keep(what: Keeping, node: string): Promise<void> {
   const spec = keepingSpec(what, node);
   try {
-    const { id } = await makeWatchpoint(spec);
+    const { id } = await createWatchpoint(spec);
     showToast({
       kind: 'info',
       title: `Watchpoint ${id} added`,
       detail: `${keepingText(spec.condition)}: ${node}`,
-      action: { label: 'Undo', run: () => void takeBack([id]) },
+      action: { label: 'Undo', run: () => void removeAll([id]) },
     });
   } catch (error) {
-    failed('The watchpoint was not made', error);
+    reportFailure('Could not add the watchpoint', error);
   }
 }
 
@@ -156,11 +156,11 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
     const changed = await api.changeWatchpoint(jobId(), watchpoint.id, { enabled });
     useJob.setState(({ model }) => ({ model: putWatchpoint(model, changed) }));
   } catch (error) {
-    failed(`Watchpoint ${watchpoint.id} was not changed`, error);
+    reportFailure(`Could not change watchpoint ${watchpoint.id}`, error);
   }
 }
 
-// The watchpoint as it was asked for, without what the server counts.
+// The watchpoint without the fields that the server adds.
 export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
   const { condition, nodes, scopes, patterns, categories, pause, enabled } = watchpoint;
   return { condition, nodes, scopes, patterns, categories, pause, enabled };
@@ -168,10 +168,11 @@ export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {
   const problem = await addWatchpoint(specOfWatchpoint(watchpoint));
-  if (problem !== null) failed('The watchpoint was not made again', problem);
+  if (problem !== null) reportFailure('Could not restore the watchpoint', problem);
 }
 
-// It can be taken back: ids are never used again, so it comes back under a new one.
+// Removes a watchpoint and offers Undo. Ids are never reused, so a restored watchpoint gets a new
+// one.
 export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
   const { id, condition } = watchpoint;
   try {
@@ -184,6 +185,6 @@ export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
       action: { label: 'Undo', run: () => void restoreWatchpoint(watchpoint) },
     });
   } catch (error) {
-    failed(`Watchpoint ${id} was not removed`, error);
+    reportFailure(`Could not delete watchpoint ${id}`, error);
   }
 }

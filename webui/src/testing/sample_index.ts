@@ -1,4 +1,4 @@
-// A graph's index from a few lines, for tests, with the scopes that have types first: "forward/fc/addmm < forward/x, forward/fc/w".
+// Builds a graph index for tests from lines such as "forward/fc/addmm < forward/x, forward/fc/w".
 
 import type { Column } from '../index/columns';
 import { buildIndex, GraphIndex, NONE } from '../index/graph_index';

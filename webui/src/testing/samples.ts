@@ -1,4 +1,4 @@
-// Values as the server sends them, for tests.
+// Sample values of the API for tests.
 
 import { splitRelation } from '../state/condition_text';
 import type {
@@ -64,6 +64,8 @@ export function sampleHit(change: Partial<Hit> = {}): Hit {
     params: {},
     actual: { inf_count: 3 },
     statistics: null,
+    dtype: 'float32',
+    shape: [2, 3],
     origin: 'origin',
     source: null,
     error: null,
@@ -115,7 +117,7 @@ export function sampleScope(name: string, children: number): GraphNode {
   });
 }
 
-// A view whose edges are given as "from>to" by label.
+// Creates a view with edges given by label as "from>to".
 export function sampleView(scope: string, nodes: GraphNode[], edges: string[] = []): ScopeView {
   const full = (label: string) => (scope === '' ? label : `${scope}/${label}`);
   return {
@@ -139,10 +141,13 @@ export function sampleParam(name: string, changes: Partial<ConditionParam> = {})
     required: false,
     tested: false,
     advanced: false,
+    min: null,
+    max: null,
+    above_min: false,
     ...changes,
   };
 }
 
 export function sampleCondition(changes: Partial<Condition> & { id: string }): Condition {
-  return { title: '', help: '', target: 'tensor', params: [], backends: ['cpu'], ...changes };
+  return { title: '', help: '', target: 'tensor', params: [], nan_policy: '', backends: ['cpu'], ...changes };
 }

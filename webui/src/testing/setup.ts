@@ -1,4 +1,4 @@
-// What jsdom lacks and the page needs.
+// Browser APIs that the page needs and jsdom lacks.
 import { cleanup } from '@testing-library/react';
 import { afterEach } from 'vitest';
 
@@ -17,7 +17,7 @@ window.matchMedia ??= (query: string) =>
     removeEventListener: () => {},
   }) as unknown as MediaQueryList;
 
-// Virtual lists show what fits: let something fit.
+// Elements have a size, so that virtual lists show some rows.
 Object.defineProperties(Element.prototype, {
   clientWidth: { configurable: true, get: () => 400 },
   clientHeight: { configurable: true, get: () => 600 },

@@ -1,4 +1,4 @@
-// Which view the address asks for, once the server lets the page in.
+// Chooses the view that the address names, once the user is signed in.
 
 import { QueryClientProvider } from '@tanstack/react-query';
 import { ServerOff } from 'lucide-react';
@@ -9,6 +9,7 @@ import { useRouter } from '../state/router';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Toasts } from '../widgets/toasts';
+import * as words from '../words/job';
 import { JobView } from './job_view';
 import { JobsView } from './jobs_view';
 import { LoginView } from './login_view';
@@ -23,10 +24,10 @@ function Unreachable() {
     return () => clearInterval(timer);
   }, []);
   return (
-    <Notice icon={ServerOff} title="The server does not answer" tone="error">
+    <Notice icon={ServerOff} title={words.serverNotResponding} tone="error">
       <p>{message}</p>
-      <p>Trying again every two seconds.</p>
-      <Button label="Try now" onClick={() => void checkAuth()} />
+      <p>{words.retryingEveryTwoSeconds}</p>
+      <Button label={words.retryNow} onClick={() => void checkAuth()} />
     </Notice>
   );
 }
@@ -34,7 +35,7 @@ function Unreachable() {
 function Content() {
   const status = useAuth((state) => state.status);
   const route = useRouter((state) => state.route);
-  if (status === 'checking') return <Notice title="Connecting to the server" busy />;
+  if (status === 'checking') return <Notice title={words.connectingToServer} busy />;
   if (status === 'unreachable') return <Unreachable />;
   if (status === 'needed') return <LoginView />;
   return route.view === 'jobs' ? (

@@ -1,4 +1,4 @@
-// The sign: a path through a graph that ends in "run".
+// The logo: a path through a graph that ends in a "play" triangle.
 export function Brand() {
   return (
     <span className="brand">

@@ -1,4 +1,4 @@
-// What the palette offers: everything that can be done here, by name.
+// The commands of the palette: everything that can be done in the current view.
 
 import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
@@ -9,12 +9,18 @@ import { navigate, patchRoute, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
+import { selectNodeFirst } from '../words/common';
+import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
+import { allJobs, keyboardShortcuts } from '../words/job';
+import { restoreLayout } from '../words/node';
+import * as words from '../words/palette';
+import { switchToRank } from '../words/ranks';
 
 export interface Command {
   title: string;
   group: string;
   shortcut?: string;
-  // Empty or absent: it can be done now.
+  // The reason why the command is disabled; empty or absent if it is enabled.
   reason?: string;
   run: () => void;
 }
@@ -27,19 +33,21 @@ const RUN: Array<[ControlCommand, string | undefined]> = [
   ['recheck', undefined],
 ];
 
+const { groups } = words;
+
 const PANELS: Array<[string | null, string]> = [
-  [null, 'values'],
-  ['heat', 'heat map'],
-  ['histogram', 'histogram'],
-  ['history', 'history'],
-  ['compare', 'comparison'],
+  [null, words.panels.values],
+  ['heat', words.panels.heat],
+  ['histogram', words.panels.histogram],
+  ['history', words.panels.history],
+  ['compare', words.panels.compare],
 ];
 
 function runCommands(): Command[] {
   const { model, connection, pending } = useJob.getState();
   return RUN.map(([command, shortcut]) => ({
     title: COMMAND_NAMES[command],
-    group: 'Run',
+    group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
     reason: availability(command, model.info, connection === 'live', pending).reason,
     run: () => void sendCommand(command),
@@ -50,9 +58,9 @@ function continueTo(node: string | null): Command {
   const { model, connection, pending } = useJob.getState();
   const { reason } = availability('continue_to', model.info, connection === 'live', pending);
   return {
-    title: 'Continue to the selected node',
-    group: 'Run',
-    reason: node === null ? 'Select a node first.' : reason,
+    title: words.continueToSelected,
+    group: groups.run,
+    reason: node === null ? selectNodeFirst : reason,
     run: () => void sendCommand('continue_to', { node: node ?? '' }),
   };
 }
@@ -60,17 +68,17 @@ function continueTo(node: string | null): Command {
 function goCommands(): Command[] {
   const { model } = useJob.getState();
   const node = model.info?.node ?? '';
-  const noHit = model.hits.length === 0 ? 'There are no hits.' : '';
+  const noHit = model.hits.length === 0 ? words.noHits : '';
   return [
     {
-      title: 'Go to where the job stands',
-      group: 'Go',
-      reason: node === '' ? 'The job stands at no node.' : '',
+      title: goToCurrentNode,
+      group: groups.go,
+      reason: node === '' ? noCurrentNode : '',
       run: () => revealNode(node),
     },
-    { title: 'Next hit', group: 'Go', shortcut: 'N', reason: noHit, run: () => goToNextHit(1) },
-    { title: 'Previous hit', group: 'Go', shortcut: 'Shift+N', reason: noHit, run: () => goToNextHit(-1) },
-    { title: 'All jobs', group: 'Go', run: () => navigate({ view: 'jobs' }) },
+    { title: words.nextHit, group: groups.go, shortcut: 'N', reason: noHit, run: () => goToNextHit(1) },
+    { title: words.previousHit, group: groups.go, shortcut: 'Shift+N', reason: noHit, run: () => goToNextHit(-1) },
+    { title: allJobs, group: groups.go, run: () => navigate({ view: 'jobs' }) },
   ];
 }
 
@@ -78,40 +86,40 @@ function watchCommands(node: string | null): Command[] {
   const { info } = useJob.getState().model;
   const offered = info?.recommended_offered === true;
   return [
-    { title: 'Add watchpoint…', group: 'Watch', run: () => openWatchForm(node) },
+    { title: words.addWatchpoint, group: groups.watch, run: () => openWatchForm(node) },
     {
-      title: 'Add the recommended watchpoints',
-      group: 'Watch',
-      reason: offered ? '' : 'They are there already.',
+      title: words.addRecommended,
+      group: groups.watch,
+      reason: offered ? '' : words.alreadyAdded,
       run: () => void addRecommended(),
     },
     {
-      title: 'Stop at the first NaN or infinity anywhere',
-      group: 'Watch',
+      title: words.stopAtFirstNan,
+      group: groups.watch,
       run: () => void watchForOverflow({ kind: 'everything' }),
     },
   ];
 }
 
 function viewCommands(node: string | null): Command[] {
-  const reason = node === null ? 'Select a node first.' : '';
+  const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
   return [
-    ...PANELS.map(([panel, words]) => ({
-      title: `Show ${words}`,
-      group: 'View',
+    ...PANELS.map(([panel, name]) => ({
+      title: words.show(name),
+      group: groups.view,
       reason,
       run: () => patchRoute({ panel }),
     })),
     {
-      title: tall ? 'Give the graph its room back' : 'Give the node panel all the room',
-      group: 'View',
+      title: tall ? restoreLayout : words.maximizePanel,
+      group: groups.view,
       run: () => setTall(!tall),
     },
-    { title: 'Open all scopes', group: 'View', run: openAll },
-    { title: 'Close all scopes', group: 'View', run: closeAll },
-    { title: 'Copy the address of this view', group: 'View', run: () => void copyText(window.location.href) },
-    { title: 'Keys', group: 'View', shortcut: '?', run: () => showOverlay('keys') },
+    { title: openAllScopes, group: groups.view, run: openAll },
+    { title: closeAllScopes, group: groups.view, run: closeAll },
+    { title: words.copyLink, group: groups.view, run: () => void copyText(window.location.href) },
+    { title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') },
   ];
 }
 
@@ -119,8 +127,8 @@ function rankCommands(): Command[] {
   const ranks = useJob.getState().model.info?.ranks ?? [];
   if (ranks.length < 2) return [];
   return ranks.map(({ rank }) => ({
-    title: `Look at rank ${rank}`,
-    group: 'Ranks',
+    title: switchToRank(rank),
+    group: groups.ranks,
     run: () => {
       touch();
       patchRoute({ rank });
@@ -130,7 +138,7 @@ function rankCommands(): Command[] {
 
 export function allCommands(): Command[] {
   const { route } = useRouter.getState();
-  if (route.view === 'jobs') return [{ title: 'Keys', group: 'View', shortcut: '?', run: () => showOverlay('keys') }];
+  if (route.view === 'jobs') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
   const { node } = route.route;
   return [...runCommands(), continueTo(node), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
 }

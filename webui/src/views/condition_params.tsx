@@ -1,22 +1,23 @@
-// The parameters of a condition, as the catalogue describes them.
+// Fields for the parameters of a condition, as the server's catalogue describes them.
 
 import { useId } from 'react';
 import type { Condition, ConditionParam, Measure, ParamValue } from '../api/types';
 import { formatNumber } from '../base/format';
 import { toNumber, type Num } from '../base/numbers';
 import { splitRelation } from '../state/condition_text';
+import * as words from '../words/watch_form';
 
-// What is in the fields: text, or 'true' and 'false' for switches.
+// The contents of the fields by parameter: text, or 'true' and 'false' for checkboxes.
 export type ParamTexts = Record<string, string>;
 
 export interface FieldProblem {
   message: string;
   field: string | null;
-  // Where in the field's text, from 1.
+  // Position of the problem in the field's text, from 1.
   column: number | null;
 }
 
-// "mean |x| >", or what the parameter is called.
+// The parameter's title, followed by its relation if it has one: "mean |x| >".
 function labelOf({ name, title, tested }: ConditionParam): string {
   const relation = tested ? splitRelation(name)?.relation : undefined;
   return relation === undefined ? title : `${title} ${relation}`;
@@ -27,7 +28,7 @@ function defaultText({ default: value }: ConditionParam): string {
   return String(typeof value === 'boolean' ? value : toNumber(value));
 }
 
-// The fields of a watchpoint that is there already.
+// The fields for an existing watchpoint's parameters.
 export function textsOf(params: Record<string, ParamValue>): ParamTexts {
   return Object.fromEntries(
     Object.entries(params).map(([name, value]) => [
@@ -37,21 +38,22 @@ export function textsOf(params: Record<string, ParamValue>): ParamTexts {
   );
 }
 
-// The fields of a new watchpoint where they are not empty or at their defaults.
+// The fields for a new watchpoint: only those with a suggested value. Others are empty or
+// have their defaults.
 export function suggestedTexts(condition: Condition | undefined): ParamTexts {
   const suggested = condition?.params.filter((param) => param.suggested !== null) ?? [];
   return Object.fromEntries(suggested.map((param) => [param.name, String(toNumber(param.suggested as Num))]));
 }
 
-// What a number may be: "default 100, 0 … 100 %".
+// The default and the allowed range of a number: "default 100, 0 … 100, percent".
 function limitsOf({ default: value, min, max, above_min, unit }: ConditionParam): string {
   const parts: string[] = [];
-  if (value !== null && typeof value !== 'boolean') parts.push(`default ${formatNumber(value)}`);
+  if (value !== null && typeof value !== 'boolean') parts.push(words.defaultValue(formatNumber(value)));
   const [low, high] = [min ?? null, max ?? null];
-  if (low !== null && high !== null) parts.push(`${formatNumber(low)} … ${formatNumber(high)}`);
-  else if (low !== null) parts.push(`${above_min === true ? 'above' : 'at least'} ${formatNumber(low)}`);
-  else if (high !== null) parts.push(`at most ${formatNumber(high)}`);
-  if (parts.length > 0 && unit === 'percent') parts.push('per cent');
+  if (low !== null && high !== null) parts.push(words.between(formatNumber(low), formatNumber(high)));
+  else if (low !== null) parts.push((above_min === true ? words.above : words.atLeast)(formatNumber(low)));
+  else if (high !== null) parts.push(words.atMost(formatNumber(high)));
+  if (parts.length > 0 && unit === 'percent') parts.push(words.percent);
   return parts.join(', ');
 }
 
@@ -64,14 +66,14 @@ const wrongField = (name: string, message: string): FieldProblem => ({ message, 
 function readParam(param: ConditionParam, text: string): ParamValue | FieldProblem {
   if (param.type === 'bool') return text === 'true';
   if (param.type === 'expression') {
-    return text === '' ? wrongField(param.name, 'Write an expression, as abs_max > 1e3 && step > 100.') : text;
+    return text === '' ? wrongField(param.name, words.enterExpression) : text;
   }
   const value = Number(text);
-  if (text === '' || Number.isNaN(value)) return wrongField(param.name, `${labelOf(param)} must be a number.`);
+  if (text === '' || Number.isNaN(value)) return wrongField(param.name, words.notANumber(labelOf(param)));
   return value;
 }
 
-// The parameters, or what is wrong with the first field that is.
+// Returns the parameters, or the problem of the first field that has one.
 export function readParams(
   condition: Condition,
   texts: ParamTexts,
@@ -86,8 +88,7 @@ export function readParams(
   }
   const tested = condition.params.filter((param) => param.tested);
   if (tested.length > 0 && !tested.some((param) => param.name in params)) {
-    const names = tested.map(labelOf).join(', ');
-    const message = tested.length === 1 ? `Give ${names}.` : `Give at least one of ${names}.`;
+    const message = words.enterOneOf(tested.map(labelOf));
     return { params, problem: wrongField(tested[0]?.name ?? '', message) };
   }
   return { params, problem: null };
@@ -120,7 +121,7 @@ function NumberField({ param, text, problem, onChange }: FieldProps) {
         id={id}
         className="field mono"
         inputMode="decimal"
-        placeholder={param.required ? 'a number, as 1000 or 1e-6' : 'not tested'}
+        placeholder={param.required ? words.numberPlaceholder : words.notTested}
         aria-invalid={problem !== null || undefined}
         aria-describedby={limits === '' ? undefined : `${id}-limits`}
         value={text}
@@ -148,7 +149,7 @@ function BoolField({ param, text, onChange }: FieldProps) {
   );
 }
 
-// The text is shown again with a mark below the column, in the same font.
+// Repeats the text in the same font, with a mark below the column.
 function ColumnMark({ text, column }: { text: string; column: number }) {
   return (
     <pre className="expression-mark" aria-hidden="true">
@@ -172,13 +173,13 @@ function ExpressionField({ param, text, problem, measures, onChange }: FieldProp
         aria-invalid={problem !== null || undefined}
         spellCheck={false}
         autoComplete="off"
-        placeholder="abs_max > 1e3 && step > 100"
+        placeholder={words.expressionPlaceholder}
         value={text}
         onChange={(event) => onChange(event.target.value)}
       />
       {column !== null && <ColumnMark text={text} column={column} />}
       <details className="form-help">
-        <summary>Names and operators</summary>
+        <summary>{words.namesAndOperators}</summary>
         <p className="mono">
           {'&& || ! < <= > >= == != + - * / ( ) abs() log10() sqrt() min(,) max(,)'}
         </p>
@@ -225,7 +226,7 @@ export function ParamFields({ condition, measures, texts, problem, onChange }: P
       {condition.params.filter((param) => !param.advanced).map(field)}
       {advanced.length > 0 && (
         <details className="form-help">
-          <summary>More</summary>
+          <summary>{words.advanced}</summary>
           {advanced.map(field)}
         </details>
       )}

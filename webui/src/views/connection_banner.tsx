@@ -1,24 +1,25 @@
 import { Unplug } from 'lucide-react';
+import * as words from '../words/job';
 import './connection_banner.css';
 
 interface Props {
   attempt: number;
-  // The job was over before: nothing is missed.
+  // The job ended before the connection was lost, so no events are missed.
   ended: boolean;
   onRetry: () => void;
 }
 
-// The page keeps what it knows and goes on by itself when the server answers.
+// Shown while the connection is lost. The page keeps its data and reconnects by itself.
 export function ConnectionBanner({ attempt, ended, onRetry }: Props) {
   if (ended) {
     return (
       <div className="banner banner-over" role="status">
         <Unplug aria-hidden size={15} />
         <span>
-          <strong>The server has gone, after the job.</strong> What is loaded stays to be seen.
+          <strong>{words.serverStopped}</strong> {words.dataRemains}
         </span>
         <button type="button" className="banner-button" onClick={onRetry}>
-          Look for it
+          {words.reconnect}
         </button>
       </div>
     );
@@ -27,11 +28,10 @@ export function ConnectionBanner({ attempt, ended, onRetry }: Props) {
     <div className="banner" role="alert">
       <Unplug aria-hidden size={15} />
       <span>
-        <strong>Connection to the server lost.</strong> What you see may be old; trying to
-        reconnect{attempt > 1 ? ` (attempt ${attempt})` : ''}…
+        <strong>{words.connectionLost}</strong> {words.reconnecting(attempt)}
       </span>
       <button type="button" className="banner-button" onClick={onRetry}>
-        Retry now
+        {words.retryNow}
       </button>
     </div>
   );

@@ -1,5 +1,5 @@
-// Run control: buttons, the keys of browsers' and editors' debuggers, and why the
-// job stands where it stands.
+// Run control: buttons, the shortcuts that debuggers in browsers and editors use, and
+// the reason for the current pause.
 
 import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
 import { useEffect, useState } from 'react';
@@ -12,6 +12,7 @@ import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
+import * as words from '../words/job';
 import './controls.css';
 
 const ICONS = {
@@ -23,14 +24,6 @@ const ICONS = {
   terminate: Square,
 } as const;
 
-const HINTS = {
-  continue: 'Run until something stops the job',
-  pause: 'Stop at the next node',
-  step: 'Run this many steps, then stop',
-  next_node: 'Run one node, then stop',
-  recheck: 'Check changed watchpoints on the values of this stop',
-  terminate: 'End the job',
-} as const;
 
 const SHORTCUTS = {
   continue: 'F8 or F5',
@@ -41,7 +34,7 @@ const SHORTCUTS = {
   terminate: 'Shift+F5',
 } as const;
 
-type Shown = keyof typeof ICONS;
+type ButtonCommand = keyof typeof ICONS;
 
 function useStopReason(job: Job | null): string {
   const { conditionText, actualText } = useConditionText();
@@ -52,16 +45,14 @@ function useStopReason(job: Job | null): string {
   const first = by.find((watchpoint) => watchpoint !== undefined);
   if (job.pause_reason === 'watchpoint' && first !== undefined) {
     const { id, params } = first.condition;
-    const more = by.length > 1 ? ` and ${by.length - 1} more` : '';
-    const what = hit === null ? `on ${targetText(first)}` : `· ${actualText(hit)}`;
-    return `Watchpoint ${first.id}: ${conditionText(id, params)} ${what}${more}`;
+    const what = hit === null ? words.onTarget(targetText(first)) : `· ${actualText(hit)}`;
+    return words.stoppedBy(first.id, conditionText(id, params), what) + words.andMore(by.length - 1);
   }
-  if (job.pause_reason === 'start') return 'Set watchpoints, then continue.';
+  if (job.pause_reason === 'start') return words.setWatchpointsFirst;
   return '';
 }
 
-// Bad values flood all that comes after their origin: to stop at each of them again
-// helps nobody.
+// NaN and infinity spread to every later op, and pausing at each of them does not help.
 function OncePerStep() {
   const watchpoint = useJob(({ model }) => {
     const hit = stoppingHit(model);
@@ -71,8 +62,8 @@ function OncePerStep() {
   if (watchpoint === null) return null;
   return (
     <Button
-      label="Stop once a step"
-      hint={`This hit only passes on what came in. Watchpoint ${watchpoint.id} would then stop at the end of a step with hits, not at each of them.`}
+      label={words.stopOncePerStep}
+      hint={words.stopOncePerStepHint(watchpoint.id)}
       small
       onClick={() => void changeWatchpoint(watchpoint.id, { pause: 'step' })}
     />
@@ -90,7 +81,7 @@ export function Controls() {
 
   const can = (command: ControlCommand) => {
     const { enabled, reason } = availability(command, job, connection === 'live', pending);
-    if (enabled && command === 'step' && count === null) return 'the number of steps must be 1 or more.';
+    if (enabled && command === 'step' && count === null) return words.stepCountWrong;
     return reason;
   };
   const run = (command: ControlCommand) => {
@@ -104,7 +95,7 @@ export function Controls() {
       const other = event.ctrlKey || event.metaKey || event.altKey;
       const command = commandOfKey(event.key, event.shiftKey, other);
       if (command === null) return;
-      // Otherwise F5 would reload the page in mid-debugging.
+      // Otherwise F5 would reload the page.
       event.preventDefault();
       if (!event.repeat && !asking) run(command);
     };
@@ -112,11 +103,11 @@ export function Controls() {
     return () => window.removeEventListener('keydown', onKey);
   });
 
-  const button = (command: Shown, tone?: 'primary' | 'danger' | 'quiet') => (
+  const button = (command: ButtonCommand, tone?: 'primary' | 'danger' | 'quiet') => (
     <Button
       label={COMMAND_NAMES[command]}
       icon={ICONS[command]}
-      hint={HINTS[command]}
+      hint={words.commandHints[command]}
       shortcut={SHORTCUTS[command]}
       disabledReason={can(command)}
       pending={pending?.command === command}
@@ -126,21 +117,21 @@ export function Controls() {
   );
 
   return (
-    <div className="controls" role="toolbar" aria-label="Run control">
+    <div className="controls" role="toolbar" aria-label={words.runControl}>
       {button('continue', 'primary')}
       {button('pause')}
       <span className="controls-line" />
       <span className="controls-step">
         {button('step')}
-        <Tooltip text="Number of steps, from 1">
+        <Tooltip text={words.stepCountHint}>
           <input
             className="field mono controls-count"
-            aria-label="Number of steps"
+            aria-label={words.stepCount}
             inputMode="numeric"
             value={steps}
             aria-invalid={count === null || undefined}
             onChange={(event) => {
-              // Keys that mean something else are not numbers.
+              // Ignores keys that are not digits.
               if (/^\d*$/.test(event.target.value)) setSteps(event.target.value);
             }}
             onKeyDown={(event) => {
@@ -161,9 +152,9 @@ export function Controls() {
       <OncePerStep />
       <Confirm
         open={asking}
-        title="Terminate the job?"
-        text={`${job?.name ?? 'The job'} ends at once. Training that was not saved is lost.`}
-        action="Terminate job"
+        title={words.confirmTerminate}
+        text={words.terminateWarning(job?.name ?? words.theJob)}
+        action={words.terminateJob}
         onConfirm={() => void sendCommand('terminate')}
         onClose={() => setAsking(false)}
       />

@@ -16,13 +16,13 @@ function textWith(change: Partial<Job>): string | null {
 
 it('says how a job ended', () => {
   expect(textWith({ state: 'paused' })).toBeNull();
-  expect(textWith({ state: 'finished', step: 3, exit_code: 0 })).toMatch(/^The job has finished after 3 steps, exit code 0\./);
+  expect(textWith({ state: 'finished', step: 3, exit_code: 0 })).toMatch(/^The job finished after 3 steps, exit code 0\./);
   expect(textWith({ state: 'finished', step: 3, exit_code: 2 })).toMatch(/^The job failed after 3 steps, exit code 2\./);
   expect(textWith({ state: 'terminated', step: 1 })).toMatch(/^The job was terminated after 1 step\./);
 });
 
 it('says that a model which was opened did not run', () => {
-  expect(textWith({ state: 'finished', framework: 'onnx', step: 0 })).toMatch(/^A model that was opened\. It was not run/);
+  expect(textWith({ state: 'finished', framework: 'onnx', step: 0 })).toMatch(/^Opened model\. It was not run/);
 });
 
 it('opens the traceback of a job that failed', async () => {

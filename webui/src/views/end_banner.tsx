@@ -1,4 +1,4 @@
-// How a job ended, where it did.
+// A banner for a job that ended: how it ended, with its exception if it had one.
 
 import { CircleAlert, Flag } from 'lucide-react';
 import { useState } from 'react';
@@ -8,27 +8,24 @@ import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
 import { hasFailed } from '../state/words';
+import * as words from '../words/job';
 
 function textOf(job: Job): { strong: string; rest: string } {
   if (isOpenedModel(job)) {
-    return { strong: 'A model that was opened.', rest: 'It was not run: its graph is there, but no values.' };
+    return { strong: words.openedModel, rest: words.modelNotRun };
   }
-  const after = `after ${plural(job.step, 'step')}`;
-  const code = job.exit_code === null || job.exit_code === undefined ? '' : `, exit code ${job.exit_code}`;
+  const after = words.after(plural(job.step, 'step'));
   if (job.state === 'lost') {
-    return {
-      strong: 'The job is lost.',
-      rest: `Its process no longer answers (last seen ${after}). It comes back by itself if the agent reconnects.`,
-    };
+    return { strong: words.jobLost, rest: words.processStoppedResponding(after) };
   }
+  const verbs = words.endVerbs;
   if (job.exception) {
-    return { strong: `The job failed ${after}.`, rest: `${job.exception.type}: ${job.exception.message}` };
+    const { type, message } = job.exception;
+    return { strong: words.jobEnded(verbs.failed, after, ''), rest: `${type}: ${message}` };
   }
-  const verb = job.state === 'terminated' ? 'was terminated' : hasFailed(job) ? 'failed' : 'has finished';
-  return {
-    strong: `The job ${verb} ${after}${code}.`,
-    rest: 'Graph, watchpoints and hits stay; values of tensors are gone.',
-  };
+  const verb = job.state === 'terminated' ? verbs.terminated : hasFailed(job) ? verbs.failed : verbs.finished;
+  const code = job.exit_code === null || job.exit_code === undefined ? '' : `, ${words.exitCode(job.exit_code)}`;
+  return { strong: words.jobEnded(verb, after, code), rest: words.afterTheEnd };
 }
 
 export function EndBanner() {
@@ -42,24 +39,24 @@ export function EndBanner() {
   const Icon = bad ? CircleAlert : Flag;
   return (
     <>
-      <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label="How the job ended">
+      <div className={`banner${bad ? '' : ' banner-over'}`} role="note" aria-label={words.howJobEnded}>
         <Icon aria-hidden size={15} />
         <span>
           <strong>{strong}</strong> {rest}
         </span>
         {node ? (
           <button type="button" className="banner-button" onClick={() => revealNode(node)}>
-            Show node
+            {words.showNode}
           </button>
         ) : null}
         {traceback !== '' && (
           <button type="button" className="banner-button" aria-expanded={open} onClick={() => setOpen(!open)}>
-            {open ? 'Hide traceback' : 'Show traceback'}
+            {open ? words.hideTraceback : words.showTraceback}
           </button>
         )}
       </div>
       {open && traceback !== '' && (
-        <pre className="banner-traceback mono" aria-label="Traceback" tabIndex={0}>
+        <pre className="banner-traceback mono" aria-label={words.traceback} tabIndex={0}>
           {traceback}
         </pre>
       )}

@@ -1,9 +1,10 @@
-// Which of several graphs is shown; nothing where a job has one.
+// Selects the graph to show, if a job has several.
 
 import { formatCount } from '../base/format';
 import { showGraph, useShownGraph } from '../state/graphs';
 import { useGraphs } from '../state/queries';
 import { touch } from '../state/ui';
+import * as words from '../words/graph';
 import { useJobContext } from './job_context';
 
 export function GraphChooser() {
@@ -14,17 +15,17 @@ export function GraphChooser() {
   return (
     <select
       className="field graph-chooser"
-      aria-label="Graph shown"
+      aria-label={words.shownGraph}
       value={shown?.id ?? ''}
       onChange={(event) => {
         touch();
         showGraph(event.target.value);
       }}
     >
-      {shown === undefined && <option value="">unknown</option>}
+      {shown === undefined && <option value="">{words.unknownGraph}</option>}
       {graphs.map(({ id: graph, node_count }) => (
         <option key={graph} value={graph}>
-          {graph} · {formatCount(node_count)} nodes
+          {words.graphOption(graph, formatCount(node_count))}
         </option>
       ))}
     </select>

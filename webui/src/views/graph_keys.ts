@@ -1,4 +1,4 @@
-// Keys of the graph view. True: the key was used.
+// Keyboard shortcuts of the graph view.
 
 import { panBy, reveal, zoomAt, fit, type Camera, type Size } from '../graph/camera';
 import { showAround } from '../state/scopes';
@@ -15,7 +15,7 @@ export interface GraphKeyTarget {
   select: (box: Box | null) => void;
   toggle: (box: Box) => void;
   goToCurrent: () => void;
-  // How far the neighbourhood that is shown goes; null: the whole graph is shown.
+  // Distance of the neighbourhood shown; null while the whole graph is shown.
   around: number | null;
 }
 
@@ -33,6 +33,7 @@ function zoom(target: GraphKeyTarget, factor: number): void {
   target.move(zoomAt(target.now(), width / 2, height / 2, factor));
 }
 
+// Returns true if the key is a shortcut and was handled.
 export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): boolean {
   if (event.ctrlKey || event.metaKey || event.altKey) return false;
   const box = target.selected === null ? undefined : target.scene.byName.get(target.selected);
@@ -84,7 +85,7 @@ export function graphKey(event: React.KeyboardEvent, target: GraphKeyTarget): bo
   }
 }
 
-// Once: into view. Again, when nothing is left to move: fills the view.
+// Moves the box into view; if it already is, zooms until it fills the view.
 function focus(target: GraphKeyTarget, box: Box): void {
   const camera = target.now();
   const next = reveal(camera, box, target.size);

@@ -1,66 +1,69 @@
 import { X } from 'lucide-react';
 import { useState } from 'react';
 import { CurrentArrow, HitBadge, WatchDot } from '../widgets/node_marks';
+import { current } from '../words/common';
+import * as words from '../words/graph';
 
 const KEY = 'graphdbg.legend';
-// In a narrower window it would cover much of the graph.
-const ROOMY_PX = 1400;
+// The legend would cover much of the graph in a narrower window.
+const MIN_WINDOW_PX = 1400;
 
 function isOpen(): boolean {
   try {
-    const kept = localStorage.getItem(KEY);
-    if (kept !== null) return kept === 'open';
+    const stored = localStorage.getItem(KEY);
+    if (stored !== null) return stored === 'open';
   } catch {
-    // Storage is blocked: as for a first visit.
+    // Storage is blocked: use the default.
   }
-  return window.innerWidth >= ROOMY_PX;
+  return window.innerWidth >= MIN_WINDOW_PX;
 }
 
-function keepOpen(open: boolean): void {
+function storeOpen(open: boolean): void {
   try {
     localStorage.setItem(KEY, open ? 'open' : 'folded');
   } catch {
-    // Storage is blocked: it lasts as long as the page.
+    // Storage is blocked: the choice is lost when the page is closed.
   }
 }
 
-// What the colours and shapes on the graph mean.
-// `trail`: something is not finite, and it is known where that began.
+// Explains the colours and shapes on the graph. `trail`: the graph marks where non-finite
+// values started.
 export function GraphLegend({ trail }: { trail: boolean }) {
   const [open, setOpen] = useState(isOpen);
   const toggle = () => {
     setOpen(!open);
-    keepOpen(!open);
+    storeOpen(!open);
   };
   if (!open) {
     return (
       <button type="button" className="legend legend-toggle" aria-expanded={false} onClick={toggle}>
-        Legend
+        {words.legend}
       </button>
     );
   }
   return (
-    <ul className="legend" aria-label="Legend">
+    <ul className="legend" aria-label={words.legend}>
       <li>
-        <CurrentArrow /> current
+        <CurrentArrow /> {current}
       </li>
       <li>
-        <HitBadge count={1} /> {trail ? 'hits, origin' : 'hits'}
+        <HitBadge count={1} /> {trail ? words.legendOrigin : words.legendHits}
       </li>
       {trail && (
         <li>
-          <span className="legend-propagated" aria-hidden /> propagated
+          <span className="legend-propagated" aria-hidden /> {words.legendPropagated}
         </li>
       )}
       <li>
-        <WatchDot watched="all" /> watched
+        <WatchDot watched="all" /> {words.legendWatched}
       </li>
-      <li className="legend-swatch legend-activation">activation</li>
-      <li className="legend-swatch legend-gradient">gradient</li>
-      <li className="legend-swatch legend-optimizer">optimizer</li>
-      <li className="legend-swatch legend-weight">weight</li>
+      {words.legendCategories.map((category) => (
+        <li key={category} className={`legend-swatch legend-${category}`}>
+          {category}
+        </li>
+      ))}
       <li>
-        <button type="button" className="legend-toggle" aria-label="Fold the legend" aria-expanded onClick={toggle}>
+        <button type="button" className="legend-toggle" aria-label={words.hideLegend} aria-expanded onClick={toggle}>
           <X aria-hidden size={12} />
         </button>
       </li>

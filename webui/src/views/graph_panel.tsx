@@ -1,4 +1,4 @@
-// Middle: the graph. Scopes open and close in place; pointer and keys move about.
+// The graph in the middle of the window. Scopes open and close in place.
 
 import { LocateFixed, Maximize, Minus, Plus, Waypoints, Workflow } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef } from 'react';
@@ -15,6 +15,8 @@ import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
+import { selectNodeFirst } from '../words/common';
+import * as words from '../words/graph';
 import { GraphChooser } from './graph_chooser';
 import { graphKey, type GraphKeyTarget } from './graph_keys';
 import { GraphLegend } from './graph_legend';
@@ -50,7 +52,7 @@ function useMarks(hovered: string | null): Marks {
   );
 }
 
-// How large the drawing is shown; follows the camera without a render of the panel.
+// The zoom level. Follows the camera without rendering the panel.
 function ScaleText({ control }: { control: CameraControl }) {
   const text = useRef<HTMLSpanElement>(null);
   useEffect(() => {
@@ -77,9 +79,9 @@ export function GraphPanel() {
   const { now, jump, glide } = control;
   const selected = route?.node ?? null;
 
-  // Until the user moves the camera, it shows everything.
+  // The camera shows the whole graph until the user moves it.
   const moved = useRef(false);
-  // A toggled box stays where it is on the screen.
+  // The box that was toggled, which keeps its position on the screen.
   const anchor = useRef<{ name: string; x: number; y: number } | null>(null);
   const wanted = useRef<string | null>(null);
 
@@ -119,7 +121,7 @@ export function GraphPanel() {
 
   useCameraForScene({ scene, size, control, painter, moved, anchor, wanted, current, selected });
   useDrawing(painter, { scene, size, marks, palette });
-  // The first selection makes room for the node's panel, which must not cover the node.
+  // The first selection opens the node panel, which must not cover the selected node.
   const before = useRef(selected);
   const shrinks = useRef(false);
   useEffect(() => {
@@ -131,7 +133,7 @@ export function GraphPanel() {
     if (!shrinks.current || box === undefined) return;
     shrinks.current = false;
     glide(reveal(now(), box, size));
-    // Only when the room changes.
+    // Runs only when the size of the view changes.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [size]);
   useEffect(() => {
@@ -144,7 +146,7 @@ export function GraphPanel() {
       moved.current = true;
       glide(next);
     }
-    // Only a new selection moves the camera, not each new drawing.
+    // Runs only for a new selection, not for each new drawing.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [selected]);
 
@@ -161,24 +163,24 @@ export function GraphPanel() {
   const empty = views.has('') && scene.boxes.length === 0;
   return (
     <Panel
-      title="Graph"
+      title={words.graph}
       className="graph-panel"
       actions={
         <>
           <GraphChooser />
-          <Button label="Zoom out" icon={Minus} iconOnly small tone="quiet" shortcut="−"
+          <Button label={words.zoomOut} icon={Minus} iconOnly small tone="quiet" shortcut="−"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1 / 1.3))} />
           <ScaleText control={control} />
-          <Button label="Zoom in" icon={Plus} iconOnly small tone="quiet" shortcut="+"
+          <Button label={words.zoomIn} icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
-          <Button label={near.depth === null ? 'Show what is around the node' : 'Show the whole graph'}
+          <Button label={near.depth === null ? words.neighbourhood : words.showWholeGraph}
             icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={near.depth !== null}
-            disabledReason={selected === null ? 'Select a node first.' : undefined}
+            disabledReason={selected === null ? selectNodeFirst : undefined}
             onClick={() => showAround(near.depth === null ? 1 : null)} />
-          <Button label="Go to the current node" icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
-            disabledReason={current === null ? 'The job does not stand at a node.' : undefined}
+          <Button label={words.goToCurrentNode} icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
+            disabledReason={current === null ? words.noCurrentNode : undefined}
             onClick={goToCurrent} />
-          <Button label="Show all" icon={Maximize} iconOnly small tone="quiet" shortcut="Space"
+          <Button label={words.fitGraph} icon={Maximize} iconOnly small tone="quiet" shortcut="Space"
             onClick={fitAll} />
         </>
       }
@@ -187,8 +189,8 @@ export function GraphPanel() {
         ref={frame}
         className="graph-frame"
         role="group"
-        aria-label="Graph view"
-        aria-description="The node tree shows the same scopes. Arrow keys move the view, Enter opens or closes the selected scope."
+        aria-label={words.graphView}
+        aria-description={words.graphKeys}
         tabIndex={0}
         title={hoverText(scene, pointer.hovered)}
         onKeyDown={(event) => {
@@ -204,25 +206,25 @@ export function GraphPanel() {
       </div>
       {empty && (
         <div className="graph-empty">
-          <Notice icon={Workflow} title="No graph yet">
-            <p>It is drawn while the first step runs. Press Step or Continue.</p>
+          <Notice icon={Workflow} title={words.noGraph}>
+            <p>{words.graphAppears}</p>
           </Notice>
         </div>
       )}
       {near.depth !== null && selected !== null && (
-        <div className="graph-around" role="group" aria-label="Neighbourhood">
+        <div className="graph-around" role="group" aria-label={words.neighbourhood}>
           <span className="ellipsis">
-            Around <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
+            {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
           </span>
-          <Button label="Fewer tensors far" icon={Minus} iconOnly small tone="quiet"
-            disabledReason={near.depth <= 1 ? 'It is one tensor far already.' : undefined}
+          <Button label={words.decreaseDistance} icon={Minus} iconOnly small tone="quiet"
+            disabledReason={near.depth <= 1 ? words.minimumDistance : undefined}
             onClick={() => showAround(Math.max(1, (near.depth ?? 1) - 1))} />
-          <span className="mono" role="status" aria-label="Depth">{near.depth}</span>
-          <Button label="More tensors far" icon={Plus} iconOnly small tone="quiet"
-            disabledReason={near.depth >= MOST_AROUND ? 'The server goes no further.' : undefined}
+          <span className="mono" role="status" aria-label={words.distance}>{near.depth}</span>
+          <Button label={words.increaseDistance} icon={Plus} iconOnly small tone="quiet"
+            disabledReason={near.depth >= MOST_AROUND ? words.maximumDistance : undefined}
             onClick={() => showAround(Math.min(MOST_AROUND, (near.depth ?? 1) + 1))} />
           {near.note !== null && <span className="graph-around-note">{near.note}</span>}
-          <Button label="Whole graph" small onClick={() => showAround(null)} />
+          <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
         </div>
       )}
       {scene.boxes.length > 0 && <GraphLegend trail={marks.trail.size > 0} />}
@@ -233,7 +235,8 @@ export function GraphPanel() {
   );
 }
 
-// The whole name, which the box may have no room for, and what else it says when near.
+// Tooltip of a box: its full name, which may not fit in the box, and the details that the
+// box shows when zoomed in.
 function hoverText(scene: Scene, name: string | null): string | undefined {
   if (name === null) return undefined;
   const node = scene.byName.get(name)?.node;
@@ -253,7 +256,7 @@ interface SceneCamera {
   selected: string | null;
 }
 
-// What the camera does when the drawing changes under it. Before the drawing itself.
+// Moves the camera when the scene changes. Must be called before the hook that draws.
 function useCameraForScene(view: SceneCamera): void {
   const { scene, size, control, painter, moved, anchor, wanted, current, selected } = view;
   const before = useRef<Scene>(EMPTY_SCENE);
@@ -273,9 +276,9 @@ function useCameraForScene(view: SceneCamera): void {
     if (moved.current && held !== null && box !== undefined) {
       Object.assign(still, { dx: box.x - held.x, dy: box.y - held.y });
       const camera = now();
-      // A jump would end a glide; the same drawing with other marks needs none.
+      // A jump would end a glide, so skip it if only the marks changed.
       if (still.dx !== 0 || still.dy !== 0) jump({ ...camera, x: camera.x + still.dx, y: camera.y + still.dy });
-      // What was opened just now may reach out of the view.
+      // The scope that was just opened may extend beyond the view.
       if (anchor.current !== null && box.open) glide(bringIntoView(now(), box, size));
       anchor.current = null;
     } else if (!moved.current) {
@@ -290,12 +293,13 @@ function useCameraForScene(view: SceneCamera): void {
       glide(reveal(now(), target, size));
       moved.current = true;
     }
-    // The current node alone must not move the camera.
+    // A change of the current node alone must not move the camera.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scene, size, control, painter, moved, anchor, wanted]);
 }
 
-// What stands in the middle of the view keeps its place when nothing was touched.
+// The box nearest to the middle of the view. It keeps its position on the screen when the
+// scene changes for another reason than a toggled box.
 function middleBox(scene: Scene, camera: Camera, size: Size): Box | null {
   const x = camera.x + size.width / 2 / camera.scale;
   const y = camera.y + size.height / 2 / camera.scale;
@@ -309,8 +313,8 @@ function middleBox(scene: Scene, camera: Camera, size: Size): Box | null {
   return nearest;
 }
 
-// Names must be legible at first sight: a drawing too large for that is shown from
-// where the job stands, else from its beginning.
+// The smallest scale at which names are legible. A graph too large for it is first shown
+// around the current node, if there is one.
 const LEGIBLE = 0.5;
 
 function firstCamera(scene: Scene, size: Size, current: string | null) {

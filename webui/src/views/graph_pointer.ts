@@ -1,5 +1,6 @@
-// Pointer and wheel on the graph: drag or scroll pans, Ctrl and wheel or a pinch
-// zooms, a click selects, a double click or the chevron opens and closes.
+// Pointer and wheel input of the graph view: dragging and scrolling pan, Ctrl+wheel and
+// pinching zoom, a click selects, and a double click or a click on the chevron opens or
+// closes a scope.
 
 import { useEffect, useRef, useState, type RefObject } from 'react';
 import { panBy, toWorld, zoomAt, type Camera } from '../graph/camera';
@@ -33,7 +34,7 @@ export function useGraphPointer({ frame, scene, now, move, select, toggle, menu 
   useEffect(() => {
     const element = frame.current;
     if (element === null) return undefined;
-    // React listens passively, which cannot stop the page from zooming.
+    // React's wheel listeners are passive and could not keep the page from zooming.
     const onWheel = (event: WheelEvent) => {
       event.preventDefault();
       const unit = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? WHEEL_LINE_PX : 1;

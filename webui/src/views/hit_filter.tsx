@@ -1,4 +1,4 @@
-// Which hits are shown.
+// The filter of the list of hits.
 
 import { FilterX } from 'lucide-react';
 import { useMemo } from 'react';
@@ -9,6 +9,7 @@ import { labelOf } from '../base/names';
 import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
+import * as words from '../words/hits';
 
 const chosen = (text: string) => (text === '' ? null : Number(text));
 
@@ -16,7 +17,7 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
   const filter = useUi((state) => state.hit_filter);
   const watchpoints = useJob((state) => state.model.watchpoints);
   const ranks = useJob((state) => state.model.info?.ranks ?? null);
-  // Those that were removed have hits too.
+  // Watchpoints that were removed may still have hits.
   const ids = useMemo(
     () => [...new Set([...watchpoints.map(({ id }) => id), ...countByWatchpoint(hits).keys()])].sort((a, b) => a - b),
     [watchpoints, hits],
@@ -28,14 +29,14 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
   };
   const filtered = Object.values(filter).some((value) => value !== null && value !== false);
   return (
-    <div className="hit-filter" role="group" aria-label="Filter hits">
+    <div className="hit-filter" role="group" aria-label={words.filterHits}>
       <select
         className="field"
-        aria-label="Watchpoint of hits"
+        aria-label={words.filterByWatchpoint}
         value={filter.watchpoint ?? ''}
         onChange={(event) => setHitFilter({ watchpoint: chosen(event.target.value) })}
       >
-        <option value="">all watchpoints</option>
+        <option value="">{words.allWatchpoints}</option>
         {ids.map((id) => (
           <option key={id} value={id}>
             {nameOf(id)}
@@ -45,11 +46,11 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
       {ranks !== null && ranks.length > 1 && (
         <select
           className="field hit-filter-rank"
-          aria-label="Rank of hits"
+          aria-label={words.filterByRank}
           value={filter.rank ?? ''}
           onChange={(event) => setHitFilter({ rank: chosen(event.target.value) })}
         >
-          <option value="">ranks</option>
+          <option value="">{words.allRanks}</option>
           {ranks.map(({ rank }) => (
             <option key={rank} value={rank}>
               {rank}
@@ -59,27 +60,27 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
       )}
       <input
         className="field mono hit-filter-step"
-        aria-label="Step of hits"
-        placeholder="step"
+        aria-label={words.filterByStep}
+        placeholder={words.stepPlaceholder}
         inputMode="numeric"
         value={filter.step ?? ''}
         onChange={(event) => {
           if (/^\d*$/.test(event.target.value)) setHitFilter({ step: chosen(event.target.value) });
         }}
       />
-      <label className="hit-filter-origin" title="Without hits whose inputs were bad already">
+      <label className="hit-filter-origin" title={words.originsOnlyHint}>
         <input
           type="checkbox"
           checked={filter.origins}
           onChange={(event) => setHitFilter({ origins: event.target.checked })}
         />
-        not propagated
+        {words.originsOnly}
       </label>
       {filter.node !== null && (
         <button
           type="button"
           className="tag hit-filter-node ellipsis"
-          title={`Only hits of ${filter.node}. Click to show those of others too.`}
+          title={words.onlyNode(filter.node)}
           onClick={() => setHitFilter({ node: null })}
         >
           {labelOf(filter.node)} ✕
@@ -87,7 +88,7 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
       )}
       {filtered && (
         <Button
-          label="Show all hits"
+          label={words.showAllHits}
           icon={FilterX}
           iconOnly
           small

@@ -1,7 +1,6 @@
-// The hits that the filter lets through; only rows in view exist.
+// The list of hits that match the filter.
 
-import { useVirtualizer } from '@tanstack/react-virtual';
-import { memo, useEffect, useMemo, useRef, useState } from 'react';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { Hit } from '../api/types';
 import { formatCount, plural } from '../base/format';
 import { goToHit, linesOf, loadHits, matches, stoppingHit, type HitLine } from '../state/hits';
@@ -10,15 +9,25 @@ import { useJob } from '../state/job_store';
 import { openNodeMenu, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
-import { FullName } from '../widgets/full_name';
+import { HIT_PX, HitRowView, STEP_PX, type ShownHitLine } from '../widgets/hit_row_view';
 import { Notice } from '../widgets/notice';
+import { useRowWindow, type RowKind } from '../widgets/row_window';
+import * as words from '../words/hits';
+import '../widgets/full_name.css';
 import { useJobContext } from './job_context';
 
-const HIT_PX = 42;
-const STEP_PX = 24;
+const HIT_ROWS: RowKind<ShownHitLine> = { height: STEP_PX, make: () => new HitRowView() };
 
-// Where the newest step begins, from the top; if one of its hits stopped the job and
-// would not be seen then, a little above that.
+const heightOf = (line: HitLine) => (line.kind === 'step' ? STEP_PX : HIT_PX);
+
+function topsOf(lines: readonly HitLine[]): Float64Array {
+  const tops = new Float64Array(lines.length + 1);
+  lines.forEach((line, i) => (tops[i + 1] = (tops[i] as number) + heightOf(line)));
+  return tops;
+}
+
+// The scroll position that shows the newest step from its start, or the hit that stopped
+// the job if it would be out of view then.
 function newestAt(lines: readonly HitLine[], stop: number | null, height: number): number {
   let at = 0;
   let step = 0;
@@ -30,53 +39,21 @@ function newestAt(lines: readonly HitLine[], stop: number | null, height: number
     } else if (line.hit.id === stop) {
       hit = at;
     }
-    at += line.kind === 'step' ? STEP_PX : HIT_PX;
+    at += heightOf(line);
   }
   return hit === null || hit + HIT_PX < step + height ? step : hit - STEP_PX - HIT_PX;
 }
 
-const HitRow = memo(function HitRow({ hit, ranks }: { hit: Hit; ranks: boolean }) {
-  const { conditionTitle, actualText } = useConditionText();
-  return (
-    <>
-      <span className="hit-node">
-        <FullName name={hit.slot === 0 ? hit.node : `${hit.node}:${hit.slot}`} />
-        <div className="hit-detail ellipsis">
-          {hit.error ? (
-            <span className="hit-error">{hit.error}</span>
-          ) : (
-            <>
-              <span className="hit-actual mono">{actualText(hit)}</span>
-              <span className="muted"> · {conditionTitle(hit.condition)}</span>
-              {hit.origin === 'propagated' && <span className="muted"> · {hit.origin}</span>}
-            </>
-          )}
-        </div>
-      </span>
-      {ranks && (
-        <span className="hit-rank mono" title={`Rank ${hit.rank}`}>
-          r{hit.rank}
-        </span>
-      )}
-      {hit.origin === 'origin' && (
-        <span className="hit-origin" title="Its inputs were still good">
-          {hit.origin}
-        </span>
-      )}
-    </>
-  );
-});
-
-// Which hit is the one that is looked at: the one that was gone to, if its node is
-// still selected, else the newest of that tensor.
-function selectedHit(hits: readonly Hit[], gone: number | null, node: string | null, slot: string | null): number {
+// The index of the selected hit: the one that the user went to, if its node is still
+// selected, or else the newest of the selected tensor.
+function selectedHit(hits: readonly Hit[], visited: number | null, node: string | null, slot: string | null): number {
   if (node === null) return -1;
-  const exact = hits.findIndex((hit) => hit.id === gone && hit.node === node);
+  const exact = hits.findIndex((hit) => hit.id === visited && hit.node === node);
   if (exact >= 0) return exact;
   return hits.findLastIndex((hit) => hit.node === node && String(hit.slot) === (slot ?? '0'));
 }
 
-// How many are shown of how many were met, and where the others are.
+// How many of all hits the list contains, and where the others are.
 function Missing({ shown, total }: { shown: number; total: number }) {
   const filter = useUi((state) => state.hit_filter);
   const kept = useJob(({ model }) => model.info?.kept_hit_count ?? total);
@@ -85,16 +62,15 @@ function Missing({ shown, total }: { shown: number; total: number }) {
   const missing = shown < kept;
   return (
     <div className="hits-missing">
-      <span className="muted grow" role="note" aria-label="Hits that are not shown">
-        {missing ? 'Newest ' : ''}
-        {formatCount(shown)} of {formatCount(total + dropped)} that were met
-        {missing && kept > MAX_HITS && '; filter to see older ones'}
-        {kept < total && `; after the first ${formatCount(kept)} the server only counts`}
-        {dropped > 0 && `; ${formatCount(dropped)} are lost, as they came faster than the job could send them`}
+      <span className="muted grow" role="note" aria-label={words.hitsNotShown}>
+        {words.shownOf(missing, formatCount(shown), formatCount(total + dropped))}
+        {missing && kept > MAX_HITS && words.filterForOlder}
+        {kept < total && words.onlyCounted(formatCount(kept))}
+        {dropped > 0 && words.lost(formatCount(dropped))}
       </span>
       {missing && kept <= MAX_HITS && (
         <Button
-          label="Load all"
+          label={words.loadAll}
           small
           pending={busy}
           onClick={() => {
@@ -107,31 +83,36 @@ function Missing({ shown, total }: { shown: number; total: number }) {
   );
 }
 
-export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }) {
+function Lines({ hits }: { hits: readonly Hit[] }) {
   const { route } = useJobContext();
-  const filter = useUi((state) => state.hit_filter);
-  const gone = useUi((state) => state.hit);
-  const ranks = useJob((state) => (state.model.info?.world_size ?? 1) > 1);
-  const shown = useMemo(() => hits.filter((hit) => matches(hit, filter)), [hits, filter]);
-  const lines = useMemo(() => linesOf(shown), [shown]);
-  const missing = hits.length < total;
-  const lost = useJob(({ model }) => (model.info?.dropped_hit_count ?? 0) > 0);
+  const { conditionTitle, actualText } = useConditionText();
+  const visited = useUi((state) => state.hit);
+  const showRank = useJob((state) => (state.model.info?.world_size ?? 1) > 1);
   const stopHit = useJob(({ model }) => stoppingHit(model)?.id ?? null);
+  const lines = useMemo(() => linesOf(hits), [hits]);
+  const tops = useMemo(() => topsOf(lines), [lines]);
   const [first, setFirst] = useState(0);
   const scroller = useRef<HTMLDivElement>(null);
-  const sizeOf = (line: HitLine | undefined) => (line?.kind === 'step' ? STEP_PX : HIT_PX);
-  const virtual = useVirtualizer({
-    count: lines.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: (index) => sizeOf(lines[index]),
-    overscan: 8,
-    getItemKey: (index) => {
-      const line = lines[index];
-      return line?.kind === 'hit' ? line.hit.id : `step ${line?.step}`;
-    },
-  });
-  // The selected hit of the newest step, else its first hits, are what one looks for,
-  // and are kept in view until one looks at others.
+  const host = useRef<HTMLDivElement>(null);
+  const rows = useRowWindow(scroller, host, HIT_ROWS);
+  const at = selectedHit(hits, visited, route?.node ?? null, route?.slot ?? null);
+  const selected = hits[at];
+  useLayoutEffect(() => {
+    rows.current?.show({
+      count: lines.length,
+      tops,
+      active: -1,
+      at: (index): ShownHitLine => {
+        const line = lines[index] as HitLine;
+        const top = tops[index] as number;
+        if (line.kind === 'step') return { kind: 'step', top, step: line.step, hits: plural(line.count, 'hit') };
+        const { hit } = line;
+        const condition = conditionTitle(hit.condition);
+        return { kind: 'hit', top, hit, actual: actualText(hit), condition, selected: hit === selected, showRank };
+      },
+    });
+  }, [rows, lines, tops, selected, showRank, conditionTitle, actualText]);
+  // Keeps the newest step in view until the user scrolls elsewhere.
   const following = useRef(true);
   const wanted = useRef(0);
   useEffect(() => {
@@ -140,87 +121,75 @@ export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }
     wanted.current = newestAt(lines, stopHit, element.clientHeight);
     element.scrollTop = wanted.current;
   }, [lines, stopHit]);
-  // A filter may mean hits that are only on the server.
+
+  // The step of the topmost line is shown in a heading that stays in place.
+  const top = lines[Math.min(first, lines.length - 1)];
+  const onKeyDown = (event: React.KeyboardEvent) => {
+    const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: hits.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const hit = hits[Math.min(hits.length - 1, Math.max(0, to))];
+    if (hit === undefined) return;
+    goToHit(hit);
+    rows.current?.reveal(lines.findIndex((line) => line.kind === 'hit' && line.hit === hit));
+  };
+  const hitUnder = (event: React.MouseEvent): Hit | null => {
+    const line = rows.current?.rowOf(event.target as Element);
+    return line?.kind === 'hit' ? line.hit : null;
+  };
+  return (
+    <div
+      ref={scroller}
+      className="hits"
+      role="listbox"
+      aria-label={words.hits}
+      aria-description={plural(hits.length, 'hit')}
+      tabIndex={0}
+      onKeyDown={onKeyDown}
+      onClick={(event) => {
+        const hit = hitUnder(event);
+        if (hit !== null) goToHit(hit);
+      }}
+      onContextMenu={(event) => {
+        const hit = hitUnder(event);
+        if (hit === null) return;
+        event.preventDefault();
+        openNodeMenu({ node: hit.node, kind: 'op', x: event.clientX, y: event.clientY });
+      }}
+      onScroll={(event) => {
+        const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
+        const end = scrollHeight - clientHeight;
+        const own = Math.abs(scrollTop - Math.min(wanted.current, end)) < 2;
+        following.current = own || scrollTop >= end - 2;
+        setFirst(rows.current?.indexAt(scrollTop) ?? 0);
+      }}
+    >
+      {top !== undefined && first > 0 && (
+        <div className="hit-heading hit-heading-stuck" role="presentation">
+          {words.step(top.kind === 'step' ? top.step : top.hit.step)}
+        </div>
+      )}
+      <div ref={host} role="presentation" />
+    </div>
+  );
+}
+
+export function HitList({ hits, total }: { hits: readonly Hit[]; total: number }) {
+  const filter = useUi((state) => state.hit_filter);
+  const shown = useMemo(() => hits.filter((hit) => matches(hit, filter)), [hits, filter]);
+  const missing = hits.length < total;
+  const lost = useJob(({ model }) => (model.info?.dropped_hit_count ?? 0) > 0);
+  // The filter may match hits that only the server has.
   useEffect(() => {
     const narrow = [filter.watchpoint, filter.rank, filter.step, filter.node].some((value) => value !== null);
     if (!narrow || !missing) return undefined;
     const timer = setTimeout(() => void loadHits(filter), 300);
     return () => clearTimeout(timer);
   }, [filter, missing]);
-
-  // The step of what is at the top stays to be seen.
-  const top = lines[Math.min(first, lines.length - 1)];
-  const selected = selectedHit(shown, gone, route?.node ?? null, route?.slot ?? null);
-  const onKeyDown = (event: React.KeyboardEvent) => {
-    const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, Home: 0, End: shown.length - 1 }[event.key];
-    if (to === undefined) return;
-    event.preventDefault();
-    const hit = shown[Math.min(shown.length - 1, Math.max(0, to))];
-    if (hit === undefined) return;
-    goToHit(hit);
-    virtual.scrollToIndex(lines.findIndex((line) => line.kind === 'hit' && line.hit === hit), { align: 'auto' });
-  };
   return (
     <>
       {(missing || lost) && <Missing shown={hits.length} total={total} />}
-      {shown.length === 0 ? (
-        <Notice title="No hit passes the filter" />
-      ) : (
-        <div
-          ref={scroller}
-          className="hits"
-          role="listbox"
-          aria-label="Hits"
-          aria-description={plural(shown.length, 'hit')}
-          tabIndex={0}
-          onKeyDown={onKeyDown}
-          onScroll={(event) => {
-            const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
-            const end = scrollHeight - clientHeight;
-            const own = Math.abs(scrollTop - Math.min(wanted.current, end)) < 2;
-            following.current = own || scrollTop >= end - 2;
-            setFirst(virtual.getVirtualItemForOffset(scrollTop)?.index ?? 0);
-          }}
-        >
-          {top !== undefined && first > 0 && (
-            <div className="hit-heading hit-heading-stuck" role="presentation">
-              Step {top.kind === 'step' ? top.step : top.hit.step}
-            </div>
-          )}
-          <div role="presentation" style={{ height: virtual.getTotalSize() }}>
-            {virtual.getVirtualItems().map(({ index, start, key }) => {
-              const line = lines[index];
-              if (line === undefined) return null;
-              const place = { transform: `translateY(${start}px)` };
-              if (line.kind === 'step') {
-                return (
-                  <div key={key} className="hit-heading" role="presentation" style={place}>
-                    Step {line.step} <span className="muted">{plural(line.count, 'hit')}</span>
-                  </div>
-                );
-              }
-              const { hit } = line;
-              return (
-                <div
-                  key={key}
-                  role="option"
-                  aria-selected={hit === shown[selected]}
-                  className="hit-row"
-                  title={hit.node}
-                  style={place}
-                  onClick={() => goToHit(hit)}
-                  onContextMenu={(event) => {
-                    event.preventDefault();
-                    openNodeMenu({ node: hit.node, kind: 'op', x: event.clientX, y: event.clientY });
-                  }}
-                >
-                  <HitRow hit={hit} ranks={ranks} />
-                </div>
-              );
-            })}
-          </div>
-        </div>
-      )}
+      {shown.length === 0 ? <Notice title={words.noneMatchFilter} /> : <Lines hits={shown} />}
     </>
   );
 }

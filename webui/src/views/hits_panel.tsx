@@ -1,4 +1,4 @@
-// Right, below: hits in execution order, grouped by step; or the log.
+// The hits in execution order, grouped by step, or the log; at the lower right.
 
 import { Crosshair } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue, useState } from 'react';
@@ -6,6 +6,8 @@ import { compactCount } from '../base/format';
 import { useJob } from '../state/job_store';
 import { Notice } from '../widgets/notice';
 import { Tabs } from '../widgets/tabs';
+import { loading } from '../words/common';
+import * as words from '../words/hits';
 import { HitFilterBar } from './hit_filter';
 import { HitList } from './hit_list';
 import './hits_panel.css';
@@ -18,8 +20,8 @@ function Hits({ total }: { total: number }) {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   if (Math.max(total, hits.length) === 0) {
     return (
-      <Notice icon={Crosshair} title="No hits">
-        <p>Tensors that meet a watchpoint’s condition are listed here.</p>
+      <Notice icon={Crosshair} title={words.noHits}>
+        <p>{words.hitsAppear}</p>
       </Notice>
     );
   }
@@ -35,27 +37,27 @@ export function HitsPanel() {
   const [tab, setTab] = useState<Tab>('hits');
   const total = useJob(({ model }) => Math.max(model.info?.hit_count ?? 0, model.hits.length));
   return (
-    <section className="panel" aria-label={tab === 'hits' ? 'Hits' : 'Log'}>
+    <section className="panel" aria-label={tab === 'hits' ? words.hits : words.log}>
       <header className="panel-head panel-head-tabs">
         <Tabs
           tabs={[
-            { id: 'hits', label: 'Hits', ...(total > 0 ? { count: compactCount(total) } : {}) },
-            { id: 'log', label: 'Log' },
+            { id: 'hits', label: words.hits, ...(total > 0 ? { count: compactCount(total) } : {}) },
+            { id: 'log', label: words.log },
           ]}
           selected={tab}
-          label="Hits and log"
+          label={words.hitsAndLog}
           panel="hits-and-log"
           onSelect={setTab}
         />
         <span className="visually-hidden" aria-live="polite">
-          {total > 0 ? `${total} hits` : ''}
+          {total > 0 ? words.hitCount(total) : ''}
         </span>
       </header>
       <div className="panel-body hits-body" id="hits-and-log" role="tabpanel" aria-label={tab}>
         {tab === 'hits' ? (
           <Hits total={total} />
         ) : (
-          <Suspense fallback={<Notice title="Loading" busy />}>
+          <Suspense fallback={<Notice title={loading} busy />}>
             <LogList />
           </Suspense>
         )}

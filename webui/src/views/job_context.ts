@@ -1,4 +1,4 @@
-// What all parts of a job's view share.
+// State shared by all parts of a job's view.
 
 import { createContext, useContext } from 'react';
 import type { Trail } from '../graph/marks';
@@ -6,13 +6,13 @@ import type { JobRoute } from '../state/route';
 
 export interface JobContextValue {
   id: string;
-  // Without the scopes that are open: see OpenContext.
+  // Does not include the open scopes, which are in OpenContext.
   route: JobRoute | null;
-  // Hits by node and by the scopes around it.
+  // Number of hits by name, for nodes and for the scopes around them.
   hitIndex: ReadonlyMap<string, number>;
-  // Where values that are not finite came up and went, likewise.
+  // Where non-finite values started and where they were passed on, also by name.
   trail: ReadonlyMap<string, Trail>;
-  // Where the job stands.
+  // The node at which the job is; null before the first one.
   current: string | null;
 }
 
@@ -24,7 +24,7 @@ export const JobContext = createContext<JobContextValue>({
   current: null,
 });
 
-// Apart from the rest, since it changes with every scope that is opened.
+// A context of its own, since it changes with every scope that is opened or closed.
 export const OpenContext = createContext<ReadonlySet<string>>(new Set());
 
 export function useOpenScopes(): ReadonlySet<string> {

@@ -1,4 +1,5 @@
-// One job: bar, controls, tree, graph, watchpoints and hits, and the node below.
+// View of one job: top bar and controls, then tree, graph, watchpoints and hits, and the
+// selected node below them.
 
 import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
@@ -7,6 +8,7 @@ import { throttle } from '../base/throttle';
 import { checkAuth } from '../state/auth';
 import { setCatalogue } from '../state/condition_text';
 import { useFollowStop } from '../state/follow';
+import { graphLoader } from '../state/graph_loader';
 import { useGraphOfNode } from '../state/graphs';
 import { Folds } from '../index/folds';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
@@ -15,20 +17,13 @@ import { openJob, retryConnection, useJob } from '../state/job_store';
 import type { JobRoute } from '../state/route';
 import { useRouter } from '../state/router';
 import { useConditions } from '../state/queries';
-import {
-  ensureScopes,
-  graphChanged,
-  hitsChanged,
-  openScopes,
-  startScopes,
-  useScopes,
-  watchChanged,
-} from '../state/scopes';
+import { openScopes, useScopes } from '../state/scopes';
 import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
 import { navigate } from '../state/router';
+import * as words from '../words/job';
 import { ConnectionBanner } from './connection_banner';
 import { Controls } from './controls';
 import { EndBanner } from './end_banner';
@@ -47,9 +42,9 @@ const NodeMenu = lazy(async () => ({ default: (await import('./node_menu')).Node
 
 const REFRESH_MS = 400;
 
-// What is shown follows the graph, its watchpoints and its hits.
+// Updates the shown scopes when the graph, the watchpoints or the hits change.
 function useScopeRefresh(): void {
-  const graph = useMemo(() => throttle(graphChanged, REFRESH_MS), []);
+  const graph = useMemo(() => throttle(() => graphLoader.graphChanged(), REFRESH_MS), []);
   const graphVersion = useJob(({ model }) => model.graph_version);
   useEffect(() => {
     if (graphVersion > 0) graph();
@@ -60,10 +55,10 @@ function useScopeRefresh(): void {
   const conditions = useConditions().data?.conditions;
   useEffect(() => {
     if (conditions !== undefined) setCatalogue(conditions);
-    watchChanged();
+    graphLoader.watchChanged();
   }, [watchVersion, conditions]);
 
-  const hits = useMemo(() => throttle(hitsChanged, REFRESH_MS), []);
+  const hits = useMemo(() => throttle(() => graphLoader.hitsChanged(), REFRESH_MS), []);
   const hitVersion = useJob(({ model }) => model.hit_version);
   useEffect(() => {
     if (hitVersion > 0) hits();
@@ -74,7 +69,7 @@ function useScopeRefresh(): void {
 interface JobValues {
   value: JobContextValue;
   open: ReadonlySet<string>;
-  // The page itself chooses what to open.
+  // The address names no scopes, so the page chooses which ones to open.
   choose: boolean;
 }
 
@@ -83,21 +78,21 @@ function useContextValue(id: string): JobValues {
   const job = address.view === 'job' ? address.route : null;
   const auto = useScopes((state) => state.auto);
   const fromAddress = job?.open ?? null;
-  // Only where the address names no scopes, the selection opens what is around it.
+  // The selection opens the scopes around it only if the address names no open scopes.
   const inside = fromAddress === null ? (job?.node ?? null) : null;
   const graph = useScopes((state) => state.index);
   const open = useMemo(
     () => openScopes(fromAddress, auto, inside),
-    // What is around a node, and what "all" is, depends on the graph.
+    // The scopes around a node, and the meaning of "all", depend on the graph.
     // oxlint-disable-next-line react/exhaustive-deps
     [fromAddress, auto, inside, graph],
   );
-  // Opening a scope changes nothing else in the address.
+  // Keeps the same object while only the open scopes change.
   const last = useRef<JobRoute | null>(null);
   const route = job === null ? null : { ...job, open: null };
   if (JSON.stringify(route) !== JSON.stringify(last.current)) last.current = route;
   const kept = last.current;
-  // Marks of hits may come a moment later than what the user does.
+  // Marks of hits may be drawn slightly later than the effects of user input.
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   const [index, setIndex] = useState(NO_HITS);
   const folds = useMemo(() => (graph === null ? null : new Folds(graph)), [graph]);
@@ -116,13 +111,13 @@ function NoJob({ title, detail }: { title: string; detail: string }) {
   return (
     <Notice icon={SearchX} title={title} tone="error">
       <p>{detail}</p>
-      <Button label="All jobs" onClick={() => navigate({ view: 'jobs' })} />
+      <Button label={words.allJobs} onClick={() => navigate({ view: 'jobs' })} />
     </Notice>
   );
 }
 
-// Where a panel is about to be.
-const Later = () => <div className="panel" aria-busy="true" />;
+// Placeholder of a panel that is rendered after the first graph.
+const Placeholder = () => <div className="panel" aria-busy="true" />;
 
 function Right({ height }: { height: number }) {
   const quiet = useJob(({ model }) => model.hits.length === 0);
@@ -133,7 +128,7 @@ function Right({ height }: { height: number }) {
       </div>
       <Splitter
         panel="watch"
-        label="Height of watchpoints"
+        label={words.resizeWatchpoints}
         side="before"
         orientation="horizontal"
       />
@@ -142,8 +137,8 @@ function Right({ height }: { height: number }) {
   );
 }
 
-// The node panel has all the room while a node is selected. Escape gives it back, and so
-// does what looks for another node.
+// True while the node panel is maximized, which needs a selected node. Escape and the
+// shortcuts of the search restore the layout.
 function useTall(): boolean {
   const node = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
   const tall = useUi((state) => state.tall) && node;
@@ -152,7 +147,7 @@ function useTall(): boolean {
     const onKey = (event: KeyboardEvent) => {
       const typing = (event.target as HTMLElement).matches('input, select, textarea');
       const find = (event.key === '/' && !typing) || (event.key.toLowerCase() === 'f' && event.ctrlKey);
-      // Before the search field takes the focus, which it cannot while it is hidden.
+      // The search field cannot take the focus while it is hidden, so render at once.
       if (find || (event.key === 'Escape' && !typing)) flushSync(() => setTall(false));
     };
     window.addEventListener('keydown', onKey, { capture: true });
@@ -161,8 +156,8 @@ function useTall(): boolean {
   return tall;
 }
 
-// All panels. What changes with the address alone must not render them again: they
-// follow what they show by themselves.
+// All panels. Memoized, so that a change of the address alone does not render them again:
+// each panel subscribes to the state that it shows.
 const JobLayout = memo(function JobLayout() {
   const connection = useJob((state) => state.connection);
   const attempt = useJob((state) => state.attempt);
@@ -187,22 +182,22 @@ const JobLayout = memo(function JobLayout() {
             gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
           }}
         >
-          {after ? <TreePanel /> : <Later />}
-          <Splitter panel="left" label="Width of the node tree" side="before" orientation="vertical" />
+          {after ? <TreePanel /> : <Placeholder />}
+          <Splitter panel="left" label={words.resizeTree} side="before" orientation="vertical" />
           <GraphPanel />
           <Splitter
             panel="right"
-            label="Width of watchpoints and hits"
+            label={words.resizeWatchpointsAndHits}
             side="after"
             orientation="vertical"
           />
-          {after ? <Right height={sizes.watch} /> : <Later />}
+          {after ? <Right height={sizes.watch} /> : <Placeholder />}
         </div>
         {selected ? (
           <>
-            <Splitter panel="bottom" label="Height of the node panel" side="after" orientation="horizontal" />
+            <Splitter panel="bottom" label={words.resizeNodePanel} side="after" orientation="horizontal" />
             <div className="job-bottom" style={{ height: sizes.bottom }}>
-              {after ? <NodePanel /> : <Later />}
+              {after ? <NodePanel /> : <Placeholder />}
             </div>
           </>
         ) : (
@@ -216,8 +211,8 @@ const JobLayout = memo(function JobLayout() {
 
 export function JobView({ id }: { id: string }) {
   const graph = useRouter(({ route }) => (route.view === 'job' ? route.route.graph : null));
-  useEffect(() => startScopes(id, graph), [id, graph]);
-  // Watchpoints and steps of another job are others.
+  useEffect(() => graphLoader.show(id, graph), [id, graph]);
+  // A filter names watchpoints and steps of one job only.
   useEffect(() => {
     setHitFilter(NO_FILTER);
     setTall(false);
@@ -227,7 +222,7 @@ export function JobView({ id }: { id: string }) {
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);
   useEffect(() => {
-    if (scopesJob === id) ensureScopes(open, choose);
+    if (scopesJob === id) graphLoader.ensureScopes(open, choose);
   }, [id, scopesJob, open, choose, views]);
   useScopeRefresh();
   useFollowStop();
@@ -239,8 +234,8 @@ export function JobView({ id }: { id: string }) {
   }, [name]);
   const problem = useJob((state) => state.problem);
   const forgotten = useJob((state) => state.model.forgotten);
-  if (problem !== null) return <NoJob title="This job cannot be shown" detail={problem.message} />;
-  if (forgotten) return <NoJob title="This job was removed" detail="Its data is gone." />;
+  if (problem !== null) return <NoJob title={words.jobNotShown} detail={problem.message} />;
+  if (forgotten) return <NoJob title={words.jobRemoved} detail={words.dataDeleted} />;
   return (
     <JobContext value={value}>
       <OpenContext value={open}>

@@ -1,4 +1,4 @@
-// Home: the jobs of this server, live.
+// Home page: a live list of the server's jobs.
 
 import { Boxes, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
@@ -13,6 +13,8 @@ import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { JobChip } from '../widgets/state_chip';
+import { tryAgain } from '../words/common';
+import * as words from '../words/job';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { OpenModel, useModelDrop } from './open_model';
@@ -60,19 +62,19 @@ function JobRow({ job, now }: { job: Job; now: number }) {
       </td>
       <td>
         {rank === undefined ? '' : `${rank.device} · ${rank.host}`}
-        {job.world_size > 1 && <span className="muted"> · {job.world_size} ranks</span>}
+        {job.world_size > 1 && <span className="muted"> · {words.rankCount(job.world_size)}</span>}
       </td>
       <td className="muted" title={job.created_at}>
         {formatAge(job.created_at, now)}
       </td>
       <td className="number" onClick={(event) => event.stopPropagation()}>
         <Button
-          label={`Forget ${job.name}`}
+          label={words.removeJob(job.name)}
           icon={Trash2}
           iconOnly
           small
           tone="quiet"
-          disabledReason={isOver(job) ? '' : 'the job has not ended.'}
+          disabledReason={isOver(job) ? '' : words.jobNotEnded}
           onClick={() => forgetJob(job)}
         />
       </td>
@@ -84,19 +86,19 @@ function NoJobs() {
   const server = useAuth((state) => state.server);
   const [host = '127.0.0.1', port = '50051'] = (server?.debugger_address ?? '').split(/:(?=\d+$)/);
   return (
-    <Notice icon={Boxes} title="No job yet">
-      <p>It appears here as soon as a training script starts with graphdbg. No reload is needed.</p>
+    <Notice icon={Boxes} title={words.noJobs}>
+      <p>{words.jobsAppear}</p>
       <pre className="jobs-howto mono">
         {`export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`}
       </pre>
-      <p>An ONNX model can be looked at without being run: drop its file here.</p>
+      <p>{words.dropModel}</p>
     </Notice>
   );
 }
 
 function JobsTable({ jobs }: { jobs: readonly Job[] }) {
   const now = useNow();
-  // Those that still run first, then the newest.
+  // Running jobs first, each group from newest to oldest.
   const ordered = [...jobs].sort(
     (a, b) => Number(isOver(a)) - Number(isOver(b)) || b.created_at.localeCompare(a.created_at),
   );
@@ -104,16 +106,16 @@ function JobsTable({ jobs }: { jobs: readonly Job[] }) {
     <table className="jobs-table">
       <thead>
         <tr>
-          <th>Job</th>
-          <th>State</th>
-          <th className="number">Step</th>
-          <th>Node</th>
-          <th>Hits</th>
-          <th>Framework</th>
-          <th>Device</th>
-          <th>Started</th>
+          <th>{words.columns.job}</th>
+          <th>{words.columns.state}</th>
+          <th className="number">{words.columns.step}</th>
+          <th>{words.columns.node}</th>
+          <th>{words.columns.hits}</th>
+          <th>{words.columns.framework}</th>
+          <th>{words.columns.device}</th>
+          <th>{words.columns.started}</th>
           <th>
-            <span className="visually-hidden">Actions</span>
+            <span className="visually-hidden">{words.columns.actions}</span>
           </th>
         </tr>
       </thead>
@@ -144,7 +146,7 @@ export function JobsView() {
         <span className="grow" />
         {server !== null && (
           <span className="muted">
-            {server.version} · agents connect to{' '}
+            {server.version} · {words.agentsConnectTo}{' '}
             <span className="mono">{server.debugger_address}</span>
           </span>
         )}
@@ -152,16 +154,16 @@ export function JobsView() {
       {connection === 'lost' && <ConnectionBanner attempt={1} ended={false} onRetry={() => void loadJobs()} />}
       <main className={`jobs-main${drop.over ? ' jobs-drop' : ''}`} {...drop.handlers}>
         <div className="jobs-title">
-          <h2>Jobs</h2>
+          <h2>{words.jobs}</h2>
           <span className="grow" />
           <OpenModel />
         </div>
         <div className={`jobs-card${jobs !== null && jobs.length > 0 ? '' : ' jobs-empty'}`}>
-          {jobs === null && error === null && <Notice title="Loading jobs" busy />}
+          {jobs === null && error === null && <Notice title={words.loadingJobs} busy />}
           {jobs === null && error !== null && (
-            <Notice title="The jobs could not be loaded" tone="error">
+            <Notice title={words.jobsNotLoaded} tone="error">
               <p>{error}</p>
-              <Button label="Try again" onClick={() => void loadJobs()} />
+              <Button label={tryAgain} onClick={() => void loadJobs()} />
             </Notice>
           )}
           {jobs !== null && jobs.length === 0 && <NoJobs />}

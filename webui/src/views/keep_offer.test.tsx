@@ -11,7 +11,7 @@ const KEEPER = sampleWatchpoint({ ...keepingSpec('previous', 'forward/log'), id:
 
 function Offer() {
   const keeper = useKeeper('previous', 'forward/log');
-  return <KeepOffer what="previous" node="forward/log" keeper={keeper} otherwise="It is not kept." />;
+  return <KeepOffer what="previous" node="forward/log" keeper={keeper} otherwise="Not recorded." />;
 }
 
 function have(...watchpoints: Watchpoint[]) {
@@ -34,30 +34,30 @@ const label = () => screen.getAllByRole('button').map((each) => each.textContent
 
 it('makes the watchpoint that keeps it, and then offers the step', async () => {
   render(<Offer />);
-  expect(screen.getByText('It is not kept.')).not.toBeNull();
-  await userEvent.click(screen.getByRole('button', { name: 'Keep it from now on' }));
+  expect(screen.getByText('Not recorded.')).not.toBeNull();
+  await userEvent.click(screen.getByRole('button', { name: 'Keep previous values' }));
   expect(posted).toEqual([{ method: 'POST', ...keepingSpec('previous', 'forward/log') }]);
-  await screen.findByText(/^Watchpoint 4 keeps it/);
+  await screen.findByText(/^Watchpoint 4 keeps previous-step values/);
   expect(label()).toEqual(['Run one step']);
 });
 
 it('takes any watchpoint that compares with the step before for one', () => {
   have(sampleWatchpoint({ id: 2 }), sampleWatchpoint({ id: 3, condition: { id: 'tensor_not_changed', params: {} } }));
   render(<Offer />);
-  expect(screen.getByText(/^Watchpoint 3 keeps it/)).not.toBeNull();
+  expect(screen.getByText(/^Watchpoint 3 keeps previous-step values/)).not.toBeNull();
 });
 
 it('says when what kept it is switched off, or gone', async () => {
   have(KEEPER);
   render(<Offer />);
   have({ ...KEEPER, enabled: false });
-  await screen.findByText('Watchpoint 4, which kept it, is switched off.');
-  await userEvent.click(screen.getByRole('button', { name: 'Switch it on' }));
+  await screen.findByText('Watchpoint 4, which recorded its values, is disabled.');
+  await userEvent.click(screen.getByRole('button', { name: 'Enable watchpoint' }));
   expect(posted).toEqual([{ method: 'PATCH', enabled: true }]);
-  await screen.findByText(/^Watchpoint 4 keeps it/);
+  await screen.findByText(/^Watchpoint 4 keeps previous-step values/);
   have();
-  await screen.findByText('Watchpoint 4, which kept it, was deleted.');
-  expect(label()).toEqual(['Keep it from now on']);
+  await screen.findByText('Watchpoint 4, which recorded its values, was deleted.');
+  expect(label()).toEqual(['Keep previous values']);
 });
 
 it('offers nothing once the job has ended', async () => {

@@ -1,5 +1,5 @@
-// What keeps a tensor from step to step, or that nothing does, and the click that
-// changes that.
+// Shows which watchpoint records a tensor's history or its previous value, if one does, and
+// offers to add or enable one.
 
 import { useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
@@ -11,14 +11,16 @@ import { useScopes } from '../state/scopes';
 import { selectionOf } from '../state/watch_selections';
 import { keep, switchWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
-import { useAway } from './use_away';
+import * as words from '../words/tensor_views';
+import { useOfflineReason } from './use_offline_reason';
 
 export type Keeper =
   | { state: 'none' }
   | { state: 'on' | 'off'; watchpoint: Watchpoint }
   | { state: 'deleted'; id: number };
 
-// Of those that are off, only one that was made for this.
+// An enabled watchpoint that covers the node and records what is wanted, or else a disabled
+// one that was added only for this purpose.
 function keeperOf(watchpoints: readonly Watchpoint[], what: Keeping, covers: (of: Watchpoint) => boolean) {
   const fits = watchpoints.filter((each) => keeps(what, each.condition) && covers(each));
   const on = fits.find(({ enabled }) => enabled);
@@ -32,7 +34,7 @@ export function useKeeper(what: Keeping, node: string): Keeper {
     const category = index?.category(index.find(node)) ?? 'other';
     return keeperOf(watchpoints, what, (each) => coversNode(selectionOf(each), node, category));
   }, [watchpoints, what, node, index]);
-  // One that was seen here and is gone is told of.
+  // Remembers the last watchpoint found, to report if it is deleted or disabled.
   const [seen, setSeen] = useState<{ node: string; id: number } | null>(null);
   if (found !== null && (seen?.node !== node || seen.id !== found.id)) setSeen({ node, id: found.id });
   if (found !== null) return { state: found.enabled ? 'on' : 'off', watchpoint: found };
@@ -42,25 +44,16 @@ export function useKeeper(what: Keeping, node: string): Keeper {
   return left.enabled ? { state: 'none' } : { state: 'off', watchpoint: left };
 }
 
-const NOW: Record<Keeping, string> = {
-  history: 'records it: each step from now on is in its history',
-  previous: 'keeps it: run one step to compare with the one before',
-};
-
-const THEN: Record<Keeping, string> = { history: 'recorded it', previous: 'kept it' };
-
-const OFFERS: Record<Keeping, string> = { history: 'Record its history', previous: 'Keep it from now on' };
-
-function wordsOf(keeper: Keeper, what: Keeping, otherwise: string): string {
+function textOf(keeper: Keeper, what: Keeping, otherwise: string): string {
   switch (keeper.state) {
     case 'none':
       return otherwise;
     case 'deleted':
-      return `Watchpoint ${keeper.id}, which ${THEN[what]}, was deleted.`;
+      return words.recorderDeleted(keeper.id);
     case 'off':
-      return `Watchpoint ${keeper.watchpoint.id}, which ${THEN[what]}, is switched off.`;
+      return words.recorderDisabled(keeper.watchpoint.id);
     case 'on':
-      return `Watchpoint ${keeper.watchpoint.id} ${NOW[what]}.`;
+      return words.nowRecording[what](keeper.watchpoint.id);
   }
 }
 
@@ -68,41 +61,41 @@ interface Props {
   what: Keeping;
   node: string;
   keeper: Keeper;
-  // What is said where nothing ever kept it.
+  // The text if no watchpoint has recorded it.
   otherwise: string;
 }
 
 export function KeepOffer({ what, node, keeper, otherwise }: Props) {
   const info = useJob(({ model }) => model.info);
   const kind = useScopes(({ index }) => index?.kind(index.find(node)) ?? 'op');
-  const away = useAway();
-  // MindSpore's jobs know no expressions.
+  const offline = useOfflineReason();
+  // MindSpore jobs do not support expressions.
   const able = !hasEnded(info) && info?.framework !== 'mindspore';
-  // What is no op is kept while one steps, whatever watches it.
+  // Values of nodes other than ops are kept while stepping, even without a watchpoint.
   const helps = keeper.state === 'on' || (what === 'previous' && kind !== 'op');
   const { state } = keeper;
   return (
     <div className="keep-offer">
-      <p>{wordsOf(keeper, what, otherwise)}</p>
+      <p>{textOf(keeper, what, otherwise)}</p>
       <span className="values-ways">
         {helps && info?.state === 'paused' && (
-          <Button label="Run one step" small disabledReason={away} onClick={() => void sendCommand('step', { steps: 1 })} />
+          <Button label={words.runOneStep} small disabledReason={offline} onClick={() => void sendCommand('step', { steps: 1 })} />
         )}
         {able && state === 'off' && (
           <Button
-            label="Switch it on"
+            label={words.enable}
             small
-            disabledReason={away}
+            disabledReason={offline}
             onClick={() => void switchWatchpoint(keeper.watchpoint, true)}
           />
         )}
         {able && (state === 'none' || state === 'deleted') && (
           <Button
-            label={OFFERS[what]}
+            label={words.recordOffers[what]}
             small
             tone="primary"
-            hint="A watchpoint that never stops the job"
-            disabledReason={away}
+            hint={words.recordHint}
+            disabledReason={offline}
             onClick={() => void keep(what, node)}
           />
         )}

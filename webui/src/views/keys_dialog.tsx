@@ -4,16 +4,19 @@ import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
 import { KeyList } from '../widgets/key_list';
+import { close as closeText } from '../words/common';
+import { keyboardShortcuts } from '../words/job';
+import { shortcutList } from '../words/palette';
 import './keys_dialog.css';
 
 export function KeysDialog() {
   const close = () => showOverlay(null);
   return (
-    <Dialog label="Keys" className="keys" onClose={close}>
+    <Dialog label={keyboardShortcuts} className="keys" onClose={close}>
       <header className="keys-head">
-        <h2>Keys</h2>
+        <h2>{keyboardShortcuts}</h2>
       </header>
-      <div className="keys-groups" tabIndex={0} role="group" aria-label="List of keys">
+      <div className="keys-groups" tabIndex={0} role="group" aria-label={shortcutList}>
         {KEY_GROUPS.map(({ title, keys }) => (
           <section key={title}>
             <h3>{title}</h3>
@@ -21,9 +24,9 @@ export function KeysDialog() {
           </section>
         ))}
       </div>
-      {/* Last, so that the list is what has the focus first. */}
+      {/* Last, so that the list gets the focus first. */}
       <span className="keys-close">
-        <Button label="Close" icon={X} iconOnly small tone="quiet" onClick={close} />
+        <Button label={closeText} icon={X} iconOnly small tone="quiet" onClick={close} />
       </span>
     </Dialog>
   );

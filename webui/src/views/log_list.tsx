@@ -1,4 +1,4 @@
-// What happened in this job since the page was opened, newest last.
+// The log of the job since the page was opened, newest entries last.
 
 import {
   CircleAlert,
@@ -20,6 +20,7 @@ import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
 import { Notice } from '../widgets/notice';
 import { useElementSize } from '../widgets/use_size';
+import * as words from '../words/log';
 
 const ICONS: Record<EntryKind, LucideIcon> = {
   command: TerminalSquare,
@@ -32,7 +33,7 @@ const ICONS: Record<EntryKind, LucideIcon> = {
   error: CircleAlert,
 };
 
-type Filter = 'commands' | 'stops' | 'watchpoints' | 'ranks' | 'messages';
+type Filter = keyof typeof words.filters;
 
 const FILTERS: Record<Filter, readonly EntryKind[]> = {
   commands: ['command', 'refused'],
@@ -49,12 +50,12 @@ function timeOf(iso: string): string {
 
 const LOCAL = /^(127\.|\[?::1\]?$)/;
 
-// Whose a command is: "this page", "graphdbg", "another browser at 10.0.0.7".
-function giverOf({ id, client, peer }: NonNullable<JournalEntry['order']>, own: ReadonlySet<string>): string {
-  if (own.has(id)) return 'this page';
+// The client that sent a command: "this page", "graphdbg", "another browser at 10.0.0.7".
+function senderOf({ id, client, peer }: NonNullable<JournalEntry['order']>, own: ReadonlySet<string>): string {
+  if (own.has(id)) return words.thisPage;
   const host = peer.slice(0, Math.max(0, peer.lastIndexOf(':')));
-  const who = client === 'browser' ? 'another browser' : client === '' ? 'somebody' : client;
-  return host === '' || LOCAL.test(host) ? who : `${who} at ${host}`;
+  const sender = client === 'browser' ? words.anotherBrowser : client === '' ? words.unknownClient : client;
+  return host === '' || LOCAL.test(host) ? sender : words.clientAt(sender, host);
 }
 
 function go(place: Place): void {
@@ -64,7 +65,8 @@ function go(place: Place): void {
   else document.querySelector<HTMLElement>(`#watchpoint-${place.watchpoint}`)?.focus();
 }
 
-function useIsThere(place: Place | null): boolean {
+// False for a watchpoint that was removed.
+function useExists(place: Place | null): boolean {
   return useJob(({ model }) => {
     if (place === null || !('watchpoint' in place)) return place !== null;
     return model.watchpoints.some(({ id }) => id === place.watchpoint);
@@ -74,7 +76,7 @@ function useIsThere(place: Place | null): boolean {
 function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }) {
   const { kind, text, place, order, time } = entry;
   const Icon = ICONS[kind];
-  const there = useIsThere(place);
+  const exists = useExists(place);
   const node = place !== null && 'node' in place ? place.node : null;
   return (
     <li className={`log-line log-${kind}`}>
@@ -83,15 +85,15 @@ function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }
       </time>
       <Icon aria-hidden size={13} />
       <span className="grow log-text">
-        <span className="log-words" title={text}>
-          {place !== null && there && node === null ? (
+        <span className="log-message" title={text}>
+          {place !== null && exists && node === null ? (
             <button type="button" className="link log-go" onClick={() => go(place)}>
               {text}
             </button>
           ) : (
             text
           )}
-          {order !== undefined && <span className="muted"> · {giverOf(order, own)}</span>}
+          {order !== undefined && <span className="muted"> · {senderOf(order, own)}</span>}
         </span>
         {node !== null && (
           <button type="button" className="link log-node" title={node} onClick={() => go({ node })}>
@@ -103,7 +105,7 @@ function Entry({ entry, own }: { entry: JournalEntry; own: ReadonlySet<string> }
   );
 }
 
-// The newest stay in view until one looks at others.
+// Keeps the newest entries in view until the user scrolls up.
 function Lines({ entries }: { entries: readonly JournalEntry[] }) {
   const own = useJob((state) => state.own_commands);
   const list = useRef<HTMLOListElement>(null);
@@ -117,7 +119,7 @@ function Lines({ entries }: { entries: readonly JournalEntry[] }) {
     <ol
       ref={list}
       className="log"
-      aria-label="Log"
+      aria-label={words.log}
       tabIndex={0}
       onScroll={(event) => {
         const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
@@ -138,23 +140,25 @@ export function LogList() {
     () => (filter === '' ? journal : journal.filter(({ kind }) => FILTERS[filter].includes(kind))),
     [journal, filter],
   );
-  if (journal.length === 0) return <Notice icon={ScrollText} title="Nothing has happened yet" />;
+  if (journal.length === 0) return <Notice icon={ScrollText} title={words.empty} />;
   return (
     <>
       <div className="hit-filter">
         <select
           className="field"
-          aria-label="Lines of the log"
+          aria-label={words.filterLog}
           value={filter}
           onChange={(event) => setFilter(event.target.value as Filter | '')}
         >
-          <option value="">all lines</option>
-          {Object.keys(FILTERS).map((name) => (
-            <option key={name}>{name}</option>
+          <option value="">{words.allEntries}</option>
+          {Object.entries(words.filters).map(([name, text]) => (
+            <option key={name} value={name}>
+              {text}
+            </option>
           ))}
         </select>
       </div>
-      {shown.length === 0 ? <Notice title="No such lines" /> : <Lines entries={shown} />}
+      {shown.length === 0 ? <Notice title={words.noneMatch} /> : <Lines entries={shown} />}
     </>
   );
 }

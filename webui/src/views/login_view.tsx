@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { logIn, useAuth } from '../state/auth';
 import { Button } from '../widgets/button';
+import * as words from '../words/job';
 import { Brand } from './brand';
 import './login_view.css';
 
@@ -26,10 +27,10 @@ export function LoginView() {
           <Brand />
         </h1>
         <p>
-          This server asks for a token. <code>graphdbg start</code> printed an address with a
-          one-time code, and wrote the token to <code>&lt;data-dir&gt;/token</code>.
+          {words.tokenRequired} <code>graphdbg start</code> {words.tokenPrinted}{' '}
+          <code>&lt;data-dir&gt;/token</code>.
         </p>
-        <label htmlFor="token">Token, or the whole address</label>
+        <label htmlFor="token">{words.tokenOrUrl}</label>
         <input
           id="token"
           className="field mono"
@@ -45,11 +46,11 @@ export function LoginView() {
           {message}
         </p>
         <Button
-          label="Open"
+          label={words.signIn}
           tone="primary"
           submit
           pending={busy}
-          disabledReason={token.trim() === '' ? 'enter the token first' : ''}
+          disabledReason={token.trim() === '' ? words.enterToken : ''}
           onClick={() => {}}
         />
       </form>

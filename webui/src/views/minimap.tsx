@@ -1,5 +1,5 @@
-// The whole drawing in a corner, with the part that is in view; a click or a drag
-// goes there. For the pointer only: keys and the tree lead everywhere too.
+// The whole graph in a corner, with the visible part outlined; a click or a drag moves the
+// camera. Pointer only: shortcuts and the tree give keyboard users the same navigation.
 
 import { useEffect, useLayoutEffect, useRef } from 'react';
 import { centreOn, visibleRect, type Camera, type Size } from '../graph/camera';
@@ -8,9 +8,9 @@ import type { Palette } from '../graph/palette';
 import { boxOf, canOpen, type Scene } from '../graph/scene';
 import type { CameraControl } from './use_camera';
 
-const WIDE = 172;
-const TALL = 116;
-const LEAST_PX = 1.5;
+const MAX_WIDTH_PX = 172;
+const MAX_HEIGHT_PX = 116;
+const MIN_BOX_PX = 1.5;
 
 interface Props {
   scene: Scene;
@@ -24,7 +24,7 @@ interface Props {
 function drawBoxes(context: CanvasRenderingContext2D, scene: Scene, palette: Palette, scale: number): void {
   const draw = (scope: string) => {
     for (const box of scene.scopes.get(scope)?.boxes ?? []) {
-      if (box.width * scale < LEAST_PX) continue;
+      if (box.width * scale < MIN_BOX_PX) continue;
       context.fillStyle = box.open
         ? (palette.scopeInner[(box.depth + 1) % palette.scopeInner.length] ?? palette.scope)
         : canOpen(box.node)
@@ -63,7 +63,7 @@ export function Minimap({ scene, size, control, palette, marks, onMove }: Props)
   const frame = useRef<HTMLDivElement>(null);
   const view = useRef<HTMLDivElement>(null);
   const dragging = useRef(false);
-  const scale = Math.min(WIDE / Math.max(1, scene.width), TALL / Math.max(1, scene.height));
+  const scale = Math.min(MAX_WIDTH_PX / Math.max(1, scene.width), MAX_HEIGHT_PX / Math.max(1, scene.height));
   const width = Math.max(8, Math.round(scene.width * scale));
   const height = Math.max(8, Math.round(scene.height * scale));
 

@@ -1,14 +1,14 @@
-// What can be done with a node, on a right click (or the menu key) in the tree, on
-// the graph and in lists.
+// The context menu of a node in the tree, in the graph and in lists.
 
 import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { copyText } from '../state/clipboard';
-import { availability } from '../state/controls';
+import { availability, COMMAND_NAMES } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { currentOpen, revealNode, showAround, toggleScope } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
+import * as words from '../words/graph';
 
 function Items({ menu }: { menu: NodeMenuState }) {
   const { node, kind, x, y } = menu;
@@ -22,7 +22,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
     ...(kind === 'op'
       ? [
           {
-            label: 'Continue to here',
+            label: COMMAND_NAMES.continue_to,
             icon: ArrowRightToLine,
             disabledReason: reach,
             onChoose: () => void sendCommand('continue_to', { node }),
@@ -30,7 +30,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
         ]
       : []),
     {
-      label: 'Show this node',
+      label: words.goToNode,
       icon: LocateFixed,
       onChoose: () => {
         touch();
@@ -40,7 +40,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
     ...(isScope
       ? [
           {
-            label: isOpen ? 'Close' : 'Open',
+            label: isOpen ? words.closeScope : words.openScope,
             icon: isOpen ? ChevronsDownUp : ChevronsUpDown,
             onChoose: () => {
               touch();
@@ -50,7 +50,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
         ]
       : [
           {
-            label: 'Show what is around it',
+            label: words.showNeighbourhood,
             icon: Waypoints,
             onChoose: () => {
               touch();
@@ -60,18 +60,18 @@ function Items({ menu }: { menu: NodeMenuState }) {
           },
         ]),
     {
-      label: isScope ? 'Watch all in it…' : 'Watch…',
+      label: isScope ? words.watchInside : words.watch,
       icon: Eye,
       separated: true,
       onChoose: () => openWatchForm(node),
     },
     {
-      label: 'Stop at NaN or infinity',
+      label: words.stopAtNan,
       icon: TriangleAlert,
       onChoose: () => void watchForOverflow({ kind: isScope ? 'scope' : 'node', name: node }),
     },
     {
-      label: 'Copy full name',
+      label: words.copyFullName,
       icon: Copy,
       separated: true,
       onChoose: () => void copyText(node),

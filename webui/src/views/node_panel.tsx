@@ -1,10 +1,10 @@
-// Below: the selected node. Its tensors, the values of one, its source.
+// The selected node, at the bottom: its tensors, the values of one of them and its source.
 
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
 import { describe } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
-import { availability } from '../state/controls';
+import { availability, COMMAND_NAMES } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
@@ -13,6 +13,8 @@ import { Button } from '../widgets/button';
 import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
+import { tryAgain } from '../words/common';
+import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
@@ -22,14 +24,14 @@ import { panelOf, ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
-// So long a name is cut in its middle.
-const MOST_LETTERS = 40;
+// Longer parts of a name are cut in the middle.
+const MAX_PART_LENGTH = 40;
 
 function shortPart(part: string): string {
-  return part.length <= MOST_LETTERS ? part : `${part.slice(0, 20)}…${part.slice(-16)}`;
+  return part.length <= MAX_PART_LENGTH ? part : `${part.slice(0, 20)}…${part.slice(-16)}`;
 }
 
-// A path whose parts can be clicked.
+// The node's name; a click on a part selects that scope.
 function Path({ name }: { name: string }) {
   const parts = name.split('/');
   return (
@@ -63,9 +65,6 @@ function Path({ name }: { name: string }) {
   );
 }
 
-function stepsText({ first_step = 0, last_step = 0 }: NodeDetail): string {
-  return last_step > first_step ? `steps ${first_step}–${last_step}` : `step ${first_step}`;
-}
 
 function NodeHead({ node }: { node: NodeDetail }) {
   const { hitIndex, current } = useJobContext();
@@ -84,8 +83,8 @@ function NodeHead({ node }: { node: NodeDetail }) {
       {node.op_type !== '' && <span className="tag mono">{node.op_type}</span>}
       <span className="tag">{node.category === 'other' ? node.kind : node.category}</span>
       {(node.first_step ?? 0) > 0 && (
-        <span className="tag" title="Steps in which it was first and last seen to execute">
-          {stepsText(node)}
+        <span className="tag" title={words.stepRangeHint}>
+          {words.stepRange(node.first_step ?? 0, node.last_step ?? 0)}
         </span>
       )}
       <NodeMarks hits={0} watched={node.watched} current={current === node.name} />
@@ -93,7 +92,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
         <button
           type="button"
           className="node-hits"
-          title="Show its hits in the list"
+          title={words.showHits}
           onClick={() => setHitFilter({ ...NO_FILTER, node: node.name })}
         >
           <HitBadge count={hits} />
@@ -101,24 +100,24 @@ function NodeHead({ node }: { node: NodeDetail }) {
       )}
       <span className="grow" />
       <Button
-        label="Watch"
+        label={words.watch}
         icon={Eye}
         small
-        hint={`Add a watchpoint on ${labelOf(node.name)}`}
+        hint={words.addWatchpointOn(labelOf(node.name))}
         onClick={() => openWatchForm(node.name)}
       />
       {node.kind === 'op' && (
         <Button
-          label="Continue to here"
+          label={COMMAND_NAMES.continue_to}
           icon={ArrowRightToLine}
           small
-          hint="Continue until this node has run"
+          hint={words.continueHint}
           disabledReason={reach}
           onClick={() => void sendCommand('continue_to', { node: node.name })}
         />
       )}
       <Button
-        label={tall ? 'Give the graph its room back' : 'Give this panel all the room'}
+        label={tall ? words.restoreLayout : words.maximizePanel}
         icon={tall ? Minimize2 : Maximize2}
         iconOnly
         small
@@ -130,7 +129,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
   );
 }
 
-// The tensor that the address names, else the first output.
+// The tensor that the address names, or the first output.
 function chosen(tensors: readonly TensorSummary[], slot: string | null): TensorSummary | null {
   return (
     tensors.find((tensor) => tensorKey(tensor) === slot) ??
@@ -155,7 +154,7 @@ function NodeBody({ node }: { node: NodeDetail }) {
     <div className={`node-body${panelOf(route?.panel) === 'compare' ? ' node-body-compare' : ''}`}>
       <TensorTable node={node} tensors={list} selected={tensor} error={tensors.error} />
       {tensor === null ? (
-        <Notice title={tensors.isPending ? 'Loading tensors' : 'No tensors'} busy={tensors.isPending} />
+        <Notice title={tensors.isPending ? words.loadingTensors : words.noTensors} busy={tensors.isPending} />
       ) : (
         <ValuesPane key={tensor.name} tensor={tensor} />
       )}
@@ -179,16 +178,16 @@ export function NodePanel() {
     }
     if (node.error !== null) {
       return (
-        <Notice title={`${name} cannot be shown`} tone="error">
+        <Notice title={words.nodeNotLoaded(name)} tone="error">
           <p>{describe(node.error)}</p>
-          <Button label="Try again" onClick={() => void node.refetch()} />
+          <Button label={tryAgain} onClick={() => void node.refetch()} />
         </Notice>
       );
     }
-    return <Notice title="Loading the node" busy />;
+    return <Notice title={words.loadingNode} busy />;
   };
   return (
-    <section className="node-panel" aria-label="Node">
+    <section className="node-panel" aria-label={words.node}>
       {body()}
     </section>
   );

@@ -1,9 +1,10 @@
-// The button that opens a model file, and where one can be dropped.
+// Opening a model file: the button, and the handlers of the drop target.
 
 import { FolderOpen } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { modelAmong, openModel, useOpening } from '../state/model_files';
 import { Button } from '../widgets/button';
+import * as words from '../words/job';
 
 export function OpenModel() {
   const opening = useOpening((state) => state.name !== null);
@@ -11,7 +12,7 @@ export function OpenModel() {
   return (
     <>
       <Button
-        label="Open a model"
+        label={words.openModel}
         icon={FolderOpen}
         small
         pending={opening}
@@ -21,12 +22,12 @@ export function OpenModel() {
         ref={input}
         type="file"
         accept=".onnx"
-        aria-label="Model file"
+        aria-label={words.modelFile}
         className="visually-hidden"
         tabIndex={-1}
         onChange={({ target }) => {
           const file = target.files?.[0];
-          // The same file may be chosen again.
+          // Without this, choosing the same file again would not fire an event.
           target.value = '';
           if (file !== undefined) void openModel(file);
         }}
@@ -36,7 +37,7 @@ export function OpenModel() {
 }
 
 interface DropTarget {
-  // A file is held over it.
+  // A file is being dragged over the target.
   over: boolean;
   handlers: Pick<React.DOMAttributes<HTMLElement>, 'onDragOver' | 'onDragLeave' | 'onDrop'>;
 }
@@ -53,7 +54,7 @@ export function useModelDrop(): DropTarget {
         setOver(true);
       },
       onDragLeave: (event) => {
-        // Not on the way from one element inside to another.
+        // Moving between elements inside the target does not leave it.
         if (!event.currentTarget.contains(event.relatedTarget as Node | null)) setOver(false);
       },
       onDrop: (event) => {

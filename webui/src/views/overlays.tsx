@@ -1,4 +1,4 @@
-// The palette and the list of keys, fetched when they are first wanted.
+// The command palette and the list of shortcuts, loaded when first opened.
 
 import { lazy, Suspense, useEffect } from 'react';
 import { goToNextHit } from '../state/hits';
@@ -9,14 +9,14 @@ const fetchPalette = () => import('./palette');
 const Palette = lazy(async () => ({ default: (await fetchPalette()).Palette }));
 const KeysDialog = lazy(async () => ({ default: (await import('./keys_dialog')).KeysDialog }));
 
-// When the first view has long been painted.
+// Late enough not to compete with the first view.
 const PREFETCH_MS = 3000;
 
 function isTyping(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.matches('input, select, textarea');
 }
 
-// The keys that work everywhere. True: the key was used.
+// Handles the shortcuts that work everywhere. Returns true if the key is one of them.
 function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
   const key = event.key.toLowerCase();
   const command = event.ctrlKey || event.metaKey;
@@ -30,7 +30,7 @@ function globalKey(event: KeyboardEvent, inJob: boolean): boolean {
     showOverlay('keys');
     return true;
   }
-  // In the tree, letters go to labels: it keeps them to itself.
+  // The tree handles letters itself, to find rows by their labels.
   if (inJob && key === 'n') {
     goToNextHit(event.shiftKey ? -1 : 1);
     return true;
@@ -48,7 +48,7 @@ export function Overlays() {
     window.addEventListener('keydown', onKey);
     return () => window.removeEventListener('keydown', onKey);
   }, [inJob]);
-  // Whoever types right after its key must not type into nothing.
+  // Loads the palette ahead, so that keys typed right after the shortcut are not lost.
   useEffect(() => {
     const timer = setTimeout(() => void fetchPalette().catch(() => {}), PREFETCH_MS);
     return () => clearTimeout(timer);

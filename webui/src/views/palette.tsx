@@ -1,4 +1,4 @@
-// Commands and nodes by a few letters of their names.
+// The command palette: finds commands and nodes by a few letters of their names.
 
 import { useDeferredValue, useId, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
@@ -10,21 +10,24 @@ import { showOverlay, touch } from '../state/ui';
 import { Dialog } from '../widgets/dialog';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
+import { noResults } from '../words/graph';
+import { commands as commandsText } from '../words/job';
+import * as words from '../words/palette';
 import { allCommands, type Command } from './commands';
 import './palette.css';
 
 type Entry = { key: string; command: Command } | { key: string; node: GraphNode };
 
-const MOST_NODES = 30;
+const MAX_NODES = 30;
 
-// As the tree's search finds them.
+// Uses the same search as the tree.
 function useFoundNodes(text: string): GraphNode[] {
   const route = useRouter((state) => state.route);
   const wanted = route.view === 'job' && text.length >= 2 ? text : '';
   const { found } = useSearch(route.view === 'job' ? route.route.job : '', wanted);
   return useMemo(() => {
     if (found === null || wanted === '') return [];
-    const count = Math.min(found.count, MOST_NODES);
+    const count = Math.min(found.count, MAX_NODES);
     return Array.from({ length: count }, (_, i) => found.at(i)).filter((node) => node !== null);
   }, [found, wanted]);
 }
@@ -49,7 +52,7 @@ function Row({ entry }: { entry: Entry }) {
         <span className="grow">
           <FullName name={entry.node.name} />
         </span>
-        <span className="muted">node</span>
+        <span className="muted">{words.node}</span>
       </>
     );
   }
@@ -71,16 +74,16 @@ export function Palette() {
   const [text, setText] = useState('');
   const [marked, setMarked] = useState(0);
   const list = useRef<HTMLDivElement>(null);
-  // What can be done is that of the moment it was opened.
+  // Commands are enabled or disabled as of the moment when the palette was opened.
   const [commands] = useState(allCommands);
   const nodes = useFoundNodes(useDeferredValue(text.trim()));
   const entries = useMemo<Entry[]>(() => {
-    const fitting = commands
+    const matching = commands
       .map((command) => ({ command, score: fuzzyScore(text, command.title) }))
       .filter(({ score }) => score > 0);
-    if (text.trim() !== '') fitting.sort((a, b) => b.score - a.score);
+    if (text.trim() !== '') matching.sort((a, b) => b.score - a.score);
     return [
-      ...fitting.map(({ command }) => ({ key: `${command.group} ${command.title}`, command })),
+      ...matching.map(({ command }) => ({ key: `${command.group} ${command.title}`, command })),
       ...nodes.map((node) => ({ key: `node ${node.name}`, node })),
     ];
   }, [commands, nodes, text]);
@@ -91,15 +94,15 @@ export function Palette() {
     list.current?.children[next]?.scrollIntoView({ block: 'nearest' });
   };
   return (
-    <Dialog label="Commands" className="palette" onClose={() => showOverlay(null)}>
+    <Dialog label={commandsText} className="palette" onClose={() => showOverlay(null)}>
       <input
         className="palette-input"
         role="combobox"
-        aria-label="Command or node"
+        aria-label={words.commandOrNode}
         aria-expanded
         aria-controls={`${id}-list`}
         aria-activedescendant={entries.length > 0 ? `${id}-${at}` : undefined}
-        placeholder="A command, or part of a node’s name"
+        placeholder={words.placeholder}
         spellCheck={false}
         autoComplete="off"
         autoFocus
@@ -117,7 +120,7 @@ export function Palette() {
           event.preventDefault();
         }}
       />
-      <div ref={list} className="palette-list" id={`${id}-list`} role="listbox" aria-label="Commands and nodes">
+      <div ref={list} className="palette-list" id={`${id}-list`} role="listbox" aria-label={words.commandsAndNodes}>
         {entries.map((entry, index) => (
           <div
             key={entry.key}
@@ -133,7 +136,7 @@ export function Palette() {
           </div>
         ))}
       </div>
-      {entries.length === 0 && <p className="palette-none muted">Nothing fits.</p>}
+      {entries.length === 0 && <p className="palette-none muted">{noResults}</p>}
     </Dialog>
   );
 }

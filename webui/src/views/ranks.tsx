@@ -1,4 +1,4 @@
-// Several ranks: a small matrix by state, to look at one or to compare with it.
+// The ranks of a job in a small matrix, to switch to one or to compare with it.
 
 import { ChevronDown, Columns3, Eye } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
@@ -9,6 +9,8 @@ import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { stateWords } from '../state/words';
 import { Button } from '../widgets/button';
+import { selectNodeFirst } from '../words/common';
+import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
 import './ranks.css';
 
@@ -22,8 +24,8 @@ const SIGNS: Record<Rank['state'], string> = {
   lost: '?',
 };
 
-function rankWords(rank: Rank, hits: number): string {
-  const parts = [`Rank ${rank.rank}`, stateWords(rank.state, null).toLowerCase(), `step ${rank.step}`];
+function rankText(rank: Rank, hits: number): string {
+  const parts = words.rankState(rank.rank, stateWords(rank.state, null).toLowerCase(), rank.step);
   if (hits > 0) parts.push(plural(hits, 'hit'));
   return parts.join(', ');
 }
@@ -44,29 +46,29 @@ function Details({ rank, current, onDone }: { rank: Rank; current: number; onDon
     <div className="ranks-details">
       <dl className="facts">
         <div className="fact">
-          <dt>process</dt>
+          <dt>{words.process}</dt>
           <dd className="mono ellipsis">
             {rank.pid}@{rank.host}
           </dd>
         </div>
         <div className="fact">
-          <dt>device</dt>
+          <dt>{words.device}</dt>
           <dd className="mono">{rank.device === 'cpu' ? 'CPU' : `${rank.device}:${rank.device_id}`}</dd>
         </div>
         <div className="fact">
-          <dt>stands at</dt>
+          <dt>{rank.state === 'paused' ? words.pausedAt : words.at}</dt>
           <dd className="mono ellipsis" title={rank.node}>
-            {rank.node === '' ? `step ${rank.step}` : rank.node}
+            {rank.node === '' ? words.step(rank.step) : rank.node}
           </dd>
         </div>
       </dl>
       <div className="ranks-actions">
         <Button
-          label={`Look at rank ${rank.rank}`}
+          label={words.switchToRank(rank.rank)}
           icon={Eye}
           small
           tone="primary"
-          disabledReason={here ? 'this is the one that you look at.' : ''}
+          disabledReason={here ? words.alreadyShown : ''}
           onClick={() => {
             touch();
             patchRoute({ rank: rank.rank }, 'push');
@@ -74,11 +76,11 @@ function Details({ rank, current, onDone }: { rank: Rank; current: number; onDon
           }}
         />
         <Button
-          label={`Compare with rank ${rank.rank}`}
+          label={words.compareWithRank(rank.rank)}
           icon={Columns3}
           small
           disabledReason={
-            here ? 'a rank is not compared with itself.' : !route?.node ? 'select a node first.' : ''
+            here ? words.sameRank : !route?.node ? selectNodeFirst : ''
           }
           onClick={() => {
             touch();
@@ -111,15 +113,15 @@ function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: (
   };
   return (
     <>
-      <div ref={box} className="ranks-matrix" role="group" aria-label="Ranks by state" onKeyDown={move}>
+      <div ref={box} className="ranks-matrix" role="group" aria-label={words.ranksByState} onKeyDown={move}>
         {job.ranks.map((each) => (
           <button
             key={each.rank}
             type="button"
             className={`rank-cell rank-${each.state}${(hits.get(each.rank) ?? 0) > 0 ? ' rank-hit' : ''}${each.rank === current ? ' rank-here' : ''}`}
-            aria-label={rankWords(each, hits.get(each.rank) ?? 0)}
+            aria-label={rankText(each, hits.get(each.rank) ?? 0)}
             aria-pressed={each.rank === chosen}
-            title={rankWords(each, hits.get(each.rank) ?? 0)}
+            title={rankText(each, hits.get(each.rank) ?? 0)}
             onClick={() => setChosen(each.rank)}
           >
             <span aria-hidden>{SIGNS[each.state]}</span>
@@ -131,7 +133,7 @@ function Matrix({ job, current, onDone }: { job: Job; current: number; onDone: (
       </div>
       {rank !== undefined && (
         <>
-          <p className="ranks-words">{rankWords(rank, hits.get(rank.rank) ?? 0)}</p>
+          <p className="ranks-text">{rankText(rank, hits.get(rank.rank) ?? 0)}</p>
           <Details rank={rank} current={current} onDone={onDone} />
         </>
       )}
@@ -176,7 +178,7 @@ export function Ranks({ job }: { job: Job }) {
         onClick={() => setOpen(!open)}
       >
         <span>
-          Rank <span className="mono">{current}</span> of {job.world_size}
+          {words.rank} <span className="mono">{current}</span> {words.of(job.world_size)}
         </span>
         <span className="ranks-dots" aria-hidden>
           {job.ranks.slice(0, 16).map((rank) => (
@@ -186,7 +188,7 @@ export function Ranks({ job }: { job: Job }) {
         <ChevronDown aria-hidden size={13} />
       </button>
       {open && (
-        <div className="ranks-popover" role="dialog" aria-label="Ranks">
+        <div className="ranks-popover" role="dialog" aria-label={words.ranks}>
           <Matrix job={job} current={current} onDone={close} />
         </div>
       )}

@@ -1,4 +1,4 @@
-// Found nodes as virtual rows, one of them marked.
+// The list of search results, one of which is marked.
 
 import { memo, useImperativeHandle, useLayoutEffect, useRef, useState, type Ref } from 'react';
 import type { GraphNode } from '../api/types';
@@ -8,17 +8,19 @@ import { useRowWindow, type RowKind } from '../widgets/row_window';
 import '../widgets/full_name.css';
 import '../widgets/kind_icon.css';
 import '../widgets/node_marks.css';
+import { searchResults } from '../words/graph';
 import { useJobContext } from './job_context';
 
 export interface ResultListHandle {
   move(by: number): void;
-  // Goes to the marked result; again: marks the next (or the one before) and goes there.
+  // Goes to the marked result. If it is selected already, moves on to the next or the
+  // previous one.
   accept(backwards: boolean): void;
 }
 
 interface Props {
   found: Found;
-  // What is marked in the names.
+  // The part of the names to highlight.
   word: string;
   onChoose: (name: string) => void;
   ref: Ref<ResultListHandle>;
@@ -26,11 +28,11 @@ interface Props {
 
 const RESULT_ROWS: RowKind<ShownResult> = { height: RESULT_PX, make: () => new ResultRowView() };
 
-// Made anew when other nodes are found, not with every key.
+// Memoized: rendered when the results change, not for every key.
 export const ResultList = memo(function ResultList({ found, word, onChoose, ref }: Props) {
   const { route, hitIndex, current } = useJobContext();
   const { count } = found;
-  // Of this finding alone: another begins at its first result.
+  // The choice applies to these results only; new ones start at the first.
   const [chosen, setChosen] = useState({ found, at: 0 });
   const marked = chosen.found === found ? chosen.at : 0;
   const scroller = useRef<HTMLDivElement>(null);
@@ -57,7 +59,7 @@ export const ResultList = memo(function ResultList({ found, word, onChoose, ref 
     move: (by) => void mark(marked + by),
     accept: (backwards) => {
       const here = found.at(marked);
-      // Enter again goes on to the next result.
+      // Pressing Enter again continues with the next result.
       const already = here !== null && here.name === route?.node;
       const node = already ? mark(marked + (backwards ? -1 : 1)) : here;
       if (node !== null) onChoose(node.name);
@@ -68,7 +70,7 @@ export const ResultList = memo(function ResultList({ found, word, onChoose, ref 
       ref={scroller}
       className="results-list"
       role="listbox"
-      aria-label="Search results"
+      aria-label={searchResults}
       tabIndex={0}
       onClick={(event) => {
         const row = shown.current?.rowOf(event.target as Element);

@@ -1,4 +1,4 @@
-// Of a scope: what it is, where in it something was hit, and what it learns.
+// The selected scope: its contents, the hits inside it and its parameters.
 
 import { useMemo } from 'react';
 import type { GraphNode, NodeDetail } from '../api/types';
@@ -9,34 +9,34 @@ import { revealNode, useScopes } from '../state/scopes';
 import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
 import { HitBadge } from '../widgets/node_marks';
+import { andMore } from '../words/common';
+import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './scope_pane.css';
 
-const WATCHED = { all: 'all of it', some: 'some of it', none: 'nothing' } as const;
-
-// More are found in the tree.
-const MOST_LISTED = 100;
+// The tree shows the rest.
+const MAX_LISTED = 100;
 
 function Summary({ node }: { node: NodeDetail }) {
   return (
     <dl className="facts scope-facts">
       {node.op_type !== '' && (
         <>
-          <dt>Class</dt>
+          <dt>{words.scopeClass}</dt>
           <dd className="mono">{node.op_type}</dd>
         </>
       )}
-      <dt>Holds</dt>
+      <dt>{words.contents}</dt>
       <dd>
-        {plural(node.child_count, 'child', 'children')}, {plural(node.descendant_count, 'node')} in all
+        {words.contentsOf(plural(node.child_count, 'child', 'children'), plural(node.descendant_count, 'node'))}
       </dd>
-      <dt>Watched</dt>
-      <dd>{WATCHED[node.watched]}</dd>
+      <dt>{words.watchedLabel}</dt>
+      <dd>{words.watchedShare[node.watched]}</dd>
     </dl>
   );
 }
 
-// A node in the scope, by its name from there on.
+// A node inside the scope, named relative to it.
 function Entry({ scope, name, children }: { scope: string; name: string; children: React.ReactNode }) {
   return (
     <li>
@@ -56,7 +56,7 @@ function Entry({ scope, name, children }: { scope: string; name: string; childre
   );
 }
 
-// Nodes in the scope that were hit, those with the most hits first.
+// Nodes inside the scope that have hits, those with the most hits first.
 function hitNodes(index: GraphIndex, scope: string, hits: ReadonlyMap<string, number>): Array<[string, number]> {
   const isIn = (name: string) => {
     if (!name.startsWith(`${scope}/`)) return false;
@@ -70,12 +70,12 @@ function Hits({ scope, index }: { scope: string; index: GraphIndex }) {
   const { hitIndex } = useJobContext();
   const nodes = useMemo(() => hitNodes(index, scope, hitIndex), [index, scope, hitIndex]);
   return (
-    <section className="scope-list" aria-label="Hits in it" tabIndex={0}>
+    <section className="scope-list" aria-label={words.hitsInside} tabIndex={0}>
       <h3>
-        Hits in it <span className="muted">{nodes.length === 0 ? 'none' : plural(nodes.length, 'node')}</span>
+        {words.hitsInside} <span className="muted">{nodes.length === 0 ? words.none : plural(nodes.length, 'node')}</span>
       </h3>
       <ul>
-        {nodes.slice(0, MOST_LISTED).map(([name, count]) => (
+        {nodes.slice(0, MAX_LISTED).map(([name, count]) => (
           <Entry key={name} scope={scope} name={name}>
             <HitBadge count={count} />
           </Entry>
@@ -91,12 +91,12 @@ function typeOf(node: GraphNode): string {
 }
 
 function Parameters({ scope, index }: { scope: string; index: GraphIndex }) {
-  const { nodes, count, elements } = useMemo(() => parametersOf(index, scope, MOST_LISTED), [index, scope]);
+  const { nodes, count, elements } = useMemo(() => parametersOf(index, scope, MAX_LISTED), [index, scope]);
   return (
-    <section className="scope-list" aria-label="Parameters" tabIndex={0}>
+    <section className="scope-list" aria-label={words.parameters} tabIndex={0}>
       <h3>
-        Parameters{' '}
-        <span className="muted">{count === 0 ? 'none' : `${formatCount(count)}, ${plural(elements, 'element')}`}</span>
+        {words.parameters}{' '}
+        <span className="muted">{count === 0 ? words.none : `${formatCount(count)}, ${plural(elements, 'element')}`}</span>
       </h3>
       <ul>
         {nodes.map((node) => (
@@ -105,7 +105,7 @@ function Parameters({ scope, index }: { scope: string; index: GraphIndex }) {
           </Entry>
         ))}
       </ul>
-      {count > nodes.length && <p className="muted">and {formatCount(count - nodes.length)} more</p>}
+      {count > nodes.length && <p className="muted">{andMore(formatCount(count - nodes.length))}</p>}
     </section>
   );
 }

@@ -1,4 +1,4 @@
-// Nodes that meet the text, while it is typed.
+// Search results, updated with every key.
 
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, type Ref } from 'react';
 import { describe } from '../api/problem';
@@ -8,19 +8,20 @@ import { parseQuery } from '../index/query';
 import { useSearch } from '../state/search';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
+import * as words from '../words/graph';
 import { useJobContext } from './job_context';
 import { ResultList, type ResultListHandle } from './result_list';
 
 export interface SearchResultsHandle {
   move(by: number): void;
-  // Goes to the marked result; false: what is found is not of this text yet.
+  // Goes to the marked result; false if the results are not yet those of this text.
   accept(text: string, backwards: boolean): boolean;
 }
 
 interface Props {
   query: string;
-  // The text that Enter was pressed on before its results were there: its first result
-  // is chosen when they are.
+  // The text for which Enter was pressed before its results arrived. Its first result is
+  // chosen when they do.
   entered: string | null;
   onChoose: (name: string) => void;
   ref: Ref<SearchResultsHandle>;
@@ -50,25 +51,25 @@ export function SearchResults({ query, entered, onChoose, ref }: Props) {
 
   if (search.error !== null) {
     return (
-      <Notice title="The search failed" tone="error">
+      <Notice title={words.searchFailed} tone="error">
         {describe(search.error)}
       </Notice>
     );
   }
-  if (search.problem !== null) return <Notice title="Not a search">{search.problem}</Notice>;
-  if (found === null) return <Notice title="Searching" busy />;
-  if (found.count === 0) return <Notice title="No node matches">Nothing is found for “{search.text || query}”. Words are parts of names or op types; all must be met.</Notice>;
-  const result = `${formatCount(found.count)} ${found.count === 1 ? 'result' : 'results'}`;
+  if (search.problem !== null) return <Notice title={words.invalidSearch}>{search.problem}</Notice>;
+  if (found === null) return <Notice title={words.searching} busy />;
+  if (found.count === 0) return <Notice title={words.noResults}>{words.nothingMatches(search.text || query)}</Notice>;
+  const result = words.results(formatCount(found.count), found.count === 1);
   return (
     <div className="results">
       <div className="results-head" role="status">
-        {found.more === null ? result : `First ${result}`}
+        {found.more === null ? result : words.firstResults(result)}
       </div>
       <ResultList ref={list} found={found} word={parseQuery(search.text).words[0] ?? ''} onChoose={onChoose} />
       {found.more !== null && (
         <div className="results-more">
           <Button
-            label="More results"
+            label={words.moreResults}
             small
             pending={found.loadingMore}
             onClick={found.more}

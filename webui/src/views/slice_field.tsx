@@ -1,5 +1,5 @@
-// Which part of a tensor is shown: typed as in NumPy, or by picking two axes, in either
-// order, and moving along the others.
+// Selects the part of a tensor to show: as NumPy indexing, or by choosing two axes, in
+// either order, and an index on each of the others.
 
 import { ArrowRightLeft } from 'lucide-react';
 import { useEffect, useId, useState } from 'react';
@@ -10,9 +10,10 @@ import { beginMeasure } from '../base/timing';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
+import * as words from '../words/tensor';
 
-// What is fetched at once at most: the page holds it as float64 too.
-const MOST_ELEMENTS = 16_000_000;
+// Limit of one request, since the page also stores the elements as float64.
+const MAX_ELEMENTS = 16_000_000;
 
 interface Props {
   slice: string;
@@ -29,9 +30,9 @@ function apply(slice: string): void {
 function problemOf(text: string, { shape, dtype }: Props): string | null {
   const parsed = parseSlice(splitSlice(text).slice, shape);
   if (!parsed.ok) return parsed.error;
-  const most = Math.min(MOST_ELEMENTS, (256 * 2 ** 20) / itemBytes(dtype));
+  const most = Math.min(MAX_ELEMENTS, (256 * 2 ** 20) / itemBytes(dtype));
   if (parsed.count <= most) return null;
-  return `${formatCount(parsed.count)} elements; at most ${formatCount(most)} can be shown at once`;
+  return words.tooManyElements(formatCount(parsed.count), formatCount(most));
 }
 
 export function SliceField(props: Props) {
@@ -48,13 +49,13 @@ export function SliceField(props: Props) {
     <span className="slice">
       <input
         className="field mono"
-        aria-label="Slice"
+        aria-label={words.slice}
         spellCheck={false}
         autoComplete="off"
         value={text}
         aria-invalid={problem !== null || undefined}
         aria-describedby={id}
-        title="NumPy indexing, as [0, :, 10:20, ...] or [:, :].T; Enter applies it"
+        title={words.sliceHint}
         onChange={(event) => setText(event.target.value)}
         onBlur={submit}
         onKeyDown={(event) => {
@@ -64,8 +65,8 @@ export function SliceField(props: Props) {
       />
       {props.shape.length >= 2 && (
         <Button
-          label="Transpose"
-          hint="Rows become columns, as with NumPy’s .T"
+          label={words.transpose}
+          hint={words.transposeHint}
           icon={ArrowRightLeft}
           iconOnly
           small
@@ -81,7 +82,7 @@ export function SliceField(props: Props) {
   );
 }
 
-// For tensors of more than two axes: which two are shown, and where along the rest.
+// For tensors of more than two axes: the two axes to show, and the index on the others.
 export function AxisPickers({ slice: text, shape }: Props) {
   const { slice, transposed } = splitSlice(text);
   const items = sliceItems(slice, shape);
@@ -89,30 +90,30 @@ export function AxisPickers({ slice: text, shape }: Props) {
   const free = items.flatMap((item, axis) => (item.includes(':') ? [axis] : []));
   const shown = transposed ? free.toReversed() : free;
   const [rows = shape.length - 2, columns = shape.length - 1] = shown.slice(-2);
-  // In either order: rows of a later axis than columns are the slice turned around.
+  // If the axis of the rows comes after that of the columns, the slice is transposed.
   const pick = (first: number, second: number) =>
     apply(joinSlice(freeAxes(items, [first, second])) + (first > second ? '.T' : ''));
-  // The same axis twice makes no picture: they change places.
+  // Choosing the same axis for both swaps them instead.
   const pickRows = (axis: number) => pick(axis, axis === columns ? rows : columns);
   const pickColumns = (axis: number) => pick(axis === rows ? columns : rows, axis);
   const options = shape.map((size, axis) => (
-    // Axes have no identity but their number.
+    // Axes are identified only by their number.
     // oxlint-disable-next-line react/no-array-index-key
     <option key={axis} value={axis}>
-      axis {axis} · {size}
+      {words.axisOption(axis, size)}
     </option>
   ));
   const rest = shape.flatMap((size, axis) => (axis === rows || axis === columns ? [] : [{ size, axis }]));
   return (
-    <div className="axes" role="group" aria-label="Axes">
+    <div className="axes" role="group" aria-label={words.axes}>
       <label>
-        <span className="muted">rows</span>
+        <span className="muted">{words.rows}</span>
         <select className="field" value={rows} onChange={(event) => pickRows(Number(event.target.value))}>
           {options}
         </select>
       </label>
       <label>
-        <span className="muted">columns</span>
+        <span className="muted">{words.columns}</span>
         <select
           className="field"
           value={columns}
@@ -146,13 +147,13 @@ function AxisSlider({ axis, size, item, onMove }: SliderProps) {
   const at = Number.isInteger(index) ? (index < 0 ? index + size : index) : 0;
   return (
     <label className="axis-slider">
-      <span className="muted">axis {axis}</span>
+      <span className="muted">{words.axis(axis)}</span>
       <input
         type="range"
         min={0}
         max={Math.max(0, size - 1)}
         value={at}
-        aria-label={`Index on axis ${axis}`}
+        aria-label={words.indexOnAxis(axis)}
         onChange={(event) => onMove(Number(event.target.value))}
       />
       <span className="mono axis-at">{Number.isInteger(index) ? at : item}</span>

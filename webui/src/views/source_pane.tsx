@@ -1,5 +1,5 @@
-// Where in the user's program a node comes from: the line, all nodes that it made,
-// the calls that led there, and the node's attributes.
+// The source of a node: the line that created it, the other nodes of that line, the call
+// stack, and the node's attributes.
 
 import { Copy } from 'lucide-react';
 import { useMemo, useState } from 'react';
@@ -17,6 +17,8 @@ import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
+import { andMore } from '../words/common';
+import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './source_pane.css';
 
@@ -28,7 +30,7 @@ function Code({ text }: { text: string }) {
   return (
     <>
       {pythonPieces(text.trim()).map(({ kind, text: piece }, i) => (
-        // Pieces have no identity but their place.
+        // Pieces are identified only by their position.
         // oxlint-disable-next-line react/no-array-index-key
         <span key={i} className={`code-${kind}`}>
           {piece}
@@ -38,8 +40,8 @@ function Code({ text }: { text: string }) {
   );
 }
 
-// More are found by a search for the line.
-const MOST_LISTED = 200;
+// A search for the line finds the rest.
+const MAX_LISTED = 200;
 
 function NodesOfLine({ line, selected }: { line: SourceLine; selected: string }) {
   const { id } = useJobContext();
@@ -50,9 +52,13 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
   if (found.data === undefined) return null;
   return (
     <details className="line-nodes" open={nodes.length > 1 && nodes.length <= 8}>
-      <summary>{found.data.next_cursor ? `The first ${formatCount(nodes.length)} nodes` : plural(nodes.length, 'node')} of this line</summary>
+      <summary>
+        {words.opsFromLine(
+          found.data.next_cursor ? words.firstOps(formatCount(nodes.length)) : plural(nodes.length, 'op'),
+        )}
+      </summary>
       <ul>
-        {nodes.slice(0, MOST_LISTED).map((node) => (
+        {nodes.slice(0, MAX_LISTED).map((node) => (
           <li key={node.name}>
             <button
               type="button"
@@ -73,22 +79,23 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
             </button>
           </li>
         ))}
-        {nodes.length > MOST_LISTED && <li className="muted">and {nodes.length - MOST_LISTED} more</li>}
+        {nodes.length > MAX_LISTED && <li className="muted">{andMore(nodes.length - MAX_LISTED)}</li>}
       </ul>
     </details>
   );
 }
 
-// Lines this near are shown around a line.
-const AROUND = 6;
+// Number of lines shown before and after the source line.
+const CONTEXT_LINES = 6;
 
-// The line among those around it that nodes come from; of others the code is not known.
+// The source line with the lines around it that also created nodes. The code of other lines
+// is not available.
 function Lines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLine) => void }) {
   const { id } = useJobContext();
   const index = useScopes((state) => state.index);
   const near = useMemo(() => {
     const lines = index === null ? [] : linesOf(index, line.file);
-    return lines.filter((other) => other !== line.line && Math.abs(other - line.line) <= AROUND);
+    return lines.filter((other) => other !== line.line && Math.abs(other - line.line) <= CONTEXT_LINES);
   }, [index, line.file, line.line]);
   const code = useCode(id, useMemo(() => near.map((other) => `${line.file}:${other}`), [near, line.file]));
   const shown = [
@@ -104,7 +111,7 @@ function Lines({ line, onChoose }: { line: SourceLine; onChoose: (line: SourceLi
             type="button"
             className="source-text"
             aria-current={each.line === line.line || undefined}
-            title={each.line === line.line ? undefined : `${placeOf(each)}: show its nodes`}
+            title={each.line === line.line ? undefined : words.showOps(placeOf(each))}
             onClick={() => onChoose(each)}
           >
             <span className="source-number" aria-hidden>
@@ -138,7 +145,7 @@ function Card({ line, selected, onChoose }: CardProps) {
         )}
         <span className="grow" />
         <Button
-          label="Copy path and line"
+          label={words.copyPathAndLine}
           icon={Copy}
           iconOnly
           small
@@ -166,7 +173,7 @@ function Frame({ line, chosen, onChoose }: FrameProps) {
         type="button"
         className={`frame${library ? ' frame-library' : ''}`}
         aria-pressed={chosen}
-        title={`${placeOf(line)}: show this line and its nodes`}
+        title={words.showLine(placeOf(line))}
         onClick={onChoose}
       >
         <span className="mono ellipsis frame-text">
@@ -189,16 +196,16 @@ function Stack({ node, chosen, onChoose }: { node: NodeDetail; chosen: SourceLin
   return (
     <>
       <h3>
-        Stack
+        {words.stack}
         {library > 0 && own > 0 && (
           <button type="button" className="link stack-all" onClick={() => setAll(!all)}>
-            {all ? 'hide library lines' : `show ${plural(library, 'library line')}`}
+            {all ? words.hideLibrary : words.showLibrary(plural(library, 'library frame'))}
           </button>
         )}
       </h3>
       <ol>
         {shown.map((line, i) => (
-          // A stack's lines have no identity but their place.
+          // Frames are identified only by their position.
           // oxlint-disable-next-line react/no-array-index-key
           <Frame key={i} line={line} chosen={line === chosen} onChoose={() => onChoose(line)} />
         ))}
@@ -212,7 +219,7 @@ function Attributes({ attributes }: { attributes: Record<string, unknown> }) {
   if (entries.length === 0) return null;
   return (
     <>
-      <h3>Attributes</h3>
+      <h3>{words.attributes}</h3>
       <dl className="facts">
         {entries.map(([key, value]) => (
           <div key={key} className="fact">
@@ -229,15 +236,15 @@ function Attributes({ attributes }: { attributes: Record<string, unknown> }) {
 
 export function SourcePane({ node }: { node: NodeDetail }) {
   const [chosen, setChosen] = useState<{ node: string; line: SourceLine } | null>(null);
-  // Another node begins with its own line.
+  // The choice applies to this node only; another node starts with its own line.
   const line = chosen?.node === node.name ? chosen.line : null;
   const shown = line ?? node.source ?? null;
   const choose = (next: SourceLine) => setChosen({ node: node.name, line: next });
   return (
-    <section className="source" aria-label="Source" tabIndex={0}>
-      <h3>Source</h3>
+    <section className="source" aria-label={words.source} tabIndex={0}>
+      <h3>{words.source}</h3>
       {shown === null ? (
-        <p className="muted">No source line is known for this {node.kind}.</p>
+        <p className="muted">{words.noSource(node.kind)}</p>
       ) : (
         <Card line={shown} selected={node.name} onChoose={choose} />
       )}

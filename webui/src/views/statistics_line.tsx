@@ -1,25 +1,22 @@
 import type { Statistics } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
+import * as words from '../words/tensor';
 
 export function standardDeviation({ variance }: Statistics): number | null {
   return typeof variance === 'number' ? Math.sqrt(Math.max(0, variance)) : null;
 }
 
-const SHOWN: Array<[keyof Statistics, string, string]> = [
-  ['min', 'min', 'Smallest finite element'],
-  ['max', 'max', 'Largest finite element'],
-  ['mean', 'mean', 'Mean of the finite elements'],
-  ['abs_max', 'abs max', 'Largest size of a finite element'],
-  ['l2', 'L2', 'Euclidean norm of the finite elements'],
-];
+const { statisticNames: names, statisticHints: hints } = words;
+
+const SHOWN = ['min', 'max', 'mean', 'abs_max', 'l2'] as const;
 
 interface LineProps {
   statistics: Statistics;
-  // Of an earlier step than the one that is shown; null: of that one.
+  // The step of the statistics if it is earlier than the one shown, else null.
   old: number | null;
 }
 
-// The figures that say most, in a line.
+// The most important statistics, in one line.
 export function StatisticsLine({ statistics, old }: LineProps) {
   const special: Array<[number, string, string]> = [
     [statistics.nan_count, 'nan', '✕ NaN'],
@@ -27,12 +24,12 @@ export function StatisticsLine({ statistics, old }: LineProps) {
     [statistics.neg_inf_count, 'neg-inf', '▼ -Inf'],
   ];
   return (
-    <dl className={old === null ? 'stats' : 'stats stats-old'} aria-label="Statistics">
-      <div title="Not only of the slice that is shown">
-        <dt>{old === null ? 'whole tensor' : `whole tensor, at step ${formatCount(old)}`}</dt>
+    <dl className={old === null ? 'stats' : 'stats stats-old'} aria-label={words.statistics}>
+      <div title={words.wholeTensorHint}>
+        <dt>{old === null ? words.wholeTensor : words.wholeTensorAt(formatCount(old))}</dt>
       </div>
       <div>
-        <dt>count</dt>
+        <dt>{names.count}</dt>
         <dd className="mono">{formatCount(statistics.count)}</dd>
       </div>
       {special
@@ -43,18 +40,18 @@ export function StatisticsLine({ statistics, old }: LineProps) {
             <dd className="mono">{formatCount(count)}</dd>
           </div>
         ))}
-      {SHOWN.map(([key, label, title]) => (
-        <div key={key} title={title}>
-          <dt>{label}</dt>
+      {SHOWN.map((key) => (
+        <div key={key} title={hints[key]}>
+          <dt>{names[key]}</dt>
           <dd className="mono">{formatNumber(statistics[key])}</dd>
         </div>
       ))}
-      <div title="Standard deviation of the finite elements">
-        <dt>std</dt>
+      <div title={hints.std}>
+        <dt>{names.std}</dt>
         <dd className="mono">{formatNumber(standardDeviation(statistics))}</dd>
       </div>
       <div>
-        <dt>zeros</dt>
+        <dt>{names.zeros}</dt>
         <dd className="mono">{formatCount(statistics.zero_count)}</dd>
       </div>
     </dl>
@@ -62,30 +59,30 @@ export function StatisticsLine({ statistics, old }: LineProps) {
 }
 
 const ALL: Array<[keyof Statistics, string]> = [
-  ['count', 'elements'],
+  ['count', names.elements],
   ['nan_count', '✕ NaN'],
   ['pos_inf_count', '▲ +Inf'],
   ['neg_inf_count', '▼ -Inf'],
-  ['zero_count', 'zeros'],
-  ['negative_count', 'negative'],
-  ['positive_count', 'positive'],
-  ['min', 'min'],
-  ['max', 'max'],
-  ['mean', 'mean'],
-  ['abs_mean', 'mean of sizes'],
-  ['abs_max', 'largest size'],
-  ['variance', 'variance'],
-  ['l1', 'L1'],
-  ['l2', 'L2'],
+  ['zero_count', names.zeros],
+  ['negative_count', names.negative],
+  ['positive_count', names.positive],
+  ['min', names.min],
+  ['max', names.max],
+  ['mean', names.mean],
+  ['abs_mean', names.abs_mean],
+  ['abs_max', names.abs_max],
+  ['variance', names.variance],
+  ['l1', names.l1],
+  ['l2', names.l2],
 ];
 
-// All of them, beside a histogram.
+// All statistics, in a table beside the histogram.
 export function StatisticsTable({ statistics, old }: LineProps) {
   return (
-    <dl className={old === null ? 'stats-table' : 'stats-table stats-old'} aria-label="All statistics" tabIndex={0}>
+    <dl className={old === null ? 'stats-table' : 'stats-table stats-old'} aria-label={words.allStatistics} tabIndex={0}>
       <div>
-        <dt>whole tensor</dt>
-        <dd>{old === null ? '' : `step ${formatCount(old)}`}</dd>
+        <dt>{words.wholeTensor}</dt>
+        <dd>{old === null ? '' : words.step(formatCount(old))}</dd>
       </div>
       {ALL.map(([key, label]) => {
         const value = statistics[key];

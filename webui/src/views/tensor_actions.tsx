@@ -1,4 +1,4 @@
-// What can be taken away of a tensor: its values as text, or the whole as a file.
+// Copies the shown values as text, or downloads the whole tensor as a file.
 
 import { Download } from 'lucide-react';
 import { useRef, useState } from 'react';
@@ -11,10 +11,11 @@ import type { ValueQuery } from '../state/queries';
 import { showToast } from '../state/toasts';
 import { Button } from '../widgets/button';
 import { Menu, type MenuItem } from '../widgets/menu';
+import * as words from '../words/tensor';
 
-const MOST_COPIED = 100_000;
+const MAX_COPIED = 100_000;
 
-// Rows by lines, columns by tabs, as spreadsheets take them.
+// One line per row with columns separated by tabs, which spreadsheets accept.
 function asTable({ elements, shape }: TensorSlice): string {
   if (elements === null) return '';
   const columns = Math.max(1, shape.at(-1) ?? 1);
@@ -25,13 +26,21 @@ function asTable({ elements, shape }: TensorSlice): string {
   return text;
 }
 
-// As Python's lists, to be pasted into numpy.array().
+const PYTHON_LITERALS: Record<string, string> = {
+  NaN: 'nan',
+  Infinity: 'inf',
+  '-Infinity': '-inf',
+  true: 'True',
+  false: 'False',
+};
+
+// Nested Python lists, to be pasted into numpy.array().
 function asLists({ elements, shape }: TensorSlice): string {
   if (elements === null) return '';
-  const words: Record<string, string> = { NaN: 'nan', Infinity: 'inf', '-Infinity': '-inf', true: 'True', false: 'False' };
+
   const write = (axis: number, offset: number, size: number): string => {
     const count = shape[axis];
-    if (count === undefined) return words[elements.text(offset)] ?? elements.text(offset);
+    if (count === undefined) return PYTHON_LITERALS[elements.text(offset)] ?? elements.text(offset);
     const inner = size / Math.max(1, count);
     return `[${Array.from({ length: count }, (_, i) => write(axis + 1, offset + i * inner, inner)).join(', ')}]`;
   };
@@ -48,7 +57,7 @@ async function save(query: ValueQuery, format: 'npy' | 'safetensors'): Promise<v
     link.click();
     setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
   } catch (error) {
-    showToast({ kind: 'error', title: 'Not downloaded', detail: describe(error) });
+    showToast({ kind: 'error', title: words.downloadFailed, detail: describe(error) });
   }
 }
 
@@ -63,24 +72,24 @@ export function TensorActions({ query, value }: Props) {
   const count = value?.elements?.count ?? 0;
   const noCopy =
     value === undefined
-      ? 'No values are shown.'
-      : count > MOST_COPIED
-        ? `At most ${formatCount(MOST_COPIED)} elements; take a smaller slice.`
+      ? words.nothingToCopy
+      : count > MAX_COPIED
+        ? words.tooManyToCopy(formatCount(MAX_COPIED))
         : '';
   const copy = (write: (value: TensorSlice) => string) => () =>
-    value !== undefined && void copyText(write(value), `${formatShape(value.shape)} values`);
-  const noFile = query.enabled ? '' : 'The job has to be paused.';
+    value !== undefined && void copyText(write(value), words.copiedValues(formatShape(value.shape)));
+  const noFile = query.enabled ? '' : words.pauseFirst;
   const items: MenuItem[] = [
-    { label: 'Copy values as a table', disabledReason: noCopy, onChoose: copy(asTable) },
-    { label: 'Copy values as Python lists', disabledReason: noCopy, onChoose: copy(asLists) },
+    { label: words.copyAsTable, disabledReason: noCopy, onChoose: copy(asTable) },
+    { label: words.copyAsLists, disabledReason: noCopy, onChoose: copy(asLists) },
     {
-      label: 'Download tensor as .npy',
+      label: words.downloadNpy,
       separated: true,
       disabledReason: noFile,
       onChoose: () => void save(query, 'npy'),
     },
     {
-      label: 'Download tensor as .safetensors',
+      label: words.downloadSafetensors,
       disabledReason: noFile,
       onChoose: () => void save(query, 'safetensors'),
     },
@@ -88,7 +97,7 @@ export function TensorActions({ query, value }: Props) {
   return (
     <span ref={anchor}>
       <Button
-        label="Copy or download"
+        label={words.copyOrDownload}
         icon={Download}
         iconOnly
         small

@@ -1,5 +1,5 @@
-// A tensor beside itself at another step or on another rank, or beside another one:
-// both, their difference, and how far apart they are.
+// Compares a tensor with itself at another step or on another rank, or with another tensor:
+// both sets of values, their difference, and figures of how much they differ.
 
 import { CircleCheck, CircleX } from 'lucide-react';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
@@ -16,6 +16,9 @@ import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
 import { Notice } from '../widgets/notice';
 import { ValueGrid } from '../widgets/value_grid';
 import type { ScrollGroup } from '../widgets/use_scroll_space';
+import { loading } from '../words/common';
+import { typeNotShown } from '../words/tensor';
+import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
 import { axesOf } from './tensor_values';
@@ -23,7 +26,8 @@ import './tensor_compare.css';
 
 const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
 
-// "step:3" and the like, as the server takes it.
+// The other side of the comparison. The API writes it as "previous", "step:3", "rank:1" or
+// "tensor:scope/node:0".
 export interface Against {
   kind: 'previous' | 'step' | 'rank' | 'tensor';
   value: string;
@@ -39,7 +43,7 @@ export function formatAgainst({ kind, value }: Against): string {
   return kind === 'previous' ? kind : `${kind}:${value}`;
 }
 
-// The other side's own request.
+// The request for the values of the other side.
 export function otherQuery(query: ValueQuery, { kind, value }: Against): ValueQuery {
   switch (kind) {
     case 'previous':
@@ -86,27 +90,27 @@ function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
     <>
       <select
         className="field compare-kind"
-        aria-label="Compare with"
+        aria-label={words.compareWith}
         value={against.kind}
         onChange={(event) => pick(event.target.value as Against['kind'])}
       >
-        <option value="previous">the previous step</option>
-        <option value="step">another step</option>
+        <option value="previous">{words.previousStep}</option>
+        <option value="step">{words.anotherStep}</option>
         <option value="rank" disabled={others.length === 0}>
-          another rank
+          {words.anotherRank}
         </option>
-        <option value="tensor">another tensor</option>
+        <option value="tensor">{words.anotherTensor}</option>
       </select>
       {against.kind === 'rank' && (
         <select
           className="field compare-rank"
-          aria-label="Rank to compare with"
+          aria-label={words.rankToCompare}
           value={against.value}
           onChange={(event) => onChange({ kind: 'rank', value: event.target.value })}
         >
           {others.map(({ rank }) => (
             <option key={rank} value={rank}>
-              rank {rank}
+              {words.rank(rank)}
             </option>
           ))}
         </select>
@@ -114,8 +118,8 @@ function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
       {(against.kind === 'step' || against.kind === 'tensor') && (
         <input
           className={`field mono compare-${against.kind}`}
-          aria-label={against.kind === 'step' ? 'Step to compare with' : 'Tensor to compare with'}
-          placeholder={against.kind === 'step' ? 'step' : 'scope/node:slot'}
+          aria-label={words.toCompare[against.kind]}
+          placeholder={words.placeholders[against.kind]}
           spellCheck={false}
           value={text}
           aria-invalid={!isComplete({ ...against, value: text }) || undefined}
@@ -152,23 +156,24 @@ function Figures({ comparison, onGo }: { comparison: Comparison; onGo: () => voi
   const { first_not_close: first } = comparison;
   const share = comparison.not_close_count / Math.max(1, comparison.count);
   const blank = comparison.all_close && comparison.non_finite_count === comparison.count;
+  const count = formatCount(comparison.count);
   const verdict = blank
-    ? `alike, but none of ${formatCount(comparison.count)} is finite`
+    ? words.equalButNotFinite(count)
     : comparison.all_close
-      ? `all ${formatCount(comparison.count)} close`
-      : `${formatCount(comparison.not_close_count)} of ${formatCount(comparison.count)} not close (${formatNumber(share * 100, 3)} %)`;
+      ? words.allClose(count)
+      : words.notClose(formatCount(comparison.not_close_count), count, formatNumber(share * 100, 3));
   const tone = blank ? '' : comparison.all_close ? 'compare-close' : 'compare-apart';
   const facts: Array<[string, string]> = [
-    ['max |Δ|', formatNumber(comparison.max_abs_difference)],
-    ['mean |Δ|', formatNumber(comparison.mean_abs_difference)],
-    ['max relative', formatNumber(comparison.max_relative_difference)],
-    ['cosine', formatNumber(comparison.cosine, 7)],
+    [words.figures.maxAbs, formatNumber(comparison.max_abs_difference)],
+    [words.figures.meanAbs, formatNumber(comparison.mean_abs_difference)],
+    [words.figures.maxRelative, formatNumber(comparison.max_relative_difference)],
+    [words.figures.cosine, formatNumber(comparison.cosine, 7)],
   ];
   return (
-    <dl className="stats compare-figures" aria-label="Comparison">
+    <dl className="stats compare-figures" aria-label={words.comparison}>
       <div className={tone}>
         {comparison.all_close ? <CircleCheck aria-hidden size={14} /> : <CircleX aria-hidden size={14} />}
-        <dt className="visually-hidden">allclose</dt>
+        <dt className="visually-hidden">{words.figures.verdict}</dt>
         <dd>{verdict}</dd>
       </div>
       {facts.map(([label, text]) => (
@@ -178,14 +183,14 @@ function Figures({ comparison, onGo }: { comparison: Comparison; onGo: () => voi
         </div>
       ))}
       {comparison.non_finite_count > 0 && (
-        <div title="Pairs with a NaN or an infinity; they are not in the differences">
-          <dt>not finite</dt>
+        <div title={words.notFiniteHint}>
+          <dt>{words.figures.notFinite}</dt>
           <dd className="mono">{formatCount(comparison.non_finite_count)}</dd>
         </div>
       )}
       {first !== null && (
         <div>
-          <dt>first at</dt>
+          <dt>{words.figures.firstAt}</dt>
           <dd>
             <button type="button" className="link mono compare-first" onClick={onGo}>
               [{first.index.join(', ')}]
@@ -197,13 +202,13 @@ function Figures({ comparison, onGo }: { comparison: Comparison; onGo: () => voi
   );
 }
 
-// Where in the slice a place is whose index is counted in the slice.
+// The cell of an index that is counted within the slice.
 function cellOfIndex(index: readonly number[], shape: readonly number[]): number {
   return index.reduce((cell, at, axis) => cell * (shape[axis] ?? 1) + at, 0);
 }
 
 interface GridsProps {
-  // The other one, and this one.
+  // The other side of the comparison and the selected tensor.
   before: TensorSlice;
   after: TensorSlice;
   titles: readonly [string, string];
@@ -220,13 +225,13 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
     const difference = differenceOf(before.elements, after.elements);
     return [before.elements, after.elements, difference].map((each) => gridOf(each, after.shape, heat));
   }, [before, after, heat]);
-  if (grids === null) return <Notice title={`Values of type ${after.dtype} cannot be shown`} />;
+  if (grids === null) return <Notice title={typeNotShown(after.dtype)} />;
   const [a, b, d] = grids as [GridData, GridData, GridData];
   const scale = Math.max(a.scale, b.scale);
   const parts = [
     { side: 'before', grid: a, title: titles[0], scale },
     { side: 'after', grid: b, title: titles[1], scale },
-    { side: 'difference', grid: d, title: 'difference', scale: d.scale },
+    { side: 'difference', grid: d, title: words.difference, scale: d.scale },
   ];
   const at = Math.min(active, a.count - 1);
   const [from, to] = [a.elements.text(at), b.elements.text(at)];
@@ -240,11 +245,11 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
             </h3>
             <div className="compare-grid">
               {heat ? (
-                <Suspense fallback={<Notice title="Loading" busy />}>
+                <Suspense fallback={<Notice title={loading} busy />}>
                   <HeatMap
                     grid={grid}
-                    label={`Heat map: ${title}`}
-                    summary={`${title}: ${grid.rows} by ${grid.columns} values`}
+                    label={words.heatMapTitle(title)}
+                    summary={words.heatMapSummary(title, grid.rows, grid.columns)}
                     scale={full}
                     active={at}
                     onActive={onActive}
@@ -255,7 +260,7 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
                 <ValueGrid
                   grid={grid}
                   axes={axes}
-                  label={`Values: ${title}`}
+                  label={words.valuesTitle(title)}
                   active={at}
                   onActive={onActive}
                   scale={full}
@@ -276,8 +281,8 @@ function Grids({ before, after, titles, axes, heat, active, onActive }: GridsPro
 }
 
 function titleOf(query: ValueQuery, value: TensorSlice, tensor: TensorSummary, ranks: number): string {
-  const parts = [`step ${value.step}`];
-  if (ranks > 1) parts.unshift(`rank ${query.rank}`);
+  const parts = [words.step(value.step)];
+  if (ranks > 1) parts.unshift(words.rank(query.rank));
   if (query.name !== tensor.name) parts.unshift(query.name);
   return parts.join(', ');
 }
@@ -303,15 +308,15 @@ export function TensorCompare({ tensor, query }: Props) {
   const problem = comparison.error ?? right.error ?? left.error;
   const keeper = useKeeper('previous', tensor.node);
   const missing = against.kind === 'previous' && problem !== null && isGone(problem);
-  // There still, and at the next step no more.
+  // The previous values are still available, but will not be after the next step.
   const ends = against.kind === 'previous' && (keeper.state === 'off' || keeper.state === 'deleted');
   const body = () => {
-    if (!complete) return <Notice title="Say what to compare with" />;
+    if (!complete) return <Notice title={words.choose[against.kind]} />;
     if (missing) return null;
-    if (problem !== null) return <Notice title="These cannot be compared">{describe(problem)}</Notice>;
-    if (left.data === undefined || right.data === undefined) return <Notice title="Fetching both" busy />;
+    if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
+    if (left.data === undefined || right.data === undefined) return <Notice title={words.loadingBoth} busy />;
     if (left.data.shape.join() !== right.data.shape.join()) {
-      return <Notice title="Their shapes differ" />;
+      return <Notice title={words.shapesDiffer} />;
     }
     const titles = [
       titleOf(other, right.data, tensor, ranks),
@@ -345,7 +350,7 @@ export function TensorCompare({ tensor, query }: Props) {
         <ToleranceField name="atol" value={tolerance.atol} onChange={(atol) => setTolerance({ ...tolerance, atol })} />
         <label className="view-choice">
           <input type="checkbox" checked={heat} onChange={(event) => setHeat(event.target.checked)} />
-          colours
+          {words.heatMap}
         </label>
       </div>
       {comparison.data !== undefined && (

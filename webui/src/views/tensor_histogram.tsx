@@ -1,4 +1,4 @@
-// How the elements are spread, with those that are not finite beside it.
+// The histogram of a slice, with separate bars for NaN and the infinities.
 
 import { useRef, useState } from 'react';
 import { describe } from '../api/problem';
@@ -9,13 +9,14 @@ import { linearScale, logScale } from '../base/ticks';
 import { useHistogram, type ValueQuery } from '../state/queries';
 import { Notice } from '../widgets/notice';
 import { useElementSize } from '../widgets/use_size';
+import * as words from '../words/tensor_views';
 import { StatisticsTable } from './statistics_line';
 import '../widgets/plot.css';
 import './tensor_histogram.css';
 
 const BINS = [32, 64, 128, 256];
 const MARGIN = { left: 58, right: 12, top: 10, bottom: 24 };
-// What is not finite has bars of its own, at the right.
+// Width of the bars of NaN and the infinities, at the right.
 const SPECIAL_PX = 46;
 
 interface Bar {
@@ -23,15 +24,15 @@ interface Bar {
   from: number;
   to: number;
   kind: 'bar' | 'bar-nan' | 'bar-inf' | 'bar-neg-inf';
-  words: string;
+  text: string;
   sign: string;
 }
 
 function barsOf(histogram: Histogram, inner: number): Bar[] {
   const specials = [
-    { count: histogram.neg_inf_count, kind: 'bar-neg-inf', words: '-Inf', sign: '▼' },
-    { count: histogram.pos_inf_count, kind: 'bar-inf', words: '+Inf', sign: '▲' },
-    { count: histogram.nan_count, kind: 'bar-nan', words: 'NaN', sign: '✕' },
+    { count: histogram.neg_inf_count, kind: 'bar-neg-inf', text: '-Inf', sign: '▼' },
+    { count: histogram.pos_inf_count, kind: 'bar-inf', text: '+Inf', sign: '▲' },
+    { count: histogram.nan_count, kind: 'bar-nan', text: 'NaN', sign: '✕' },
   ] as const;
   const beside = specials.filter(({ count }) => count > 0);
   const width = inner - beside.length * SPECIAL_PX;
@@ -42,7 +43,7 @@ function barsOf(histogram: Histogram, inner: number): Bar[] {
     from: i * size,
     to: (i + 1) * size,
     kind: 'bar',
-    words: `${formatNumber(edges[i])} … ${formatNumber(edges[i + 1])}`,
+    text: `${formatNumber(edges[i])} … ${formatNumber(edges[i + 1])}`,
     sign: '',
   }));
   const others = beside.map((special, i) => ({
@@ -75,8 +76,8 @@ function Bars({ histogram, log, at, onAt }: { histogram: Histogram; log: boolean
       ref={frame}
       className="plot"
       role="group"
-      aria-label="Histogram"
-      aria-description="Left and right go from bar to bar."
+      aria-label={words.histogram}
+      aria-description={words.histogramKeys}
       tabIndex={0}
       onKeyDown={(event) => {
         const from = at ?? -1;
@@ -102,7 +103,7 @@ function Bars({ histogram, log, at, onAt }: { histogram: Histogram; log: boolean
             </g>
           ))}
           {bars.map((bar, i) => (
-            <g key={bar.words}>
+            <g key={bar.text}>
               <rect
                 className={i === at && bar.kind === 'bar' ? 'plot-bar-active' : `plot-${bar.kind}`}
                 x={MARGIN.left + bar.from}
@@ -112,7 +113,7 @@ function Bars({ histogram, log, at, onAt }: { histogram: Histogram; log: boolean
               />
               {bar.sign !== '' && (
                 <text className="plot-tick" x={MARGIN.left + (bar.from + bar.to) / 2} y={base + 16} textAnchor="middle">
-                  {bar.sign} {bar.words}
+                  {bar.sign} {bar.text}
                 </text>
               )}
             </g>
@@ -133,7 +134,7 @@ function Bars({ histogram, log, at, onAt }: { histogram: Histogram; log: boolean
 interface Props {
   query: ValueQuery;
   statistics: Statistics | null;
-  // Of which step they are, if of an earlier one.
+  // The step of the statistics if it is an earlier one, else null.
   old: number | null;
 }
 
@@ -145,12 +146,12 @@ export function TensorHistogram({ query, statistics, old }: Props) {
   const histogram = useHistogram(query, bins);
   if (histogram.error !== null) {
     return (
-      <Notice title="No histogram to show">
+      <Notice title={words.noHistogram}>
         <p>{describe(histogram.error)}</p>
       </Notice>
     );
   }
-  if (histogram.data === undefined) return <Notice title="Counting" busy />;
+  if (histogram.data === undefined) return <Notice title={words.loadingHistogram} busy />;
   const { counts, nan_count, pos_inf_count, neg_inf_count } = histogram.data;
   const finite = counts.reduce((sum, count) => sum + count, 0);
   const others = nan_count + pos_inf_count + neg_inf_count;
@@ -161,25 +162,25 @@ export function TensorHistogram({ query, statistics, old }: Props) {
           <label className="view-choice">
             <select
               className="field histogram-bins"
-              aria-label="Bins"
+              aria-label={words.bins}
               value={bins}
               onChange={(event) => setBins(Number(event.target.value))}
             >
               {BINS.map((count) => (
                 <option key={count} value={count}>
-                  {count} bins
+                  {words.binCount(count)}
                 </option>
               ))}
             </select>
           </label>
           <label className="view-choice">
             <input type="checkbox" checked={log} onChange={(event) => setLog(event.target.checked)} />
-            log counts
+            {words.logCounts}
           </label>
           <span className="grow" />
           <span className="muted">
-            in this slice: {plural(finite, 'finite element')}
-            {others > 0 && `, ${formatCount(others)} not finite`}
+            {words.inThisSlice(plural(finite, 'finite element'))}
+            {others > 0 && words.notFinite(formatCount(others))}
           </span>
         </div>
         <div className="view-plot">
@@ -190,7 +191,7 @@ export function TensorHistogram({ query, statistics, old }: Props) {
             onAt={(next, bars) => {
               const bar = next === null ? undefined : bars[next];
               setAt(next);
-              setText(bar === undefined ? '' : `${bar.words}: ${plural(bar.count, 'element')}`);
+              setText(bar === undefined ? '' : words.barCount(bar.text, plural(bar.count, 'element')));
             }}
           />
         </div>

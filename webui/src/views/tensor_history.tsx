@@ -1,4 +1,4 @@
-// What is known of a tensor's statistics, step by step, with its hits.
+// The recorded statistics of a tensor over the steps, with its hits.
 
 import { useMemo, useState } from 'react';
 import { describe } from '../api/problem';
@@ -11,6 +11,8 @@ import { useHistory } from '../state/queries';
 import { useConditionText } from '../state/condition_text';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
+import { statisticNames } from '../words/tensor';
+import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
 import { standardDeviation } from './statistics_line';
@@ -21,15 +23,15 @@ type Measure = { id: string; label: string; of: (statistics: Statistics) => numb
 const number = (value: Statistics['mean']) => (value === null ? null : toNumber(value));
 
 const MEASURES: Measure[] = [
-  { id: 'mean', label: 'mean', of: (s) => number(s.mean) },
-  { id: 'max', label: 'max', of: (s) => number(s.max) },
-  { id: 'min', label: 'min', of: (s) => number(s.min) },
-  { id: 'std', label: 'std', of: standardDeviation },
-  { id: 'abs_max', label: 'abs max', of: (s) => number(s.abs_max) },
-  { id: 'l2', label: 'L2', of: (s) => number(s.l2) },
+  { id: 'mean', label: statisticNames.mean, of: (s) => number(s.mean) },
+  { id: 'max', label: statisticNames.max, of: (s) => number(s.max) },
+  { id: 'min', label: statisticNames.min, of: (s) => number(s.min) },
+  { id: 'std', label: statisticNames.std, of: standardDeviation },
+  { id: 'abs_max', label: statisticNames.abs_max, of: (s) => number(s.abs_max) },
+  { id: 'l2', label: statisticNames.l2, of: (s) => number(s.l2) },
 ];
 
-const FIRST = ['mean', 'max', 'min'];
+const SHOWN_AT_FIRST = ['mean', 'max', 'min'];
 
 function specialsText(s: Statistics): string {
   const parts: Array<[number, string]> = [
@@ -43,7 +45,7 @@ function specialsText(s: Statistics): string {
     .join(', ');
 }
 
-// Hits of this tensor, one mark a step.
+// Marks of this tensor's hits, one per step.
 function useHitMarks(tensor: TensorSummary, rank: number, steps: readonly number[]): PlotMark[] {
   const hits = useJob((state) => state.model.hits);
   const { conditionText } = useConditionText();
@@ -54,17 +56,16 @@ function useHitMarks(tensor: TensorSummary, rank: number, steps: readonly number
       if (hit.node !== tensor.node || hit.slot !== tensor.slot || hit.rank !== rank) continue;
       if (known.has(hit.step)) marks.set(hit.step, conditionText(hit.condition, hit.params));
     }
-    return [...marks].map(([x, title]) => ({ x, title: `Hit at step ${x}: ${title}` }));
+    return [...marks].map(([x, title]) => ({ x, title: words.hitAtStep(x, title) }));
   }, [hits, tensor.node, tensor.slot, rank, steps, conditionText]);
 }
 
-const KNOWN = 'A step is known when the job stopped and this tensor was looked at, and each step while it is watched.';
 
 export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; rank: number }) {
   const { id } = useJobContext();
   const version = useJob(({ model }) => `${model.stops}:${model.hit_version}`);
   const history = useHistory(id, tensor.name, rank, version);
-  const [shown, setShown] = useState<readonly string[]>(FIRST);
+  const [shown, setShown] = useState<readonly string[]>(SHOWN_AT_FIRST);
   const [log, setLog] = useState(false);
   const [cursor, setCursor] = useState<number | null>(null);
   const points = useMemo(() => history.data?.points ?? [], [history.data]);
@@ -75,25 +76,26 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
 
   if (history.error !== null) {
     return (
-      <Notice title="The history could not be loaded" tone="error">
+      <Notice title={words.historyNotLoaded} tone="error">
         {describe(history.error)}
       </Notice>
     );
   }
-  if (history.data === undefined) return <Notice title="Loading the history" busy />;
+  if (history.data === undefined) return <Notice title={words.loadingHistory} busy />;
   if (points.length === 0) {
     return (
-      <Notice title={ended ? 'No history' : 'No history yet'}>
-        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={KNOWN} />
+      <Notice title={ended ? words.noHistory : words.noHistoryYet}>
+        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={words.knownSteps} />
       </Notice>
     );
   }
   const span = (steps.at(-1) as number) - (steps[0] as number) + 1;
-  const known = span > points.length ? `${formatCount(points.length)} of ${formatCount(span)} steps` : plural(span, 'step');
+  const stepsText =
+    span > points.length ? words.someSteps(formatCount(points.length), formatCount(span)) : plural(span, 'step');
   const at = points[Math.min(cursor ?? points.length - 1, points.length - 1)];
   const nans = points.flatMap(({ step, statistics }) => {
     const text = specialsText(statistics);
-    return text === '' ? [] : [{ x: step, title: `Step ${step}: ${text}` }];
+    return text === '' ? [] : [{ x: step, title: words.atStep(step, text) }];
   });
   const lines = MEASURES.flatMap((measure, i) =>
     shown.includes(measure.id)
@@ -102,7 +104,7 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   );
   return (
     <div className="history">
-      <div className="view-bar" role="group" aria-label="Lines">
+      <div className="view-bar" role="group" aria-label={words.shownStatistics}>
         {MEASURES.map(({ id: name, label }, i) => (
           <label key={name} className="view-choice">
             <input
@@ -121,12 +123,12 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
         <span className="grow" />
         <label className="view-choice">
           <input type="checkbox" checked={log} onChange={(event) => setLog(event.target.checked)} />
-          log
+          {words.logScale}
         </label>
       </div>
       <div className="view-plot">
         <LinePlot
-          label={`History of ${tensor.name}`}
+          label={words.historyOf(tensor.name)}
           x={steps}
           series={lines}
           hits={hits}
@@ -137,16 +139,16 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
         />
       </div>
       {keeper.state !== 'on' && !ended && (
-        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise="Only steps at whose stop it was looked at are known." />
+        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={words.knownSteps} />
       )}
       <footer className="values-foot">
         <span className="mono ellipsis" aria-live="polite">
           {at !== undefined && historyText(at.step, at.statistics, shown)}
         </span>
         <span className="grow" />
-        <span className="muted" title="A step is kept when the job stops and this tensor is looked at, and while it is watched">
-          {known}
-          {hits.length > 0 && `, ${formatCount(hits.length)} with hits`}
+        <span className="muted" title={words.knownSteps}>
+          {words.stepsRecorded(stepsText)}
+          {hits.length > 0 && words.withHits(formatCount(hits.length))}
         </span>
       </footer>
     </div>
@@ -158,5 +160,5 @@ function historyText(step: number, statistics: Statistics, shown: readonly strin
     ({ label, of }) => `${label} ${formatNumber(of(statistics))}`,
   );
   const specials = specialsText(statistics);
-  return [`step ${step}:`, [...parts, specials].filter((part) => part !== '').join('  ')].join(' ');
+  return words.stepFigures(step, [...parts, specials].filter((part) => part !== '').join('  '));
 }

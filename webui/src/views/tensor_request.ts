@@ -1,4 +1,4 @@
-// What the panels of a tensor ask for: which tensor, where, of which stop.
+// The request that all views of a tensor share: tensor, rank, step, slice and pause.
 
 import type { TensorSummary } from '../api/types';
 import { defaultSlice, splitSlice } from '../base/slice';

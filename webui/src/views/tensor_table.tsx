@@ -1,4 +1,4 @@
-// Inputs and outputs of a node with what is known of each.
+// The inputs and outputs of a node with their statistics.
 
 import { useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
@@ -10,15 +10,16 @@ import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
+import * as words from '../words/tensor';
 import { useJobContext } from './job_context';
 import { tensorKey } from './tensor_key';
 
-// More are asked for one by one, when they are selected.
-const MOST_ASKED = 8;
+// Statistics of further tensors are requested one by one, when they are selected.
+const MAX_REQUESTED = 8;
 
-interface Known {
+interface DatedStatistics {
   statistics: Statistics;
-  // Of an earlier step; null: of now.
+  // Their step if it is an earlier one, else null.
   old: number | null;
 }
 
@@ -29,29 +30,29 @@ interface Props {
   error: Error | null;
 }
 
-// While the job is stopped, what the agent has not measured yet is asked for.
-function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, Known> {
+// While the job is paused, requests the statistics that the agent has not computed yet.
+function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedStatistics> {
   const { id, route } = useJobContext();
   const stops = useJob((state) => state.model.stops);
   const paused = useJob((state) => state.model.info?.state === 'paused');
   const step = useJob((state) => state.model.info?.step ?? 0);
   const rank = route?.rank ?? 0;
-  const asked = tensors.slice(0, MOST_ASKED).map((tensor) => tensor.name);
+  const requested = tensors.slice(0, MAX_REQUESTED).map((tensor) => tensor.name);
   const answers = useQueries({
-    queries: [...new Set(asked)].map((name) => ({
+    queries: [...new Set(requested)].map((name) => ({
       queryKey: ['statistics', id, name, rank, null, `${stops}`],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         api.statistics(id, { name, rank, step: null }, signal),
       enabled: paused && step > 0,
     })),
   });
-  const found = new Map<string, Known>();
-  const note = (name: string, statistics: Statistics, at: number | null) =>
+  const found = new Map<string, DatedStatistics>();
+  const add = (name: string, statistics: Statistics, at: number | null) =>
     found.set(name, { statistics, old: at === step ? null : at });
   for (const { name, statistics, statistics_step } of tensors) {
-    if (statistics !== null) note(name, statistics, statistics_step);
+    if (statistics !== null) add(name, statistics, statistics_step);
   }
-  for (const { data } of answers) if (data !== undefined) note(data.name, data.statistics, data.step);
+  for (const { data } of answers) if (data !== undefined) add(data.name, data.statistics, data.step);
   return found;
 }
 
@@ -76,7 +77,7 @@ function Specials({ statistics }: { statistics: Statistics }) {
   );
 }
 
-function StatisticsCells({ known }: { known: Known | undefined }) {
+function StatisticsCells({ known }: { known: DatedStatistics | undefined }) {
   if (known === undefined) {
     return (
       <td className="number muted" colSpan={2}>
@@ -89,7 +90,7 @@ function StatisticsCells({ known }: { known: Known | undefined }) {
   return (
     <>
       <td className={old === null ? 'number' : 'number tensor-old'}>
-        {old !== null && <span className="tensor-when">at step {formatCount(old)}</span>}
+        {old !== null && <span className="tensor-when">{words.atStep(formatCount(old))}</span>}
         <span className="mono tensor-range">{range}</span>
         <Specials statistics={statistics} />
       </td>
@@ -98,7 +99,7 @@ function StatisticsCells({ known }: { known: Known | undefined }) {
   );
 }
 
-// Outputs differ at the end, which is what has to be seen of a long name.
+// The names of outputs differ only at the end, so long ones are cut before the slot.
 function outputName(label: string, slot: number): string {
   return label.length <= 14 ? `${label}:${slot}` : `${label.slice(0, 12)}…:${slot}`;
 }
@@ -131,7 +132,7 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
               <button
                 type="button"
                 className="link"
-                title={`${tensor.name}: show its values`}
+                title={words.showValues(tensor.name)}
                 onClick={() => choose(tensor)}
                 onDoubleClick={() => revealNode(tensor.node)}
               >
@@ -148,20 +149,20 @@ export function TensorTable({ node, tensors, selected, error }: Props) {
     );
   };
   return (
-    <div className="tensors" role="region" aria-label="Tensors" tabIndex={0}>
+    <div className="tensors" role="region" aria-label={words.tensors} tabIndex={0}>
       {error !== null && <p className="pane-error">{describe(error)}</p>}
       <table>
         <thead>
           <tr>
-            <th>#</th>
-            <th>Tensor</th>
-            <th>Shape</th>
-            <th className="number">Range</th>
-            <th className="number">Mean</th>
+            <th>{words.tensorColumns.index}</th>
+            <th>{words.tensorColumns.tensor}</th>
+            <th>{words.tensorColumns.shape}</th>
+            <th className="number">{words.tensorColumns.range}</th>
+            <th className="number">{words.tensorColumns.mean}</th>
           </tr>
         </thead>
-        {rows('output', 'Outputs')}
-        {rows('input', 'Inputs')}
+        {rows('output', words.outputs)}
+        {rows('input', words.inputs)}
       </table>
     </div>
   );

@@ -1,4 +1,4 @@
-// Values of a slice, as numbers or as colours, and the one that is pointed at.
+// The values of a slice as numbers or as a heat map, and the selected one below.
 
 import { ArrowDown, Lock, LockOpen } from 'lucide-react';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
@@ -12,11 +12,13 @@ import { gridOf, indexOfCell, nextSpecial, type GridData } from '../widgets/grid
 import { Notice } from '../widgets/notice';
 import { Spinner } from '../widgets/spinner';
 import { ValueGrid } from '../widgets/value_grid';
+import { loading } from '../words/common';
+import * as words from '../words/tensor';
 
 const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
 
-// Which elements the slice holds; counted from 0 where the tensor's shape was
-// another one at that step.
+// The elements of the slice on each axis. If the tensor had another shape at that step,
+// they are counted from 0.
 export function axesOf(value: TensorSlice, shape: readonly number[]): AxisRange[] {
   const parsed = parseSlice(value.slice, shape);
   const own = value.transposed ? value.shape.toReversed() : value.shape;
@@ -35,8 +37,8 @@ function summaryOf(grid: GridData, scale: number): string {
     [neg_inf, '-Inf'],
   ] as const;
   const parts = specials.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
-  const rest = parts.length === 0 ? 'all finite' : parts.join(', ');
-  return `${grid.rows} by ${grid.columns} values up to ${formatNumber(scale)} in size, ${rest}`;
+  const rest = parts.length === 0 ? words.allFinite : parts.join(', ');
+  return words.gridSummary(grid.rows, grid.columns, formatNumber(scale), rest);
 }
 
 const SPECIALS = [
@@ -45,10 +47,10 @@ const SPECIALS = [
   ['neg_inf', 'neg-inf', '▼ -Inf'],
 ] as const;
 
-// What the colours mean.
+// Explains the colours of the heat map.
 export function HeatLegend({ grid, scale }: { grid: GridData; scale: number }) {
   return (
-    <span className="heat-legend" role="group" aria-label="Colours">
+    <span className="heat-legend" role="group" aria-label={words.colourScale}>
       {scale > 0 && (
         <>
           <span className="mono">{formatNumber(-scale, 3)}</span>
@@ -65,7 +67,8 @@ export function HeatLegend({ grid, scale }: { grid: GridData; scale: number }) {
   );
 }
 
-// A slice that is shown again came long ago.
+// Slices whose time to paint has been measured. A slice that is shown again is not measured,
+// since it arrived long ago.
 const painted = new WeakSet<TensorSlice>();
 
 interface Props {
@@ -90,10 +93,10 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
     painted.add(value);
   }, [value]);
   if (grid === null) {
-    return <Notice title={`Values of type ${value.dtype} cannot be shown`}>Download the tensor instead.</Notice>;
+    return <Notice title={words.typeNotShown(value.dtype)}>{words.downloadInstead}</Notice>;
   }
   if (grid.count === 0) {
-    return <Notice title="The slice is empty">Its shape is {formatShape(value.shape)}.</Notice>;
+    return <Notice title={words.emptySlice}>{words.shapeIs(formatShape(value.shape))}</Notice>;
   }
   const active = Math.min(chosen, grid.count - 1);
   const scale = locked ?? grid.scale;
@@ -103,10 +106,10 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
     <>
       <div className="values-grid">
         {heat ? (
-          <Suspense fallback={<Notice title="Loading" busy />}>
+          <Suspense fallback={<Notice title={loading} busy />}>
             <HeatMap
               grid={grid}
-              label={`Heat map of ${value.name}`}
+              label={words.heatMapOf(value.name)}
               summary={summaryOf(grid, scale)}
               scale={scale}
               active={active}
@@ -118,7 +121,7 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
           <ValueGrid
             grid={grid}
             axes={axes}
-            label={`Values of ${value.name}`}
+            label={words.valuesOf(value.name)}
             active={active}
             scale={scale}
             onActive={setChosen}
@@ -133,23 +136,19 @@ export function TensorValues({ value, tensor, fetching, heat }: Props) {
         {fetching && <Spinner />}
         {heat && <HeatLegend grid={grid} scale={scale} />}
         <Button
-          label={locked === undefined ? 'Lock the colour scale' : 'Unlock the colour scale'}
+          label={locked === undefined ? words.lockScale : words.unlockScale}
           icon={locked === undefined ? LockOpen : Lock}
           iconOnly
           small
           tone="quiet"
           pressed={locked !== undefined}
-          hint={
-            locked === undefined
-              ? 'Keep full colour at this size, to compare steps by eye'
-              : `Full colour is held at ${formatNumber(locked)}`
-          }
+          hint={locked === undefined ? words.lockScaleHint : words.scaleLocked(formatNumber(locked))}
           onClick={() => lockScale(tensor.name, locked === undefined ? grid.scale : null)}
         />
         {special > 0 && (
           <Button
-            label={`Next of ${formatCount(special)} not finite`}
-            hint="In this slice"
+            label={words.nextSpecial(formatCount(special))}
+            hint={words.nextSpecialHint(formatCount(special))}
             icon={ArrowDown}
             small
             tone="quiet"

@@ -1,4 +1,4 @@
-// Who the job is and where it stands.
+// The job's name, state and current position, and the connection to the server.
 
 import { ChevronRight, Command, Keyboard } from 'lucide-react';
 import { lazy, Suspense } from 'react';
@@ -12,6 +12,7 @@ import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
 import { JobChip, StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
+import * as words from '../words/job';
 import { Brand } from './brand';
 import { useJobContext } from './job_context';
 import './top_bar.css';
@@ -23,12 +24,12 @@ function deviceOf(rank: Rank): string {
   return `${rank.device}:${rank.device_id}`;
 }
 
-function Where({ job }: { job: Job }) {
+function Position({ job }: { job: Job }) {
   const { node } = job;
   return (
     <>
       <span className="top-fact">
-        <span className="muted">Step</span>
+        <span className="muted">{words.step}</span>
         <span className="mono top-strong" data-testid="step">
           {formatCount(job.step)}
         </span>
@@ -39,7 +40,7 @@ function Where({ job }: { job: Job }) {
           <button
             type="button"
             className="link mono ellipsis"
-            title={`${node}: show it`}
+            title={words.goToNode(node)}
             data-testid="current-node"
             onClick={() => {
               touch();
@@ -58,7 +59,7 @@ function Process({ job }: { job: Job }) {
   const { route } = useJobContext();
   const rank = job.ranks.find((other) => other.rank === (route?.rank ?? 0)) ?? job.ranks[0];
   if (rank === undefined) return null;
-  const details = `Process ${rank.pid} on ${rank.host}: ${job.framework} ${job.framework_version}, job ${job.id}, agent at ${rank.peer}`;
+  const details = words.processDetails(rank, job);
   return (
     <Tooltip text={details}>
       <span className="top-process">
@@ -71,13 +72,6 @@ function Process({ job }: { job: Job }) {
   );
 }
 
-const LINK_WORDS = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;
-
-const LINK_HINTS = {
-  connecting: 'The page is connecting to the server.',
-  live: 'The page is connected to the server.',
-  lost: 'The page has lost the server and looks for it again.',
-} as const;
 
 export function TopBar() {
   const job = useJob((state) => state.model.info);
@@ -87,11 +81,11 @@ export function TopBar() {
     <div className="top">
       <button type="button" className="top-home" onClick={() => navigate({ view: 'jobs' })}>
         <Brand />
-        <span className="visually-hidden">: all jobs</span>
+        <span className="visually-hidden">{words.homeSuffix}</span>
       </button>
       <ChevronRight aria-hidden size={14} className="top-chevron" />
       <h1 className="top-name ellipsis">{job?.name ?? id}</h1>
-      <span role="status" aria-label="Job state" className="top-state">
+      <span role="status" aria-label={words.jobState} className="top-state">
         {job === null ? (
           <StateChip state="connecting" />
         ) : (
@@ -99,10 +93,10 @@ export function TopBar() {
         )}
       </span>
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
-      {job !== null && <Where job={job} />}
+      {job !== null && <Position job={job} />}
       <span className="grow" />
       <Button
-        label="Commands"
+        label={words.commands}
         icon={Command}
         iconOnly
         small
@@ -111,7 +105,7 @@ export function TopBar() {
         onClick={() => showOverlay('palette')}
       />
       <Button
-        label="Keys"
+        label={words.keyboardShortcuts}
         icon={Keyboard}
         iconOnly
         small
@@ -120,8 +114,8 @@ export function TopBar() {
         onClick={() => showOverlay('keys')}
       />
       {job !== null && <Process job={job} />}
-      <Tooltip text={LINK_HINTS[connection]}>
-        <span className={`top-link top-link-${connection}`}>{LINK_WORDS[connection]}</span>
+      <Tooltip text={words.connectionHints[connection]}>
+        <span className={`top-link top-link-${connection}`}>{words.connectionNames[connection]}</span>
       </Tooltip>
     </div>
   );

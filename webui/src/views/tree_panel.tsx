@@ -1,4 +1,4 @@
-// Left: search and the tree of nodes.
+// The panel on the left: search and the node tree.
 
 import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
@@ -8,9 +8,10 @@ import { namesOf } from '../index/coverage';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
 import { useShownGraph } from '../state/graphs';
-import { useMeant } from '../state/meant';
+import { graphLoader } from '../state/graph_loader';
+import { useSelectionPreview } from '../state/selection_preview';
 import { useCode } from '../state/queries';
-import { closeAll, openAll, retryScope, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
+import { closeAll, openAll, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -18,6 +19,8 @@ import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { Tree } from '../widgets/tree';
 import { buildRows } from '../widgets/tree_rows';
+import { tryAgain } from '../words/common';
+import * as words from '../words/graph';
 import { useJobContext, useOpenScopes } from './job_context';
 import { SearchResults, type SearchResultsHandle } from './search_results';
 import './tree_panel.css';
@@ -30,41 +33,43 @@ function NodeTree() {
   const rows = useMemo(() => buildRows(open, views, errors), [open, views, errors]);
   const form = useUi((state) => state.watch_form);
   const index = useScopes((state) => state.index);
-  const { meant } = useMeant();
-  // What is said in words is shown, and is what one begins with.
-  const words = meant !== null && meant.index === index ? meant : null;
+  const { covered } = useSelectionPreview();
+  // The selection that the form describes is shown as ticks, and the user's own ticks
+  // start from it.
+  const preview = covered !== null && covered.index === index ? covered : null;
   const ticks = useMemo(() => {
     if (form === null) return undefined;
-    return words === null ? Ticks.of(form.ticked) : { at: (name: string) => words.watched.of(words.index.find(name)) };
-  }, [form, words]);
+    if (preview === null) return Ticks.of(form.ticked);
+    return { at: (name: string) => preview.watched.of(preview.index.find(name)) };
+  }, [form, preview]);
   const problem = errors.get('');
   if (problem !== undefined && rows.length === 0) {
     return (
-      <Notice title="The graph could not be loaded" tone="error">
+      <Notice title={words.graphNotLoaded} tone="error">
         <p>{problem}</p>
-        <Button label="Try again" onClick={() => retryScope('')} />
+        <Button label={tryAgain} onClick={() => graphLoader.retryScope('')} />
       </Notice>
     );
   }
-  if (!views.has('')) return <Notice title="Loading the graph" busy />;
+  if (!views.has('')) return <Notice title={words.loadingGraph} busy />;
   if (rows.length === 0) {
     return (
-      <Notice title="No nodes yet">
-        <p>They appear while the first step runs.</p>
+      <Notice title={words.noNodes}>
+        <p>{words.nodesAppear}</p>
       </Notice>
     );
   }
   return (
     <Tree
       rows={rows}
-      label="Nodes"
+      label={words.nodes}
       selected={route?.node ?? null}
       current={current}
       hits={hitIndex}
       ticks={ticks}
       onTick={(node) => {
         touch();
-        const from = Ticks.of(words === null ? (form?.ticked ?? null) : namesOf(words));
+        const from = Ticks.of(preview === null ? (form?.ticked ?? null) : namesOf(preview));
         setTicked(from.toggle(node, (scope) => views.get(scope)?.nodes).lists());
       }}
       onSelect={(name) => {
@@ -73,7 +78,7 @@ function NodeTree() {
       }}
       onToggle={(name) => {
         touch();
-        if (errors.has(name)) retryScope(name);
+        if (errors.has(name)) graphLoader.retryScope(name);
         toggleScope(name);
       }}
       onMenu={(node, x, y) => openNodeMenu({ node: node.name, kind: node.kind, x, y })}
@@ -83,8 +88,8 @@ function NodeTree() {
 
 const NO_ERRORS: ReadonlyMap<string, string> = new Map();
 
-// The same nodes by the lines of the user's code. What is open here is of this tree
-// alone; what holds the selected node opens by itself.
+// The same nodes grouped by the source line that created them. This tree has its own set
+// of open rows; the rows around the selected node open by themselves.
 function SourceTree({ views }: { views: IndexViews }) {
   const { id, route, hitIndex, current } = useJobContext();
   const selected = route?.node ?? null;
@@ -109,15 +114,15 @@ function SourceTree({ views }: { views: IndexViews }) {
   };
   if (rows.length === 0) {
     return (
-      <Notice title="No source lines">
-        <p>The job tells of no lines of code.</p>
+      <Notice title={words.noSourceLines}>
+        <p>{words.noSourceLocations}</p>
       </Notice>
     );
   }
   return (
     <Tree
       rows={rows}
-      label="Nodes by source line"
+      label={words.nodesBySource}
       selected={selected}
       current={current}
       hits={hits}
@@ -172,23 +177,23 @@ export function TreePanel() {
 
   return (
     <Panel
-      title="Nodes"
+      title={words.nodes}
       count={nodeCount > 0 ? formatCount(nodeCount) : undefined}
       className="tree-panel"
       actions={
         <>
         <Button
-          label="Group by source line"
+          label={words.groupBySource}
           icon={FileCode}
           iconOnly
           small
           tone="quiet"
           pressed={bySource && !ticking}
-          disabledReason={ticking ? 'Nodes for a watchpoint are ticked by scope.' : whole ? undefined : 'The graph is not known as a whole.'}
+          disabledReason={ticking ? words.groupedByScope : whole ? undefined : words.graphIncomplete}
           onClick={() => setBySource(!bySource)}
         />
         <Button
-          label="Open all scopes"
+          label={words.openAllScopes}
           icon={ChevronsUpDown}
           iconOnly
           small
@@ -199,7 +204,7 @@ export function TreePanel() {
           }}
         />
         <Button
-          label="Close all scopes"
+          label={words.closeAllScopes}
           icon={ChevronsDownUp}
           iconOnly
           small
@@ -219,8 +224,8 @@ export function TreePanel() {
           className="field"
           type="search"
           role="searchbox"
-          aria-label="Search nodes"
-          placeholder="Search nodes  /"
+          aria-label={words.searchNodes}
+          placeholder={words.searchPlaceholder}
           spellCheck={false}
           autoComplete="off"
           value={text}
@@ -244,7 +249,7 @@ export function TreePanel() {
           <button
             type="button"
             className="search-clear"
-            aria-label="Clear search"
+            aria-label={words.clearSearch}
             onClick={() => {
               setText('');
               input.current?.focus();
@@ -256,7 +261,8 @@ export function TreePanel() {
       </div>
       {text === '' && (
         <p className="search-hint muted">
-          Parts of names or op types, <code>train.py:12</code>, <code>type:</code> <code>category:</code>{' '}
+          {words.searchHint}
+          <code>train.py:12</code>, <code>type:</code> <code>category:</code>{' '}
           <code>kind:</code> <code>/pattern/</code>
         </p>
       )}

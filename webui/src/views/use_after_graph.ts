@@ -1,9 +1,9 @@
-// The graph comes first: it is what people wait for, and what takes longest.
+// Delays the panels around the graph, since the graph takes longest and users wait for it.
 
 import { startTransition, useEffect, useState } from 'react';
 import { firstGraph } from '../base/timing';
 
-// No longer than this, as there may be no graph yet.
+// The longest delay, since there may be no graph yet.
 const WAIT_MS = 250;
 
 // False until the graph of a new page has been painted.
@@ -15,7 +15,7 @@ export function useAfterGraph(): boolean {
       if (!gone) startTransition(() => setAfter(true));
     };
     const timer = setTimeout(go, WAIT_MS);
-    void firstGraph.then(go);
+    void firstGraph.painted.then(go);
     return () => {
       gone = true;
       clearTimeout(timer);

@@ -1,5 +1,5 @@
-// The camera: where it is and how it glides. It lives outside React, so that moving
-// it draws the canvas and nothing else.
+// The camera and its animation. It is kept outside React state, so that moving it redraws
+// the canvas and nothing else.
 
 import { useEffect, useState } from 'react';
 import { mix, type Camera, type Size } from '../graph/camera';
@@ -17,7 +17,7 @@ export class CameraControl {
 
   readonly now = (): Camera => this.camera;
 
-  // Until the returned call.
+  // Calls the listener with every change until the returned function is called.
   readonly follow = (listener: (camera: Camera) => void): (() => void) => {
     this.listeners.add(listener);
     return () => void this.listeners.delete(listener);
@@ -58,7 +58,7 @@ export function useCamera(): CameraControl {
   return control;
 }
 
-// The size of an element, as it changes.
+// The size of an element, updated when it changes.
 export function useSize(element: React.RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useEffect(() => {

@@ -1,4 +1,4 @@
-// The drawing of what is around the selected node, where the address asks for it.
+// The scene of the selected node's neighbourhood, if the address asks for one.
 
 import { useEffect, useRef, useState } from 'react';
 import { neighbourView } from '../graph/neighbourhood';
@@ -6,16 +6,17 @@ import { buildScene, layoutScopes, type Scene } from '../graph/scene';
 import type { ScopeView } from '../api/types';
 import { plural } from '../base/format';
 import { useNeighbours } from '../state/queries';
-import { askWorker, onWorker } from '../worker/client';
+import { nearestOnly } from '../words/graph';
+import { graphWorker } from '../worker/client';
 import { useJobContext } from './job_context';
-import { nextQuestion } from './use_scene';
+import { layoutIds } from './layout_ids';
 
 export interface NeighbourScene {
-  // Null: the whole graph is to be shown.
+  // Null if the whole graph is to be shown.
   depth: number | null;
-  // Null: not there (yet).
+  // Null until the layout is done.
   scene: Scene | null;
-  // What is missing.
+  // An error, or a note that nodes are missing.
   note: string | null;
 }
 
@@ -27,14 +28,14 @@ export function useNeighbourScene(): NeighbourScene {
   const depth = node === null ? null : (route?.around ?? null);
   const answer = useNeighbours(id, node, depth, route?.rank ?? 0);
   const [scene, setScene] = useState<Scene | null>(null);
-  const asked = useRef<{ id: number; views: Map<string, ScopeView>; subject: string } | null>(null);
+  const request = useRef<{ id: number; views: Map<string, ScopeView>; subject: string } | null>(null);
 
   useEffect(
     () =>
-      onWorker((message) => {
-        const question = asked.current;
-        if (message.type !== 'layout' || message.answer.id !== question?.id) return;
-        setScene(buildScene(message.answer, question.views, question.subject));
+      graphWorker.subscribe((message) => {
+        const sent = request.current;
+        if (message.type !== 'layout' || message.answer.id !== sent?.id) return;
+        setScene(buildScene(message.answer, sent.views, sent.subject));
       }),
     [],
   );
@@ -43,17 +44,17 @@ export function useNeighbourScene(): NeighbourScene {
   useEffect(() => {
     if (depth === null || data === undefined || isPlaceholderData) return;
     const views = new Map([['', neighbourView(data.around, data.step)]]);
-    asked.current = { id: nextQuestion(), views, subject: `around ${node} ${depth}` };
-    askWorker({ type: 'layout', id: asked.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
+    request.current = { id: layoutIds.next(), views, subject: `around ${node} ${depth}` };
+    graphWorker.post({ type: 'layout', id: request.current.id, open: [], scopes: layoutScopes(new Set(), views), answered: false });
   }, [data, isPlaceholderData, depth, node]);
   useEffect(() => {
     if (depth !== null) return;
-    asked.current = null;
+    request.current = null;
     setScene(null);
   }, [depth]);
 
   if (depth === null) return NOWHERE;
   if (answer.error !== null) return { depth, scene, note: answer.error.message };
-  const note = data?.around.truncated ? `the nearest ${plural(data.around.nodes.length, 'node')}` : null;
+  const note = data?.around.truncated ? nearestOnly(plural(data.around.nodes.length, 'node')) : null;
   return { depth, scene, note };
 }

@@ -1,8 +1,8 @@
-// Draws the canvas: at once when the drawing changes, once a frame while the camera
+// Draws the canvas: immediately when the scene changes, and once per frame while the camera
 // moves or scopes open and close.
 
 import { useEffect, useLayoutEffect, useRef, useState, type RefObject } from 'react';
-import { endMeasure, markFirstGraph } from '../base/timing';
+import { endMeasure, firstGraph } from '../base/timing';
 import type { Rect, Size } from '../graph/camera';
 import { CanvasRenderer } from '../graph/canvas_renderer';
 import type { Marks } from '../graph/marks';
@@ -10,9 +10,8 @@ import { MOTION_MS } from '../graph/motion';
 import { OVERVIEW_BOXES } from '../graph/overview';
 import { farColours, type Palette } from '../graph/palette';
 import type { Overview, Picture } from '../graph/renderer';
-
 import type { Scene } from '../graph/scene';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
 import type { CameraControl } from './use_camera';
 
 const OVERVIEW_SIDE = 4096;
@@ -33,7 +32,7 @@ export class Painter {
     this.paint(performance.now());
   }
 
-  // From these places to those of the scene that is shown next.
+  // Starts an animation from these places to those in the scene shown next.
   move(places: ReadonlyMap<string, Rect> | null): void {
     this.places = places;
     this.began = performance.now();
@@ -62,7 +61,7 @@ export class Painter {
   }
 }
 
-// A picture of a large scene, once the worker has made it.
+// A bitmap of a large scene, once the worker has drawn it.
 function useOverview(scene: Scene, palette: Palette | null): Overview | null {
   const [overview, setOverview] = useState<Overview | null>(null);
   useEffect(() => {
@@ -71,11 +70,11 @@ function useOverview(scene: Scene, palette: Palette | null): Overview | null {
       return old?.id === scene.id ? old : null;
     });
     if (palette === null || scene.boxes.length < OVERVIEW_BOXES) return undefined;
-    askWorker({ type: 'overview', id: scene.id, side: OVERVIEW_SIDE, colours: farColours(palette) });
-    return onWorker((message) => {
+    graphWorker.post({ type: 'overview', id: scene.id, side: OVERVIEW_SIDE, colours: farColours(palette) });
+    return graphWorker.subscribe((message) => {
       if (message.type === 'overview' && message.id === scene.id) setOverview(message);
     });
-    // Of the scene its boxes alone are in the picture.
+    // The bitmap depends only on the boxes of the scene.
     // oxlint-disable-next-line react/exhaustive-deps
   }, [scene.id, palette]);
   return overview;
@@ -103,14 +102,14 @@ interface Drawing {
   palette: Palette | null;
 }
 
-// In the frame that shows the rest of the change, and with the camera as it is then:
-// to be called after what moves the camera.
+// Draws in the same frame as the rest of the change. Must be called after the hooks that
+// move the camera.
 export function useDrawing(painter: RefObject<Painter | null>, { scene, size, marks, palette }: Drawing): void {
   const overview = useOverview(scene, palette);
   useLayoutEffect(() => {
     if (painter.current === null || palette === null || size.width === 0) return;
     painter.current.show({ scene, view: size, marks, palette, overview });
-    if (scene.boxes.length > 0) markFirstGraph();
+    if (scene.boxes.length > 0) firstGraph.mark();
   }, [painter, scene, size, marks, palette, overview]);
   useLayoutEffect(() => endMeasure('graphdbg:expand'), [scene]);
 }

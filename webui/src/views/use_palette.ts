@@ -1,8 +1,8 @@
 import { useEffect, useState, type RefObject } from 'react';
 import { readPalette, type Palette } from '../graph/palette';
 
-// The colours of the present scheme; null until the element exists. Read again when
-// the scheme changes and when the faces have been loaded.
+// The colours of the current scheme; null until the element exists. They are read again
+// when the scheme changes and when the fonts have loaded.
 export function usePalette(element: RefObject<HTMLElement | null>): Palette | null {
   const [palette, setPalette] = useState<Palette | null>(null);
   useEffect(() => {

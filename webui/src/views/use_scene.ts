@@ -1,5 +1,5 @@
-// The scene of the open scopes: laid out whenever what is open or the graph changes; a
-// large one by the worker, and the old scene is kept until its answer is there.
+// The scene of the open scopes, laid out again when the open scopes or the graph change.
+// The worker lays out large graphs, and the old scene is shown until it has answered.
 
 import { useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
@@ -9,41 +9,35 @@ import { buildScene, EMPTY_SCENE, layoutScopes, type Scene } from '../graph/scen
 import { smallLayout } from '../graph/small_layout';
 import { useRouter } from '../state/router';
 import { currentOpen, useScopes } from '../state/scopes';
-import { askWorker, onWorker } from '../worker/client';
+import { graphWorker } from '../worker/client';
+import { layoutIds } from './layout_ids';
 
 type Views = ReadonlyMap<string, ScopeView>;
 
-let questions = 0;
-
-export function nextQuestion(): number {
-  questions += 1;
-  return questions;
-}
-
-interface Question {
+interface LayoutTask {
   id: number;
-  // With an index its views always fit the answer; else those that were asked with.
+  // The views at the time of the request. With an index, newer views fit the layout too.
   views: Views;
-  // The graph that it is about.
+  // The graph to lay out.
   subject: string;
-  // What a layout depends on: equal ones have the same answer.
-  about: readonly unknown[];
+  // Everything that the layout depends on.
+  inputs: readonly unknown[];
 }
 
-const NONE: Question = { id: 0, views: new Map(), subject: '', about: [] };
+const NO_TASK: LayoutTask = { id: 0, views: new Map(), subject: '', inputs: [] };
 
-// The last question again, if a new one would be the same.
-function questionNow(last: Question): Question {
+// The task for the current state, or `last` if its inputs have not changed.
+function currentTask(last: LayoutTask): LayoutTask {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return last;
   const { graph, index, views, auto } = useScopes.getState();
   const { open, node } = route.route;
-  const about = [index ?? views, open, open === null ? node : null, open === null ? auto : null];
-  if (about.every((value, i) => value === last.about[i])) return last;
-  return { id: nextQuestion(), views, subject: graph ?? '', about };
+  const inputs = [index ?? views, open, open === null ? node : null, open === null ? auto : null];
+  if (inputs.every((value, i) => value === last.inputs[i])) return last;
+  return { id: layoutIds.next(), views, subject: graph ?? '', inputs };
 }
 
-// The layout made ahead, if it is that of these scopes.
+// The precomputed layout of the fully open graph, if exactly those scopes are open.
 function readyLayout(id: number, open: ReadonlySet<string>): LayoutAnswer | null {
   const { allOpen } = useScopes.getState();
   if (allOpen === null || open.size !== allOpen.scopes.length - 1) return null;
@@ -51,15 +45,16 @@ function readyLayout(id: number, open: ReadonlySet<string>): LayoutAnswer | null
   return same ? { ...allOpen, id } : null;
 }
 
-// The answer itself, if it is small or was made ahead; else null, and the worker is asked.
-function ask({ id, views }: Question): LayoutAnswer | null {
+// Returns the layout if the graph is small or the layout was precomputed. Otherwise sends a
+// request to the worker and returns null.
+function startLayout({ id, views }: LayoutTask): LayoutAnswer | null {
   const open = currentOpen();
   const small = smallLayout(id, open, views);
   if (small !== null) return small;
   const ready = readyLayout(id, open);
   const known = useScopes.getState().index !== null;
   const scopes = known ? null : layoutScopes(open, views);
-  askWorker({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
+  graphWorker.post({ type: 'layout', id, open: known ? [...open] : [], scopes, answered: ready !== null });
   return ready;
 }
 
@@ -68,42 +63,42 @@ export function useScene(): Scene {
   const views = useScopes((state) => state.views);
   const [scene, setScene] = useState<Scene>(EMPTY_SCENE);
   const drawn = useRef<{ answer: LayoutAnswer; views: Views } | null>(null);
-  const asked = useRef<Question>(NONE);
+  const task = useRef<LayoutTask>(NO_TASK);
 
   useEffect(() => {
-    const take = (answer: LayoutAnswer) => {
-      drawn.current = { answer, views: asked.current.views };
-      return buildScene(answer, asked.current.views, asked.current.subject);
+    const build = (answer: LayoutAnswer) => {
+      drawn.current = { answer, views: task.current.views };
+      return buildScene(answer, task.current.views, task.current.subject);
     };
-    // At once, not with the next render: the worker is at it while React renders.
-    const look = () => {
-      const question = questionNow(asked.current);
-      if (question === asked.current) return;
-      asked.current = question;
-      const answer = ask(question);
-      if (answer !== null) setScene(take(answer));
+    // Runs directly on a change of state, so that the worker computes while React renders.
+    const update = () => {
+      const next = currentTask(task.current);
+      if (next === task.current) return;
+      task.current = next;
+      const answer = startLayout(next);
+      if (answer !== null) setScene(build(answer));
     };
-    look();
-    const leave = [
-      useRouter.subscribe(look),
-      useScopes.subscribe(look),
-      onWorker((message) => {
-        if (message.type !== 'layout' || message.answer.id !== asked.current.id) return;
-        const built = take(message.answer);
-        // In the frame that is being made, if there is time.
+    update();
+    const unsubscribe = [
+      useRouter.subscribe(update),
+      useScopes.subscribe(update),
+      graphWorker.subscribe((message) => {
+        if (message.type !== 'layout' || message.answer.id !== task.current.id) return;
+        const built = build(message.answer);
+        // Renders now, so that the scene may still be in the current frame.
         flushSync(() => setScene(built));
       }),
     ];
-    return () => leave.forEach((stop) => stop());
+    return () => unsubscribe.forEach((stop) => stop());
   }, []);
 
-  // What is watched has changed: the same drawing of other nodes.
+  // The watched nodes have changed: the layout stays, with new views of its nodes.
   useEffect(() => {
-    asked.current.views = views;
+    task.current.views = views;
     const last = drawn.current;
-    if (index === null || last?.answer.id !== asked.current.id || last.views === views) return;
+    if (index === null || last?.answer.id !== task.current.id || last.views === views) return;
     drawn.current = { answer: last.answer, views };
-    setScene(buildScene(last.answer, views, asked.current.subject));
+    setScene(buildScene(last.answer, views, task.current.subject));
   }, [index, views]);
 
   return scene;

@@ -7,16 +7,16 @@ import { useStopVersion } from './use_stop_version';
 
 const [rank] = sampleJob().ranks;
 const ranksAt = (...steps: number[]) => steps.map((step, i) => ({ ...rank!, rank: i, state: 'paused' as const, step }));
-const tell = (changes: Partial<Job>) =>
+const update = (changes: Partial<Job>) =>
   act(() => useJob.setState(({ model }) => ({ model: { ...model, info: sampleJob(changes) } })));
 
 it('changes when a rank comes to stand later, and not while the job runs', () => {
-  tell({ state: 'paused', step: 3, ranks: ranksAt(2, 3) });
+  update({ state: 'paused', step: 3, ranks: ranksAt(2, 3) });
   const { result } = renderHook(() => useStopVersion());
   const first = result.current;
-  tell({ state: 'paused', step: 3, ranks: ranksAt(3, 3) });
+  update({ state: 'paused', step: 3, ranks: ranksAt(3, 3) });
   const together = result.current;
   expect(together).not.toBe(first);
-  tell({ state: 'running', step: 4, ranks: ranksAt(4, 4).map((other) => ({ ...other, state: 'running' as const })) });
+  update({ state: 'running', step: 4, ranks: ranksAt(4, 4).map((other) => ({ ...other, state: 'running' as const })) });
   expect(result.current).toBe(together);
 });

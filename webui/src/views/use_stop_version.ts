@@ -1,5 +1,5 @@
-// Tells one stop from another, for what is asked of a job that stands: it changes also
-// when a rank of it comes to stand later than the others.
+// Identifies a pause of the job, for requests whose answers are valid during one pause. It
+// also changes when a rank pauses later than the others.
 
 import { useState } from 'react';
 import { useJob } from '../state/job_store';
@@ -9,7 +9,7 @@ export function useStopVersion(): string {
   const ranks = useJob(({ model: { info } }) =>
     info?.state === 'paused' ? info.ranks.map(({ state, step }) => `${state} ${step}`).join() : null,
   );
-  // While the job runs, what was asked at the last stop stays.
+  // While the job runs, the version of the last pause remains.
   const [last, setLast] = useState('');
   if (ranks !== null && ranks !== last) setLast(ranks);
   return `${stops}:${ranks ?? last}`;

@@ -1,5 +1,5 @@
-// Keys that walk from node to node wherever the focus is: [ and ] along tensors, dot
-// and comma in the order of execution.
+// Shortcuts that move the selection from node to node, wherever the focus is: [ and ] go to
+// the producer and the consumer, dot and comma follow the order of execution.
 
 import { useEffect } from 'react';
 import { useNode } from '../state/queries';

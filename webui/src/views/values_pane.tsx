@@ -1,5 +1,4 @@
-// One tensor: its values as numbers or colours, its histogram, its history, and how
-// it compares with others.
+// The views of one tensor: values, heat map, histogram, history and comparison.
 
 import { ChartColumn, ChartLine, Columns3, Grid2x2, Table2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
@@ -15,6 +14,8 @@ import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Tabs, type Tab } from '../widgets/tabs';
+import { loading, tryAgain } from '../words/common';
+import * as words from '../words/tensor';
 import { useJobContext } from './job_context';
 import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
@@ -36,24 +37,24 @@ const TensorCompare = lazy(async () => ({
 export type PanelName = 'values' | 'heat' | 'histogram' | 'history' | 'compare';
 
 const PANELS: Array<Tab<PanelName>> = [
-  { id: 'values', label: 'Values', icon: Table2 },
-  { id: 'heat', label: 'Heat map', icon: Grid2x2 },
-  { id: 'histogram', label: 'Histogram', icon: ChartColumn },
-  { id: 'history', label: 'History', icon: ChartLine },
-  { id: 'compare', label: 'Compare', icon: Columns3 },
+  { id: 'values', label: words.views.values, icon: Table2 },
+  { id: 'heat', label: words.views.heat, icon: Grid2x2 },
+  { id: 'histogram', label: words.views.histogram, icon: ChartColumn },
+  { id: 'history', label: words.views.history, icon: ChartLine },
+  { id: 'compare', label: words.views.compare, icon: Columns3 },
 ];
 
 export function panelOf(name: string | null | undefined): PanelName {
   return PANELS.find((panel) => panel.id === name)?.id ?? 'values';
 }
 
-// These say that there is nothing to see, not that something went wrong.
-const ORDINARY = new Set(['value_gone', 'slice_too_large', 'not_captured']);
+// Codes for values that are not available, as opposed to failures.
+const UNAVAILABLE = new Set(['value_gone', 'slice_too_large', 'not_captured']);
 
 interface ValueProblemProps {
   error: Error;
   retry: () => void;
-  // Has the value kept when the node executes next.
+  // Requests that the value be captured the next time the node runs.
   onCatch: () => Promise<unknown>;
 }
 
@@ -69,56 +70,56 @@ export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
         then?.();
       },
       (reason: unknown) =>
-        showToast({ kind: 'error', title: 'Catch was refused', detail: describe(reason) }),
+        showToast({ kind: 'error', title: words.captureNotSet, detail: describe(reason) }),
     );
   };
   return (
-    <Notice title="No value to show" tone={ORDINARY.has(code) ? 'plain' : 'error'}>
-      <p>{caught ? 'It will be kept when the node executes next: step or continue.' : describe(error)}</p>
+    <Notice title={words.noValue} tone={UNAVAILABLE.has(code) ? 'plain' : 'error'}>
+      <p>{caught ? words.willBeCaptured : describe(error)}</p>
       <span className="values-ways">
         {code === 'value_gone' && !caught && (
           <>
-            <Button label="Run one step to see it" small tone="primary" onClick={() => arm(takeStep)} />
-            <Button label="Catch it" small hint="Keep it when the node executes next" onClick={() => arm()} />
+            <Button label={words.stepToCapture} small tone="primary" onClick={() => arm(takeStep)} />
+            <Button label={words.captureNext} small hint={words.captureNextHint} onClick={() => arm()} />
           </>
         )}
-        <Button label="Try again" small onClick={retry} />
+        <Button label={tryAgain} small onClick={retry} />
       </span>
     </Notice>
   );
 }
 
-// Why there is nothing to fetch values from now.
+// Explains why no values can be loaded while the job is not paused.
 function NotPaused() {
   const info = useJob((state) => state.model.info);
   if (info !== null && isOpenedModel(info)) {
-    return <Notice title="No values">The model was opened, not run: it has no values.</Notice>;
+    return <Notice title={words.noValues}>{words.modelNotRun}</Notice>;
   }
   if (hasEnded(info) || info?.state === 'lost') {
     return (
-      <Notice title="No values">
-        <p>The job has ended; its tensors are gone. Their history stays.</p>
-        <Button label="Show history" small onClick={() => patchRoute({ panel: 'history' })} />
+      <Notice title={words.noValues}>
+        <p>{words.jobEnded}</p>
+        <Button label={words.showHistory} small onClick={() => patchRoute({ panel: 'history' })} />
       </Notice>
     );
   }
-  return <Notice title="The job is running">Values are fetched when it stops.</Notice>;
+  return <Notice title={words.jobRunning}>{words.valuesAfterPause}</Notice>;
 }
 
 function StepChoice({ step }: { step: string | null }) {
   return (
     <select
       className="field values-step"
-      aria-label="Step of the values"
+      aria-label={words.stepOfValues}
       value={step ?? 'current'}
       onChange={(event) => {
         touch();
         patchRoute({ step: event.target.value === 'current' ? null : event.target.value });
       }}
     >
-      <option value="current">current step</option>
-      <option value="previous">previous step</option>
-      {step !== null && step !== 'previous' && <option value={step}>step {step}</option>}
+      <option value="current">{words.currentStep}</option>
+      <option value="previous">{words.previousStep}</option>
+      {step !== null && step !== 'previous' && <option value={step}>{words.step(step)}</option>}
     </select>
   );
 }
@@ -145,7 +146,7 @@ function ValuesArea({ tensor, query, value, heat }: AreaProps) {
   if (value.data !== undefined) {
     return <TensorValues value={value.data} tensor={tensor} fetching={value.isFetching} heat={heat} />;
   }
-  return paused ? <Notice title="Fetching values" busy /> : <NotPaused />;
+  return paused ? <Notice title={words.loadingValues} busy /> : <NotPaused />;
 }
 
 export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
@@ -156,7 +157,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const value = useSlice({ ...query, enabled: query.enabled && wantsSlice });
   const measured = useStatistics(query);
   const now = useJob((state) => state.model.info?.step ?? 0);
-  // What is known without asking may be of an earlier step.
+  // Statistics that come without a request may be of an earlier step.
   const known = query.step === null ? tensor.statistics : null;
   const statistics = measured.data?.statistics ?? known;
   const at = measured.data?.step ?? tensor.statistics_step;
@@ -178,36 +179,33 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
     return <TensorCompare tensor={tensor} query={query} />;
   };
   return (
-    <section className="values" aria-label="Values">
+    <section className="values" aria-label={words.values}>
       <div className="values-tabs">
-        <Tabs tabs={PANELS} selected={panel} label="Views of the tensor" panel="tensor-view" onSelect={choose} />
+        <Tabs tabs={PANELS} selected={panel} label={words.tensorViews} panel="tensor-view" onSelect={choose} />
         <span className="grow" />
         <TensorActions query={query} value={wantsSlice ? shown : undefined} />
       </div>
       {panel !== 'history' && (
         <div className="values-bar">
           <span className="mono ellipsis values-name" title={tensor.name}>
-            {tensor.role === 'input' ? `input ${tensor.index}` : `output ${tensor.index}`}
+            {words.slotName(tensor.role, tensor.index)}
           </span>
           <SliceField {...slice} />
           <StepChoice step={query.step} />
           {shown !== undefined && wantsSlice && (
             <span className="muted values-at">
-              step {shown.step}
-              {!query.enabled && !value.isFetching && ', as it was'}
+              {words.step(shown.step)}
+              {!query.enabled && !value.isFetching && words.fromLastPause}
             </span>
           )}
           {shown?.overwritten === true && (
-            <span className="tag values-overwritten" title="An op wrote into this memory since">
-              overwritten in place
+            <span className="tag values-overwritten" title={words.overwrittenHint}>
+              {words.overwritten}
             </span>
           )}
           {typeof shown?.grad_scale === 'number' && (
-            <span
-              className="tag"
-              title="The loss was multiplied with it, and so are these values; statistics are those of the true gradients"
-            >
-              scaled by {shown.grad_scale.toLocaleString('en')}
+            <span className="tag" title={words.scaledHint}>
+              {words.scaledBy(shown.grad_scale.toLocaleString('en'))}
             </span>
           )}
         </div>
@@ -215,7 +213,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
       {panel !== 'history' && <AxisPickers {...slice} />}
       {wantsSlice && statistics !== null && <StatisticsLine statistics={statistics} old={old} />}
       <div className="values-body" role="tabpanel" id="tensor-view" aria-label={panel}>
-        <Suspense fallback={<Notice title="Loading" busy />}>{body()}</Suspense>
+        <Suspense fallback={<Notice title={loading} busy />}>{body()}</Suspense>
       </div>
     </section>
   );

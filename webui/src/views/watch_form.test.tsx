@@ -138,7 +138,7 @@ it('wants at least one of the numbers that are tested', async () => {
   await user.clear(screen.getByLabelText('zero_percentage ≥'));
   await user.click(add());
   expect(screen.getByRole('alert').textContent).toBe(
-    'Give at least one of zero_percentage ≥, max >.',
+    'Enter a number for at least one of zero_percentage ≥, max >.',
   );
   expect(posted).toEqual([]);
 });
@@ -181,7 +181,7 @@ it('takes a pattern, and says what the server finds wrong with it', async () => 
   const user = show(null);
   await user.selectOptions(await screen.findByLabelText('On'), 'pattern');
   await user.click(add());
-  expect(screen.getByRole('alert').textContent).toBe('Give a pattern.');
+  expect(screen.getByRole('alert').textContent).toBe('Enter a pattern.');
   await user.type(screen.getByLabelText('Pattern'), 'backward/**');
   refusal = Response.json({ detail: 'no node matches', code: 'bad_pattern' }, { status: 422 });
   await user.click(add());
@@ -192,7 +192,7 @@ it('takes a pattern, and says what the server finds wrong with it', async () => 
 it('says how many nodes are meant', async () => {
   show('backward');
   await waitFor(() =>
-    expect(screen.getByRole('status', { name: 'Nodes meant' }).textContent).toBe('132 nodes'),
+    expect(screen.getByRole('status', { name: 'Matching nodes' }).textContent).toBe('132 nodes'),
   );
 });
 
@@ -210,7 +210,7 @@ it('changes a watchpoint, with what it has in the fields', async () => {
   expect((value as HTMLInputElement).value).toBe('50');
   await user.clear(value);
   await user.type(value, '60');
-  await user.click(screen.getByRole('button', { name: 'Change' }));
+  await user.click(screen.getByRole('button', { name: 'Save' }));
   expect(posted).toMatchObject([
     {
       method: 'PATCH',

@@ -1,5 +1,5 @@
-// A watchpoint as a sentence: when <condition> on <target>, then <pause>. New, or
-// one that is changed or copied.
+// The form for a new, edited or copied watchpoint. It reads as a sentence: when <condition>
+// on <target>, then <pause>.
 
 import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
@@ -10,19 +10,22 @@ import type { WatchSelection } from '../index/coverage';
 import { canBeChecked } from '../state/backends';
 import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
-import { showMeant } from '../state/meant';
+import { previewSelection } from '../state/selection_preview';
 import { useScopes } from '../state/scopes';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
-import { TARGET_WORDS, targetText } from '../state/condition_text';
+import { targetText } from '../state/condition_text';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
+import { cancel } from '../words/common';
+import { categoryNames, targetNames } from '../words/watch';
+import * as words from '../words/watch_form';
 import { useJobContext } from './job_context';
 
 type TargetKind = 'everything' | 'selection' | 'ticked' | 'kept' | 'pattern' | Category;
 
-// A node that nobody knows is taken for a scope only if it was seen as one.
+// True only if the loaded views show the name as a scope.
 function useIsScope(name: string | null): boolean {
   return useScopes((state) => {
     if (name === null) return false;
@@ -35,31 +38,24 @@ function useIsScope(name: string | null): boolean {
   });
 }
 
-// "condition.params.value: has to be at most 100" about the field "value".
+// The server's error "condition.params.value: must be at most 100" as a problem of the field
+// "value".
 function problemOf(refused: Problem): FieldProblem {
   const field = refused.field ?? '';
   const message = refused.message.replace(`${field}: `, '');
   return { message, field: field.split('.').at(-1) ?? null, column: refused.column };
 }
 
-const KINDS = { tensor: 'node', weight: 'weight', gradient: 'gradient', activation: 'activation' };
-
-// MindSpore's name of "overflow".
+// MindSpore's name for "overflow".
 const ALIAS = 'tensor_overflow';
 
-const GROUPS: Record<Condition['target'], string> = {
-  tensor: 'Any tensor',
-  weight: 'Weights',
-  gradient: 'Gradients',
-  activation: 'Activations',
-};
-
-// In the catalogue's order, comparisons of a single statistic apart.
+// Conditions grouped by target, in the catalogue's order. Comparisons of a single statistic
+// are in a group of their own.
 function groupsOf(conditions: readonly Condition[]): Array<[string, Condition[]]> {
   const groups = new Map<string, Condition[]>();
   for (const condition of conditions) {
     const own = condition.params.some((param) => param.required);
-    const group = own ? 'Statistics' : GROUPS[condition.target];
+    const group = own ? words.statistics : words.groups[condition.target];
     groups.set(group, [...(groups.get(group) ?? []), condition]);
   }
   return [...groups];
@@ -78,7 +74,7 @@ function firstKind({ target, from }: WatchFormState): TargetKind {
   return target === null ? 'everything' : 'selection';
 }
 
-// How many nodes are meant, as one chooses.
+// The number of nodes that the current selection matches.
 function Preview({ selection, condition }: { selection: WatchpointSelection | null; condition: Condition }) {
   const { id } = useJobContext();
   const settled = useDeferredValue(selection);
@@ -91,25 +87,25 @@ function Preview({ selection, condition }: { selection: WatchpointSelection | nu
       : count === undefined
         ? ''
         : count === 0
-          ? `No ${KINDS[condition.target]} yet; those that come later will be watched.`
+          ? words.noneYet[condition.target]
           : plural(count, 'node');
   return (
-    <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label="Nodes meant">
+    <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label={words.matchingNodes}>
       {text !== '' && <Eye aria-hidden size={13} />}
       {text}
     </p>
   );
 }
 
-// The tree shows by its tick boxes what is said in words.
+// Shows the selection that the form describes as ticks in the tree.
 function Mirror({ selection }: { selection: WatchSelection | null }) {
   const index = useScopes((state) => state.index);
   const text = JSON.stringify(selection);
-  // The same words mean other nodes in another graph.
+  // The same selection covers other nodes in another graph.
   useEffect(() => {
-    showMeant(JSON.parse(text) as WatchSelection | null);
+    previewSelection(JSON.parse(text) as WatchSelection | null);
   }, [text, index]);
-  useEffect(() => () => showMeant(null), []);
+  useEffect(() => () => previewSelection(null), []);
   return null;
 }
 
@@ -125,10 +121,10 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   const id = useId();
   const [conditionId, setConditionId] = useState(from?.condition.id ?? 'overflow');
   const [texts, setTexts] = useState<ParamTexts>(() => textsOf(from?.condition.params ?? {}));
-  // The user has said what it is on.
+  // True once the user has chosen the target.
   const [aimed, setAimed] = useState(from !== null);
   const [kind, setKind] = useState<TargetKind>(() => firstKind(form));
-  // Ticks are made elsewhere: the newest counts.
+  // The user ticks nodes in the tree; a new tick becomes the target.
   const [seenTicks, setSeenTicks] = useState(ticked);
   if (ticked !== seenTicks) {
     setSeenTicks(ticked);
@@ -141,17 +137,17 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   useEffect(() => setProblem(null), [conditionId, texts, kind, pattern, pause]);
 
   if (conditions.error !== null) {
-    return <Notice title="Conditions could not be loaded" tone="error">{describe(conditions.error)}</Notice>;
+    return <Notice title={words.conditionsNotLoaded} tone="error">{describe(conditions.error)}</Notice>;
   }
-  if (conditions.data === undefined) return <Notice title="Loading conditions" busy />;
+  if (conditions.data === undefined) return <Notice title={words.loadingConditions} busy />;
   const offered = conditions.data.conditions.filter(
     (other) => (other.id !== ALIAS && canBeChecked(other, ranks)) || other.id === from?.condition.id,
   );
   const condition = offered.find((other) => other.id === conditionId) ?? offered[0];
-  if (condition === undefined) return <Notice title="This server offers no conditions" />;
+  if (condition === undefined) return <Notice title={words.noConditions} />;
 
-  // What is about weights, say, is on all of them unless the user says otherwise: the
-  // selected node is seldom one.
+  // A condition on weights, for example, applies to all weights unless the user chooses a
+  // target, since the selected node is rarely a weight.
   const choose = (chosenId: string) => {
     const next = offered.find((other) => other.id === chosenId);
     setConditionId(chosenId);
@@ -165,13 +161,13 @@ export function WatchForm({ form }: { form: WatchFormState }) {
       case 'everything':
         return { kind };
       case 'pattern':
-        return pattern.trim() === '' ? 'Give a pattern.' : { kind, pattern: pattern.trim() };
+        return pattern.trim() === '' ? words.enterPattern : { kind, pattern: pattern.trim() };
       case 'selection':
-        if (selection === null) return 'Select a node or a scope first.';
+        if (selection === null) return words.selectNodeOrScope;
         return { kind: isScope ? 'scope' : 'node', name: selection };
       case 'ticked':
         if (ticked === null || ticked.nodes.length + ticked.scopes.length === 0) {
-          return 'Tick a node or a scope in the tree first.';
+          return words.selectInTree;
         }
         return { kind: 'lists', lists: { ...ticked, patterns: [], categories: [] } };
       case 'kept':
@@ -196,17 +192,18 @@ export function WatchForm({ form }: { form: WatchFormState }) {
     else setProblem(problemOf(refused));
   };
   const to = targetOf();
-  const meant =
+  const previewed =
     typeof to === 'string' ? null : { condition: { id: condition.id }, ...listsOf(to) };
 
+  // The user's own ticks are in the tree already.
   const own = kind === 'ticked' || (kind === 'kept' && ticked !== null);
   const category = condition.target === 'tensor' ? null : condition.target;
-  const words = own || typeof to === 'string' ? null : { ...listsOf(to), target: category };
+  const described = own || typeof to === 'string' ? null : { ...listsOf(to), target: category };
 
   return (
     <form
       className="watch-form"
-      aria-label={edit ? `Watchpoint ${from?.id}` : 'New watchpoint'}
+      aria-label={edit ? words.watchpoint(from?.id) : words.newWatchpoint}
       onSubmit={(event) => {
         event.preventDefault();
         if (!busy) void submit();
@@ -214,7 +211,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
       onKeyDown={(event) => event.key === 'Escape' && closeWatchForm()}
     >
       <div className="form-row">
-        <label htmlFor={`${id}-condition`}>When</label>
+        <label htmlFor={`${id}-condition`}>{words.whenLabel}</label>
         <select
           id={`${id}-condition`}
           className="field"
@@ -242,7 +239,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         onChange={setTexts}
       />
       <div className="form-row">
-        <label htmlFor={`${id}-on`}>On</label>
+        <label htmlFor={`${id}-on`}>{words.onLabel}</label>
         <select
           id={`${id}-on`}
           className="field"
@@ -252,49 +249,49 @@ export function WatchForm({ form }: { form: WatchFormState }) {
             setKind(event.target.value as TargetKind);
           }}
         >
-          <option value="everything">{TARGET_WORDS[condition.target]}</option>
+          <option value="everything">{targetNames[condition.target]}</option>
           {from !== null && <option value="kept">{targetText(from)}</option>}
-          <option value="ticked">what is ticked in the tree</option>
+          <option value="ticked">{words.selectedInTree}</option>
           <option value="selection" disabled={selection === null}>
-            {selection === null ? 'the selected node (none)' : `${selection}${isScope ? '/ and all in it' : ''}`}
+            {selection === null ? words.noSelectedNode : isScope ? words.selectedScope(selection) : selection}
           </option>
-          <option value="pattern">nodes that match a pattern</option>
+          <option value="pattern">{words.matchingPattern}</option>
           {condition.target === 'tensor' &&
             CATEGORIES.map((category) => (
               <option key={category} value={category}>
-                all of kind {category}
+                {categoryNames[category]}
               </option>
             ))}
         </select>
       </div>
-      {kind !== 'ticked' && <p className="muted form-hint">The tree shows it, and may be ticked otherwise.</p>}
+      {kind !== 'ticked' && <p className="muted form-hint">{words.adjustInTree}</p>}
       {kind === 'pattern' && (
         <div className="form-row">
-          <label htmlFor={`${id}-pattern`}>Pattern</label>
+          <label htmlFor={`${id}-pattern`}>{words.pattern}</label>
           <input
             id={`${id}-pattern`}
             className="field mono"
             spellCheck={false}
             placeholder="backward/**"
             value={pattern}
-            title="* within a part of a name, ** across parts, ? one character"
+            title={words.patternHint}
             onChange={(event) => setPattern(event.target.value)}
           />
         </div>
       )}
-      <Mirror selection={words} />
-      <Preview selection={meant} condition={condition} />
+      <Mirror selection={described} />
+      <Preview selection={previewed} condition={condition} />
       <div className="form-row">
-        <label htmlFor={`${id}-pause`}>Then</label>
+        <label htmlFor={`${id}-pause`}>{words.thenLabel}</label>
         <select
           id={`${id}-pause`}
           className="field"
           value={pause}
           onChange={(event) => setPause(event.target.value as PauseMode)}
         >
-          <option value="node">stop at the node</option>
-          <option value="step">stop at the end of the step</option>
-          <option value="none">only record the hit</option>
+          <option value="node">{words.pauseAtOp}</option>
+          <option value="step">{words.pauseAtEndOfStep}</option>
+          <option value="none">{words.logOnly}</option>
         </select>
       </div>
       <footer className="form-foot">
@@ -302,8 +299,8 @@ export function WatchForm({ form }: { form: WatchFormState }) {
           {problem?.message}
         </p>
         <div className="form-actions">
-          <Button label="Cancel" small onClick={closeWatchForm} />
-          <Button label={edit ? 'Change' : 'Add'} small tone="primary" submit pending={busy} onClick={() => {}} />
+          <Button label={cancel} small onClick={closeWatchForm} />
+          <Button label={edit ? words.save : words.add} small tone="primary" submit pending={busy} onClick={() => {}} />
         </div>
       </footer>
     </form>

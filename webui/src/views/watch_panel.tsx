@@ -1,4 +1,4 @@
-// Right, above: watchpoints.
+// The list of watchpoints, at the upper right.
 
 import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
@@ -14,19 +14,14 @@ import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
+import { loading } from '../words/common';
+import * as words from '../words/watch';
 import { useJobContext } from './job_context';
-import { useAway } from './use_away';
+import { useOfflineReason } from './use_offline_reason';
 import './watch_panel.css';
 
 const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).WatchForm }));
 
-const PAUSE_WORDS = {
-  node: 'stops at the node',
-  step: 'stops at the step’s end',
-  none: 'records only',
-} as const;
-
-const PAUSE_SHORT = { node: 'stops', step: 'step’s end', none: 'records' } as const;
 
 interface RowProps {
   watchpoint: Watchpoint;
@@ -37,9 +32,9 @@ interface RowProps {
 function RowActions({ watchpoint }: { watchpoint: Watchpoint }) {
   const { id } = watchpoint;
   const actions = [
-    { label: `Edit watchpoint ${id}`, icon: Pencil, run: () => editWatchpoint(watchpoint) },
-    { label: `Copy watchpoint ${id}`, icon: Copy, run: () => copyWatchpoint(watchpoint) },
-    { label: `Delete watchpoint ${id}`, icon: Trash2, run: () => void removeWatchpoint(watchpoint) },
+    { label: words.editWatchpoint(id), icon: Pencil, run: () => editWatchpoint(watchpoint) },
+    { label: words.copyWatchpoint(id), icon: Copy, run: () => copyWatchpoint(watchpoint) },
+    { label: words.deleteWatchpoint(id), icon: Trash2, run: () => void removeWatchpoint(watchpoint) },
   ];
   return (
     <span className="watch-actions">
@@ -55,7 +50,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { conditionText } = useConditionText();
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
-  // What was asked for, until the server has answered.
+  // The requested state, until the server has answered.
   const [wanted, setWanted] = useState<boolean | null>(null);
   const change = async (on: boolean) => {
     setWanted(on);
@@ -74,7 +69,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         role="switch"
         checked={wanted ?? enabled}
         aria-busy={wanted !== null || undefined}
-        aria-label={`Watchpoint ${id}: ${text} on ${target}`}
+        aria-label={words.watchpointName(id, text, target)}
         onChange={(event) => void change(event.target.checked)}
         onDoubleClick={(event) => event.stopPropagation()}
       />
@@ -88,7 +83,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
             <span className="watch-error">{watchpoint.error}</span>
           ) : (
             <>
-              <span title={PAUSE_WORDS[watchpoint.pause]}>{PAUSE_SHORT[watchpoint.pause]}</span>
+              <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
               {` · ${plural(watchpoint.node_count, 'node')} · `}
               <span className="mono" title={target}>
                 {target}
@@ -104,31 +99,31 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
 }
 
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
-  const away = useAway();
-  if (ended) return <Notice icon={Eye} title="No watchpoints">None was set while the job ran.</Notice>;
+  const offline = useOfflineReason();
+  if (ended) return <Notice icon={Eye} title={words.noWatchpoints}>{words.noneSet}</Notice>;
   return (
-    <Notice icon={Eye} title="No watchpoints">
-      <p>A watchpoint stops the job at the first node whose output meets its condition.</p>
+    <Notice icon={Eye} title={words.noWatchpoints}>
+      <p>{words.whatWatchpointsDo}</p>
       <span className="watch-first">
         {offered && (
           <Button
-            label="Add recommended set"
+            label={words.addRecommended}
             icon={Sparkles}
             small
             tone="primary"
-            hint="NaN, exploding and vanishing gradients, weights that do not change, and the like"
-            disabledReason={away}
+            hint={words.recommendedHint}
+            disabledReason={offline}
             onClick={() => void addRecommended()}
           />
         )}
         <Button
-          label="Stop at the first NaN"
+          label={words.stopAtFirstNan}
           small
-          hint="A watchpoint on everything: NaN or infinity"
-          disabledReason={away}
+          hint={words.stopAtFirstNanHint}
+          disabledReason={offline}
           onClick={() => void watchForOverflow({ kind: 'everything' })}
         />
-        <Button label="Add watchpoint" icon={Plus} small disabledReason={away} onClick={() => openWatchForm(null)} />
+        <Button label={words.addWatchpoint} icon={Plus} small disabledReason={offline} onClick={() => openWatchForm(null)} />
       </span>
     </Notice>
   );
@@ -146,32 +141,32 @@ export function WatchPanel() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
-  const away = useAway();
+  const offline = useOfflineReason();
   return (
     <Panel
-      title="Watchpoints"
+      title={words.watchpoints}
       count={watchpoints.length > 0 ? compactCount(watchpoints.length) : undefined}
       actions={
         <>
           {offered && watchpoints.length > 0 && (
             <Button
-              label="Add recommended set"
+              label={words.addRecommended}
               icon={Sparkles}
               iconOnly
               small
               tone="quiet"
-              disabledReason={away}
+              disabledReason={offline}
               onClick={() => void addRecommended()}
             />
           )}
           <Button
-            label="Add watchpoint"
+            label={words.addWatchpoint}
             icon={Plus}
             iconOnly
             small
             tone="quiet"
             pressed={form !== null}
-            disabledReason={away}
+            disabledReason={offline}
             onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
           />
         </>
@@ -179,7 +174,7 @@ export function WatchPanel() {
     >
       <div className="watch-list">
         {form !== null && (
-          <Suspense fallback={<Notice title="Loading" busy />}>
+          <Suspense fallback={<Notice title={loading} busy />}>
             <WatchForm key={`${form.target} ${form.from?.id} ${form.edit}`} form={form} />
           </Suspense>
         )}

@@ -1,4 +1,4 @@
-// A button that stays reachable when it cannot be used, and then says why.
+// A button that stays focusable while it is disabled, with the reason in its tooltip.
 
 import type { LucideIcon } from 'lucide-react';
 import { Tooltip } from './tooltip';
@@ -10,9 +10,9 @@ export interface ButtonProps {
   icon?: LucideIcon;
   iconOnly?: boolean;
   onClick: () => void;
-  // Empty or absent: it can be used.
+  // Empty or absent if the button is enabled.
   disabledReason?: string | undefined;
-  // What the tooltip says instead of the label.
+  // Text of the tooltip, instead of the label.
   hint?: string | undefined;
   shortcut?: string | undefined;
   tone?: 'plain' | 'quiet' | 'primary' | 'danger' | 'critical';

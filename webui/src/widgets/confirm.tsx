@@ -1,7 +1,8 @@
-// A question before something that cannot be taken back. The browser's own dialog
-// keeps focus inside and gives it back.
+// Asks for confirmation before an action that cannot be undone. The native dialog keeps the
+// focus inside and restores it afterwards.
 
 import { useEffect, useRef } from 'react';
+import { cancel } from '../words/common';
 import { Button } from './button';
 import './confirm.css';
 
@@ -34,7 +35,7 @@ export function Confirm({ open, title, text, action, onConfirm, onClose }: Props
           <h2 id="confirm-title">{title}</h2>
           <p id="confirm-text">{text}</p>
           <div className="confirm-actions">
-            <Button label="Cancel" onClick={onClose} />
+            <Button label={cancel} onClick={onClose} />
             <Button
               label={action}
               tone="critical"

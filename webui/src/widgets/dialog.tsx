@@ -1,5 +1,5 @@
-// The browser's own dialog: it keeps the focus inside and gives it back. A click
-// beside it closes it.
+// A native dialog, which keeps the focus inside and restores it afterwards. A click outside
+// closes it.
 
 import { useEffect, useRef, type ReactNode } from 'react';
 import './dialog.css';

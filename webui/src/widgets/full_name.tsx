@@ -1,5 +1,5 @@
-// A full name with its path muted; what does not fit is cut at the front, since
-// the end says most.
+// A full name with its path muted. A name that does not fit is cut at the front, since its
+// end is the most specific part.
 
 import { visible } from '../base/visible';
 import './full_name.css';

@@ -1,4 +1,4 @@
-// A slice of any rank as rows and columns, with the index of each cell.
+// Arranges a slice of any rank in rows and columns, and computes the index of each cell.
 
 import type { Elements } from '../base/elements';
 import { formatNumber } from '../base/format';
@@ -8,23 +8,23 @@ import type { AxisRange } from '../base/slice';
 export interface GridData {
   rows: number;
   columns: number;
-  // Row major; the last row of a wrapped vector may be shorter.
+  // Number of elements, in row-major order. The last row of a wrapped vector may be shorter.
   count: number;
-  // A vector is broken into rows of `columns` elements.
+  // True for a vector that is wrapped into rows of `columns` elements.
   wrapped: boolean;
   elements: Elements;
   numbers: Float32Array | Float64Array;
-  // Largest size among the finite ones: full colour.
+  // Largest absolute value of the finite elements, which gets full colour.
   scale: number;
   special: { nan: number; inf: number; neg_inf: number };
 }
 
-// Longer vectors are broken into rows, as in a hex dump.
-const LONGEST_ROW = 16;
+// Longer vectors are wrapped into rows, as in a hex dump.
+const MAX_VECTOR_ROW = 16;
 const VECTOR_COLUMNS = 10;
 
 function layoutOf(shape: readonly number[], count: number, square: boolean) {
-  const wrapped = shape.length === 1 && count > LONGEST_ROW;
+  const wrapped = shape.length === 1 && count > MAX_VECTOR_ROW;
   const columns = wrapped
     ? square
       ? Math.ceil(Math.sqrt(count))
@@ -34,7 +34,7 @@ function layoutOf(shape: readonly number[], count: number, square: boolean) {
   return { wrapped, columns, rows };
 }
 
-// `square`: a vector is broken so that it fills a square, for a picture.
+// `square`: wraps a vector into a square, for the heat map.
 export function gridOf(elements: Elements, shape: readonly number[], square = false): GridData {
   const { numbers, count } = elements;
   let scale = 0;
@@ -53,7 +53,7 @@ export function gridOf(elements: Elements, shape: readonly number[], square = fa
 export interface Cell {
   text: string;
   kind: NumberClass;
-  // 0 … 1: how strongly the cell is coloured.
+  // Intensity of the cell's colour, from 0 to 1.
   strength: number;
 }
 
@@ -63,7 +63,8 @@ const SPECIAL_TEXT: Partial<Record<NumberClass, string>> = {
   'neg-inf': '▼ -Inf',
 };
 
-// How strongly a value is coloured: small ones stay visible beside large ones.
+// The intensity of a value's colour. The square root keeps small values visible beside large
+// ones.
 export function strengthOf(value: number, scale: number): number {
   const share = scale === 0 ? 0 : Math.abs(value) / scale;
   return Number.isFinite(share) ? Math.min(1, Math.sqrt(share)) : 0;
@@ -81,7 +82,7 @@ export function cellOf(grid: GridData, index: number, scale = grid.scale): Cell 
   return { text: SPECIAL_TEXT[kind] ?? plain, kind, strength: strengthOf(value, scale) };
 }
 
-// The next cell after `from` that is not finite, round about; -1 if there is none.
+// The next cell after `from` that is not finite, wrapping around; -1 if there is none.
 export function nextSpecial(grid: GridData, from: number): number {
   for (let i = 1; i <= grid.count; i += 1) {
     const at = (from + i) % grid.count;
@@ -90,8 +91,8 @@ export function nextSpecial(grid: GridData, from: number): number {
   return -1;
 }
 
-// What stands before each row and column: the tensor's own indices, or of a vector
-// that was broken into rows where each begins, and how far on each column is.
+// The labels of rows and columns: the tensor's own indices. For a wrapped vector, the index
+// of each row's first element and the offset of each column.
 export function axisLabels(
   axes: readonly AxisRange[],
   wrap: number | null = null,
@@ -123,7 +124,7 @@ export function axisLabels(
   };
 }
 
-// The full index of a cell in its tensor, as NumPy would print it.
+// The full index of a cell in its tensor, in NumPy's notation.
 export function indexOfCell(axes: readonly AxisRange[], cell: number): string {
   const parts: number[] = [];
   let rest = cell;

@@ -13,13 +13,13 @@ import {
 import type { Extent, HeatView } from './heat_view';
 import type { HeatTheme } from './use_heat_colours';
 
-// From these sizes on, cells have signs and numbers.
+// The smallest cells that have signs and numbers.
 const SIGN_PX = 9;
 const NUMBER_PX = { across: 44, down: 15 };
 
 const SIGNS = { nan: '✕', inf: '▲', neg_inf: '▼' } as const;
 
-// What a drawing of one grid keeps from frame to frame.
+// Draws one grid, with the data that is reused from frame to frame.
 export class HeatPainter {
   private levels = new Map<string, HeatLevel>();
   private table: HeatTable;
@@ -127,7 +127,7 @@ export class HeatPainter {
   }
 }
 
-// How many cells a pixel stands for, so that a frame is never larger than the view.
+// The number of cells per pixel, so that the bitmap is never larger than the view.
 function blockOf(pixels: number): number {
   let block = 1;
   while (pixels * block < 0.75) block *= 2;

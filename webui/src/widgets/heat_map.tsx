@@ -1,5 +1,5 @@
-// Values as colours. Drag or scroll moves, Ctrl and wheel zooms, arrow keys go from
-// cell to cell; what is under the pointer is told to the parent.
+// A heat map. Dragging and scrolling pan, Ctrl+wheel zooms, and arrow keys move between
+// cells. The parent is notified of the cell under the pointer.
 
 import { Maximize, Minus, Plus } from 'lucide-react';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
@@ -9,13 +9,14 @@ import { HeatPainter } from './heat_draw';
 import { cellAt, fitView, panView, revealCell, zoomView, type HeatView } from './heat_view';
 import { useHeatTheme } from './use_heat_colours';
 import { useElementSize } from './use_size';
+import * as words from '../words/tensor';
 import { cellByKey } from './value_grid';
 import './heat_map.css';
 
 interface Props {
   grid: GridData;
   label: string;
-  // What it says in words.
+  // Text alternative of the picture.
   summary: string;
   scale: number;
   active: number;
@@ -33,7 +34,7 @@ export function HeatMap({ grid, label, summary, scale, active, onActive, onHover
   const theme = useHeatTheme(frame);
   const painter = useMemo(() => (theme === null ? null : new HeatPainter(grid, theme)), [grid, theme]);
   const { columns, rows, count } = grid;
-  // Null: all of it.
+  // Null shows the whole grid.
   const [moved, setMoved] = useState<HeatView | null>(null);
   useEffect(() => setMoved(null), [columns, rows]);
   const view = useMemo(
@@ -52,7 +53,7 @@ export function HeatMap({ grid, label, summary, scale, active, onActive, onHover
     painter.draw(context, view, size, scale, active);
   }, [painter, view, size, scale, active]);
 
-  // From the view that is wanted by now, which may not have been drawn yet.
+  // Starts from the latest requested view, which may not have been drawn yet.
   const change = useCallback(
     (next: (view: HeatView) => HeatView) =>
       setMoved((before) => next(before ?? fitView(columns, rows, size))),
@@ -104,7 +105,7 @@ export function HeatMap({ grid, label, summary, scale, active, onActive, onHover
         className="heat-frame"
         role="group"
         aria-label={label}
-        aria-description="Arrow keys go from cell to cell, + and - zoom, 0 shows all."
+        aria-description={words.heatKeys}
         tabIndex={0}
         onPointerDown={(event) => {
           if (event.button !== 0) return;
@@ -142,9 +143,9 @@ export function HeatMap({ grid, label, summary, scale, active, onActive, onHover
         <canvas ref={canvas} role="img" aria-label={summary} />
       </div>
       <div className="heat-zoom">
-        <Button label="Zoom out of the heat map" icon={Minus} iconOnly small tone="quiet" onClick={() => zoom(1 / ZOOM_STEP)} />
-        <Button label="Zoom into the heat map" icon={Plus} iconOnly small tone="quiet" onClick={() => zoom(ZOOM_STEP)} />
-        <Button label="Show the whole heat map" icon={Maximize} iconOnly small tone="quiet" onClick={() => setMoved(null)} />
+        <Button label={words.zoomOutHeat} icon={Minus} iconOnly small tone="quiet" onClick={() => zoom(1 / ZOOM_STEP)} />
+        <Button label={words.zoomInHeat} icon={Plus} iconOnly small tone="quiet" onClick={() => zoom(ZOOM_STEP)} />
+        <Button label={words.wholeHeat} icon={Maximize} iconOnly small tone="quiet" onClick={() => setMoved(null)} />
       </div>
     </div>
   );

@@ -1,4 +1,4 @@
-// A heat map's pixels: values as colours, a pixel for each cell in view.
+// The pixels of a heat map: turns values into colours, one pixel for each cell in view.
 
 import { strengthOf } from './grid_data';
 
@@ -17,7 +17,7 @@ export interface HeatColours {
   neg_inf: Rgb;
 }
 
-// As ImageData wants them, on the little-endian machines that browsers run on.
+// The layout of ImageData on little-endian machines, the only ones that browsers run on.
 function pack({ r, g, b }: Rgb): number {
   return ((255 << 24) | (Math.round(b) << 16) | (Math.round(g) << 8) | Math.round(r)) >>> 0;
 }
@@ -27,11 +27,11 @@ export function mix(from: Rgb, to: Rgb, share: number): Rgb {
   return { r: between(from.r, to.r), g: between(from.g, to.g), b: between(from.b, to.b) };
 }
 
-// To each side of zero: so many that the square root's steep beginning is smooth.
+// Shades on each side of zero, enough to keep the steep start of the square root smooth.
 const SHADES = 2048;
 
 export interface HeatTable {
-  // From the strongest negative over zero, in the middle, to the strongest positive.
+  // From the strongest negative shade to the strongest positive one, with zero in the middle.
   shades: Uint32Array;
   nan: number;
   inf: number;
@@ -59,12 +59,12 @@ export interface HeatLevel {
   rows: number;
   columns: number;
   values: Float32Array | Float64Array;
-  // The last row may be shorter.
+  // Number of values; the last row may be shorter.
   count: number;
 }
 
-// Where cells are smaller than pixels, each stands for a block of them and shows its
-// value of the largest size; NaN before all, so that none is lost from sight.
+// Combines blocks of cells if cells are smaller than pixels. A block has the value with the
+// largest magnitude, or NaN if it has one, so that no NaN becomes invisible.
 export function reduceLevel(level: HeatLevel, across: number, down: number): HeatLevel {
   if (across === 1 && down === 1) return level;
   const columns = Math.ceil(level.columns / across);
@@ -79,7 +79,7 @@ export function reduceLevel(level: HeatLevel, across: number, down: number): Hea
     const end = Math.min(whole, level.count - from);
     for (let c = 0; c < end; c += 1) {
       const value = level.values[from + c] as number;
-      // Comparisons with NaN are false: what is NaN stays.
+      // Comparisons with NaN are false, so a NaN in `values` is never replaced.
       if (value !== value || Math.abs(value) > Math.abs(values[at] as number)) values[at] = value;
       left -= 1;
       if (left > 0) continue;
@@ -117,24 +117,24 @@ export function paintWindow(
       }
       const value = values[from + c] as number;
       const shade = value * factor + SHADES;
-      // Also false for NaN, and for infinities, of which 0 times makes NaN.
+      // Also false for NaN and for infinities, since 0 times an infinity is NaN.
       pixels[to + c] =
         shade >= 0 && shade <= 2 * SHADES
           ? (shades[(shade + 0.5) | 0] as number)
-          : beyond(value, table);
+          : colourBeyondScale(value, table);
     }
   }
 }
 
-// The colour of what is not finite, or larger than the scale.
-function beyond(value: number, { shades, nan, inf, neg_inf }: HeatTable): number {
+// The colour of a value that is not finite or is beyond the scale.
+function colourBeyondScale(value: number, { shades, nan, inf, neg_inf }: HeatTable): number {
   if (value !== value) return nan;
   if (value === Infinity) return inf;
   if (value === -Infinity) return neg_inf;
   return shades[value < 0 ? 0 : 2 * SHADES] as number;
 }
 
-// The colour that a cell has, for its text to be legible on.
+// True if the cell's colour is so strong that its text needs the inverse colour.
 export function isStrong(value: number, scale: number): boolean {
   return strengthOf(value, scale) > 0.55;
 }

@@ -1,10 +1,10 @@
-// What part of a heat map is in view, and how large its cells are. Pure.
+// The visible part of a heat map and the size of its cells. Pure functions.
 
 export interface HeatView {
-  // The cell at the left and upper edge, with fractions.
+  // The fractional cell position at the left and top edges.
   x: number;
   y: number;
-  // Pixels to a cell.
+  // Pixels per cell.
   across: number;
   down: number;
 }
@@ -14,23 +14,24 @@ export interface Extent {
   height: number;
 }
 
-const LARGEST_CELL_PX = 64;
-const FIRST_CELL_PX = 30;
-// A long and thin tensor is stretched, but so that one still sees that it is one.
-const MOST_STRETCH = 8;
+const MAX_CELL_PX = 64;
+const INITIAL_CELL_PX = 30;
+// Cells of a long, thin tensor are stretched at most by this factor, so that it still looks
+// long and thin.
+const MAX_STRETCH = 8;
 
 export function fitView(columns: number, rows: number, size: Extent): HeatView {
   const across = size.width / Math.max(1, columns);
   const down = size.height / Math.max(1, rows);
   const least = Math.min(across, down);
-  const limit = Math.min(FIRST_CELL_PX, least * MOST_STRETCH);
+  const limit = Math.min(INITIAL_CELL_PX, least * MAX_STRETCH);
   const view = { x: 0, y: 0, across: Math.min(across, limit), down: Math.min(down, limit) };
   return keepInside(view, columns, rows, size);
 }
 
 function keepAxis(at: number, count: number, cell: number, length: number): number {
   const seen = length / cell;
-  // What is smaller than the view stays in its middle.
+  // A grid smaller than the view is centred.
   return count <= seen ? (count - seen) / 2 : Math.max(0, Math.min(at, count - seen));
 }
 
@@ -42,7 +43,7 @@ export function keepInside(view: HeatView, columns: number, rows: number, size: 
   };
 }
 
-// The cell under (x, y), in pixels of the view, stays there.
+// Zooms around (x, y), given in pixels of the view: the cell there stays in place.
 export function zoomView(
   view: HeatView,
   factor: number,
@@ -53,7 +54,7 @@ export function zoomView(
   size: Extent,
 ): HeatView {
   const whole = fitView(columns, rows, size);
-  const limit = Math.max(LARGEST_CELL_PX, whole.across, whole.down);
+  const limit = Math.max(MAX_CELL_PX, whole.across, whole.down);
   const by = Math.max(
     Math.min(factor, limit / Math.max(view.across, view.down)),
     Math.min(1, whole.across / view.across),
@@ -79,7 +80,7 @@ export function panView(
   return keepInside(next, columns, rows, size);
 }
 
-// The cell under a point of the view; null outside.
+// The cell at a point of the view; null outside the grid.
 export function cellAt(
   view: HeatView,
   x: number,
@@ -94,7 +95,7 @@ export function cellAt(
   return cell < count ? cell : null;
 }
 
-// The view that shows a cell, moved no more than needed.
+// The view that shows a cell, moved as little as needed.
 export function revealCell(
   view: HeatView,
   cell: number,

@@ -1,4 +1,4 @@
-// Keys, and what they do.
+// A list of keyboard shortcuts with their effects.
 
 import type { KeyHelp } from '../state/keys';
 

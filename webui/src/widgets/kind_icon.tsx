@@ -1,5 +1,5 @@
-// What a node is: a letter in a shape that matches its box on the graph. The letter is
-// drawn by the style sheet, so that it is no part of any name.
+// The kind of a node: a letter in a shape that matches its box in the graph. The style sheet
+// draws the letter, so that it is not part of an accessible name.
 
 import type { Category, NodeKind } from '../api/types';
 import './kind_icon.css';

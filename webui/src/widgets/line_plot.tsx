@@ -1,17 +1,18 @@
-// Lines over steps. Arrow keys and the pointer move a cursor from point to point;
-// what stands there is told to the parent.
+// Lines over steps. Arrow keys and the pointer move a cursor from point to point, and the
+// parent is notified of its position.
 
 import { useRef } from 'react';
 import { formatNumber } from '../base/format';
 import { linearScale, logScale, type Scale } from '../base/ticks';
+import { historyKeys } from '../words/tensor_views';
 import { useElementSize } from './use_size';
 import './plot.css';
 
 export interface Series {
   name: string;
-  // 1 … 6: colour and dashes.
+  // Colour and dashes, from 1 to 6.
   style: number;
-  // Null where there is no number: the line has a gap.
+  // Null leaves a gap in the line.
   values: Array<number | null>;
 }
 
@@ -24,17 +25,17 @@ interface Props {
   label: string;
   x: readonly number[];
   series: readonly Series[];
-  // Below: where hits were; above: where values were not finite.
+  // Marks at the bottom for hits, and at the top for steps with non-finite values.
   hits: readonly PlotMark[];
   nans: readonly PlotMark[];
   log: boolean;
-  // An index into x; null: none.
+  // An index into `x`, or null for no cursor.
   cursor: number | null;
   onCursor: (cursor: number | null) => void;
 }
 
 const MARGIN = { left: 62, right: 14, top: 16, bottom: 30 };
-const MOST_DOTS = 80;
+const MAX_DOTS = 80;
 
 function valueScale(series: readonly Series[], log: boolean, ticks: number): Scale {
   const all = series.flatMap(({ values }) => values.filter((value) => value !== null));
@@ -48,7 +49,7 @@ function valueScale(series: readonly Series[], log: boolean, ticks: number): Sca
 
 type Points = ReadonlyArray<readonly [number, number] | null>;
 
-// A path from point to next point where `wanted` (the second one's place) says so.
+// A path of the segments for which `wanted`, given the index of the second point, is true.
 export function pathOf(points: Points, wanted: (place: number) => boolean): string {
   let path = '';
   let pen = -1;
@@ -83,7 +84,7 @@ export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }
   const top = (value: number) => MARGIN.top + (1 - down.place(value)) * inner.height;
   const base = MARGIN.top + inner.height;
   const places = x.map(left);
-  // Of the steps between others nothing is known.
+  // False if steps between the two points have no data.
   const isNext = (i: number) => (x[i] as number) - (x[i - 1] as number) === 1;
 
   const move = (event: React.KeyboardEvent) => {
@@ -99,7 +100,7 @@ export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }
       className="plot"
       role="group"
       aria-label={label}
-      aria-description="Left and right go from step to step."
+      aria-description={historyKeys}
       tabIndex={0}
       onKeyDown={move}
       onPointerMove={(event) => {
@@ -141,7 +142,7 @@ export function LinePlot({ label, x, series, hits, nans, log, cursor, onCursor }
               <g key={name}>
                 <path className={`plot-line plot-${style}`} d={pathOf(points, isNext)} />
                 <path className={`plot-line plot-unknown plot-${style}`} d={pathOf(points, (i) => !isNext(i))} />
-                {points.length <= MOST_DOTS &&
+                {points.length <= MAX_DOTS &&
                   points.map((point, i) =>
                     point === null ? null : (
                       // oxlint-disable-next-line react/no-array-index-key

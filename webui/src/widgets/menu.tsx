@@ -1,5 +1,5 @@
-// A menu at a point, after the ARIA Authoring Practices: arrow keys, Home, End,
-// first letters, Escape. What cannot be chosen stays reachable and says why.
+// A context menu that follows the ARIA Authoring Practices: arrow keys, Home, End, first
+// letters and Escape. Disabled items stay focusable and show the reason.
 
 import type { LucideIcon } from 'lucide-react';
 import { Fragment, useEffect, useLayoutEffect, useRef } from 'react';
@@ -9,9 +9,9 @@ export interface MenuItem {
   label: string;
   icon?: LucideIcon;
   shortcut?: string;
-  // Empty or absent: it can be chosen.
+  // Empty or absent if the item is enabled.
   disabledReason?: string;
-  // A line stands above it.
+  // Draws a line above the item.
   separated?: boolean;
   onChoose: () => void;
 }
@@ -30,7 +30,7 @@ export function Menu({ label, items, x, y, onClose }: Props) {
   const menu = useRef<HTMLDivElement>(null);
   const buttons = () => [...(menu.current?.querySelectorAll<HTMLElement>('[role=menuitem]') ?? [])];
 
-  // Inside the window, wherever it was asked for.
+  // Moves the menu inside the window.
   useLayoutEffect(() => {
     const element = menu.current;
     if (element === null) return;
@@ -52,12 +52,12 @@ export function Menu({ label, items, x, y, onClose }: Props) {
     return () => {
       window.removeEventListener('pointerdown', onPointerDown, true);
       window.removeEventListener('blur', onClose);
-      // What was chosen may have put the focus elsewhere.
+      // The chosen item may have moved the focus.
       const focused = document.activeElement;
       const elsewhere = focused !== null && focused !== document.body;
       if (!elsewhere && before instanceof HTMLElement) before.focus({ preventScroll: true });
     };
-    // Opened once; another menu is another element.
+    // Runs once per menu, since another menu is another element.
     // oxlint-disable-next-line react/exhaustive-deps
   }, []);
 

@@ -1,5 +1,5 @@
-// The marks of a node as elements, for rows that are written directly: the same as
-// those of node_marks.tsx.
+// The marks of a node as elements, for rows that are written directly. They are the same as
+// those in node_marks.tsx.
 
 import { compactCount } from '../base/format';
 import type { NodeMarkProps } from './node_marks';

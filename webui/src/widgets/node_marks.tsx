@@ -1,13 +1,14 @@
-// The marks of a node in lists, in the shapes that the graph uses.
+// The marks of a node in lists, in the same shapes as in the graph.
 
 import { compactCount, plural } from '../base/format';
+import * as words from '../words/common';
 import './node_marks.css';
 
 export interface NodeMarkProps {
   hits: number;
   watched: 'all' | 'some' | 'none';
   current: boolean;
-  // Watched only because the scope around it is.
+  // Watched only as part of a watched scope.
   implied?: boolean;
 }
 
@@ -27,13 +28,13 @@ export function WatchDot({ watched, faint = false }: { watched: 'all' | 'some'; 
     <span
       className={`watch-dot watch-${watched}${faint ? ' watch-faint' : ''}`}
       role="img"
-      aria-label={watched === 'all' ? 'watched' : 'partly watched'}
+      aria-label={words.watched[watched]}
     />
   );
 }
 
 export function CurrentArrow() {
-  return <span className="current-arrow" role="img" aria-label="current" />;
+  return <span className="current-arrow" role="img" aria-label={words.current} />;
 }
 
 export function NodeMarks({ hits, watched, current, implied = false }: NodeMarkProps) {

@@ -1,4 +1,4 @@
-// What stands where there is nothing to show: why, and what to do about it.
+// Replaces content that cannot be shown: gives the reason and what to do about it.
 
 import type { LucideIcon } from 'lucide-react';
 import type { ReactNode } from 'react';

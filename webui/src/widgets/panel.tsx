@@ -9,7 +9,7 @@ interface Props {
   className?: string;
 }
 
-// A titled part of the window.
+// A part of the window with a title.
 export function Panel({ title, count, actions, children, className = '' }: Props) {
   return (
     <section className={`panel ${className}`} aria-label={title}>

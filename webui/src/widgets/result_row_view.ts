@@ -1,4 +1,4 @@
-// One found node's element, written to directly: every key that is typed changes all.
+// The element of one search result. It is written directly, since every key changes all rows.
 
 import type { GraphNode } from '../api/types';
 import { visible } from '../base/visible';
@@ -12,7 +12,7 @@ export interface ShownResult {
   marked: boolean;
   current: boolean;
   hits: number;
-  // What is marked in the name.
+  // The part of the name to highlight.
   word: string;
 }
 
@@ -22,7 +22,7 @@ function part(tag: string, name: string): HTMLElement {
   return element;
 }
 
-// A part of a name, with what is marked of it; `from` and `to` may lie outside.
+// The text with [from, to) highlighted; the range may extend beyond the text.
 function pieces(text: string, from: number, to: number): Array<string | HTMLElement> {
   const [begin, end] = [Math.max(0, from), Math.min(text.length, to)];
   if (begin >= end) return text === '' ? [] : [text];

@@ -1,5 +1,5 @@
-// A window splitter after the ARIA Authoring Practices: drag, arrow keys, Home, End;
-// a double click gives the first size back.
+// A window splitter that follows the ARIA Authoring Practices: drag, arrow keys, Home and
+// End. A double click restores the initial size.
 
 import { useRef } from 'react';
 import { limitSize, PANEL_LIMITS, resizePanel, useUi, type PanelSizes } from '../state/ui';
@@ -8,7 +8,7 @@ import './splitter.css';
 interface Props {
   panel: keyof PanelSizes;
   label: string;
-  // The panel lies before (left of, above) or after the splitter.
+  // The panel that is resized: before (left of or above) or after the splitter.
   side: 'before' | 'after';
   orientation: 'vertical' | 'horizontal';
 }

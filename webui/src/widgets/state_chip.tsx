@@ -1,8 +1,9 @@
-// A job's state as a chip: word, colour and shape.
+// A job's state as a chip with text, colour and icon.
 
 import { Check, CircleSlash, CircleX, CirclePause, CirclePlay, Unplug, type LucideIcon } from 'lucide-react';
 import type { Job, JobState, PauseReason } from '../api/types';
 import { hasFailed, stateWords } from '../state/words';
+import { exitCode, failed } from '../words/job';
 import { Spinner } from './spinner';
 import './state_chip.css';
 
@@ -19,14 +20,14 @@ interface Props {
   reason?: PauseReason | null;
 }
 
-// A job's state, or that it failed and of what.
+// The state of a job. A failed job has the reason as tooltip.
 export function JobChip({ job }: { job: Job }) {
   if (!hasFailed(job)) return <StateChip state={job.state} reason={job.pause_reason} />;
-  const why = job.exception ? `${job.exception.type}: ${job.exception.message}` : `exit code ${job.exit_code}`;
+  const why = job.exception ? `${job.exception.type}: ${job.exception.message}` : exitCode(job.exit_code);
   return (
     <span className="state-chip state-stopped" title={why}>
       <CircleX aria-hidden size={13} strokeWidth={2.2} />
-      Failed
+      {failed}
     </span>
   );
 }

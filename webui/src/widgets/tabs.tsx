@@ -1,4 +1,4 @@
-// Tabs after the ARIA Authoring Practices: one tab stop, arrows choose at once.
+// Tabs that follow the ARIA Authoring Practices: one tab stop, arrow keys select directly.
 
 import type { LucideIcon } from 'lucide-react';
 import './tabs.css';
@@ -14,7 +14,7 @@ interface Props<Id extends string> {
   tabs: ReadonlyArray<Tab<Id>>;
   selected: Id;
   label: string;
-  // The element that the tabs change.
+  // The id of the element that the tabs control.
   panel: string;
   onSelect: (id: Id) => void;
 }

@@ -1,4 +1,4 @@
-// The text of a tooltip, where there is room for it beside its element.
+// The popup of a tooltip, placed beside its element where there is space.
 
 import { computePosition, flip, offset, shift } from '@floating-ui/dom';
 import { useEffect, useLayoutEffect, useRef, type ReactNode } from 'react';
@@ -29,7 +29,7 @@ export function Tip({ id, anchor, side, shortcut, children, onEnter, onLeave, on
   useEffect(() => {
     const onKey = ({ key }: KeyboardEvent) => key === 'Escape' && onClose();
     document.addEventListener('keydown', onKey, true);
-    // It would not move along.
+    // The popup would not move with its element.
     document.addEventListener('scroll', onClose, true);
     return () => {
       document.removeEventListener('keydown', onKey, true);

@@ -1,5 +1,6 @@
 import { CircleAlert, Info, X, type LucideIcon } from 'lucide-react';
 import { dismissToast, useToasts, type ToastKind } from '../state/toasts';
+import { dismiss, messages } from '../words/common';
 import './toasts.css';
 
 const ICONS: Record<ToastKind, LucideIcon> = {
@@ -10,7 +11,7 @@ const ICONS: Record<ToastKind, LucideIcon> = {
 export function Toasts() {
   const toasts = useToasts((state) => state.toasts);
   return (
-    <div className="toasts" role="log" aria-label="Messages" aria-live="polite">
+    <div className="toasts" role="log" aria-label={messages} aria-live="polite">
       {toasts.map((toast) => {
         const Icon = ICONS[toast.kind];
         return (
@@ -35,7 +36,7 @@ export function Toasts() {
             <button
               type="button"
               className="toast-close"
-              aria-label="Dismiss"
+              aria-label={dismiss}
               onClick={() => dismissToast(toast.id)}
             >
               <X aria-hidden size={14} />

@@ -2,7 +2,7 @@ import { act, cleanup, fireEvent, render, screen } from '@testing-library/react'
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { Tooltip } from './tooltip';
 
-// So that it is there at once, as after the first time.
+// Loads the popup ahead, as if a tooltip had been shown before.
 import './tip';
 
 beforeEach(() => {

@@ -1,5 +1,4 @@
-// Says what an element is, beside it, while the pointer rests on it or the keyboard
-// has come to it.
+// A tooltip, shown while the pointer rests on its element or the keyboard focus is on it.
 
 import { cloneElement, lazy, Suspense, useCallback, useEffect, useId, useState } from 'react';
 import type { HTMLAttributes, ReactElement, ReactNode } from 'react';
@@ -7,17 +6,25 @@ import type { HTMLAttributes, ReactElement, ReactNode } from 'react';
 const Tip = lazy(async () => ({ default: (await import('./tip')).Tip }));
 
 const DELAY_MS = 350;
-// The next one is shown at once, soon after another.
+// A tooltip opens without delay this soon after another one has closed.
 const SOON_MS = 200;
-// On the way from the element to what is said of it.
+// Time for the pointer to move from the element to the tooltip.
 const GRACE_MS = 100;
 
-let last_closed = -Infinity;
+// The delays of all tooltips, which depend on when the last one closed.
+class TooltipDelays {
+  private lastClosed = -Infinity;
 
-function delayBefore(pointed: HTMLElement | null): number {
-  if (pointed === null) return GRACE_MS;
-  return performance.now() - last_closed < SOON_MS ? 0 : DELAY_MS;
+  beforeOpening(): number {
+    return performance.now() - this.lastClosed < SOON_MS ? 0 : DELAY_MS;
+  }
+
+  closed(): void {
+    this.lastClosed = performance.now();
+  }
 }
+
+const delays = new TooltipDelays();
 
 interface Props {
   text: ReactNode;
@@ -29,19 +36,18 @@ interface Props {
 
 export function Tooltip({ text, shortcut, side = 'bottom', children }: Props) {
   const id = useId();
-  // What is shown follows what is pointed at, after a while.
+  // The tooltip of the pointed element is shown after a delay.
   const [pointed, setPointed] = useState<HTMLElement | null>(null);
   const [shown, setShown] = useState<HTMLElement | null>(null);
   useEffect(() => {
     if (pointed === shown) return undefined;
-    const timer = setTimeout(() => setShown(pointed), delayBefore(pointed));
+    const delay = pointed === null ? GRACE_MS : delays.beforeOpening();
+    const timer = setTimeout(() => setShown(pointed), delay);
     return () => clearTimeout(timer);
   }, [pointed, shown]);
   useEffect(() => {
     if (shown === null) return undefined;
-    return () => {
-      last_closed = performance.now();
-    };
+    return () => delays.closed();
   }, [shown]);
   const leave = useCallback(() => setPointed(null), []);
   const close = useCallback(() => {

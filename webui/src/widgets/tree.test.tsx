@@ -38,7 +38,7 @@ it('names its items by label and tells level, place, state and marks', () => {
   expect(item.getAttribute('aria-level')).toBe('2');
   expect(item.getAttribute('aria-setsize')).toBe('2');
   expect(item.getAttribute('aria-selected')).toBe('true');
-  expect(item.getAttribute('aria-description')).toBe('the job stands here, 2 hits');
+  expect(item.getAttribute('aria-description')).toBe('current node, 2 hits');
   expect(screen.getByRole('treeitem', { name: 'forward' }).getAttribute('aria-expanded')).toBe('true');
 });
 

@@ -1,5 +1,5 @@
-// The node tree: virtual rows, one tab stop, keyboard after the ARIA Authoring
-// Practices. The canvas shows the same scopes; this is its accessible form.
+// The node tree: the accessible form of the graph, with the same open scopes. It has one tab
+// stop and the keyboard interaction of the ARIA Authoring Practices.
 
 import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { GraphNode } from '../api/types';
@@ -17,12 +17,12 @@ interface Props {
   selected: string | null;
   current: string | null;
   hits: ReadonlyMap<string, number>;
-  // With these, rows have tick boxes.
+  // If given, rows have tick boxes.
   ticks?: { at: (name: string) => Tick } | undefined;
   onTick?: (node: GraphNode) => void;
   onSelect: (name: string) => void;
   onToggle: (name: string) => void;
-  // Asks what can be done with a node, at a place on the page.
+  // Opens the menu of a node at a position on the page.
   onMenu?: (node: GraphNode, x: number, y: number) => void;
 }
 
@@ -85,7 +85,7 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
     }
     const action = treeKey(rows, active, event.key);
     if (action === null) {
-      // Brackets, dot and comma walk the graph.
+      // Brackets, dot and comma are shortcuts of the graph.
       if (event.key.length !== 1 || '[].,'.includes(event.key) || rows.length === 0) return;
       const { text, at } = typed.current;
       const next = event.timeStamp - at < TYPE_AHEAD_MS ? text + event.key : event.key;
@@ -103,7 +103,7 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
       onSelect(action.name);
     }
   };
-  // What was clicked: rows themselves listen to nothing.
+  // The row and the part of it that was clicked. Rows have no listeners of their own.
   const clicked = (event: React.MouseEvent) => {
     const element = event.target as Element;
     const part = element.closest('.tree-tick') ? 'tick' : element.closest('.tree-chevron-button') ? 'chevron' : 'row';
@@ -120,7 +120,7 @@ export function Tree({ rows, label, selected, current, hits, ticks, onTick, onSe
     const at = clicked(event);
     if (at?.part === 'row' && at.row.open !== null) onToggle(at.row.name);
   };
-  // The menu key asks about the row that has the focus.
+  // The menu key opens the menu of the row that has the focus.
   const onContextMenu = (event: React.MouseEvent) => {
     const row = clicked(event)?.row;
     const element = scroller.current?.querySelector('.tree-row-active');

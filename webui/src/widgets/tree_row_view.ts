@@ -1,9 +1,11 @@
-// One row's element, written to directly: while the tree is scrolled, rows come to show
-// other nodes a thousand times a second, and only what differs is told to the document.
+// The element of one row. It is written directly: while the tree is scrolled, elements get
+// new rows a thousand times per second, and only changed attributes are written.
 
 import { plural } from '../base/format';
 import { visible } from '../base/visible';
 import type { Tick } from '../state/ticks';
+import { watched } from '../words/common';
+import { currentNode, loadFailed } from '../words/graph';
 import { markElements } from './node_mark_elements';
 import type { TreeRow } from './tree_rows';
 
@@ -14,12 +16,12 @@ const ARIA_CHECKED = { all: 'true', some: 'mixed', none: 'false' } as const;
 export interface ShownRow {
   row: TreeRow;
   index: number;
-  // Null: only the row that has the focus needs a name in the document.
+  // Null for all rows except the one that has the focus, which needs an id.
   id: string | null;
   selected: boolean;
   current: boolean;
   hits: number;
-  // Null: there are no tick boxes.
+  // Null if the tree has no tick boxes.
   tick: Tick | null;
 }
 
@@ -70,7 +72,7 @@ export class TreeRowView {
     this.name(this.chevron, chevronOf(row));
     this.name(this.icon, `kind-icon kind-${node.kind} cat-${node.category}`);
     if (this.changes('label', node.label)) this.label.textContent = visible(node.label);
-    // Shown by the style sheet, as it is no part of the row's name.
+    // Shown by the style sheet, since it is not part of the row's accessible name.
     if (this.changes('type', type)) this.type.dataset['text'] = visible(type);
     this.place(this.type, type !== '');
     if (tick !== null) this.name(this.tick, `tree-tick tree-tick-${tick}`);
@@ -88,7 +90,7 @@ export class TreeRowView {
     this.place(this.marks, marked);
   }
 
-  // True once for each new value.
+  // Records the value; returns true if it has changed.
   private changes(what: string, value: string | null): boolean {
     if (this.written.get(what) === value) return false;
     this.written.set(what, value);
@@ -109,7 +111,7 @@ export class TreeRowView {
     if (child.className !== value) child.className = value;
   }
 
-  // Parts that not every row has.
+  // Adds or removes a part that not every row has.
   private place(child: HTMLElement, wanted: boolean): void {
     if (this.attached.has(child) === wanted) return;
     if (!wanted) {
@@ -131,17 +133,17 @@ function chevronOf({ open, note }: TreeRow): string {
 }
 
 function typeOf({ node, note }: TreeRow): string {
-  if (note === 'failed') return 'could not be loaded';
+  if (note === 'failed') return loadFailed;
   if (node.kind === 'scope') return node.op_type;
   if (node.kind === 'aggregate') return `×${node.child_count} ${node.op_type}`.trim();
   return node.kind === 'op' ? '' : node.kind;
 }
 
-// What is seen beside the label, in words.
+// A description of the marks beside the label, for screen readers.
 function descriptionOf({ node }: TreeRow, type: string, hits: number, current: boolean): string {
   const parts = [type];
-  if (current) parts.push('the job stands here');
-  if (node.watched !== 'none') parts.push(node.watched === 'all' ? 'watched' : 'partly watched');
+  if (current) parts.push(currentNode);
+  if (node.watched !== 'none') parts.push(watched[node.watched]);
   if (hits > 0) parts.push(plural(hits, 'hit'));
   return parts.filter((text) => text !== '').join(', ');
 }

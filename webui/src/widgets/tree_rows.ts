@@ -1,4 +1,4 @@
-// The tree as rows: what is open, in order, each with its place among its siblings.
+// Builds the rows of the tree, in order, each with its position among its siblings.
 
 import type { GraphNode, ScopeView } from '../api/types';
 import { canOpen } from '../graph/scene';
@@ -10,11 +10,11 @@ export interface TreeRow {
   level: number;
   position: number;
   siblings: number;
-  // Null: holds nothing.
+  // Null if the node has no children.
   open: boolean | null;
-  // A line below an open scope that is not known yet.
+  // The state of an open scope whose children have not been loaded.
   note: 'loading' | 'failed' | null;
-  // The scope around it is watched as a whole.
+  // The scope around it is watched completely.
   implied: boolean;
 }
 
@@ -54,10 +54,10 @@ function parentIndex(rows: readonly TreeRow[], index: number): number {
   return index;
 }
 
-// The next row after `index`, round about, whose label starts with `typed`.
+// The next row after `index`, wrapping around, whose label starts with `typed`.
 export function typeAhead(rows: readonly TreeRow[], index: number, typed: string): number {
   const wanted = typed.toLowerCase();
-  // A growing prefix may still mean the row it is on.
+  // A longer prefix may still match the current row.
   const first = typed.length > 1 ? 0 : 1;
   for (let i = first; i < rows.length + first; i += 1) {
     const at = (index + i) % rows.length;
@@ -66,7 +66,7 @@ export function typeAhead(rows: readonly TreeRow[], index: number, typed: string
   return index;
 }
 
-// The keys of the ARIA Authoring Practices' tree view; null for other keys.
+// The action of a key in a tree view, by the ARIA Authoring Practices; null for other keys.
 export function treeKey(
   rows: readonly TreeRow[],
   index: number,

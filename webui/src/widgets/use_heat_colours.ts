@@ -12,7 +12,7 @@ export interface HeatTheme {
   font: string;
 }
 
-// "#12161c" or "18 132 122".
+// Parses "#12161c" or "18 132 122".
 function parseColour(text: string): Rgb {
   const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})$/i.exec(text);
   const [r = 0, g = 0, b = 0] = hex
@@ -44,7 +44,7 @@ function read(element: HTMLElement): HeatTheme {
   };
 }
 
-// The colours of the present scheme, read again when it changes.
+// The colours of the current scheme, read again when it changes.
 export function useHeatTheme(element: RefObject<HTMLElement | null>): HeatTheme | null {
   const [theme, setTheme] = useState<HeatTheme | null>(null);
   useEffect(() => {

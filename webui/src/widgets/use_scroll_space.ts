@@ -1,13 +1,14 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { elementLength, placeInView, placeOfScroll, scrollOfPlace } from './scroll_space';
 
+// The visible part of content that may be longer than browsers can scroll.
 export interface SpaceView {
-  // In the whole length and height.
+  // Position in the content.
   left: number;
   top: number;
   width: number;
   height: number;
-  // Where the element itself is scrolled to.
+  // Scroll position of the element.
   scroll_left: number;
   scroll_top: number;
 }
@@ -17,14 +18,14 @@ interface Extent {
   height: number;
 }
 
-// Grids that are looked at together scroll together.
+// Grids of one group scroll together.
 export interface ScrollGroup {
   members: Set<(left: number, top: number) => void>;
 }
 
 const START: SpaceView = { left: 0, top: 0, width: 600, height: 240, scroll_left: 0, scroll_top: 0 };
 
-// `inset`: what sticky labels cover at the left and at the top.
+// `inset`: the area that sticky labels cover at the left and at the top.
 export function useScrollSpace(extent: Extent, inset: Extent, group: ScrollGroup | null) {
   const scroller = useRef<HTMLDivElement>(null);
   const [view, setView] = useState(START);
@@ -53,8 +54,8 @@ export function useScrollSpace(extent: Extent, inset: Extent, group: ScrollGroup
     const read = () => {
       const { scrollLeft, scrollTop, clientWidth: width, clientHeight: height } = element;
       const before = now.current;
-      // An echo of what was shown already: its place is known better than the
-      // scroll bar can say it.
+      // The event of a position that was set here. The position in the content is already
+      // known, more precisely than the scroll bar could give it.
       const echo = scrollLeft === before.scroll_left && scrollTop === before.scroll_top;
       if (echo && width === before.width && height === before.height) return;
       now.current = {
@@ -85,7 +86,7 @@ export function useScrollSpace(extent: Extent, inset: Extent, group: ScrollGroup
     return () => void group?.members.delete(show);
   }, [group, show]);
 
-  // Where the bar stands for a longer way, a wheel still goes row by row.
+  // In long content, the wheel must still scroll row by row.
   useEffect(() => {
     const element = scroller.current;
     const long = elementLength(total_height) < total_height || elementLength(total_width) < total_width;

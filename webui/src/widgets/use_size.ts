@@ -5,7 +5,7 @@ export interface Size {
   height: number;
 }
 
-// Of an element's inside; 0 by 0 until it is known.
+// The inner size of an element; 0 by 0 until it has been measured.
 export function useElementSize(frame: RefObject<HTMLElement | null>): Size {
   const [size, setSize] = useState<Size>({ width: 0, height: 0 });
   useLayoutEffect(() => {

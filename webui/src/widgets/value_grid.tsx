@@ -1,5 +1,5 @@
-// Values of a slice as a grid: only the cells in view exist. Values that are not
-// finite are marked by colour and by a sign.
+// The values of a slice in a grid, which has elements only for the cells in view. Non-finite
+// values are marked by a colour and a sign.
 
 import { useId, useLayoutEffect, useMemo } from 'react';
 import type { AxisRange } from '../base/slice';
@@ -18,12 +18,12 @@ interface Props {
   label: string;
   active: number;
   onActive: (cell: number) => void;
-  // Full colour; the largest value's size if absent.
+  // The magnitude that gets full colour; by default the largest one in the grid.
   scale?: number;
   group?: ScrollGroup | null;
 }
 
-// The cell that a key leads to; null for other keys.
+// The cell to which a key moves; null for other keys.
 export function cellByKey(key: string, active: number, grid: GridData, page: number): number | null {
   const { rows, columns, count } = grid;
   const [row, column] = [Math.floor(active / columns), active % columns];
@@ -68,7 +68,7 @@ export function ValueGrid({ grid, axes, label, active, onActive, scale = grid.sc
 
   const rows = visible(view.top, view.height, ROW_PX, grid.rows);
   const columns = visible(view.left, view.width, COLUMN_PX, grid.columns);
-  // From places in the whole to places in the element, where they differ.
+  // Offsets from positions in the content to positions in the element.
   const dx = view.scroll_left - view.left;
   const dy = view.scroll_top - view.top;
   const page = Math.max(1, Math.floor(view.height / ROW_PX) - 2);
@@ -155,7 +155,7 @@ function clamp(value: number, high: number): number {
   return Math.min(high, Math.max(0, value));
 }
 
-// The rows or columns in view, and a few around them.
+// The rows or columns in view and a few around them.
 function visible(from: number, length: number, size: number, count: number): number[] {
   const first = Math.max(0, Math.floor(from / size) - OVERSCAN);
   const last = Math.min(count, Math.ceil((from + length) / size) + OVERSCAN);

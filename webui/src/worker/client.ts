@@ -1,49 +1,53 @@
-// The page's one worker. It is started with the page, so that a graph is on its way
-// before the first view is drawn.
-
 import { sameGraph, type FromWorker, type GraphKey, type ToWorker } from './messages';
 
 type Listener = (message: FromWorker) => void;
 
-let worker: Worker | null = null;
-const listeners = new Set<Listener>();
-// What came before the page listened.
-let backlog: FromWorker[] = [];
+// The page's one worker. It is started before the page's scripts have loaded, so that the
+// first graph is on its way before the first view is drawn.
+class GraphWorker {
+  private worker: Worker | null = null;
+  private readonly listeners = new Set<Listener>();
+  // Messages that arrived before the first listener.
+  private backlog: FromWorker[] = [];
+  // The graph requested by loadEarly(), until takeEarly().
+  private early: GraphKey | null = null;
 
-export function startWorker(): void {
-  if (worker !== null || typeof Worker === 'undefined') return;
-  worker = new Worker(new URL('./graph.worker.ts', import.meta.url), { type: 'module' });
-  worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
-    if (listeners.size === 0) backlog.push(data);
-    for (const listener of listeners) listener(data);
-  });
+  post(message: ToWorker): void {
+    this.start();
+    this.worker?.postMessage(message);
+  }
+
+  // Requests the index of a graph before anything subscribes to the answer.
+  loadEarly(key: GraphKey, token: string | null): void {
+    this.early = key;
+    this.post({ type: 'load', key, token });
+  }
+
+  // Whether loadEarly() requested the index of this graph. True at most once.
+  takeEarly(key: GraphKey): boolean {
+    const { early } = this;
+    this.early = null;
+    return early !== null && sameGraph(early, key);
+  }
+
+  // Returns a function that ends the subscription. The first listener also receives the
+  // messages that arrived before it subscribed.
+  subscribe(listener: Listener): () => void {
+    this.listeners.add(listener);
+    const missed = this.backlog;
+    this.backlog = [];
+    for (const message of missed) queueMicrotask(() => listener(message));
+    return () => void this.listeners.delete(listener);
+  }
+
+  private start(): void {
+    if (this.worker !== null || typeof Worker === 'undefined') return;
+    this.worker = new Worker(new URL('./graph.worker.ts', import.meta.url), { type: 'module' });
+    this.worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+      if (this.listeners.size === 0) this.backlog.push(data);
+      for (const listener of this.listeners) listener(data);
+    });
+  }
 }
 
-export function askWorker(message: ToWorker): void {
-  startWorker();
-  worker?.postMessage(message);
-}
-
-// The graph whose index was asked for before anybody listened.
-let early: GraphKey | null = null;
-
-export function loadEarly(of: GraphKey, token: string | null): void {
-  early = of;
-  askWorker({ type: 'load', of, token });
-}
-
-// True once: this graph's index is on its way.
-export function takeEarly(of: GraphKey): boolean {
-  const taken = early !== null && sameGraph(early, of);
-  early = null;
-  return taken;
-}
-
-// Until the returned call.
-export function onWorker(listener: Listener): () => void {
-  listeners.add(listener);
-  const missed = backlog;
-  backlog = [];
-  for (const message of missed) queueMicrotask(() => listener(message));
-  return () => void listeners.delete(listener);
-}
+export const graphWorker = new GraphWorker();

@@ -1,4 +1,4 @@
-// Fetches and reads the graph's index, searches it, and lays out what is open.
+// The worker: fetches and reads the graph's index, searches it, and lays out large graphs.
 
 import { composeLayout, LayoutCache, prepareLayout } from '../graph/compose';
 import type { LayoutAnswer } from '../graph/layout_types';
@@ -14,136 +14,142 @@ import { NameSearch } from '../index/search';
 import { sameGraph, type FromWorker, type GraphKey, type ToWorker } from './messages';
 
 interface Graph {
-  of: GraphKey;
+  key: GraphKey;
   etag: string;
   index: GraphIndex;
   search: NameSearch;
-  // Each made once, whatever is opened and closed.
   views: IndexViews;
 }
 
-const cache = new LayoutCache();
-let graph: Graph | null = null;
-let wanted: GraphKey = { job: '', graph: null };
-
-function answer(message: FromWorker, transfer: Transferable[] = []): void {
+function send(message: FromWorker, transfer: Transferable[] = []): void {
   self.postMessage(message, { transfer });
 }
 
-function addressOf({ job, graph }: GraphKey): string {
+function urlOf({ job, graph }: GraphKey): string {
   const query = graph === null ? '' : `?graph=${encodeURIComponent(graph)}`;
   return `/api/v1/jobs/${encodeURIComponent(job)}/graph/index${query}`;
 }
 
-async function load(of: GraphKey, token: string | null): Promise<void> {
-  wanted = of;
-  try {
-    const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
-    const response = await fetch(addressOf(of), { headers, cache: 'no-cache' });
-    if (!response.ok) {
-      answer({ type: 'failed', of, refused: response.status === 404 });
-      return;
-    }
-    const etag = response.headers.get('ETag') ?? '';
-    if (graph !== null && sameGraph(graph.of, of) && graph.etag === etag && etag !== '') {
-      await response.body?.cancel();
-      answer({ type: 'same', of });
-      return;
-    }
-    const arrays = buildIndex(readColumns(await response.arrayBuffer()));
-    // Another graph may have been opened meanwhile.
-    if (!sameGraph(wanted, of)) return;
-    const index = new GraphIndex(arrays);
-    const lifted = liftEdges(index);
-    const views = new IndexViews(index, lifted, null);
-    graph = { of, etag, index, search: new NameSearch(index), views };
-    answer({ type: 'index', of, arrays, lifted });
-    // Before the first key is typed, but after the first graph is drawn.
-    const steps = prepare(graph);
-    setTimeout(() => takeSteps(steps), 400);
-  } catch (error) {
-    // Fetch throws a TypeError when the server cannot be reached.
-    answer({ type: 'failed', of, refused: !(error instanceof TypeError) });
-  }
-}
-
-const NAMES = 4000;
-// Children of scopes whose layouts are made ahead.
-const SMALL = 400;
-// Nodes of a graph that is laid out ahead with everything open.
-const ALL = 6000;
-
-function* prepare(own: Graph): Generator {
-  const { of, index, search, views } = own;
-  while (!search.prepare(NAMES)) yield;
-  for (const view of prepareViews(views)) {
-    if (view !== null && view.nodes.length <= SMALL) prepareLayout(layoutOf(view), cache);
-    yield;
-  }
-  // Around open scopes others are laid out anew: all of them, while they are not many.
-  if (index.nodeCount > ALL) return;
-  const all = composeLayout({ id: 0, scopes: layoutScopes(everyScope(views), views) }, cache);
-  // The page would take it for that of the graph which came meanwhile.
-  if (graph !== own) return;
-  answer({ type: 'all-open', of, answer: all }, [all.boxes.buffer, all.points.buffer]);
-}
-
+// Names prepared for search in one step.
+const NAMES_PER_STEP = 4000;
+// Scopes with at most this many children are laid out ahead.
+const MAX_CHILDREN_AHEAD = 400;
+// Graphs with at most this many nodes are laid out ahead with all scopes open.
+const MAX_NODES_AHEAD = 6000;
+// Preparation starts after the first graph is drawn, but before the first key is typed.
+const PREPARE_DELAY_MS = 400;
 const SLICE_MS = 5;
 
-// What the page asks meanwhile comes between.
-function takeSteps(steps: Generator): void {
+// Runs the steps in short slices, between which messages of the page are handled.
+function runInSlices(steps: Generator): void {
   const end = performance.now() + SLICE_MS;
   while (performance.now() < end) if (steps.next().done) return;
-  setTimeout(() => takeSteps(steps), 1);
+  setTimeout(() => runInSlices(steps), 1);
 }
 
-// What the newest layout was made of, for its overview.
-let shown: { answer: LayoutAnswer; views: IndexViews } | null = null;
+class GraphService {
+  private readonly cache = new LayoutCache();
+  private graph: Graph | null = null;
+  // The graph of the newest `load` message; a fetch of any other graph is out of date.
+  private requested: GraphKey = { job: '', graph: null };
+  // Input of the overview: the newest layout and its views.
+  private shown: { answer: LayoutAnswer; views: IndexViews } | null = null;
 
-function layout(message: Extract<ToWorker, { type: 'layout' }>): void {
-  let { scopes } = message;
-  shown = null;
-  const views = graph?.views ?? null;
-  if (scopes === null) {
-    if (views === null) return;
-    scopes = layoutScopes(new Set(message.open), views);
-  }
-  const made = composeLayout({ id: message.id, scopes }, cache);
-  if (views !== null && made.boxes.length / 4 >= OVERVIEW_BOXES) {
-    shown = { answer: { ...made, boxes: made.boxes.slice(), points: made.points.slice() }, views };
-  }
-  if (message.answered) return;
-  answer({ type: 'layout', answer: made }, [made.boxes.buffer, made.points.buffer]);
-}
-
-self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => {
-  switch (data.type) {
-    case 'load':
-      void load(data.of, data.token);
-      return;
-    case 'watch':
-      if (graph !== null) {
-        const { states } = watchedBy(graph.index, data.selections);
-        answer({ type: 'watched', states });
+  handle(message: ToWorker): void {
+    switch (message.type) {
+      case 'load':
+        void this.load(message.key, message.token);
+        return;
+      case 'watch':
+        if (this.graph !== null) {
+          send({ type: 'watched', states: watchedBy(this.graph.index, message.selections).states });
+        }
+        return;
+      case 'cover': {
+        const { graph } = this;
+        const states = graph === null ? new Uint8Array() : watchedBy(graph.index, [message.selection]).states;
+        send({ type: 'covered', states });
+        return;
       }
-      return;
-    case 'cover': {
-      const states = graph === null ? new Uint8Array() : watchedBy(graph.index, [data.selection]).states;
-      answer({ type: 'covered', states });
-      return;
-    }
-    case 'search': {
-      const items = graph?.search.find(data.text) ?? new Uint32Array();
-      answer({ type: 'found', id: data.id, items }, [items.buffer]);
-      return;
-    }
-    case 'layout':
-      layout(data);
-      return;
-    case 'overview': {
-      if (shown === null || shown.answer.id !== data.id) return;
-      const picture = drawOverview(shown.answer, shown.views, data.side, data.colours);
-      if (picture !== null) answer({ type: 'overview', id: data.id, ...picture }, [picture.bitmap]);
+      case 'search': {
+        const items = this.graph?.search.find(message.text) ?? new Uint32Array();
+        send({ type: 'found', id: message.id, items }, [items.buffer]);
+        return;
+      }
+      case 'layout':
+        this.layout(message);
+        return;
+      case 'overview':
+        this.overview(message);
     }
   }
-});
+
+  private async load(key: GraphKey, token: string | null): Promise<void> {
+    this.requested = key;
+    try {
+      const headers: Record<string, string> = token === null ? {} : { Authorization: `Bearer ${token}` };
+      const response = await fetch(urlOf(key), { headers, cache: 'no-cache' });
+      if (!response.ok) {
+        send({ type: 'failed', key, refused: response.status === 404 });
+        return;
+      }
+      const etag = response.headers.get('ETag') ?? '';
+      if (this.graph !== null && sameGraph(this.graph.key, key) && this.graph.etag === etag && etag !== '') {
+        await response.body?.cancel();
+        send({ type: 'same', key });
+        return;
+      }
+      const arrays = buildIndex(readColumns(await response.arrayBuffer()));
+      if (!sameGraph(this.requested, key)) return;
+      const index = new GraphIndex(arrays);
+      const lifted = liftEdges(index);
+      const views = new IndexViews(index, lifted, null);
+      const graph = { key, etag, index, search: new NameSearch(index), views };
+      this.graph = graph;
+      send({ type: 'index', key, arrays, lifted });
+      setTimeout(() => runInSlices(this.prepare(graph)), PREPARE_DELAY_MS);
+    } catch (error) {
+      // fetch() throws a TypeError when the server cannot be reached.
+      send({ type: 'failed', key, refused: !(error instanceof TypeError) });
+    }
+  }
+
+  private *prepare(graph: Graph): Generator {
+    const { key, index, search, views } = graph;
+    while (!search.prepare(NAMES_PER_STEP)) yield;
+    for (const view of prepareViews(views)) {
+      if (view !== null && view.nodes.length <= MAX_CHILDREN_AHEAD) prepareLayout(layoutOf(view), this.cache);
+      yield;
+    }
+    if (index.nodeCount > MAX_NODES_AHEAD) return;
+    const answer = composeLayout({ id: 0, scopes: layoutScopes(everyScope(views), views) }, this.cache);
+    // The page would take it for the layout of the graph that replaced this one.
+    if (this.graph !== graph) return;
+    send({ type: 'all-open', key, answer }, [answer.boxes.buffer, answer.points.buffer]);
+  }
+
+  private layout(message: Extract<ToWorker, { type: 'layout' }>): void {
+    let { scopes } = message;
+    this.shown = null;
+    const views = this.graph?.views ?? null;
+    if (scopes === null) {
+      if (views === null) return;
+      scopes = layoutScopes(new Set(message.open), views);
+    }
+    const answer = composeLayout({ id: message.id, scopes }, this.cache);
+    if (views !== null && answer.boxes.length / 4 >= OVERVIEW_BOXES) {
+      this.shown = { answer: { ...answer, boxes: answer.boxes.slice(), points: answer.points.slice() }, views };
+    }
+    if (message.answered) return;
+    send({ type: 'layout', answer }, [answer.boxes.buffer, answer.points.buffer]);
+  }
+
+  private overview({ id, side, colours }: Extract<ToWorker, { type: 'overview' }>): void {
+    if (this.shown === null || this.shown.answer.id !== id) return;
+    const picture = drawOverview(this.shown.answer, this.shown.views, side, colours);
+    if (picture !== null) send({ type: 'overview', id, ...picture }, [picture.bitmap]);
+  }
+}
+
+const service = new GraphService();
+self.addEventListener('message', ({ data }: MessageEvent<ToWorker>) => service.handle(data));

@@ -1,4 +1,4 @@
-// What the page asks of its worker, and what it gets back.
+// Messages between the page and its worker.
 
 import type { IndexArrays } from '../index/graph_index';
 import type { LiftedEdges } from '../index/lifted_edges';
@@ -6,7 +6,7 @@ import type { WatchSelection } from '../index/coverage';
 import type { LayoutAnswer, LayoutRequest } from '../graph/layout_types';
 import type { FarColours } from '../graph/overview';
 
-// A graph of a job; of several, null is the one that the server shows first.
+// One graph of a job. Null is the graph that the server shows first.
 export interface GraphKey {
   job: string;
   graph: string | null;
@@ -17,28 +17,30 @@ export function sameGraph(a: GraphKey, b: GraphKey): boolean {
 }
 
 export type ToWorker =
-  // Fetches the graph's index; nothing comes back of one that was fetched before.
-  | { type: 'load'; of: GraphKey; token: string | null }
+  // Fetches the index of the graph; answered with `index`, `same` or `failed`.
+  | { type: 'load'; key: GraphKey; token: string | null }
+  // Which nodes the watchpoints cover; answered with `watched`.
   | { type: 'watch'; selections: WatchSelection[] }
-  // Which nodes one selection covers.
+  // Which nodes one selection covers; answered with `covered`.
   | { type: 'cover'; selection: WatchSelection }
   | { type: 'search'; id: number; text: string }
-  // Of views that the page knows, or of the index, where `scopes` is null. `answered`:
-  // the page has the layout already, and the worker is to know it for its overview.
+  // Lays out `scopes`, or, where that is null, the open scopes of the index. With `answered`
+  // the page has this layout already and only the worker's overview needs it.
   | { type: 'layout'; id: number; open: string[]; scopes: LayoutRequest['scopes'] | null; answered: boolean }
-  // A picture of the newest layout, at most `side` pixels wide and high.
+  // Draws the newest layout in at most `side` × `side` pixels.
   | { type: 'overview'; id: number; side: number; colours: FarColours };
 
 export type FromWorker =
-  | { type: 'index'; of: GraphKey; arrays: IndexArrays; lifted: LiftedEdges }
-  | { type: 'same'; of: GraphKey }
-  // `refused`: there is no index, now or later.
-  | { type: 'failed'; of: GraphKey; refused: boolean }
+  | { type: 'index'; key: GraphKey; arrays: IndexArrays; lifted: LiftedEdges }
+  // The index has not changed since it was last sent.
+  | { type: 'same'; key: GraphKey }
+  // `refused`: the server provides no index of this graph.
+  | { type: 'failed'; key: GraphKey; refused: boolean }
   | { type: 'watched'; states: Uint8Array }
-  // Nothing, where no graph is known.
+  // `states` is empty while no graph is loaded.
   | { type: 'covered'; states: Uint8Array }
   | { type: 'found'; id: number; items: Uint32Array }
   | { type: 'layout'; answer: LayoutAnswer }
-  // With everything open, ahead of the question, of a graph that is not too large.
-  | { type: 'all-open'; of: GraphKey; answer: LayoutAnswer }
+  // The layout with all scopes open, sent unasked for graphs of moderate size.
+  | { type: 'all-open'; key: GraphKey; answer: LayoutAnswer }
   | { type: 'overview'; id: number; bitmap: ImageBitmap; scale: number };

@@ -1,0 +1,107 @@
+// Sends HTTP requests to the server and turns failures into problems.
+
+import { decodeElements } from '../base/elements';
+import { earlyServerRequest } from './early';
+import { problemFrom, unreachable } from './problem';
+import { tokenStore } from './token';
+import type { TensorSlice } from './types';
+
+const BASE = '/api/v1';
+
+export type Query = Record<string, string | number | null | undefined>;
+
+export interface RequestOptions {
+  method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  query?: Query;
+  body?: unknown;
+  // Bytes to send instead of a JSON body.
+  file?: Blob;
+  signal?: AbortSignal | undefined;
+}
+
+function urlOf(path: string, query: Query = {}): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== null && value !== undefined) search.set(key, String(value));
+  }
+  const text = search.toString();
+  return text === '' ? BASE + path : `${BASE}${path}?${text}`;
+}
+
+function requestInit(options: RequestOptions, accept: string): RequestInit {
+  const headers: Record<string, string> = { Accept: accept };
+  const token = tokenStore.read();
+  if (token !== null) headers['Authorization'] = `Bearer ${token}`;
+  if (options.body !== undefined) headers['Content-Type'] = 'application/json';
+  if (options.file !== undefined) headers['Content-Type'] = 'application/octet-stream';
+  return {
+    method: options.method ?? 'GET',
+    headers,
+    cache: 'no-store',
+    ...(options.body === undefined ? {} : { body: JSON.stringify(options.body) }),
+    ...(options.file === undefined ? {} : { body: options.file }),
+    ...(options.signal ? { signal: options.signal } : {}),
+  };
+}
+
+function numbersOf(header: string | null): number[] {
+  return (header ?? '').split(',').flatMap((part) => (part.trim() === '' ? [] : [Number(part)]));
+}
+
+class HttpClient {
+  // Called when the server refuses a request because it carries no valid token.
+  onUnauthorized: () => void = () => {};
+
+  async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
+    const response = await this.send(path, options, 'application/json');
+    if (response.status === 204) return undefined as T;
+    return (await response.json()) as T;
+  }
+
+  // Fetches the values of a slice in binary, which is ten times as fast as JSON.
+  async slice(path: string, query: Query, signal?: AbortSignal): Promise<TensorSlice> {
+    const response = await this.send(path, { query, signal }, 'application/octet-stream');
+    const { headers } = response;
+    const dtype = headers.get('X-Graphdbg-Dtype') ?? '';
+    const scale = headers.get('X-Graphdbg-Grad-Scale');
+    const buffer = await response.arrayBuffer();
+    const received_at = performance.now();
+    return {
+      name: String(query['name']),
+      step: Number(headers.get('X-Graphdbg-Step')),
+      slice: String(query['slice']),
+      shape: numbersOf(headers.get('X-Graphdbg-Shape')),
+      overwritten: headers.get('X-Graphdbg-Overwritten') === 'true',
+      grad_scale: scale === null ? null : Number(scale),
+      elements: decodeElements(dtype, buffer),
+      dtype,
+      received_at,
+    };
+  }
+
+  // Fetches a file, with the name that the server suggests for it.
+  async file(path: string, query: Query): Promise<{ name: string; data: Blob }> {
+    const response = await this.send(path, { query }, 'application/octet-stream');
+    const disposition = response.headers.get('Content-Disposition') ?? '';
+    const name = /filename="([^"]+)"/.exec(disposition)?.[1] ?? 'tensor';
+    return { name, data: await response.blob() };
+  }
+
+  private async send(path: string, options: RequestOptions, accept: string): Promise<Response> {
+    let response: Response;
+    try {
+      const early = path === '/server' ? earlyServerRequest.take() : null;
+      response = await (early ?? fetch(urlOf(path, options.query), requestInit(options, accept)));
+    } catch (error) {
+      if (error instanceof DOMException && error.name === 'AbortError') throw error;
+      throw unreachable();
+    }
+    if (!response.ok) {
+      if (response.status === 401 && path !== '/login') this.onUnauthorized();
+      throw await problemFrom(response);
+    }
+    return response;
+  }
+}
+
+export const http = new HttpClient();

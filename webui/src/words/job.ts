@@ -1,0 +1,153 @@
+// Texts about jobs: their list, their state, the connection and the end of a job.
+
+import type { Job, JobState, PauseReason, Rank } from '../api/types';
+
+export const stateNames: Record<JobState, string> = {
+  connecting: 'Connecting',
+  paused: 'Paused',
+  running: 'Running',
+  pausing: 'Pausing',
+  finished: 'Finished',
+  terminated: 'Terminated',
+  lost: 'Lost',
+};
+
+// Completes "Paused …".
+export const pauseReasons: Partial<Record<PauseReason, string>> = {
+  start: 'before the first step',
+  step: 'after a step',
+  node: 'at a node',
+  watchpoint: 'by a watchpoint',
+  user: 'on request',
+  error: 'on an error',
+};
+
+export const failed = 'Failed';
+export const exitCode = (code: number | null | undefined) => `exit code ${code}`;
+
+// Start of the page.
+export const serverNotResponding = 'Server not responding';
+export const retryingEveryTwoSeconds = 'Retrying every two seconds.';
+export const connectingToServer = 'Connecting to the server';
+
+// Login.
+export const tokenRequired = 'This server requires a token.';
+export const tokenPrinted = 'printed a URL with a one-time code and wrote the token to';
+export const tokenOrUrl = 'Token or full URL';
+export const enterToken = 'Enter the token first.';
+export const signIn = 'Sign in';
+
+// List of jobs.
+export const jobs = 'Jobs';
+export const allJobs = 'All jobs';
+export const loadingJobs = 'Loading jobs';
+export const jobsNotLoaded = 'Could not load jobs';
+export const noJobs = 'No jobs yet';
+export const jobsAppear = 'Jobs appear here as soon as a training script starts with graphdbg.';
+export const dropModel = 'To view an ONNX model without running it, drop its file here.';
+export const agentsConnectTo = 'agents connect to';
+export const removeJob = (name: string) => `Remove ${name}`;
+export const jobNotEnded = 'The job has not ended.';
+export const rankCount = (count: number) => `${count} ranks`;
+export const columns = {
+  job: 'Job',
+  state: 'State',
+  step: 'Step',
+  node: 'Node',
+  hits: 'Hits',
+  framework: 'Framework',
+  device: 'Device',
+  started: 'Started',
+  actions: 'Actions',
+};
+export const openModel = 'Open model';
+export const modelFile = 'Model file';
+
+// View of one job.
+export const jobNotShown = 'Could not open this job';
+export const jobRemoved = 'This job was removed';
+export const dataDeleted = 'Its data has been deleted.';
+export const resizeWatchpoints = 'Resize watchpoints';
+export const resizeTree = 'Resize node tree';
+export const resizeWatchpointsAndHits = 'Resize watchpoints and hits';
+export const resizeNodePanel = 'Resize node panel';
+
+// Top bar.
+export const jobState = 'Job state';
+export const homeSuffix = ': all jobs';
+export const step = 'Step';
+export const goToNode = (node: string) => `Go to ${node}`;
+export const processDetails = ({ pid, host, peer }: Rank, { framework, framework_version, id }: Job) =>
+  `Process ${pid} on ${host}: ${framework} ${framework_version}, job ${id}, agent at ${peer}`;
+export const commands = 'Commands';
+export const keyboardShortcuts = 'Keyboard shortcuts';
+export const connectionNames = { connecting: 'Connecting', live: 'Live', lost: 'Offline' };
+export const connectionHints = {
+  connecting: 'Connecting to the server',
+  live: 'Connected to the server',
+  lost: 'Disconnected from the server; reconnecting',
+};
+
+// Connection.
+export const notConnected = 'Not connected to the server.';
+export const connectionLost = 'Connection to the server lost.';
+export const reconnecting = (attempt: number) =>
+  `Data may be out of date. Reconnecting${attempt > 1 ? ` (attempt ${attempt})` : ''}…`;
+export const retryNow = 'Retry now';
+export const serverStopped = 'Server stopped when the job ended.';
+export const dataRemains = 'Data already loaded remains.';
+export const reconnect = 'Reconnect';
+
+// End of a job.
+export const howJobEnded = 'How the job ended';
+export const openedModel = 'Opened model.';
+export const modelNotRun = 'It was not run, so it has a graph but no tensor values.';
+export const jobLost = 'The job is lost.';
+export const processStoppedResponding = (after: string) =>
+  `Its process stopped responding (last seen ${after}). The job resumes here if the agent reconnects.`;
+export const after = (steps: string) => `after ${steps}`;
+export const endVerbs = { terminated: 'was terminated', failed: 'failed', finished: 'finished' };
+export const jobEnded = (verb: string, when: string, code: string) => `The job ${verb} ${when}${code}.`;
+export const afterTheEnd = 'Graph, watchpoints and hits remain; tensor values are no longer available.';
+export const showNode = 'Show node';
+export const traceback = 'Traceback';
+export const showTraceback = 'Show traceback';
+export const hideTraceback = 'Hide traceback';
+
+// Run control. The commands' own names are in state/controls.ts.
+export const runControl = 'Run control';
+export const commandHints = {
+  continue: 'Run until a watchpoint pauses the job',
+  pause: 'Pause at the next op',
+  step: 'Run this many steps, then pause',
+  next_node: 'Step over op',
+  recheck: 'Re-test changed watchpoints on the current values',
+  terminate: 'End the job',
+};
+export const stepCount = 'Number of steps';
+export const stepCountHint = 'Number of steps (1 or more)';
+export const stepCountWrong = 'The number of steps must be 1 or more.';
+export const setWatchpointsFirst = 'Set watchpoints, then continue.';
+export const stoppedBy = (id: number, condition: string, what: string) => `Watchpoint ${id}: ${condition} ${what}`;
+export const onTarget = (target: string) => `on ${target}`;
+export const andMore = (count: number) => (count > 0 ? ` and ${count} more` : '');
+export const stopOncePerStep = 'Stop once per step';
+export const stopOncePerStepHint = (id: number) =>
+  `This hit only passes on a bad input. Watchpoint ${id} will pause once at the end of each step with hits, not at each hit.`;
+export const confirmTerminate = 'Terminate the job?';
+export const terminateWarning = (name: string) => `${name} ends immediately. Training progress that was not saved is lost.`;
+export const theJob = 'The job';
+export const terminateJob = 'Terminate job';
+
+// Getting started, in one line.
+export const gettingStarted = 'Getting started';
+export const firstSteps: Array<[string, string]> = [
+  ['Watch', 'set a condition on node outputs'],
+  ['Continue', 'the job pauses when the condition matches'],
+  ['Inspect', 'select a node in the tree or in the graph'],
+];
+export const firstStepsAfterEnd: Array<[string, string]> = [
+  ['The job has ended', 'its graph remains'],
+  ['Inspect', 'select a node or a hit to see its history and source'],
+];
+export const doNotShowAgain = 'Don’t show again';

@@ -1,0 +1,38 @@
+// Texts about the selected node: its header, a scope's contents and the source.
+
+export const node = 'Node';
+export const loadingNode = 'Loading node';
+export const nodeNotLoaded = (name: string | null) => `Could not load ${name}`;
+export const loadingTensors = 'Loading tensors';
+export const noTensors = 'No tensors';
+export const stepRange = (first: number, last: number) => (last > first ? `steps ${first}–${last}` : `step ${first}`);
+export const stepRangeHint = 'First and last step in which this node ran';
+export const showHits = 'Show the hits of this node';
+export const watch = 'Watch';
+export const addWatchpointOn = (label: string) => `Add a watchpoint on ${label}`;
+export const continueHint = 'Continue until this node has run';
+export const maximizePanel = 'Maximize panel';
+export const restoreLayout = 'Restore layout';
+
+// Scope.
+export const scopeClass = 'Class';
+export const contents = 'Contents';
+export const contentsOf = (children: string, nodes: string) => `${children}, ${nodes}`;
+export const watchedLabel = 'Watched';
+export const watchedShare = { all: 'all nodes', some: 'some nodes', none: 'no nodes' };
+export const hitsInside = 'Hits inside';
+export const parameters = 'Parameters';
+export const none = 'none';
+
+// Source.
+export const source = 'Source';
+export const noSource = (kind: string) => `No source location available for this ${kind}.`;
+export const opsFromLine = (ops: string) => `${ops} from this line`;
+export const firstOps = (count: string) => `First ${count} ops`;
+export const showOps = (place: string) => `Show ops from ${place}`;
+export const showLine = (place: string) => `Show ${place} and its ops`;
+export const copyPathAndLine = 'Copy path and line';
+export const stack = 'Call stack';
+export const hideLibrary = 'hide library frames';
+export const showLibrary = (frames: string) => `show ${frames}`;
+export const attributes = 'Attributes';

@@ -1,0 +1,79 @@
+// Texts of the histogram, the history and the comparison of tensors, which are loaded
+// when first opened.
+
+// Histogram.
+export const histogram = 'Histogram';
+export const histogramKeys = 'Left and right move between bars.';
+export const noHistogram = 'No histogram available';
+export const loadingHistogram = 'Loading histogram';
+export const bins = 'Bins';
+export const binCount = (count: number) => `${count} bins`;
+export const logCounts = 'log counts';
+export const inThisSlice = (finite: string) => `in this slice: ${finite}`;
+export const notFinite = (count: string) => `, ${count} not finite`;
+export const barCount = (bar: string, elements: string) => `${bar}: ${elements}`;
+
+// History.
+export const historyOf = (name: string) => `History of ${name}`;
+export const historyKeys = 'Left and right move between steps.';
+export const historyNotLoaded = 'Could not load history';
+export const loadingHistory = 'Loading history';
+export const noHistory = 'No history';
+export const noHistoryYet = 'No history yet';
+export const knownSteps = 'Only inspected or watched steps have data.';
+export const stepsRecorded = (steps: string) => `${steps} recorded`;
+export const someSteps = (some: string, all: string) => `${some} of ${all} steps`;
+export const withHits = (count: string) => `, ${count} with hits`;
+export const shownStatistics = 'Statistics shown';
+export const logScale = 'log scale';
+export const hitAtStep = (step: number, condition: string) => `Hit at step ${step}: ${condition}`;
+export const atStep = (step: number, text: string) => `Step ${step}: ${text}`;
+export const stepFigures = (step: number, text: string) => `step ${step}: ${text}`;
+
+// Recording values for the history or a comparison.
+export const nowRecording = {
+  history: (id: number) => `Watchpoint ${id} records its history at every step.`,
+  previous: (id: number) => `Watchpoint ${id} keeps previous-step values. Run one step to compare with it.`,
+};
+export const recorderDeleted = (id: number) => `Watchpoint ${id}, which recorded its values, was deleted.`;
+export const recorderDisabled = (id: number) => `Watchpoint ${id}, which recorded its values, is disabled.`;
+export const recordOffers = { history: 'Record history', previous: 'Keep previous values' };
+export const recordHint = 'Adds a watchpoint that never pauses the job';
+export const runOneStep = 'Run one step';
+export const enable = 'Enable watchpoint';
+
+// Comparison.
+export const compareWith = 'Compare with';
+export const previousStep = 'the previous step';
+export const anotherStep = 'another step';
+export const anotherRank = 'another rank';
+export const anotherTensor = 'another tensor';
+export const rankToCompare = 'Rank to compare with';
+export const rank = (rank: number) => `rank ${rank}`;
+export const step = (step: number) => `step ${step}`;
+export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with' };
+export const placeholders = { step: 'step', tensor: 'scope/node:slot' };
+export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor' };
+export const nothingToCompare = 'Nothing to compare with';
+export const loadingBoth = 'Loading both tensors';
+export const shapesDiffer = 'Shapes differ';
+export const heatMap = 'heat map';
+export const comparison = 'Comparison';
+export const equalButNotFinite = (count: string) => `equal, but none of ${count} is finite`;
+export const allClose = (count: string) => `all ${count} close`;
+export const notClose = (some: string, all: string, percent: string) => `${some} of ${all} not close (${percent} %)`;
+export const figures = {
+  verdict: 'allclose',
+  maxAbs: 'max |Δ|',
+  meanAbs: 'mean |Δ|',
+  maxRelative: 'max relative',
+  cosine: 'cosine',
+  notFinite: 'not finite',
+  firstAt: 'first at',
+};
+export const notFiniteHint = 'Pairs with NaN or infinity, excluded from the differences';
+export const difference = 'difference';
+export const heatMapTitle = (title: string) => `Heat map: ${title}`;
+export const valuesTitle = (title: string) => `Values: ${title}`;
+export const heatMapSummary = (title: string, rows: number, columns: number) =>
+  `${title}: ${rows} by ${columns} values`;

@@ -1,0 +1,61 @@
+// Texts of the form for a watchpoint and of a condition's parameters.
+
+import type { Condition } from '../api/types';
+
+export const newWatchpoint = 'New watchpoint';
+export const watchpoint = (id: number | undefined) => `Watchpoint ${id}`;
+export const conditionsNotLoaded = 'Could not load conditions';
+export const loadingConditions = 'Loading conditions';
+export const noConditions = 'No conditions available';
+export const groups: Record<Condition['target'], string> = {
+  tensor: 'Any tensor',
+  weight: 'Weights',
+  gradient: 'Gradients',
+  activation: 'Activations',
+};
+export const statistics = 'Statistics';
+
+// "When <condition>, on <nodes>, then <pause>".
+export const whenLabel = 'When';
+export const onLabel = 'On';
+export const thenLabel = 'Then';
+export const selectedInTree = 'selected in the tree';
+export const noSelectedNode = 'the selected node (none)';
+export const selectedScope = (name: string) => `${name}/ and everything inside`;
+export const matchingPattern = 'nodes matching a pattern';
+export const adjustInTree = 'Adjust the selection in the tree.';
+export const pattern = 'Pattern';
+export const patternHint = '* matches within a part of a name, ** across parts, ? one character';
+export const matchingNodes = 'Matching nodes';
+export const noneYet: Record<Condition['target'], string> = {
+  tensor: 'No nodes yet; new ones will be watched.',
+  weight: 'No weights yet; new ones will be watched.',
+  gradient: 'No gradients yet; new ones will be watched.',
+  activation: 'No activations yet; new ones will be watched.',
+};
+export const pauseAtOp = 'pause at op';
+export const pauseAtEndOfStep = 'pause at end of step';
+export const logOnly = 'log without pausing';
+export const save = 'Save';
+export const add = 'Add';
+
+export const enterPattern = 'Enter a pattern.';
+export const selectNodeOrScope = 'Select a node or scope first.';
+export const selectInTree = 'Select a node or scope in the tree first.';
+
+// Parameters.
+export const defaultValue = (value: string) => `default ${value}`;
+export const between = (low: string, high: string) => `${low} … ${high}`;
+export const above = (value: string) => `above ${value}`;
+export const atLeast = (value: string) => `at least ${value}`;
+export const atMost = (value: string) => `at most ${value}`;
+export const percent = 'percent';
+export const enterExpression = 'Enter an expression, for example abs_max > 1e3 && step > 100.';
+export const expressionPlaceholder = 'abs_max > 1e3 && step > 100';
+export const notANumber = (name: string) => `${name} must be a number.`;
+export const enterOneOf = (names: readonly string[]) =>
+  names.length === 1 ? `Enter a number for ${names[0]}.` : `Enter a number for at least one of ${names.join(', ')}.`;
+export const numberPlaceholder = 'a number, e.g. 1000 or 1e-6';
+export const notTested = 'not tested';
+export const namesAndOperators = 'Names and operators';
+export const advanced = 'Advanced';
