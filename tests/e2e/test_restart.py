@@ -52,8 +52,8 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     client = first.client
     on_logits = {"condition": {"id": "max_gt", "params": {"value": 3}}, "patterns": ["forward/fc2/addmm"]}
     made = client.post("/jobs/digits/watchpoints", on_logits | {"pause": "node"})
-    gone = client.post("/jobs/digits/watchpoints", {"condition": {"id": "nan", "params": {}}})
-    delete(first, f"/jobs/digits/watchpoints/{gone['id']}")
+    deleted = client.post("/jobs/digits/watchpoints", {"condition": {"id": "nan", "params": {}}})
+    delete(first, f"/jobs/digits/watchpoints/{deleted['id']}")
     first.control("digits", "continue")
     before = first.wait_for_state("digits", "paused", pause_reason="watchpoint")
     hits = first.client.hits("digits")
@@ -85,7 +85,7 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     assert [hit["id"] for hit in second.client.hits("digits")] == list(range(1, len(hits) + 2))
     second.wait_for_state("digits", "paused", pause_reason="watchpoint")
     anew = second.client.post("/jobs/digits/watchpoints", on_logits | {"pause": "none"})
-    assert anew["id"] == gone["id"] + 1
+    assert anew["id"] == deleted["id"] + 1
     delete(second, f"/jobs/digits/watchpoints/{made['id']}")
     second.control("digits", "continue")
     out, _ = job.communicate(timeout=120)

@@ -1,4 +1,4 @@
-"""The agent's C interface (graphdbg/agent.h) for ctypes, and what every caller does with it.
+"""The agent's C interface (graphdbg/agent.h) for ctypes, and the functions that its callers share.
 
 Calls release the interpreter's lock; callbacks acquire it.
 """

@@ -1,4 +1,4 @@
-"""What the adapters need to know about the current process."""
+"""Facts about the current process that the adapters report."""
 
 from __future__ import annotations
 
