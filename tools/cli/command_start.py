@@ -46,7 +46,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="do not require a token; on loopback only")
     parser.add_argument("--json", action="store_true", help="print the addresses as one line of JSON")
-    parser.add_argument("--enable-debugger", default="True", metavar="True", help="ignored; accepted for compatibility")
+    parser.add_argument("--enable-debugger", default="True", metavar="True", help="accepted for compatibility")
     parser.set_defaults(run=run)
 
 
