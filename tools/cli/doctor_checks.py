@@ -61,7 +61,7 @@ def check_server(client: Client) -> Check:
         return Check(
             "server",
             "absent",
-            f"none at {client.address}",
+            f"no server at {client.address}",
             "jobs started with GRAPHDBG_ENABLE=1 find no server; `graphdbg run` starts its own",
             "graphdbg start",
         )
@@ -136,7 +136,7 @@ def _check_installed(name: str, version: str | None, meaning: str, remedy: str) 
 def check_kernels(accelerators: dict[str, Any]) -> Check:
     kernels = accelerators["kernels"]
     if kernels:
-        return Check("CUDA kernels", "ok", f"{', '.join(kernels)}, compiled by CUDA {accelerators['toolkit']}")
+        return Check("CUDA kernels", "ok", f"{', '.join(kernels)}, compiled with CUDA {accelerators['toolkit']}")
     return Check(
         "CUDA kernels",
         "absent",
