@@ -60,7 +60,7 @@ class Inside {
 
 thread_local bool Inside::inside_ = false;
 
-// ---- steps, as _steps.py decides them for Python
+// ---- steps, as steps.py decides them for Python
 
 // Ends a step after each step of the leading optimizer: the first to step, or
 // one that steps twice while the leader does not.

@@ -1,4 +1,5 @@
-// The extension module graphdbg._hooks; see _hooks.pyi for what it offers.
+// The extension module graphdbg._torch._hooks; see _hooks.pyi for what it
+// offers.
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -310,8 +311,8 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._hooks", nullptr, -1,
-                          methods};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._torch._hooks",
+                          nullptr, -1, methods};
 
 }  // namespace
 }  // namespace graphdbg::hooks
