@@ -22,7 +22,7 @@ VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
 NATIVE = {
     "server/main/graphdbg_server": "lib/graphdbg-server",
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
-    "agent/adapters/onnxruntime/graphdbg_onnx": "lib/graphdbg-onnx",
+    "agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx",
 }
 # A line for each further one, since they depend on the versions of Python and
 # PyTorch at hand: the output, and its place.

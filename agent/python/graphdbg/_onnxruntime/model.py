@@ -1,4 +1,4 @@
-"""A model taken apart by lib/graphdbg-onnx (agent/adapters/onnxruntime)."""
+"""A model taken apart by lib/graphdbg-onnx (agent/onnx_splitter)."""
 
 from __future__ import annotations
 

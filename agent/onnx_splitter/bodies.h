@@ -1,6 +1,6 @@
 // Graphs inside nodes: the branches of an If, the bodies of Loop and Scan.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_BODIES_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_BODIES_H_
+#ifndef AGENT_ONNX_SPLITTER_BODIES_H_
+#define AGENT_ONNX_SPLITTER_BODIES_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // Why the nodes inside such a node cannot be run one by one; empty if they can,
 // which agent/python/graphdbg/_onnxruntime/control_flow.py does. `opset` is
@@ -24,6 +24,6 @@ std::vector<const onnx::ValueInfoProto*> InputsOf(
 // first; empty where it is a value of the node's own, as the iteration number.
 std::string GivenTo(const onnx::NodeProto& node, size_t index);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_BODIES_H_
+#endif  // AGENT_ONNX_SPLITTER_BODIES_H_

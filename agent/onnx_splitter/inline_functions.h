@@ -1,12 +1,12 @@
 // Calls of a model's own functions, replaced by what the functions do.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_INLINE_FUNCTIONS_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_INLINE_FUNCTIONS_H_
+#ifndef AGENT_ONNX_SPLITTER_INLINE_FUNCTIONS_H_
+#define AGENT_ONNX_SPLITTER_INLINE_FUNCTIONS_H_
 
 #include <onnx/onnx_pb.h>
 
 #include "absl/status/status.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // As ONNX Runtime does before it runs a model. The nodes of a call are named
 // "CALL/NODE": the call is a scope of theirs. Calls stay that are in graphs
@@ -14,6 +14,6 @@ namespace graphdbg::onnxruntime {
 // model has. RESOURCE_EXHAUSTED if functions call each other without end.
 absl::Status InlineFunctions(onnx::ModelProto* model);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_INLINE_FUNCTIONS_H_
+#endif  // AGENT_ONNX_SPLITTER_INLINE_FUNCTIONS_H_

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/model_file.h"
+#include "agent/onnx_splitter/model_file.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 namespace fs = std::filesystem;
@@ -236,4 +236,4 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
   return data;
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

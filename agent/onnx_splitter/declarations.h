@@ -1,6 +1,6 @@
 // What the agent is to be told of a model: nodes, edges, scopes.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_
+#ifndef AGENT_ONNX_SPLITTER_DECLARATIONS_H_
+#define AGENT_ONNX_SPLITTER_DECLARATIONS_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "agent/adapters/onnxruntime/names.h"
-#include "agent/adapters/onnxruntime/shapes.h"
+#include "agent/onnx_splitter/names.h"
+#include "agent/onnx_splitter/shapes.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // Nodes get numbers from 0, producers before consumers.
 class Declarations {
@@ -86,6 +86,6 @@ class Declarations {
   Json scopes_ = Json::object();
 };
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_DECLARATIONS_H_
+#endif  // AGENT_ONNX_SPLITTER_DECLARATIONS_H_

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/limits.h"
+#include "agent/onnx_splitter/limits.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 constexpr rlim_t kMemoryBytes = rlim_t{6} << 30;
@@ -30,4 +30,4 @@ bool ConfineProcess() {
   return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0;
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,6 +1,6 @@
 // Producers before consumers.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_
+#ifndef AGENT_ONNX_SPLITTER_ORDER_H_
+#define AGENT_ONNX_SPLITTER_ORDER_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // What a node reads: its inputs and what graphs inside it take from outside.
 std::set<std::string> ReadsOf(const onnx::NodeProto& node);
@@ -19,6 +19,6 @@ std::set<std::string> ReadsOf(const onnx::NodeProto& node);
 // INVALID_ARGUMENT names a node of a cycle.
 absl::Status SortNodes(onnx::GraphProto* graph);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_ORDER_H_
+#endif  // AGENT_ONNX_SPLITTER_ORDER_H_

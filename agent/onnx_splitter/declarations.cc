@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/declarations.h"
+#include "agent/onnx_splitter/declarations.h"
 
 #include <algorithm>
 
@@ -7,11 +7,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "agent/adapters/onnxruntime/attributes.h"
-#include "agent/adapters/onnxruntime/bodies.h"
-#include "agent/adapters/onnxruntime/order.h"
+#include "agent/onnx_splitter/attributes.h"
+#include "agent/onnx_splitter/bodies.h"
+#include "agent/onnx_splitter/order.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Json = Declarations::Json;
@@ -251,4 +251,4 @@ void Declarations::AddScopeTypes(const onnx::NodeProto& node,
   }
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,6 +1,6 @@
 // A model's graph, as an agent would tell it to the server.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_
+#ifndef AGENT_ONNX_SPLITTER_GRAPH_MESSAGES_H_
+#define AGENT_ONNX_SPLITTER_GRAPH_MESSAGES_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // Writes v1::AgentMessages, each after its size: the graph's nodes and scopes,
 // whose names begin with `name`, and what the checker found as log lines.
@@ -18,6 +18,6 @@ namespace graphdbg::onnxruntime {
 absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
                         std::ostream* out);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_GRAPH_MESSAGES_H_
+#endif  // AGENT_ONNX_SPLITTER_GRAPH_MESSAGES_H_

@@ -1,12 +1,12 @@
 // The values of an initializer as plain little-endian bytes.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_TENSOR_BYTES_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_TENSOR_BYTES_H_
+#ifndef AGENT_ONNX_SPLITTER_TENSOR_BYTES_H_
+#define AGENT_ONNX_SPLITTER_TENSOR_BYTES_H_
 
 #include <onnx/onnx_pb.h>
 
 #include <string>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // Of a tensor that is neither external nor of strings, however the file holds
 // them.
@@ -16,6 +16,6 @@ std::string BytesOf(const onnx::TensorProto& tensor);
 // it makes something else.
 bool TensorOfConstant(const onnx::NodeProto& node, onnx::TensorProto* tensor);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_TENSOR_BYTES_H_
+#endif  // AGENT_ONNX_SPLITTER_TENSOR_BYTES_H_

@@ -1,14 +1,14 @@
 // Takes a model apart, so that its graph can be shown and any range of its
 // nodes be run by itself.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_
+#ifndef AGENT_ONNX_SPLITTER_SPLIT_H_
+#define AGENT_ONNX_SPLITTER_SPLIT_H_
 
 #include <filesystem>
 #include <string>
 
 #include "absl/status/status.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 struct SplitOptions {
   // All names of nodes begin with it.
@@ -31,6 +31,6 @@ struct SplitOptions {
 absl::Status Split(const std::filesystem::path& file,
                    const SplitOptions& options);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_SPLIT_H_
+#endif  // AGENT_ONNX_SPLITTER_SPLIT_H_

@@ -10,30 +10,30 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "agent/adapters/onnxruntime/graph_messages.h"
-#include "agent/adapters/onnxruntime/limits.h"
-#include "agent/adapters/onnxruntime/model_file.h"
-#include "agent/adapters/onnxruntime/shapes.h"
-#include "agent/adapters/onnxruntime/split.h"
+#include "agent/onnx_splitter/graph_messages.h"
+#include "agent/onnx_splitter/limits.h"
+#include "agent/onnx_splitter/model_file.h"
+#include "agent/onnx_splitter/shapes.h"
+#include "agent/onnx_splitter/split.h"
 
 namespace {
 
 absl::Status WriteGraphOf(std::istream* input, const std::string& name) {
-  if (!graphdbg::onnxruntime::ConfineProcess()) {
+  if (!graphdbg::onnx_splitter::ConfineProcess()) {
     return absl::InternalError("this process cannot be confined");
   }
   std::ios::sync_with_stdio(false);
   absl::StatusOr<onnx::ModelProto> model =
-      graphdbg::onnxruntime::ReadModel(input, name);
+      graphdbg::onnx_splitter::ReadModel(input, name);
   if (!model.ok()) return model.status();
-  return graphdbg::onnxruntime::WriteGraph(*std::move(model), name, &std::cout);
+  return graphdbg::onnx_splitter::WriteGraph(*std::move(model), name, &std::cout);
 }
 
 absl::Status Run(int argc, char** argv) {
   if (argc == 3 && std::string(argv[1]) == "--graph") {
     return WriteGraphOf(&std::cin, argv[2]);
   }
-  return graphdbg::onnxruntime::Split(argv[1], {argv[2], argv[3]});
+  return graphdbg::onnx_splitter::Split(argv[1], {argv[2], argv[3]});
 }
 
 }  // namespace
@@ -55,6 +55,6 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     error = e.what();
   }
-  std::fprintf(stderr, "%s\n", graphdbg::onnxruntime::OneLine(error).c_str());
+  std::fprintf(stderr, "%s\n", graphdbg::onnx_splitter::OneLine(error).c_str());
   return 1;
 }

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/order.h"
+#include "agent/onnx_splitter/order.h"
 
 #include <functional>
 #include <queue>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 // What a graph inside a node does not make itself.
@@ -106,4 +106,4 @@ absl::Status SortNodes(onnx::GraphProto* graph) {
   return absl::OkStatus();
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/inline_functions.h"
+#include "agent/onnx_splitter/inline_functions.h"
 
 #include <google/protobuf/unknown_field_set.h>
 
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
@@ -214,4 +214,4 @@ absl::Status InlineFunctions(onnx::ModelProto* model) {
   return Inliner(model).Run();
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

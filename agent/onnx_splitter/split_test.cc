@@ -1,6 +1,6 @@
 // Models taken apart: names, order, functions, external data. What ONNX Runtime
 // makes of the pieces is tested in tests/e2e/test_onnxruntime.py.
-#include "agent/adapters/onnxruntime/split.h"
+#include "agent/onnx_splitter/split.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 namespace fs = std::filesystem;
@@ -280,4 +280,4 @@ TEST_F(SplitTest, ANewerOpsetIsNoError) {
 }
 
 }  // namespace
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,10 +1,10 @@
-#include "agent/adapters/onnxruntime/bodies.h"
+#include "agent/onnx_splitter/bodies.h"
 
 #include <set>
 
 #include "absl/strings/str_cat.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 // Scans of the opset before knew batches.
@@ -67,4 +67,4 @@ std::string GivenTo(const onnx::NodeProto& node, size_t index) {
   return node.input(static_cast<int>(index));
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

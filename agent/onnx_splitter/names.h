@@ -1,7 +1,7 @@
 // Full names of the nodes of an ONNX graph. ONNX has no scopes; exporters write
 // them into names and metadata.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_NAMES_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_NAMES_H_
+#ifndef AGENT_ONNX_SPLITTER_NAMES_H_
+#define AGENT_ONNX_SPLITTER_NAMES_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -13,7 +13,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // The metadata of a node by key, which libonnx 1.12 does not know of.
 std::map<std::string, std::string> MetadataOf(const onnx::NodeProto& node);
@@ -47,6 +47,6 @@ class Names {
   std::unordered_map<std::string, int> taken_;
 };
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_NAMES_H_
+#endif  // AGENT_ONNX_SPLITTER_NAMES_H_

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/graph_messages.h"
+#include "agent/onnx_splitter/graph_messages.h"
 
 #include <gmock/gmock.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
@@ -15,7 +15,7 @@
 #include "proto/wire/limits.h"
 #include "proto/wire/validate.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using testing::ElementsAre;
@@ -149,4 +149,4 @@ TEST_F(GraphMessagesTest, ACycleIsNoGraph) {
 }
 
 }  // namespace
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,20 +1,20 @@
-#include "agent/adapters/onnxruntime/split.h"
+#include "agent/onnx_splitter/split.h"
 
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "agent/adapters/onnxruntime/attributes.h"
-#include "agent/adapters/onnxruntime/bodies.h"
-#include "agent/adapters/onnxruntime/declarations.h"
-#include "agent/adapters/onnxruntime/model_file.h"
-#include "agent/adapters/onnxruntime/order.h"
-#include "agent/adapters/onnxruntime/prepared_model.h"
-#include "agent/adapters/onnxruntime/shapes.h"
-#include "agent/adapters/onnxruntime/tensor_bytes.h"
+#include "agent/onnx_splitter/attributes.h"
+#include "agent/onnx_splitter/bodies.h"
+#include "agent/onnx_splitter/declarations.h"
+#include "agent/onnx_splitter/model_file.h"
+#include "agent/onnx_splitter/order.h"
+#include "agent/onnx_splitter/prepared_model.h"
+#include "agent/onnx_splitter/shapes.h"
+#include "agent/onnx_splitter/tensor_bytes.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Json = nlohmann::json;
@@ -231,4 +231,4 @@ absl::Status Split(const std::filesystem::path& file,
   return Splitter(file, options).Run();
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/names.h"
+#include "agent/onnx_splitter/names.h"
 
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/unknown_field_set.h>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Parts = std::vector<std::string>;
@@ -130,4 +130,4 @@ std::string Names::Unique(Parts parts, absl::string_view scope) {
   return unique;
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/attributes.h"
+#include "agent/onnx_splitter/attributes.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 constexpr size_t kMaxElements = 64;
@@ -65,4 +65,4 @@ bool MovesValues(const onnx::NodeProto& node) {
              std::end(kMovers);
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,12 +1,12 @@
-#include "agent/adapters/onnxruntime/prepared_model.h"
+#include "agent/onnx_splitter/prepared_model.h"
 
-#include "agent/adapters/onnxruntime/bodies.h"
-#include "agent/adapters/onnxruntime/inline_functions.h"
-#include "agent/adapters/onnxruntime/order.h"
-#include "agent/adapters/onnxruntime/shapes.h"
-#include "agent/adapters/onnxruntime/tensor_bytes.h"
+#include "agent/onnx_splitter/bodies.h"
+#include "agent/onnx_splitter/inline_functions.h"
+#include "agent/onnx_splitter/order.h"
+#include "agent/onnx_splitter/shapes.h"
+#include "agent/onnx_splitter/tensor_bytes.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 // As ONNX Runtime does: what a Constant node makes is an initializer.
@@ -56,4 +56,4 @@ void Declare(const PreparedModel& model, Declarations* declarations) {
   for (const onnx::NodeProto& node : graph.node()) declarations->AddNode(node);
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

@@ -1,7 +1,7 @@
 // Types and shapes of a model's values as far as they are known without
 // running it, by ONNX's own checker and shape inference.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_SHAPES_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_SHAPES_H_
+#ifndef AGENT_ONNX_SPLITTER_SHAPES_H_
+#define AGENT_ONNX_SPLITTER_SHAPES_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -10,7 +10,7 @@
 #include <unordered_map>
 #include <vector>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 struct TensorType {
   // onnx::TensorProto::DataType.
@@ -37,6 +37,6 @@ int64_t OpsetOf(const onnx::ModelProto& model);
 // As a line of text: no breaks, at most 500 bytes.
 std::string OneLine(std::string text);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_SHAPES_H_
+#endif  // AGENT_ONNX_SPLITTER_SHAPES_H_

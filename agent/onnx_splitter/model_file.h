@@ -1,6 +1,6 @@
 // Reads ONNX files, of which nothing is believed.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_
+#ifndef AGENT_ONNX_SPLITTER_MODEL_FILE_H_
+#define AGENT_ONNX_SPLITTER_MODEL_FILE_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 // INVALID_ARGUMENT, in one line, if the file is no ONNX model.
 absl::StatusOr<onnx::ModelProto> ReadModel(const std::filesystem::path& file);
@@ -48,6 +48,6 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
 // its shape is none or too large.
 absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_MODEL_FILE_H_
+#endif  // AGENT_ONNX_SPLITTER_MODEL_FILE_H_

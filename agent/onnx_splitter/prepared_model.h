@@ -1,7 +1,7 @@
 // A model made ready to be shown or taken apart: its own functions inlined,
 // what Constant nodes make as initializers, nodes in executable order.
-#ifndef AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_
-#define AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_
+#ifndef AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
+#define AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
 
 #include <onnx/onnx_pb.h>
 
@@ -9,9 +9,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "agent/adapters/onnxruntime/declarations.h"
+#include "agent/onnx_splitter/declarations.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 
 struct PreparedModel {
   onnx::ModelProto proto;
@@ -26,6 +26,6 @@ absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model);
 // its parts.
 void Declare(const PreparedModel& model, Declarations* declarations);
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
 
-#endif  // AGENT_ADAPTERS_ONNXRUNTIME_PREPARED_MODEL_H_
+#endif  // AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_

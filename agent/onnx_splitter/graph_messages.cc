@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/graph_messages.h"
+#include "agent/onnx_splitter/graph_messages.h"
 
 #include <google/protobuf/util/delimited_message_util.h>
 
@@ -7,14 +7,14 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "agent/adapters/onnxruntime/model_file.h"
-#include "agent/adapters/onnxruntime/prepared_model.h"
-#include "agent/adapters/onnxruntime/shapes.h"
+#include "agent/onnx_splitter/model_file.h"
+#include "agent/onnx_splitter/prepared_model.h"
+#include "agent/onnx_splitter/shapes.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/limits.h"
 #include "proto/wire/utf8.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Json = Declarations::Json;
@@ -224,4 +224,4 @@ absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
   return *out ? absl::OkStatus() : absl::UnavailableError("nobody reads");
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

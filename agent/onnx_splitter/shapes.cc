@@ -1,4 +1,4 @@
-#include "agent/adapters/onnxruntime/shapes.h"
+#include "agent/onnx_splitter/shapes.h"
 
 #include <onnx/checker.h>
 #include <onnx/defs/schema.h>
@@ -10,9 +10,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "agent/adapters/onnxruntime/model_file.h"
+#include "agent/onnx_splitter/model_file.h"
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 constexpr size_t kMaxLineBytes = 500;
@@ -135,4 +135,4 @@ Shapes InferShapes(onnx::ModelProto* model) {
   return shapes;
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter

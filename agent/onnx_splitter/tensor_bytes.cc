@@ -1,8 +1,8 @@
-#include "agent/adapters/onnxruntime/tensor_bytes.h"
+#include "agent/onnx_splitter/tensor_bytes.h"
 
 #include <cstdint>
 
-namespace graphdbg::onnxruntime {
+namespace graphdbg::onnx_splitter {
 namespace {
 
 using Proto = onnx::TensorProto;
@@ -77,4 +77,4 @@ bool TensorOfConstant(const onnx::NodeProto& node, onnx::TensorProto* tensor) {
   return true;
 }
 
-}  // namespace graphdbg::onnxruntime
+}  // namespace graphdbg::onnx_splitter
