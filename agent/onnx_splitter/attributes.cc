@@ -22,7 +22,7 @@ std::string List(const Values& values) {
       all ? "]" : ", ...]");
 }
 
-std::string Cut(std::string text) {
+std::string Truncate(std::string text) {
   if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
   return text;
 }
@@ -37,13 +37,13 @@ std::string TextOf(const onnx::AttributeProto& attribute) {
     case Proto::INT:
       return absl::StrCat(attribute.i());
     case Proto::STRING:
-      return Cut(attribute.s());
+      return Truncate(attribute.s());
     case Proto::FLOATS:
       return List(attribute.floats());
     case Proto::INTS:
       return List(attribute.ints());
     case Proto::STRINGS:
-      return Cut(List(attribute.strings()));
+      return Truncate(List(attribute.strings()));
     case Proto::TENSOR:
       return absl::StrCat("tensor ", List(attribute.t().dims()));
     case Proto::GRAPH:

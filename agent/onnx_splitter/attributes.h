@@ -1,4 +1,4 @@
-// Attributes of ONNX nodes for people, and what is known of ops.
+// Attributes of ONNX nodes as text, and properties of ops.
 #ifndef AGENT_ONNX_SPLITTER_ATTRIBUTES_H_
 #define AGENT_ONNX_SPLITTER_ATTRIBUTES_H_
 
@@ -8,10 +8,12 @@
 
 namespace graphdbg::onnx_splitter {
 
-// As "[1, 1]" or "SAME_UPPER"; long ones are cut.
+// The attribute's value for display, such as "[1, 1]" or "SAME_UPPER"; long
+// values are truncated.
 std::string TextOf(const onnx::AttributeProto& attribute);
 
-// Whether an op only moves values about: it cannot be where a NaN came from.
+// Whether the op only copies values and therefore cannot be the origin of a
+// NaN.
 bool MovesValues(const onnx::NodeProto& node);
 
 }  // namespace graphdbg::onnx_splitter

@@ -7,7 +7,7 @@
 namespace graphdbg::onnx_splitter {
 namespace {
 
-// Scans of the opset before knew batches.
+// Earlier versions of Scan have a batch dimension.
 constexpr int64_t kScanOpset = 9;
 
 bool IsOfOnnx(const onnx::NodeProto& node, const char* op_type) {
@@ -15,7 +15,7 @@ bool IsOfOnnx(const onnx::NodeProto& node, const char* op_type) {
          (node.domain().empty() || node.domain() == "ai.onnx");
 }
 
-// ONNX Runtime cannot hand on a value that is missing.
+// ONNX Runtime cannot pass an absent value from one session to another.
 bool HasOptional(const onnx::GraphProto& graph) {
   for (const auto* values : {&graph.input(), &graph.output()}) {
     for (const onnx::ValueInfoProto& value : *values) {
@@ -27,7 +27,7 @@ bool HasOptional(const onnx::GraphProto& graph) {
 
 }  // namespace
 
-std::string WhyNotFollowed(const onnx::NodeProto& node, int64_t opset) {
+std::string ReasonNotCaptured(const onnx::NodeProto& node, int64_t opset) {
   const bool is_if = IsOfOnnx(node, "If");
   const bool is_scan = IsOfOnnx(node, "Scan");
   const bool known = is_if || is_scan || IsOfOnnx(node, "Loop");
@@ -61,7 +61,7 @@ std::vector<const onnx::ValueInfoProto*> InputsOf(
   return inputs;
 }
 
-std::string GivenTo(const onnx::NodeProto& node, size_t index) {
+std::string OuterInputOf(const onnx::NodeProto& node, size_t index) {
   const bool counts = IsOfOnnx(node, "Loop") && index == 0;
   if (counts || index >= static_cast<size_t>(node.input_size())) return "";
   return node.input(static_cast<int>(index));

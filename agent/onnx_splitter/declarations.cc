@@ -17,10 +17,11 @@ namespace {
 using Json = Declarations::Json;
 
 constexpr int kMaxDepth = 32;
-// As the server knows it.
+// An attribute name that the server interprets.
 constexpr char kNotCaptured[] = "not captured";
 
-// What a training would have changed; the rest are shapes, axes and the like.
+// Guesses whether training updates the tensor. Integers are shapes, axes and
+// the like.
 bool IsWeight(const onnx::TensorProto& tensor) {
   using Proto = onnx::TensorProto;
   switch (tensor.data_type()) {
@@ -38,8 +39,8 @@ bool IsWeight(const onnx::TensorProto& tensor) {
   }
 }
 
-// Lines of a Python traceback, outermost frame first, as PyTorch's exporter
-// writes them into each node; here innermost first.
+// Converts a Python traceback, which PyTorch's exporter stores in each node
+// with the outermost frame first, to frames with the innermost first.
 Json StackOf(const std::string& trace) {
   Json stack = Json::array();
   for (absl::string_view line : absl::StrSplit(trace, '\n')) {
@@ -92,12 +93,12 @@ void Declarations::AddTensor(size_t node, const onnx::TensorProto& tensor) {
   Json shape = Json::array();
   for (int64_t size : tensor.dims()) shape.push_back(absl::StrCat(size));
   nodes_[node]["outputs"].push_back(Json::array({tensor.data_type(), shape}));
-  makers_[tensor.name()] = {node, 0};
+  producers_[tensor.name()] = {node, 0};
 }
 
 void Declarations::NameNodes(const onnx::GraphProto& graph) {
   for (const onnx::NodeProto& node : graph.node()) {
-    const std::string name = names_.OfNode(node, "");
+    const std::string name = names_.NodeName(node, "");
     node_names_[&node] = name;
     const std::string scope = name.substr(0, name.rfind('/'));
     for (const std::string& value : ReadsOf(node)) {
@@ -117,7 +118,7 @@ size_t Declarations::AddInitializer(const onnx::TensorProto& tensor) {
   const std::string scope =
       HasScope(tensor.name()) ? "" : ScopeOf(tensor.name());
   const size_t node =
-      Add(&tensor, names_.OfInitializer(tensor.name(), scope),
+      Add(&tensor, names_.InitializerName(tensor.name(), scope),
           weight ? "parameter" : "constant", weight ? "weight" : "other", "");
   AddTensor(node, tensor);
   return node;
@@ -127,7 +128,7 @@ size_t Declarations::AddConstant(const onnx::NodeProto& node,
                                  const onnx::TensorProto& tensor) {
   const size_t constant =
       Add(&tensor,
-          names_.OfNode(node, HasScope(node) ? "" : ScopeOf(tensor.name())),
+          names_.NodeName(node, HasScope(node) ? "" : ScopeOf(tensor.name())),
           "constant", "other", "Constant");
   AddTensor(constant, tensor);
   return constant;
@@ -140,11 +141,11 @@ size_t Declarations::AddInput(const onnx::ValueInfoProto& input) {
 size_t Declarations::AddInput(const onnx::ValueInfoProto& input,
                               const std::string& scope) {
   const size_t node =
-      Add(&input, names_.OfInput(input.name(), scope), "input", "other", "");
+      Add(&input, names_.InputName(input.name(), scope), "input", "other", "");
   onnx::NodeProto maker;
   maker.add_output(input.name());
   AddTypes(maker, &nodes_[node]);
-  makers_[input.name()] = {node, 0};
+  producers_[input.name()] = {node, 0};
   return node;
 }
 
@@ -158,8 +159,8 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
     scopes_[inside] = absl::StrCat(node.op_type(), " ", attribute.name());
     const size_t first = nodes_.size();
     const auto made = AddGraph(attribute.g(), node, inside, depth + 1);
-    const std::string why = WhyNotFollowed(node, opset_);
-    if (!why.empty()) SayNotCaptured(first, why);
+    const std::string why = ReasonNotCaptured(node, opset_);
+    if (!why.empty()) MarkNotCaptured(first, why);
     inner.insert(inner.end(), made.begin(), made.end());
   }
   const std::string type =
@@ -169,8 +170,8 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
   const size_t number = Add(&node, name, "op", "activation", type);
   Json& item = nodes_[number];
   for (const std::string& input : node.input()) {
-    const auto maker = makers_.find(input);
-    if (maker != makers_.end()) item["inputs"].push_back(maker->second);
+    const auto maker = producers_.find(input);
+    if (maker != producers_.end()) item["inputs"].push_back(maker->second);
   }
   for (const Endpoint& endpoint : inner) item["inputs"].push_back(endpoint);
   for (const onnx::AttributeProto& attribute : node.attribute()) {
@@ -179,13 +180,13 @@ size_t Declarations::AddNode(const onnx::NodeProto& node,
   AddTypes(node, &item);
   item["stack"] = StackOf(MetadataOf(node)["pkg.torch.onnx.stack_trace"]);
   for (int slot = 0; slot < node.output_size(); ++slot) {
-    makers_[node.output(slot)] = {number, static_cast<size_t>(slot)};
+    producers_[node.output(slot)] = {number, static_cast<size_t>(slot)};
   }
   return number;
 }
 
-// The innermost reason stays.
-void Declarations::SayNotCaptured(size_t first, const std::string& why) {
+// emplace() keeps the reason of the innermost subgraph.
+void Declarations::MarkNotCaptured(size_t first, const std::string& why) {
   for (size_t i = first; i < nodes_.size(); ++i) {
     nodes_[i]["attributes"].emplace(kNotCaptured, why);
   }
@@ -195,33 +196,33 @@ std::vector<Declarations::Endpoint> Declarations::AddGraph(
     const onnx::GraphProto& graph, const onnx::NodeProto& node,
     const std::string& scope, int depth) {
   const auto inputs = InputsOf(graph);
-  // Names inside may be those of others outside.
+  // All outer values are resolved first: the subgraph's inputs may shadow them.
   std::vector<std::vector<Endpoint>> given(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
-    const auto maker = makers_.find(GivenTo(node, i));
-    if (maker != makers_.end()) given[i].push_back(maker->second);
+    const auto maker = producers_.find(OuterInputOf(node, i));
+    if (maker != producers_.end()) given[i].push_back(maker->second);
   }
   for (size_t i = 0; i < inputs.size(); ++i) {
     const size_t input = AddInput(*inputs[i], scope);
     nodes_[input]["inputs"] = given[i];
   }
   for (const onnx::TensorProto& tensor : graph.initializer()) {
-    AddTensor(Add(&tensor, names_.OfInitializer(tensor.name(), scope),
+    AddTensor(Add(&tensor, names_.InitializerName(tensor.name(), scope),
                   "constant", "other", ""),
               tensor);
   }
   for (const onnx::NodeProto& inner : graph.node()) {
-    AddNode(inner, names_.OfNode(inner, scope), depth);
+    AddNode(inner, names_.NodeName(inner, scope), depth);
   }
   std::vector<Endpoint> made;
   for (const onnx::ValueInfoProto& output : graph.output()) {
-    const auto maker = makers_.find(output.name());
-    if (maker != makers_.end()) made.push_back(maker->second);
+    const auto maker = producers_.find(output.name());
+    if (maker != producers_.end()) made.push_back(maker->second);
   }
   return made;
 }
 
-// Sizes that vary are no numbers: the outputs stand among the attributes then.
+// Shapes are lists of strings because symbolic sizes are names.
 void Declarations::AddTypes(const onnx::NodeProto& node, Json* item) const {
   for (const std::string& output : node.output()) {
     const auto type = types_->find(output);
@@ -234,13 +235,13 @@ void Declarations::AddTypes(const onnx::NodeProto& node, Json* item) const {
   }
 }
 
-// PyTorch's exporter writes ['', 'layer1', 'layer1.0', 'conv2d'] and the
-// classes of these.
+// PyTorch's exporter writes a list of scopes, ['', 'layer1', 'layer1.0',
+// 'conv2d'], and a list of their classes.
 void Declarations::AddScopeTypes(const onnx::NodeProto& node,
                                  const std::string& name) {
   auto metadata = MetadataOf(node);
-  const auto scopes = ListOf(metadata["pkg.torch.onnx.name_scopes"]);
-  const auto classes = ListOf(metadata["pkg.torch.onnx.class_hierarchy"]);
+  const auto scopes = ParseList(metadata["pkg.torch.onnx.name_scopes"]);
+  const auto classes = ParseList(metadata["pkg.torch.onnx.class_hierarchy"]);
   if (scopes.size() != classes.size() || scopes.size() < 2) return;
   const std::string model = name.substr(0, name.find('/'));
   for (size_t i = 0; i + 1 < scopes.size(); ++i) {

@@ -1,4 +1,4 @@
-// What the agent is to be told of a model: nodes, edges, scopes.
+// The nodes, edges and scopes of a model, as declared to the agent.
 #ifndef AGENT_ONNX_SPLITTER_DECLARATIONS_H_
 #define AGENT_ONNX_SPLITTER_DECLARATIONS_H_
 
@@ -16,40 +16,39 @@
 
 namespace graphdbg::onnx_splitter {
 
-// Nodes get numbers from 0, producers before consumers.
+// Numbers nodes from 0, producers before consumers.
 class Declarations {
  public:
   using Json = nlohmann::json;
 
   explicit Declarations(std::string model) : names_(model) {}
 
-  // Of ONNX's own ops.
+  // The version of ONNX's own op set.
   void set_opset(int64_t opset) { opset_ = opset; }
   void set_types(const std::unordered_map<std::string, TensorType>* types) {
     types_ = types;
   }
 
-  // Before anything is added: settles the names of the nodes at the top, and
-  // by them where initializers belong that have no scope of their own.
+  // Assigns names to the top-level nodes, which also determine the scopes of
+  // initializers without one of their own. Must precede every Add call.
   void NameNodes(const onnx::GraphProto& graph);
 
   size_t AddInitializer(const onnx::TensorProto& tensor);
-  // A Constant node, which stands as the tensor that it makes.
+  // A Constant node, declared as the tensor that it produces.
   size_t AddConstant(const onnx::NodeProto& node,
                      const onnx::TensorProto& tensor);
   size_t AddInput(const onnx::ValueInfoProto& input);
-  // An op, with the graphs inside it as scopes.
+  // An op; its subgraphs become scopes.
   size_t AddNode(const onnx::NodeProto& node) {
     return AddNode(node, node_names_.at(&node), 0);
   }
 
-  // What a part of the model was numbered when it was added: a NodeProto, an
-  // initializer's TensorProto or an input's ValueInfoProto, also in graphs
-  // inside nodes.
+  // The number of a part that was added: a NodeProto, an initializer's
+  // TensorProto or an input's ValueInfoProto, including those in subgraphs.
   size_t NumberOf(const void* part) const { return numbers_.at(part); }
 
   Json TakeNodes() { return std::move(nodes_); }
-  // Classes of modules by scope.
+  // Module classes by scope.
   Json TakeScopes() { return std::move(scopes_); }
 
  private:
@@ -60,14 +59,14 @@ class Declarations {
   size_t AddInput(const onnx::ValueInfoProto& input, const std::string& scope);
   size_t AddNode(const onnx::NodeProto& node, const std::string& name,
                  int depth);
-  // Of those who read the value, the innermost scope that holds them all.
+  // The innermost scope that contains all readers of the value.
   std::string ScopeOf(const std::string& value) const;
-  // A graph inside `node`. Gives what makes the graph's outputs.
+  // Adds a subgraph of `node`; returns the producers of the subgraph's outputs.
   std::vector<Endpoint> AddGraph(const onnx::GraphProto& graph,
                                  const onnx::NodeProto& node,
                                  const std::string& scope, int depth);
-  // Of the declarations from `first` on.
-  void SayNotCaptured(size_t first, const std::string& why);
+  // Applies to all declarations from number `first` on.
+  void MarkNotCaptured(size_t first, const std::string& why);
   void AddTensor(size_t node, const onnx::TensorProto& tensor);
   void AddTypes(const onnx::NodeProto& node, Json* item) const;
   void AddScopeTypes(const onnx::NodeProto& node, const std::string& name);
@@ -75,11 +74,11 @@ class Declarations {
   Names names_;
   int64_t opset_ = 0;
   const std::unordered_map<std::string, TensorType>* types_ = nullptr;
-  // What makes each value. Names in graphs inside nodes differ from those
-  // outside.
-  std::unordered_map<std::string, Endpoint> makers_;
+  // Producers by value. ONNX forbids a subgraph to reuse names of the outer
+  // graph, so one map serves all graphs.
+  std::unordered_map<std::string, Endpoint> producers_;
   std::unordered_map<const void*, size_t> numbers_;
-  // Of the nodes at the top.
+  // Top-level nodes only.
   std::unordered_map<const onnx::NodeProto*, std::string> node_names_;
   std::unordered_map<std::string, std::string> scopes_of_values_;
   Json nodes_ = Json::array();

@@ -19,7 +19,7 @@ namespace {
 
 using Json = Declarations::Json;
 
-// Values that shape inference may need are smaller.
+// Larger tensors are dropped; those that shape inference may need are smaller.
 constexpr uint64_t kKeptBytes = 64 << 10;
 
 std::string Text(const Json& text) {
@@ -27,7 +27,7 @@ std::string Text(const Json& text) {
                            wire::kMaxNameBytes);
 }
 
-// Checks shapes, and lets go of weights.
+// Validates the shapes of all tensors and drops the values of large ones.
 absl::Status DropWeights(onnx::ModelProto* model) {
   return VisitTensors(
       model, [](const std::string& where, onnx::TensorProto* tensor) {
@@ -102,7 +102,7 @@ v1::DType DTypeOf(int element) {
   }
 }
 
-// Sizes that vary are told as attributes are; all outputs or none.
+// Fills in all outputs, or none if the size of any of them is symbolic.
 void FillOutputs(const Json& outputs, v1::Node* node) {
   for (const Json& output : outputs) {
     v1::Output* to = node->add_outputs();
@@ -129,7 +129,7 @@ void FillNode(uint32_t id, const Json& declaration, v1::Node* node) {
   node->set_kind(KindOf(declaration["kind"]));
   node->set_category(CategoryOf(declaration["category"]));
   node->set_op_type(Text(declaration["op_type"]));
-  // Declarations come in executable order.
+  // Declarations are in executable order.
   if (node->kind() == v1::NODE_KIND_OP || node->kind() == v1::NODE_KIND_INPUT) {
     node->set_order(id);
   }
@@ -152,7 +152,7 @@ void FillNode(uint32_t id, const Json& declaration, v1::Node* node) {
   }
 }
 
-// Gathers nodes and scopes into messages of the wire's size.
+// Batches nodes and scopes into messages of limited size.
 class Writer {
  public:
   Writer(const std::string& graph, std::ostream* out)
@@ -175,10 +175,10 @@ class Writer {
     line.mutable_log()->set_level(v1::Log::LEVEL_WARNING);
     line.mutable_log()->set_message(
         wire::ToValidUtf8(text, wire::kMaxTextBytes));
-    Put(line);
+    WriteMessage(line);
   }
   void Flush() {
-    Put(message_);
+    WriteMessage(message_);
     message_.Clear();
     message_.mutable_graph()->set_graph(graph_);
     bytes_ = 0;
@@ -189,7 +189,7 @@ class Writer {
     bytes_ += bytes;
     if (bytes_ >= wire::kGraphUpdateBytes) Flush();
   }
-  void Put(const v1::AgentMessage& message) {
+  void WriteMessage(const v1::AgentMessage& message) {
     google::protobuf::util::SerializeDelimitedToOstream(message, out_);
   }
 
@@ -221,7 +221,8 @@ absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
   writer.Flush();
   for (const std::string& finding : shapes.findings) writer.Line(finding);
   out->flush();
-  return *out ? absl::OkStatus() : absl::UnavailableError("nobody reads");
+  return *out ? absl::OkStatus()
+              : absl::UnavailableError("cannot write the graph");
 }
 
 }  // namespace graphdbg::onnx_splitter

@@ -1,4 +1,4 @@
-// A model's graph, as an agent would tell it to the server.
+// A model's graph as the messages that an agent would send to the server.
 #ifndef AGENT_ONNX_SPLITTER_GRAPH_MESSAGES_H_
 #define AGENT_ONNX_SPLITTER_GRAPH_MESSAGES_H_
 
@@ -11,10 +11,10 @@
 
 namespace graphdbg::onnx_splitter {
 
-// Writes v1::AgentMessages, each after its size: the graph's nodes and scopes,
-// whose names begin with `name`, and what the checker found as log lines.
-// Opens no files; of weights only the shapes count. INVALID_ARGUMENT, in one
-// line that names the node, if the model has no graph that can be shown.
+// Writes length-delimited v1::AgentMessages: the graph's nodes and scopes, with
+// names that begin with `name`, and the checker's findings as log messages.
+// Opens no files; uses only the shapes of weights. Returns INVALID_ARGUMENT,
+// with one line that names the node, if the graph is invalid.
 absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
                         std::ostream* out);
 

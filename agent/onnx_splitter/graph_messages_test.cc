@@ -57,7 +57,7 @@ class GraphMessagesTest : public testing::Test {
   int messages_ = 0;
 };
 
-TEST_F(GraphMessagesTest, TellsNodesAsAnAgentDoes) {
+TEST_F(GraphMessagesTest, WritesNodesAsAnAgentSendsThem) {
   ASSERT_TRUE(Write(Parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) <float[2] w = {1, 2}>
       { a = Add(x, w) y = Relu(a) })"))
@@ -77,8 +77,8 @@ TEST_F(GraphMessagesTest, TellsNodesAsAnAgentDoes) {
   EXPECT_TRUE(lines_.empty());
 }
 
-// Also where they would be outside of the model, and are not there.
-TEST_F(GraphMessagesTest, WeightsAreNotWanted) {
+// The file that external data refers to is not opened either.
+TEST_F(GraphMessagesTest, WeightsAreNotNeeded) {
   onnx::ModelProto model = Parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { y = Add(x, w) })");
   onnx::TensorProto& weight = *model.mutable_graph()->add_initializer();
@@ -105,8 +105,7 @@ TEST_F(GraphMessagesTest, BodiesAreScopes) {
   EXPECT_TRUE(nodes_["m/If.then_branch/Relu"].attributes().empty());
 }
 
-// Which bodies nobody can look into.
-TEST_F(GraphMessagesTest, BodiesThatAreNotCapturedSaySo) {
+TEST_F(GraphMessagesTest, NodesOfOpaqueBodiesAreMarkedAsNotCaptured) {
   ASSERT_TRUE(Write(Parsed(R"(<ir_version: 8, opset_import: ["" : 17, "my" : 1]>
       g (float[2] x) => (float[2] y) {
         y = my.Search (x) <body = t (float[2] v) => (float[2] a) { a = Relu(v) }>
@@ -125,7 +124,7 @@ TEST_F(GraphMessagesTest, BodiesThatAreNotCapturedSaySo) {
               HasSubstr("inside the body of a Scan of opset 8, which"));
 }
 
-TEST_F(GraphMessagesTest, LargeGraphsAreManyMessages) {
+TEST_F(GraphMessagesTest, LargeGraphsAreSplitIntoManyMessages) {
   onnx::ModelProto model = Parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { y = Relu(x) })");
   for (int i = 0; i < 20000; ++i) {
@@ -140,11 +139,11 @@ TEST_F(GraphMessagesTest, LargeGraphsAreManyMessages) {
   EXPECT_GT(messages_, 1);
 }
 
-TEST_F(GraphMessagesTest, ACycleIsNoGraph) {
+TEST_F(GraphMessagesTest, CyclesAreRejected) {
   const absl::Status status =
       Write(Parsed(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y) { a = Add(x, y) y = Relu(a) })"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("node Add takes"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("node Add depends"));
   EXPECT_EQ(messages_, 0);
 }
 

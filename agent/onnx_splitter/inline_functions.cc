@@ -24,7 +24,7 @@ Key KeyOf(const std::string& domain, const std::string& name) {
   return {domain == "ai.onnx" ? "" : domain, name};
 }
 
-// Attributes that a function has a value for where the call gives none.
+// Default values of a function's attributes.
 std::map<std::string, onnx::AttributeProto> DefaultsOf(
     const onnx::FunctionProto& function, bool* overloaded) {
   std::map<std::string, onnx::AttributeProto> defaults;
@@ -46,7 +46,7 @@ std::map<std::string, onnx::AttributeProto> DefaultsOf(
   return defaults;
 }
 
-// One call: what the function's names stand for.
+// One call: maps the function's names to those of the caller.
 class Call {
  public:
   Call(const std::string& name, const onnx::NodeProto& node,
@@ -87,7 +87,8 @@ class Call {
     return value != values_.end() ? value->second : absl::StrCat(prefix_, name);
   }
 
-  // False if the call does not give what the attribute stands for.
+  // Replaces a reference to a function attribute by its value; returns false
+  // if the call has no such attribute.
   bool Resolve(onnx::AttributeProto* attribute) const {
     if (attribute->ref_attr_name().empty()) return true;
     const auto given = attributes_.find(attribute->ref_attr_name());
@@ -125,7 +126,7 @@ class Inliner {
       versions[KeyOf(opset.domain(), "").first] = opset.version();
     }
     for (const onnx::FunctionProto& function : model_.functions()) {
-      if (Fits(function, &versions)) {
+      if (CanInline(function, &versions)) {
         functions_[KeyOf(function.domain(), function.name())] = &function;
       }
     }
@@ -147,7 +148,7 @@ class Inliner {
     return absl::OkStatus();
   }
 
-  // With the graphs inside it.
+  // Adds the node and inlines calls in its subgraphs.
   absl::Status AddNode(const onnx::NodeProto& node, int depth, Nodes* all) {
     onnx::NodeProto* const added = all->Add();
     *added = node;
@@ -160,9 +161,10 @@ class Inliner {
     return absl::OkStatus();
   }
 
-  // Also imports what only the function has needed so far.
-  bool Fits(const onnx::FunctionProto& function,
-            std::map<std::string, int64_t>* versions) {
+  // Whether calls of the function can be inlined. Adds op sets that only the
+  // function imports to the model.
+  bool CanInline(const onnx::FunctionProto& function,
+                 std::map<std::string, int64_t>* versions) {
     bool overloaded = false;
     DefaultsOf(function, &overloaded);
     if (overloaded) return false;
@@ -181,7 +183,8 @@ class Inliner {
     if (depth > kMaxDepth || nodes_ > kMaxNodes) {
       return absl::ResourceExhaustedError(
           absl::StrCat("node ", node.name(), " calls the function ",
-                       node.op_type(), ", which calls others without end"));
+                       node.op_type(), ", which expands to more than ",
+                       kMaxDepth, " nested calls or ", kMaxNodes, " nodes"));
     }
     bool overloaded = false;
     const onnx::FunctionProto& function = *found->second;
@@ -195,7 +198,7 @@ class Inliner {
     return absl::OkStatus();
   }
 
-  // A second call of the same name is "..._1".
+  // Names of calls are made unique: the second "f" becomes "f_1".
   std::string NameOf(const onnx::NodeProto& node) {
     const std::string name = node.name().empty() ? node.op_type() : node.name();
     const int before = calls_[name]++;

@@ -1,4 +1,4 @@
-// Calls of a model's own functions, replaced by what the functions do.
+// Inlines the functions that a model defines.
 #ifndef AGENT_ONNX_SPLITTER_INLINE_FUNCTIONS_H_
 #define AGENT_ONNX_SPLITTER_INLINE_FUNCTIONS_H_
 
@@ -8,10 +8,11 @@
 
 namespace graphdbg::onnx_splitter {
 
-// As ONNX Runtime does before it runs a model. The nodes of a call are named
-// "CALL/NODE": the call is a scope of theirs. Calls stay that are in graphs
-// inside nodes, or of functions that want another version of an op set than the
-// model has. RESOURCE_EXHAUSTED if functions call each other without end.
+// Replaces calls by the nodes of the called functions, as ONNX Runtime does
+// before it runs a model. The nodes are named "CALL/NODE": the call becomes
+// their scope. Calls of functions that need another version of an op set than
+// the model's are kept. Returns RESOURCE_EXHAUSTED if functions call each other
+// too deeply.
 absl::Status InlineFunctions(onnx::ModelProto* model);
 
 }  // namespace graphdbg::onnx_splitter

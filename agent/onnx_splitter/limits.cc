@@ -11,7 +11,7 @@ namespace {
 
 constexpr rlim_t kMemoryBytes = rlim_t{6} << 30;
 constexpr rlim_t kSeconds = 120;
-// Standard input, output and errors.
+// Standard input, output and error.
 constexpr rlim_t kOpenFiles = 3;
 
 }  // namespace

@@ -1,11 +1,11 @@
-// What a process that reads a file of somebody else's may take.
+// Resource limits of a process that reads untrusted files.
 #ifndef AGENT_ONNX_SPLITTER_LIMITS_H_
 #define AGENT_ONNX_SPLITTER_LIMITS_H_
 
 namespace graphdbg::onnx_splitter {
 
-// Bounds this process's memory and time, lets it open no more files, and ends
-// it with its parent. False if that cannot be had.
+// Limits this process's memory and CPU time, prevents it from opening files,
+// and kills it when its parent exits. Returns false on failure.
 bool ConfineProcess();
 
 }  // namespace graphdbg::onnx_splitter

@@ -1,9 +1,9 @@
-// graphdbg-onnx MODEL NAME FOLDER: takes a model apart, see split.h.
+// graphdbg-onnx MODEL NAME FOLDER: splits a model, see split.h.
 // graphdbg-onnx --graph NAME: reads a model from standard input and writes its
-// graph to standard output, see graph_messages.h; opens no file.
+// graph to standard output, see graph_messages.h; opens no files.
 //
-// A program of its own, so that whatever a file does to ONNX's library happens
-// to no job and to no server.
+// A separate program, so that a file that crashes or exhausts ONNX's library
+// takes down neither a job nor the server.
 #include <cstdio>
 #include <exception>
 #include <iostream>
@@ -20,13 +20,14 @@ namespace {
 
 absl::Status WriteGraphOf(std::istream* input, const std::string& name) {
   if (!graphdbg::onnx_splitter::ConfineProcess()) {
-    return absl::InternalError("this process cannot be confined");
+    return absl::InternalError("cannot apply resource limits to this process");
   }
   std::ios::sync_with_stdio(false);
   absl::StatusOr<onnx::ModelProto> model =
       graphdbg::onnx_splitter::ReadModel(input, name);
   if (!model.ok()) return model.status();
-  return graphdbg::onnx_splitter::WriteGraph(*std::move(model), name, &std::cout);
+  return graphdbg::onnx_splitter::WriteGraph(*std::move(model), name,
+                                             &std::cout);
 }
 
 absl::Status Run(int argc, char** argv) {
@@ -51,7 +52,7 @@ int main(int argc, char** argv) {
     if (status.ok()) return 0;
     error = std::string(status.message());
   } catch (const std::bad_alloc&) {
-    error = "the model takes more memory than there is for one";
+    error = "out of memory while reading the model";
   } catch (const std::exception& e) {
     error = e.what();
   }

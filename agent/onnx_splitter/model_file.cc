@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Graphs within nodes of graphs; a file can be deeper than a stack.
+// Limit of nested subgraphs, which protects the stack.
 constexpr int kMaxDepth = 32;
 
 absl::Status VisitNodes(
@@ -27,8 +27,8 @@ absl::Status VisitNodes(
 absl::Status VisitGraph(onnx::GraphProto* graph, int depth,
                         const TensorVisitor& visit) {
   if (depth > kMaxDepth) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("graphs are nested more than ", kMaxDepth, " deep"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "graphs are nested more than ", kMaxDepth, " levels deep"));
   }
   for (onnx::TensorProto& tensor : *graph->mutable_initializer()) {
     absl::Status status =
@@ -91,7 +91,8 @@ int BitsOf(int type) {
     case Proto::BOOL:
     case Proto::INT8:
     case Proto::UINT8:
-    // FLOAT8E4M3FN to FLOAT8E5M2FNUZ, FLOAT8E8M0: newer than the library.
+    // FLOAT8E4M3FN to FLOAT8E5M2FNUZ and FLOAT8E8M0, which libonnx 1.12 does
+    // not define.
     case 17:
     case 18:
     case 19:
@@ -128,8 +129,9 @@ int BitsOf(int type) {
   }
 }
 
-absl::Status Wrong(const onnx::TensorProto& tensor, absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(tensor.name(), what));
+absl::Status OutsideFolder(const fs::path& location) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "external data '", location.string(), "' is outside the model's folder"));
 }
 
 }  // namespace
@@ -144,8 +146,8 @@ absl::StatusOr<onnx::ModelProto> ReadModel(const fs::path& file) {
   if (size > std::numeric_limits<int32_t>::max()) {
     return absl::InvalidArgumentError(
         absl::StrCat(file.string(),
-                     " is larger than an ONNX file may be (2 GiB); larger "
-                     "models keep their weights in files beside them"));
+                     " exceeds the limit of 2 GiB for ONNX files; store the "
+                     "weights of larger models as external data"));
   }
   std::ifstream stream(file, std::ios::binary);
   return ReadModel(&stream, file.string());
@@ -160,7 +162,7 @@ absl::StatusOr<onnx::ModelProto> ReadModel(std::istream* stream,
   onnx::ModelProto model;
   if (!readable || !model.ParseFromCodedStream(&coded) || !model.has_graph()) {
     return absl::InvalidArgumentError(
-        absl::StrCat(name, " is no ONNX model, or a part of one is missing"));
+        absl::StrCat(name, " is not an ONNX model or is truncated"));
   }
   return model;
 }
@@ -178,7 +180,7 @@ absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor) {
   for (int64_t size : tensor.dims()) {
     if (size < 0 || (size > 0 && count > (uint64_t{1} << 56) /
                                              static_cast<uint64_t>(size))) {
-      return Wrong(tensor, " has no possible shape");
+      return absl::InvalidArgumentError("invalid shape");
     }
     count *= static_cast<uint64_t>(size);
   }
@@ -193,8 +195,7 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
   }
   const fs::path location = entries["location"];
   if (location.empty() || location.is_absolute()) {
-    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
-                                      "', which is no place beside the model"));
+    return OutsideFolder(location);
   }
   std::error_code error;
   const fs::path folder = fs::canonical(model, error).parent_path();
@@ -205,18 +206,16 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
   const fs::path lexical_folder =
       fs::absolute(model).parent_path().lexically_normal();
   if (!IsWithin(asked, lexical_folder)) {
-    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
-                                      "', outside the model's folder"));
+    return OutsideFolder(location);
   }
   ExternalData data;
   data.file = fs::canonical(asked, error);
   if (error) {
-    return Wrong(tensor, absl::StrCat(" has its data in ", asked.string(),
-                                      ", which is not there"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("external data file ", asked.string(), " does not exist"));
   }
   if (!IsWithin(data.file, folder) && !IsWithin(data.file, link_folder)) {
-    return Wrong(tensor, absl::StrCat(" has its data at '", location.string(),
-                                      "', outside the model's folder"));
+    return OutsideFolder(location);
   }
   const uintmax_t size =
       fs::is_regular_file(data.file) ? fs::file_size(data.file, error) : 0;
@@ -229,9 +228,10 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
                         absl::SimpleAtoi(entries["length"], &data.length));
   if (error || !numbers || data.length < *wanted || data.offset > size ||
       data.length > size - data.offset) {
-    return Wrong(tensor,
-                 absl::StrCat(" needs ", *wanted, " bytes of ",
-                              data.file.string(), ", which are not all there"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "needs ", *wanted, " bytes of external data, but ", data.file.string(),
+        " is too short or the range is "
+        "invalid"));
   }
   return data;
 }

@@ -1,4 +1,4 @@
-// Reads ONNX files, of which nothing is believed.
+// Reads and validates untrusted ONNX files.
 #ifndef AGENT_ONNX_SPLITTER_MODEL_FILE_H_
 #define AGENT_ONNX_SPLITTER_MODEL_FILE_H_
 
@@ -14,20 +14,21 @@
 
 namespace graphdbg::onnx_splitter {
 
-// INVALID_ARGUMENT, in one line, if the file is no ONNX model.
+// Returns INVALID_ARGUMENT, with a message of one line, if the file is not an
+// ONNX model.
 absl::StatusOr<onnx::ModelProto> ReadModel(const std::filesystem::path& file);
-// The same of a stream, which is called `name` in errors.
+// Reads a stream; errors refer to it as `name`.
 absl::StatusOr<onnx::ModelProto> ReadModel(std::istream* stream,
                                            const std::string& name);
 
-// Calls `visit` for each tensor of the model that may hold data: initializers,
-// and those in attributes, in subgraphs and functions too. `where` names the
-// initializer or node. Stops at the first error.
+// Calls `visit` for each tensor of the model that may hold data: initializers
+// and tensor attributes, including those in subgraphs and functions. `where`
+// names the initializer or node. Stops at the first error.
 using TensorVisitor = std::function<absl::Status(const std::string& where,
                                                  onnx::TensorProto* tensor)>;
 absl::Status VisitTensors(onnx::ModelProto* model, const TensorVisitor& visit);
 
-// Where the data of an initializer outside the model lies.
+// The location of an initializer's external data.
 struct ExternalData {
   std::filesystem::path file;
   uint64_t offset = 0;
@@ -38,14 +39,14 @@ inline bool IsExternal(const onnx::TensorProto& tensor) {
   return tensor.data_location() == onnx::TensorProto::EXTERNAL;
 }
 
-// INVALID_ARGUMENT if the data lies outside the model's own folder (or, if the
-// model is a link, that of the file it stands for) or is not all there. Opens
-// nothing.
+// Returns INVALID_ARGUMENT if the data is outside the model's folder (or, if
+// the model is a symbolic link, the folder of its target) or incomplete. Does
+// not open the file.
 absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
                                     const std::filesystem::path& model);
 
-// Bytes that the values of a tensor take; 0 for strings. INVALID_ARGUMENT if
-// its shape is none or too large.
+// Size of a tensor's values in bytes; 0 for strings. Returns INVALID_ARGUMENT
+// if the shape is invalid or too large.
 absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor);
 
 }  // namespace graphdbg::onnx_splitter

@@ -15,7 +15,7 @@ namespace {
 
 using Parts = std::vector<std::string>;
 
-// As the agent and the server have it (proto/wire/limits.h).
+// Leave room for suffixes below the limits of proto/wire/limits.h.
 constexpr size_t kMaxNameBytes = 4000;
 constexpr size_t kMaxDepth = 60;
 // NodeProto.metadata_props since version 10 of the format.
@@ -28,8 +28,8 @@ void AddDotted(absl::string_view text, Parts* parts) {
   }
 }
 
-// The parts of "/layer1/layer1.0/conv/Conv": a module in a container is named
-// with the container again.
+// The parts of "/layer1/layer1.0/conv/Conv", where a module in a container
+// repeats the container's name: layer1, 0, conv, Conv.
 Parts PartsOfPath(absl::string_view name) {
   Parts parts;
   std::string previous;
@@ -63,7 +63,7 @@ std::map<std::string, std::string> MetadataOf(const onnx::NodeProto& node) {
   return metadata;
 }
 
-std::vector<std::string> ListOf(absl::string_view text) {
+std::vector<std::string> ParseList(absl::string_view text) {
   Parts strings;
   while (true) {
     const size_t begin = text.find_first_of("'\"");
@@ -81,13 +81,13 @@ bool HasScope(const onnx::NodeProto& node) {
   return HasScope(node.name()) || MetadataOf(node).count(kScopesKey) > 0;
 }
 
-std::string Names::OfNode(const onnx::NodeProto& node,
-                          absl::string_view scope) {
+std::string Names::NodeName(const onnx::NodeProto& node,
+                            absl::string_view scope) {
   const std::string& name = node.name();
   if (name.empty()) return Unique({node.op_type()}, scope);
   if (absl::StrContains(name, "/")) return Unique(PartsOfPath(name), scope);
-  // [..., the module's path, the op]
-  const Parts scopes = ListOf(MetadataOf(node)[kScopesKey]);
+  // The list ends with the module's path and the op.
+  const Parts scopes = ParseList(MetadataOf(node)[kScopesKey]);
   Parts parts;
   if (scopes.size() < 2) {
     AddDotted(name, &parts);
@@ -101,12 +101,12 @@ std::string Names::OfNode(const onnx::NodeProto& node,
   return Unique(std::move(parts), scope);
 }
 
-std::string Names::OfInitializer(absl::string_view name,
-                                 absl::string_view scope) {
+std::string Names::InitializerName(absl::string_view name,
+                                   absl::string_view scope) {
   return Unique(PartsOfPath(name), scope);
 }
 
-std::string Names::OfInput(absl::string_view name, absl::string_view scope) {
+std::string Names::InputName(absl::string_view name, absl::string_view scope) {
   return Unique({absl::StrSplit(name, '/', absl::SkipEmpty())}, scope);
 }
 
@@ -124,7 +124,7 @@ std::string Names::Unique(Parts parts, absl::string_view scope) {
   int& asked = taken_[name];
   while (asked++ > 0) {
     unique = absl::StrCat(name, "_", asked - 1);
-    // Somebody may really be called so.
+    // Another node may already have this very name.
     if (taken_.emplace(unique, 1).second) break;
   }
   return unique;

@@ -11,7 +11,7 @@
 namespace graphdbg::onnx_splitter {
 namespace {
 
-// What a graph inside a node does not make itself.
+// Adds the values that a subgraph reads but does not define.
 void AddOuterReads(const onnx::GraphProto& graph, std::set<std::string>* all) {
   std::set<std::string> made, reads;
   for (const auto& input : graph.input()) made.insert(input.name());
@@ -26,11 +26,11 @@ void AddOuterReads(const onnx::GraphProto& graph, std::set<std::string>* all) {
   }
 }
 
-// Of nodes that wait for others, one that waits for itself: `node` or one that
-// it waits for.
-int InCycle(const onnx::GraphProto& graph, int node,
-            const std::vector<int>& missing,
-            const std::unordered_map<std::string, int>& producer) {
+// Returns a node on a cycle: `node`, which could not be sorted, or one that it
+// depends on.
+int FindNodeInCycle(const onnx::GraphProto& graph, int node,
+                    const std::vector<int>& missing,
+                    const std::unordered_map<std::string, int>& producer) {
   std::set<int> seen;
   while (seen.insert(node).second) {
     for (const std::string& name : ReadsOf(graph.node(node))) {
@@ -97,10 +97,10 @@ absl::Status SortNodes(onnx::GraphProto* graph) {
   for (int i = 0; i < count; ++i) {
     if (missing[i] == 0) continue;
     const onnx::NodeProto& node =
-        graph->node(InCycle(*graph, i, missing, producer));
+        graph->node(FindNodeInCycle(*graph, i, missing, producer));
     return absl::InvalidArgumentError(absl::StrCat(
         "node ", node.name().empty() ? node.op_type() : node.name(),
-        " takes, directly or through others, what it makes itself"));
+        " depends on its own output, directly or through other nodes"));
   }
   graph->mutable_node()->Swap(&sorted);
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// Producers before consumers.
+// Topological order of nodes.
 #ifndef AGENT_ONNX_SPLITTER_ORDER_H_
 #define AGENT_ONNX_SPLITTER_ORDER_H_
 
@@ -11,12 +11,13 @@
 
 namespace graphdbg::onnx_splitter {
 
-// What a node reads: its inputs and what graphs inside it take from outside.
+// The values that a node reads: its inputs and the outer values that its
+// subgraphs use.
 std::set<std::string> ReadsOf(const onnx::NodeProto& node);
 
-// Orders the nodes of a graph, and of graphs inside its nodes, so that each
-// comes after those that it reads from, otherwise as they stand.
-// INVALID_ARGUMENT names a node of a cycle.
+// Sorts the nodes of a graph and of its subgraphs topologically; otherwise
+// keeps their order. If there is a cycle, returns INVALID_ARGUMENT with the
+// name of one of its nodes.
 absl::Status SortNodes(onnx::GraphProto* graph);
 
 }  // namespace graphdbg::onnx_splitter

@@ -9,7 +9,7 @@
 namespace graphdbg::onnx_splitter {
 namespace {
 
-// As ONNX Runtime does: what a Constant node makes is an initializer.
+// Turns Constant nodes into initializers, as ONNX Runtime does.
 void LiftConstants(PreparedModel* model) {
   onnx::GraphProto& graph = *model->proto.mutable_graph();
   google::protobuf::RepeatedPtrField<onnx::NodeProto> others;

@@ -1,5 +1,5 @@
-// A model made ready to be shown or taken apart: its own functions inlined,
-// what Constant nodes make as initializers, nodes in executable order.
+// A model prepared for display or splitting: functions inlined, Constant nodes
+// replaced by initializers, nodes in executable order.
 #ifndef AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
 #define AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
 
@@ -15,15 +15,14 @@ namespace graphdbg::onnx_splitter {
 
 struct PreparedModel {
   onnx::ModelProto proto;
-  // Constant nodes, by the name of what they make.
+  // The removed Constant nodes, by the names of their outputs.
   std::map<std::string, onnx::NodeProto> constants;
 };
 
-// Errors name the node.
+// Errors name the node at fault.
 absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model);
 
-// All of the model; the declarations know its types, and then the numbers of
-// its parts.
+// Declares all parts of the model. The declarations' types must be set.
 void Declare(const PreparedModel& model, Declarations* declarations);
 
 }  // namespace graphdbg::onnx_splitter

@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kMaxLineBytes = 500;
 
-// The newest version of ONNX's own ops that this library knows.
+// The newest version of ONNX's own op set that this library supports.
 int64_t NewestOpset() {
   return onnx::OpSchemaRegistry::DomainToVersionRange::Instance()
       .Map()
@@ -25,9 +25,9 @@ int64_t NewestOpset() {
       .second;
 }
 
-// The checker wants a value in each initializer; those outside the model have
-// been looked at before.
-void GiveValues(onnx::ModelProto* model) {
+// The checker requires a value in each initializer. External data has already
+// been validated.
+void AddPlaceholderValues(onnx::ModelProto* model) {
   const absl::Status done =
       VisitTensors(model, [](const std::string&, onnx::TensorProto* tensor) {
         if (!IsExternal(*tensor)) return absl::OkStatus();
@@ -41,13 +41,13 @@ void GiveValues(onnx::ModelProto* model) {
 
 void Check(const onnx::ModelProto& model, std::vector<std::string>* findings) {
   onnx::ModelProto copy = model;
-  GiveValues(&copy);
+  AddPlaceholderValues(&copy);
   copy.set_ir_version(std::min<int64_t>(copy.ir_version(), 8));
   try {
     onnx::checker::check_model(copy);
   } catch (const std::exception& error) {
     findings->push_back(
-        OneLine(absl::StrCat("the ONNX checker objects: ", error.what())));
+        OneLine(absl::StrCat("the ONNX checker reports: ", error.what())));
   }
 }
 
@@ -71,7 +71,7 @@ void Collect(const onnx::GraphProto& graph,
       if (!value.type().has_tensor_type()) continue;
       const TensorType type = TypeOf(value.type().tensor_type());
       const auto [known, added] = types->emplace(value.name(), type);
-      // Two branches may have values of one name.
+      // Two branches may define values of the same name.
       if (!added && known->second.shape != type.shape) {
         known->second.has_shape = false;
       }
@@ -84,7 +84,7 @@ void Collect(const onnx::GraphProto& graph,
   }
 }
 
-bool KnowsAll(const onnx::ModelProto& model, const Shapes& shapes) {
+bool AllShapesKnown(const onnx::ModelProto& model, const Shapes& shapes) {
   for (const onnx::NodeProto& node : model.graph().node()) {
     for (const std::string& output : node.output()) {
       const auto type = shapes.types.find(output);
@@ -124,13 +124,16 @@ Shapes InferShapes(onnx::ModelProto* model) {
     onnx::shape_inference::InferShapes(*model);
   } catch (const std::exception& error) {
     shapes.findings.push_back(
-        OneLine(absl::StrCat("shapes come from the run: ", error.what())));
+        OneLine(absl::StrCat("shape inference failed, shapes will be known "
+                             "after the first run: ",
+                             error.what())));
   }
   Collect(model->graph(), &shapes.types);
-  if (!known && !KnowsAll(*model, shapes)) {
+  if (!known && !AllShapesKnown(*model, shapes)) {
     shapes.findings.push_back(absl::StrCat(
-        "opset ", opset, " is newer than what ONNX's checker here knows (",
-        NewestOpset(), "): shapes that it cannot infer come from the run"));
+        "opset ", opset, " is newer than the installed ONNX library supports (",
+        NewestOpset(),
+        "); shapes that it cannot infer will be known after the first run"));
   }
   return shapes;
 }

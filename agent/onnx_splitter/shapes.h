@@ -1,5 +1,5 @@
-// Types and shapes of a model's values as far as they are known without
-// running it, by ONNX's own checker and shape inference.
+// Types and shapes of a model's values, as far as ONNX's shape inference can
+// determine them without running the model.
 #ifndef AGENT_ONNX_SPLITTER_SHAPES_H_
 #define AGENT_ONNX_SPLITTER_SHAPES_H_
 
@@ -13,28 +13,28 @@
 namespace graphdbg::onnx_splitter {
 
 struct TensorType {
-  // onnx::TensorProto::DataType.
+  // A value of onnx::TensorProto::DataType.
   int element = 0;
   bool has_shape = false;
-  // Sizes as people read them: numbers, names of sizes that vary, "?".
+  // Sizes as text: numbers, names of symbolic sizes, or "?".
   std::vector<std::string> shape;
 };
 
 struct Shapes {
-  // By value, at the top and in subgraphs.
+  // By value name, including values in subgraphs.
   std::unordered_map<std::string, TensorType> types;
-  // What the checker and the inference have to say, in one line each.
+  // Messages of the checker and of shape inference, one line each.
   std::vector<std::string> findings;
 };
 
-// Adds what it infers to `model`. Never fails: what the library does not know
-// (newer opsets, other domains) stays unknown.
+// Adds inferred shapes to `model`. Never fails: shapes that the library cannot
+// infer (newer opsets, other domains) remain unknown.
 Shapes InferShapes(onnx::ModelProto* model);
 
-// The version of ONNX's own ops that the model imports; 0: none.
+// The version of ONNX's own op set that the model imports; 0 if none.
 int64_t OpsetOf(const onnx::ModelProto& model);
 
-// As a line of text: no breaks, at most 500 bytes.
+// Converts text to a single line of at most 500 bytes.
 std::string OneLine(std::string text);
 
 }  // namespace graphdbg::onnx_splitter

@@ -19,9 +19,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// Smaller values stay in the pieces: shape inference needs some of them.
+// Smaller values remain in the pieces because shape inference needs some of
+// them.
 constexpr size_t kInlineBytes = 1024;
-// Memory maps begin at pages.
+// The page size, because sessions map the weights into memory.
 constexpr uint64_t kAlignment = 4096;
 
 class Splitter {
@@ -41,18 +42,18 @@ class Splitter {
     absl::StatusOr<PreparedModel> prepared = Prepare(*std::move(model));
     if (!prepared.ok()) return prepared.status();
     model_ = *std::move(prepared);
-    PutHeader();
+    WriteHeader();
     onnx::GraphProto& graph = *model_.proto.mutable_graph();
     std::vector<Json> initializers;
     for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-      initializers.push_back(PutInitializer(&tensor));
+      initializers.push_back(WriteInitializer(&tensor));
     }
-    // Pieces hold nodes as they are, without what is inferred about them.
+    // Inferred shapes must not end up in the pieces.
     onnx::ModelProto inferred = model_.proto;
     shapes_ = InferShapes(&inferred);
     declarations_.set_types(&shapes_.types);
     Declare(model_, &declarations_);
-    json_["graph"] = PutGraph(graph, std::move(initializers));
+    json_["graph"] = WriteGraphJson(graph, std::move(initializers));
     return Write();
   }
 
@@ -71,7 +72,7 @@ class Splitter {
         });
   }
 
-  Json PutPart(const google::protobuf::MessageLite& message) {
+  Json WritePart(const google::protobuf::MessageLite& message) {
     const std::string bytes = message.SerializeAsString();
     parts_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     Json place = Json::array({parts_bytes_, bytes.size()});
@@ -79,15 +80,15 @@ class Splitter {
     return place;
   }
 
-  // What every piece begins with: all but the graph.
-  void PutHeader() {
+  // The header of every piece: the model without its graph.
+  void WriteHeader() {
     onnx::ModelProto header = model_.proto;
     header.clear_graph();
     header.clear_training_info();
-    json_["header"] = PutPart(header);
+    json_["header"] = WritePart(header);
   }
 
-  Json PutInitializer(onnx::TensorProto* tensor) {
+  Json WriteInitializer(onnx::TensorProto* tensor) {
     Json item = {{"value", tensor->name()}, {"element", tensor->data_type()}};
     item["shape"] = Json::array();
     for (int64_t size : tensor->dims()) item["shape"].push_back(size);
@@ -97,21 +98,22 @@ class Splitter {
       item["offset"] = data->offset;
     } else if (tensor->data_type() != onnx::TensorProto::STRING) {
       item["file"] = (folder_ / "weights.bin").string();
-      item["offset"] = PutValues(tensor);
+      item["offset"] = WriteValues(tensor);
     }
-    item["part"] = PutPart(*tensor);
+    item["part"] = WritePart(*tensor);
     return item;
   }
 
-  // Gives where the values now lie, and makes large ones external.
-  uint64_t PutValues(onnx::TensorProto* tensor) {
+  // Returns the offset of the values in weights.bin. Turns large tensors into
+  // references to that file.
+  uint64_t WriteValues(onnx::TensorProto* tensor) {
     const uint64_t offset =
         (weights_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
     const std::string bytes = BytesOf(*tensor);
     weights_.seekp(static_cast<std::streamoff>(offset));
     weights_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     weights_bytes_ = offset + bytes.size();
-    // A piece has one folder that its external data lies in.
+    // All external data of a piece must be in one folder.
     if (has_external_ || bytes.size() <= kInlineBytes) return offset;
     onnx::TensorProto moved;
     moved.set_name(tensor->name());
@@ -131,8 +133,9 @@ class Splitter {
     return offset;
   }
 
-  // With its initializers in the order of the graph's.
-  Json PutGraph(const onnx::GraphProto& graph, std::vector<Json> initializers) {
+  // `initializers` are in the order of the graph's.
+  Json WriteGraphJson(const onnx::GraphProto& graph,
+                      std::vector<Json> initializers) {
     for (int i = 0; i < graph.initializer_size(); ++i) {
       initializers[i]["node"] = declarations_.NumberOf(&graph.initializer(i));
     }
@@ -147,7 +150,7 @@ class Splitter {
       outputs.push_back(output.name());
     }
     for (const onnx::NodeProto& node : graph.node()) {
-      nodes.push_back(PutNode(node));
+      nodes.push_back(WriteNodeJson(node));
     }
     return {{"inputs", std::move(inputs)},
             {"outputs", std::move(outputs)},
@@ -155,26 +158,26 @@ class Splitter {
             {"nodes", std::move(nodes)}};
   }
 
-  Json PutNode(const onnx::NodeProto& node) {
+  Json WriteNodeJson(const onnx::NodeProto& node) {
     Json item = {{"name", node.name()},
                  {"op_type", node.op_type()},
-                 {"part", PutPart(node)},
+                 {"part", WritePart(node)},
                  {"node", declarations_.NumberOf(&node)},
                  {"moves_values", MovesValues(node)}};
     item["inputs"] = Json(node.input());
     item["outputs"] = Json(node.output());
     item["reads"] = ReadsOf(node);
-    if (WhyNotFollowed(node, OpsetOf(model_.proto)).empty())
-      PutBodies(node, &item);
+    if (ReasonNotCaptured(node, OpsetOf(model_.proto)).empty())
+      WriteBodiesJson(node, &item);
     return item;
   }
 
-  void PutBodies(const onnx::NodeProto& node, Json* item) {
+  void WriteBodiesJson(const onnx::NodeProto& node, Json* item) {
     Json& bodies = (*item)["bodies"] = Json::object();
     Json& numbers = (*item)["numbers"] = Json::object();
     for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (attribute.has_g()) {
-        bodies[attribute.name()] = PutBody(attribute.g());
+        bodies[attribute.name()] = WriteBodyJson(attribute.g());
       } else if (attribute.type() == onnx::AttributeProto::INT) {
         numbers[attribute.name()] = {attribute.i()};
       } else {
@@ -183,12 +186,12 @@ class Splitter {
     }
   }
 
-  Json PutBody(const onnx::GraphProto& graph) {
+  Json WriteBodyJson(const onnx::GraphProto& graph) {
     std::vector<Json> initializers;
     for (onnx::TensorProto tensor : graph.initializer()) {
-      initializers.push_back(PutInitializer(&tensor));
+      initializers.push_back(WriteInitializer(&tensor));
     }
-    return PutGraph(graph, std::move(initializers));
+    return WriteGraphJson(graph, std::move(initializers));
   }
 
   absl::Status Write() {
@@ -201,7 +204,7 @@ class Splitter {
                        : folder_)
             .string();
     std::ofstream file(folder_ / "model.json");
-    // Names from a file may be anything.
+    // Names in the file may not be valid UTF-8.
     file << json_.dump(-1, ' ', false, Json::error_handler_t::replace);
     file.close();
     parts_.close();

@@ -1,5 +1,5 @@
-// Takes a model apart, so that its graph can be shown and any range of its
-// nodes be run by itself.
+// Splits a model so that its graph can be displayed and any range of its nodes
+// can be run separately.
 #ifndef AGENT_ONNX_SPLITTER_SPLIT_H_
 #define AGENT_ONNX_SPLITTER_SPLIT_H_
 
@@ -11,23 +11,23 @@
 namespace graphdbg::onnx_splitter {
 
 struct SplitOptions {
-  // All names of nodes begin with it.
+  // The first component of all node names.
   std::string name;
-  // Where the files go; it exists.
+  // The existing folder for the output files.
   std::filesystem::path folder;
 };
 
 // Writes, for the model in `file`:
 //
-//   model.json   what there is to declare, and the graph with its nodes in
-//                executable order and the graphs inside them; who reads it is
+//   model.json   the declarations, and the graph with its nodes in executable
+//                order and their subgraphs; read by
 //                agent/python/graphdbg/_onnxruntime/node_graph.py
 //   parts.bin    nodes and initializers in ONNX's own encoding, by offset
-//   weights.bin  values of initializers that the model held itself; pieces of
-//                the model refer to them, so that no piece has a copy
+//   weights.bin  values of the initializers stored in the model; pieces of the
+//                model refer to this file instead of holding copies
 //
-// INVALID_ARGUMENT, in one line that names the node, if the model cannot be
-// used.
+// Returns INVALID_ARGUMENT, with one line that names the node, if the model is
+// invalid.
 absl::Status Split(const std::filesystem::path& file,
                    const SplitOptions& options);
 

@@ -1,5 +1,5 @@
-// Models taken apart: names, order, functions, external data. What ONNX Runtime
-// makes of the pieces is tested in tests/e2e/test_onnxruntime.py.
+// Names, order, functions and external data of split models.
+// tests/e2e/test_onnxruntime.py runs the pieces in ONNX Runtime.
 #include "agent/onnx_splitter/split.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ class SplitTest : public testing::Test {
     fs::create_directories(folder_ / "model");
   }
 
-  // In ONNX's own text format.
+  // Parses ONNX's text format.
   static onnx::ModelProto Model(const std::string& text) {
     onnx::ModelProto model;
     const auto status = onnx::OnnxParser::Parse(model, text.c_str());
@@ -73,7 +73,7 @@ class SplitTest : public testing::Test {
     return inputs;
   }
 
-  // With a weight "w" of two floats whose values lie at `location`.
+  // A model with a weight "w" of two floats whose values are at `location`.
   static onnx::ModelProto WithExternal(const std::string& location) {
     onnx::ModelProto model = Model(R"(<ir_version: 8, opset_import: ["" : 17]>
         g (float[2] x) => (float[2] y) { y = Add(x, w) })");
@@ -104,7 +104,7 @@ TEST_F(SplitTest, ScopesComeFromNames) {
   EXPECT_EQ(Declaration("m/Neg")["outputs"][0][1], Json({"2"}));
 }
 
-TEST_F(SplitTest, ConstantsBelongToThoseWhoReadThem) {
+TEST_F(SplitTest, ConstantsBelongToTheScopeOfTheirReaders) {
   onnx::ModelProto model = Model(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (float[2] x) => (float[2] y)
       { c = Constant<value_float = 2.0>() a = Mul(x, c) y = Add(a, c) })");
@@ -132,8 +132,8 @@ TEST_F(SplitTest, ANodeOfACycleIsNamed) {
   model.mutable_graph()->mutable_node(1)->set_name("one");
   model.mutable_graph()->mutable_node(2)->set_name("two");
   const std::string error(Run(model).message());
-  EXPECT_THAT(error, testing::AnyOf(HasSubstr("node one takes"),
-                                    HasSubstr("node two takes")));
+  EXPECT_THAT(error, testing::AnyOf(HasSubstr("node one depends"),
+                                    HasSubstr("node two depends")));
 }
 
 TEST_F(SplitTest, FunctionsAreScopesOfTheirNodes) {
@@ -152,8 +152,8 @@ TEST_F(SplitTest, FunctionsAreScopesOfTheirNodes) {
   EXPECT_EQ(split_["graph"]["nodes"][3]["outputs"], Json({"y"}));
 }
 
-// With what it takes to run the nodes inside a Loop one by one.
-TEST_F(SplitTest, BodiesAreTakenApart) {
+// The output is sufficient to run the nodes of a Loop one by one.
+TEST_F(SplitTest, BodiesAreSplit) {
   ASSERT_TRUE(Run(Model(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (int64 n, bool c, float[2] x) => (float[2] y) {
         y = Loop (n, c, x) <body = b (int64 i, bool go, float[2] v)
@@ -172,12 +172,12 @@ TEST_F(SplitTest, BodiesAreTakenApart) {
   const Json& body = split_["graph"]["nodes"][0]["bodies"]["body"];
   EXPECT_EQ(body["inputs"].size(), 3u);
   EXPECT_EQ(body["outputs"], Json({"go_on", "w"}));
-  // Producers come first here, too.
+  // Bodies are sorted, too.
   EXPECT_EQ(body["nodes"][2]["outputs"], Json({"w"}));
   EXPECT_EQ(body["initializers"][0]["value"], "k");
 }
 
-TEST_F(SplitTest, FunctionsInsideOfBodiesAreScopesToo) {
+TEST_F(SplitTest, FunctionsInsideBodiesAreScopesToo) {
   ASSERT_TRUE(Run(Model(R"(
       <ir_version: 8, opset_import: ["" : 17, "my" : 1]>
       g (bool c, float[2] x) => (float[2] y) {
@@ -194,7 +194,7 @@ TEST_F(SplitTest, FunctionsInsideOfBodiesAreScopesToo) {
                           "m/If.else_branch/twice_1/Identity", "m/If"));
 }
 
-TEST_F(SplitTest, ValuesOfOneNameInTwoBranchesHaveNoShapeBeforehand) {
+TEST_F(SplitTest, ValuesOfTheSameNameInTwoBranchesHaveNoStaticShape) {
   ASSERT_TRUE(Run(Model(R"(<ir_version: 8, opset_import: ["" : 17]>
       g (bool c, float[2] x, float[3] z) => (float[N] y) {
         y = If (c) <then_branch = t () => (float[2] a) { a = Relu(x) },
@@ -205,13 +205,13 @@ TEST_F(SplitTest, ValuesOfOneNameInTwoBranchesHaveNoShapeBeforehand) {
   EXPECT_EQ(Declaration("m/If.else_branch/Neg")["outputs"], Json({nullptr}));
 }
 
-TEST_F(SplitTest, FunctionsWithoutEndAreRefused) {
+TEST_F(SplitTest, EndlessRecursionIsRejected) {
   const absl::Status status = Run(Model(R"(
       <ir_version: 8, opset_import: ["" : 17, "my" : 1]>
       g (float[2] x) => (float[2] y) { y = my.again(x) }
       <domain: "my", opset_import: ["" : 17, "my" : 1]>
       again (v) => (w) { w = my.again(v) })"));
-  EXPECT_THAT(std::string(status.message()), HasSubstr("without end"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("32 nested calls"));
 }
 
 TEST_F(SplitTest, WeightsAreWrittenOnce) {
@@ -229,7 +229,7 @@ TEST_F(SplitTest, WeightsAreWrittenOnce) {
   float last = 0;
   file.read(reinterpret_cast<char*>(&last), sizeof(last));
   EXPECT_EQ(last, 999);
-  // The part only says where they are.
+  // The part refers to the values and does not contain them.
   EXPECT_LT(int64_t{item["part"][1]}, 200);
 }
 
@@ -248,35 +248,36 @@ TEST_F(SplitTest, DataElsewhereIsNotRead) {
        {std::string("../secret"), std::string("a/../../secret"), absolute,
         std::string("link"), std::string("")}) {
     EXPECT_THAT(std::string(Run(WithExternal(location)).message()),
-                HasSubstr("initializer w: w has its data at"))
+                HasSubstr("initializer w: external data '"))
         << location;
   }
 }
 
-TEST_F(SplitTest, DataThatIsNotAllThereIsRefused) {
+TEST_F(SplitTest, IncompleteDataIsRejected) {
   std::ofstream(folder_ / "model" / "w.bin") << "7 bytes";
   EXPECT_THAT(std::string(Run(WithExternal("w.bin")).message()),
-              HasSubstr("needs 8 bytes"));
+              HasSubstr("needs 8 bytes of external data, but "));
   EXPECT_THAT(std::string(Run(WithExternal("none.bin")).message()),
-              HasSubstr("which is not there"));
+              HasSubstr("none.bin does not exist"));
 }
 
-TEST_F(SplitTest, HalfAModelIsRefused) {
+TEST_F(SplitTest, TruncatedModelsAreRejected) {
   const fs::path file = folder_ / "model" / "m.onnx";
   const std::string whole = WithExternal("w").SerializeAsString();
   std::ofstream(file, std::ios::binary) << whole.substr(0, whole.size() / 2);
   const absl::Status status = Split(file, {"m", folder_ / "parts"});
-  EXPECT_THAT(std::string(status.message()), HasSubstr("is no ONNX model"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("is not an ONNX model"));
 }
 
-TEST_F(SplitTest, ANewerOpsetIsNoError) {
+TEST_F(SplitTest, NewerOpsetsAreAccepted) {
   onnx::ModelProto model = Model(R"(<ir_version: 8, opset_import: ["" : 999]>
       g (float[2] x) => (float[2] y) { a = Novelty(x) y = Relu(a) })");
   ASSERT_TRUE(Run(model).ok());
   EXPECT_THAT(split_["findings"],
-              ElementsAre(Json("opset 999 is newer than what ONNX's checker "
-                               "here knows (17): shapes that it cannot infer "
-                               "come from the run")));
+              ElementsAre(Json(
+                  "opset 999 is newer than the installed ONNX library supports "
+                  "(17); shapes that it cannot infer will be known after the "
+                  "first run")));
 }
 
 }  // namespace

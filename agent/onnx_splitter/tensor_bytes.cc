@@ -7,7 +7,7 @@ namespace {
 
 using Proto = onnx::TensorProto;
 
-// Values of a wide field as those of a narrower type.
+// Converts the values of a wide field to a narrower type.
 template <class To, class Values>
 std::string Narrowed(const Values& values) {
   std::string bytes;

@@ -8,12 +8,12 @@
 
 namespace graphdbg::onnx_splitter {
 
-// Of a tensor that is neither external nor of strings, however the file holds
-// them.
+// The values of a tensor, from whichever field holds them. The tensor must be
+// neither external nor of strings.
 std::string BytesOf(const onnx::TensorProto& tensor);
 
-// The tensor that a Constant node makes, under the name of its output; false if
-// it makes something else.
+// Stores the tensor that a Constant node produces, named after the node's
+// output. Returns false if the node produces something else.
 bool TensorOfConstant(const onnx::NodeProto& node, onnx::TensorProto* tensor);
 
 }  // namespace graphdbg::onnx_splitter

@@ -59,7 +59,7 @@ def test_says_which_input_does_not_fit(
         (["--dim", "height=3"], "--dim height: no input has a size of that name; they have batch"),
         (["--dim", "batch=99999999999"], "input 'images' of shape [99999999999, 8, 8] takes more memory than there is"),
         (["--compare-to", "notes.npz"], "--compare-to: notes.npz cannot be read: it is no NumPy file"),
-        (["--compare-to", "notes.onnx"], "notes.onnx cannot be loaded: notes.onnx is no ONNX model"),
+        (["--compare-to", "notes.onnx"], "notes.onnx cannot be loaded: notes.onnx is not an ONNX model"),
         (["--compare-to", "loops.onnx"], "loops.onnx wants other inputs: x, n instead of images"),
         (["--compare-to", "branches.onnx"], "branches.onnx wants other inputs: x, c, d instead of images"),
     ],
@@ -222,18 +222,18 @@ def reading_through_a_folder(file: Path) -> None:
 
 
 BAD: dict[Spoil, str] = {
-    truncated: "is no ONNX model, or a part of one is missing",
-    empty: "is no ONNX model, or a part of one is missing",
-    huge: "is larger than an ONNX file may be (2 GiB); larger models keep their weights in files beside them",
-    cyclic: "node first takes, directly or through others, what it makes itself",
-    nested: "is no ONNX model, or a part of one is missing",
-    without_its_data: "initializer w: w has its data in",
-    with_too_little_data: "initializer w: w needs 12 bytes of",
-    of_an_impossible_shape: "initializer w: w has no possible shape",
-    reading_above: "initializer w: w has its data at '../secret', outside the model's folder",
-    reading_anywhere: "which is no place beside the model",
-    reading_through_a_link: "initializer w: w has its data at 'weights.data', outside the model's folder",
-    reading_through_a_folder: "initializer w: w has its data at 'data/secret', outside the model's folder",
+    truncated: "is not an ONNX model or is truncated",
+    empty: "is not an ONNX model or is truncated",
+    huge: "exceeds the limit of 2 GiB for ONNX files; store the weights of larger models as external data",
+    cyclic: "node first depends on its own output, directly or through other nodes",
+    nested: "is not an ONNX model or is truncated",
+    without_its_data: "initializer w: external data file ",
+    with_too_little_data: "initializer w: needs 12 bytes of external data",
+    of_an_impossible_shape: "initializer w: invalid shape",
+    reading_above: "initializer w: external data '../secret' is outside the model's folder",
+    reading_anywhere: "is outside the model's folder",
+    reading_through_a_link: "initializer w: external data 'weights.data' is outside the model's folder",
+    reading_through_a_folder: "initializer w: external data 'data/secret' is outside the model's folder",
 }
 # These have a graph that can be shown.
 UNRUNNABLE: dict[Spoil, str] = {of_the_future: "opset", of_an_unknown_op: "Conjure"}

@@ -101,11 +101,11 @@ def test_names_may_be_anything(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "said"),
     [
-        (truncated, "is no ONNX model, or a part of one is missing"),
-        (empty, "is no ONNX model, or a part of one is missing"),
-        (nested, "is no ONNX model, or a part of one is missing"),
-        (cyclic, "node first takes, directly or through others, what it makes itself"),
-        (of_an_impossible_shape, "initializer w: w has no possible shape"),
+        (truncated, "is not an ONNX model or is truncated"),
+        (empty, "is not an ONNX model or is truncated"),
+        (nested, "is not an ONNX model or is truncated"),
+        (cyclic, "node first depends on its own output, directly or through other nodes"),
+        (of_an_impossible_shape, "initializer w: invalid shape"),
     ],
 )
 def test_refuses_bad_models_in_one_line(server: Server, tmp_path: Path, spoil: Spoil, said: str) -> None:
