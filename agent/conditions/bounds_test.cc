@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
-#include "agent/kernels/cpu/cpu_light.h"
+#include "agent/kernels/cpu/sketch.h"
 #include "gtest/gtest.h"
 
 namespace graphdbg::conditions {

@@ -1,8 +1,8 @@
 #include "agent/conditions/evidence.h"
 
-#include "agent/kernels/cpu/cpu_light.h"
-#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
+#include "agent/kernels/cpu/sketch.h"
 #include "agent/tensor/complex_parts.h"
 
 namespace graphdbg::conditions {
@@ -22,10 +22,10 @@ Evidence::~Evidence() = default;
 
 void Evidence::SeeParts() {
   parts_ = std::make_unique<Parts>();
-  parts_->now_view = parts_->now.Of(*now_);
+  parts_->now_view = parts_->now.AsReal(*now_);
   now_ = &parts_->now_view;
-  if (previous_ == nullptr || !ComplexParts::Apply(*previous_)) return;
-  parts_->previous_view = parts_->previous.Of(*previous_);
+  if (previous_ == nullptr || !ComplexParts::IsApplicable(*previous_)) return;
+  parts_->previous_view = parts_->previous.AsReal(*previous_);
   previous_ = &parts_->previous_view;
 }
 
@@ -41,7 +41,7 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 
 bool Evidence::Measure(const Needs& needs, const LightPass& known) {
   if (measured_) return true;
-  if (ComplexParts::Apply(*now_)) SeeParts();
+  if (ComplexParts::IsApplicable(*now_)) SeeParts();
   if (meter_ != nullptr) return MeasureStatistics();
   if (needs.statistics) {
     // A sketch knows no scale.

@@ -12,6 +12,7 @@
 #include "agent/onnx_splitter/shapes.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 #include "proto/wire/utf8.h"
 
 namespace graphdbg::onnx_splitter {
@@ -203,14 +204,12 @@ class Writer {
 
 absl::Status WriteGraph(onnx::ModelProto model, const std::string& name,
                         std::ostream* out) {
-  absl::Status status = DropWeights(&model);
-  if (!status.ok()) return status;
-  absl::StatusOr<PreparedModel> prepared = Prepare(std::move(model));
-  if (!prepared.ok()) return prepared.status();
-  const Shapes shapes = InferShapes(&prepared->proto);
+  RETURN_IF_ERROR(DropWeights(&model));
+  ASSIGN_OR_RETURN(PreparedModel prepared, Prepare(std::move(model)));
+  const Shapes shapes = InferShapes(&prepared.proto);
   Declarations declarations(name);
   declarations.set_types(&shapes.types);
-  Declare(*prepared, &declarations);
+  Declare(prepared, &declarations);
   Writer writer(name, out);
   uint32_t id = 0;
   for (const Json& node : declarations.TakeNodes()) writer.Node(++id, node);

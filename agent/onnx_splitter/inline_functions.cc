@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::onnx_splitter {
 namespace {
@@ -141,8 +142,7 @@ class Inliner {
   absl::Status InlineInto(onnx::GraphProto* graph, int depth) {
     Nodes all;
     for (const onnx::NodeProto& node : graph->node()) {
-      absl::Status status = Add(node, depth, &all);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Add(node, depth, &all));
     }
     graph->mutable_node()->Swap(&all);
     return absl::OkStatus();
@@ -155,8 +155,7 @@ class Inliner {
     ++nodes_;
     for (onnx::AttributeProto& attribute : *added->mutable_attribute()) {
       if (!attribute.has_g()) continue;
-      absl::Status status = InlineInto(attribute.mutable_g(), depth + 1);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(InlineInto(attribute.mutable_g(), depth + 1));
     }
     return absl::OkStatus();
   }
@@ -192,8 +191,7 @@ class Inliner {
                     DefaultsOf(function, &overloaded));
     for (onnx::NodeProto inner : function.node()) {
       call.Rename(&inner, 0);
-      absl::Status status = Add(inner, depth + 1, all);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(Add(inner, depth + 1, all));
     }
     return absl::OkStatus();
   }

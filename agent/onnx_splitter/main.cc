@@ -8,6 +8,7 @@
 #include <exception>
 #include <iostream>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "agent/onnx_splitter/graph_messages.h"
@@ -15,6 +16,7 @@
 #include "agent/onnx_splitter/model_file.h"
 #include "agent/onnx_splitter/shapes.h"
 #include "agent/onnx_splitter/split.h"
+#include "proto/wire/status_macros.h"
 
 namespace {
 
@@ -23,10 +25,9 @@ absl::Status WriteGraphOf(std::istream* input, const std::string& name) {
     return absl::InternalError("cannot apply resource limits to this process");
   }
   std::ios::sync_with_stdio(false);
-  absl::StatusOr<onnx::ModelProto> model =
-      graphdbg::onnx_splitter::ReadModel(input, name);
-  if (!model.ok()) return model.status();
-  return graphdbg::onnx_splitter::WriteGraph(*std::move(model), name,
+  ASSIGN_OR_RETURN(onnx::ModelProto model,
+                   graphdbg::onnx_splitter::ReadModel(input, name));
+  return graphdbg::onnx_splitter::WriteGraph(std::move(model), name,
                                              &std::cout);
 }
 

@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::onnx_splitter {
 namespace {
@@ -31,17 +32,15 @@ absl::Status VisitGraph(onnx::GraphProto* graph, int depth,
         "graphs are nested more than ", kMaxDepth, " levels deep"));
   }
   for (onnx::TensorProto& tensor : *graph->mutable_initializer()) {
-    absl::Status status =
-        visit(absl::StrCat("initializer ", tensor.name()), &tensor);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(
+        visit(absl::StrCat("initializer ", tensor.name()), &tensor));
   }
   for (onnx::SparseTensorProto& sparse : *graph->mutable_sparse_initializer()) {
     const std::string where =
         absl::StrCat("initializer ", sparse.values().name());
     for (onnx::TensorProto* part :
          {sparse.mutable_values(), sparse.mutable_indices()}) {
-      absl::Status status = visit(where, part);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(visit(where, part));
     }
   }
   return VisitNodes(graph->node(), depth, visit);
@@ -50,18 +49,19 @@ absl::Status VisitGraph(onnx::GraphProto* graph, int depth,
 absl::Status VisitAttribute(const std::string& where,
                             onnx::AttributeProto* attribute, int depth,
                             const TensorVisitor& visit) {
-  absl::Status status;
-  if (attribute->has_t()) status = visit(where, attribute->mutable_t());
-  for (onnx::TensorProto& tensor : *attribute->mutable_tensors()) {
-    if (status.ok()) status = visit(where, &tensor);
+  if (attribute->has_t()) {
+    RETURN_IF_ERROR(visit(where, attribute->mutable_t()));
   }
-  if (attribute->has_g() && status.ok()) {
-    status = VisitGraph(attribute->mutable_g(), depth + 1, visit);
+  for (onnx::TensorProto& tensor : *attribute->mutable_tensors()) {
+    RETURN_IF_ERROR(visit(where, &tensor));
+  }
+  if (attribute->has_g()) {
+    RETURN_IF_ERROR(VisitGraph(attribute->mutable_g(), depth + 1, visit));
   }
   for (onnx::GraphProto& graph : *attribute->mutable_graphs()) {
-    if (status.ok()) status = VisitGraph(&graph, depth + 1, visit);
+    RETURN_IF_ERROR(VisitGraph(&graph, depth + 1, visit));
   }
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status VisitNodes(
@@ -72,8 +72,7 @@ absl::Status VisitNodes(
         "node ", node.name().empty() ? node.op_type() : node.name());
     auto& attributes = *const_cast<onnx::NodeProto&>(node).mutable_attribute();
     for (onnx::AttributeProto& attribute : attributes) {
-      absl::Status status = VisitAttribute(where, &attribute, depth, visit);
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(VisitAttribute(where, &attribute, depth, visit));
     }
   }
   return absl::OkStatus();
@@ -168,11 +167,11 @@ absl::StatusOr<onnx::ModelProto> ReadModel(std::istream* stream,
 }
 
 absl::Status VisitTensors(onnx::ModelProto* model, const TensorVisitor& visit) {
-  absl::Status status = VisitGraph(model->mutable_graph(), 0, visit);
+  RETURN_IF_ERROR(VisitGraph(model->mutable_graph(), 0, visit));
   for (onnx::FunctionProto& function : *model->mutable_functions()) {
-    if (status.ok()) status = VisitNodes(function.node(), 0, visit);
+    RETURN_IF_ERROR(VisitNodes(function.node(), 0, visit));
   }
-  return status;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<uint64_t> DataSize(const onnx::TensorProto& tensor) {
@@ -219,17 +218,16 @@ absl::StatusOr<ExternalData> Locate(const onnx::TensorProto& tensor,
   }
   const uintmax_t size =
       fs::is_regular_file(data.file) ? fs::file_size(data.file, error) : 0;
-  const absl::StatusOr<uint64_t> wanted = DataSize(tensor);
-  if (!wanted.ok()) return wanted.status();
-  data.length = *wanted;
+  ASSIGN_OR_RETURN(const uint64_t required, DataSize(tensor));
+  data.length = required;
   const bool numbers = (entries["offset"].empty() ||
                         absl::SimpleAtoi(entries["offset"], &data.offset)) &&
                        (entries["length"].empty() ||
                         absl::SimpleAtoi(entries["length"], &data.length));
-  if (error || !numbers || data.length < *wanted || data.offset > size ||
+  if (error || !numbers || data.length < required || data.offset > size ||
       data.length > size - data.offset) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "needs ", *wanted, " bytes of external data, but ", data.file.string(),
+        "needs ", required, " bytes of external data, but ", data.file.string(),
         " is too short or the range is "
         "invalid"));
   }

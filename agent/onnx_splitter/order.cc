@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::onnx_splitter {
 namespace {
@@ -59,8 +60,7 @@ absl::Status SortNodes(onnx::GraphProto* graph) {
   for (onnx::NodeProto& node : *graph->mutable_node()) {
     for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
       if (!attribute.has_g()) continue;
-      absl::Status status = SortNodes(attribute.mutable_g());
-      if (!status.ok()) return status;
+      RETURN_IF_ERROR(SortNodes(attribute.mutable_g()));
     }
   }
   std::unordered_map<std::string, int> producer;

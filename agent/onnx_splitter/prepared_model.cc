@@ -5,6 +5,7 @@
 #include "agent/onnx_splitter/order.h"
 #include "agent/onnx_splitter/shapes.h"
 #include "agent/onnx_splitter/tensor_bytes.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::onnx_splitter {
 namespace {
@@ -30,11 +31,9 @@ void LiftConstants(PreparedModel* model) {
 absl::StatusOr<PreparedModel> Prepare(onnx::ModelProto model) {
   PreparedModel prepared;
   prepared.proto = std::move(model);
-  absl::Status status = InlineFunctions(&prepared.proto);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(InlineFunctions(&prepared.proto));
   LiftConstants(&prepared);
-  status = SortNodes(prepared.proto.mutable_graph());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(SortNodes(prepared.proto.mutable_graph()));
   return prepared;
 }
 

@@ -13,6 +13,7 @@
 #include "agent/onnx_splitter/prepared_model.h"
 #include "agent/onnx_splitter/shapes.h"
 #include "agent/onnx_splitter/tensor_bytes.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::onnx_splitter {
 namespace {
@@ -35,13 +36,9 @@ class Splitter {
         weights_(folder_ / "weights.bin", std::ios::binary) {}
 
   absl::Status Run() {
-    absl::StatusOr<onnx::ModelProto> model = ReadModel(file_);
-    if (!model.ok()) return model.status();
-    absl::Status status = Validate(&*model);
-    if (!status.ok()) return status;
-    absl::StatusOr<PreparedModel> prepared = Prepare(*std::move(model));
-    if (!prepared.ok()) return prepared.status();
-    model_ = *std::move(prepared);
+    ASSIGN_OR_RETURN(onnx::ModelProto model, ReadModel(file_));
+    RETURN_IF_ERROR(Validate(&model));
+    ASSIGN_OR_RETURN(model_, Prepare(std::move(model)));
     WriteHeader();
     onnx::GraphProto& graph = *model_.proto.mutable_graph();
     std::vector<Json> initializers;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "agent/kernels/cpu/cpu_pair.h"
+#include "agent/kernels/cpu/pairs.h"
 
 namespace graphdbg::runtime {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/merge.h"
 #include "agent/tensor/complex_parts.h"
 
@@ -138,7 +138,8 @@ absl::Status AclDevice::Scan(const TensorView& view, const Layout& layout,
 absl::Status AclDevice::Measure(const TensorView& view, Stream stream,
                                 Statistics* statistics) {
   ComplexParts parts;
-  const TensorView real = ComplexParts::Apply(view) ? parts.Of(view) : view;
+  const TensorView real =
+      ComplexParts::IsApplicable(view) ? parts.AsReal(view) : view;
   const std::optional<Layout> layout = Layout::Of(real);
   if (!layout || !HasStatistics(real.dtype)) return Unmeasurable();
   *statistics = {};

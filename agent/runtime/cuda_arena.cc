@@ -102,20 +102,20 @@ void CudaArena::GiveBack(const Ticket& ticket) {
   if (ticket.partials >= 0) free_partials_.push_back(ticket.partials);
 }
 
-cuda::Meeting CudaArena::MeetingOf(const Ticket& ticket) const {
-  cuda::Meeting meeting = {};
+cuda::Reduction CudaArena::ReductionOf(const Ticket& ticket) const {
+  cuda::Reduction reduction = {};
   if (ticket.partials >= 0) {
-    meeting.partials =
+    reduction.partials =
         PointerTo(arena_ + static_cast<uint64_t>(ticket.partials) *
                                max_blocks_ * cuda::kMaxPartialBytes);
   }
   const auto slot = static_cast<uint64_t>(ticket.slot);
-  meeting.arrived =
+  reduction.finished_blocks =
       static_cast<uint32_t*>(PointerTo(arrived_ + slot * sizeof(uint32_t)));
-  meeting.result = static_cast<cuda::ResultSlot*>(
+  reduction.result = static_cast<cuda::ResultSlot*>(
       PointerTo(device_slots_ + slot * sizeof(cuda::ResultSlot)));
-  meeting.sequence = ticket.sequence;
-  return meeting;
+  reduction.sequence = ticket.sequence;
+  return reduction;
 }
 
 bool CudaArena::Arrived(const Ticket& ticket) const {

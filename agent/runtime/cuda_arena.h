@@ -36,7 +36,7 @@ class CudaArena {
   void GiveBack(const Ticket& ticket);
 
   // Where the kernel of a ticket works.
-  cuda::Meeting MeetingOf(const Ticket& ticket) const;
+  cuda::Reduction ReductionOf(const Ticket& ticket) const;
   bool Arrived(const Ticket& ticket) const;
   // Which has arrived.
   cuda::Result ResultOf(const Ticket& ticket) const;

@@ -12,7 +12,7 @@
 namespace graphdbg::runtime {
 namespace {
 
-constexpr uint32_t kMostBlocks = 1024;
+constexpr uint32_t kMaxBlocks = 1024;
 // Blocks that a multiprocessor works on at a time, as in kernels.cu.
 constexpr uint32_t kBlocksPerMultiprocessor = 3;
 // What one block is started for.
@@ -30,7 +30,7 @@ CudaDevice::CudaDevice(const CudaDriver* driver, int device,
       device_(device),
       max_blocks_(std::clamp(
           static_cast<uint32_t>(multiprocessors) * kBlocksPerMultiprocessor,
-          uint32_t{1}, kMostBlocks)),
+          uint32_t{1}, kMaxBlocks)),
       module_(driver),
       arena_(driver, max_blocks_),
       copies_(driver) {}
@@ -40,7 +40,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int ordinal) {
   if (!driver.ok()) {
     return absl::UnavailableError(driver.status().message());
   }
-  const auto built = cuda::ArchitecturesOf(cuda::KernelImage());
+  const auto built = cuda::Architectures(cuda::KernelImage());
   if (built.empty()) {
     return absl::UnavailableError("this build of graphdbg has no kernels");
   }
@@ -129,7 +129,7 @@ absl::Status CudaDevice::LaunchStrided(const TensorView& view,
       BlocksFor(layout.count * static_cast<int64_t>(ItemSize(view.dtype)));
   absl::Status status = TakeSlot(blocks, ticket);
   if (!status.ok()) return status;
-  item.meeting = arena_.MeetingOf(*ticket);
+  item.reduction = arena_.ReductionOf(*ticket);
   item.range_start = start;
   item.range_end = end;
   status = module_.Launch(cuda::KernelName("Strided", view.dtype), blocks,
@@ -147,7 +147,8 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
   std::vector<DType> dtypes;
   for (const TensorView& view : views) {
     ComplexParts parts;
-    const TensorView real = ComplexParts::Apply(view) ? parts.Of(view) : view;
+    const TensorView real =
+        ComplexParts::IsApplicable(view) ? parts.AsReal(view) : view;
     const std::optional<Layout> layout = Layout::Of(real);
     if (!layout || !HasStatistics(real.dtype) || !IsAligned(real)) {
       return Unmeasurable();
@@ -180,7 +181,7 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
     cuda::Batch& batch = batches[dtypes[i]];
     batch.items[batch.count++] = {layout.base,
                                   static_cast<uint64_t>(layout.count),
-                                  arena_.MeetingOf(*ticket), 0, blocks};
+                                  arena_.ReductionOf(*ticket), 0, blocks};
     if (batch.count < cuda::kMaxItems) continue;
     status = LaunchBatch(dtypes[i], &batch, stream);
     under_way |= status.ok();
@@ -313,7 +314,7 @@ absl::Status CudaDevice::Compare(const TensorView& now,
     status = AwaitCopies(stream);
     if (status.ok()) status = TakeSlot(blocks, &ticket);
     if (!status.ok()) return status;
-    item.meeting = arena_.MeetingOf(ticket);
+    item.reduction = arena_.ReductionOf(ticket);
     status = module_.Launch(cuda::KernelName("Pair", now.dtype), blocks, &item,
                             stream);
     if (!status.ok()) arena_.GiveBack(ticket);

@@ -85,7 +85,7 @@ std::string AscendJson() {
 
 std::string AcceleratorReport() {
   const std::vector<std::string> kernels =
-      cuda::ArchitecturesOf(cuda::KernelImage());
+      cuda::Architectures(cuda::KernelImage());
   std::vector<std::string> names;
   for (const std::string& kernel : kernels) names.push_back(Quoted(kernel));
   return absl::StrCat("{\"kernels\": ", List(names),

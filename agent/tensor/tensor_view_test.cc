@@ -41,7 +41,7 @@ TEST(DTypeTest, EveryNameParsesToItsType) {
   EXPECT_EQ(ParseDType(""), std::nullopt);
 }
 
-TEST(TensorViewTest, KnowsRowMajorOrderByItsStrides) {
+TEST(TensorViewTest, DetectsRowMajorOrderByItsStrides) {
   std::vector<int64_t> shape = {2, 1, 3}, strides = {3, 99, 1};
   TensorView view = View(DType::kFloat32, shape);
   EXPECT_TRUE(view.row_major());
@@ -67,7 +67,7 @@ TEST(TensorViewTest, CountsElementsAndBytes) {
   EXPECT_EQ(View(DType::kFloat32, {2, 0, 3}).byte_count(), 0);
 }
 
-TEST(TensorViewTest, ImpossibleShapesHaveNoCount) {
+TEST(TensorViewTest, InvalidShapesHaveNoCount) {
   const int64_t huge = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(View(DType::kFloat32, {-1}).element_count(), std::nullopt);
   EXPECT_EQ(View(DType::kFloat32, {huge, 2}).element_count(), std::nullopt);

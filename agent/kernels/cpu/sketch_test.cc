@@ -1,6 +1,6 @@
-// Light passes against the reference, of every float type on every instruction
-// set of this machine.
-#include "agent/kernels/cpu/cpu_light.h"
+// Sketches compared with the reference, for every floating-point type on every
+// instruction set of this machine.
+#include "agent/kernels/cpu/sketch.h"
 
 #include <limits>
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-class LightTest : public OnEachTarget {
+class SketchTest : public OnEachTarget {
  protected:
   void Check(const TensorView& view) {
     Statistics exact;
@@ -23,7 +23,7 @@ class LightTest : public OnEachTarget {
     const double n = static_cast<double>(exact.count);
     const double square_mean =
         exact.l2 / std::sqrt(n) * exact.l2 / std::sqrt(n);
-    // Below it, squares and their sums stay within range of the type.
+    // Squares and sums of smaller numbers are within the range of the type.
     const double largest = dtype() == DType::kFloat64 ? 1e150 : 1e17;
     if (!finite || exact.count == 0) {
       EXPECT_FALSE(sketch);
@@ -36,7 +36,7 @@ class LightTest : public OnEachTarget {
     EXPECT_EQ(sketch->max, exact.max);
     ExpectIn(exact.mean, sketch->mean);
     ExpectIn(square_mean, sketch->square_mean);
-    // As narrow as is promised: a part in 200,000 of the numbers' size.
+    // Intervals are as narrow as promised: 1e-5 of the numbers' magnitude.
     const double root = std::sqrt(square_mean);
     EXPECT_LE(sketch->mean.hi - sketch->mean.lo, 1e-5 * root + 1e-22);
     EXPECT_LE(sketch->square_mean.hi - sketch->square_mean.lo,
@@ -63,7 +63,7 @@ class LightTest : public OnEachTarget {
   }
 };
 
-TEST_P(LightTest, AgreesOnRandomBytesOfAllLengths) {
+TEST_P(SketchTest, AgreesOnRandomBytesOfAllLengths) {
   for (size_t n :
        {0,  1,  2,  3,  7,   8,   9,   15,   16,   17,   31,   32,
         33, 63, 64, 65, 127, 128, 129, 1000, 2047, 2048, 4097, 10007}) {
@@ -75,7 +75,7 @@ TEST_P(LightTest, AgreesOnRandomBytesOfAllLengths) {
   }
 }
 
-TEST_P(LightTest, AgreesOnFiniteNumbersOfAllLengths) {
+TEST_P(SketchTest, AgreesOnFiniteNumbersOfAllLengths) {
   for (size_t n : {1,  2,  3,  7,   8,   9,   15,   16,   17,   31,   32,    33,
                    63, 64, 65, 127, 128, 129, 1000, 2047, 2048, 4097, 100000}) {
     SCOPED_TRACE(n);
@@ -85,7 +85,7 @@ TEST_P(LightTest, AgreesOnFiniteNumbersOfAllLengths) {
   }
 }
 
-TEST_P(LightTest, FindsOneBadElementAtAnyPlace) {
+TEST_P(SketchTest, FindsOneNonFiniteElementAtAnyPosition) {
   for (double bad : {std::nan(""), kInf, -kInf}) {
     for (size_t at : {0, 1, 8, 15, 16, 31, 33, 63, 64, 500, 4095, 5001, 5002}) {
       SCOPED_TRACE(at);
@@ -96,11 +96,11 @@ TEST_P(LightTest, FindsOneBadElementAtAnyPlace) {
   }
 }
 
-TEST_P(LightTest, NansOfAnyPayloadAndSign) {
+TEST_P(SketchTest, NansOfAnyPayloadAndSign) {
   const size_t size = ItemSize(dtype());
   for (int sign : {0, 1}) {
     for (bool quiet : {false, true}) {
-      // All exponent bits, and the lowest of the fraction or a higher one.
+      // All exponent bits, and the lowest bit of the fraction or a higher one.
       std::vector<char> one = Encode(dtype(), {kInf});
       const size_t byte = quiet ? size - 2 : 0;
       one[byte] = static_cast<char>(one[byte] | (quiet ? 0x08 : 0x01));
@@ -115,7 +115,7 @@ TEST_P(LightTest, NansOfAnyPayloadAndSign) {
   }
 }
 
-TEST_P(LightTest, StridedAndUnalignedViews) {
+TEST_P(SketchTest, StridedAndUnalignedViews) {
   const size_t size = ItemSize(dtype());
   std::vector<char> bytes(9000 * size + 1);
   for (char& b : bytes) b = static_cast<char>(random_() % 60);
@@ -128,7 +128,7 @@ TEST_P(LightTest, StridedAndUnalignedViews) {
   }
 }
 
-TEST_P(LightTest, ZerosOfBothSigns) {
+TEST_P(SketchTest, ZerosOfBothSigns) {
   CheckValues(std::vector<double>(1000, 0));
   CheckValues(std::vector<double>(77, -0.0));
   std::vector<double> relu = Normal(5000, 0, 1);
@@ -136,7 +136,7 @@ TEST_P(LightTest, ZerosOfBothSigns) {
   CheckValues(relu);
 }
 
-TEST_P(LightTest, NumbersWhoseSquaresVanishOrOverflow) {
+TEST_P(SketchTest, NumbersWhoseSquaresVanishOrOverflow) {
   const double smallest = dtype() == DType::kFloat16   ? std::ldexp(1, -24)
                           : dtype() == DType::kFloat64 ? 4.9e-324
                                                        : std::ldexp(1, -133);
@@ -152,16 +152,16 @@ TEST_P(LightTest, NumbersWhoseSquaresVanishOrOverflow) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, LightTest, OnAllTargets(FloatTypes()), NameOf);
+INSTANTIATE_TEST_SUITE_P(All, SketchTest, OnAllTargets(FloatTypes()), NameOf);
 
-TEST(CpuLightTest, IntegersAreFiniteAndHaveNoSketch) {
+TEST(SketchOfOtherTypesTest, IntegersAreFiniteAndWithoutSketch) {
   const int64_t size = 3, data[] = {1, 2, 3};
   const TensorView view{DType::kInt64, data, 1, &size, nullptr};
   EXPECT_EQ(AllFinite(view), true);
   EXPECT_FALSE(ComputeSketch(view));
 }
 
-TEST(CpuLightTest, RefusesWhatItCannotRead) {
+TEST(SketchOfOtherTypesTest, RejectsUnreadableTensors) {
   const double data[2] = {};
   const int64_t one[] = {1}, negative[] = {-1};
   EXPECT_FALSE(AllFinite({DType::kOther, data, 1, one}).has_value());

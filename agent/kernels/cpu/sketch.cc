@@ -1,16 +1,16 @@
-#include "agent/kernels/cpu/cpu_light.h"
+#include "agent/kernels/cpu/sketch.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "agent/kernels/cpu/light.h"
 #include "agent/kernels/cpu/scan.h"
+#include "agent/kernels/cpu/sketch_simd.h"
 
 namespace graphdbg::cpu {
 namespace {
 
-// Of the type that squares are made in: how far one rounding changes a number,
-// of its size and where it underflows.
+// Maximum error of one rounding in the type in which squares are computed:
+// relative, and absolute in case of underflow.
 struct Rounding {
   double relative;
   double absolute;
@@ -21,9 +21,9 @@ Rounding RoundingOf(DType dtype) {
   return {0x1p-24, 0x1p-149};
 }
 
-// A sum of n numbers is off by at most its chain of additions times the
-// rounding, relative to the sum of their sizes. Within a block numbers are
-// added in the type, blocks in float64.
+// The error of a sum, relative to the sum of magnitudes, is at most the length
+// of the chain of additions times the rounding error. Numbers within a block
+// are added in the tensor's type, blocks in float64.
 double ErrorOf(const Rounding& rounding, double n) {
   constexpr double kChain = kSketchBlock + 16;
   return kChain * rounding.relative + n * 0x1p-53;
@@ -41,7 +41,7 @@ Sketch ToSketch(DType dtype, const SketchSums& sums, int64_t distinct) {
   sketch.square_mean.lo =
       std::max(square * (1 - error) - rounding.absolute, 0.0);
   sketch.square_mean.hi = square * (1 + error) + rounding.absolute;
-  // The mean of |x| is at most the root of that of squares.
+  // The mean of |x| is at most the root of the mean square.
   const double off = error * std::sqrt(sketch.square_mean.hi);
   const double mean = sums.sum * share;
   sketch.mean = {std::max(mean - off, sums.min),

@@ -1,9 +1,9 @@
-#include "agent/kernels/cpu/cpu_pair.h"
+#include "agent/kernels/cpu/pairs.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "agent/kernels/cpu/pair.h"
+#include "agent/kernels/cpu/pairs_simd.h"
 #include "agent/kernels/cpu/scan.h"
 #include "agent/kernels/reference/reference.h"
 
@@ -11,7 +11,7 @@ namespace graphdbg::cpu {
 namespace {
 
 constexpr int64_t kChunk = 4096;
-// Where the first elements may settle it.
+// The first chunk is small because it often decides the result.
 constexpr int64_t kFirstLook = 64;
 
 bool SameShape(const TensorView& a, const TensorView& b) {
@@ -24,8 +24,8 @@ bool SameStrides(const TensorView& a, const TensorView& b) {
          std::equal(a.strides, a.strides + a.ndim, b.strides);
 }
 
-// Two views of which both show the same elements in the same order in memory,
-// side by side; each of them `multiplicity` times.
+// Two views whose elements are contiguous and in the same memory order. Each
+// element occurs `multiplicity` times.
 struct Pairs {
   DType dtype;
   const char* now;
@@ -34,7 +34,7 @@ struct Pairs {
   int64_t multiplicity = 1;
 };
 
-// Absent for what is left to the reference: integers, and all other views.
+// Absent for integers and for all other views, which the reference handles.
 std::optional<Pairs> PairsOf(const TensorView& now,
                              const TensorView& previous) {
   const std::optional<int64_t> count = now.element_count();
@@ -47,15 +47,15 @@ std::optional<Pairs> PairsOf(const TensorView& now,
     return Pairs{now.dtype, data, old_data, *count};
   }
   if (!SameStrides(now, previous)) return std::nullopt;
-  // As transposed matrices.
+  // Such as transposed matrices.
   const std::optional<Layout> layout = Layout::Of(now);
   if (!layout || !layout->is_one_run()) return std::nullopt;
   return Pairs{now.dtype, layout->base, old_data + (layout->base - data),
                layout->count, layout->multiplicity};
 }
 
-// Calls visit(views of a chunk of each), in order, until it gives false. The
-// first chunk has `size` elements, the others more.
+// Calls visit() with views of corresponding chunks, in order, until it returns
+// false. The first chunk has `size` elements, later ones more.
 template <class Visit>
 void ForChunks(const Pairs& pairs, int64_t size, const Visit& visit) {
   const auto item_size = static_cast<int64_t>(ItemSize(pairs.dtype));
@@ -83,7 +83,7 @@ class PairTotals {
     Count(n, n, sums.change_max);
   }
 
-  // Of a chunk that had to be looked at number by number.
+  // Adds the result of the reference for a chunk with non-finite elements.
   void Add(const PairStatistics& s) {
     const long double n = static_cast<long double>(s.finite_count);
     change_ += s.change_abs_mean * n;
@@ -93,7 +93,7 @@ class PairTotals {
     Count(s.count, s.finite_count, s.change_abs_max);
   }
 
-  // Every pair counts `multiplicity` times.
+  // Counts every pair `multiplicity` times.
   PairStatistics Finish(int64_t multiplicity) const {
     PairStatistics s = totals_;
     const long double n = static_cast<long double>(s.finite_count);

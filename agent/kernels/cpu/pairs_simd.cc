@@ -1,10 +1,10 @@
-#include "agent/kernels/cpu/pair.h"
+#include "agent/kernels/cpu/pairs_simd.h"
 
 #include <cmath>
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "agent/kernels/cpu/pair.cc"
+#define HWY_TARGET_INCLUDE "agent/kernels/cpu/pairs_simd.cc"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 // After foreach_target.h.
@@ -14,7 +14,8 @@ HWY_BEFORE_NAMESPACE();
 namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
-// Calls visit(float64 lanes, how many of them count) for a vector's elements.
+// Calls visit(now, previous, number of valid lanes) with the elements of a
+// vector as float64.
 template <class Visit>
 HWY_INLINE void InHalves(V64 now, V64 previous, size_t n, const Visit& visit) {
   visit(now, previous, n);
@@ -36,11 +37,11 @@ HWY_INLINE void InHalves(V32 now, V32 previous, size_t n, const Visit& visit) {
 #endif
 }
 
-// Calls visit(now, previous, n) with float64 lanes of all pairs; the last may
-// hold fewer than whole vectors, filled up with zeros.
+// Calls visit(now, previous, n) with all pairs as float64 lanes. The last
+// vector may be partial and is padded with zeros.
 template <class Load, class Visit>
-HWY_INLINE void ForPairs(const void* now, const void* previous, size_t n,
-                         const Visit& visit) {
+HWY_INLINE void ForEachPair(const void* now, const void* previous, size_t n,
+                            const Visit& visit) {
   using Element = typename Load::Element;
   const typename Load::D d;
   const size_t lanes = hn::Lanes(d);
@@ -62,7 +63,7 @@ PairSums SumPairsAs(const void* now, const void* previous, size_t n) {
   const F64 d;
   V64 change = hn::Zero(d), squares = change, max = change, old = change,
       old_squares = change;
-  ForPairs<Load>(now, previous, n, [&](V64 x, V64 before, size_t) HWY_ATTR {
+  ForEachPair<Load>(now, previous, n, [&](V64 x, V64 before, size_t) HWY_ATTR {
     const V64 distance = hn::Abs(hn::Sub(x, before));
     change = hn::Add(change, distance);
     squares = hn::MulAdd(distance, distance, squares);
@@ -88,11 +89,11 @@ uint64_t CountCloseAs(const void* now, const void* previous, size_t n,
   const V64 zero = hn::Zero(d);
   V64 poison = zero;
   uint64_t close = 0;
-  ForPairs<Load>(
+  ForEachPair<Load>(
       now, previous, n, [&](V64 x, V64 before, size_t valid) HWY_ATTR {
         const V64 distance = hn::Abs(hn::Sub(x, before));
         const V64 limit = hn::MulAdd(rtol, hn::Abs(before), atol);
-        // 0 * x is NaN for what is not finite.
+        // 0 * x is NaN if x is not finite.
         poison = hn::MulAdd(zero, x, hn::MulAdd(zero, before, poison));
         const auto is_close =
             hn::And(hn::Le(distance, limit), hn::FirstN(d, valid));
@@ -108,10 +109,11 @@ uint64_t CountWithinAs(const void* elements, size_t n, double start,
   const F64 d;
   const V64 lowest = hn::Set(d, start), highest = hn::Set(d, end);
   uint64_t within = 0;
-  ForPairs<Load>(elements, elements, n, [&](V64 x, V64, size_t valid) HWY_ATTR {
-    const auto in = hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
-    within += hn::CountTrue(d, hn::And(in, hn::FirstN(d, valid)));
-  });
+  ForEachPair<Load>(
+      elements, elements, n, [&](V64 x, V64, size_t valid) HWY_ATTR {
+        const auto in = hn::And(hn::Ge(x, lowest), hn::Le(x, highest));
+        within += hn::CountTrue(d, hn::And(in, hn::FirstN(d, valid)));
+      });
   return within;
 }
 

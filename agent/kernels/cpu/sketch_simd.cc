@@ -1,4 +1,4 @@
-#include "agent/kernels/cpu/light.h"
+#include "agent/kernels/cpu/sketch_simd.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include "agent/kernels/cpu/scan.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "agent/kernels/cpu/light.cc"
+#define HWY_TARGET_INCLUDE "agent/kernels/cpu/sketch_simd.cc"
 #include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
@@ -19,12 +19,12 @@ HWY_BEFORE_NAMESPACE();
 namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
-// Calls quad(p) for each four vectors' worth of elements and one(p) for each
-// one of the rest. The last one begins with some that it had already, or is
-// filled up with zeros if there are not enough of them.
+// Calls quad(p) for each group of four vectors and one(p) for each of the
+// remaining vectors. The last vector overlaps the previous one, or is padded
+// with zeros if there is none.
 template <class D, class Element, class Quad, class One>
-HWY_INLINE void InFours(D d, const Element* p, size_t n, const Quad& quad,
-                        const One& one) {
+HWY_INLINE void ForEachVector(D d, const Element* p, size_t n, const Quad& quad,
+                              const One& one) {
   const size_t lanes = hn::Lanes(d);
   const bool enough = n >= lanes;
   for (; n >= 4 * lanes; n -= 4 * lanes, p += 4 * lanes) quad(p);
@@ -43,7 +43,7 @@ bool IsFiniteWide(const void* elements, size_t n) {
   const auto zero = hn::Zero(d);
   auto a0 = zero, a1 = zero, a2 = zero, a3 = zero;
   const size_t lanes = hn::Lanes(d);
-  InFours(
+  ForEachVector(
       d, static_cast<const T*>(elements), n,
       [&](const T* p) HWY_ATTR {
         a0 = hn::MulAdd(zero, hn::LoadU(d, p), a0);
@@ -63,7 +63,7 @@ bool IsFiniteHalf(const void* elements, size_t n) {
   const auto unsign = hn::Set(d, 0x7FFF);
   auto a0 = hn::Zero(d), a1 = a0, a2 = a0, a3 = a0;
   const size_t lanes = hn::Lanes(d);
-  InFours(
+  ForEachVector(
       d, static_cast<const uint16_t*>(elements), n,
       [&](const uint16_t* p) HWY_ATTR {
         a0 = hn::Max(a0, hn::And(unsign, hn::LoadU(d, p)));
@@ -77,10 +77,9 @@ bool IsFiniteHalf(const void* elements, size_t n) {
   return hn::AllTrue(d, hn::Lt(all, hn::Set(d, kInfinity)));
 }
 
-// Chains of each operation that keep the pipes busy: as many as there are
-// registers for.
-constexpr size_t kPairsOfChains =
-    HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 2 : 1;
+// Independent chains of operations hide latency; the number of registers limits
+// them.
+constexpr size_t kChainPairs = HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86 ? 2 : 1;
 
 template <class Load>
 class SketchPass {
@@ -92,7 +91,7 @@ class SketchPass {
   HWY_INLINE void Run(const Element* p, size_t n, SketchSums* out) {
     const D d;
     const size_t lanes = hn::Lanes(d);
-    const size_t step = 2 * kPairsOfChains * lanes;
+    const size_t step = 2 * kChainPairs * lanes;
     sum_.Clear();
     square_sum_.Clear();
     min0_ = min1_ = hn::Set(d, std::numeric_limits<hn::TFromD<D>>::infinity());
@@ -125,30 +124,30 @@ class SketchPass {
     const V zero = hn::Zero(D());
     Chain a{zero, zero, min0_, max0_}, b{zero, zero, min1_, max1_};
     Chain c = a, e = b;
-    for (size_t i = 0; i < steps; ++i, p += 2 * kPairsOfChains * lanes) {
+    for (size_t i = 0; i < steps; ++i, p += 2 * kChainPairs * lanes) {
       Fetch(p, ahead);
-      const Two<V> first = Load::LoadTwo(p);
+      const VectorPair<V> first = Load::LoadTwo(p);
       a.Add(first.a);
       b.Add(first.b);
-      if constexpr (kPairsOfChains == 2) {
-        const Two<V> second = Load::LoadTwo(p + 2 * lanes);
+      if constexpr (kChainPairs == 2) {
+        const VectorPair<V> second = Load::LoadTwo(p + 2 * lanes);
         c.Add(second.a);
         e.Add(second.b);
       }
     }
     Take(a, &min0_, &max0_);
     Take(b, &min1_, &max1_);
-    if constexpr (kPairsOfChains == 2) {
+    if constexpr (kChainPairs == 2) {
       Take(c, &min0_, &max0_);
       Take(e, &min1_, &max1_);
     }
   }
 
-  // All of a step, at one place in each line of the cache.
+  // Prefetches each cache line of a step.
   static HWY_INLINE void Fetch(const Element* p, size_t ahead) {
     const auto* bytes = reinterpret_cast<const char*>(p) + ahead;
     constexpr size_t kLine = 64;
-    const size_t step = 2 * kPairsOfChains * hn::Lanes(D()) * sizeof(Element);
+    const size_t step = 2 * kChainPairs * hn::Lanes(D()) * sizeof(Element);
     for (size_t i = 0; i < step; i += kLine) hwy::Prefetch(bytes + i);
   }
 
@@ -166,13 +165,12 @@ class SketchPass {
     square_sum_.Add(hn::Mul(v, v));
   }
 
-  // Filled up with the last element for minimum and maximum, with zeros for
-  // sums.
+  // Pads with the last element for minimum and maximum, with zeros for sums.
   HWY_INLINE void Last(const Element* p, size_t n) {
     const D d;
     HWY_ALIGN Element last[hn::MaxLanes(D())];
     std::memcpy(last, p, n * sizeof(Element));
-    // Not p[n - 1]: elements may lie at any address.
+    // Not p[n - 1], which may be unaligned.
     std::fill(last + n, last + hn::Lanes(d), last[n - 1]);
     const V v = Load::Load(last);
     min1_ = hn::Min(min1_, v);

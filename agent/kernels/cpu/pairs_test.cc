@@ -1,6 +1,6 @@
-// Pairs and ranges against the reference, of every type on every instruction
-// set of this machine.
-#include "agent/kernels/cpu/cpu_pair.h"
+// Comparisons and ranges compared with the reference, for every dtype on every
+// instruction set of this machine.
+#include "agent/kernels/cpu/pairs.h"
 
 #include <limits>
 
@@ -15,7 +15,7 @@ const double kNan = std::nan("");
 
 void ExpectClose(double actual, double expected, const char* what) {
   if (actual == expected) return;
-  // Squares of numbers below this are no float64.
+  // Squares of smaller numbers underflow.
   const double size = std::max(std::fabs(expected), 1e-150);
   EXPECT_NEAR(actual, expected, 1e-12 * size) << what;
 }
@@ -51,7 +51,7 @@ class PairTest : public OnEachTarget {
   }
 };
 
-// NaN of any payload, infinities and denormals among them.
+// Random bytes include NaNs of any payload, infinities and denormals.
 TEST_P(PairTest, AgreesOnRandomBytesOfAllLengths) {
   for (size_t n : {0, 1, 2, 7, 8, 9, 15, 16, 17, 33, 100, 4095, 4096, 4097}) {
     SCOPED_TRACE(n);
@@ -96,7 +96,7 @@ TEST_P(FloatPairTest, SmallChangesOfManyNumbers) {
   CheckFlat(Encode(dtype(), now), Encode(dtype(), old));
 }
 
-TEST_P(FloatPairTest, NumbersThatAreNotFiniteOnEitherSide) {
+TEST_P(FloatPairTest, NonFiniteNumbersOnEitherSide) {
   std::vector<double> now(300, 1), old(300, 1);
   const double kinds[] = {kNan, kInf, -kInf, 0.0, -0.0, 5};
   for (size_t i = 0; i < 36; ++i) {
@@ -109,7 +109,7 @@ TEST_P(FloatPairTest, NumbersThatAreNotFiniteOnEitherSide) {
 INSTANTIATE_TEST_SUITE_P(All, FloatPairTest, OnAllTargets(FloatTypes()),
                          NameOf);
 
-TEST(CpuPairTest, MayStopCountingChanges) {
+TEST(PairsTest, StopsCountingChangesEarly) {
   const std::vector<float> now(10000, 1), old(10000, 2);
   const int64_t size = 10000;
   const TensorView a{DType::kFloat32, now.data(), 1, &size, nullptr};
@@ -120,7 +120,7 @@ TEST(CpuPairTest, MayStopCountingChanges) {
   EXPECT_EQ(CountChanged(a, a, {}, 1), 0u);
 }
 
-TEST(CpuPairTest, RefusesTensorsOfDifferentKinds) {
+TEST(PairsTest, RejectsTensorsOfDifferentTypesOrShapes) {
   const double data[4] = {};
   const int64_t two = 2, three = 3;
   const TensorView view{DType::kFloat64, data, 1, &two, nullptr};

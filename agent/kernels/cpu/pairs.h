@@ -1,7 +1,7 @@
-// More passes over tensors in host memory, for conditions that plain statistics
-// do not answer.
-#ifndef AGENT_KERNELS_CPU_CPU_PAIR_H_
-#define AGENT_KERNELS_CPU_CPU_PAIR_H_
+// Passes over one or two tensors in host memory for conditions that need more
+// than Statistics.
+#ifndef AGENT_KERNELS_CPU_PAIRS_H_
+#define AGENT_KERNELS_CPU_PAIRS_H_
 
 #include <cstdint>
 #include <optional>
@@ -11,15 +11,15 @@
 
 namespace graphdbg::cpu {
 
-// As the functions of the same names in the reference; values agree to 1e-12 of
-// their own size (norms: of 1e-150 at least), counts exactly. Allocate nothing;
-// any thread. Integers, and two views whose elements do not lie in the same
-// order in memory, take the reference's time.
+// Same semantics as the reference functions of these names. Values agree within
+// a relative tolerance of 1e-12 (norms: of at least 1e-150), counts exactly.
+// Thread-safe; do not allocate. Integers, and two views whose elements are in
+// different memory order, are as slow as the reference.
 std::optional<uint64_t> CountInRange(const TensorView& view, double start,
                                      double end);
 bool ComparePair(const TensorView& now, const TensorView& previous,
                  PairStatistics* statistics);
-// May stop counting at `enough`.
+// May stop counting once `enough` changes are found.
 std::optional<uint64_t> CountChanged(const TensorView& now,
                                      const TensorView& previous,
                                      const Tolerance& tolerance,
@@ -27,4 +27,4 @@ std::optional<uint64_t> CountChanged(const TensorView& now,
 
 }  // namespace graphdbg::cpu
 
-#endif  // AGENT_KERNELS_CPU_CPU_PAIR_H_
+#endif  // AGENT_KERNELS_CPU_PAIRS_H_

@@ -1,8 +1,8 @@
-// Passes over pairs of elements and over ranges, compiled once for each
-// instruction set and chosen at run time. Of float types alone; any alignment.
-// Allocate nothing; any thread.
-#ifndef AGENT_KERNELS_CPU_PAIR_H_
-#define AGENT_KERNELS_CPU_PAIR_H_
+// SIMD passes over contiguous elements for comparisons and ranges, compiled
+// once per instruction set and selected at run time. For floating-point types
+// only; any alignment. Thread-safe; do not allocate.
+#ifndef AGENT_KERNELS_CPU_PAIRS_SIMD_H_
+#define AGENT_KERNELS_CPU_PAIRS_SIMD_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace graphdbg::cpu {
 
-// Not finite if an element is not, or if a square leaves the range of float64.
+// Not finite if an element is not finite or a square exceeds the range of
+// float64.
 struct PairSums {
   double change = 0;
   double change_squares = 0;
@@ -23,8 +24,8 @@ struct PairSums {
 
 PairSums SumPairs(DType dtype, const void* now, const void* previous, size_t n);
 
-// Pairs that are close; false in `finite` if an element is not finite, where
-// the count means nothing.
+// Counts pairs that are close. If an element is not finite, sets `finite` to
+// false and the result is undefined.
 uint64_t CountClose(DType dtype, const void* now, const void* previous,
                     size_t n, const Tolerance& tolerance, bool* finite);
 
@@ -33,4 +34,4 @@ uint64_t CountWithin(DType dtype, const void* elements, size_t n, double start,
 
 }  // namespace graphdbg::cpu
 
-#endif  // AGENT_KERNELS_CPU_PAIR_H_
+#endif  // AGENT_KERNELS_CPU_PAIRS_SIMD_H_
