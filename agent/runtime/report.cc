@@ -16,7 +16,7 @@ std::string Quoted(absl::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') out += '\\';
-    // What vendors write is for people; other bytes need not survive.
+    // Vendor messages are only displayed; other bytes need not be preserved.
     out += byte < 0x20 || byte > 0x7E ? '?' : c;
   }
   return out + '"';
