@@ -31,6 +31,7 @@ NATIVE_LIST = "agent/adapters/pytorch/package.txt"
 # sources include each other by.
 SOURCES = (
     "agent/include/graphdbg/agent.h",
+    "agent/base/mutex.h",
     "agent/adapters/pytorch/*.cc",
     "agent/adapters/pytorch/*.h",
     "agent/adapters/pytorch/*.inc",

@@ -1,4 +1,4 @@
-#include "agent/adapters/pytorch/explicit_fill.h"
+#include "agent/adapters/pytorch/intentional_fill.h"
 
 #include <cmath>
 
@@ -32,7 +32,7 @@ bool HoldsInfinity(const at::TensorBase& tensor) {
 
 }  // namespace
 
-bool NamesNonFinite(c10::ArrayRef<c10::IValue> arguments) {
+bool HasIntentionalNonFinite(c10::ArrayRef<c10::IValue> arguments) {
   for (const c10::IValue& argument : arguments) {
     if (argument.isDouble() && !std::isfinite(argument.toDouble())) return true;
     if (argument.isTensor() && HoldsInfinity(argument.toTensor())) return true;

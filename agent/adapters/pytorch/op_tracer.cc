@@ -1,4 +1,4 @@
-#include "agent/adapters/pytorch/op_follower.h"
+#include "agent/adapters/pytorch/op_tracer.h"
 
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
@@ -30,24 +30,25 @@ ThreadState& CurrentThread() {
   return state;
 }
 
-void OpFollower::Attach(graphdbg_agent* agent, GraphState* graph,
-                        FollowerHost* host) {
+void OpTracer::Attach(graphdbg_agent* agent, GraphState* graph,
+                      TracerHost* host) {
   agent_ = agent;
   graph_ = graph;
   host_ = host;
 }
 
-void OpFollower::DieOf(const std::exception& error) {
-  Die();
-  // PyTorch's errors go on with a stack trace.
-  std::fprintf(
-      stderr,
-      "graphdbg: internal error, the program goes on undebugged: %.*s\n",
-      static_cast<int>(std::strcspn(error.what(), "\n")), error.what());
+void OpTracer::DisableAfterError(const std::exception& error) {
+  Disable();
+  // Messages of PyTorch's errors continue with a stack trace.
+  std::fprintf(stderr,
+               "graphdbg: internal error (%.*s); the program continues without "
+               "debugging\n",
+               static_cast<int>(std::strcspn(error.what(), "\n")),
+               error.what());
 }
 
-ThreadState* OpFollower::Begin(const OpInfo& op,
-                               c10::ArrayRef<c10::IValue> arguments) {
+ThreadState* OpTracer::Begin(const OpInfo& op,
+                             c10::ArrayRef<c10::IValue> arguments) {
   if (!op.node) return nullptr;
   ThreadState& thread = CurrentThread();
   if (thread.in_region) return nullptr;
@@ -62,7 +63,7 @@ ThreadState* OpFollower::Begin(const OpInfo& op,
   return &thread;
 }
 
-void OpFollower::PlaceOp(ThreadState* thread) {
+void OpTracer::PlaceOp(ThreadState* thread) {
   if (UpdateAutogradNode(&thread->evaluated)) thread->evaluated_placed = false;
   if (!thread->contexts.IsEvaluating(thread->evaluated.address)) {
     thread->placement = thread->contexts.Place();
@@ -73,58 +74,59 @@ void OpFollower::PlaceOp(ThreadState* thread) {
     thread->evaluated_placed = true;
   }
   thread->placement = thread->evaluated_placement;
-  // Gradients are computed without recording, so this is a part of the forward
-  // pass (activation checkpointing), unless gradients of gradients are wanted.
+  // Backward ops run without recording. If recording is enabled, this is a part
+  // of the forward pass (activation checkpointing), unless gradients of
+  // gradients are being computed.
   if (c10::GradMode::is_enabled() && step_.graphs_in_creation.load() == 0) {
     thread->placement.category = GRAPHDBG_ACTIVATION;
     thread->placement.recomputed = true;
   }
 }
 
-// The autograd nodes that an op which starts now stands for.
-ForwardLink OpFollower::LinkTo(const ThreadState& thread) {
+// The autograd nodes that belong to an op that starts now.
+ForwardLink OpTracer::LinkTo(const ThreadState& thread) {
   ForwardLink link;
   link.thread = at::RecordFunction::currentThreadId();
   link.next = NextSequence();
-  // Made since the last op by no op: a Python autograd function, whose first
-  // op stands for it.
+  // Nodes created between two ops belong to a Python autograd function and are
+  // attributed to its first op.
   link.first = std::min(thread.known_sequence, link.next);
   link.makes_nodes = c10::GradMode::is_enabled();
   return link;
 }
 
-uint32_t OpFollower::NodeOf(const OpInfo& op,
-                            c10::ArrayRef<c10::IValue> arguments,
-                            Placement placement, const ForwardLink& link) {
+uint32_t OpTracer::NodeOf(const OpInfo& op,
+                          c10::ArrayRef<c10::IValue> arguments,
+                          Placement placement, const ForwardLink& link) {
   const NodeNames::Place place = graph_->CountOp(placement, op, link);
   if (place.node != 0) return place.node;
-  // Between the model and the backward pass: a loss, most likely.
+  // Between the model and the backward pass; most likely a loss.
   if (placement.outside && link.makes_nodes && AnyNeedsGradient(arguments)) {
     placement.category = GRAPHDBG_ACTIVATION;
   }
-  // Without a lock: this may wait for the interpreter's.
+  // Must not hold a lock, because this may wait for the interpreter's lock.
   const SourceStack stack = host_->CaptureStack(placement);
   return graph_->DeclareOp(placement, op, place.position, stack, link);
 }
 
-Circumstances OpFollower::CircumstancesOf(const ThreadState& thread) const {
-  Circumstances circumstances;
-  circumstances.micro_step = step_.micro_step.load(std::memory_order_relaxed);
-  circumstances.mode =
+StepContext OpTracer::StepContextOf(const ThreadState& thread) const {
+  StepContext step_context;
+  step_context.micro_step = step_.micro_step.load(std::memory_order_relaxed);
+  step_context.mode =
       thread.placement.phase == Phase::kForward ? thread.mode : GRAPHDBG_TRAIN;
   if (thread.placement.category == GRAPHDBG_GRADIENT) {
-    circumstances.grad_scale = step_.grad_scale.load(std::memory_order_relaxed);
+    step_context.grad_scale = step_.grad_scale.load(std::memory_order_relaxed);
   }
-  return circumstances;
+  return step_context;
 }
 
-void OpFollower::End(ThreadState* thread, c10::ArrayRef<c10::IValue> results) {
+void OpTracer::End(ThreadState* thread, c10::ArrayRef<c10::IValue> results) {
   thread->known_sequence = NextSequence();
   host_->OnStatus(
-      thread->execution.End(agent_, graph_, CircumstancesOf(*thread), results));
+      thread->execution.End(agent_, graph_, StepContextOf(*thread), results));
 }
 
-void OpFollower::Abandon(ThreadState* thread) {
+void OpTracer::Abandon(ThreadState* thread) {
   thread->known_sequence = NextSequence();
   thread->execution.Abandon();
 }

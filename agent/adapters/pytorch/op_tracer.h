@@ -1,5 +1,5 @@
-#ifndef AGENT_ADAPTERS_PYTORCH_OP_FOLLOWER_H_
-#define AGENT_ADAPTERS_PYTORCH_OP_FOLLOWER_H_
+#ifndef AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
+#define AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_
 
 #include <ATen/core/ivalue.h>
 #include <c10/util/ArrayRef.h>
@@ -16,23 +16,23 @@
 
 namespace graphdbg::pytorch {
 
-// What one thread is doing.
+// Tracing state of one thread.
 struct ThreadState {
   ContextStack contexts;
   Execution execution;
-  // This thread took the program's first step. Other threads' ops count only
-  // inside a module, a backward pass or an optimizer.
+  // Whether this thread took the program's first step. Ops of other threads are
+  // traced only inside modules, backward passes and optimizers.
   bool trains = false;
-  // Of the model that this thread called last.
+  // The mode of the model that this thread called last.
   graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;
   Placement placement;
-  // A region of compiled code runs: one op, whatever is in it.
+  // Whether a region of compiled code runs, which is a single op.
   bool in_region = false;
-  // What the autograd engine was last seen to evaluate, and where that is.
+  // The node that the autograd engine evaluated last, and its position.
   AutogradNode evaluated;
   Placement evaluated_placement;
   bool evaluated_placed = false;
-  // Autograd nodes up to this number were there when the last op ended.
+  // Autograd nodes up to this number existed when the last op ended.
   uint64_t known_sequence = 0;
 
   void Enter(ContextKind kind, uint32_t scope) {
@@ -42,67 +42,68 @@ struct ThreadState {
 
 ThreadState& CurrentThread();
 
-// What the follower reports to.
-class FollowerHost {
+// Receives reports of the tracer.
+class TracerHost {
  public:
-  virtual ~FollowerHost() = default;
-  // The first backward pass or optimizer step has come, on this thread.
-  virtual void TrainingSeen(bool by_optimizer) = 0;
-  // The source stack of what runs on this thread; takes the interpreter's
-  // lock.
+  virtual ~TracerHost() = default;
+  // Called before the first backward pass or optimizer step, on its thread.
+  virtual void OnTrainingStarted(bool by_optimizer) = 0;
+  // The source stack of this thread. Takes the interpreter's lock.
   virtual SourceStack CaptureStack(const Placement& placement) = 0;
   virtual void OnStatus(graphdbg_status status) = 0;
 };
 
-// What is done at each op that is to be a node of the graph, however it was
-// learned of. Any thread, but End on that of Begin.
-class OpFollower {
+// Processes each op that is a node of the graph, regardless of the engine that
+// intercepted it. Thread-safe; End() and Abandon() must be called on the thread
+// of Begin().
+class OpTracer {
  public:
-  void Attach(graphdbg_agent* agent, GraphState* graph, FollowerHost* host);
+  void Attach(graphdbg_agent* agent, GraphState* graph, TracerHost* host);
   GraphState& graph() { return *graph_; }
   StepState& step() { return step_; }
-  FollowerHost& host() { return *host_; }
+  TracerHost& host() { return *host_; }
 
-  // An op is about to run on this thread. Null if it is nobody's business; else
-  // the thread, which is for End or Abandon.
+  // Called before an op runs on this thread. Returns null if the op is not
+  // traced, otherwise the state to pass to End() or Abandon().
   ThreadState* Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
-  // It has run. May wait for the user.
+  // Called after the op has run. May wait for the user.
   void End(ThreadState* thread, c10::ArrayRef<c10::IValue> results);
-  // It has thrown.
+  // Called if the op has thrown.
   void Abandon(ThreadState* thread);
 
-  // From here on this thread's ops are followed.
+  // Called when tracing of this thread's ops begins.
   static void Resume() { CurrentThread().known_sequence = NextSequence(); }
 
-  // Off for good: also after a fork, in the child, where no lock may be taken.
-  void Die() { dead_.store(true, std::memory_order_relaxed); }
-  bool dead() const { return dead_.load(std::memory_order_relaxed); }
-  // Calls `body` unless dead; an exception of ours is the end, for us.
+  // Stops tracing permanently. Takes no lock, so it may be called in a forked
+  // child.
+  void Disable() { disabled_.store(true, std::memory_order_relaxed); }
+  bool disabled() const { return disabled_.load(std::memory_order_relaxed); }
+  // Calls `body` unless disabled. An exception disables tracing.
   template <typename Body>
   void Guarded(Body body) {
-    if (dead()) return;
+    if (disabled()) return;
     try {
       body();
     } catch (const std::exception& error) {
-      DieOf(error);
+      DisableAfterError(error);
     }
   }
 
  private:
-  void DieOf(const std::exception& error);
+  void DisableAfterError(const std::exception& error);
   void PlaceOp(ThreadState* thread);
   static ForwardLink LinkTo(const ThreadState& thread);
   uint32_t NodeOf(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments,
                   Placement placement, const ForwardLink& link);
-  Circumstances CircumstancesOf(const ThreadState& thread) const;
+  StepContext StepContextOf(const ThreadState& thread) const;
 
   graphdbg_agent* agent_ = nullptr;
   GraphState* graph_ = nullptr;
-  FollowerHost* host_ = nullptr;
+  TracerHost* host_ = nullptr;
   StepState step_;
-  std::atomic<bool> dead_{false};
+  std::atomic<bool> disabled_{false};
 };
 
 }  // namespace graphdbg::pytorch
 
-#endif  // AGENT_ADAPTERS_PYTORCH_OP_FOLLOWER_H_
+#endif  // AGENT_ADAPTERS_PYTORCH_OP_TRACER_H_

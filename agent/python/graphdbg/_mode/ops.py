@@ -46,7 +46,7 @@ class Op:
         self.in_place &= stem not in kinds["RESHAPES"]
         self.fills = stem in kinds["FILLS"]
         # Only its first result is for its caller.
-        self.keeps_notes = stem in kinds["KEEPS_NOTES"]
+        self.keeps_notes = stem in kinds["AUXILIARY_RESULTS"]
         self.flags = c_agent.UNINITIALIZED if stem in kinds["UNINITIALIZED"] else 0
         self.flags |= c_agent.MOVES_VALUES if stem in kinds["MOVES_VALUES"] else 0
 
