@@ -88,8 +88,8 @@ class Call {
     return value != values_.end() ? value->second : absl::StrCat(prefix_, name);
   }
 
-  // Replaces a reference to a function attribute by its value; returns false
-  // if the call has no such attribute.
+  // Replaces a reference to a function attribute by its value; returns false if
+  // the call has no such attribute.
   bool Resolve(onnx::AttributeProto* attribute) const {
     if (attribute->ref_attr_name().empty()) return true;
     const auto given = attributes_.find(attribute->ref_attr_name());

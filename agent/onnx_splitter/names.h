@@ -32,8 +32,8 @@ class Names {
 
   // "model/layer1/0/conv/Conv" for a node "/layer1/layer1.0/conv/Conv" or for
   // one whose metadata names the module "layer1.0.conv". Duplicates get a
-  // suffix: "..._1". `scope` is the scope of the subgraph or function, empty
-  // at the top level.
+  // suffix: "..._1". `scope` is the scope of the subgraph or function, empty at
+  // the top level.
   std::string NodeName(const onnx::NodeProto& node, absl::string_view scope);
   // "model/layer1/0/conv/weight".
   std::string InitializerName(absl::string_view name, absl::string_view scope);

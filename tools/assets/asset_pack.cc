@@ -1,5 +1,6 @@
 // asset_pack ROOT OUT FILE...: packs files below ROOT into one blob: each one
-// uncompressed and, if that saves at least 5 %, compressed with gzip and brotli.
+// uncompressed and, if that saves at least 5 %, compressed with gzip and
+// brotli.
 //
 //   uint64 little endian: size of the index in bytes
 //   index: JSON [{"path": "/index.html", "type": .., "hash": ..,

@@ -63,7 +63,7 @@ c10::IValue ListOf(const void* const* tensors, size_t count) {
 
 }  // namespace
 
-thread_local std::vector<Adapter::GivenInput> Adapter::given_inputs_;
+thread_local std::vector<Adapter::ModelInput> Adapter::model_inputs_;
 
 Adapter& Adapter::Get() {
   static Adapter* const adapter = new Adapter;
@@ -142,14 +142,14 @@ graphdbg_status Adapter::Start() {
   return AtBoundary(graphdbg_start(agent_));
 }
 
-void Adapter::GiveInput(uint32_t scope, const char* name,
-                        c10::TensorImpl* tensor) {
+void Adapter::AddModelInput(uint32_t scope, const char* name,
+                            c10::TensorImpl* tensor) {
   uint32_t node = graph_.BindInput(scope, name, tensor, nullptr);
   if (node == GraphState::kNoNode) {
     const SourceStack stack = CaptureStack({});
     node = graph_.BindInput(scope, name, tensor, &stack);
   }
-  if (node != 0) given_inputs_.push_back({node, tensor});
+  if (node != 0) model_inputs_.push_back({node, tensor});
 }
 
 graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
@@ -162,7 +162,7 @@ graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
     BeginPass(scope);
     status = ReportInputs();
   }
-  given_inputs_.clear();
+  model_inputs_.clear();
   return status;
 }
 
@@ -183,13 +183,13 @@ graphdbg_status Adapter::ReportInputs() {
   ThreadState& thread = CurrentThread();
   thread.placement = thread.contexts.Place();
   graphdbg_status status = GRAPHDBG_OK;
-  for (const GivenInput& input : given_inputs_) {
+  for (const ModelInput& input : model_inputs_) {
     if (status == GRAPHDBG_OK) status = ReportInput(input);
   }
   return status;
 }
 
-graphdbg_status Adapter::ReportInput(const GivenInput& input) {
+graphdbg_status Adapter::ReportInput(const ModelInput& input) {
   const at::TensorBase tensor(
       c10::intrusive_ptr<c10::TensorImpl,
                          c10::UndefinedTensorImpl>::reclaim_copy(input.tensor));

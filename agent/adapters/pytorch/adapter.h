@@ -47,12 +47,12 @@ class Adapter : public TracerHost {
   // Called before the program's first step. Later calls have no effect.
   graphdbg_status Start();
   // Whether the inputs of models have to be reported.
-  bool WantsInputs() const {
+  bool NeedsModelInputs() const {
     return !started_.load() || level_.load() == GRAPHDBG_LEVEL_OPS;
   }
   // Adds an input of the model that this thread is about to call. The caller
   // keeps the tensor alive until EnterModel() has returned.
-  void GiveInput(uint32_t scope, const char* name, c10::TensorImpl* tensor);
+  void AddModelInput(uint32_t scope, const char* name, c10::TensorImpl* tensor);
   graphdbg_status EnterModel(uint32_t scope, bool training);
   graphdbg_status LeaveModel();
 
@@ -82,7 +82,7 @@ class Adapter : public TracerHost {
   // Has no effect before the engine exists.
   void TraceOps(bool on);
 
-  struct GivenInput {
+  struct ModelInput {
     uint32_t node;
     c10::TensorImpl* tensor;
   };
@@ -90,7 +90,7 @@ class Adapter : public TracerHost {
   // Begins a new pass if the model has already been called in this one.
   void BeginPass(uint32_t scope);
   graphdbg_status ReportInputs();
-  graphdbg_status ReportInput(const GivenInput& input);
+  graphdbg_status ReportInput(const ModelInput& input);
   // Called between two steps or passes, after a call that may have waited.
   graphdbg_status AtBoundary(graphdbg_status status);
 
@@ -109,7 +109,7 @@ class Adapter : public TracerHost {
   std::atomic<bool> step_open_{false};
   // Without a model either, a step is a backward pass.
   std::atomic<bool> model_seen_{false};
-  static thread_local std::vector<GivenInput> given_inputs_;
+  static thread_local std::vector<ModelInput> model_inputs_;
 
   Mutex mu_;
   // Models called in the current pass.

@@ -36,7 +36,8 @@ class GraphState {
   // Sets the agent that all later declarations are reported to.
   void SetAgent(graphdbg_agent* agent) { agent_ = agent; }
 
-  // ---- modules
+  // Modules.
+
   // Reports the scope to the agent now, or with its first op.
   uint32_t DeclareScope(std::string_view path, std::string_view type, bool now);
   void BindTensor(uint32_t scope, std::string_view name,
@@ -48,7 +49,8 @@ class GraphState {
   uint32_t BindInput(uint32_t scope, std::string_view name,
                      c10::TensorImpl* tensor, const SourceStack* stack);
 
-  // ---- ops
+  // Ops.
+
   // Counts an execution of `op`. If it is the first at its position, `node` is
   // 0 and DeclareOp() has to be called.
   NodeNames::Place CountOp(const Placement& placement, const OpInfo& op,
@@ -62,7 +64,8 @@ class GraphState {
   // The position of ops that the engine runs to evaluate a node.
   Placement BackwardOf(const AutogradNode& node) const;
 
-  // ---- tensors
+  // Tensors.
+
   // Ends an execution. Fills `described`, which must be of sufficient size,
   // with the inputs and their producers, and records `node` as the producer of
   // the outputs. `overwrote` means that it wrote to existing memory.

@@ -94,11 +94,11 @@ const graphdbg_torch_adapter kTable = {
       *inside = contexts.Outside() && EvaluatedNode() == nullptr ? 0 : 1;
       return contexts.ModuleScope();
     },
-    /*wants_inputs=*/[] { return Adapter::Get().WantsInputs() ? 1 : 0; },
+    /*wants_inputs=*/[] { return Adapter::Get().NeedsModelInputs() ? 1 : 0; },
     /*give_input=*/
     [](uint32_t scope, const char* name, const void* tensor) {
       CallOr(0, [&] {
-        Adapter::Get().GiveInput(
+        Adapter::Get().AddModelInput(
             scope, name,
             static_cast<c10::TensorImpl*>(const_cast<void*>(tensor)));
         return 0;

@@ -248,12 +248,7 @@ void CloseAtTerminate() {
   std::abort();
 }
 
-}  // namespace
-}  // namespace graphdbg::cpp
-
-extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
-    const char* torch_version) {
-  using namespace graphdbg::cpp;
+const graphdbg_cpp_program* Open(const char* torch_version) {
   if (adapter->open(torch_version, program_invocation_short_name,
                     &kInterpreter) != GRAPHDBG_OK) {
     return nullptr;
@@ -261,4 +256,12 @@ extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
   on_exit(CloseAtExit, nullptr);
   earlier_terminate = std::set_terminate(CloseAtTerminate);
   return &kProgram;
+}
+
+}  // namespace
+}  // namespace graphdbg::cpp
+
+extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
+    const char* torch_version) {
+  return graphdbg::cpp::Open(torch_version);
 }

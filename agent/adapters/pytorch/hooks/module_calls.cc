@@ -142,8 +142,7 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
 // The type of the object that replaces torch.nn.Module.__call__. It behaves
 // like a function of the class, with a tenth of the overhead of a Python
 // function, and has the attributes of the original: PyTorch's profiler, for
-// example, reads
-// __code__.
+// example, reads __code__.
 struct ModuleCall {
   PyObject_HEAD vectorcallfunc call;
 };
