@@ -130,7 +130,7 @@ void FillNode(uint32_t id, const Json& declaration, v1::Node* node) {
   node->set_kind(KindOf(declaration["kind"]));
   node->set_category(CategoryOf(declaration["category"]));
   node->set_op_type(Text(declaration["op_type"]));
-  // Declarations are in executable order.
+  // Declarations are in execution order.
   if (node->kind() == v1::NODE_KIND_OP || node->kind() == v1::NODE_KIND_INPUT) {
     node->set_order(id);
   }

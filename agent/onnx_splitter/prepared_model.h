@@ -1,5 +1,5 @@
 // A model prepared for display or splitting: functions inlined, Constant nodes
-// replaced by initializers, nodes in executable order.
+// replaced by initializers, nodes in execution order.
 #ifndef AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
 #define AGENT_ONNX_SPLITTER_PREPARED_MODEL_H_
 

@@ -2,12 +2,11 @@
 // every call as a line of JSON to $GRAPHDBG_TRACE_FILE.
 //
 //   GRAPHDBG_TRACE_LEVEL        initial level (default: 2, ops)
-//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level; new level at the end of that step
-//   GRAPHDBG_TRACE_RETAIN       1: retain the outputs of each step until its
-//   end GRAPHDBG_TRACE_GATE         file whose creation graphdbg_start waits
-//   for GRAPHDBG_TRACE_DETACH       1: behave as if no server was found
-//   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program is
-//   terminated
+//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, new level at the end of that step
+//   GRAPHDBG_TRACE_RETAIN       1: retain outputs until the end of each step
+//   GRAPHDBG_TRACE_GATE         graphdbg_start waits until this file exists
+//   GRAPHDBG_TRACE_DETACH       1: behave as if no server was found
+//   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program terminates
 #include <unistd.h>
 
 #include <chrono>
