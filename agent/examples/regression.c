@@ -1,17 +1,17 @@
-/* A training program of its own kind, debuggable with graphdbg: fits a line to
- * points by gradient descent. No framework, no C++; see README.md beside it.
+/* A training program without a framework, debuggable with graphdbg: fits a line
+ * to points by gradient descent. Plain C; see README.md in this directory.
  *
  *   regression [--steps N] [--rate R]
  *
- * With a rate above 1 each step overshoots by more than the last: the loss
- * grows until it is infinite, and then the weights are not numbers.
+ * With a rate above 1, each step overshoots more than the previous one: the
+ * loss grows until it is infinite, and then the weights become NaN.
  *
- *   forward/points     input       x of 64 points
- *   forward/line/weight  parameter   slope and intercept
- *   forward/line/predict             64 predictions
- *   forward/loss                     their mean squared error
- *   backward/gradient                2 derivatives of the loss
- *   optimizer/descend                writes the weight
+ *   forward/points        input      x of 64 points
+ *   forward/line/weight   parameter  slope and intercept
+ *   forward/line/predict  op         64 predictions
+ *   forward/loss          op         mean squared error
+ *   backward/gradient     op         2 derivatives of the loss
+ *   optimizer/descend     op         updates the weight
  */
 #include <math.h>
 #include <signal.h>
@@ -25,8 +25,8 @@
 
 enum { POINTS = 64, EXIT_INTERRUPTED = 130, EXIT_TERMINATED = 143 };
 
-/* --- Tensors: counted, so that the agent can hold on to one that the program
- * is through with. */
+/* --- Tensors. They have reference counts, so that the agent can retain tensors
+ * that the program no longer needs. */
 
 struct tensor {
   atomic_int references;
@@ -47,7 +47,7 @@ static void drop(struct tensor* tensor) {
   if (atomic_fetch_sub(&tensor->references, 1) == 1) free(tensor);
 }
 
-/* --- The host: what the agent may ask of this program. */
+/* --- The host: callbacks of the agent. */
 
 static volatile sig_atomic_t interrupts = 0;
 
@@ -87,7 +87,7 @@ static int host_interrupted(void* user, void* token) {
   return interrupts;
 }
 
-/* A bound tensor lives as long as the program. */
+/* Bound tensors live as long as the program. */
 static int host_resolve(void* user, void* bound, graphdbg_tensor* out,
                         int64_t* shape, int64_t* strides) {
   (void)user;
@@ -98,10 +98,10 @@ static int host_resolve(void* user, void* bound, graphdbg_tensor* out,
   return 0;
 }
 
-/* --- What the debugger knows of the program. All of it may be called without
- * an agent (a null one): then nothing happens. */
+/* --- Reports to the debugger. All functions may be called with a null agent
+ * and then have no effect. */
 
-struct debugged {
+struct debug_state {
   graphdbg_agent* agent;
   uint32_t points, weight, predict, loss, gradient, descend;
 };
@@ -123,7 +123,7 @@ static uint32_t declare(graphdbg_agent* agent, const char* name,
   return node;
 }
 
-static void attach(struct debugged* d, struct tensor* points,
+static void attach(struct debug_state* d, struct tensor* points,
                    struct tensor* weight) {
   const graphdbg_host host = {.struct_size = sizeof(host),
                               .retain = host_retain,
@@ -148,18 +148,18 @@ static void attach(struct debugged* d, struct tensor* points,
   graphdbg_bind_tensor(agent, d->weight, weight);
 }
 
-/* An op has run. Its node is declared when it is first seen, with the line of
- * the call; of its inputs we name the nodes that made them. */
+/* Reports that an op has run. Declares its node at the first call, with the
+ * line of the caller. Inputs refer to the nodes that produced them. */
 struct operand {
   uint32_t node;
   struct tensor* tensor;
 };
 
-static graphdbg_status ran(graphdbg_agent* agent, uint32_t* node,
-                           const char* name, graphdbg_category category,
-                           uint32_t line, uint32_t flags,
-                           const struct operand* operands, size_t count,
-                           struct tensor* output) {
+static graphdbg_status op_executed(graphdbg_agent* agent, uint32_t* node,
+                                   const char* name, graphdbg_category category,
+                                   uint32_t line, uint32_t flags,
+                                   const struct operand* operands, size_t count,
+                                   struct tensor* output) {
   if (*node == 0) *node = declare(agent, name, GRAPHDBG_OP, category, line);
   if (!graphdbg_interest(agent, *node)) return GRAPHDBG_OK;
   graphdbg_input inputs[4];
@@ -218,34 +218,35 @@ static void descend(struct tensor* w, const struct tensor* g, float rate) {
   for (int64_t i = 0; i < w->size; ++i) w->values[i] -= rate * g->values[i];
 }
 
-/* One step; what the debugger wants: GRAPHDBG_TERMINATE and
- * GRAPHDBG_INTERRUPTED end the training. */
-static graphdbg_status train(struct debugged* d, struct tensor* x,
+/* Takes one step. If the result is GRAPHDBG_TERMINATE or GRAPHDBG_INTERRUPTED,
+ * the training has to end. */
+static graphdbg_status train(struct debug_state* d, struct tensor* x,
                              struct tensor* w, float rate, float* loss_value) {
   graphdbg_status status;
   struct tensor *y = predict(x, w), *loss, *gradient;
-  status = ran(d->agent, &d->predict, "forward/line/predict",
-               GRAPHDBG_ACTIVATION, __LINE__, 0,
-               (struct operand[]){{d->points, x}, {d->weight, w}}, 2, y);
+  status = op_executed(
+      d->agent, &d->predict, "forward/line/predict", GRAPHDBG_ACTIVATION,
+      __LINE__, 0, (struct operand[]){{d->points, x}, {d->weight, w}}, 2, y);
   loss = squared_error(x, y);
   *loss_value = loss->values[0];
   if (status == GRAPHDBG_OK) {
-    status = ran(d->agent, &d->loss, "forward/loss", GRAPHDBG_ACTIVATION,
-                 __LINE__, 0, (struct operand[]){{d->predict, y}}, 1, loss);
+    status =
+        op_executed(d->agent, &d->loss, "forward/loss", GRAPHDBG_ACTIVATION,
+                    __LINE__, 0, (struct operand[]){{d->predict, y}}, 1, loss);
   }
   gradient = derivative(x, y);
   if (status == GRAPHDBG_OK) {
-    status =
-        ran(d->agent, &d->gradient, "backward/gradient", GRAPHDBG_GRADIENT,
-            __LINE__, 0, (struct operand[]){{d->predict, y}, {d->points, x}}, 2,
-            gradient);
+    status = op_executed(d->agent, &d->gradient, "backward/gradient",
+                         GRAPHDBG_GRADIENT, __LINE__, 0,
+                         (struct operand[]){{d->predict, y}, {d->points, x}}, 2,
+                         gradient);
   }
   descend(w, gradient, rate);
   if (status == GRAPHDBG_OK) {
-    status =
-        ran(d->agent, &d->descend, "optimizer/descend", GRAPHDBG_OPTIMIZER,
-            __LINE__, GRAPHDBG_IN_PLACE,
-            (struct operand[]){{d->weight, w}, {d->gradient, gradient}}, 2, w);
+    status = op_executed(
+        d->agent, &d->descend, "optimizer/descend", GRAPHDBG_OPTIMIZER,
+        __LINE__, GRAPHDBG_IN_PLACE,
+        (struct operand[]){{d->weight, w}, {d->gradient, gradient}}, 2, w);
   }
   drop(y);
   drop(loss);
@@ -253,7 +254,7 @@ static graphdbg_status train(struct debugged* d, struct tensor* x,
   return status == GRAPHDBG_OK ? graphdbg_step_end(d->agent) : status;
 }
 
-static int finish(struct debugged* d, graphdbg_status status) {
+static int finish(struct debug_state* d, graphdbg_status status) {
   graphdbg_ending ending = {0};
   ending.struct_size = sizeof(ending);
   ending.exit_code = status == GRAPHDBG_TERMINATE     ? EXIT_TERMINATED
@@ -277,10 +278,10 @@ int main(int argc, char** argv) {
   for (int i = 0; i < POINTS; ++i) x->values[i] = sinf((float)i);
   w->values[0] = w->values[1] = 0;
 
-  struct debugged d = {0};
+  struct debug_state d = {0};
   attach(&d, x, w);
   graphdbg_status status = graphdbg_start(d.agent);
-  /* Detached means: nobody debugs. */
+  /* GRAPHDBG_DETACHED means that the program is not being debugged. */
   for (long step = 1; step <= steps; ++step) {
     float loss = 0;
     if (status == GRAPHDBG_TERMINATE || status == GRAPHDBG_INTERRUPTED) break;

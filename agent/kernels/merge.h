@@ -1,4 +1,4 @@
-// Statistics of parts put together.
+// Combines the statistics of parts of a tensor.
 #ifndef AGENT_KERNELS_MERGE_H_
 #define AGENT_KERNELS_MERGE_H_
 
@@ -6,11 +6,11 @@
 
 namespace graphdbg {
 
-// Of the elements of both. Counts, min and max are exact; the others lose a
-// rounding or two.
+// Statistics of the union of two disjoint sets of elements. Counts, min and max
+// are exact; the other values are subject to rounding.
 Statistics Merged(const Statistics& a, const Statistics& b);
 
-// As if each element occurred so many times.
+// Statistics if each element occurred `times` times.
 Statistics Repeated(const Statistics& s, uint64_t times);
 
 }  // namespace graphdbg

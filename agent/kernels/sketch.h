@@ -1,4 +1,5 @@
-// What one light pass tells of a tensor: enough to rule most conditions out.
+// Bounds on a tensor's statistics from one cheap pass, tight enough to rule out
+// most conditions.
 #ifndef AGENT_KERNELS_SKETCH_H_
 #define AGENT_KERNELS_SKETCH_H_
 
@@ -6,19 +7,19 @@
 
 namespace graphdbg {
 
-// Numbers between which another lies, both included.
+// A closed interval.
 struct Interval {
   double lo = 0;
   double hi = 0;
 };
 
-// Of a tensor with elements, all of them finite.
+// Describes a tensor that is not empty and has only finite elements.
 struct Sketch {
   uint64_t count = 0;
   // Exact.
   double min = 0;
   double max = 0;
-  // Of the elements, and of their squares.
+  // Bounds on the mean of the elements and of their squares.
   Interval mean;
   Interval square_mean;
 };

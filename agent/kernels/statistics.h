@@ -1,5 +1,5 @@
-// The statistics of one tensor, and of a tensor and its value a step earlier,
-// as every part of graphdbg understands them.
+// Statistics of a tensor, and of a tensor compared with its value one step
+// earlier, as defined throughout graphdbg.
 #ifndef AGENT_KERNELS_STATISTICS_H_
 #define AGENT_KERNELS_STATISTICS_H_
 
@@ -9,7 +9,7 @@
 namespace graphdbg {
 
 // Counts are over all elements. The values from min to l2 are over the finite
-// elements, accumulated in float64, and mean nothing if finite_count() is 0.
+// elements, accumulated in float64, and undefined if finite_count() is 0.
 struct Statistics {
   uint64_t count = 0;
   uint64_t nan_count = 0;
@@ -35,8 +35,8 @@ struct Statistics {
   uint64_t finite_count() const { return count - nan_count - inf_count(); }
   bool has_finite() const { return finite_count() > 0; }
 
-  // As they would be if each element were `factor` times smaller; of a
-  // positive factor.
+  // Converts to the statistics of all elements divided by `factor`, which must
+  // be positive.
   void DivideBy(double factor) {
     for (double* value : {&min, &max, &mean, &abs_mean, &abs_max, &l1, &l2}) {
       *value /= factor;
@@ -45,9 +45,9 @@ struct Statistics {
   }
 };
 
-// A tensor beside its previous value, element by element, read as float64. The
-// values are over the pairs whose elements are both finite and mean nothing if
-// finite_count is 0; change is now - previous.
+// An elementwise comparison of a tensor with its previous value, in float64.
+// The values are over the pairs whose elements are both finite, and undefined
+// if finite_count is 0; change is now - previous.
 struct PairStatistics {
   uint64_t count = 0;
   uint64_t finite_count = 0;
@@ -57,7 +57,7 @@ struct PairStatistics {
   double previous_abs_mean = 0;
   double previous_l2 = 0;
 
-  // As if each element of both were `factor` times smaller.
+  // Converts to the statistics of both tensors divided by `factor`.
   void DivideBy(double factor) {
     for (double* value : {&change_abs_mean, &change_abs_max, &change_l2,
                           &previous_abs_mean, &previous_l2}) {
@@ -66,9 +66,9 @@ struct PairStatistics {
   }
 };
 
-// What counts as equal, as in numpy.isclose(now, previous):
-// |now - previous| <= atol + rtol * |previous|; infinities if they are the
-// same, NaN only with equal_nan.
+// Elements are close under the same rule as in numpy.isclose(now, previous):
+// |now - previous| <= atol + rtol * |previous|. Infinities are close if they
+// have the same sign, NaNs only with equal_nan.
 struct Tolerance {
   double rtol = 1e-5;
   double atol = 1e-8;

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "agent/kernels/cpu/cpu_pair.h"
+#include "agent/kernels/cpu/pairs.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 
@@ -14,21 +15,21 @@ absl::Status CompareOnHost(Accelerator* device, const TensorView& now,
   if (!count || !HasStatistics(now.dtype) || now.dtype != previous.dtype ||
       now.ndim != previous.ndim ||
       !std::equal(now.shape, now.shape + now.ndim, previous.shape)) {
-    return absl::UnimplementedError("the values cannot be compared");
+    return absl::UnimplementedError(
+        "tensors of different types or shapes cannot be compared");
   }
   std::string values;
-  absl::Status status = device->Synchronize(stream);
-  if (status.ok() && *count > 0) {
-    status = device->Read(now, WholeSlice({now.shape, now.shape + now.ndim}), 0,
-                          *count, &values);
+  RETURN_IF_ERROR(device->Synchronize(stream));
+  if (*count > 0) {
+    const Slice all = WholeSlice({now.shape, now.shape + now.ndim});
+    RETURN_IF_ERROR(device->Read(now, all, 0, *count, &values));
   }
-  if (!status.ok()) return status;
   TensorView copy = now;
   copy.data = values.data();
   copy.strides = nullptr;
   cpu::ComparePair(copy, previous, statistics);
   *changed = cpu::CountChanged(copy, previous, tolerance).value_or(0);
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace graphdbg::runtime

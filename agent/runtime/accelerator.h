@@ -1,4 +1,4 @@
-// One GPU or NPU, as the agent's core sees it.
+// Interface of a GPU or NPU.
 #ifndef AGENT_RUNTIME_ACCELERATOR_H_
 #define AGENT_RUNTIME_ACCELERATOR_H_
 
@@ -9,18 +9,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "agent/kernels/meter.h"
 #include "agent/kernels/statistics.h"
+#include "agent/kernels/statistics_backend.h"
 #include "agent/tensor/slice.h"
 #include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::runtime {
 
-// The framework's own handle (cudaStream_t, aclrtStream); null: its default.
+// The framework's handle (cudaStream_t, aclrtStream); null is the default
+// stream.
 using Stream = void*;
 
-// A copy of a tensor's values on the device, freed with this. If they lie side
-// by side there, in their order and with their strides; else row major.
+// A copy of a tensor's values in device memory, freed with this object. The
+// copy of a contiguous tensor preserves its strides; other copies are
+// row-major.
 class DeviceCopy {
  public:
   virtual ~DeviceCopy() = default;
@@ -28,9 +30,9 @@ class DeviceCopy {
   virtual int64_t bytes() const = 0;
 };
 
-// A result that is on its way.
+// A pending result.
 struct Ticket {
-  // Where it will be; negative: `known` is the result.
+  // The slot that receives the result; if negative, `known` is the result.
   int32_t slot = -1;
   int32_t partials = -1;
   uint64_t sequence = 0;
@@ -39,80 +41,86 @@ struct Ticket {
   Statistics known;
 };
 
-// Any thread, except in a forked child. Views are of this device's memory;
-// their arrays are on the host. Errors: UNIMPLEMENTED for tensors that it
-// cannot measure, RESOURCE_EXHAUSTED for want of memory or tickets,
-// FAILED_PRECONDITION while a graph is captured, INTERNAL with the driver's own
-// words. After an INTERNAL error in waiting it gives that error only.
+// Thread-safe, but unusable in a forked child. Views refer to memory of this
+// device; their shape and stride arrays are in host memory. Errors:
+// UNIMPLEMENTED for unsupported tensors, RESOURCE_EXHAUSTED if memory or
+// tickets run out, FAILED_PRECONDITION while a graph is captured, INTERNAL with
+// the driver's message. An INTERNAL error while waiting is permanent: all later
+// calls return it.
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
 
-  // Wait for what was put on the stream so far and for the result.
+  // Measure(), CountInRange() and Compare() wait for the work already enqueued
+  // on the stream and for the result.
   virtual absl::Status Measure(const TensorView& view, Stream stream,
                                Statistics* statistics) = 0;
   virtual absl::Status CountInRange(const TensorView& view, double start,
                                     double end, Stream stream,
                                     uint64_t* count) = 0;
-  // Both on this device, of one dtype and shape; otherwise UNIMPLEMENTED.
+  // Both tensors must be on this device and have the same dtype and shape;
+  // otherwise returns UNIMPLEMENTED.
   virtual absl::Status Compare(const TensorView& now,
                                const TensorView& previous,
                                const Tolerance& tolerance, Stream stream,
                                PairStatistics* statistics,
                                uint64_t* changed) = 0;
 
-  // Do not wait: the values are looked at when the stream comes to it. Fills
-  // one ticket for each view, with few launches.
+  // Enqueues measurements on the stream and does not wait. Batches them into
+  // few launches. Fills one ticket per view.
   virtual absl::Status Launch(const std::vector<TensorView>& views,
                               Stream stream, std::vector<Ticket>* tickets) = 0;
-  // Whether the result is there; asks the device nothing.
+  // Whether the result is available. Does not call the driver.
   virtual bool Done(const Ticket& ticket) const = 0;
-  // Its result, which is there; each ticket is to be taken or dropped once.
+  // Returns the result, which must be available, and releases the ticket.
   virtual Statistics Take(const Ticket& ticket) = 0;
-  // Waits for what was put on the stream so far.
+  // Waits for the work enqueued on the stream so far.
   virtual absl::Status Synchronize(Stream stream) = 0;
   // Waits for all streams.
   virtual absl::Status SynchronizeAll() = 0;
 
-  // The error after which it gives that error only; OK so far.
+  // The permanent error; OK if there is none.
   virtual absl::Status failure() { return absl::OkStatus(); }
 
-  // Whether work put on the stream now would be recorded rather than done.
+  // Whether the stream is capturing a graph, so that work would be recorded
+  // instead of executed.
   virtual bool Capturing(Stream stream) = 0;
 
-  // Appends elements [first, first + count) of a slice of what is settled
-  // (SynchronizeAll), in row-major order. The item size is not 0.
+  // Appends elements [first, first + count) of a slice in row-major order. The
+  // values must be settled (see SynchronizeAll()) and the item size not 0.
   virtual absl::Status Read(const TensorView& view, const Slice& slice,
                             int64_t first, int64_t count, std::string* out) = 0;
   virtual absl::StatusOr<std::shared_ptr<DeviceCopy>> Copy(
       const TensorView& view, Stream stream) = 0;
 
-  // Whether an operator overflowed since the flag was last read; the flag is
-  // then cleared. Waits for the stream. UNIMPLEMENTED where there is none.
+  // Returns whether an operator overflowed since the flag was last read, and
+  // clears the flag. Waits for the stream. Returns UNIMPLEMENTED if the device
+  // has no such flag.
   virtual absl::StatusOr<bool> TakeOverflowFlag(Stream) {
     return absl::UnimplementedError("the device has no overflow flag");
   }
 
-  // What the agent itself holds there, without copies.
+  // Device memory used by the agent, not counting copies.
   virtual int64_t arena_bytes() const = 0;
 };
 
-// Compare where the previous value is in host memory, row major or with the
-// strides that it says: copies the present one there.
+// Compares with a previous value in host memory: copies the current value to
+// the host first.
 absl::Status CompareOnHost(Accelerator* device, const TensorView& now,
                            const TensorView& previous,
                            const Tolerance& tolerance, Stream stream,
                            PairStatistics* statistics, uint64_t* changed);
 
-// Measures on a stream; both outlive this.
-class StreamMeter final : public Meter {
+// Measures tensors in the order of a stream. Device and stream must outlive
+// this object.
+class StreamBackend final : public StatisticsBackend {
  public:
-  StreamMeter(Accelerator* device, Stream stream)
+  StreamBackend(Accelerator* device, Stream stream)
       : device_(device), stream_(stream) {}
 
-  // Its overflow flag tells nothing of the values that are measured.
+  // For values to which the device's overflow flag does not apply.
   void ignore_flag() { ignores_flag_ = true; }
-  // Previous values are in host memory.
+  // Whether previous values are in host memory.
   void set_previous_on_host(bool on_host) { previous_on_host_ = on_host; }
 
   bool ComputeStatistics(const TensorView& view,

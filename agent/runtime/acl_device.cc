@@ -3,20 +3,22 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/merge.h"
 #include "agent/tensor/complex_parts.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 namespace {
 
 constexpr int64_t kStagingBytes = 8 << 20;
-// What the device writes its flag to, and how it does.
+// Size of the buffer that the device writes its overflow flag to.
 constexpr size_t kFlagBytes = 64;
 
 absl::Status Unmeasurable() {
-  return absl::UnimplementedError("a tensor of this kind cannot be measured");
+  return absl::UnimplementedError(
+      "statistics of this tensor's type or layout are not supported");
 }
 
 TensorView Flat(DType dtype, const void* elements, const int64_t* count) {
@@ -32,36 +34,28 @@ absl::StatusOr<std::unique_ptr<AclDevice>> AclDevice::Open(int ordinal) {
   }
   const AclDriver& acl = **driver;
   uint32_t count = 0;
-  absl::Status status =
-      acl.Check(acl.GetDeviceCount(&count), "aclrtGetDeviceCount");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(acl.Check(acl.GetDeviceCount(&count), "aclrtGetDeviceCount"));
   if (ordinal < 0 || static_cast<uint32_t>(ordinal) >= count) {
-    return absl::UnavailableError(absl::StrCat("there is no NPU ", ordinal));
+    return absl::UnavailableError(
+        absl::StrCat("NPU ", ordinal, " does not exist"));
   }
   std::unique_ptr<AclDevice> device(new AclDevice(&acl));
-  status = device->Prepare();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(device->Prepare());
   return device;
 }
 
 absl::Status AclDevice::Prepare() {
   void* staging = nullptr;
-  absl::Status status = driver_->Check(driver_->GetCurrentContext(&context_),
-                                       "aclrtGetCurrentContext");
-  if (status.ok()) {
-    status = driver_->Check(driver_->CreateStream(&own_stream_),
-                            "aclrtCreateStream");
-  }
-  if (status.ok()) {
-    status = driver_->Check(driver_->MallocHost(&staging, kStagingBytes),
-                            "aclrtMallocHost");
-    staging_ = static_cast<char*>(staging);
-  }
-  if (status.ok() && driver_->has_overflow_flag()) {
-    status = driver_->Check(
-        driver_->Malloc(&flag_, kFlagBytes, kAclHugePagesFirst), "aclrtMalloc");
-  }
-  return status;
+  RETURN_IF_ERROR(driver_->Check(driver_->GetCurrentContext(&context_),
+                                 "aclrtGetCurrentContext"));
+  RETURN_IF_ERROR(
+      driver_->Check(driver_->CreateStream(&own_stream_), "aclrtCreateStream"));
+  RETURN_IF_ERROR(driver_->Check(driver_->MallocHost(&staging, kStagingBytes),
+                                 "aclrtMallocHost"));
+  staging_ = static_cast<char*>(staging);
+  if (!driver_->has_overflow_flag()) return absl::OkStatus();
+  return driver_->Check(driver_->Malloc(&flag_, kFlagBytes, kAclHugePagesFirst),
+                        "aclrtMalloc");
 }
 
 AclDevice::~AclDevice() {
@@ -88,22 +82,19 @@ absl::Status AclDevice::CopyToHost(void* to, const void* from, size_t bytes,
 }
 
 absl::Status AclDevice::Synchronize(Stream stream) {
-  absl::Status status = Enter();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Enter());
   return driver_->Check(driver_->SynchronizeStream(stream),
                         "aclrtSynchronizeStream");
 }
 
 absl::Status AclDevice::SynchronizeAll() {
-  absl::Status status = Enter();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Enter());
   return driver_->Check(driver_->SynchronizeDevice(), "aclrtSynchronizeDevice");
 }
 
 absl::Status AclDevice::Scan(const TensorView& view, const Layout& layout,
                              Stream stream, const Visit& visit) {
-  absl::Status status = Enter();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Enter());
   const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
   const int64_t room = kStagingBytes / item_size;
   const int64_t run = layout.run_length();
@@ -118,13 +109,13 @@ absl::Status AclDevice::Scan(const TensorView& view, const Layout& layout,
   for (RunWalker walker(layout, static_cast<size_t>(item_size)); !walker.done();
        walker.Next()) {
     for (int64_t done = 0; done < run;) {
-      if (filled == room && !(status = flush()).ok()) return status;
+      if (filled == room) RETURN_IF_ERROR(flush());
       const int64_t n = std::min(run - done, room - filled);
-      status = CopyToHost(staging_ + filled * item_size,
-                          walker.run() + done * item_size,
-                          static_cast<size_t>(n * item_size), stream);
+      const absl::Status status = CopyToHost(
+          staging_ + filled * item_size, walker.run() + done * item_size,
+          static_cast<size_t>(n * item_size), stream);
       if (!status.ok()) {
-        // Copies that were begun still write to the staging memory.
+        // Earlier copies may still be writing to the staging memory.
         flush().IgnoreError();
         return status;
       }
@@ -138,12 +129,13 @@ absl::Status AclDevice::Scan(const TensorView& view, const Layout& layout,
 absl::Status AclDevice::Measure(const TensorView& view, Stream stream,
                                 Statistics* statistics) {
   ComplexParts parts;
-  const TensorView real = ComplexParts::Apply(view) ? parts.Of(view) : view;
+  const TensorView real =
+      ComplexParts::IsApplicable(view) ? parts.AsReal(view) : view;
   const std::optional<Layout> layout = Layout::Of(real);
   if (!layout || !HasStatistics(real.dtype)) return Unmeasurable();
   *statistics = {};
   if (layout->count == 0) return absl::OkStatus();
-  std::lock_guard<std::mutex> staging(staging_mu_);
+  MutexLock lock(&staging_mu_);
   absl::Status status =
       Scan(real, *layout, stream, [&](const char* elements, int64_t n) {
         Statistics piece;
@@ -162,7 +154,7 @@ absl::Status AclDevice::CountInRange(const TensorView& view, double start,
   if (!layout || !HasStatistics(view.dtype)) return Unmeasurable();
   *count = 0;
   if (layout->count == 0) return absl::OkStatus();
-  std::lock_guard<std::mutex> staging(staging_mu_);
+  MutexLock lock(&staging_mu_);
   absl::Status status =
       Scan(view, *layout, stream, [&](const char* elements, int64_t n) {
         *count += cpu::CountInRange(Flat(view.dtype, elements, &n), start, end)
@@ -180,12 +172,12 @@ absl::Status AclDevice::Compare(const TensorView&, const TensorView&,
 
 absl::Status AclDevice::Launch(const std::vector<TensorView>&, Stream,
                                std::vector<Ticket>*) {
-  return absl::UnimplementedError("an NPU's tensors are measured on the host");
+  return absl::UnimplementedError("tensors on an NPU are measured on the host");
 }
 
 absl::Status AclDevice::Read(const TensorView& view, const Slice& slice,
                              int64_t first, int64_t count, std::string* out) {
-  // The slice as a view of its own.
+  // Express the slice as a view.
   std::vector<int64_t> shape, strides;
   const auto item_size = static_cast<int64_t>(ItemSize(view.dtype));
   int64_t row_major = 1, offset = 0;
@@ -198,10 +190,9 @@ absl::Status AclDevice::Read(const TensorView& view, const Slice& slice,
   }
   const char* const origin =
       static_cast<const char*>(view.data) + offset * item_size;
-  absl::Status status = Enter();
-  if (!status.ok()) return status;
-  std::lock_guard<std::mutex> staging(staging_mu_);
-  // Elements of the innermost dimension that lie side by side are one copy.
+  RETURN_IF_ERROR(Enter());
+  MutexLock lock(&staging_mu_);
+  // Contiguous elements of the innermost dimension are copied at once.
   const int64_t inner = shape.empty() ? 1 : shape.back();
   const int64_t run = !strides.empty() && strides.back() != 1 ? 1 : inner;
   const int64_t room = kStagingBytes / item_size;
@@ -216,15 +207,16 @@ absl::Status AclDevice::Read(const TensorView& view, const Slice& slice,
     return synced;
   };
   while (count > 0) {
-    if (filled == room && !(status = flush()).ok()) return status;
+    if (filled == room) RETURN_IF_ERROR(flush());
     int64_t rest = first, at = 0;
     for (size_t d = shape.size(); d-- > 0;) {
       at += rest % shape[d] * strides[d];
       rest /= shape[d];
     }
     const int64_t n = std::min({count, run - first % run, room - filled});
-    status = CopyToHost(staging_ + filled * item_size, origin + at * item_size,
-                        static_cast<size_t>(n * item_size), own_stream_);
+    const absl::Status status =
+        CopyToHost(staging_ + filled * item_size, origin + at * item_size,
+                   static_cast<size_t>(n * item_size), own_stream_);
     if (!status.ok()) {
       flush().IgnoreError();
       return status;
@@ -245,25 +237,19 @@ absl::StatusOr<bool> AclDevice::TakeOverflowFlag(Stream stream) {
   if (flag_ == nullptr) {
     return absl::UnimplementedError("the library has no overflow flag");
   }
-  std::lock_guard<std::mutex> staging(staging_mu_);
-  absl::Status status = Enter();
-  if (status.ok()) {
-    status =
-        driver_->Check(driver_->GetOverflowStatus(flag_, kFlagBytes, stream),
-                       "aclrtGetOverflowStatus");
-  }
-  if (status.ok()) status = CopyToHost(staging_, flag_, kFlagBytes, stream);
-  if (status.ok()) {
-    status = driver_->Check(driver_->SynchronizeStream(stream),
-                            "aclrtSynchronizeStream");
-  }
-  if (!status.ok()) return status;
+  MutexLock lock(&staging_mu_);
+  RETURN_IF_ERROR(Enter());
+  RETURN_IF_ERROR(
+      driver_->Check(driver_->GetOverflowStatus(flag_, kFlagBytes, stream),
+                     "aclrtGetOverflowStatus"));
+  RETURN_IF_ERROR(CopyToHost(staging_, flag_, kFlagBytes, stream));
+  RETURN_IF_ERROR(driver_->Check(driver_->SynchronizeStream(stream),
+                                 "aclrtSynchronizeStream"));
   const bool overflowed =
       std::any_of(staging_, staging_ + kFlagBytes, [](char c) { return c; });
   if (overflowed) {
-    status = driver_->Check(driver_->ResetOverflowStatus(stream),
-                            "aclrtResetOverflowStatus");
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(driver_->Check(driver_->ResetOverflowStatus(stream),
+                                   "aclrtResetOverflowStatus"));
   }
   return overflowed;
 }

@@ -1,26 +1,26 @@
-// An Ascend NPU: values are copied to the host, piece by piece, and measured
-// there.
+// An Ascend NPU. Values are copied to the host in pieces and measured there.
 #ifndef AGENT_RUNTIME_ACL_DEVICE_H_
 #define AGENT_RUNTIME_ACL_DEVICE_H_
 
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "agent/runtime/accelerator.h"
 #include "agent/runtime/acl_driver.h"
 #include "agent/tensor/layout.h"
 
 namespace graphdbg::runtime {
 
-// Has no kernels, so that every measurement waits. Pinned staging memory of the
-// host is of fixed size; on the device it holds 64 bytes.
+// Has no kernels, so every measurement waits. Uses pinned staging memory of
+// fixed size on the host and 64 bytes on the device.
 class AclDevice final : public Accelerator {
  public:
-  // UNAVAILABLE: no library, no such device, or no context of the framework's;
-  // the message says which. On a thread that has used the device.
+  // Must be called on a thread that has used the device. Returns UNAVAILABLE,
+  // with the reason, if there is no library, device, or context of the
+  // framework.
   static absl::StatusOr<std::unique_ptr<AclDevice>> Open(int ordinal);
   ~AclDevice() override;
 
@@ -28,11 +28,11 @@ class AclDevice final : public Accelerator {
                        Statistics* statistics) override;
   absl::Status CountInRange(const TensorView& view, double start, double end,
                             Stream stream, uint64_t* count) override;
-  // UNIMPLEMENTED, always: previous values are kept on the host.
+  // Always returns UNIMPLEMENTED: previous values are kept on the host.
   absl::Status Compare(const TensorView& now, const TensorView& previous,
                        const Tolerance& tolerance, Stream stream,
                        PairStatistics* statistics, uint64_t* changed) override;
-  // UNIMPLEMENTED, always.
+  // Always returns UNIMPLEMENTED.
   absl::Status Launch(const std::vector<TensorView>& views, Stream stream,
                       std::vector<Ticket>* tickets) override;
   bool Done(const Ticket&) const override { return true; }
@@ -42,7 +42,7 @@ class AclDevice final : public Accelerator {
   bool Capturing(Stream) override { return false; }
   absl::Status Read(const TensorView& view, const Slice& slice, int64_t first,
                     int64_t count, std::string* out) override;
-  // UNIMPLEMENTED, always: previous values are kept on the host.
+  // Always returns UNIMPLEMENTED: previous values are kept on the host.
   absl::StatusOr<std::shared_ptr<DeviceCopy>> Copy(const TensorView& view,
                                                    Stream stream) override;
   int64_t arena_bytes() const override;
@@ -53,22 +53,21 @@ class AclDevice final : public Accelerator {
   explicit AclDevice(const AclDriver* driver) : driver_(driver) {}
   absl::Status Prepare();
 
-  // Calls visit(elements, n) for pieces of a layout's elements, in the host's
-  // memory; with staging_mu_ held.
+  // Calls visit(elements, n) for pieces of a layout's elements in host memory.
   using Visit = std::function<void(const char* elements, int64_t n)>;
   absl::Status Scan(const TensorView& view, const Layout& layout, Stream stream,
-                    const Visit& visit);
+                    const Visit& visit) GRAPHDBG_REQUIRES(staging_mu_);
   absl::Status CopyToHost(void* to, const void* from, size_t bytes,
                           Stream stream);
-  // This thread works in the framework's context from now on.
+  // Makes the framework's context current on this thread.
   absl::Status Enter();
 
   const AclDriver* const driver_;
   void* context_ = nullptr;
   Stream own_stream_ = nullptr;
   void* flag_ = nullptr;
-  std::mutex staging_mu_;
-  char* staging_ = nullptr;
+  Mutex staging_mu_;
+  char* staging_ GRAPHDBG_PT_GUARDED_BY(staging_mu_) = nullptr;
 };
 
 }  // namespace graphdbg::runtime

@@ -1,5 +1,5 @@
-// An NPU of the stub's: each call that is made, and each error that it may
-// answer. No real one was used.
+// Runs against a stub of the library: covers each call and each error that it
+// may return. Not tested on a real NPU.
 #include "agent/runtime/acl_device.h"
 
 #include <cmath>
@@ -35,7 +35,7 @@ class AclDeviceTest : public testing::Test {
     device_ = *std::move(opened);
   }
 
-  // What was told to fail would fail when it is given back, too.
+  // Functions set to fail would also fail during cleanup.
   void TearDown() override { Stub().Reset(); }
 
   std::unique_ptr<AclDevice> device_;
@@ -43,7 +43,7 @@ class AclDeviceTest : public testing::Test {
 };
 
 TEST_F(AclDeviceTest, MeasuresThroughStagingMemoryOfFixedSize) {
-  // More than the staging memory holds.
+  // More than fits the staging memory.
   std::vector<float> values(5 << 20);
   std::iota(values.begin(), values.end(), -1e6F);
   values[77] = std::nanf("");
@@ -72,7 +72,7 @@ TEST_F(AclDeviceTest, MeasuresThroughStagingMemoryOfFixedSize) {
   }
 }
 
-TEST_F(AclDeviceTest, ComesAfterWhatTheStreamDoesFirst) {
+TEST_F(AclDeviceTest, RunsAfterEarlierWorkOnTheStream) {
   Stub().Hold(true);
   std::vector<float> values = {1, 2};
   const int64_t shape[] = {2};
@@ -107,13 +107,13 @@ TEST_F(AclDeviceTest, ComparesOnTheHost) {
   const int64_t shape[] = {3};
   const TensorView a{DType::kFloat32, now.data(), 1, shape, nullptr};
   const TensorView b{DType::kFloat32, before.data(), 1, shape, nullptr};
-  StreamMeter meter(device_.get(), stream_);
+  StreamBackend backend(device_.get(), stream_);
   PairStatistics pair;
-  EXPECT_FALSE(meter.ComparePair(a, b, &pair));
-  meter.set_previous_on_host(true);
-  ASSERT_TRUE(meter.ComparePair(a, b, &pair));
+  EXPECT_FALSE(backend.ComparePair(a, b, &pair));
+  backend.set_previous_on_host(true);
+  ASSERT_TRUE(backend.ComparePair(a, b, &pair));
   EXPECT_EQ(pair.change_abs_max, 2);
-  EXPECT_EQ(meter.CountChanged(a, b, {}), 2u);
+  EXPECT_EQ(backend.CountChanged(a, b, {}), 2u);
 }
 
 TEST_F(AclDeviceTest, TakesTheOverflowFlagOnce) {
@@ -132,7 +132,7 @@ TEST_F(AclDeviceTest, TakesTheOverflowFlagOnce) {
   }
 }
 
-TEST_F(AclDeviceTest, SaysWhichCallFailedAndHow) {
+TEST_F(AclDeviceTest, ErrorsNameTheFailedCall) {
   const std::vector<float> values = {1, 2};
   const int64_t shape[] = {2};
   const TensorView view{DType::kFloat32, values.data(), 1, shape, nullptr};
@@ -156,7 +156,7 @@ TEST_F(AclDeviceTest, SaysWhichCallFailedAndHow) {
             Error("aclrtSynchronizeDevice", 507899));
 }
 
-TEST_F(AclDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
+TEST_F(AclDeviceTest, FailedOpenNamesTheCallAndFreesEverything) {
   device_.reset();
   EXPECT_EQ(Stub().Bytes(), 0);
   for (const char* function :
@@ -170,10 +170,10 @@ TEST_F(AclDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
     EXPECT_EQ(opened.status().message(), Error(function, 207001));
     EXPECT_EQ(Stub().Bytes(), 0) << function;
   }
-  EXPECT_EQ(AclDevice::Open(1).status().message(), "there is no NPU 1");
+  EXPECT_EQ(AclDevice::Open(1).status().message(), "NPU 1 does not exist");
 }
 
-TEST_F(AclDeviceTest, VersionIsEmptyIfTheLibraryDoesNotSay) {
+TEST_F(AclDeviceTest, VersionIsEmptyIfUnknown) {
   EXPECT_EQ((*AclDriver::Get())->version(), "1.16.0");
   Stub().Fail("aclrtGetVersion", 1);
   EXPECT_EQ((*AclDriver::Get())->version(), "");

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/runtime/dynamic_library.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 namespace {
@@ -13,18 +14,18 @@ constexpr char kLibrary[] = "libascendcl.so";
 }  // namespace
 
 absl::StatusOr<const AclDriver*> AclDriver::Open() {
-  absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kLibrary);
-  if (!library.ok()) return library.status();
+  ASSIGN_OR_RETURN(const DynamicLibrary library,
+                   DynamicLibrary::Open(kLibrary));
   auto driver = std::make_unique<AclDriver>();
   absl::Status status;
 #define SYMBOL(symbol, name, ...) \
-  status.Update(library->Find(symbol, &driver->name));
+  status.Update(library.Find(symbol, &driver->name));
 #define OPTIONAL(symbol, name, ...) \
-  library->Find(symbol, &driver->name).IgnoreError();
+  library.Find(symbol, &driver->name).IgnoreError();
 #include "agent/runtime/acl_symbols.inc"
 #undef OPTIONAL
 #undef SYMBOL
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return driver.release();
 }
 

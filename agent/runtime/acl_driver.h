@@ -1,4 +1,4 @@
-// Ascend's library, libascendcl.so. That there is none is an ordinary answer.
+// Ascend's library, libascendcl.so. Its absence is an expected result.
 #ifndef AGENT_RUNTIME_ACL_DRIVER_H_
 #define AGENT_RUNTIME_ACL_DRIVER_H_
 
@@ -11,22 +11,22 @@
 
 namespace graphdbg::runtime {
 
-// Any thread. The functions are the library's own, without "acl" or "aclrt".
-// The library is never initialised here (aclInit): a framework that has tensors
-// there did that.
+// The library's functions, without the prefix "acl" or "aclrt". Thread-safe.
+// Does not call aclInit(): the framework that owns tensors on the device has
+// initialized the library.
 class AclDriver {
  public:
-  // The process's one, opened at the first call. NOT_FOUND: no such library;
-  // UNIMPLEMENTED: one that is too old.
+  // The process's instance, opened by the first call. Returns NOT_FOUND if the
+  // library is not installed, UNIMPLEMENTED if it is too old.
   static const absl::StatusOr<const AclDriver*>& Get();
 
-  // OK, or the number of the error with the library's own words:
-  // RESOURCE_EXHAUSTED if memory is out, else INTERNAL.
+  // Converts a result to a status with the error number and the library's
+  // message: RESOURCE_EXHAUSTED if out of memory, otherwise INTERNAL.
   absl::Status Check(int result, const char* what) const;
 
-  // "1.16.0"; empty if it does not say.
+  // For example "1.16.0"; empty if unknown.
   std::string version() const;
-  // Whether the device's own flag can be read.
+  // Whether the device's overflow flag can be read.
   bool has_overflow_flag() const;
 
 #define SYMBOL(symbol, name, ...) using name##Function = __VA_ARGS__;
@@ -42,7 +42,7 @@ class AclDriver {
   static absl::StatusOr<const AclDriver*> Open();
 };
 
-// Numbers of acl_base.h and acl_rt.h.
+// Constants of acl_base.h and acl_rt.h.
 constexpr int kAclSuccess = 0;
 constexpr int kAclOutOfMemory = 207001;
 constexpr int kAclBadAllocation = 200000;

@@ -1,4 +1,4 @@
-// Work in a device's context.
+// Scoped use of a CUDA context.
 #ifndef AGENT_RUNTIME_CUDA_CONTEXT_H_
 #define AGENT_RUNTIME_CUDA_CONTEXT_H_
 
@@ -6,8 +6,8 @@
 
 namespace graphdbg::runtime {
 
-// Makes a context this thread's while it lives, and lets the thread do, while a
-// graph is captured elsewhere, what such a capture otherwise forbids.
+// Makes a context current on this thread, and allows the thread to make calls
+// that a graph capture in another thread would otherwise prohibit.
 class CudaContext {
  public:
   CudaContext(const CudaDriver& driver, void* context) : driver_(driver) {
@@ -23,7 +23,7 @@ class CudaContext {
   }
 
  private:
-  // Of cuda.h.
+  // CU_STREAM_CAPTURE_MODE_RELAXED of cuda.h.
   static constexpr int kCaptureModeRelaxed = 2;
 
   const CudaDriver& driver_;

@@ -8,17 +8,18 @@
 #include "agent/runtime/cuda_readable.h"
 #include "agent/tensor/complex_parts.h"
 #include "agent/tensor/layout.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 namespace {
 
-constexpr uint32_t kMostBlocks = 1024;
-// Blocks that a multiprocessor works on at a time, as in kernels.cu.
+constexpr uint32_t kMaxBlocks = 1024;
+// Resident blocks per multiprocessor, as in kernels.cu.
 constexpr uint32_t kBlocksPerMultiprocessor = 3;
-// What one block is started for.
+// Amount of data per block.
 constexpr int64_t kBytesPerBlock = 64 << 10;
 
-// Of cuda.h.
+// CU_STREAM_NON_BLOCKING and CU_EVENT_DISABLE_TIMING of cuda.h.
 constexpr unsigned kStreamNonBlocking = 1;
 constexpr unsigned kEventDisableTiming = 2;
 
@@ -30,7 +31,7 @@ CudaDevice::CudaDevice(const CudaDriver* driver, int device,
       device_(device),
       max_blocks_(std::clamp(
           static_cast<uint32_t>(multiprocessors) * kBlocksPerMultiprocessor,
-          uint32_t{1}, kMostBlocks)),
+          uint32_t{1}, kMaxBlocks)),
       module_(driver),
       arena_(driver, max_blocks_),
       copies_(driver) {}
@@ -40,48 +41,45 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(int ordinal) {
   if (!driver.ok()) {
     return absl::UnavailableError(driver.status().message());
   }
-  const auto built = cuda::ArchitecturesOf(cuda::KernelImage());
+  const auto built = cuda::Architectures(cuda::KernelImage());
   if (built.empty()) {
-    return absl::UnavailableError("this build of graphdbg has no kernels");
+    return absl::UnavailableError(
+        "this build of graphdbg contains no GPU kernels");
   }
-  const auto devices = (*driver)->Devices();
-  if (!devices.ok()) return devices.status();
-  if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices->size()) {
-    return absl::UnavailableError(absl::StrCat("there is no GPU ", ordinal));
+  ASSIGN_OR_RETURN(const std::vector<CudaDriver::DeviceInfo> devices,
+                   (*driver)->Devices());
+  if (ordinal < 0 || static_cast<size_t>(ordinal) >= devices.size()) {
+    return absl::UnavailableError(
+        absl::StrCat("GPU ", ordinal, " does not exist"));
   }
-  const CudaDriver::DeviceInfo& info = (*devices)[ordinal];
+  const CudaDriver::DeviceInfo& info = devices[ordinal];
   if (!cuda::RunsOn(built, info.architecture)) {
     return absl::UnavailableError(
-        absl::StrCat("no kernel of this build runs on ", info.name, " (sm_",
+        absl::StrCat("this build contains no kernel for ", info.name, " (sm_",
                      info.architecture, ")"));
   }
   int device = 0;
-  absl::Status status =
-      (*driver)->Check((*driver)->DeviceGet(&device, ordinal), "cuDeviceGet");
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(
+      (*driver)->Check((*driver)->DeviceGet(&device, ordinal), "cuDeviceGet"));
   std::unique_ptr<CudaDevice> opened(
       new CudaDevice(*driver, device, info.multiprocessors));
-  status = opened->Prepare();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(opened->Prepare());
   return opened;
 }
 
 absl::Status CudaDevice::Prepare() {
-  absl::Status status =
+  RETURN_IF_ERROR(
       driver_->Check(driver_->DevicePrimaryCtxRetain(&context_, device_),
-                     "cuDevicePrimaryCtxRetain");
-  if (!status.ok()) return status;
+                     "cuDevicePrimaryCtxRetain"));
   copies_.set_context(context_);
   const CudaContext context(*driver_, context_);
-  status = module_.Load();
-  if (!status.ok()) return status;
-  status =
+  RETURN_IF_ERROR(module_.Load());
+  RETURN_IF_ERROR(
       driver_->Check(driver_->StreamCreate(&own_stream_, kStreamNonBlocking),
-                     "cuStreamCreate");
-  if (!status.ok()) return status;
-  status = driver_->Check(driver_->EventCreate(&copied_, kEventDisableTiming),
-                          "cuEventCreate");
-  return status.ok() ? arena_.Allocate(own_stream_) : status;
+                     "cuStreamCreate"));
+  RETURN_IF_ERROR(driver_->Check(
+      driver_->EventCreate(&copied_, kEventDisableTiming), "cuEventCreate"));
+  return arena_.Allocate(own_stream_);
 }
 
 CudaDevice::~CudaDevice() {
@@ -91,7 +89,7 @@ CudaDevice::~CudaDevice() {
     copies_.FreeAll();
     if (own_stream_ != nullptr) driver_->StreamDestroy(own_stream_);
     if (copied_ != nullptr) driver_->EventDestroy(copied_);
-    arena_.Release();
+    arena_.Free();
     module_.Unload();
   }
   driver_->DevicePrimaryCtxRelease(device_);
@@ -104,8 +102,8 @@ uint32_t CudaDevice::BlocksFor(int64_t bytes) const {
       (bytes + kBytesPerBlock - 1) / kBytesPerBlock, 1, max_blocks_));
 }
 
-absl::Status CudaDevice::TakeSlot(uint32_t blocks, Ticket* ticket) {
-  return failure_.ok() ? arena_.Take(blocks, ticket) : failure_;
+absl::Status CudaDevice::AcquireSlot(uint32_t blocks, Ticket* ticket) {
+  return failure_.ok() ? arena_.Acquire(blocks, ticket) : failure_;
 }
 
 absl::Status CudaDevice::LaunchBatch(DType dtype, cuda::Batch* batch,
@@ -127,15 +125,14 @@ absl::Status CudaDevice::LaunchStrided(const TensorView& view,
   if (!cuda::FillStrided(layout, &item)) return Unmeasurable();
   const uint32_t blocks =
       BlocksFor(layout.count * static_cast<int64_t>(ItemSize(view.dtype)));
-  absl::Status status = TakeSlot(blocks, ticket);
-  if (!status.ok()) return status;
-  item.meeting = arena_.MeetingOf(*ticket);
+  RETURN_IF_ERROR(AcquireSlot(blocks, ticket));
+  item.reduction = arena_.ReductionOf(*ticket);
   item.range_start = start;
   item.range_end = end;
-  status = module_.Launch(cuda::KernelName("Strided", view.dtype), blocks,
-                          &item, stream);
+  const absl::Status status = module_.Launch(
+      cuda::KernelName("Strided", view.dtype), blocks, &item, stream);
   if (!status.ok()) {
-    arena_.GiveBack(*ticket);
+    arena_.Release(*ticket);
     *ticket = Ticket();
   }
   return status;
@@ -147,7 +144,8 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
   std::vector<DType> dtypes;
   for (const TensorView& view : views) {
     ComplexParts parts;
-    const TensorView real = ComplexParts::Apply(view) ? parts.Of(view) : view;
+    const TensorView real =
+        ComplexParts::IsApplicable(view) ? parts.AsReal(view) : view;
     const std::optional<Layout> layout = Layout::Of(real);
     if (!layout || !HasStatistics(real.dtype) || !IsAligned(real)) {
       return Unmeasurable();
@@ -157,10 +155,10 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
   }
   tickets->assign(views.size(), Ticket());
   const CudaContext context(*driver_, context_);
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   std::map<DType, cuda::Batch> batches;
   absl::Status status;
-  bool under_way = false;
+  bool launched = false;
   for (size_t i = 0; i < views.size() && status.ok(); ++i) {
     const Layout& layout = layouts[i];
     Ticket* const ticket = &(*tickets)[i];
@@ -170,33 +168,33 @@ absl::Status CudaDevice::Launch(const std::vector<TensorView>& views,
       TensorView view;
       view.dtype = dtypes[i];
       status = LaunchStrided(view, layout, 0, 0, stream, ticket);
-      under_way |= status.ok();
+      launched |= status.ok();
       continue;
     }
     const uint32_t blocks =
         BlocksFor(layout.count * static_cast<int64_t>(ItemSize(dtypes[i])));
-    status = TakeSlot(blocks, ticket);
+    status = AcquireSlot(blocks, ticket);
     if (!status.ok()) break;
     cuda::Batch& batch = batches[dtypes[i]];
     batch.items[batch.count++] = {layout.base,
                                   static_cast<uint64_t>(layout.count),
-                                  arena_.MeetingOf(*ticket), 0, blocks};
+                                  arena_.ReductionOf(*ticket), 0, blocks};
     if (batch.count < cuda::kMaxItems) continue;
     status = LaunchBatch(dtypes[i], &batch, stream);
-    under_way |= status.ok();
+    launched |= status.ok();
     batch.count = 0;
   }
   for (auto& [dtype, batch] : batches) {
     if (status.ok() && batch.count > 0) {
       status = LaunchBatch(dtype, &batch, stream);
-      under_way |= status.ok();
+      launched |= status.ok();
     }
   }
   if (status.ok()) return status;
-  // What was launched already still writes to its slots, so these stay taken
-  // until it has.
-  if (!under_way || driver_->StreamSynchronize(stream) == kCudaSuccess) {
-    for (const Ticket& ticket : *tickets) arena_.GiveBack(ticket);
+  // Kernels already launched still write to their slots, which must not be
+  // released before that.
+  if (!launched || driver_->StreamSynchronize(stream) == kCudaSuccess) {
+    for (const Ticket& ticket : *tickets) arena_.Release(ticket);
   }
   tickets->clear();
   return status;
@@ -208,57 +206,52 @@ bool CudaDevice::Done(const Ticket& ticket) const {
 
 Statistics CudaDevice::Take(const Ticket& ticket) {
   if (ticket.slot < 0) return ticket.known;
-  // What is still under way keeps its slot.
+  // A kernel that is still running keeps its slot.
   if (!arena_.Arrived(ticket)) return Statistics();
   const cuda::Partial sums = arena_.ResultOf(ticket).statistics;
-  arena_.GiveBack(ticket);
+  arena_.Release(ticket);
   return cuda::ToStatistics(sums, ticket.multiplicity);
 }
 
 absl::Status CudaDevice::failure() {
   if (!broken_) return absl::OkStatus();
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return failure_;
 }
 
 absl::Status CudaDevice::CheckWait(int result, const char* what) {
   absl::Status status = driver_->Check(result, what);
   if (status.ok()) return status;
-  // Errors of kernels, the program's among them, stay with the context.
-  std::lock_guard<std::mutex> lock(mu_);
+  // Errors of kernels, including the program's own, corrupt the context.
+  MutexLock lock(&mu_);
   if (failure_.ok()) failure_ = status;
   broken_ = true;
   return status;
 }
 
-absl::Status CudaDevice::Await(const Ticket& ticket, Stream stream,
-                               cuda::Result* result) {
-  absl::Status status = Synchronize(stream);
-  if (!status.ok()) return status;
+absl::Status CudaDevice::WaitForResult(const Ticket& ticket, Stream stream,
+                                       cuda::Result* result) {
+  RETURN_IF_ERROR(Synchronize(stream));
   if (!arena_.Arrived(ticket)) {
-    return absl::InternalError("a kernel ended without a result");
+    return absl::InternalError("a kernel finished without a result");
   }
   *result = arena_.ResultOf(ticket);
-  arena_.GiveBack(ticket);
-  return status;
+  arena_.Release(ticket);
+  return absl::OkStatus();
 }
 
 absl::Status CudaDevice::Measure(const TensorView& view, Stream stream,
                                  Statistics* statistics) {
   std::vector<Ticket> tickets;
-  absl::Status status = Launch({view}, stream, &tickets);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Launch({view}, stream, &tickets));
   if (tickets[0].slot < 0) {
     *statistics = tickets[0].known;
     return absl::OkStatus();
   }
   cuda::Result result;
-  status = Await(tickets[0], stream, &result);
-  if (status.ok()) {
-    *statistics =
-        cuda::ToStatistics(result.statistics, tickets[0].multiplicity);
-  }
-  return status;
+  RETURN_IF_ERROR(WaitForResult(tickets[0], stream, &result));
+  *statistics = cuda::ToStatistics(result.statistics, tickets[0].multiplicity);
+  return absl::OkStatus();
 }
 
 absl::Status CudaDevice::CountInRange(const TensorView& view, double start,
@@ -271,19 +264,16 @@ absl::Status CudaDevice::CountInRange(const TensorView& view, double start,
   *count = 0;
   if (layout->count == 0) return absl::OkStatus();
   Ticket ticket;
-  absl::Status status;
   {
     const CudaContext context(*driver_, context_);
-    std::lock_guard<std::mutex> lock(mu_);
-    status = LaunchStrided(view, *layout, start, end, stream, &ticket);
+    MutexLock lock(&mu_);
+    RETURN_IF_ERROR(LaunchStrided(view, *layout, start, end, stream, &ticket));
   }
-  if (!status.ok()) return status;
   cuda::Result result;
-  status = Await(ticket, stream, &result);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WaitForResult(ticket, stream, &result));
   *count = result.statistics.in_range_count *
            static_cast<uint64_t>(layout->multiplicity);
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status CudaDevice::Compare(const TensorView& now,
@@ -306,48 +296,47 @@ absl::Status CudaDevice::Compare(const TensorView& now,
   cuda::SetTolerance(tolerance, &item);
   const uint32_t blocks = BlocksFor(2 * *bytes);
   Ticket ticket;
-  absl::Status status;
   {
     const CudaContext context(*driver_, context_);
-    std::lock_guard<std::mutex> lock(mu_);
-    status = AwaitCopies(stream);
-    if (status.ok()) status = TakeSlot(blocks, &ticket);
-    if (!status.ok()) return status;
-    item.meeting = arena_.MeetingOf(ticket);
-    status = module_.Launch(cuda::KernelName("Pair", now.dtype), blocks, &item,
-                            stream);
-    if (!status.ok()) arena_.GiveBack(ticket);
+    MutexLock lock(&mu_);
+    RETURN_IF_ERROR(WaitForCopies(stream));
+    RETURN_IF_ERROR(AcquireSlot(blocks, &ticket));
+    item.reduction = arena_.ReductionOf(ticket);
+    const absl::Status status = module_.Launch(
+        cuda::KernelName("Pair", now.dtype), blocks, &item, stream);
+    if (!status.ok()) {
+      arena_.Release(ticket);
+      return status;
+    }
   }
-  if (!status.ok()) return status;
   cuda::Result result;
-  status = Await(ticket, stream, &result);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(WaitForResult(ticket, stream, &result));
   *statistics = cuda::ToPairStatistics(result.pair);
   *changed = result.pair.changed_count;
-  return status;
+  return absl::OkStatus();
 }
 
 absl::Status CudaDevice::Synchronize(Stream stream) {
   const CudaContext context(*driver_, context_);
   int capturing = 0;
   const int asked = driver_->StreamIsCapturing(stream, &capturing);
-  // To wait would end the recording.
+  // Waiting would invalidate the capture.
   if (asked == kCudaCaptureImplicit || capturing != 0) {
-    return absl::FailedPreconditionError("the stream records a graph");
+    return absl::FailedPreconditionError("the stream is capturing a graph");
   }
   return CheckWait(driver_->StreamSynchronize(stream), "cuStreamSynchronize");
 }
 
 absl::Status CudaDevice::SynchronizeAll() {
   const CudaContext context(*driver_, context_);
-  // Fails while a graph is captured, which breaks nothing.
+  // Fails while a graph is captured, without further consequences.
   return driver_->Check(driver_->CtxSynchronize(), "cuCtxSynchronize");
 }
 
 bool CudaDevice::Capturing(Stream stream) {
   const CudaContext context(*driver_, context_);
   int status = 0;
-  // The default stream of a thread that must not use it is an error.
+  // The query fails if this thread must not use the default stream.
   return driver_->StreamIsCapturing(stream, &status) != kCudaSuccess ||
          status != 0;
 }

@@ -1,14 +1,14 @@
-// A GPU's statistics by graphdbg's own kernels.
+// A GPU, measured by graphdbg's own kernels.
 #ifndef AGENT_RUNTIME_CUDA_DEVICE_H_
 #define AGENT_RUNTIME_CUDA_DEVICE_H_
 
 #include <atomic>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "agent/kernels/cuda/launch.h"
 #include "agent/runtime/accelerator.h"
 #include "agent/runtime/cuda_arena.h"
@@ -18,14 +18,13 @@
 
 namespace graphdbg::runtime {
 
-// Works in the device's primary context, which is the one that frameworks use.
-// Holds a few MiB of the device's memory and as much pinned memory of the host,
-// taken once. Kernels write their results to pinned memory, so that to look
-// whether one is there asks the driver nothing.
+// Uses the device's primary context, as frameworks do. Allocates a few MiB of
+// device memory and of pinned host memory once. Kernels write their results to
+// pinned memory, so that checking for a result needs no call to the driver.
 class CudaDevice final : public Accelerator {
  public:
-  // UNAVAILABLE: no driver, no such device, or no kernels for it; the message
-  // says which.
+  // Returns UNAVAILABLE, with the reason, if there is no driver, no such
+  // device, or no kernel for it.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(int ordinal);
   ~CudaDevice() override;
 
@@ -54,19 +53,23 @@ class CudaDevice final : public Accelerator {
   CudaDevice(const CudaDriver* driver, int device, int multiprocessors);
   absl::Status Prepare();
 
-  // With mu_ held.
-  absl::Status TakeSlot(uint32_t blocks, Ticket* ticket);
-  absl::Status LaunchBatch(DType dtype, cuda::Batch* batch, Stream stream);
+  absl::Status AcquireSlot(uint32_t blocks, Ticket* ticket)
+      GRAPHDBG_REQUIRES(mu_);
+  absl::Status LaunchBatch(DType dtype, cuda::Batch* batch, Stream stream)
+      GRAPHDBG_REQUIRES(mu_);
   absl::Status LaunchStrided(const TensorView& view, const Layout& layout,
                              double start, double end, Stream stream,
-                             Ticket* ticket);
+                             Ticket* ticket) GRAPHDBG_REQUIRES(mu_);
 
-  // Puts the stream's next work after all copies so far, of any stream.
-  absl::Status AwaitCopies(Stream stream);
+  // Orders subsequent work on the stream after all copies so far, on any
+  // stream.
+  absl::Status WaitForCopies(Stream stream) GRAPHDBG_REQUIRES(mu_);
 
   uint32_t BlocksFor(int64_t bytes) const;
-  // Waits for a result and frees its ticket.
-  absl::Status Await(const Ticket& ticket, Stream stream, cuda::Result* result);
+  // Waits for a result and releases its ticket.
+  absl::Status WaitForResult(const Ticket& ticket, Stream stream,
+                             cuda::Result* result);
+  // Records the error of a call that waited as permanent.
   absl::Status CheckWait(int result, const char* what);
 
   const CudaDriver* const driver_;
@@ -74,19 +77,18 @@ class CudaDevice final : public Accelerator {
   const uint32_t max_blocks_;
   void* context_ = nullptr;
   Stream own_stream_ = nullptr;
-  // An event: the last copy is done and, as each waits for the one before, so
-  // are all.
+  // Event after the last copy. Copies wait for the previous one, so it implies
+  // that all copies are complete.
   void* copied_ = nullptr;
   CudaModule module_;
   CudaArena arena_;
   CudaMemoryPool copies_;
   std::atomic<bool> broken_{false};
 
-  std::mutex mu_;
-  // Guarded by mu_.
-  absl::Status failure_;
-  // Held while staging memory is in use.
-  std::mutex staging_mu_;
+  Mutex mu_ GRAPHDBG_ACQUIRED_AFTER(staging_mu_);
+  absl::Status failure_ GRAPHDBG_GUARDED_BY(mu_);
+  // Protects the arena's staging memory.
+  Mutex staging_mu_;
 };
 
 }  // namespace graphdbg::runtime

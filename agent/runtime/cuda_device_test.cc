@@ -1,6 +1,6 @@
-// A device of the stub's: what the agent asks of the driver, in which order,
-// and what it does about each error. Where there is a GPU, the same tests of
-// values run on it (cuda_gpu_test).
+// Runs against a stub of the driver: covers the calls that the agent makes,
+// their order, and the handling of each error. cuda_gpu_test checks values on a
+// real GPU.
 #include "agent/runtime/cuda_device.h"
 
 #include <cmath>
@@ -43,14 +43,14 @@ class CudaDeviceTest : public testing::Test {
   Stream stream_ = reinterpret_cast<Stream>(uintptr_t{0x77});
 };
 
-TEST_F(CudaDeviceTest, MeasuresOnTheStreamThatItIsGiven) {
+TEST_F(CudaDeviceTest, MeasuresOnTheGivenStream) {
   Stub().Hold(true);
   std::vector<float> values = {1, -2, std::nanf(""), 5};
   const int64_t shape[] = {4};
   std::vector<Ticket> tickets;
   ASSERT_TRUE(device_->Launch({ViewOf(values, shape)}, stream_, &tickets).ok());
   EXPECT_FALSE(device_->Done(tickets[0]));
-  // What the stream does first is seen.
+  // Earlier work on the stream is visible.
   values[0] = 7;
   ASSERT_TRUE(device_->Synchronize(stream_).ok());
   ASSERT_TRUE(device_->Done(tickets[0]));
@@ -60,7 +60,7 @@ TEST_F(CudaDeviceTest, MeasuresOnTheStreamThatItIsGiven) {
   EXPECT_EQ(s.max, 7);
 }
 
-TEST_F(CudaDeviceTest, ManySmallTensorsAreOneLaunch) {
+TEST_F(CudaDeviceTest, ManySmallTensorsNeedOneLaunch) {
   std::vector<std::vector<float>> values;
   std::vector<TensorView> views;
   const int64_t shape[] = {3};
@@ -117,7 +117,7 @@ TEST_F(CudaDeviceTest, ComparesAndCounts) {
   EXPECT_EQ(in_range, 2u);
 }
 
-TEST_F(CudaDeviceTest, OnlyTheSliceCrossesTheBus) {
+TEST_F(CudaDeviceTest, OnlyTheSliceIsTransferred) {
   std::vector<float> values(10000);
   std::iota(values.begin(), values.end(), 0.0F);
   const int64_t shape[] = {100, 100};
@@ -129,7 +129,7 @@ TEST_F(CudaDeviceTest, OnlyTheSliceCrossesTheBus) {
   ASSERT_TRUE(device_->Read(view, slice, 0, 5, &actual).ok());
   ASSERT_TRUE(device_->Read(view, slice, 5, 7, &actual).ok());
   EXPECT_EQ(actual, expected);
-  // What lies side by side is copied from where it is.
+  // Contiguous elements are copied directly.
   const int before = Stub().CallsOf("cuLaunchKernel");
   const Slice row = {{7, 1, 1, true}, {0, 100, 1, false}};
   std::string bytes;
@@ -139,7 +139,7 @@ TEST_F(CudaDeviceTest, OnlyTheSliceCrossesTheBus) {
             std::string(reinterpret_cast<const char*>(&values[700]), 400));
 }
 
-TEST_F(CudaDeviceTest, CopiesStayAndAreGivenBack) {
+TEST_F(CudaDeviceTest, CopiesPersistAndAreReleased) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6};
   const int64_t shape[] = {3, 2}, strides[] = {1, 3};
   const TensorView view{DType::kFloat32, values.data(), 2, shape, strides};
@@ -151,14 +151,14 @@ TEST_F(CudaDeviceTest, CopiesStayAndAreGivenBack) {
     EXPECT_EQ(static_cast<const float*>((*copy)->data())[0], 1);
     EXPECT_EQ(Stub().Bytes(), before + 24);
   }
-  // The next one takes its place.
+  // The next copy reuses the memory.
   ASSERT_TRUE(device_->Copy(view, stream_).ok());
   EXPECT_EQ(Stub().Bytes(), before + 24);
   device_.reset();
   EXPECT_EQ(Stub().Bytes(), 0);
 }
 
-TEST_F(CudaDeviceTest, TicketsRunOutAndComeBack) {
+TEST_F(CudaDeviceTest, TicketsAreLimitedAndReused) {
   Stub().Hold(true);
   const std::vector<float> values = {1};
   const int64_t shape[] = {1};
@@ -174,7 +174,7 @@ TEST_F(CudaDeviceTest, TicketsRunOutAndComeBack) {
   EXPECT_TRUE(device_->Launch({ViewOf(values, shape)}, stream_, &tickets).ok());
 }
 
-TEST_F(CudaDeviceTest, TakesAFixedArenaAndGivesItBack) {
+TEST_F(CudaDeviceTest, AllocatesAnArenaOfFixedSizeAndFreesIt) {
   EXPECT_GT(device_->arena_bytes(), 0);
   EXPECT_LT(device_->arena_bytes(), 32 << 20);
   EXPECT_GE(Stub().Bytes(), device_->arena_bytes());
@@ -182,17 +182,17 @@ TEST_F(CudaDeviceTest, TakesAFixedArenaAndGivesItBack) {
   EXPECT_EQ(Stub().Bytes(), 0);
 }
 
-TEST_F(CudaDeviceTest, CaptureIsSeen) {
+TEST_F(CudaDeviceTest, DetectsCapture) {
   EXPECT_FALSE(device_->Capturing(stream_));
   Stub().Capture(true);
   EXPECT_TRUE(device_->Capturing(stream_));
   Stub().Capture(false);
-  // A driver that does not tell is not asked to launch.
+  // A failed query is treated like a capture.
   Stub().Fail("cuStreamIsCapturing", 906);
   EXPECT_TRUE(device_->Capturing(stream_));
 }
 
-TEST_F(CudaDeviceTest, AnErrorOfTheProgramsOwnKernelsEndsMeasuring) {
+TEST_F(CudaDeviceTest, ErrorsOfTheProgramsKernelsArePermanent) {
   const std::vector<float> values = {1};
   const int64_t shape[] = {1};
   Stub().Fail("cuStreamSynchronize", 700);
@@ -207,7 +207,7 @@ TEST_F(CudaDeviceTest, AnErrorOfTheProgramsOwnKernelsEndsMeasuring) {
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), launches);
 }
 
-TEST_F(CudaDeviceTest, ALaunchThatFailsCostsNoTicket) {
+TEST_F(CudaDeviceTest, FailedLaunchesReleaseTheirTickets) {
   const std::vector<float> values = {1};
   const int64_t shape[] = {1};
   const int64_t matrix[] = {1, 2}, gaps[] = {1, 2};
@@ -226,7 +226,7 @@ TEST_F(CudaDeviceTest, ALaunchThatFailsCostsNoTicket) {
   EXPECT_TRUE(device_->Launch({ViewOf(values, shape)}, stream_, &tickets).ok());
 }
 
-TEST_F(CudaDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
+TEST_F(CudaDeviceTest, FailedOpenNamesTheCallAndFreesEverything) {
   device_.reset();
   for (const char* function :
        {"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName",
@@ -244,10 +244,10 @@ TEST_F(CudaDeviceTest, OpeningFailsWithTheCallThatFailedAndLeavesNothing) {
     EXPECT_EQ(Stub().Bytes(), 0) << function;
   }
   Stub().Reset();
-  EXPECT_EQ(CudaDevice::Open(2).status().message(), "there is no GPU 2");
+  EXPECT_EQ(CudaDevice::Open(2).status().message(), "GPU 2 does not exist");
 }
 
-TEST_F(CudaDeviceTest, ACopyIsComparedAfterItWasMadeOnAnotherStream) {
+TEST_F(CudaDeviceTest, ComparisonWaitsForCopiesOnOtherStreams) {
   Stub().Hold(true);
   const std::vector<float> values = {1, 2, 3};
   const int64_t shape[] = {3};
@@ -269,7 +269,7 @@ TEST_F(CudaDeviceTest, ACopyIsComparedAfterItWasMadeOnAnotherStream) {
   }
 }
 
-TEST_F(CudaDeviceTest, DoesNotWaitForAStreamThatRecordsAGraph) {
+TEST_F(CudaDeviceTest, DoesNotWaitForACapturingStream) {
   const int waits = Stub().CallsOf("cuStreamSynchronize");
   Stub().Capture(true);
   EXPECT_EQ(device_->Synchronize(stream_).code(),
@@ -279,7 +279,7 @@ TEST_F(CudaDeviceTest, DoesNotWaitForAStreamThatRecordsAGraph) {
   EXPECT_TRUE(device_->Synchronize(stream_).ok());
 }
 
-TEST_F(CudaDeviceTest, RefusesWhatIsNotAlignedAsItsType) {
+TEST_F(CudaDeviceTest, RejectsMisalignedTensors) {
   std::vector<float> values(8);
   const int64_t shape[] = {2, 2}, strides[] = {1, 2};
   const TensorView odd{DType::kFloat32,
@@ -302,12 +302,12 @@ TEST_F(CudaDeviceTest, RefusesWhatIsNotAlignedAsItsType) {
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 0);
 }
 
-TEST_F(CudaDeviceTest, KernelsThatADriverRefusesAreToldWithBothVersions) {
+TEST_F(CudaDeviceTest, ErrorsOfLoadingKernelsNameBothVersions) {
   Stub().Fail("cuModuleLoadData", 222);
   EXPECT_THAT(std::string(CudaDevice::Open(0).status().message()),
               testing::MatchesRegex(
-                  "cuModuleLoadData: .*222.*; the kernels were compiled by "
-                  "CUDA [0-9.]+, the driver is of CUDA 13.0"));
+                  "cuModuleLoadData: .*222.*; the kernels were compiled with "
+                  "CUDA [0-9.]+, the driver supports CUDA 13.0"));
 }
 
 TEST_F(CudaDeviceTest, AllKernelsAreLoadedBeforeTheFirstLaunch) {
@@ -320,7 +320,7 @@ TEST_F(CudaDeviceTest, AllKernelsAreLoadedBeforeTheFirstLaunch) {
   EXPECT_EQ(Stub().CallsOf("cuModuleGetFunction"), loads);
 }
 
-TEST_F(CudaDeviceTest, OutOfMemoryIsToldApart) {
+TEST_F(CudaDeviceTest, OutOfMemoryHasItsOwnCode) {
   const std::vector<float> values = {1};
   const int64_t shape[] = {1};
   Stub().Fail("cuMemAlloc", 2);
@@ -328,7 +328,7 @@ TEST_F(CudaDeviceTest, OutOfMemoryIsToldApart) {
             absl::StatusCode::kResourceExhausted);
 }
 
-TEST_F(CudaDeviceTest, RefusesWhatItCannotMeasure) {
+TEST_F(CudaDeviceTest, RejectsUnsupportedTensors) {
   const std::vector<float> values = {1};
   const int64_t shape[] = {1}, two[] = {2};
   const TensorView other{DType::kOther, values.data(), 1, shape, nullptr};

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/runtime/dynamic_library.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 namespace {
@@ -18,15 +19,15 @@ constexpr int kMinor = 76;
 }  // namespace
 
 absl::StatusOr<const CudaDriver*> CudaDriver::Open() {
-  absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kLibrary);
-  if (!library.ok()) return library.status();
+  ASSIGN_OR_RETURN(const DynamicLibrary library,
+                   DynamicLibrary::Open(kLibrary));
   auto driver = std::make_unique<CudaDriver>();
   absl::Status status;
 #define SYMBOL(symbol, name, ...) \
-  status.Update(library->Find(symbol, &driver->name));
+  status.Update(library.Find(symbol, &driver->name));
 #include "agent/runtime/cuda_symbols.inc"
 #undef SYMBOL
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   const int result = driver->Init(0);
   if (result != kCudaSuccess) {
     return absl::UnavailableError(driver->Check(result, "cuInit").message());
@@ -66,30 +67,29 @@ std::string CudaDriver::version_text() const {
 absl::StatusOr<std::vector<CudaDriver::DeviceInfo>> CudaDriver::Devices()
     const {
   int count = 0;
-  absl::Status status = Check(DeviceGetCount(&count), "cuDeviceGetCount");
+  RETURN_IF_ERROR(Check(DeviceGetCount(&count), "cuDeviceGetCount"));
   std::vector<DeviceInfo> devices;
-  for (int i = 0; status.ok() && i < count; ++i) {
+  for (int i = 0; i < count; ++i) {
     int device = 0, major = 0, minor = 0;
     char name[256] = "";
     size_t bytes = 0;
     DeviceInfo info;
-    status.Update(Check(DeviceGet(&device, i), "cuDeviceGet"));
-    status.Update(Check(DeviceGetName(name, sizeof(name) - 1, device),
-                        "cuDeviceGetName"));
-    status.Update(Check(DeviceTotalMem(&bytes, device), "cuDeviceTotalMem"));
-    status.Update(Check(
-        DeviceGetAttribute(&info.multiprocessors, kMultiprocessorCount, device),
-        "cuDeviceGetAttribute"));
-    status.Update(Check(DeviceGetAttribute(&major, kMajor, device),
-                        "cuDeviceGetAttribute"));
-    status.Update(Check(DeviceGetAttribute(&minor, kMinor, device),
-                        "cuDeviceGetAttribute"));
+    RETURN_IF_ERROR(Check(DeviceGet(&device, i), "cuDeviceGet"));
+    RETURN_IF_ERROR(Check(DeviceGetName(name, sizeof(name) - 1, device),
+                          "cuDeviceGetName"));
+    RETURN_IF_ERROR(Check(DeviceTotalMem(&bytes, device), "cuDeviceTotalMem"));
+    const auto attribute = [&](int* value, int id) {
+      return Check(DeviceGetAttribute(value, id, device),
+                   "cuDeviceGetAttribute");
+    };
+    RETURN_IF_ERROR(attribute(&info.multiprocessors, kMultiprocessorCount));
+    RETURN_IF_ERROR(attribute(&major, kMajor));
+    RETURN_IF_ERROR(attribute(&minor, kMinor));
     info.name = name;
     info.memory_bytes = bytes;
     info.architecture = major * 10 + minor;
     devices.push_back(std::move(info));
   }
-  if (!status.ok()) return status;
   return devices;
 }
 

@@ -1,5 +1,4 @@
-// NVIDIA's driver library, libcuda.so.1. That there is none is an ordinary
-// answer.
+// NVIDIA's driver library, libcuda.so.1. Its absence is an expected result.
 #ifndef AGENT_RUNTIME_CUDA_DRIVER_H_
 #define AGENT_RUNTIME_CUDA_DRIVER_H_
 
@@ -13,21 +12,21 @@
 
 namespace graphdbg::runtime {
 
-// Any thread. The functions are the library's own, without its "cu".
+// The library's functions, without the prefix "cu". Thread-safe.
 class CudaDriver {
  public:
-  // The process's one, opened at the first call. NOT_FOUND: no such library;
-  // UNIMPLEMENTED: one that is too old; otherwise what its cuInit said
-  // (UNAVAILABLE). After a fork a child must not use it.
+  // The process's instance, opened by the first call. Returns NOT_FOUND if the
+  // library is not installed, UNIMPLEMENTED if it is too old, and UNAVAILABLE
+  // if cuInit() fails. Must not be used in a forked child.
   static const absl::StatusOr<const CudaDriver*>& Get();
 
-  // OK, or what the driver calls the error: RESOURCE_EXHAUSTED if memory is
-  // out, else INTERNAL.
+  // Converts a result to a status with the driver's message: RESOURCE_EXHAUSTED
+  // if out of memory, otherwise INTERNAL.
   absl::Status Check(int result, const char* what) const;
 
-  // As 13000 for 13.0; 0 if it does not say.
+  // 13000 for 13.0; 0 if unknown.
   int version() const;
-  // As "13.0".
+  // For example "13.0".
   std::string version_text() const;
 
   struct DeviceInfo {
@@ -50,10 +49,11 @@ class CudaDriver {
   static absl::StatusOr<const CudaDriver*> Open();
 };
 
-// Numbers of cuda.h.
+// Constants of cuda.h.
 constexpr int kCudaSuccess = 0;
 constexpr int kCudaOutOfMemory = 2;
-// The default stream while a stream that waits for it records a graph.
+// The default stream was used while a stream that depends on it is capturing a
+// graph.
 constexpr int kCudaCaptureImplicit = 906;
 
 }  // namespace graphdbg::runtime

@@ -1,5 +1,6 @@
-// The kernels on a GPU against the reference: for each dtype every kind of
-// value, tensors of one block and of many. Skipped where there is no GPU.
+// The kernels on a GPU compared with the reference: every kind of value for
+// each dtype, tensors of one block and of many. Skipped on machines without a
+// GPU.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,19 +22,19 @@ using reference::ExpectClose;
 constexpr unsigned kHostPortable = 1;
 constexpr unsigned kHostMapped = 2;
 
-// One for all tests: opening takes a moment. Null where there is none.
-CudaDevice* Gpu(std::string* why_not) {
+// Shared by all tests because opening is slow. Null if there is no GPU.
+CudaDevice* Gpu(std::string* error) {
   static auto* opened =
       new absl::StatusOr<std::unique_ptr<CudaDevice>>(CudaDevice::Open(0));
   if (opened->ok()) return (*opened)->get();
-  *why_not = std::string(opened->status().message());
+  *error = std::string(opened->status().message());
   return nullptr;
 }
 
-// Bytes that the device reads where they lie, in the host's memory.
-class Shared {
+// Host memory that the device can read directly.
+class MappedMemory {
  public:
-  explicit Shared(const std::vector<char>& bytes)
+  explicit MappedMemory(const std::vector<char>& bytes)
       : driver_(**CudaDriver::Get()) {
     int device = 0;
     driver_.DeviceGet(&device, 0);
@@ -44,7 +45,7 @@ class Shared {
     driver_.MemHostGetDevicePointer(&address_, host_, 0);
     std::memcpy(host_, bytes.data(), bytes.size());
   }
-  ~Shared() {
+  ~MappedMemory() {
     driver_.MemFreeHost(host_);
     driver_.CtxPopCurrent(&context_);
   }
@@ -60,7 +61,7 @@ class Shared {
   uint64_t address_ = 0;
 };
 
-// Memory of the device itself.
+// Device memory.
 class DeviceBytes {
  public:
   explicit DeviceBytes(int64_t bytes) : driver_(**CudaDriver::Get()) {
@@ -75,7 +76,7 @@ class DeviceBytes {
     driver_.CtxPopCurrent(&context_);
   }
 
-  // 0 if there is no room.
+  // 0 if the device is out of memory.
   uint64_t address() const { return address_; }
   void Fill(int64_t first, int64_t count, unsigned char value) const {
     driver_.MemsetD8Async(address_ + static_cast<uint64_t>(first), value,
@@ -91,16 +92,16 @@ class DeviceBytes {
 class CudaGpuTest : public testing::TestWithParam<DType> {
  protected:
   void SetUp() override {
-    std::string why_not;
-    gpu_ = Gpu(&why_not);
-    if (gpu_ == nullptr) GTEST_SKIP() << why_not;
+    std::string error;
+    gpu_ = Gpu(&error);
+    if (gpu_ == nullptr) GTEST_SKIP() << error;
   }
   DType dtype() const { return GetParam(); }
 
-  // A view of `bytes` from `offset` on, on both sides.
+  // Compares views of `bytes` from `offset` on host and device.
   void Check(const std::vector<char>& bytes, const std::vector<int64_t>& shape,
              const int64_t* strides, size_t offset) {
-    const Shared shared(bytes);
+    const MappedMemory shared(bytes);
     const TensorView here{dtype(), bytes.data() + offset, shape.size(),
                           shape.data(), strides};
     TensorView there = here;
@@ -129,7 +130,7 @@ TEST_P(CudaGpuTest, AgreesOnRandomBytesOfAllLengths) {
   }
 }
 
-TEST_P(CudaGpuTest, AgreesWhereverInAVectorTheFirstElementLies) {
+TEST_P(CudaGpuTest, AgreesForAnyAlignmentOfTheFirstElement) {
   const std::vector<char> bytes = RandomBytes(5020);
   for (size_t first = 1; first <= 16; ++first) {
     SCOPED_TRACE(first);
@@ -137,13 +138,14 @@ TEST_P(CudaGpuTest, AgreesWhereverInAVectorTheFirstElementLies) {
   }
 }
 
-TEST(LargeTensorTest, CountsMoreElementsThan32BitsDo) {
-  std::string why_not;
-  CudaDevice* const gpu = Gpu(&why_not);
-  if (gpu == nullptr) GTEST_SKIP() << why_not;
+TEST(LargeTensorTest, CountsMoreThan32BitsOfElements) {
+  std::string error;
+  CudaDevice* const gpu = Gpu(&error);
+  if (gpu == nullptr) GTEST_SKIP() << error;
   constexpr int64_t kCount = (int64_t{1} << 32) + 5;
   const DeviceBytes bytes(kCount);
-  if (bytes.address() == 0) GTEST_SKIP() << "no 4 GiB of memory on the GPU";
+  if (bytes.address() == 0)
+    GTEST_SKIP() << "less than 4 GiB of free GPU memory";
   bytes.Fill(0, kCount, 3);
   bytes.Fill(kCount - 1, 1, 0xFE);
   const int64_t shape[] = {kCount};
@@ -173,7 +175,7 @@ TEST_P(CudaGpuTest, ComparesWithAPreviousValue) {
   const std::vector<char> now = RandomBytes(200000);
   std::vector<char> before = now;
   for (size_t i = 0; i < before.size(); i += 7) before[i] ^= 1;
-  const Shared shared_now(now), shared_before(before);
+  const MappedMemory shared_now(now), shared_before(before);
   const int64_t shape[] = {200000};
   const TensorView a{dtype(), now.data(), 1, shape, nullptr};
   const TensorView b{dtype(), before.data(), 1, shape, nullptr};
@@ -194,7 +196,7 @@ TEST_P(CudaGpuTest, ComparesWithAPreviousValue) {
 
 TEST_P(CudaGpuTest, GathersASlice) {
   const std::vector<char> bytes = RandomBytes(10000);
-  const Shared shared(bytes);
+  const MappedMemory shared(bytes);
   const int64_t shape[] = {100, 100};
   const TensorView here{dtype(), bytes.data(), 2, shape, nullptr};
   TensorView there = here;
@@ -207,10 +209,11 @@ TEST_P(CudaGpuTest, GathersASlice) {
   EXPECT_EQ(actual, expected);
 }
 
-// Blocks meet in another order each time; what they merge may not depend on it.
-TEST_P(CudaGpuTest, TheSameValuesGiveTheSameBits) {
+// Blocks finish in a different order each time, which must not affect the
+// result.
+TEST_P(CudaGpuTest, ResultsAreReproducible) {
   const std::vector<char> bytes = RandomBytes(3000000);
-  const Shared shared(bytes);
+  const MappedMemory shared(bytes);
   const int64_t shape[] = {3000000};
   const TensorView view{dtype(), shared.on_device(), 1, shape, nullptr};
   Statistics first, again;
@@ -234,12 +237,12 @@ TEST_P(CudaGpuFloatTest, AgreesOnHardValues) {
 INSTANTIATE_TEST_SUITE_P(All, CudaGpuFloatTest,
                          testing::ValuesIn(cpu::FloatTypes()),
                          [](const testing::TestParamInfo<DType>& info) {
-                           return std::string(NumpyName(info.param));
+                           return std::string(ToString(info.param));
                          });
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGpuTest, testing::ValuesIn(cpu::AllTypes()),
                          [](const testing::TestParamInfo<DType>& info) {
-                           return std::string(NumpyName(info.param));
+                           return std::string(ToString(info.param));
                          });
 
 }  // namespace

@@ -9,7 +9,7 @@
 namespace graphdbg::runtime {
 namespace {
 
-// Held in reserve beyond as much as is in use.
+// Spare memory kept in addition to the amount in use.
 constexpr size_t kSpareBytes = 16 << 20;
 
 }  // namespace
@@ -18,7 +18,7 @@ class CudaMemoryPool::Memory final : public DeviceCopy {
  public:
   Memory(CudaMemoryPool* pool, uint64_t address, int64_t bytes)
       : pool_(pool), address_(address), bytes_(bytes) {}
-  ~Memory() override { pool_->GiveBack(address_, static_cast<size_t>(bytes_)); }
+  ~Memory() override { pool_->Release(address_, static_cast<size_t>(bytes_)); }
 
   const void* data() const override {
     return reinterpret_cast<const void*>(address_);
@@ -31,12 +31,12 @@ class CudaMemoryPool::Memory final : public DeviceCopy {
   const int64_t bytes_;
 };
 
-absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaMemoryPool::Take(
+absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaMemoryPool::Allocate(
     int64_t bytes) {
   const auto size = static_cast<size_t>(bytes);
   uint64_t address = 0;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     used_bytes_ += size;
     const auto it = spare_.find(size);
     if (it != spare_.end()) {
@@ -49,7 +49,7 @@ absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaMemoryPool::Take(
     const absl::Status status = driver_->Check(
         driver_->MemAlloc(&address, std::max<size_t>(size, 1)), "cuMemAlloc");
     if (!status.ok()) {
-      std::lock_guard<std::mutex> lock(mu_);
+      MutexLock lock(&mu_);
       used_bytes_ -= size;
       return status;
     }
@@ -58,10 +58,10 @@ absl::StatusOr<std::shared_ptr<DeviceCopy>> CudaMemoryPool::Take(
       std::make_shared<Memory>(this, address, bytes));
 }
 
-void CudaMemoryPool::GiveBack(uint64_t address, size_t bytes) {
+void CudaMemoryPool::Release(uint64_t address, size_t bytes) {
   std::vector<uint64_t> to_free;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     used_bytes_ -= bytes;
     spare_.emplace(bytes, address);
     spare_bytes_ += bytes;
@@ -78,7 +78,7 @@ void CudaMemoryPool::GiveBack(uint64_t address, size_t bytes) {
 }
 
 void CudaMemoryPool::FreeAll() {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (const auto& [bytes, address] : spare_) driver_->MemFree(address);
   spare_.clear();
   spare_bytes_ = 0;

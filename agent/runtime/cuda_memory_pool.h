@@ -1,4 +1,4 @@
-// A GPU's memory for copies of tensors.
+// GPU memory for copies of tensors.
 #ifndef AGENT_RUNTIME_CUDA_MEMORY_POOL_H_
 #define AGENT_RUNTIME_CUDA_MEMORY_POOL_H_
 
@@ -6,41 +6,44 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 
 #include "absl/status/statusor.h"
+#include "agent/base/mutex.h"
 #include "agent/runtime/accelerator.h"
 #include "agent/runtime/cuda_driver.h"
 
 namespace graphdbg::runtime {
 
-// What was given back is used again, as to free it waits for the whole device.
-// Holds as much in reserve as is in use, and a little. Any thread.
+// Reuses released memory, because freeing it would wait for the whole device.
+// Keeps up to as much spare memory as is in use, and a little more.
+// Thread-safe.
 class CudaMemoryPool {
  public:
   explicit CudaMemoryPool(const CudaDriver* driver) : driver_(driver) {}
 
-  // Whose memory it is; before anything else, once.
+  // The context of the memory. Must be called once, before anything else.
   void set_context(void* context) { context_ = context; }
 
-  // Goes back into the pool, which must outlive it, when it is dropped. In the
-  // context. RESOURCE_EXHAUSTED if the device has no room.
-  absl::StatusOr<std::shared_ptr<DeviceCopy>> Take(int64_t bytes);
-  // What is in reserve, when the device is let go. In the context.
+  // The memory returns to the pool, which must outlive it, when the last
+  // reference is dropped. The context must be current. Returns
+  // RESOURCE_EXHAUSTED if the device is out of memory.
+  absl::StatusOr<std::shared_ptr<DeviceCopy>> Allocate(int64_t bytes);
+  // Frees the spare memory before the device is closed. The context must be
+  // current.
   void FreeAll();
 
  private:
   class Memory;
 
-  void GiveBack(uint64_t address, size_t bytes);
+  void Release(uint64_t address, size_t bytes);
 
   const CudaDriver* const driver_;
   void* context_ = nullptr;
-  std::mutex mu_;
-  // Guarded by mu_. By size.
-  std::multimap<size_t, uint64_t> spare_;
-  size_t spare_bytes_ = 0;
-  size_t used_bytes_ = 0;
+  Mutex mu_;
+  // Addresses by size.
+  std::multimap<size_t, uint64_t> spare_ GRAPHDBG_GUARDED_BY(mu_);
+  size_t spare_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t used_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace graphdbg::runtime

@@ -11,11 +11,11 @@ absl::Status CudaModule::Load() {
       driver_->ModuleLoadData(&module_, cuda::KernelImage().data),
       "cuModuleLoadData");
   if (!status.ok()) {
-    // The likely reason.
+    // The likely reason is a driver that is older than the toolkit.
     return absl::Status(
         status.code(),
-        absl::StrCat(status.message(), "; the kernels were compiled by CUDA ",
-                     cuda::ToolkitVersion(), ", the driver is of CUDA ",
+        absl::StrCat(status.message(), "; the kernels were compiled with CUDA ",
+                     cuda::ToolkitVersion(), ", the driver supports CUDA ",
                      driver_->version_text()));
   }
   for (const std::string& kernel : cuda::KernelNames()) {
@@ -36,7 +36,7 @@ absl::Status CudaModule::Launch(const std::string& kernel, uint32_t blocks,
                                 const void* argument, Stream stream) const {
   const auto function = functions_.find(kernel);
   if (function == functions_.end()) {
-    return absl::InternalError(absl::StrCat("there is no kernel ", kernel));
+    return absl::InternalError(absl::StrCat("unknown kernel ", kernel));
   }
   void* arguments[] = {const_cast<void*>(argument)};
   return driver_->Check(driver_->LaunchKernel(function->second, blocks, 1, 1,

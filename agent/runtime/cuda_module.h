@@ -1,4 +1,4 @@
-// graphdbg's kernels on a GPU.
+// graphdbg's kernels, loaded on a GPU.
 #ifndef AGENT_RUNTIME_CUDA_MODULE_H_
 #define AGENT_RUNTIME_CUDA_MODULE_H_
 
@@ -12,18 +12,18 @@
 
 namespace graphdbg::runtime {
 
-// Everything in the device's context. Launch: any thread.
+// The device's context must be current in all calls. Launch() is thread-safe.
 class CudaModule {
  public:
   explicit CudaModule(const CudaDriver* driver) : driver_(driver) {}
 
-  // All kernels at once: to load one at its first launch may wait for the
-  // device, while there a kernel of the program waits for another process.
+  // Loads all kernels. Loading a kernel at its first launch could wait for the
+  // device while a kernel of the program waits for another process.
   absl::Status Load();
-  // Also after an error.
+  // Must also be called if Load() failed.
   void Unload();
 
-  // `argument` is the struct that kernels of this name take.
+  // `argument` points to the struct that the kernel takes.
   absl::Status Launch(const std::string& kernel, uint32_t blocks,
                       const void* argument, Stream stream) const;
 

@@ -1,4 +1,4 @@
-// What a GPU's kernels can read.
+// Checks whether GPU kernels can read a tensor.
 #ifndef AGENT_RUNTIME_CUDA_READABLE_H_
 #define AGENT_RUNTIME_CUDA_READABLE_H_
 
@@ -13,11 +13,11 @@
 namespace graphdbg::runtime {
 
 inline absl::Status Unmeasurable() {
-  return absl::UnimplementedError("a tensor of this kind cannot be measured");
+  return absl::UnimplementedError(
+      "statistics of this tensor's type or layout are not supported");
 }
 
-// A GPU reads only what is aligned as its type, and otherwise ends the
-// program's context.
+// A misaligned read on a GPU is an error that destroys the program's context.
 inline bool IsAligned(const TensorView& view) {
   const size_t size = std::max<size_t>(ItemSize(view.dtype), 1);
   return reinterpret_cast<uintptr_t>(view.data) % size == 0;

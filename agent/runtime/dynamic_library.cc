@@ -19,7 +19,7 @@ absl::Status DynamicLibrary::FindAddress(const char* symbol,
                                          void** address) const {
   *address = dlsym(handle_, symbol);
   if (*address != nullptr) return absl::OkStatus();
-  return absl::UnimplementedError(absl::StrCat(soname_, " has no ", symbol));
+  return absl::UnimplementedError(absl::StrCat(soname_, " lacks ", symbol));
 }
 
 }  // namespace graphdbg::runtime

@@ -1,4 +1,4 @@
-// A library of the machine's, opened while the program runs.
+// A shared library opened at run time.
 #ifndef AGENT_RUNTIME_DYNAMIC_LIBRARY_H_
 #define AGENT_RUNTIME_DYNAMIC_LIBRARY_H_
 
@@ -10,14 +10,16 @@
 
 namespace graphdbg::runtime {
 
-// Never closed: vendors' libraries do not outlive that, and the framework has
-// them open as well.
+// Never closed: vendor libraries do not support it, and the framework uses them
+// as well.
 class DynamicLibrary {
  public:
-  // NOT_FOUND if there is none of this name, with the loader's own words.
+  // Returns NOT_FOUND with the loader's message if the library cannot be
+  // opened.
   static absl::StatusOr<DynamicLibrary> Open(const char* soname);
 
-  // Fills *function; UNIMPLEMENTED, naming the symbol, if it is not there.
+  // Stores the symbol's address in *function. Returns UNIMPLEMENTED with the
+  // symbol's name if it does not exist.
   template <class Function>
   absl::Status Find(const char* symbol, Function* function) const {
     void* address = nullptr;

@@ -1,4 +1,4 @@
-// Vendors' libraries that are too old, or not there.
+// Vendor libraries that are too old.
 #include "agent/runtime/acl_driver.h"
 #include "agent/runtime/cuda_driver.h"
 #include "agent/runtime/report.h"
@@ -11,7 +11,7 @@ namespace {
 
 using testing_support::StubLibrary;
 
-// Both before either is looked for: what was looked for once is not again.
+// Prepares both stubs first, because each library is looked up only once.
 class MissingSymbolTest : public testing::Test {
  protected:
   static void SetUpTestSuite() {
@@ -30,23 +30,23 @@ class MissingSymbolTest : public testing::Test {
   }
 };
 
-TEST_F(MissingSymbolTest, IsNamedAndNothingIsUsed) {
+TEST_F(MissingSymbolTest, OldCudaLibraryIsNotUsedAndTheSymbolIsNamed) {
   const auto& driver = CudaDriver::Get();
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(driver.status().message(), "libcuda.so.1 has no cuLaunchKernel");
+  EXPECT_EQ(driver.status().message(), "libcuda.so.1 lacks cuLaunchKernel");
   EXPECT_EQ(Cuda().CallsOf("cuInit"), 0);
   EXPECT_THAT(AcceleratorReport(),
-              testing::HasSubstr("\"cuda\": {\"error\": \"libcuda.so.1 has no "
+              testing::HasSubstr("\"cuda\": {\"error\": \"libcuda.so.1 lacks "
                                  "cuLaunchKernel\", \"driver\": null, "
                                  "\"devices\": []}"));
 }
 
-TEST_F(MissingSymbolTest, OfAscendsLibraryAsWell) {
+TEST_F(MissingSymbolTest, OldAscendLibraryIsNotUsedAndTheSymbolIsNamed) {
   const auto& driver = AclDriver::Get();
   ASSERT_FALSE(driver.ok());
   EXPECT_EQ(driver.status().message(),
-            "libascendcl.so has no aclrtSynchronizeStream");
+            "libascendcl.so lacks aclrtSynchronizeStream");
 }
 
 }  // namespace

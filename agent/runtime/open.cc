@@ -4,15 +4,15 @@
 
 #include "agent/runtime/acl_device.h"
 #include "agent/runtime/cuda_device.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::runtime {
 namespace {
 
 template <class Device>
 absl::StatusOr<std::unique_ptr<Accelerator>> Open(int ordinal) {
-  auto device = Device::Open(ordinal);
-  if (!device.ok()) return device.status();
-  return std::unique_ptr<Accelerator>(*std::move(device));
+  ASSIGN_OR_RETURN(std::unique_ptr<Accelerator> device, Device::Open(ordinal));
+  return device;
 }
 
 }  // namespace

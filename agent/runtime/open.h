@@ -1,4 +1,4 @@
-// The accelerators that the agent knows to use.
+// Opens the accelerators that the agent supports.
 #ifndef AGENT_RUNTIME_OPEN_H_
 #define AGENT_RUNTIME_OPEN_H_
 
@@ -11,7 +11,7 @@ namespace graphdbg::runtime {
 
 enum class Kind { kCuda, kAscend };
 
-// UNAVAILABLE, or what a vendor's library said, with words for people.
+// Returns UNAVAILABLE or the error of the vendor's library.
 absl::StatusOr<std::unique_ptr<Accelerator>> OpenAccelerator(Kind kind,
                                                              int ordinal);
 

@@ -16,7 +16,7 @@ std::string Quoted(absl::string_view text) {
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     if (c == '"' || c == '\\') out += '\\';
-    // What vendors write is for people; other bytes need not survive.
+    // Vendor messages are only displayed; other bytes need not be preserved.
     out += byte < 0x20 || byte > 0x7E ? '?' : c;
   }
   return out + '"';
@@ -85,7 +85,7 @@ std::string AscendJson() {
 
 std::string AcceleratorReport() {
   const std::vector<std::string> kernels =
-      cuda::ArchitecturesOf(cuda::KernelImage());
+      cuda::Architectures(cuda::KernelImage());
   std::vector<std::string> names;
   for (const std::string& kernel : kernels) names.push_back(Quoted(kernel));
   return absl::StrCat("{\"kernels\": ", List(names),

@@ -1,4 +1,4 @@
-// What this machine and this build have for accelerators.
+// The accelerators of this machine and the support for them in this build.
 #ifndef AGENT_RUNTIME_REPORT_H_
 #define AGENT_RUNTIME_REPORT_H_
 
@@ -6,14 +6,14 @@
 
 namespace graphdbg::runtime {
 
-// JSON:
+// Returns JSON:
 //   {"kernels": ["sm_80", ..., "compute_90"],
 //    "cuda": {"error": null | "libcuda.so.1: cannot open ...",
 //             "driver": "13.0" | null,
 //             "devices": [{"name", "memory_bytes", "architecture": "sm_90",
-//                          "supported": whether a kernel runs on it}]},
+//                          "supported": true if a kernel runs on it}]},
 //    "ascend": {"error", "version", "soc", "device_count"}}
-// Opens the vendors' libraries, which takes a moment and memory.
+// Opens the vendors' libraries, which takes time and memory.
 std::string AcceleratorReport();
 
 }  // namespace graphdbg::runtime

@@ -1,5 +1,5 @@
-// A complex tensor as one of real numbers: real and imaginary parts side by
-// side, as one more dimension.
+// Views a complex tensor as a real one with an additional innermost dimension
+// of size 2: real and imaginary part.
 #ifndef AGENT_TENSOR_COMPLEX_PARTS_H_
 #define AGENT_TENSOR_COMPLEX_PARTS_H_
 
@@ -12,15 +12,16 @@ namespace graphdbg {
 
 class ComplexParts {
  public:
-  // Whether the view is of complex numbers and can be seen so.
-  static bool Apply(const TensorView& view) {
+  // Whether the view is complex and can be converted.
+  static bool IsApplicable(const TensorView& view) {
     return (view.dtype == DType::kComplex64 ||
             view.dtype == DType::kComplex128) &&
            view.ndim < kMaxDimensions && view.element_count().has_value();
   }
 
-  // A view of the same memory, which points into this object. Apply(view).
-  TensorView Of(const TensorView& view) {
+  // A real view of the same memory. Points into this object. Requires
+  // IsApplicable(view).
+  TensorView AsReal(const TensorView& view) {
     const size_t n = view.ndim;
     int64_t row_major = 1;
     shape_[n] = 2;

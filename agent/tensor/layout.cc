@@ -5,7 +5,7 @@
 namespace graphdbg {
 namespace {
 
-// Strides of a view without strides.
+// Computes the strides of a view that has none.
 void FillRowMajor(const TensorView& view, int64_t* strides) {
   int64_t stride = 1;
   for (size_t i = view.ndim; i-- > 0;) {
@@ -14,7 +14,7 @@ void FillRowMajor(const TensorView& view, int64_t* strides) {
   }
 }
 
-// Few dimensions, and mostly in order already.
+// Insertion sort: dimensions are few and usually almost sorted.
 void SortByStride(Layout* layout) {
   auto& dims = layout->dimensions;
   for (size_t i = 1; i < layout->ndim; ++i) {

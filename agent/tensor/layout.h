@@ -1,10 +1,10 @@
-// The elements of a view as memory sees them, for work that does not depend on
-// their order.
+// The elements of a view in memory order, for computations that do not depend
+// on the order of elements.
 //
 //   a transposed 3x4 view, shape {4, 3}, strides {1, 4}   ->  one run of 12
 //   columns 0..1 of a 5x8 matrix                          ->  5 runs of 2
-//   a row broadcast to 100 rows, strides {0, 1}           ->  one run, 100
-//   times
+//   a row broadcast to 100 rows, strides {0, 1}           ->  one run with
+//                                                             multiplicity 100
 #ifndef AGENT_TENSOR_LAYOUT_H_
 #define AGENT_TENSOR_LAYOUT_H_
 
@@ -17,34 +17,35 @@
 
 namespace graphdbg {
 
-// Dimensions sorted by stride, the smallest first, all strides positive, sizes
-// above one, neighbours that lie end to end merged.
+// Dimensions in ascending order of strides. Strides are positive and sizes are
+// greater than one; contiguous dimensions are merged.
 struct Layout {
   struct Dimension {
     int64_t size;
     int64_t stride;
   };
 
-  // The element of the lowest address.
+  // The element with the lowest address.
   const char* base = nullptr;
-  // Elements at distinct positions, and how often each one occurs in the view.
+  // Number of elements, not counting broadcast ones, and how often each of them
+  // occurs in the view.
   int64_t count = 0;
   int64_t multiplicity = 1;
   size_t ndim = 0;
   std::array<Dimension, kMaxDimensions> dimensions;
 
-  // Absent if the view's shape is not one. Allocates nothing.
+  // Absent if the view's shape is invalid. Does not allocate.
   static std::optional<Layout> Of(const TensorView& view);
 
-  // Elements that lie side by side.
+  // Length of a contiguous run of elements.
   int64_t run_length() const {
     return ndim > 0 && dimensions[0].stride == 1 ? dimensions[0].size : 1;
   }
-  // All of them do.
+  // Whether all elements are contiguous.
   bool is_one_run() const { return count == 0 || run_length() == count; }
 };
 
-// The runs of a layout, one after the other.
+// Iterates over the contiguous runs of a layout.
 class RunWalker {
  public:
   // `layout` must outlive the walker.

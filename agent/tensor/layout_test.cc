@@ -23,7 +23,7 @@ class LayoutTest : public testing::Test {
     return *Layout::Of(view);
   }
 
-  // All elements, sorted.
+  // All elements in ascending order.
   std::vector<int32_t> Elements(const Layout& layout) {
     std::vector<int32_t> elements;
     for (RunWalker walker(layout, 4); !walker.done(); walker.Next()) {

@@ -38,11 +38,11 @@ SliceReader::SliceReader(const TensorView& view, const Slice& slice)
         (view.strides != nullptr ? view.strides[d] : row_major) * item_size_;
     row_major *= view.shape[d];
     at_ += slice[d].start * stride;
-    Add(slice[d].count, slice[d].step * stride);
+    AddDimension(slice[d].count, slice[d].step * stride);
   }
 }
 
-void SliceReader::Add(int64_t count, int64_t stride_bytes) {
+void SliceReader::AddDimension(int64_t count, int64_t stride_bytes) {
   if (count == 1) return;
   if (!dimensions_.empty()) {
     Dimension& inner = dimensions_.back();
@@ -72,7 +72,7 @@ void SliceReader::Read(int64_t max_bytes, std::string* out) {
   while (room > 0) {
     int64_t run = 1;
     if (in_runs) {
-      // The rest of the innermost dimension lies side by side.
+      // The rest of the innermost dimension is contiguous.
       Dimension& row = dimensions_[0];
       run = std::min(room, row.count - row.index);
       row.index += run - 1;

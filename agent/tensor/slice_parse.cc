@@ -5,25 +5,26 @@
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "agent/tensor/slice.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg {
 namespace {
 
-absl::Status BadSlice(absl::string_view message) {
+absl::Status SliceError(absl::string_view message) {
   absl::Status status = absl::InvalidArgumentError(message);
   status.SetPayload("graphdbg/reason", absl::Cord("bad_slice"));
   return status;
 }
 
-// What stands between two commas.
+// The text between two commas.
 struct Item {
   enum Kind { kIndex, kRange, kEllipsis } kind = kIndex;
-  // From 1.
+  // Counts from 1.
   size_t column = 1;
   std::optional<int64_t> start, stop, step;
 };
 
-// Reads the text into items; knows nothing of the shape.
+// Parses the text into items, regardless of the shape.
 class Parser {
  public:
   explicit Parser(absl::string_view text) : text_(text) {}
@@ -34,20 +35,19 @@ class Parser {
     const bool bracket = Take('[');
     SkipSpace();
     while (!AtEnd() && Peek() != ']') {
-      absl::StatusOr<Item> item = ParseItem();
-      if (!item.ok()) return item.status();
-      items.push_back(*item);
+      ASSIGN_OR_RETURN(const Item item, ParseItem());
+      items.push_back(item);
       if (items.size() > kMaxDimensions + 1) {
-        return Wrong(absl::StrCat("more than ", kMaxDimensions, " indices"));
+        return Error(absl::StrCat("more than ", kMaxDimensions, " indices"));
       }
       SkipSpace();
       if (!Take(',')) break;
       SkipSpace();
       if (AtEnd() && !bracket) break;
     }
-    if (bracket && !Take(']')) return Wrong("expected ',' or ']'");
+    if (bracket && !Take(']')) return Error("expected ',' or ']'");
     SkipSpace();
-    if (!AtEnd()) return Wrong("expected ',' or the end");
+    if (!AtEnd()) return Error("expected ',' or the end");
     return items;
   }
 
@@ -65,8 +65,8 @@ class Parser {
     while (!AtEnd() && (Peek() == ' ' || Peek() == '\t')) ++at_;
   }
 
-  absl::Status Wrong(absl::string_view what) const {
-    return BadSlice(absl::StrCat("slice, column ", at_ + 1, ": ", what));
+  absl::Status Error(absl::string_view what) const {
+    return SliceError(absl::StrCat("slice, column ", at_ + 1, ": ", what));
   }
 
   absl::StatusOr<Item> ParseItem() {
@@ -78,26 +78,26 @@ class Parser {
       return item;
     }
     if (text_.substr(at_, 4) == "None" || text_.substr(at_, 7) == "newaxis") {
-      return Wrong("new axes are not supported");
+      return Error("new axes are not supported");
     }
-    if (absl::Status s = ParseNumber(&item.start); !s.ok()) return s;
+    RETURN_IF_ERROR(ParseNumber(&item.start));
     if (!Take(':')) {
-      if (!item.start) return Wrong("expected a number, ':' or '...'");
+      if (!item.start) return Error("expected a number, ':' or '...'");
       return item;
     }
     item.kind = Item::kRange;
-    if (absl::Status s = ParseNumber(&item.stop); !s.ok()) return s;
+    RETURN_IF_ERROR(ParseNumber(&item.stop));
     if (!Take(':')) return item;
     const size_t step_at = at_;
-    if (absl::Status s = ParseNumber(&item.step); !s.ok()) return s;
+    RETURN_IF_ERROR(ParseNumber(&item.step));
     if (item.step && *item.step == 0) {
       at_ = step_at;
-      return Wrong("the step must not be 0");
+      return Error("the step must not be 0");
     }
     return item;
   }
 
-  // Leaves `number` empty if there is none here.
+  // Leaves `number` empty if there is no number at this position.
   absl::Status ParseNumber(std::optional<int64_t>* number) {
     SkipSpace();
     const size_t begin = at_;
@@ -110,12 +110,12 @@ class Parser {
       if (__builtin_mul_overflow(value, int64_t{10}, &value) ||
           __builtin_add_overflow(value, int64_t{digit}, &value)) {
         at_ = begin;
-        return Wrong("the number does not fit into 64 bits");
+        return Error("the number does not fit into 64 bits");
       }
       ++at_;
     }
     if (at_ == digits) {
-      if (at_ != begin) return Wrong("expected digits");
+      if (at_ != begin) return Error("expected digits");
       return absl::OkStatus();
     }
     *number = negative ? -value : value;
@@ -127,8 +127,8 @@ class Parser {
   size_t at_ = 0;
 };
 
-// Python's rule for a bound of a slice: negative counts from the end, then
-// clipped to [low, high].
+// Python's rule for the bounds of a slice: negative bounds count from the end,
+// then all are clipped to [low, high].
 int64_t Clip(int64_t bound, int64_t size, int64_t low, int64_t high) {
   if (bound < 0) bound += size;
   return std::clamp(bound, low, high);
@@ -146,11 +146,11 @@ SliceDimension ResolveRange(const Item& item, int64_t size) {
   } else {
     dim.start = item.start ? Clip(*item.start, size, -1, size - 1) : size - 1;
     stop = item.stop ? Clip(*item.stop, size, -1, size - 1) : -1;
-    // Not -step, which overflows for the smallest number.
+    // -step would overflow for the smallest number.
     if (stop < dim.start) dim.count = (stop - dim.start + 1) / step + 1;
   }
   if (dim.count == 0) dim.start = 0;
-  // A step beyond the tensor is never taken; small ones cannot overflow.
+  // The step is unused if there is at most one element; 1 cannot overflow.
   if (dim.count <= 1) dim.step = 1;
   return dim;
 }
@@ -161,9 +161,9 @@ absl::StatusOr<SliceDimension> Resolve(const Item& item, size_t d,
   const int64_t index = *item.start;
   const bool inside = index < 0 ? index >= -size : index < size;
   if (!inside) {
-    return BadSlice(absl::StrCat("slice, column ", item.column, ": index ",
-                                 index, " is out of bounds for dimension ", d,
-                                 " of size ", size));
+    return SliceError(absl::StrCat("slice, column ", item.column, ": index ",
+                                   index, " is out of bounds for dimension ", d,
+                                   " of size ", size));
   }
   return SliceDimension{index < 0 ? index + size : index, 1, 1, true};
 }
@@ -172,26 +172,25 @@ absl::StatusOr<SliceDimension> Resolve(const Item& item, size_t d,
 
 absl::StatusOr<Slice> ParseSlice(absl::string_view text,
                                  const std::vector<int64_t>& shape) {
-  absl::StatusOr<std::vector<Item>> items = Parser(text).Parse();
-  if (!items.ok()) return items.status();
+  ASSIGN_OR_RETURN(const std::vector<Item> items, Parser(text).Parse());
   const Item* ellipsis = nullptr;
-  for (const Item& item : *items) {
+  for (const Item& item : items) {
     if (item.kind != Item::kEllipsis) continue;
     if (ellipsis != nullptr) {
-      return BadSlice(absl::StrCat("slice, column ", item.column,
-                                   ": only one ellipsis is allowed"));
+      return SliceError(absl::StrCat("slice, column ", item.column,
+                                     ": only one ellipsis is allowed"));
     }
     ellipsis = &item;
   }
-  const size_t given = items->size() - (ellipsis != nullptr ? 1 : 0);
+  const size_t given = items.size() - (ellipsis != nullptr ? 1 : 0);
   if (given > shape.size()) {
-    return BadSlice(absl::StrCat("slice, column ", items->back().column, ": ",
-                                 given, " indices for a tensor of ",
-                                 shape.size(), " dimensions"));
+    return SliceError(absl::StrCat("slice, column ", items.back().column, ": ",
+                                   given, " indices for a tensor of ",
+                                   shape.size(), " dimensions"));
   }
   const size_t skipped = shape.size() - given;
   Slice slice;
-  for (const Item& item : *items) {
+  for (const Item& item : items) {
     if (item.kind == Item::kEllipsis) {
       for (size_t i = 0; i < skipped; ++i) {
         slice.push_back({0, shape[slice.size()], 1, false});
@@ -199,9 +198,8 @@ absl::StatusOr<Slice> ParseSlice(absl::string_view text,
       continue;
     }
     const size_t d = slice.size();
-    absl::StatusOr<SliceDimension> dim = Resolve(item, d, shape[d]);
-    if (!dim.ok()) return dim.status();
-    slice.push_back(*dim);
+    ASSIGN_OR_RETURN(const SliceDimension dim, Resolve(item, d, shape[d]));
+    slice.push_back(dim);
   }
   while (slice.size() < shape.size()) {
     slice.push_back({0, shape[slice.size()], 1, false});
@@ -211,14 +209,15 @@ absl::StatusOr<Slice> ParseSlice(absl::string_view text,
 
 absl::Status CheckSlice(const Slice& slice, const std::vector<int64_t>& shape) {
   if (slice.size() != shape.size()) {
-    return BadSlice(absl::StrCat("slice of ", slice.size(),
-                                 " dimensions for a tensor of ", shape.size()));
+    return SliceError(absl::StrCat("slice of ", slice.size(),
+                                   " dimensions for a tensor of ",
+                                   shape.size()));
   }
   for (size_t d = 0; d < slice.size(); ++d) {
     const SliceDimension& dim = slice[d];
     if (dim.drop ? dim.count != 1 : dim.count < 0) {
-      return BadSlice(absl::StrCat("slice, dimension ", d, ": count ",
-                                   dim.count, " is not possible"));
+      return SliceError(absl::StrCat("slice, dimension ", d, ": count ",
+                                     dim.count, " is invalid"));
     }
     if (dim.count == 0) continue;
     int64_t last;
@@ -228,9 +227,9 @@ absl::Status CheckSlice(const Slice& slice, const std::vector<int64_t>& shape) {
     const auto inside = [&](int64_t i) { return i >= 0 && i < shape[d]; };
     const bool repeats = dim.step == 0 && dim.count > 1;
     if (overflow || repeats || !inside(dim.start) || !inside(last)) {
-      return BadSlice(absl::StrCat(
-          "slice, dimension ", d,
-          ": start, count and step do not fit its size ", shape[d]));
+      return SliceError(absl::StrCat(
+          "slice, dimension ", d, ": start, count and step exceed its size of ",
+          shape[d]));
     }
   }
   return absl::OkStatus();

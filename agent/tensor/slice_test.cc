@@ -51,7 +51,7 @@ class SliceTest : public testing::Test {
   int16_t memory_[24];
 };
 
-TEST_F(SliceTest, EmptyTextIsAll) {
+TEST_F(SliceTest, EmptyTextSelectsAll) {
   EXPECT_EQ(Read("").size(), 24u);
   EXPECT_EQ(Read(" [ ] ").size(), 24u);
   EXPECT_EQ(Read("...").size(), 24u);
@@ -66,13 +66,13 @@ TEST_F(SliceTest, IntegersDropDimensions) {
   EXPECT_THAT(Read("[-1,-1,-1]"), ElementsAre(23));
 }
 
-TEST_F(SliceTest, EllipsisStandsForTheRest) {
+TEST_F(SliceTest, EllipsisExpandsToTheRemainingDimensions) {
   EXPECT_THAT(Read("[...,0]"), ElementsAre(0, 4, 8, 12, 16, 20));
   EXPECT_THAT(Read("[1,...,0]"), ElementsAre(12, 16, 20));
   EXPECT_THAT(Read("[1,2,...,3]"), ElementsAre(23));
 }
 
-TEST_F(SliceTest, RangesAreClippedAsInPython) {
+TEST_F(SliceTest, RangesAreClippedLikeInPython) {
   EXPECT_THAT(Read("[0,0,1:3]"), ElementsAre(1, 2));
   EXPECT_THAT(Read("[0,0,-2:]"), ElementsAre(2, 3));
   EXPECT_THAT(Read("[0,0,2:100]"), ElementsAre(2, 3));
@@ -152,7 +152,7 @@ TEST_F(SliceTest, StridedViewsAreReadByTheirStrides) {
   EXPECT_THAT(values, ElementsAre(2, 5, 1, 4, 0, 3));
 }
 
-TEST_F(SliceTest, SlicesResolvedElsewhereAreChecked) {
+TEST_F(SliceTest, SlicesFromAnotherProcessAreChecked) {
   const int64_t huge = std::numeric_limits<int64_t>::max();
   const SliceDimension all3{0, 3, 1, false}, all4{0, 4, 1, false};
   EXPECT_TRUE(CheckSlice({{1, 2, -1, false}, all3, all4}, shape_).ok());

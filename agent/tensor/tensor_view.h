@@ -1,4 +1,4 @@
-// A strided view of a tensor that somebody else owns.
+// A strided view of a tensor.
 #ifndef AGENT_TENSOR_TENSOR_VIEW_H_
 #define AGENT_TENSOR_TENSOR_VIEW_H_
 
@@ -10,11 +10,12 @@
 
 namespace graphdbg {
 
-// Tensors of more dimensions are not looked into.
+// Values of tensors with more dimensions are not read.
 constexpr size_t kMaxDimensions = 64;
 
-// Points to memory of its owner; copies are shallow. Strides are in elements
-// and may be zero or negative; null: row major, contiguous.
+// Refers to memory that it does not own; copies are shallow. Strides are in
+// elements and may be zero or negative; null means contiguous in row-major
+// order.
 struct TensorView {
   DType dtype = DType::kUnspecified;
   const void* data = nullptr;
@@ -22,13 +23,14 @@ struct TensorView {
   const int64_t* shape = nullptr;
   const int64_t* strides = nullptr;
 
-  // Absent if the shape is not one: negative sizes, too many dimensions, more
-  // elements or bytes than an int64 counts.
+  // Absent if the shape is invalid: negative sizes, too many dimensions, or
+  // more elements than an int64 can count.
   std::optional<int64_t> element_count() const;
-  // Elements times their size, whatever the strides; absent as above.
+  // Number of elements times their size, regardless of strides. Absent if the
+  // shape is invalid or the product overflows.
   std::optional<int64_t> byte_count() const;
-  // Whether the elements lie side by side in row-major order. The shape must be
-  // one.
+  // Whether the elements are contiguous in row-major order. The shape must be
+  // valid.
   bool row_major() const;
 };
 

@@ -23,15 +23,25 @@ TEST(DTypeTest, NumbersOutOfRangeAreOther) {
   EXPECT_EQ(ItemSize(static_cast<DType>(200)), 0u);
 }
 
-TEST(DTypeTest, NamesAreNumpys) {
-  EXPECT_STREQ(NumpyName(DType::kBool), "bool");
-  EXPECT_STREQ(NumpyName(DType::kUint8), "uint8");
-  EXPECT_STREQ(NumpyName(DType::kBfloat16), "bfloat16");
-  EXPECT_STREQ(NumpyName(DType::kComplex128), "complex128");
-  EXPECT_STREQ(NumpyName(DType::kFloat8E5m2), "float8_e5m2");
+TEST(DTypeTest, NamesAreThoseOfNumpy) {
+  EXPECT_STREQ(ToString(DType::kBool), "bool");
+  EXPECT_STREQ(ToString(DType::kUint8), "uint8");
+  EXPECT_STREQ(ToString(DType::kBfloat16), "bfloat16");
+  EXPECT_STREQ(ToString(DType::kComplex128), "complex128");
+  EXPECT_STREQ(ToString(DType::kFloat8E5m2), "float8_e5m2");
 }
 
-TEST(TensorViewTest, KnowsRowMajorOrderByItsStrides) {
+TEST(DTypeTest, EveryNameParsesToItsType) {
+  for (int number = 0; number <= static_cast<int>(DType::kFloat8E5m2);
+       ++number) {
+    const DType dtype = DTypeFromNumber(number);
+    EXPECT_EQ(ParseDType(ToString(dtype)), dtype) << ToString(dtype);
+  }
+  EXPECT_EQ(ParseDType("float"), std::nullopt);
+  EXPECT_EQ(ParseDType(""), std::nullopt);
+}
+
+TEST(TensorViewTest, DetectsRowMajorOrderByItsStrides) {
   std::vector<int64_t> shape = {2, 1, 3}, strides = {3, 99, 1};
   TensorView view = View(DType::kFloat32, shape);
   EXPECT_TRUE(view.row_major());
@@ -57,7 +67,7 @@ TEST(TensorViewTest, CountsElementsAndBytes) {
   EXPECT_EQ(View(DType::kFloat32, {2, 0, 3}).byte_count(), 0);
 }
 
-TEST(TensorViewTest, ImpossibleShapesHaveNoCount) {
+TEST(TensorViewTest, InvalidShapesHaveNoCount) {
   const int64_t huge = std::numeric_limits<int64_t>::max();
   EXPECT_EQ(View(DType::kFloat32, {-1}).element_count(), std::nullopt);
   EXPECT_EQ(View(DType::kFloat32, {huge, 2}).element_count(), std::nullopt);

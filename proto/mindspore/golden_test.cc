@@ -1,5 +1,5 @@
-// The schema against bytes of real clients and servers: each vector decodes to
-// what it should say and encodes to itself again.
+// Compares the schema with bytes of real clients and servers: each vector
+// decodes to the expected content and encodes to the same bytes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -10,7 +10,7 @@
 namespace debugger {
 namespace {
 
-// Decodes, and checks that encoding gives the same bytes.
+// Decodes, and checks that encoding restores the same bytes.
 template <class Message>
 Message Golden(const std::string& hex) {
   const std::string bytes = absl::HexStringToBytes(hex);
@@ -20,7 +20,7 @@ Message Golden(const std::string& hex) {
   return message;
 }
 
-TEST(GoldenTest, ServiceHasTheNameThatClientsDial) {
+TEST(GoldenTest, ServiceHasTheNameThatClientsCall) {
   EXPECT_STREQ(EventListener::service_full_name(), "debugger.EventListener");
 }
 
@@ -76,7 +76,7 @@ TEST(GoldenTest, SetWatchpoint) {
   EXPECT_EQ(set.watch_condition().params(0).value(), 100);
 }
 
-TEST(GoldenTest, ViewOfTheStepBefore) {
+TEST(GoldenTest, ViewOfThePreviousStep) {
   const auto view =
       Golden<EventReply>(
           "2a1a0a160a0944656661756c742f771201303a047072657640011002")
@@ -133,7 +133,7 @@ TEST(GoldenTest, Hit) {
   EXPECT_EQ(hit.watch_condition().params(0).actual_value(), 100);
 }
 
-// Nodes' names come from users' programs and are no text of any encoding.
+// Names of nodes come from users' programs and may have any encoding.
 TEST(GoldenTest, NamesOfGraphsAndTensorsNeedNotBeUtf8) {
   TensorProto tensor;
   ASSERT_TRUE(tensor.ParseFromString(absl::HexStringToBytes("0a02fffe")));

@@ -14,7 +14,7 @@ std::string WireNames(const std::vector<std::string>& capabilities) {
   for (const std::string& name : capabilities) {
     if (name.rfind("wire/", 0) == 0 && name.size() < 32) names.push_back(name);
   }
-  return names.empty() ? "no wire" : absl::StrJoin(names, ", ");
+  return names.empty() ? "none" : absl::StrJoin(names, ", ");
 }
 
 }  // namespace
@@ -50,9 +50,10 @@ std::vector<std::string> Common(const std::vector<std::string>& own,
 absl::Status CheckCommon(const std::vector<std::string>& own,
                          const std::vector<std::string>& peer) {
   if (Has(own, kWire1) && Has(peer, kWire1)) return absl::OkStatus();
-  return MakeError(absl::StatusCode::kFailedPrecondition, "wire_version",
-                   absl::StrCat("no wire in common: here ", WireNames(own),
-                                ", there ", WireNames(peer)));
+  return MakeError(
+      absl::StatusCode::kFailedPrecondition, "wire_version",
+      absl::StrCat("no common wire version: this side supports ",
+                   WireNames(own), ", the peer supports ", WireNames(peer)));
 }
 
 }  // namespace graphdbg::wire

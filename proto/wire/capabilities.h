@@ -1,5 +1,5 @@
-// What peers can do, by name. A peer uses only what both name; there are no
-// version numbers to compare.
+// Capabilities of the peers, by name. Only capabilities that both peers name
+// are used; there are no version numbers to compare.
 #ifndef PROTO_WIRE_CAPABILITIES_H_
 #define PROTO_WIRE_CAPABILITIES_H_
 
@@ -11,7 +11,7 @@
 
 namespace graphdbg::wire {
 
-// The messages of proto/graphdbg/v1. Must be common.
+// The messages of proto/graphdbg/v1. Required.
 inline constexpr char kWire1[] = "wire/1";
 // TensorRequest.slice_text and .slice.
 inline constexpr char kTensorSlice[] = "tensor/slice";
@@ -25,18 +25,18 @@ inline constexpr char kStatisticsReport[] = "statistics/report";
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);
 
-// Those of this build: the names above and one for each condition.
+// The capabilities of this build: the names above and one per condition.
 std::vector<std::string> OwnCapabilities(
     const std::vector<std::string>& condition_ids);
 
 bool Has(const std::vector<std::string>& capabilities, absl::string_view name);
 
-// Those of `own` that `peer` names too, in the order of `own`.
+// The capabilities in both lists, in the order of `own`.
 std::vector<std::string> Common(const std::vector<std::string>& own,
                                 const std::vector<std::string>& peer);
 
-// FAILED_PRECONDITION "wire_version" if peers that have these in common cannot
-// talk; the message says what each side speaks.
+// Returns FAILED_PRECONDITION with reason "wire_version" if the peers have no
+// wire version in common; the message lists the versions of each side.
 absl::Status CheckCommon(const std::vector<std::string>& own,
                          const std::vector<std::string>& peer);
 

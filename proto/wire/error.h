@@ -1,5 +1,5 @@
-// Errors between absl::Status and the wire. The stable word for programs lies
-// in the status's payload "graphdbg/reason".
+// Conversion between absl::Status and errors on the wire. The stable,
+// machine-readable reason is the status's payload "graphdbg/reason".
 #ifndef PROTO_WIRE_ERROR_H_
 #define PROTO_WIRE_ERROR_H_
 
@@ -13,17 +13,17 @@ namespace graphdbg::wire {
 
 inline constexpr char kReasonPayload[] = "graphdbg/reason";
 
-// `reason` as "unknown_node".
+// `reason` is an identifier such as "unknown_node".
 absl::Status MakeError(absl::StatusCode code, absl::string_view reason,
                        absl::string_view message);
 
-// Empty if the status has none.
+// The status's reason; empty if it has none.
 std::string ReasonOf(const absl::Status& status);
 
 // `status` must not be OK.
 v1::Error ToError(const absl::Status& status);
 
-// Never OK: a code that is none becomes UNKNOWN.
+// Never returns OK: invalid codes become UNKNOWN.
 absl::Status FromError(const v1::Error& error);
 
 }  // namespace graphdbg::wire

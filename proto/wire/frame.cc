@@ -37,7 +37,7 @@ grpc::ByteBuffer Serialize(const v1::AgentMessage& message) {
   return buffer;
 }
 
-// All of an AgentMessage up to the bytes of its tensor, which come last.
+// An AgentMessage up to the bytes of its tensor, which are encoded last.
 std::string HeadOf(const v1::TensorData& without_data, size_t data_bytes) {
   const auto size = static_cast<uint32_t>(data_bytes);
   const std::string rest = without_data.SerializeAsString();
@@ -57,14 +57,15 @@ std::string HeadOf(const v1::TensorData& without_data, size_t data_bytes) {
   return head;
 }
 
-// Where the bytes of a tensor lie in a buffer.
+// The position of a tensor's bytes in a buffer.
 struct Range {
   size_t begin = 0;
   size_t end = 0;
 };
 
-// Reads a TensorData but for its data. False if it has to be read as any other
-// message: broken, or as no peer of ours writes it.
+// Reads a TensorData and locates its data. Returns false if the message is
+// invalid or not in the form that EncodeFrame() writes, so that protobuf's own
+// parser has to decide.
 bool ReadTensor(CodedInputStream* in, v1::TensorData* tensor, Range* data) {
   std::string others;
   {
@@ -85,7 +86,7 @@ bool ReadTensor(CodedInputStream* in, v1::TensorData* tensor, Range* data) {
   return in->ConsumedEntireMessage() && tensor->ParseFromString(others);
 }
 
-// As above, of a whole message.
+// Reads an AgentMessage that contains a tensor, in the same way.
 bool ReadTensorMessage(grpc::ByteBuffer* buffer, v1::AgentMessage* message,
                        Range* data) {
   grpc::ProtoBufferReader reader(buffer);
@@ -99,7 +100,8 @@ bool ReadTensorMessage(grpc::ByteBuffer* buffer, v1::AgentMessage* message,
   return reader.status().ok();
 }
 
-std::vector<grpc::Slice> Cut(const grpc::ByteBuffer& buffer, Range range) {
+std::vector<grpc::Slice> SliceRange(const grpc::ByteBuffer& buffer,
+                                    Range range) {
   std::vector<grpc::Slice> all;
   std::vector<grpc::Slice> cut;
   if (!buffer.Dump(&all).ok()) return cut;
@@ -144,7 +146,7 @@ absl::Status Frame::Decode(grpc::ByteBuffer* buffer) {
   message_ = google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena_);
   Range range;
   if (ReadTensorMessage(buffer, message_, &range)) {
-    data_ = Cut(*buffer, range);
+    data_ = SliceRange(*buffer, range);
     buffer->Clear();
     return absl::OkStatus();
   }
@@ -154,7 +156,7 @@ absl::Status Frame::Decode(grpc::ByteBuffer* buffer) {
                                                                message_);
   if (!parsed.ok()) {
     return MakeError(absl::StatusCode::kInvalidArgument, "bad_message",
-                     "a message could not be decoded");
+                     "cannot decode a message");
   }
   if (!message_->tensor().data().empty()) {
     data_.push_back(

@@ -1,5 +1,5 @@
-// Agents' messages as gRPC carries them: what protobuf would write, except that
-// the bytes of a tensor are neither copied into a message nor out of one.
+// Agent messages as gRPC buffers. The encoding is that of protobuf, but the
+// bytes of a tensor are copied neither into nor out of a message.
 #ifndef PROTO_WIRE_FRAME_H_
 #define PROTO_WIRE_FRAME_H_
 
@@ -14,24 +14,26 @@
 
 namespace graphdbg::wire {
 
-// Takes the bytes of a tensor out of the message; they live as long as the
-// buffer, or whatever gRPC makes of it.
+// Encodes the message. Moves tensor.data out of it: the returned buffer owns
+// the bytes.
 grpc::ByteBuffer EncodeFrame(v1::AgentMessage* message);
 
-// What was read last.
+// Decodes messages one at a time and holds the latest.
 class Frame {
  public:
-  // INVALID_ARGUMENT if that is no message. Clears `buffer`.
+  // Returns INVALID_ARGUMENT if the buffer is not a valid message. Clears
+  // `buffer`.
   absl::Status Decode(grpc::ByteBuffer* buffer);
 
-  // Without tensor.data. Both are valid until the next call of Decode.
+  // The message without tensor.data. Like data(), valid until the next call of
+  // Decode().
   v1::AgentMessage& message() { return *message_; }
   // The bytes of tensor.data, in order.
   const std::vector<grpc::Slice>& data() const { return data_; }
   size_t data_bytes() const;
 
  private:
-  // A graph's many small messages are freed at once.
+  // Frees the many small messages of a graph at once.
   google::protobuf::Arena arena_;
   v1::AgentMessage* message_ =
       google::protobuf::Arena::CreateMessage<v1::AgentMessage>(&arena_);

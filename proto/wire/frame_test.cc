@@ -31,11 +31,11 @@ std::string BytesOf(const grpc::ByteBuffer& buffer) {
   return bytes;
 }
 
-// In slices of so many bytes each.
-grpc::ByteBuffer BufferOf(const std::string& bytes, size_t of_a_slice) {
+// A buffer of slices of `slice_bytes` each.
+grpc::ByteBuffer BufferOf(const std::string& bytes, size_t slice_bytes) {
   std::vector<grpc::Slice> slices;
-  for (size_t at = 0; at < bytes.size(); at += of_a_slice) {
-    slices.emplace_back(bytes.substr(at, of_a_slice));
+  for (size_t at = 0; at < bytes.size(); at += slice_bytes) {
+    slices.emplace_back(bytes.substr(at, slice_bytes));
   }
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
@@ -49,7 +49,7 @@ std::string DataOf(const Frame& frame) {
   return data;
 }
 
-TEST(FrameTest, IsOnTheWireWhatProtobufReads) {
+TEST(FrameTest, EncodesWhatProtobufDecodes) {
   for (size_t size : {size_t{1}, size_t{200}, size_t{1} << 20}) {
     const v1::AgentMessage whole = TensorMessage(std::string(size, 'x'));
     v1::AgentMessage message = whole;
@@ -60,11 +60,11 @@ TEST(FrameTest, IsOnTheWireWhatProtobufReads) {
   }
 }
 
-TEST(FrameTest, ReadsWhatProtobufWritesHoweverItIsCut) {
+TEST(FrameTest, DecodesProtobufRegardlessOfSliceBoundaries) {
   const std::string data(1000, 'y');
   const std::string bytes = TensorMessage(data).SerializeAsString();
-  for (size_t of_a_slice : {1, 2, 3, 7, 100, 999, 100000}) {
-    grpc::ByteBuffer buffer = BufferOf(bytes, of_a_slice);
+  for (size_t slice_bytes : {1, 2, 3, 7, 100, 999, 100000}) {
+    grpc::ByteBuffer buffer = BufferOf(bytes, slice_bytes);
     Frame frame;
     ASSERT_TRUE(frame.Decode(&buffer).ok());
     EXPECT_EQ(DataOf(frame), data);
@@ -75,7 +75,7 @@ TEST(FrameTest, ReadsWhatProtobufWritesHoweverItIsCut) {
   }
 }
 
-TEST(FrameTest, OtherMessagesAreAsEver) {
+TEST(FrameTest, OtherMessagesAreUnaffected) {
   v1::AgentMessage message;
   message.mutable_hit()->set_number(5);
   grpc::ByteBuffer buffer = EncodeFrame(&message);
@@ -91,14 +91,14 @@ TEST(FrameTest, OtherMessagesAreAsEver) {
   EXPECT_TRUE(frame.data().empty());
 }
 
-TEST(FrameTest, WhatIsWrittenTwiceCountsAsProtobufHasIt) {
+TEST(FrameTest, RepeatedFieldsAreMergedAsInProtobuf) {
   const std::string bytes = TensorMessage("first").SerializeAsString() +
                             TensorMessage("second").SerializeAsString();
   grpc::ByteBuffer buffer = BufferOf(bytes, 4);
   Frame frame;
   ASSERT_TRUE(frame.Decode(&buffer).ok());
   EXPECT_EQ(DataOf(frame), "second");
-  // A tensor that another message follows is not there.
+  // A later member of the oneof replaces the tensor.
   v1::AgentMessage hit;
   hit.mutable_hit()->set_number(1);
   buffer = BufferOf(
@@ -108,7 +108,7 @@ TEST(FrameTest, WhatIsWrittenTwiceCountsAsProtobufHasIt) {
   EXPECT_TRUE(frame.data().empty());
 }
 
-TEST(FrameTest, WhatIsCutOffIsNoMessage) {
+TEST(FrameTest, TruncatedMessagesAreRejected) {
   const std::string bytes =
       TensorMessage(std::string(300, 'z')).SerializeAsString();
   for (size_t size = 1; size < bytes.size(); ++size) {

@@ -7,7 +7,7 @@ namespace {
 
 bool IsContinuation(unsigned char c) { return (c & 0xC0) == 0x80; }
 
-// Bytes of the character at the start of `text`; 0 if there is none.
+// Length in bytes of the character at the start of `text`; 0 if it is invalid.
 size_t CharacterLength(absl::string_view text) {
   const auto byte = [&](size_t i) {
     return static_cast<unsigned char>(text[i]);

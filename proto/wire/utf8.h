@@ -1,4 +1,4 @@
-// Strings as the wire demands them.
+// Conversion of strings for protobuf.
 #ifndef PROTO_WIRE_UTF8_H_
 #define PROTO_WIRE_UTF8_H_
 
@@ -9,9 +9,9 @@
 
 namespace graphdbg::wire {
 
-// Valid UTF-8 of at most `max_bytes` bytes: bytes that are none become U+FFFD,
-// and the end is cut off between characters. A message with a string that is
-// not UTF-8 would end the whole stream.
+// Returns valid UTF-8 of at most `max_bytes` bytes: replaces invalid bytes by
+// U+FFFD and truncates between characters. A message with a string that is not
+// UTF-8 would end the whole stream.
 std::string ToValidUtf8(absl::string_view text, size_t max_bytes);
 
 }  // namespace graphdbg::wire

@@ -11,7 +11,7 @@
 namespace graphdbg::wire {
 namespace {
 
-absl::Status Wrong(absl::string_view field, absl::string_view what) {
+absl::Status Invalid(absl::string_view field, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(field, " ", what));
 }
 
@@ -21,7 +21,7 @@ absl::Status AtMost(absl::string_view field, uint64_t value, uint64_t limit) {
       absl::StrCat(field, " of ", value, " exceeds the limit of ", limit));
 }
 
-// The first error, or OK.
+// Returns the first error, or OK if there is none.
 template <class... Rest>
 absl::Status First(absl::Status status, Rest... rest) {
   if constexpr (sizeof...(rest) == 0) {
@@ -36,7 +36,7 @@ absl::Status Name(absl::string_view field, const std::string& name) {
 }
 
 absl::Status Required(absl::string_view field, const std::string& name) {
-  return name.empty() ? Wrong(field, "is empty") : Name(field, name);
+  return name.empty() ? Invalid(field, "is empty") : Name(field, name);
 }
 
 absl::Status Text(absl::string_view field, const std::string& text) {
@@ -55,7 +55,7 @@ absl::Status Each(absl::string_view field, const Repeated& items, size_t limit,
 }
 
 absl::Status NodeId(absl::string_view field, uint32_t id) {
-  if (id == 0) return Wrong(field, "is 0");
+  if (id == 0) return Invalid(field, "is 0");
   return AtMost(field, id, kMaxNodes);
 }
 
@@ -63,9 +63,9 @@ absl::Status Check(const v1::Hello& hello) {
   absl::Status world =
       AtMost("hello.world_size", hello.world_size(), kMaxWorldSize);
   if (world.ok() && hello.rank() >= std::max(hello.world_size(), 1u)) {
-    world =
-        Wrong("hello.rank", absl::StrCat("is ", hello.rank(), " in a world of ",
-                                         hello.world_size()));
+    world = Invalid("hello.rank",
+                    absl::StrCat("is ", hello.rank(), " but the world size is ",
+                                 hello.world_size()));
   }
   return First(
       Required("hello.job", hello.job()), world,
@@ -83,10 +83,10 @@ absl::Status Check(const v1::Hello& hello) {
 
 absl::Status Check(absl::string_view field, const v1::TensorType& type) {
   if (!v1::DType_IsValid(type.dtype()))
-    return Wrong(field, "has no such dtype");
+    return Invalid(field, "has an invalid dtype");
   return First(Name(field, type.framework_dtype()),
                Each(field, type.shape(), kMaxDimensions, [&](int64_t size) {
-                 return size < 0 ? Wrong(field, "has a negative size")
+                 return size < 0 ? Invalid(field, "has a negative size")
                                  : absl::OkStatus();
                }));
 }
@@ -100,10 +100,10 @@ absl::Status Check(const v1::SourceFrame& frame) {
 absl::Status Check(const v1::Node& node) {
   if (!v1::NodeKind_IsValid(node.kind()) ||
       node.kind() == v1::NODE_KIND_UNSPECIFIED) {
-    return Wrong("node.kind", "is not one");
+    return Invalid("node.kind", "is invalid");
   }
   if (!v1::NodeCategory_IsValid(node.category())) {
-    return Wrong("node.category", "is not one");
+    return Invalid("node.category", "is invalid");
   }
   return First(
       NodeId("node.id", node.id()), Required("node.name", node.name()),
@@ -147,10 +147,10 @@ absl::Status Check(const v1::GraphUpdate& graph) {
 absl::Status Check(const v1::StateUpdate& state) {
   if (state.state() != v1::RUN_STATE_RUNNING &&
       state.state() != v1::RUN_STATE_PAUSED) {
-    return Wrong("state.state", "is not one");
+    return Invalid("state.state", "is invalid");
   }
   if (!v1::PauseReason_IsValid(state.reason())) {
-    return Wrong("state.reason", "is not one");
+    return Invalid("state.reason", "is invalid");
   }
   return First(
       AtMost("state.node_id", state.node_id(), kMaxNodes),
@@ -160,9 +160,9 @@ absl::Status Check(const v1::StateUpdate& state) {
 }
 
 absl::Status Check(const v1::Hit& hit) {
-  if (hit.watchpoint() == 0) return Wrong("hit.watchpoint", "is 0");
+  if (hit.watchpoint() == 0) return Invalid("hit.watchpoint", "is 0");
   if (!v1::HitOrigin_IsValid(hit.origin())) {
-    return Wrong("hit.origin", "is not one");
+    return Invalid("hit.origin", "is invalid");
   }
   return First(
       NodeId("hit.node_id", hit.node_id()),
@@ -209,7 +209,7 @@ absl::Status Check(const v1::Command& command) {
   using Action = v1::Command::ActionCase;
   switch (command.action_case()) {
     case Action::kStep:
-      return command.step().steps() == 0 ? Wrong("command.step.steps", "is 0")
+      return command.step().steps() == 0 ? Invalid("command.step.steps", "is 0")
                                          : absl::OkStatus();
     case Action::kContinueTo:
       return Required("command.continue_to.node", command.continue_to().node());
@@ -218,7 +218,7 @@ absl::Status Check(const v1::Command& command) {
                     static_cast<uint64_t>(command.recheck().watchpoints_size()),
                     kMaxWatchpoints);
     case Action::ACTION_NOT_SET:
-      return Wrong("command.action", "is missing");
+      return Invalid("command.action", "is missing");
     default:
       return absl::OkStatus();
   }
@@ -231,16 +231,17 @@ absl::Status CheckTexts(const v1::Condition& condition) {
              kMaxConditionParams);
   for (const auto& [name, text] : condition.text_params()) {
     if (status.ok() && text.size() > kMaxConditionTextBytes) {
-      status = Wrong(kField, "holds a text that is too long");
+      status = Invalid(kField, absl::StrCat("contains a value longer than ",
+                                            kMaxConditionTextBytes, " bytes"));
     }
   }
   return status;
 }
 
 absl::Status Check(const v1::SetWatchpoint& watchpoint) {
-  if (watchpoint.id() == 0) return Wrong("watchpoint.id", "is 0");
+  if (watchpoint.id() == 0) return Invalid("watchpoint.id", "is 0");
   if (!v1::PauseMode_IsValid(watchpoint.pause())) {
-    return Wrong("watchpoint.pause", "is not one");
+    return Invalid("watchpoint.pause", "is invalid");
   }
   const v1::NodeSelection& selection = watchpoint.selection();
   const auto name = [](const auto& s) {
@@ -259,13 +260,14 @@ absl::Status Check(const v1::SetWatchpoint& watchpoint) {
            [](int category) {
              return v1::NodeCategory_IsValid(category)
                         ? absl::OkStatus()
-                        : Wrong("selection.categories", "holds no category");
+                        : Invalid("selection.categories",
+                                  "contains an invalid category");
            }));
 }
 
 absl::Status Check(const v1::TensorRequest& request) {
   if (!v1::TensorRequest::Version_IsValid(request.version())) {
-    return Wrong("tensor_request.version", "is not one");
+    return Invalid("tensor_request.version", "is invalid");
   }
   return First(
       Required("tensor_request.node", request.node()),
@@ -301,9 +303,9 @@ absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes) {
     case Case::kStatistics:
       return Check(message.statistics());
     case Case::MESSAGE_NOT_SET:
-      return Wrong("message", "is missing");
+      return Invalid("message", "is missing");
   }
-  return Wrong("message", "is unknown");
+  return Invalid("message", "is unknown");
 }
 
 absl::Status Validate(const v1::ServerMessage& message) {
@@ -327,9 +329,9 @@ absl::Status Validate(const v1::ServerMessage& message) {
     case Case::kCatchTensor:
       return Required("catch_tensor.node", message.catch_tensor().node());
     case Case::MESSAGE_NOT_SET:
-      return Wrong("message", "is missing");
+      return Invalid("message", "is missing");
   }
-  return Wrong("message", "is unknown");
+  return Invalid("message", "is unknown");
 }
 
 }  // namespace graphdbg::wire

@@ -1,9 +1,9 @@
-// Whether a message keeps to the wire's rules. Each side calls it on what it
-// receives, before anything else: nothing is assumed about a peer.
+// Validation of messages. Each side validates every message that it receives
+// before it does anything else: nothing is assumed about a peer.
 //
-// What needs a session's memory (is Hello first, is the node known) is up to
-// the session. Errors are INVALID_ARGUMENT or RESOURCE_EXHAUSTED and name the
-// field and the limit.
+// Rules that depend on earlier messages (Hello comes first, node ids are
+// declared) are checked by the session. Errors are INVALID_ARGUMENT or
+// RESOURCE_EXHAUSTED and name the field and the limit.
 #ifndef PROTO_WIRE_VALIDATE_H_
 #define PROTO_WIRE_VALIDATE_H_
 
@@ -14,7 +14,8 @@
 
 namespace graphdbg::wire {
 
-// `data_bytes`: those of a tensor that are not in the message (frame.h).
+// `data_bytes` is the size of the tensor data stored outside the message, see
+// frame.h.
 absl::Status Validate(const v1::AgentMessage& message, size_t data_bytes = 0);
 absl::Status Validate(const v1::ServerMessage& message);
 

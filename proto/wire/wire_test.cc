@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(CapabilitiesTest, PeersUseWhatBothName) {
+TEST(CapabilitiesTest, PeersUseOnlyCommonCapabilities) {
   const std::vector<std::string> own = OwnCapabilities({"nan", "inf"});
   EXPECT_TRUE(Has(own, kWire1));
   EXPECT_TRUE(Has(own, "condition/nan"));
@@ -22,13 +22,13 @@ TEST(CapabilitiesTest, PeersUseWhatBothName) {
               ElementsAre("wire/1", "condition/nan"));
 }
 
-TEST(CapabilitiesTest, WithoutACommonWireTheErrorNamesBoth) {
+TEST(CapabilitiesTest, WithoutACommonWireTheErrorNamesBothSides) {
   EXPECT_TRUE(CheckCommon({"wire/1"}, {"wire/2", "wire/1"}).ok());
   const absl::Status status = CheckCommon({"wire/1"}, {"wire/2"});
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(ReasonOf(status), "wire_version");
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("here wire/1, there wire/2"));
+              HasSubstr("this side supports wire/1, the peer supports wire/2"));
 }
 
 TEST(ErrorTest, SurvivesTheWire) {
@@ -47,21 +47,21 @@ TEST(ErrorTest, IsNeverOk) {
   EXPECT_EQ(FromError(error).code(), absl::StatusCode::kUnknown);
 }
 
-TEST(Utf8Test, KeepsWhatIsValid) {
+TEST(Utf8Test, KeepsValidText) {
   const std::string text = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80";
   EXPECT_EQ(ToValidUtf8(text, 100), text);
 }
 
-TEST(Utf8Test, ReplacesWhatIsNot) {
+TEST(Utf8Test, ReplacesInvalidBytes) {
   EXPECT_EQ(ToValidUtf8("a\xFFz", 100), "a\xEF\xBF\xBDz");
-  // Overlong, surrogate, beyond Unicode, cut short.
+  // Overlong, surrogate, beyond Unicode, truncated.
   for (const char* bad :
        {"\xC0\x80", "\xED\xA0\x80", "\xF5\x80\x80\x80", "\xE2\x82"}) {
     EXPECT_EQ(ToValidUtf8(bad, 100).substr(0, 3), "\xEF\xBF\xBD");
   }
 }
 
-TEST(Utf8Test, CutsBetweenCharacters) {
+TEST(Utf8Test, TruncatesBetweenCharacters) {
   EXPECT_EQ(ToValidUtf8("ab\xE2\x82\xAC", 4), "ab");
   EXPECT_EQ(ToValidUtf8("ab\xE2\x82\xAC", 5), "ab\xE2\x82\xAC");
 }
@@ -80,14 +80,14 @@ TEST(ValidateTest, AcceptsAnOrdinaryHello) {
   EXPECT_TRUE(Validate(Hello()).ok()) << Validate(Hello());
 }
 
-TEST(ValidateTest, RefusesHellosThatNameNobody) {
+TEST(ValidateTest, RejectsHellosWithoutIdentity) {
   v1::AgentMessage message = Hello();
   message.mutable_hello()->clear_job();
   EXPECT_THAT(std::string(Validate(message).message()), HasSubstr("hello.job"));
   message = Hello();
   message.mutable_hello()->set_rank(2);
   EXPECT_THAT(std::string(Validate(message).message()),
-              HasSubstr("hello.rank is 2 in a world of 2"));
+              HasSubstr("hello.rank is 2 but the world size is 2"));
   message = Hello();
   message.mutable_hello()->clear_incarnation();
   EXPECT_FALSE(Validate(message).ok());
@@ -102,7 +102,7 @@ TEST(ValidateTest, LimitsNameTheFieldAndTheLimit) {
               HasSubstr("tensor.data of 1048577 exceeds the limit of 1048576"));
 }
 
-TEST(ValidateTest, RefusesNodesWithoutIdNameOrKind) {
+TEST(ValidateTest, RejectsNodesWithoutIdNameOrKind) {
   v1::AgentMessage message;
   v1::Node* node = message.mutable_graph()->add_nodes();
   node->set_id(1);
@@ -121,7 +121,7 @@ TEST(ValidateTest, RefusesNodesWithoutIdNameOrKind) {
   EXPECT_FALSE(Validate(message).ok());
 }
 
-TEST(ValidateTest, RefusesNegativeSizes) {
+TEST(ValidateTest, RejectsNegativeSizes) {
   v1::AgentMessage message;
   v1::Hit* hit = message.mutable_hit();
   hit->set_watchpoint(1);
@@ -131,7 +131,7 @@ TEST(ValidateTest, RefusesNegativeSizes) {
   EXPECT_FALSE(Validate(message).ok());
 }
 
-TEST(ValidateTest, RefusesEmptyMessages) {
+TEST(ValidateTest, RejectsEmptyMessages) {
   EXPECT_FALSE(Validate(v1::AgentMessage()).ok());
   EXPECT_FALSE(Validate(v1::ServerMessage()).ok());
   v1::ServerMessage message;
@@ -143,7 +143,7 @@ TEST(ValidateTest, RefusesEmptyMessages) {
   EXPECT_TRUE(Validate(message).ok());
 }
 
-TEST(ValidateTest, RefusesWatchpointsThatCannotBe) {
+TEST(ValidateTest, RejectsInvalidWatchpoints) {
   v1::ServerMessage message;
   v1::SetWatchpoint* watchpoint = message.mutable_set_watchpoint();
   watchpoint->set_id(1);

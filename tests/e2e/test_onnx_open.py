@@ -102,11 +102,11 @@ def test_names_may_be_anything(server: Server, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("spoil", "pattern"),
     [
-        (truncated, "ONNX model"),
-        (empty, "ONNX model"),
-        (nested, "ONNX model"),
-        (cyclic, r"node .*\bfirst\b"),
-        (of_an_impossible_shape, r"initializer .*\bw\b.* shape"),
+        (truncated, "is not an ONNX model or is truncated"),
+        (empty, "is not an ONNX model or is truncated"),
+        (nested, "is not an ONNX model or is truncated"),
+        (cyclic, "node first depends on its own output, directly or through other nodes"),
+        (of_an_impossible_shape, "initializer w: invalid shape"),
     ],
 )
 def test_refuses_bad_models_in_one_line(server: Server, tmp_path: Path, spoil: Spoil, pattern: str) -> None:

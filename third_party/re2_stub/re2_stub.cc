@@ -1,6 +1,6 @@
-// gRPC 1.51 pulls RE2 in for xDS routing and RBAC only; a client that uses
-// neither never builds a pattern. Debian's libre2.a cannot go into a shared
-// object, so the agent library links these instead.
+// gRPC 1.51 uses RE2 only for xDS routing and RBAC, so a client that uses neither
+// never constructs a pattern. Debian's libre2.a cannot be linked into a shared
+// object, so the agent library links these stubs instead.
 #include <re2/re2.h>
 
 #include <cstdlib>

@@ -1,11 +1,12 @@
-// asset_pack ROOT OUT FILE...: packs files below ROOT into one blob, each as it
-// is and, where that saves at least a twentieth, as gzip and brotli.
+// asset_pack ROOT OUT FILE...: packs files below ROOT into one blob: each one
+// uncompressed and, if that saves at least 5 %, compressed with gzip and
+// brotli.
 //
-//   uint64 little endian: bytes of the index
+//   uint64 little endian: size of the index in bytes
 //   index: JSON [{"path": "/index.html", "type": .., "hash": ..,
 //                 "immutable": .., "identity": [offset, size],
-//                 "gzip": [..], "br": [..]}, ...], offsets from the data's
-//                 start
+//                 "gzip": [..], "br": [..]}, ...]; offsets are relative to
+//                 the start of the data
 //   data
 //
 // Read by server/http/assets.cc.
@@ -58,7 +59,7 @@ std::string Brotli(const std::string& data) {
   return out;
 }
 
-// FNV-1a: it only has to change with the content.
+// FNV-1a, sufficient to detect changes of the content.
 std::string Hash(const std::string& data) {
   uint64_t hash = 14695981039346656037ull;
   for (unsigned char c : data) hash = (hash ^ c) * 1099511628211ull;
@@ -87,8 +88,8 @@ std::string ContentType(const std::string& extension) {
   return it == kTypes.end() ? "application/octet-stream" : it->second;
 }
 
-// Vite names what it hashes assets/NAME-HASH.EXT.
-bool NameHoldsHash(const std::string& path) {
+// Vite puts a hash of the content in names: assets/NAME-HASH.EXT.
+bool NameContainsHash(const std::string& path) {
   static const std::regex kHashed("/assets/.*-[A-Za-z0-9_-]{8}\\.[a-z0-9]+");
   return std::regex_match(path, kHashed);
 }
@@ -100,7 +101,7 @@ class Pack {
         {"path", path},
         {"type", ContentType(fs::path(path).extension().string())},
         {"hash", Hash(content)},
-        {"immutable", NameHoldsHash(path)},
+        {"immutable", NameContainsHash(path)},
         {"identity", Append(content)}};
     AddIfSmaller(entry, "gzip", Gzip(content), content.size());
     AddIfSmaller(entry, "br", Brotli(content), content.size());
@@ -141,7 +142,7 @@ int main(int argc, char** argv) {
     std::cerr << "usage: asset_pack ROOT OUT FILE...\n";
     return 2;
   }
-  // Sorted, so that the blob does not depend on the order of arguments.
+  // Sorted to make the blob independent of the order of arguments.
   std::map<std::string, std::string> files;
   for (int i = 3; i < argc; ++i) {
     std::ifstream in(argv[i], std::ios::binary);

@@ -3,11 +3,12 @@
     agent_library(name = "core", srcs, hdrs, deps = ["//agent/tensor"],
                   system_deps = ["absl", "protobuf", "grpc", "highway"])
 
-makes two libraries of the same sources:
-  core      against the system's shared libraries: for tests and the server
-  core_pic  with hidden symbols against the position independent rebuilds of
-            those libraries: for the agent's self-contained shared object
-`deps` are agent_library or cc_proto targets and are followed in kind.
+builds the same sources twice:
+  core      with the system's shared libraries, for tests and the server
+  core_pic  with hidden symbols and position-independent rebuilds of those
+            libraries, for the agent's self-contained shared object
+`deps` are agent_library or cc_proto targets; core_pic depends on their _pic
+variants.
 """
 
 _SYSTEM = {
@@ -24,7 +25,7 @@ _REBUILT = {
     "protobuf": "@protobuf_src//:protobuf",
 }
 
-# The last -std wins, so this overrides the one of .bazelrc.
+# Overrides the -std of .bazelrc, because the last one takes effect.
 CXX17 = ["-std=c++17"]
 
 _HIDDEN = [

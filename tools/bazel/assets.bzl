@@ -1,7 +1,7 @@
 load("//tools/bazel:embed.bzl", "embed_blob")
 
 def web_assets(name, srcs, root, symbol, **kwargs):
-    """Pack srcs (paths below root/) precompressed into one blob in the program."""
+    """Embeds srcs (paths below root/) in the program as one precompressed blob."""
     native.genrule(
         name = name + "_pack",
         srcs = srcs,

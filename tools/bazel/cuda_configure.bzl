@@ -1,10 +1,10 @@
-"""@local_cuda: what the build knows about a CUDA toolkit, found at fetch time.
+"""@local_cuda: the CUDA toolkit, located when the repository is fetched.
 
-Looks at $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, then nvcc on PATH. Always makes
-a valid repository:
-  //:have_cuda       config_setting; --@local_cuda//:enabled=false turns it off
+Searches $CUDA_HOME, $CUDA_PATH, /usr/local/cuda, then nvcc on PATH. Always
+defines a valid repository:
+  //:have_cuda       config_setting; disabled by --@local_cuda//:enabled=false
   //:headers         cuda.h and friends (headers only; nothing is linked)
-  //:cudart_static   the static runtime (only for tools that want <<<>>> launches)
+  //:cudart_static   the static runtime (only for tools with <<<>>> launches)
   //:defs.bzl        CUDA_HOME, CUDA_VERSION
 """
 

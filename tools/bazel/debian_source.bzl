@@ -1,10 +1,10 @@
-"""debian_source: the source package behind an installed -dev package, fetched with apt-get.
+"""debian_source: the source package of an installed -dev package, fetched with apt-get.
 
-The version is the installed one's, so headers, generated code and the rebuilt
-archive agree; Debian's security patches are applied. Needs dpkg-dev, and apt
-able to reach its mirror when the repository is first fetched (only if a target
-that needs it is built). Uses its own lists directory: no root, no change to the
-system's apt configuration.
+The version equals that of the installed package, so headers, generated code and
+the rebuilt archive are consistent; Debian's security patches are applied. Requires
+dpkg-dev, and access to the apt mirror when the repository is first fetched (only if
+a target that needs it is built). Uses its own lists directory, so it needs no root
+privileges and does not change the system's apt configuration.
 """
 
 _SCRIPT = """set -e
@@ -22,7 +22,7 @@ rm -rf lists parts *.tar.* *.dsc
 def _impl(rctx):
     q = rctx.execute(["dpkg-query", "-W", "-f", "${source:Package} ${source:Version}", rctx.attr.dev_package])
     if q.return_code != 0:
-        fail("install " + rctx.attr.dev_package)
+        fail("package {0} is not installed; run: apt-get install {0}".format(rctx.attr.dev_package))
     pkg, version = q.stdout.split(" ")
     rctx.file("fetch.sh", _SCRIPT)
     r = rctx.execute(["sh", "fetch.sh", pkg, version], timeout = 600)

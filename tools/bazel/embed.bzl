@@ -1,8 +1,8 @@
-"""embed_blob: put one file in the program as  extern "C" const unsigned char SYM[]; const uint64 SYM_size.
+"""embed_blob: embeds a file in the program as  extern "C" const unsigned char SYM[]; const uint64 SYM_size.
 
-The object is assembled inside the genrule, not by a cc_library compiling a .S:
-.incbin leaves no trace in the compiler's .d file, so Bazel would prune the blob
-from that action's inputs and go on linking the old bytes after it changed.
+The genrule assembles the object, instead of a cc_library that compiles a .S file:
+.incbin is not recorded in the compiler's .d file, so Bazel would remove the blob
+from the inputs of that action and continue to link the old bytes after a change.
 """
 
 def embed_blob(name, src, symbol, align = 16, **kwargs):

@@ -1,8 +1,8 @@
-"""@local_python: headers of the Pythons and PyTorchs that the adapter is built for.
+"""@local_python: headers of the versions of Python and PyTorch that the adapter supports.
 
-They are those of the virtual environment in <workspace>/.venv, which
-tools/dev setup makes, and of the system's /usr/bin/python3 (Debian's
-python3-torch and libtorch-dev). Always makes a valid repository:
+Uses the virtual environment in <workspace>/.venv, which tools/dev setup creates,
+and the system's /usr/bin/python3 (Debian's python3-torch and libtorch-dev). Always
+defines a valid repository:
   //:<abi>         Python.h of each Python ABI, "cpython-311-x86_64-linux-gnu"
   //:torch-<v>     C++ headers and libraries of each PyTorch, by minor version
   //:defs.bzl      PYTHON_ABIS, TORCH_VERSIONS, TORCH_LIBS (directories)
@@ -26,8 +26,8 @@ for place in sys.path:
 print(json.dumps(info))
 """
 
-# A directory as one input: a link for each of its thousands of headers would
-# cost every compilation seconds.
+# Directories are single inputs: symbolic links for thousands of headers would add
+# seconds to every compilation.
 _PYTHON = """
 cc_library(
     name = "{abi}",
@@ -46,7 +46,7 @@ cc_library(
 )
 """
 
-# The oldest that the adapter's sources are written for.
+# The oldest version that the adapter supports.
 _OLDEST = (1, 13)
 
 def _probe(rctx, python):
@@ -54,7 +54,7 @@ def _probe(rctx, python):
         return None
     r = rctx.execute([python, "-I", "-c", _PROBE])
     if r.return_code != 0:
-        fail("cannot ask {} about itself:\n{}".format(python, r.stderr))
+        fail("cannot determine the configuration of {}:\n{}".format(python, r.stderr))
     return json.decode(r.stdout)
 
 def _number(version):
@@ -62,7 +62,7 @@ def _number(version):
     return (int(major), int(minor))
 
 def _add_torch(rctx, info):
-    # Debian's directory of headers is one of links, some of which are broken.
+    # Debian's include directory contains symbolic links, some of them broken.
     directories = [
         d
         for d in ["ATen", "c10", "caffe2", "torch"]

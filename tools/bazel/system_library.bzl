@@ -1,11 +1,11 @@
 """Repositories for libraries installed by the operating system.
 
-system_library() makes an external repository with the upstream label names,
-checks that the probe files are there (with the Debian package to install in the
-message) and puts a hash of the package versions into `defines`, so an upgrade
-recompiles what uses the library, although headers under /usr/include are not
-declared inputs. (A stamp header in `hdrs` does not do: nothing includes it, and
-Bazel drops inputs that the .d file does not name.)
+system_library() defines an external repository with the upstream label names and
+checks that the probe files exist (the error message names the Debian package). It
+adds a hash of the package versions to `defines`, so that an upgrade recompiles the
+library's users, although headers under /usr/include are not declared inputs. (A
+stamp header in `hdrs` is not sufficient: no source includes it, and Bazel removes
+inputs that the .d file does not name.)
 """
 
 def _impl(rctx):

@@ -1,8 +1,8 @@
-// How fast the kernels read a GPU's memory, beside a copy from device to
-// device. Prints one JSON object a line:
+// Measures the memory bandwidth of the kernels on a GPU, compared with a copy
+// from device to device. Prints one JSON object per line:
 //   {"dtype", "bytes", "read_gb_s", "copy_gb_s", "share"}
-// where copy_gb_s counts what the copy reads and what it writes. Exits with 3
-// and a line on stderr where there is no GPU.
+// where copy_gb_s counts both bytes read and bytes written. Without a GPU,
+// prints a line on stderr and exits with 3.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -27,14 +27,14 @@ constexpr int64_t kLargest = int64_t{4} << 30;
 constexpr int kRepetitions = 20;
 constexpr int kRounds = 5;
 
-// The best of some rounds, in seconds for one repetition.
-double SecondsOf(const std::function<void()>& put,
-                 const std::function<void()>& wait) {
+// Seconds per repetition, in the best round.
+double MeasureSeconds(const std::function<void()>& enqueue,
+                      const std::function<void()>& wait) {
   double best = 1e9;
   for (int round = 0; round < kRounds; ++round) {
     wait();
     const auto begin = std::chrono::steady_clock::now();
-    for (int i = 0; i < kRepetitions; ++i) put();
+    for (int i = 0; i < kRepetitions; ++i) enqueue();
     wait();
     const std::chrono::duration<double> spent =
         std::chrono::steady_clock::now() - begin;
@@ -62,8 +62,8 @@ void Measure(const CudaDriver& driver, CudaDevice* device, uint64_t memory,
     for (const Ticket& ticket : all) device->Take(ticket);
     all.clear();
   };
-  const double read = SecondsOf(launch, collect);
-  const double copy = SecondsOf(
+  const double read = MeasureSeconds(launch, collect);
+  const double copy = MeasureSeconds(
       [&] {
         driver.MemcpyDtoDAsync(memory + static_cast<uint64_t>(kLargest), memory,
                                static_cast<size_t>(bytes), nullptr);
@@ -74,7 +74,7 @@ void Measure(const CudaDriver& driver, CudaDevice* device, uint64_t memory,
   std::printf(
       "{\"dtype\": \"%s\", \"bytes\": %lld, \"read_gb_s\": %.1f, "
       "\"copy_gb_s\": %.1f, \"share\": %.3f}\n",
-      graphdbg::NumpyName(dtype), static_cast<long long>(bytes), read_speed,
+      graphdbg::ToString(dtype), static_cast<long long>(bytes), read_speed,
       copy_speed, read_speed / copy_speed);
   std::fflush(stdout);
 }
@@ -100,7 +100,7 @@ int main() {
       driver.MemAlloc(&memory, static_cast<size_t>(2 * kLargest));
   const absl::Status taken = driver.Check(result, "cuMemAlloc of 8 GiB");
   if (!taken.ok()) return Fail(std::string(taken.message()));
-  // Small ordinary numbers in all of these types.
+  // Small normal numbers in all of these types.
   driver.MemsetD8Async(memory, 0x3C, static_cast<size_t>(2 * kLargest),
                        nullptr);
   for (const DType dtype :

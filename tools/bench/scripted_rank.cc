@@ -9,18 +9,18 @@
 namespace graphdbg::bench {
 namespace {
 
-constexpr uint32_t kNodesOfAnUpdate = 1000;
-constexpr uint32_t kNodesOfALayer = 50;
+constexpr uint32_t kNodesPerUpdate = 1000;
+constexpr uint32_t kNodesPerLayer = 50;
 constexpr std::chrono::milliseconds kTick(10);
-// Ranks of a job are in the same step, as far as the server can tell.
+// All ranks of a job report the same step.
 constexpr uint64_t kStep = 1;
 
-// Chains of ops in layers: each reads the one before it.
+// A chain of ops, grouped in layers: each op reads the previous one.
 v1::Node NodeAt(uint32_t id) {
   v1::Node node;
   node.set_id(id);
-  node.set_name("forward/layer_" + std::to_string((id - 1) / kNodesOfALayer) +
-                "/op_" + std::to_string((id - 1) % kNodesOfALayer));
+  node.set_name("forward/layer_" + std::to_string((id - 1) / kNodesPerLayer) +
+                "/op_" + std::to_string((id - 1) % kNodesPerLayer));
   node.set_kind(v1::NODE_KIND_OP);
   node.set_op_type("aten::add");
   node.set_category(v1::NODE_CATEGORY_OTHER);
@@ -76,7 +76,7 @@ ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
   Send(message);
   SendState(/*paused=*/false);
   SendGraph();
-  reader_ = std::thread([this] { Obey(); });
+  reader_ = std::thread([this] { HandleCommands(); });
 }
 
 void ScriptedRank::StartReporting() {
@@ -84,7 +84,7 @@ void ScriptedRank::StartReporting() {
 }
 
 ScriptedRank::~ScriptedRank() {
-  over_ = true;
+  stopping_ = true;
   if (reporter_.joinable()) reporter_.join();
   context_.TryCancel();
   reader_.join();
@@ -94,8 +94,8 @@ ScriptedRank::~ScriptedRank() {
 void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
   grpc::WriteOptions options;
   if (more_follow) options.set_buffer_hint();
-  std::lock_guard lock(writing_);
-  if (stream_->Write(message, options) || over_) return;
+  absl::MutexLock lock(&write_mu_);
+  if (stream_->Write(message, options) || stopping_) return;
   const grpc::Status status = stream_->Finish();
   std::fprintf(stderr, "rank %u: the server ended the stream: %s\n",
                options_.rank, status.error_message().c_str());
@@ -105,7 +105,7 @@ void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
 void ScriptedRank::SendGraph() {
   for (uint32_t next = 1; next <= options_.nodes;) {
     v1::AgentMessage message;
-    const uint32_t end = std::min(next + kNodesOfAnUpdate, options_.nodes + 1);
+    const uint32_t end = std::min(next + kNodesPerUpdate, options_.nodes + 1);
     for (; next < end; ++next) {
       *message.mutable_graph()->add_nodes() = NodeAt(next);
     }
@@ -138,18 +138,18 @@ void ScriptedRank::SendStatistics(uint32_t count) {
 
 void ScriptedRank::Report() {
   auto next = std::chrono::steady_clock::now();
-  const auto of_a_tick = static_cast<uint32_t>(options_.statistics_per_second *
-                                               kTick.count() / 1000);
-  while (!over_) {
-    if (running_) SendStatistics(of_a_tick);
+  const auto per_tick = static_cast<uint32_t>(options_.statistics_per_second *
+                                              kTick.count() / 1000);
+  while (!stopping_) {
+    if (running_) SendStatistics(per_tick);
     next += kTick;
-    // What could not be sent in time is left out.
+    // Skip messages that could not be sent in time.
     next = std::max(next, std::chrono::steady_clock::now());
     std::this_thread::sleep_until(next);
   }
 }
 
-void ScriptedRank::Obey() {
+void ScriptedRank::HandleCommands() {
   v1::ServerMessage message;
   while (stream_->Read(&message)) {
     if (!message.has_command()) continue;

@@ -1,5 +1,5 @@
-// A rank that trains nothing: it tells a graph, sends statistics at a fixed
-// rate, obeys, and hits when it is told to.
+// A rank without training: sends a graph and, at a fixed rate, statistics,
+// handles commands, and sends hits on request.
 #ifndef TOOLS_BENCH_SCRIPTED_RANK_H_
 #define TOOLS_BENCH_SCRIPTED_RANK_H_
 
@@ -8,10 +8,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/synchronization/mutex.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
 
 namespace graphdbg::bench {
@@ -24,39 +24,41 @@ class ScriptedRank {
     uint32_t rank = 0;
     uint32_t world_size = 1;
     uint32_t nodes = 0;
-    // Messages, each of one tensor.
+    // Messages per second, each with one tensor.
     uint32_t statistics_per_second = 0;
   };
 
-  // Joins and sends the graph; obeys until it is destroyed.
+  // Connects and sends the graph. Handles commands until it is destroyed.
   explicit ScriptedRank(Options options);
   ~ScriptedRank();
 
-  // Begins to send statistics. Once.
+  // Starts to send statistics. Must be called at most once.
   void StartReporting();
 
-  // Of the watchpoint with number 1, at the node with this number.
+  // Sends a hit of watchpoint 1 at this node.
   void Hit(uint32_t node, uint64_t order);
-  // The statistics that were sent.
+  // Number of statistics sent.
   uint64_t sent() const { return sent_; }
 
  private:
-  // `more_follow` at once: gRPC may wait for them.
+  // `more_follow` means that more messages follow immediately, so that gRPC may
+  // buffer this one.
   void Send(const v1::AgentMessage& message, bool more_follow = false);
   void SendGraph();
   void SendState(bool paused);
   void SendStatistics(uint32_t count);
   void Report();
-  void Obey();
+  void HandleCommands();
 
   const Options options_;
   grpc::ClientContext context_;
   std::unique_ptr<v1::AgentService::Stub> stub_;
   std::unique_ptr<grpc::ClientReaderWriter<v1::AgentMessage, v1::ServerMessage>>
       stream_;
-  std::mutex writing_;
+  // Serializes writes to stream_.
+  absl::Mutex write_mu_;
   std::atomic<bool> running_{true};
-  std::atomic<bool> over_{false};
+  std::atomic<bool> stopping_{false};
   std::atomic<uint64_t> sent_{0};
   uint64_t hits_ = 0;
   std::thread reporter_;

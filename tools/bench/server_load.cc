@@ -1,23 +1,24 @@
-// What a server gives while many ranks report and many pages look on: how long
-// commands and hits take. Prints one JSON object; server_speed.py starts the
-// server and reads it.
+// Measures the latency of commands and hits while many ranks report to a server
+// and many pages are connected. Prints one JSON object for server_speed.py,
+// which starts the server.
 //
 //   server_load --http-port N --agents ADDRESS --token T [--ranks N]
 //       [--nodes N] [--readers N] [--rate N] [--rounds N]
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
 #include "server/http/testing/client.h"
 #include "tools/bench/scripted_rank.h"
 
@@ -29,7 +30,7 @@ using Json = nlohmann::json;
 using Options = std::map<std::string, std::string>;
 
 constexpr char kJob[] = "load";
-constexpr std::chrono::seconds kPatience(120);
+constexpr std::chrono::seconds kTimeout(120);
 
 [[noreturn]] void Fail(const std::string& why) {
   std::fprintf(stderr, "server_load: %s\n", why.c_str());
@@ -41,7 +42,7 @@ double Milliseconds(Clock::duration time) {
 }
 
 Json Quantiles(std::vector<double> values) {
-  if (values.empty()) Fail("nothing was measured");
+  if (values.empty()) Fail("no measurements");
   std::sort(values.begin(), values.end());
   const auto at = [&](double q) {
     return values[static_cast<size_t>(q *
@@ -54,7 +55,7 @@ Json Quantiles(std::vector<double> values) {
           {"count", values.size()}};
 }
 
-// A page that looks on: takes all events of the job.
+// A page that receives all events of the job.
 class Page {
  public:
   Page(uint16_t port, const std::string& token)
@@ -63,7 +64,7 @@ class Page {
     socket_.Send(Json{{"subscribe", {{"job", kJob}}}}.dump());
   }
 
-  // The next event; the end of the stream is a failure.
+  // Returns the next event. The end of the stream is an error.
   std::string Next() {
     std::optional<std::string> text = socket_.Receive();
     if (!text) Fail("the server closed a page's stream");
@@ -74,44 +75,44 @@ class Page {
   http::testing::WebSocketClient socket_;
 };
 
-// When what was seen by one page.
-class Sightings {
+// The times at which one page received events.
+class EventTimes {
  public:
-  void Take(const std::string& text) {
+  void Record(const std::string& text) {
     const auto now = Clock::now();
     const Json event = Json::parse(text);
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (event["type"] == "hit") {
-      seen_["hit/" + std::to_string(event["hit"]["order"].get<int>())] = now;
+      times_["hit/" + std::to_string(event["hit"]["order"].get<int>())] = now;
     } else if (event["type"] == "state") {
       for (const Json& rank : event["info"]["ranks"]) {
         if (rank["rank"] != event["rank"]) continue;
-        seen_["rank/" + std::to_string(event["rank"].get<int>()) + "/" +
-              rank["state"].get<std::string>()] = now;
+        times_["rank/" + std::to_string(event["rank"].get<int>()) + "/" +
+               rank["state"].get<std::string>()] = now;
       }
-    } else {
-      return;
     }
-    changed_.notify_all();
   }
 
-  void Forget(const std::string& what) {
-    std::lock_guard lock(mu_);
-    seen_.erase(what);
+  void Clear(const std::string& what) {
+    absl::MutexLock lock(&mu_);
+    times_.erase(what);
   }
 
   Clock::time_point WaitFor(const std::string& what) {
-    std::unique_lock lock(mu_);
-    const bool came = changed_.wait_for(lock, kPatience,
-                                        [&] { return seen_.count(what) > 0; });
-    if (!came) Fail("no page saw " + what);
-    return seen_[what];
+    absl::MutexLock lock(&mu_);
+    const auto received = [&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      return times_.count(what) > 0;
+    };
+    if (!mu_.AwaitWithTimeout(absl::Condition(&received),
+                              absl::FromChrono(kTimeout))) {
+      Fail("timeout: the page did not receive " + what);
+    }
+    return times_[what];
   }
 
  private:
-  std::mutex mu_;
-  std::condition_variable changed_;
-  std::map<std::string, Clock::time_point> seen_;
+  absl::Mutex mu_;
+  std::map<std::string, Clock::time_point> times_ ABSL_GUARDED_BY(mu_);
 };
 
 class Load {
@@ -123,24 +124,24 @@ class Load {
 
   Json Run() {
     const auto start = Clock::now();
-    const auto say = [&](const char* what) {
+    const auto log = [&](const char* what) {
       std::fprintf(stderr, "%6.1f s: %s\n",
                    Milliseconds(Clock::now() - start) / 1000, what);
     };
     StartRanks();
-    say("the ranks are there");
+    log("all ranks are connected");
     Post("/watchpoints",
          {{"condition", {{"id", "nan"}, {"params", Json::object()}}}});
     StartPages();
-    HearAllRanks();
-    say("their graphs are told");
+    WaitForAllRanks();
+    log("all graphs are received");
     const double graph_ms = Milliseconds(Clock::now() - start);
     for (const auto& rank : ranks_) rank->StartReporting();
     const uint64_t sent_before = Sent();
     const auto load_start = Clock::now();
     Measure();
     const double seconds = Milliseconds(Clock::now() - load_start) / 1000;
-    return {{"graphs_told_ms", graph_ms},
+    return {{"graphs_received_ms", graph_ms},
             {"control_answer_ms", Quantiles(answers_)},
             {"control_effect_ms", Quantiles(effects_)},
             {"hit_to_page_ms", Quantiles(hits_)},
@@ -150,9 +151,9 @@ class Load {
   }
 
  private:
-  uint32_t Number(const std::string& name, uint32_t otherwise) const {
+  uint32_t Number(const std::string& name, uint32_t fallback) const {
     const auto it = options_.find(name);
-    return it == options_.end() ? otherwise
+    return it == options_.end() ? fallback
                                 : static_cast<uint32_t>(std::stoul(it->second));
   }
 
@@ -169,16 +170,17 @@ class Load {
     }
     for (std::thread& thread : starting) thread.join();
     const uint32_t nodes = Number("nodes", 20'000);
-    const auto deadline = Clock::now() + kPatience;
+    const auto deadline = Clock::now() + kTimeout;
     while (Get("/graphs")["graphs"][0]["node_count"] != nodes ||
            Get("")["ranks"].size() != world) {
-      if (Clock::now() > deadline) Fail("not all ranks were heard");
+      if (Clock::now() > deadline)
+        Fail("timeout: not all ranks have connected");
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
 
-  // A rank's answer to a command comes behind its graph.
-  void HearAllRanks() {
+  // A rank sends results of commands after its graph.
+  void WaitForAllRanks() {
     for (uint32_t rank = 0; rank < ranks_.size(); ++rank) {
       Control("pause", rank, "paused");
       Control("continue", rank, "running");
@@ -194,7 +196,7 @@ class Load {
         Page page(port_, token);
         for (;;) {
           const std::string event = page.Next();
-          if (i == 0) sightings_.Take(event);
+          if (i == 0) event_times_.Record(event);
         }
       }).detach();
     }
@@ -210,7 +212,7 @@ class Load {
       const auto hit = Clock::now();
       ranks_[rank]->Hit(1 + static_cast<uint32_t>(random() % 1000), round);
       hits_.push_back(Milliseconds(
-          sightings_.WaitFor("hit/" + std::to_string(round)) - hit));
+          event_times_.WaitFor("hit/" + std::to_string(round)) - hit));
       const auto asked = Clock::now();
       Get("/graph/scope?name=forward/layer_" + std::to_string(random() % 400));
       scopes_.push_back(Milliseconds(Clock::now() - asked));
@@ -220,11 +222,11 @@ class Load {
   void Control(const std::string& command, uint32_t rank,
                const std::string& state) {
     const std::string what = "rank/" + std::to_string(rank) + "/" + state;
-    sightings_.Forget(what);
+    event_times_.Clear(what);
     const auto start = Clock::now();
     Post("/control", {{"command", command}, {"rank", rank}});
     answers_.push_back(Milliseconds(Clock::now() - start));
-    effects_.push_back(Milliseconds(sightings_.WaitFor(what) - start));
+    effects_.push_back(Milliseconds(event_times_.WaitFor(what) - start));
   }
 
   uint64_t Sent() const {
@@ -250,7 +252,7 @@ class Load {
   const uint16_t port_;
   http::testing::Client client_;
   std::vector<std::unique_ptr<ScriptedRank>> ranks_;
-  Sightings sightings_;
+  EventTimes event_times_;
   std::vector<double> answers_;
   std::vector<double> effects_;
   std::vector<double> hits_;
@@ -266,6 +268,6 @@ int main(int argc, char** argv) {
   graphdbg::bench::Load load(options);
   std::printf("%s\n", load.Run().dump().c_str());
   std::fflush(stdout);
-  // Threads of pages read until the server goes.
+  // The pages' threads read until the server exits.
   std::_Exit(0);
 }

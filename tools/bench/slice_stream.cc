@@ -1,5 +1,6 @@
-// The ceiling for tensors: a bare gRPC stream of slices, one process to another
-// over loopback, nothing done with them. Prints seconds for each round.
+// The upper bound for the speed of tensors: a plain gRPC stream of slices
+// between two processes over loopback, without any processing. Prints the
+// seconds of each round.
 //
 //   slice_stream BYTES ROUNDS
 #include <grpcpp/grpcpp.h>
@@ -21,7 +22,7 @@ namespace {
 constexpr size_t kSliceBytes = size_t{1} << 20;
 constexpr char kMethod[] = "/graphdbg.v1.AgentService/Session";
 
-// Reads until the client is through.
+// Reads until the client ends the stream.
 class Sink final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer> {
  public:
@@ -45,7 +46,7 @@ class Service final : public v1::AgentService::WithRawCallbackMethod_Session<
   }
 };
 
-// Tells its port through the pipe and serves until it is killed.
+// Writes its port to the pipe and serves until it is killed.
 [[noreturn]] void Serve(int out) {
   Service service;
   grpc::ServerBuilder builder;
@@ -85,7 +86,7 @@ double Send(grpc::Channel* channel, const std::string& bytes, size_t total) {
 int Run(size_t total, int rounds) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) return 1;
-  // Before gRPC has threads.
+  // Must precede the creation of gRPC's threads.
   const pid_t child = fork();
   if (child == 0) Serve(pipe_ends[1]);
   int port = 0;

@@ -22,7 +22,7 @@ VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
 NATIVE = {
     "server/main/graphdbg_server": "lib/graphdbg-server",
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
-    "agent/adapters/onnxruntime/graphdbg_onnx": "lib/graphdbg-onnx",
+    "agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx",
 }
 # Lists further outputs, which depend on the versions of Python and PyTorch on the
 # machine. Each line is an output and its path in the package.
@@ -31,6 +31,7 @@ NATIVE_LIST = "agent/adapters/pytorch/package.txt"
 # paths, by which they include each other.
 SOURCES = (
     "agent/include/graphdbg/agent.h",
+    "agent/base/mutex.h",
     "agent/adapters/pytorch/*.cc",
     "agent/adapters/pytorch/*.h",
     "agent/adapters/pytorch/*.inc",

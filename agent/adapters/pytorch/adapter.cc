@@ -23,13 +23,13 @@ bool EndsWith(std::string_view text, std::string_view ending) {
 bool StartsEngine(const graphdbg_source_frame& frame) {
   return EndsWith(frame.file, "torch/autograd/graph.py") ||
          EndsWith(frame.file, "torch/autograd/__init__.py") ||
-         // In C++ programs.
+         // C++ programs.
          EndsWith(frame.function, "torch::autograd::Engine::execute");
 }
 
-// Whether the user's own Python runs inside the autograd engine: the backward
-// of an autograd function, a hook, a recomputed forward. Frames further out
-// than the engine's are those that called backward().
+// Whether user code runs inside the autograd engine: the backward of an
+// autograd function, a hook, or a recomputed forward. Frames outside the
+// engine's belong to the caller of backward().
 bool UserCodeInEngine(const SourceStack& stack) {
   for (const graphdbg_source_frame& frame : stack) {
     if (StartsEngine(frame)) return false;
@@ -43,13 +43,13 @@ bool IsSet(const char* variable, std::string_view value) {
   return text != nullptr && text == value;
 }
 
-// Compiled code that stays compiled must not be disturbed.
+// With GRAPHDBG_COMPILED=keep, compiled code must not be invalidated.
 bool UsesRecordFunction() {
   return IsSet("GRAPHDBG_CAPTURE", "record_function") ||
          IsSet("GRAPHDBG_COMPILED", "keep");
 }
 
-// The tensors of an array of TensorImpl, as the argument of an op.
+// Converts an array of TensorImpl to an argument of an op.
 c10::IValue ListOf(const void* const* tensors, size_t count) {
   c10::List<at::Tensor> list;
   for (size_t i = 0; i < count; ++i) {
@@ -63,7 +63,7 @@ c10::IValue ListOf(const void* const* tensors, size_t count) {
 
 }  // namespace
 
-thread_local std::vector<Adapter::GivenInput> Adapter::given_inputs_;
+thread_local std::vector<Adapter::ModelInput> Adapter::model_inputs_;
 
 Adapter& Adapter::Get() {
   static Adapter* const adapter = new Adapter;
@@ -86,16 +86,16 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   const graphdbg_status status = graphdbg_open(&options, &agent_);
   if (status != GRAPHDBG_OK) return status;
   graph_.SetAgent(agent_);
-  follower_.Attach(agent_, &graph_, this);
-  engine_ = UsesRecordFunction() ? MakeRecordFunctionEngine(&follower_)
-                                 : MakeDispatchEngine(&follower_);
-  FollowRanges(&follower_, engine_);
+  tracer_.Attach(agent_, &graph_, this);
+  engine_ = UsesRecordFunction() ? MakeRecordFunctionEngine(&tracer_)
+                                 : MakeDispatchEngine(&tracer_);
+  TraceRanges(&tracer_, engine_);
   pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
   return GRAPHDBG_OK;
 }
 
-void Adapter::FollowOps(bool on) {
-  if (engine_ != nullptr) engine_->FollowOps(on);
+void Adapter::TraceOps(bool on) {
+  if (engine_ != nullptr) engine_->TraceOps(on);
 }
 
 size_t Adapter::Enter(ContextKind kind, uint32_t scope) {
@@ -106,75 +106,75 @@ size_t Adapter::Enter(ContextKind kind, uint32_t scope) {
 }
 
 void Adapter::AfterFork() {
-  follower_.Die();
+  tracer_.Disable();
   interpreter_.store(nullptr, std::memory_order_relaxed);
 }
 
 void Adapter::DetachInterpreter() {
-  FollowOps(false);
+  TraceOps(false);
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
 void Adapter::Close(const graphdbg_ending* ending) {
-  FollowOps(false);
+  TraceOps(false);
   graphdbg_close(agent_, ending);
 }
 
 void Adapter::SetLevel(int level) {
   level_.store(level);
-  // Other changes wait for a boundary: an op that is counted from the middle
-  // of a step on would get another op's name.
-  if (level == GRAPHDBG_LEVEL_OFF) FollowOps(false);
+  // Other changes take effect at the next boundary: counting ops from the
+  // middle of a step would assign them the names of other ops.
+  if (level == GRAPHDBG_LEVEL_OFF) TraceOps(false);
 }
 
 graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
   graph_.bound().ReleaseResolved();
   if (status == GRAPHDBG_DETACHED) level_.store(GRAPHDBG_LEVEL_OFF);
   if (status == GRAPHDBG_TERMINATE) terminating_.store(true);
-  FollowOps(level_.load() == GRAPHDBG_LEVEL_OPS);
+  TraceOps(level_.load() == GRAPHDBG_LEVEL_OPS);
   return status;
 }
 
 graphdbg_status Adapter::Start() {
   if (started_.exchange(true)) return GRAPHDBG_OK;
   CurrentThread().trains = true;
-  FirstBackwardSeen();
+  StopWaitingForBackward();
   return AtBoundary(graphdbg_start(agent_));
 }
 
-void Adapter::GiveInput(uint32_t scope, const char* name,
-                        c10::TensorImpl* tensor) {
+void Adapter::AddModelInput(uint32_t scope, const char* name,
+                            c10::TensorImpl* tensor) {
   uint32_t node = graph_.BindInput(scope, name, tensor, nullptr);
   if (node == GraphState::kNoNode) {
     const SourceStack stack = CaptureStack({});
     node = graph_.BindInput(scope, name, tensor, &stack);
   }
-  if (node != 0) given_inputs_.push_back({node, tensor});
+  if (node != 0) model_inputs_.push_back({node, tensor});
 }
 
 graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
   model_seen_.store(true);
   CurrentThread().mode = training ? GRAPHDBG_TRAIN : GRAPHDBG_EVAL;
   graphdbg_status status = Start();
-  // Without an optimizer the step before ends here.
-  if (status == GRAPHDBG_OK) status = LastStep();
+  // Without an optimizer, the previous step ends here.
+  if (status == GRAPHDBG_OK) status = FinishOpenStep();
   if (status == GRAPHDBG_OK) {
     BeginPass(scope);
     status = ReportInputs();
   }
-  given_inputs_.clear();
+  model_inputs_.clear();
   return status;
 }
 
 void Adapter::BeginPass(uint32_t scope) {
   bool new_pass = false;
   {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     new_pass = !called_models_.insert(scope).second;
     if (new_pass) called_models_ = {scope};
     graph_.EnterModel(static_cast<uint32_t>(called_models_.size()), new_pass);
   }
-  // Without gradients nothing of an earlier pass comes back in a backward.
+  // Without gradients, no backward pass refers to an earlier pass.
   if (new_pass && !c10::GradMode::is_enabled()) AtBoundary(GRAPHDBG_OK);
 }
 
@@ -183,13 +183,13 @@ graphdbg_status Adapter::ReportInputs() {
   ThreadState& thread = CurrentThread();
   thread.placement = thread.contexts.Place();
   graphdbg_status status = GRAPHDBG_OK;
-  for (const GivenInput& input : given_inputs_) {
+  for (const ModelInput& input : model_inputs_) {
     if (status == GRAPHDBG_OK) status = ReportInput(input);
   }
   return status;
 }
 
-graphdbg_status Adapter::ReportInput(const GivenInput& input) {
+graphdbg_status Adapter::ReportInput(const ModelInput& input) {
   const at::TensorBase tensor(
       c10::intrusive_ptr<c10::TensorImpl,
                          c10::UndefinedTensorImpl>::reclaim_copy(input.tensor));
@@ -208,7 +208,7 @@ graphdbg_status Adapter::ReportInput(const GivenInput& input) {
   execution.input_count = source.node == 0 ? 0 : 1;
   execution.outputs = value.data();
   execution.output_count = value.size();
-  execution.micro_step = follower_.step().micro_step.load();
+  execution.micro_step = tracer_.step().micro_step.load();
   execution.mode = CurrentThread().mode;
   return graphdbg_executed(agent_, &execution);
 }
@@ -216,7 +216,7 @@ graphdbg_status Adapter::ReportInput(const GivenInput& input) {
 bool Adapter::EnterRegion(const void* const* inputs, size_t count) {
   if (level_.load() != GRAPHDBG_LEVEL_OPS) return false;
   const c10::IValue arguments = ListOf(inputs, count);
-  if (follower_.Begin(*CompiledRegion(), {arguments}) == nullptr) return false;
+  if (tracer_.Begin(*CompiledRegion(), {arguments}) == nullptr) return false;
   CurrentThread().in_region = true;
   return true;
 }
@@ -225,22 +225,22 @@ void Adapter::LeaveRegion(const void* const* outputs, size_t count) {
   ThreadState& thread = CurrentThread();
   thread.in_region = false;
   if (outputs == nullptr) {
-    follower_.Abandon(&thread);
+    tracer_.Abandon(&thread);
   } else {
     const c10::IValue results = ListOf(outputs, count);
-    follower_.End(&thread, {results});
+    tracer_.End(&thread, {results});
   }
 }
 
 graphdbg_status Adapter::LeaveModel() {
   if (optimizer_seen_.load()) return GRAPHDBG_OK;
   if (!c10::GradMode::is_enabled()) return StepEnd();
-  // A backward pass may follow, and be the end of this step.
+  // A backward pass may follow and end this step.
   step_open_.store(true);
   return GRAPHDBG_OK;
 }
 
-graphdbg_status Adapter::LastStep() {
+graphdbg_status Adapter::FinishOpenStep() {
   const bool open = step_open_.exchange(false) && !optimizer_seen_.load() &&
                     !terminating_.load();
   return open ? StepEnd() : GRAPHDBG_OK;
@@ -248,17 +248,17 @@ graphdbg_status Adapter::LastStep() {
 
 graphdbg_status Adapter::StepEnd() {
   if (!started_.load()) return GRAPHDBG_OK;
-  follower_.step().micro_step.store(1);
+  tracer_.step().micro_step.store(1);
   graph_.EndStep();
   {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     called_models_.clear();
   }
   return AtBoundary(graphdbg_step_end(agent_));
 }
 
 graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
-  StepState& step = follower_.step();
+  StepState& step = tracer_.step();
   if (creates_graph) step.graphs_in_creation.fetch_add(1);
   *token = step.optimizer_steps.load();
   return Start();
@@ -266,11 +266,11 @@ graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
 
 graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
                                        uint64_t token) {
-  StepState& step = follower_.step();
+  StepState& step = tracer_.step();
   if (creates_graph) step.graphs_in_creation.fetch_sub(1);
-  // Within another one, which recomputes something.
+  // A nested call, from a backward pass that recomputes something.
   if (EvaluatedNode() != nullptr) return GRAPHDBG_OK;
-  // An optimizer may step while its gradients are computed.
+  // An optimizer may step while gradients are being computed.
   if (accumulates && step.optimizer_steps.load() == token) {
     step.micro_step.fetch_add(1);
   }
@@ -279,8 +279,8 @@ graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
   return is_step ? StepEnd() : GRAPHDBG_OK;
 }
 
-void Adapter::TrainingSeen(bool by_optimizer) {
-  if (by_optimizer) OptimizerSeen();
+void Adapter::OnTrainingStarted(bool by_optimizer) {
+  if (by_optimizer) OnOptimizerCreated();
   OnStatus(Start());
 }
 

@@ -2,21 +2,21 @@
 #define AGENT_ADAPTERS_PYTORCH_ADAPTER_H_
 
 #include <atomic>
-#include <mutex>
 #include <unordered_set>
 #include <vector>
 
 #include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/graph_state.h"
 #include "agent/adapters/pytorch/hooks_api.h"
-#include "agent/adapters/pytorch/op_follower.h"
+#include "agent/adapters/pytorch/op_tracer.h"
+#include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
-// The adapter of this process: the agent's host, and the life of the program
-// from the first step to the last. One instance, never destroyed. Any thread.
-class Adapter : public FollowerHost {
+// The adapter of this process: implements the agent's host and tracks the steps
+// of the program. One instance, never destroyed. Thread-safe.
+class Adapter : public TracerHost {
  public:
   static Adapter& Get();
 
@@ -25,48 +25,49 @@ class Adapter : public FollowerHost {
   void DetachInterpreter();
   void Close(const graphdbg_ending* ending);
   void Notify(const char* line) { graphdbg_notify(agent_, line); }
-  // In the child after a fork.
+  // Called in the child after a fork.
   void AfterFork();
 
   GraphState& graph() { return graph_; }
-  bool dead() const { return follower_.dead(); }
+  bool disabled() const { return tracer_.disabled(); }
   template <typename Body>
   void Guarded(Body body) {
-    follower_.Guarded(body);
+    tracer_.Guarded(body);
   }
 
-  // This thread enters a context; how deep it was.
+  // Enters a context on this thread. Returns the previous depth.
   size_t Enter(ContextKind kind, uint32_t scope);
 
-  // Around a region of compiled code, which is one op. False: it is not
-  // followed, and is not to be left. Null: it has thrown.
+  // Called before and after a region of compiled code, which is one op. If
+  // EnterRegion() returns false, the region is not traced and must not be left.
+  // `outputs` is null if the region has thrown.
   bool EnterRegion(const void* const* inputs, size_t count);
   void LeaveRegion(const void* const* outputs, size_t count);
 
-  // Before the program's first step; only the first call does anything.
+  // Called before the program's first step. Later calls have no effect.
   graphdbg_status Start();
-  // Whether the tensors that a model is given are of interest.
-  bool WantsInputs() const {
+  // Whether the inputs of models have to be reported.
+  bool NeedsModelInputs() const {
     return !started_.load() || level_.load() == GRAPHDBG_LEVEL_OPS;
   }
-  // A tensor that the model is given which this thread is about to call. The
-  // caller keeps it until EnterModel has returned.
-  void GiveInput(uint32_t scope, const char* name, c10::TensorImpl* tensor);
+  // Adds an input of the model that this thread is about to call. The caller
+  // keeps the tensor alive until EnterModel() has returned.
+  void AddModelInput(uint32_t scope, const char* name, c10::TensorImpl* tensor);
   graphdbg_status EnterModel(uint32_t scope, bool training);
   graphdbg_status LeaveModel();
 
-  // Around a call of the autograd engine. The first one's result goes to the
-  // second. `accumulates`: into the gradients of parameters.
+  // Called before and after a call of the autograd engine; the token connects
+  // the two. `accumulates` means into the gradients of parameters.
   graphdbg_status EnterBackward(bool creates_graph, uint64_t* token);
   graphdbg_status LeaveBackward(bool creates_graph, bool accumulates,
                                 uint64_t token);
-  void SetGradScale(double scale) { follower_.step().grad_scale.store(scale); }
-  void OptimizerSeen() { optimizer_seen_.store(true); }
+  void SetGradScale(double scale) { tracer_.step().grad_scale.store(scale); }
+  void OnOptimizerCreated() { optimizer_seen_.store(true); }
   graphdbg_status StepEnd();
-  // Ends a step that was left open because more could have come.
-  graphdbg_status LastStep();
+  // Ends a step that was kept open because a backward pass could have followed.
+  graphdbg_status FinishOpenStep();
 
-  void TrainingSeen(bool by_optimizer) override;
+  void OnTrainingStarted(bool by_optimizer) override;
   SourceStack CaptureStack(const Placement& placement) override;
   void OnStatus(graphdbg_status status) override;
 
@@ -78,41 +79,41 @@ class Adapter : public FollowerHost {
 
  private:
   Adapter() = default;
-  // Nothing while there is no engine.
-  void FollowOps(bool on);
+  // Has no effect before the engine exists.
+  void TraceOps(bool on);
 
-  struct GivenInput {
+  struct ModelInput {
     uint32_t node;
     c10::TensorImpl* tensor;
   };
 
-  // Where the next pass begins.
+  // Begins a new pass if the model has already been called in this one.
   void BeginPass(uint32_t scope);
   graphdbg_status ReportInputs();
-  graphdbg_status ReportInput(const GivenInput& input);
-  // After every call that may have waited, between two steps or passes.
+  graphdbg_status ReportInput(const ModelInput& input);
+  // Called between two steps or passes, after a call that may have waited.
   graphdbg_status AtBoundary(graphdbg_status status);
 
   graphdbg_agent* agent_ = nullptr;
   std::atomic<const graphdbg_interpreter*> interpreter_{nullptr};
   void (*end_wait_)(void* token) = nullptr;
   GraphState graph_;
-  OpFollower follower_;
+  OpTracer tracer_;
   CaptureEngine* engine_ = nullptr;
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> started_{false};
   std::atomic<bool> terminating_{false};
 
-  // Programs without an optimizer: a step is a call of the model.
+  // Without an optimizer, a step is a call of the model.
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<bool> step_open_{false};
-  // Programs without either: a step is a backward pass.
+  // Without a model either, a step is a backward pass.
   std::atomic<bool> model_seen_{false};
-  static thread_local std::vector<GivenInput> given_inputs_;
+  static thread_local std::vector<ModelInput> model_inputs_;
 
-  std::mutex mu_;
-  // Models called in the present pass.
-  std::unordered_set<uint32_t> called_models_;
+  Mutex mu_;
+  // Models called in the current pass.
+  std::unordered_set<uint32_t> called_models_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::pytorch

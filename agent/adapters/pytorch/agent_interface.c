@@ -1,7 +1,6 @@
-/* Stands for libgraphdbg.so when the adapter is linked: the same soname and
- * functions, so that the linker notes what the adapter needs and finds what it
- * misspells, and building the adapter does not wait for the agent. Never
- * shipped and never run. */
+/* A stub of libgraphdbg.so for linking the adapter: it has the same soname and
+ * functions, so that the linker records the dependency and detects misspelled
+ * names without building the agent first. Neither shipped nor run. */
 #include "graphdbg/agent.h"
 
 graphdbg_status graphdbg_open(const graphdbg_options* options,

@@ -23,7 +23,7 @@ auto CurrentNode() { return torch::autograd::get_current_node(); }
 
 using torch::autograd::Node;
 
-// Keeps the parent that it is given.
+// Stores the parent assigned to it.
 struct Captured : torch::autograd::AnomalyMetadata {
   void assign_parent(const std::shared_ptr<Node>& parent) override {
     node = parent;
@@ -31,12 +31,12 @@ struct Captured : torch::autograd::AnomalyMetadata {
   std::shared_ptr<Node> node;
 };
 
-// Older versions tell nobody which node the engine evaluates, except the
-// metadata of a node that is made meanwhile (Node::assign_parent). This is such
-// a node, of no graph.
+// Older versions expose the node that the engine evaluates only to the metadata
+// of nodes created meanwhile (Node::assign_parent). This is such a node, which
+// does not belong to any graph.
 class Probe : public Node {
  public:
-  // With a number of its own, so that autograd's do not shift.
+  // Has an explicit number, so that it does not consume one of autograd's.
   Probe() : Node(/*sequence_nr=*/UINT64_MAX) {
     anomaly_metadata_ = std::make_unique<Captured>();
   }
@@ -53,7 +53,7 @@ class Probe : public Node {
 };
 
 std::shared_ptr<Node> CurrentNode() {
-  // Never destroyed: a thread may end after the libraries have been unloaded.
+  // Never destroyed: a thread may end after the libraries are unloaded.
   thread_local Probe* const probe = new Probe;
   return probe->Current();
 }
@@ -71,7 +71,7 @@ bool UpdateAutogradNode(AutogradNode* node) {
     *node = {};
     return left;
   }
-  // Nodes that accumulate have no number of their own.
+  // Nodes that accumulate do not have a number of their own.
   if (node->address == now.get() && node->sequence == now->sequence_nr() &&
       node->leaf == nullptr) {
     return false;

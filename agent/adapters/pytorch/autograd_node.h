@@ -7,27 +7,29 @@
 
 namespace graphdbg::pytorch {
 
-// What the autograd engine evaluates on a thread.
+// The autograd node that the engine evaluates on a thread.
 struct AutogradNode {
-  // Tells nodes apart while they are evaluated; null: the thread is not in the
+  // Identifies the node during its evaluation; null if the thread is not in the
   // engine.
   const void* address = nullptr;
-  // The thread, in PyTorch's numbering, and number that it was made with.
+  // The thread that created the node, in PyTorch's numbering, and the node's
+  // sequence number there.
   uint64_t thread = 0;
   uint64_t sequence = 0;
-  // For the node that accumulates a leaf's gradient, the leaf; else null.
-  // Valid while the engine evaluates the node.
+  // The leaf if the node accumulates a leaf's gradient, otherwise null. Valid
+  // while the engine evaluates the node.
   const c10::TensorImpl* leaf = nullptr;
 };
 
-// What this thread evaluates; null if it is not in the engine. The address
-// alone: costs a few nanoseconds.
+// The address of the node that this thread evaluates; null if it is not in the
+// engine. Takes a few nanoseconds.
 const void* EvaluatedNode();
 
-// Brings `node`, which this thread was told last, up to date. False if it is.
+// Updates `node` to what this thread evaluates now. Returns false if it did not
+// change.
 bool UpdateAutogradNode(AutogradNode* node);
 
-// The number that the next autograd node made on this thread will get.
+// The sequence number of the next autograd node created on this thread.
 uint64_t NextSequence();
 
 }  // namespace graphdbg::pytorch

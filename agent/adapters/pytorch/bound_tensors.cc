@@ -6,14 +6,14 @@
 namespace graphdbg::pytorch {
 namespace {
 
-// host.resolve's buffers hold this many numbers.
+// Size of the buffers passed to host.resolve.
 constexpr uint32_t kMaxDimensions = 64;
 
 }  // namespace
 
-BoundTensors::Binding* BoundTensors::New(uint32_t node, uint32_t scope,
-                                         bool changes) {
-  const std::lock_guard<std::mutex> lock(mu_);
+BoundTensors::Binding* BoundTensors::Create(uint32_t node, uint32_t scope,
+                                            bool changes) {
+  MutexLock lock(&mu_);
   bindings_.push_back(std::make_unique<Binding>());
   Binding* const binding = bindings_.back().get();
   binding->node = node;
@@ -23,49 +23,50 @@ BoundTensors::Binding* BoundTensors::New(uint32_t node, uint32_t scope,
 }
 
 void BoundTensors::Hold(Binding* binding, c10::TensorImpl* tensor) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const c10::TensorImpl* const before = binding->tensor._unsafe_get_target();
   if (before == tensor) return;
-  const auto known = by_tensor_.find(before);
-  if (known != by_tensor_.end() && known->second == binding) {
-    by_tensor_.erase(known);
+  const auto known = binding_by_tensor_.find(before);
+  if (known != binding_by_tensor_.end() && known->second == binding) {
+    binding_by_tensor_.erase(known);
   }
-  // An entry is of the tensor that has the address: the weak reference keeps
-  // the address from being used again.
-  by_tensor_[tensor] = binding;
+  // The weak reference prevents the address from being reused by another
+  // tensor.
+  binding_by_tensor_[tensor] = binding;
   binding->tensor = WeakTensor::reclaim_copy(tensor);
 }
 
 BoundTensors::Binding* BoundTensors::Release(const c10::TensorImpl* tensor) {
-  const std::lock_guard<std::mutex> lock(mu_);
-  const auto found = by_tensor_.find(tensor);
-  if (found == by_tensor_.end()) return nullptr;
+  MutexLock lock(&mu_);
+  const auto found = binding_by_tensor_.find(tensor);
+  if (found == binding_by_tensor_.end()) return nullptr;
   Binding* const binding = found->second;
-  by_tensor_.erase(found);
+  binding_by_tensor_.erase(found);
   binding->tensor.reset();
   return binding;
 }
 
 const BoundTensors::Binding* BoundTensors::Find(
     const c10::TensorImpl* tensor) const {
-  const std::lock_guard<std::mutex> lock(mu_);
-  const auto found = by_tensor_.find(tensor);
-  return found == by_tensor_.end() ? nullptr : found->second;
+  MutexLock lock(&mu_);
+  const auto found = binding_by_tensor_.find(tensor);
+  return found == binding_by_tensor_.end() ? nullptr : found->second;
 }
 
 void BoundTensors::Refresh(Producers* producers) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (const auto& binding : bindings_) {
     if (binding->changes) continue;
     auto strong = binding->tensor.lock();
     if (!strong) continue;
-    // Not wrap_tensor_impl, which refuses tensors whose memory was given back.
+    // wrap_tensor_impl would reject tensors whose memory was released.
     const at::TensorBase tensor(std::move(strong));
     c10::StorageImpl* storage = PlainStorage(tensor);
-    // `producers` holds on to the storage's address, so it is not another's.
+    // `producers` prevents the address from being reused by another storage.
     if (storage == nullptr || storage == binding->storage) continue;
     binding->storage = storage;
-    producers->Keep(storage, ViewSignature(tensor), {binding->node, 0});
+    producers->RecordPersistent(storage, ViewSignature(tensor),
+                                {binding->node, 0});
   }
 }
 
@@ -81,7 +82,7 @@ int BoundTensors::Resolve(void* handle, graphdbg_tensor* out, int64_t* shape,
   std::copy_n(out->strides, out->ndim, strides);
   out->shape = shape;
   out->strides = strides;
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   resolved_.push_back(StorageRef::reclaim_copy(storage));
   any_resolved_.store(true);
   return 0;
@@ -90,7 +91,7 @@ int BoundTensors::Resolve(void* handle, graphdbg_tensor* out, int64_t* shape,
 void BoundTensors::ReleaseResolved() {
   if (!any_resolved_.load(std::memory_order_relaxed)) return;
   std::vector<StorageRef> released;
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   released.swap(resolved_);
   any_resolved_.store(false);
 }

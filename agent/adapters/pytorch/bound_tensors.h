@@ -7,19 +7,20 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "agent/adapters/pytorch/producers.h"
 #include "agent/adapters/pytorch/tensor_view.h"
+#include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
 // The model's parameters and buffers: tensors that outlive steps.
 //
-// Held weakly, so that a model can go. Any thread; never waits.
+// Holds weak references, so that models can be destroyed. Thread-safe; never
+// waits.
 class BoundTensors {
  public:
   using WeakTensor =
@@ -29,38 +30,40 @@ class BoundTensors {
     uint32_t scope = 0;
     WeakTensor tensor{
         c10::intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl>()};
-    // The one that Refresh told of last.
+    // The storage that Refresh() registered last.
     const c10::StorageImpl* storage = nullptr;
-    // Another tensor in each step: an input.
+    // An input, which is a different tensor in each step.
     bool changes = false;
   };
 
-  // A new binding, without a tensor; the handle for graphdbg_bind_tensor, which
-  // lives as long as the process.
-  Binding* New(uint32_t node, uint32_t scope, bool changes);
-  // The binding is of this tensor from now on, which the caller keeps alive.
+  // Creates a binding without a tensor. It is the handle for
+  // graphdbg_bind_tensor and lives as long as the process.
+  Binding* Create(uint32_t node, uint32_t scope, bool changes);
+  // Binds to this tensor, which the caller keeps alive during the call.
   void Hold(Binding* binding, c10::TensorImpl* tensor);
-  // Lets go of a tensor that is to hold something else; null if it is not
-  // bound.
+  // Releases a tensor whose content is about to be replaced. Returns its
+  // binding, or null if it is not bound.
   Binding* Release(const c10::TensorImpl* tensor);
 
-  // The binding of a live tensor; null if there is none.
+  // The binding of a live tensor; null if it is not bound.
   const Binding* Find(const c10::TensorImpl* tensor) const;
 
-  // Tells `producers` which storages the tensors have now: .data may have been
-  // replaced, the model moved to another device.
+  // Registers the tensors' current storages with `producers`: .data may have
+  // been replaced, or the model moved to another device.
   void Refresh(Producers* producers);
 
-  // host.resolve. Keeps the tensor's storage until ReleaseResolved.
+  // Implements host.resolve. Retains the tensor's storage until
+  // ReleaseResolved().
   int Resolve(void* handle, graphdbg_tensor* out, int64_t* shape,
               int64_t* strides);
   void ReleaseResolved();
 
  private:
-  mutable std::mutex mu_;
-  std::vector<std::unique_ptr<Binding>> bindings_;
-  std::unordered_map<const c10::TensorImpl*, Binding*> by_tensor_;
-  std::vector<StorageRef> resolved_;
+  mutable Mutex mu_;
+  std::vector<std::unique_ptr<Binding>> bindings_ GRAPHDBG_GUARDED_BY(mu_);
+  std::unordered_map<const c10::TensorImpl*, Binding*> binding_by_tensor_
+      GRAPHDBG_GUARDED_BY(mu_);
+  std::vector<StorageRef> resolved_ GRAPHDBG_GUARDED_BY(mu_);
   std::atomic<bool> any_resolved_{false};
 };
 

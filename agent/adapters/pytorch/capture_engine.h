@@ -1,31 +1,31 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_CAPTURE_ENGINE_H_
 #define AGENT_ADAPTERS_PYTORCH_CAPTURE_ENGINE_H_
 
-#include "agent/adapters/pytorch/op_follower.h"
+#include "agent/adapters/pytorch/op_tracer.h"
 
 namespace graphdbg::pytorch {
 
-// How ops are learned of. Both engines see the same ops: the outermost ones
-// that have kernels of their own, on every thread.
+// Intercepts ops. Both engines see the same ops: the outermost ones that have
+// kernels of their own, on every thread.
 //
-// Any thread.
+// Thread-safe.
 class CaptureEngine {
  public:
   virtual ~CaptureEngine() = default;
-  // Whether ops are followed. Off costs nothing.
-  virtual void FollowOps(bool on) = 0;
-  // To be called where this thread enters something that is to be followed.
+  // Turns tracing on or off. There is no overhead while it is off.
+  virtual void TraceOps(bool on) = 0;
+  // Must be called when this thread enters code that has to be traced.
   virtual void SyncThread() {}
 };
 
-// PyTorch's RecordFunction callbacks, as its profiler uses them. Works with
-// compiled code and whatever else PyTorch does.
-CaptureEngine* MakeRecordFunctionEngine(OpFollower* follower);
+// Uses PyTorch's RecordFunction callbacks, like its profiler. Compatible with
+// compiled code and all other features of PyTorch.
+CaptureEngine* MakeRecordFunctionEngine(OpTracer* follower);
 
-// A fallback kernel of the dispatcher, for a key that PyTorch itself does not
-// use, switched on per thread: about half the cost. The key is part of what
-// compiled code checks before it runs.
-CaptureEngine* MakeDispatchEngine(OpFollower* follower);
+// Uses a fallback kernel of the dispatcher for a key that PyTorch itself does
+// not use, enabled per thread. Has about half the overhead, but the key
+// invalidates the guards of compiled code.
+CaptureEngine* MakeDispatchEngine(OpTracer* follower);
 
 }  // namespace graphdbg::pytorch
 

@@ -36,7 +36,7 @@ Placement ContextStack::Place() const {
       Placement placement;
       placement.scope = inner.scope;
       placement.category = GRAPHDBG_ACTIVATION;
-      // A module that runs inside the backward pass is being recomputed
+      // A module that runs within the backward pass is being recomputed
       // (activation checkpointing).
       placement.recomputed = inner.evaluated != nullptr;
       if (placement.recomputed) placement.phase = Phase::kBackward;

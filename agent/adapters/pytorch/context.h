@@ -11,54 +11,54 @@ namespace graphdbg::pytorch {
 
 enum class Phase : uint8_t { kForward, kBackward, kOptimizer };
 
-// What a thread is inside of, innermost last: modules and optimizers. kProgram
-// is the program's own code again, which an optimizer calls (a closure).
+// Kinds of code that a thread executes. kProgram is a closure: the program's
+// own code, called by an optimizer.
 enum class ContextKind : uint8_t { kModule, kOptimizer, kProgram, kIgnored };
 
 struct Context {
   ContextKind kind;
   uint32_t scope = 0;
-  // What the autograd engine evaluated on this thread when it was entered: a
+  // The node that the autograd engine evaluated on this thread on entry; a
   // module is then being recomputed. Null outside the engine.
   const void* evaluated = nullptr;
 };
 
-// Where an op belongs that runs in the present context.
+// The position in the graph of an op that runs in the current context.
 struct Placement {
   Phase phase = Phase::kForward;
   uint32_t scope = 0;
   graphdbg_category category = GRAPHDBG_OTHER;
   uint32_t forward_node = 0;
-  // Outside modules, backward pass and optimizers.
+  // Outside modules, the backward pass and optimizers.
   bool outside = false;
-  // A part of the forward pass that runs again within the backward pass.
+  // Part of the forward pass, repeated within the backward pass.
   bool recomputed = false;
-  // No part of the computation: loading of data.
+  // Not part of the computation, such as loading of data.
   bool ignored = false;
 };
 
-// One thread's contexts.
+// The contexts of one thread, innermost last.
 class ContextStack {
  public:
   size_t depth() const { return contexts_.size(); }
-  // Whether the program's own code runs, outside modules and optimizers.
+  // Whether the thread runs the program's own code, outside modules and
+  // optimizers.
   bool Outside() const {
     return contexts_.empty() || contexts_.back().kind == ContextKind::kProgram;
   }
   void Push(Context context) { contexts_.push_back(context); }
-  // Back to an earlier depth; also when contexts inside were left by an
-  // exception.
+  // Returns to an earlier depth, also if an exception left the inner contexts.
   void PopTo(size_t depth);
-  // Leaves the innermost context of a kind, and what is inside it.
+  // Leaves the innermost context of a kind and all contexts inside it.
   void Pop(ContextKind kind);
 
-  // Whether the engine has gone on to evaluate `node` (null: nothing) since
-  // the innermost context was entered: what runs now belongs to that node.
+  // Whether the engine has started to evaluate `node` since the innermost
+  // context was entered, so that ops belong to that node. False if null.
   bool IsEvaluating(const void* node) const {
     return node != nullptr &&
            (contexts_.empty() || contexts_.back().evaluated != node);
   }
-  // 0 if there is none.
+  // The innermost module's scope; 0 if there is none.
   uint32_t ModuleScope() const;
   Placement Place() const;
 

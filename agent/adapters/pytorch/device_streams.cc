@@ -10,8 +10,7 @@
 namespace graphdbg::pytorch {
 namespace {
 
-// c10::cuda::CUDAStream holds a c10::Stream and nothing else, and is returned
-// as one.
+// c10::cuda::CUDAStream contains only a c10::Stream and has the same ABI.
 static_assert(std::is_trivially_copyable_v<c10::Stream>);
 
 struct CudaStreams {
@@ -32,7 +31,7 @@ struct CudaStreams {
 };
 
 void* CurrentCudaStream(signed char device) {
-  // Once there is a CUDA tensor, the library is loaded.
+  // The library is loaded before the first CUDA tensor exists.
   static const CudaStreams streams;
   if (streams.current == nullptr || streams.handle == nullptr) return nullptr;
   const c10::Stream stream = streams.current(device);

@@ -7,10 +7,10 @@
 
 namespace graphdbg::pytorch {
 
-// The stream on which PyTorch puts this thread's ops on the device, as the
-// vendor's own handle. Asks PyTorch's library of the device, if the process has
-// it open: the adapter is not linked to it. Of an NPU, whose ops wait in a
-// queue of the framework's first, it waits for these and gives null.
+// The vendor's handle of the stream on which PyTorch enqueues this thread's ops
+// on the device. Queries PyTorch's library for the device if it is loaded; the
+// adapter does not link to it. On an NPU, the framework queues ops itself:
+// waits until they are executed and returns null.
 void* CurrentStream(graphdbg_device device, int32_t device_id);
 
 }  // namespace graphdbg::pytorch

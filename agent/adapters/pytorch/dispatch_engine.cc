@@ -17,24 +17,25 @@ namespace {
 using c10::DispatchKey;
 using c10::DispatchKeySet;
 
-// Above autograd and autocast, so that an op is what the program wrote. Kept
-// by PyTorch for a project outside of it that has ended.
+// This key is above autograd and autocast, so that ops are those that the
+// program called. PyTorch reserves it for an external project that was
+// discontinued.
 constexpr DispatchKey kKey = DispatchKey::DeferredInit;
 
-OpFollower* dispatch_follower = nullptr;
-std::atomic<bool> following{false};
+OpTracer* dispatch_tracer = nullptr;
+std::atomic<bool> tracing{false};
 
 bool IsLeaf(const OpInfo& op, DispatchKeySet keys) {
-  return !AreOfWrapper(keys) && op.leaf && !at::in_parallel_region();
+  return !HasWrapperKeys(keys) && op.leaf && !at::in_parallel_region();
 }
 
-// What runs inside an op with kernels of its own is that kernel's business.
+// Ops called by the kernel of an op are not traced.
 void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
              DispatchKeySet after, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
   ThreadState* thread = nullptr;
-  dispatch_follower->Guarded([&] {
-    thread = dispatch_follower->Begin(
+  dispatch_tracer->Guarded([&] {
+    thread = dispatch_tracer->Begin(
         info, torch::jit::last(*stack, info.argument_count));
   });
   if (thread == nullptr) {
@@ -44,12 +45,11 @@ void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
   try {
     op.redispatchBoxed(after, stack);
   } catch (...) {
-    dispatch_follower->Guarded(
-        [thread] { dispatch_follower->Abandon(thread); });
+    dispatch_tracer->Guarded([thread] { dispatch_tracer->Abandon(thread); });
     throw;
   }
-  dispatch_follower->Guarded([&] {
-    dispatch_follower->End(thread, torch::jit::last(*stack, info.return_count));
+  dispatch_tracer->Guarded([&] {
+    dispatch_tracer->End(thread, torch::jit::last(*stack, info.return_count));
   });
 }
 
@@ -57,7 +57,7 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
               torch::jit::Stack* stack) {
   const DispatchKeySet after =
       keys & DispatchKeySet(DispatchKeySet::FULL_AFTER, kKey);
-  if (!following.load(std::memory_order_relaxed) || dispatch_follower->dead()) {
+  if (!tracing.load(std::memory_order_relaxed) || dispatch_tracer->disabled()) {
     c10::impl::tls_set_dispatch_key_included(kKey, false);
     op.redispatchBoxed(after, stack);
     return;
@@ -70,8 +70,8 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
   }
 }
 
-// Ops that are spelled out in others, or make no tensors, need not come by.
-void LetThrough(const c10::OperatorName& name) {
+// Composite ops and ops without tensor results bypass the fallback.
+void RegisterFallthrough(const c10::OperatorName& name) {
   static auto* const libraries =
       new std::unordered_map<std::string, std::unique_ptr<torch::Library>>;
   const std::string space(name.getNamespace().value_or(""));
@@ -85,40 +85,40 @@ void LetThrough(const c10::OperatorName& name) {
                 torch::CppFunction::makeFallthrough());
 }
 
-void LetOthersThrough() {
+void RegisterFallthroughs() {
   for (const auto& name : c10::Dispatcher::singleton().getAllOpNames()) {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
     const OpInfo* const info = FindOp(*op);
-    if (!info->leaf || !info->node) LetThrough(name);
+    if (!info->leaf || !info->node) RegisterFallthrough(name);
   }
 }
 
 class DispatchEngine : public CaptureEngine {
  public:
-  void FollowOps(bool on) override {
-    following.store(on, std::memory_order_relaxed);
-    // Other threads notice at their next op, or when they enter something.
-    if (!dispatch_follower->dead()) SyncThread();
+  void TraceOps(bool on) override {
+    tracing.store(on, std::memory_order_relaxed);
+    // Other threads notice at their next op or call of SyncThread().
+    if (!dispatch_tracer->disabled()) SyncThread();
   }
 
   void SyncThread() override {
-    const bool on = following.load(std::memory_order_relaxed);
+    const bool on = tracing.load(std::memory_order_relaxed);
     if (on == c10::impl::tls_is_dispatch_key_included(kKey)) return;
     c10::impl::tls_set_dispatch_key_included(kKey, on);
-    if (on) OpFollower::Resume();
+    if (on) OpTracer::Resume();
   }
 };
 
 }  // namespace
 
-CaptureEngine* MakeDispatchEngine(OpFollower* the_follower) {
-  dispatch_follower = the_follower;
-  // Never destroyed: threads may run ops while the process exits.
+CaptureEngine* MakeDispatchEngine(OpTracer* tracer) {
+  dispatch_tracer = tracer;
+  // Never destroyed: threads may run ops during process exit.
   static auto* const library =
       new torch::Library(torch::Library::IMPL, "_", kKey, __FILE__, __LINE__);
   library->fallback(torch::CppFunction::makeFromBoxedFunction<&Fallback>());
-  LetOthersThrough();
+  RegisterFallthroughs();
   return new DispatchEngine;
 }
 

@@ -1,16 +1,16 @@
 #include "agent/adapters/pytorch/execution.h"
 
-#include "agent/adapters/pytorch/explicit_fill.h"
+#include "agent/adapters/pytorch/intentional_fill.h"
 
 namespace graphdbg::pytorch {
 namespace {
 
-// The tensors of a value, lists flattened, without those that cannot be read.
+// Adds the readable tensors of a value; flattens lists.
 void AddTensors(const c10::IValue& value, TensorList* out) {
   const auto add = [out](const at::TensorBase& tensor) {
     c10::StorageImpl* const storage = PlainStorage(tensor);
     if (storage == nullptr) return;
-    // A number in the program's text that PyTorch made a tensor of.
+    // A scalar that PyTorch converted to a tensor.
     if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return;
     out->Add(tensor, storage);
   };
@@ -39,7 +39,7 @@ void Execution::Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
   interested_ = graphdbg_interest(agent, node) != 0;
   if (interested_ || op.returns_nothing) CollectArguments(op, arguments);
   if (!interested_) return;
-  names_non_finite_ = op.fills && NamesNonFinite(arguments);
+  has_intentional_non_finite_ = op.fills && HasIntentionalNonFinite(arguments);
 }
 
 void Execution::CollectArguments(const OpInfo& op,
@@ -54,10 +54,10 @@ void Execution::CollectArguments(const OpInfo& op,
 }
 
 graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
-                               const Circumstances& circumstances,
+                               const StepContext& step_context,
                                c10::ArrayRef<c10::IValue> results) {
   if (!op_->returns_nothing) {
-    if (op_->keeps_notes) results = results.slice(0, 1);
+    if (op_->has_auxiliary_results) results = results.slice(0, 1);
     for (const c10::IValue& value : results) AddTensors(value, &outputs_);
   }
   outputs_.Finish();
@@ -74,9 +74,9 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
     execution.input_count = described_inputs_.size();
     execution.outputs = outputs_.data();
     execution.output_count = outputs_.size();
-    execution.grad_scale = circumstances.grad_scale;
-    execution.micro_step = circumstances.micro_step;
-    execution.mode = circumstances.mode;
+    execution.grad_scale = step_context.grad_scale;
+    execution.micro_step = step_context.micro_step;
+    execution.mode = step_context.mode;
     status = graphdbg_executed(agent, &execution);
   }
   Clear();
@@ -85,9 +85,9 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
 
 uint32_t Execution::Flags() const {
   uint32_t flags = op_->flags;
-  if (names_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;
+  if (has_intentional_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;
   if (op_->in_place || OverwroteInput()) flags |= GRAPHDBG_IN_PLACE;
-  // A copy to a narrower type can overflow.
+  // A conversion to a narrower type can overflow.
   if (outputs_.size() > 0 && IsFloating(outputs_[0].dtype)) {
     for (size_t i = 0; i < inputs_.size(); ++i) {
       if (IsFloating(inputs_[i].dtype) &&
@@ -100,7 +100,7 @@ uint32_t Execution::Flags() const {
 }
 
 bool Execution::OverwroteInput() const {
-  // Only out= variants can without saying so; views merely share memory.
+  // Only out= variants do so without declaring it; views merely share memory.
   if (!op_->has_out) return false;
   for (size_t out = 0; out < outputs_.size(); ++out) {
     for (size_t in = 0; in < inputs_.size(); ++in) {
@@ -113,7 +113,7 @@ bool Execution::OverwroteInput() const {
 void Execution::Clear() {
   op_ = nullptr;
   interested_ = false;
-  names_non_finite_ = false;
+  has_intentional_non_finite_ = false;
   inputs_.Clear();
   outputs_.Clear();
 }

@@ -15,20 +15,21 @@
 
 namespace graphdbg::pytorch {
 
-// One op while it runs: begun before the kernel, when the inputs still hold
-// what it reads, and ended after it. One thread's; reused from op to op.
+// The execution of one op: begins before the kernel runs, while the inputs
+// still have the values that it reads, and ends after it. Each thread has one
+// instance and reuses it.
 class Execution {
  public:
-  // `node` is the op's, not 0.
+  // `node` must not be 0.
   void Begin(graphdbg_agent* agent, uint32_t node, const OpInfo& op,
              c10::ArrayRef<c10::IValue> arguments);
 
-  // Tells `graph` and, if it is interested, the agent; may wait for the user.
-  // GRAPHDBG_OK if there is nothing to tell.
+  // Reports the execution to `graph` and, if it is interested, to the agent.
+  // May wait for the user.
   graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
-                      const Circumstances& circumstances,
+                      const StepContext& step_context,
                       c10::ArrayRef<c10::IValue> results);
-  // The op has thrown: there are no results.
+  // Called instead of End() if the op has thrown.
   void Abandon() { Clear(); }
 
  private:
@@ -40,7 +41,7 @@ class Execution {
   const OpInfo* op_ = nullptr;
   uint32_t node_ = 0;
   bool interested_ = false;
-  bool names_non_finite_ = false;
+  bool has_intentional_non_finite_ = false;
   TensorList inputs_;
   c10::SmallVector<graphdbg_input, 4> described_inputs_;
   TensorList outputs_;

@@ -8,49 +8,49 @@
 
 namespace graphdbg::pytorch {
 
-// The autograd nodes that an op stands for, as PyTorch numbers them.
+// The sequence numbers of the autograd nodes that belong to an op.
 struct ForwardLink {
   uint64_t thread = 0;
-  // Numbers from `first` to before `next` were given out before the op began.
+  // Numbers in [first, next) were assigned before the op began.
   uint64_t first = 0;
   uint64_t next = 0;
-  // The op may make nodes itself, from number `next` on.
+  // The op itself may create nodes, starting with number `next`.
   bool makes_nodes = false;
 };
 
-// From a node of the autograd graph to the op that made it.
+// Maps nodes of the autograd graph to the ops that created them.
 //
-// Autograd numbers its nodes per thread, and PyTorch tells the number that the
-// next node would get when an op starts. So a node was made by the last op that
-// started on its thread with that number, or, if that op made several, with the
-// nearest lower one.
+// Autograd numbers its nodes per thread, and PyTorch exposes the number of the
+// next node when an op starts. Therefore, the op that created a node is the
+// last one that started on the same thread with the node's number or, if that
+// op created several nodes, with the nearest lower number.
 //
-// Not thread safe.
+// Not thread-safe.
 class ForwardLinks {
  public:
-  // An op starts.
+  // Called when an op starts.
   void OpStarted(const ForwardLink& link, uint32_t node);
-  // The graph node of the op; 0 if it was not seen or was too long ago.
+  // The graph node of the op; 0 if it was not traced or is too old.
   uint32_t Find(uint64_t thread, uint64_t sequence) const;
 
  private:
-  // How far back an op may have made more than one autograd node.
+  // Maximum number of autograd nodes per op.
   static constexpr uint64_t kMaxNodesPerOp = 64;
 
   struct Link {
-    // One more than the number, so that nothing is 0.
+    // The sequence number plus one; 0 marks an empty slot.
     uint64_t mark = 0;
     uint32_t node = 0;
   };
-  // A ring: the slot of a sequence number is its low bits.
+  // A ring buffer, indexed by the low bits of the sequence number.
   static constexpr uint64_t kRingSize = 1 << 17;
-  // Programs that start ever new threads do not fill the memory with rings.
+  // Bounds memory in programs that keep starting new threads.
   static constexpr size_t kMaxThreads = 16;
 
   std::vector<Link>& RingOf(uint64_t thread);
 
   std::unordered_map<uint64_t, std::vector<Link>> rings_;
-  // The ring of the thread that asked last.
+  // The most recently used ring.
   uint64_t last_thread_ = 0;
   std::vector<Link>* last_ring_ = nullptr;
 };

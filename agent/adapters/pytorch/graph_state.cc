@@ -4,7 +4,7 @@ namespace graphdbg::pytorch {
 namespace {
 
 at::TensorBase TensorOf(c10::TensorImpl* tensor) {
-  // Not wrap_tensor_impl, which refuses tensors whose memory was given back.
+  // wrap_tensor_impl would reject tensors whose memory was released.
   return at::TensorBase(
       c10::intrusive_ptr<c10::TensorImpl,
                          c10::UndefinedTensorImpl>::reclaim_copy(tensor));
@@ -14,7 +14,7 @@ at::TensorBase TensorOf(c10::TensorImpl* tensor) {
 
 uint32_t GraphState::DeclareScope(std::string_view path, std::string_view type,
                                   bool now) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const uint32_t scope = names_.Scope(path, type);
   names_.Reserve(names_.FullName(Phase::kForward, scope));
   names_.Reserve(names_.FullName(Phase::kBackward, scope));
@@ -54,16 +54,16 @@ BoundTensors::Binding* GraphState::BindingOf(const std::string& name,
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
   names_.Reserve(name);
-  Remember(node, scope, stack);
-  binding = bound_.New(node, scope, kind == GRAPHDBG_INPUT);
+  RecordNode(node, scope, stack);
+  binding = bound_.Create(node, scope, kind == GRAPHDBG_INPUT);
   return binding;
 }
 
 void GraphState::BindTensor(uint32_t scope, std::string_view name,
                             graphdbg_node_kind kind, c10::TensorImpl* tensor) {
-  // One that several modules share is the first one's.
+  // A tensor that several modules share belongs to the first of them.
   if (bound_.Find(tensor) != nullptr) return;
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
   full_name += name;
   BoundTensors::Binding* const binding =
@@ -82,13 +82,13 @@ uint32_t GraphState::BindInput(uint32_t scope, std::string_view name,
   if (known != nullptr && !known->changes) return 0;
   const at::TensorBase value = TensorOf(tensor);
   if (PlainStorage(value) == nullptr) return 0;
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   std::string full_name = names_.FullName(Phase::kForward, scope) + '/';
   full_name += name;
   auto found = inputs_.find(full_name);
   if (found == inputs_.end()) {
     if (stack == nullptr) return kNoNode;
-    // A module or a parameter may be called like the argument.
+    // A module or parameter may have the same name as the argument.
     std::string own_name = full_name;
     while (names_.IsReserved(own_name)) own_name += "_input";
     BoundTensors::Binding* const binding =
@@ -109,7 +109,7 @@ const OpName& GraphState::NameIn(const Placement& placement, const OpInfo& op) {
 NodeNames::Place GraphState::CountOp(const Placement& placement,
                                      const OpInfo& op,
                                      const ForwardLink& link) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const NodeNames::Place place = names_.Count(placement, NameIn(placement, op));
   if (place.node != 0) links_.OpStarted(link, place.node);
   return place;
@@ -118,7 +118,7 @@ NodeNames::Place GraphState::CountOp(const Placement& placement,
 uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
                                uint32_t position, const SourceStack& stack,
                                const ForwardLink& link) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const OpName& op_name = NameIn(placement, op);
   DeclareScopeOf(placement.phase, placement.scope);
   const std::string name = names_.NewName(placement, op_name);
@@ -136,21 +136,21 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) {
     node = kNoNode;
   } else {
-    Remember(node, placement.scope, stack);
+    RecordNode(node, placement.scope, stack);
     links_.OpStarted(link, node);
   }
   names_.SetNode(placement, op_name, position, node);
   return node;
 }
 
-void GraphState::Remember(uint32_t node, uint32_t scope,
-                          const SourceStack& stack) {
+void GraphState::RecordNode(uint32_t node, uint32_t scope,
+                            const SourceStack& stack) {
   if (node >= nodes_.size()) nodes_.resize(node + 1);
   nodes_[node] = {scope, stack};
 }
 
 SourceStack GraphState::StackOf(uint32_t node) const {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return node < nodes_.size() ? nodes_[node].stack : SourceStack();
 }
 
@@ -158,7 +158,7 @@ Placement GraphState::BackwardOf(const AutogradNode& node) const {
   Placement placement;
   placement.phase = Phase::kBackward;
   placement.category = GRAPHDBG_GRADIENT;
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (node.leaf == nullptr) {
     placement.forward_node = links_.Find(node.thread, node.sequence);
   } else if (const auto* parameter = bound_.Find(node.leaf)) {
@@ -173,46 +173,47 @@ Placement GraphState::BackwardOf(const AutogradNode& node) const {
 void GraphState::EndOp(uint32_t node, const TensorList& inputs,
                        graphdbg_input* described, const TensorList& outputs,
                        bool overwrote) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Origin origin =
         producers_.Find(inputs.storage(i), inputs.signature(i));
     described[i] = {origin.node, origin.slot, inputs[i]};
   }
   for (uint32_t slot = 0; slot < outputs.size(); ++slot) {
-    producers_.Made(outputs.storage(slot), outputs.signature(slot),
-                    {node, slot}, overwrote);
+    producers_.RecordOutput(outputs.storage(slot), outputs.signature(slot),
+                            {node, slot}, overwrote);
   }
 }
 
 graphdbg_input GraphState::TakeInput(uint32_t node, const TensorList& value) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const Origin origin = producers_.Find(value.storage(0), value.signature(0));
   if (origin.node == 0) {
-    producers_.Made(value.storage(0), value.signature(0), {node, 0}, false);
+    producers_.RecordOutput(value.storage(0), value.signature(0), {node, 0},
+                            false);
   }
   return {origin.node, origin.slot, value[0]};
 }
 
 uint32_t GraphState::OptimizerScope(std::string_view type) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return names_.Scope(type, type);
 }
 
 void GraphState::EnterModel(uint32_t models, bool new_pass) {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (new_pass) {
-    names_.NewPass(models);
+    names_.BeginPass(models);
   } else {
-    names_.NewStretch(models);
+    names_.BeginSegment(models);
   }
 }
 
 void GraphState::EndStep() {
-  const std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   bound_.Refresh(&producers_);
   producers_.EndStep();
-  names_.NewPass(0);
+  names_.BeginPass(0);
 }
 
 }  // namespace graphdbg::pytorch

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,40 +16,43 @@
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/producers.h"
 #include "agent/adapters/pytorch/tensor_view.h"
+#include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
 
 using SourceStack = std::vector<graphdbg_source_frame>;
 
-// What is known of the program's graph: its scopes, nodes, parameters, and
-// which node made which tensor in the current step.
+// The program's graph: its scopes, nodes and parameters, and the producers of
+// tensors in the current step.
 //
-// Any thread. Nothing waits, and no Python runs: a thread that holds the
-// interpreter's lock may enter while another one is inside.
+// Thread-safe. Its lock is never held while waiting or running Python code, so
+// it may be taken by threads that hold the interpreter's lock.
 class GraphState {
  public:
-  // Stands in a place whose node could not be declared.
+  // Marks a position whose node could not be declared.
   static constexpr uint32_t kNoNode = ~0u;
 
-  // Everything declared from now on is told to `agent`.
+  // Sets the agent that all later declarations are reported to.
   void SetAgent(graphdbg_agent* agent) { agent_ = agent; }
 
-  // ---- modules
-  // Tells the agent of it now, or with its first op.
+  // Modules.
+
+  // Reports the scope to the agent now, or with its first op.
   uint32_t DeclareScope(std::string_view path, std::string_view type, bool now);
   void BindTensor(uint32_t scope, std::string_view name,
                   graphdbg_node_kind kind, c10::TensorImpl* tensor);
   BoundTensors& bound() { return bound_; }
-  // The node of the input `name` of a scope, which is this tensor now; 0 for a
-  // parameter, and for a tensor without plain memory. kNoNode if it has to be
-  // declared and there is no `stack`.
+  // Binds the input `name` of a scope to this tensor and returns its node: 0
+  // for a parameter or a tensor without plain memory, kNoNode if the node has
+  // to be declared and `stack` is null.
   uint32_t BindInput(uint32_t scope, std::string_view name,
                      c10::TensorImpl* tensor, const SourceStack* stack);
 
-  // ---- ops
-  // An execution of `op` begins. Where it is the first of its place, `node` is
-  // 0, and DeclareOp has to be called.
+  // Ops.
+
+  // Counts an execution of `op`. If it is the first at its position, `node` is
+  // 0 and DeclareOp() has to be called.
   NodeNames::Place CountOp(const Placement& placement, const OpInfo& op,
                            const ForwardLink& link);
   uint32_t DeclareOp(const Placement& placement, const OpInfo& op,
@@ -59,21 +61,22 @@ class GraphState {
   // The source stack of a node; empty if it has none.
   SourceStack StackOf(uint32_t node) const;
 
-  // Where the ops belong that the engine runs to evaluate a node.
+  // The position of ops that the engine runs to evaluate a node.
   Placement BackwardOf(const AutogradNode& node) const;
 
-  // ---- tensors
-  // An execution has ended. Fills `described`, which has room for it, with the
-  // inputs and what made them; after it, `node` has made the outputs, or, if it
-  // `overwrote`, written into them.
+  // Tensors.
+
+  // Ends an execution. Fills `described`, which must be of sufficient size,
+  // with the inputs and their producers, and records `node` as the producer of
+  // the outputs. `overwrote` means that it wrote to existing memory.
   void EndOp(uint32_t node, const TensorList& inputs, graphdbg_input* described,
              const TensorList& outputs, bool overwrote);
-  // `node`, an input, is this tensor. The result tells what made it, in this
-  // step; if nothing did, it comes from the input.
+  // Describes the tensor passed to the input `node`, with its producer in this
+  // step. If there is none, records the input as its producer.
   graphdbg_input TakeInput(uint32_t node, const TensorList& value);
 
   uint32_t OptimizerScope(std::string_view type);
-  // A model is called: the `models`-th one of its pass.
+  // Called when a model is called; `models` is its number within the pass.
   void EnterModel(uint32_t models, bool new_pass);
   void EndStep();
 
@@ -83,27 +86,34 @@ class GraphState {
     SourceStack stack;
   };
 
-  void DeclareScopeOf(Phase phase, uint32_t scope);
-  // The binding of a node that stands for a tensor, declared if it is new.
+  void DeclareScopeOf(Phase phase, uint32_t scope) GRAPHDBG_REQUIRES(mu_);
+  // The binding of a node that represents a tensor. Declares the node if it is
+  // new.
   BoundTensors::Binding* BindingOf(const std::string& name, uint32_t scope,
                                    graphdbg_node_kind kind,
                                    const at::TensorBase& tensor,
-                                   const SourceStack& stack);
-  void Remember(uint32_t node, uint32_t scope, const SourceStack& stack);
+                                   const SourceStack& stack)
+      GRAPHDBG_REQUIRES(mu_);
+  void RecordNode(uint32_t node, uint32_t scope, const SourceStack& stack)
+      GRAPHDBG_REQUIRES(mu_);
   static const OpName& NameIn(const Placement& placement, const OpInfo& op);
 
   graphdbg_agent* agent_ = nullptr;
-  mutable std::mutex mu_;
-  NodeNames names_;
-  ForwardLinks links_;
-  Producers producers_;
-  // By the agent's number of the node.
-  std::deque<NodeRecord> nodes_;
   BoundTensors bound_;
+
+  // Acquired before the lock of bound_.
+  mutable Mutex mu_;
+  NodeNames names_ GRAPHDBG_GUARDED_BY(mu_);
+  ForwardLinks links_ GRAPHDBG_GUARDED_BY(mu_);
+  Producers producers_ GRAPHDBG_GUARDED_BY(mu_);
+  // By node id.
+  std::deque<NodeRecord> nodes_ GRAPHDBG_GUARDED_BY(mu_);
   // By the full name of the node.
-  std::unordered_map<std::string, BoundTensors::Binding*> bindings_;
-  // By scope and argument.
-  std::unordered_map<std::string, BoundTensors::Binding*> inputs_;
+  std::unordered_map<std::string, BoundTensors::Binding*> bindings_
+      GRAPHDBG_GUARDED_BY(mu_);
+  // By scope and name of the argument.
+  std::unordered_map<std::string, BoundTensors::Binding*> inputs_
+      GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::pytorch

@@ -1,12 +1,11 @@
-/* What the PyTorch adapter and its Python side offer each other.
+/* The interface between the PyTorch adapter and its Python side.
  *
- * libgraphdbg_torch.so knows PyTorch and no Python; the extension module _hooks
- * knows Python and no PyTorch. Each hands the other a table of C functions, so
- * neither is compiled against the other's headers and either can be replaced:
- * a C++ program uses the adapter without the Python side.
+ * libgraphdbg_torch.so depends on PyTorch and not on Python; the extension
+ * module _hooks depends on Python and not on PyTorch. Each provides a table of
+ * C functions, so that neither is compiled against the headers of the other and
+ * either can be replaced: C++ programs use the adapter without Python.
  *
- * No function throws. A function that takes a scope takes a number that
- * declare_scope returned.
+ * No function throws. Scopes are numbers returned by declare_scope.
  */
 #ifndef AGENT_ADAPTERS_PYTORCH_HOOKS_API_H_
 #define AGENT_ADAPTERS_PYTORCH_HOOKS_API_H_
@@ -20,93 +19,97 @@
 extern "C" {
 #endif
 
-/* Grows with each change of the tables; both sides must agree. */
+/* Incremented with each change of the tables; both sides must agree. */
 #define GRAPHDBG_HOOKS_API_VERSION 3
 
-/* The Python side. All may be called on any thread, with or without the
- * interpreter's lock. */
+/* Functions of the Python side. May be called on any thread, with or without
+ * the interpreter's lock. */
 typedef struct graphdbg_interpreter {
   /* The calling thread's Python stack, innermost frame first. The strings live
    * as long as the process. */
   size_t (*source_stack)(graphdbg_source_frame* out, size_t max);
-  /* As in graphdbg_host, without `user`. */
+  /* Like the members of graphdbg_host, without `user`. */
   void* (*begin_wait)(void);
   void (*end_wait)(void* token);
   int (*interrupted)(void* token);
-  /* Ends the program as an exception in the main thread would. */
+  /* Ends the program like an exception in the main thread. */
   void (*terminate)(void);
 } graphdbg_interpreter;
 
-/* The adapter. */
+/* Functions of the adapter. */
 typedef struct graphdbg_torch_adapter {
   uint32_t api_version;
 
-  /* Opens the agent and starts to follow PyTorch. Called once, at the end of
-   * `import torch`. `interpreter` must live as long as the process. */
+  /* Opens the agent and installs the hooks in PyTorch. Called once, at the end
+   * of `import torch`. `interpreter` must live as long as the process. */
   graphdbg_status (*open)(const char* torch_version, const char* job_name,
                           const graphdbg_interpreter* interpreter);
 
-  /* The interpreter is about to go: no more calls into it, no more ops. */
+  /* Called before the interpreter is finalized: stops tracing and calls into
+   * the interpreter. */
   void (*detach_interpreter)(void);
   void (*close)(const graphdbg_ending* ending);
 
-  /* The scope of a module path ("layer1/conv", "" for the model itself) and
-   * its class. The same path gives the same scope. It joins the graph now, or
-   * with its first op. */
+  /* Returns the scope of a module path ("layer1/conv", "" for the model itself)
+   * with its class. The same path always has the same scope. The scope is added
+   * to the graph now, or with its first op. */
   uint32_t (*declare_scope)(const char* path, const char* type, int now);
-  /* A parameter or buffer `name` of a scope; `tensor` is the address of its
-   * TensorImpl, which the caller keeps alive during the call. */
+  /* Binds the parameter or buffer `name` of a scope; `tensor` is the address of
+   * its TensorImpl, which the caller keeps alive during the call. */
   void (*bind_tensor)(uint32_t scope, const char* name, graphdbg_node_kind kind,
                       const void* tensor);
-  /* Around a swap of what tensors hold. The first lets go of a parameter or
-   * buffer and returns a handle, null if it is none; the second gives what the
-   * handle stands for a tensor again. */
+  /* Called before and after the contents of tensors are swapped. The first
+   * releases a parameter or buffer and returns its binding, or null if it has
+   * none; the second binds a tensor again. */
   void* (*release_tensor)(const void* tensor);
   void (*hold_tensor)(void* binding, const void* tensor);
 
-  /* Enters a module's scope on this thread; the result goes to leave. */
+  /* Enters a module's scope on this thread; the result is passed to leave. */
   size_t (*enter)(uint32_t scope);
-  /* Enters the program's own code again, from within an optimizer. */
+  /* Enters the program's own code from within an optimizer. */
   size_t (*enter_program)(void);
   void (*leave)(size_t depth);
-  /* Around a region of compiled code, which is one node; tensors are addresses
-   * of their TensorImpl. 0: it is not followed, and is not to be left.
-   * `outputs` is null if it has raised. The second may wait for the user. */
+  /* Called before and after a region of compiled code, which is one node;
+   * tensors are addresses of their TensorImpl. If enter_region returns 0, the
+   * region is not traced and must not be left. `outputs` is null if the region
+   * raised an exception. leave_region may wait for the user. */
   int (*enter_region)(const void* const* inputs, size_t count);
   void (*leave_region)(const void* const* outputs, size_t count);
-  /* The innermost module scope on this thread: 0 if there is none (or only one
-   * with the empty path), and whether the thread is inside any scope or a
-   * backward pass. */
+  /* Returns the innermost module scope on this thread, 0 if there is none (or
+   * only the one with the empty path). Sets *inside if the thread is inside any
+   * scope or a backward pass. */
   uint32_t (*current_scope)(int* inside);
 
-  /* Whether the tensors that models are given are of interest now. */
+  /* Whether inputs of models have to be reported now. */
   int (*wants_inputs)(void);
-  /* One that the model is given which this thread calls next; `name` is the
-   * argument's. The caller keeps the tensor until enter_model has returned. */
+  /* Reports an input of the model that this thread calls next; `name` is the
+   * name of the argument. The caller keeps the tensor alive until enter_model
+   * has returned. */
   void (*give_input)(uint32_t scope, const char* name, const void* tensor);
 
-  /* A model is about to be called, or has returned, outside all scopes. These
-   * and all below that return a status may wait for the user. */
+  /* Called before and after a call of a model from outside all scopes. These
+   * functions and all below that return a status may wait for the user. */
   graphdbg_status (*enter_model)(uint32_t scope, int training);
   graphdbg_status (*leave_model)(void);
-  /* An optimizer exists: steps are the optimizer's from now on. */
+  /* Called when an optimizer exists: from now on, optimizer steps define steps.
+   */
   void (*optimizer_seen)(void);
   graphdbg_status (*step_end)(void);
-  /* The program is about to end as it should. */
+  /* Called before the program ends normally. */
   void (*last_step)(void);
-  /* The program trains without modules: the first step begins here. Only the
-   * first call does anything. */
+  /* Begins the first step of a program that trains without modules. Later calls
+   * have no effect. */
   graphdbg_status (*start)(void);
 
-  /* Around a call of the autograd engine, which may be within another one.
-   * What the first writes to *token goes to the second. */
+  /* Called before and after a call of the autograd engine; calls may be nested.
+   * The value that the first stores in *token is passed to the second. */
   graphdbg_status (*enter_backward)(int creates_graph, uint64_t* token);
   graphdbg_status (*leave_backward)(int creates_graph, int accumulates,
                                     uint64_t token);
-  /* What the loss is multiplied with, until it is set to 0. */
+  /* Sets the factor that the loss is multiplied by; 0 means none. */
   void (*set_grad_scale)(double scale);
 
-  /* A line for the user, on stderr and wherever the job is watched. */
+  /* Shows a line to the user, on stderr and in the debugger. */
   void (*notify)(const char* line);
 } graphdbg_torch_adapter;
 

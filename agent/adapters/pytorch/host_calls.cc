@@ -23,7 +23,8 @@ void* BeginWait(void*) {
 }
 
 void EndWait(void*, void* token) {
-  // Also when the interpreter is going: the thread has to get its lock back.
+  // Even during finalization, the thread has to reacquire the interpreter's
+  // lock.
   if (token != nullptr) Adapter::Get().end_wait(token);
 }
 
@@ -48,7 +49,7 @@ size_t CaptureStackOf(void*, graphdbg_source_frame* out, size_t max) {
 }
 
 void* CurrentStreamOf(void*, graphdbg_device device, int32_t device_id) {
-  // An exception must not get into the agent.
+  // Exceptions must not propagate into the agent.
   try {
     return CurrentStream(device, device_id);
   } catch (const std::exception&) {

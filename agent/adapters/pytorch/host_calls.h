@@ -5,8 +5,8 @@
 
 namespace graphdbg::pytorch {
 
-// What the agent asks of its host: memory to keep, the interpreter's lock to
-// let go, tensors to resolve. Any thread.
+// The callbacks that the agent calls: retain memory, release the interpreter's
+// lock during waits, resolve tensors, and others. Thread-safe.
 graphdbg_host HostCalls();
 
 }  // namespace graphdbg::pytorch

@@ -8,7 +8,7 @@ namespace graphdbg::pytorch {
 NodeNames::NodeNames() { Scope("", ""); }
 
 uint32_t NodeNames::Scope(std::string_view path, std::string_view type) {
-  // An optimizer's is asked for over and over.
+  // The scope of an optimizer is requested repeatedly.
   if (last_scope_ < scopes_.size() && scopes_[last_scope_].path == path &&
       !scopes_[last_scope_].type.empty()) {
     return last_scope_;
@@ -38,9 +38,9 @@ void NodeNames::Reserve(std::string full_name) {
 
 NodeNames::Series& NodeNames::SeriesOf(const Placement& placement,
                                        const OpName& op) {
-  // Scopes are counted from 0, stretches from the other end.
+  // Scopes are numbered from 0, segments from the maximum downwards.
   const uint32_t scope =
-      placement.outside ? ~uint32_t{0} - stretch_ : placement.scope;
+      placement.outside ? ~uint32_t{0} - segment_ : placement.scope;
   return series_[Key(placement.phase, scope, op)];
 }
 

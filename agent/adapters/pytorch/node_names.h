@@ -15,25 +15,26 @@
 
 namespace graphdbg::pytorch {
 
-// The scopes of a program, and the names of its ops.
+// The scopes of a program and the names of its ops.
 //
-// An op is named by phase, scope and its number among those of its name in its
-// pass: forward/conv1/convolution, forward/conv1/convolution_1. A pass is a
-// step, or a part of one between two calls of the same model, so that the same
-// control flow meets the same names in every step, and an evaluation loop meets
-// the names of its first batch again.
+// The name of an op consists of its phase, its scope, and its number among the
+// ops of the same name within a pass: forward/conv1/convolution,
+// forward/conv1/convolution_1. A pass is a step, or the part of a step between
+// two calls of the same model. The same control flow therefore produces the
+// same names in every step, and an evaluation loop repeats the names of its
+// first batch.
 //
-// What runs outside all modules is counted by the stretch between two model
-// calls that it is in: the first step begins with the model's call, the others
-// with the making of their batch.
+// Ops outside all modules are counted separately in each segment between two
+// model calls, because the first step starts with a call of the model, but
+// later steps start with the preparation of a batch.
 //
-// Not thread safe.
+// Not thread-safe.
 class NodeNames {
  public:
   NodeNames();
 
-  // The scope of a module path or of an optimizer's class. The same path gives
-  // the same scope; scope 0 has the empty path.
+  // The scope of a module path or of an optimizer's class. The same path always
+  // has the same scope; scope 0 has the empty path.
   uint32_t Scope(std::string_view path, std::string_view type);
   const std::string& type(uint32_t scope) const { return scopes_[scope].type; }
 
@@ -43,35 +44,35 @@ class NodeNames {
   // True once per phase and scope.
   bool FirstUse(Phase phase, uint32_t scope);
 
-  // No op gets this name: a parameter or a scope has it.
+  // Prevents ops from getting the name of a parameter or scope.
   void Reserve(std::string full_name);
   bool IsReserved(const std::string& full_name) const {
     return reserved_.count(full_name) > 0;
   }
 
-  // A place in the order of the ops of one name in one scope, and the node that
-  // was there in an earlier pass; 0 if it is new.
+  // A position among the ops of one name in one scope, and its node from an
+  // earlier pass; 0 if the position is new.
   struct Place {
     uint32_t position;
     uint32_t node;
   };
   // Counts an execution of an op.
   Place Count(const Placement& placement, const OpName& op);
-  // The name for a new place. Each call gives another one.
+  // The name for a new position. Each call returns a different name.
   std::string NewName(const Placement& placement, const OpName& op);
   void SetNode(const Placement& placement, const OpName& op, uint32_t position,
                uint32_t node);
 
-  // `stretch`: how many models the pass has called.
-  void NewPass(uint32_t stretch) {
+  // `segment` is the number of models that the pass has called.
+  void BeginPass(uint32_t segment) {
     ++pass_;
-    stretch_ = stretch;
+    segment_ = segment;
   }
-  void NewStretch(uint32_t stretch) { stretch_ = stretch; }
+  void BeginSegment(uint32_t segment) { segment_ = segment; }
 
  private:
-  // Beyond this many ops of one name in one scope, all are one node: a loop in
-  // Python over the elements of something.
+  // Further ops of the same name in the same scope share one node. Reached by
+  // Python loops over elements.
   static constexpr uint32_t kMaxPerName = 4096;
 
   struct ScopeRecord {
@@ -98,7 +99,7 @@ class NodeNames {
   ska::flat_hash_map<uint64_t, Series> series_;
   std::unordered_map<uint64_t, uint32_t> next_suffix_;
   uint64_t pass_ = 1;
-  uint32_t stretch_ = 0;
+  uint32_t segment_ = 0;
 };
 
 }  // namespace graphdbg::pytorch

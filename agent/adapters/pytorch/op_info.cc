@@ -7,10 +7,10 @@
 #include <cstring>
 #include <iterator>
 #include <memory>
-#include <mutex>
 #include <string_view>
 #include <unordered_map>
 
+#include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
 
 namespace graphdbg::pytorch {
@@ -21,7 +21,7 @@ enum class Kind : uint8_t {
   MOVES_VALUES,
   FILLS,
   RESHAPES,
-  KEEPS_NOTES
+  AUXILIARY_RESULTS
 };
 
 struct Entry {
@@ -34,12 +34,12 @@ constexpr Entry kEntries[] = {
 #define MOVES_VALUES(op) {Kind::MOVES_VALUES, #op},
 #define FILLS(op) {Kind::FILLS, #op},
 #define RESHAPES(op) {Kind::RESHAPES, #op},
-#define KEEPS_NOTES(op) {Kind::KEEPS_NOTES, #op},
+#define AUXILIARY_RESULTS(op) {Kind::AUXILIARY_RESULTS, #op},
 #include "agent/adapters/pytorch/op_kinds.inc"
 };
 
-// A trailing underscore (in place) does not change what a name says here.
-// Asked once per overload.
+// Ignores a trailing underscore, which marks in-place ops. Called once per
+// overload.
 bool Is(Kind kind, std::string_view name) {
   if (name.size() > 1 && name.back() == '_') name.remove_suffix(1);
   return std::any_of(
@@ -78,18 +78,19 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   }
 }
 
-// All ops met so far. Entries are never removed, so that pointers stay.
+// All ops encountered so far. Entries are never removed, so pointers stay
+// valid.
 class OpRegistry {
  public:
   const OpInfo* Find(const c10::OperatorName& name) {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     auto& info = ops_[c10::toString(name)];
     if (info == nullptr) info = Describe(name);
     return info.get();
   }
 
   const OpInfo* Region() {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     auto& info = ops_["torch.compile"];
     if (info == nullptr) {
       info = std::make_unique<OpInfo>();
@@ -102,7 +103,8 @@ class OpRegistry {
   }
 
  private:
-  std::unique_ptr<OpInfo> Describe(const c10::OperatorName& name) {
+  std::unique_ptr<OpInfo> Describe(const c10::OperatorName& name)
+      GRAPHDBG_REQUIRES(mu_) {
     auto info = std::make_unique<OpInfo>();
     info->full_name = name.name;
     const std::string text = name.name.substr(name.name.rfind(':') + 1);
@@ -117,30 +119,31 @@ class OpRegistry {
     if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;
     if (Is(Kind::RESHAPES, text)) info->in_place = false;
     info->fills = Is(Kind::FILLS, text);
-    info->keeps_notes = Is(Kind::KEEPS_NOTES, text);
+    info->has_auxiliary_results = Is(Kind::AUXILIARY_RESULTS, text);
     return info;
   }
 
-  OpName Name(const std::string& text) {
+  OpName Name(const std::string& text) GRAPHDBG_REQUIRES(mu_) {
     const auto next = static_cast<uint32_t>(name_ids_.size());
     return {text, name_ids_.emplace(text, next).first->second};
   }
 
-  std::mutex mu_;
-  std::unordered_map<std::string, std::unique_ptr<OpInfo>> ops_;
-  std::unordered_map<std::string, uint32_t> name_ids_;
+  Mutex mu_;
+  std::unordered_map<std::string, std::unique_ptr<OpInfo>> ops_
+      GRAPHDBG_GUARDED_BY(mu_);
+  std::unordered_map<std::string, uint32_t> name_ids_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 OpRegistry& Registry() {
-  // Never destroyed: threads may run ops while the process exits.
+  // Never destroyed: threads may run ops during process exit.
   static OpRegistry* const registry = new OpRegistry;
   return *registry;
 }
 
-// The name of an operator's schema is at a fixed address, so this direct
-// mapped cache answers nearly always. Ranges keep their name in a buffer that
-// comes and goes, hence the comparison of the text; overloads share the text
-// but not the address.
+// A direct-mapped cache, which nearly always hits because the name of an
+// operator's schema has a fixed address. The text is compared as well, because
+// names of ranges are in temporary buffers. Overloads share the text but not
+// the address.
 struct CacheLine {
   const char* address = nullptr;
   const OpInfo* info = nullptr;
@@ -158,7 +161,7 @@ const OpInfo* FindOp(const at::RecordFunction& fn) {
   const char* name = fn.name();
   CacheLine& line = cache[CacheIndex(name)];
   if (line.address == name && line.info->full_name == name) return line.info;
-  // Operators have a namespace; most ranges do not.
+  // Operators have a namespace, most ranges do not.
   if (std::strstr(name, "::") == nullptr) return nullptr;
   const auto operator_name = fn.operator_name();
   if (!operator_name) return nullptr;
@@ -169,7 +172,7 @@ const OpInfo* FindOp(const at::RecordFunction& fn) {
 
 const OpInfo* FindOp(const c10::OperatorHandle& op) {
   thread_local std::array<CacheLine, kCacheSize> cache;
-  // Part of the operator's definition, which stays where it is.
+  // Part of the operator's definition, which has a fixed address.
   const c10::OperatorName& name = op.operator_name();
   const char* const address = reinterpret_cast<const char*>(&name);
   CacheLine& line = cache[CacheIndex(address)];

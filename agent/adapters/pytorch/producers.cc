@@ -12,9 +12,9 @@ Producers::Entry& Producers::EntryFor(Map* map, c10::StorageImpl* storage) {
   return map->emplace(storage, std::move(entry)).first->second;
 }
 
-void Producers::Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
-                     bool overwrote) {
-  Entry& entry = EntryFor(&made_, storage);
+void Producers::RecordOutput(c10::StorageImpl* storage, uint64_t view,
+                             Origin origin, bool overwrote) {
+  Entry& entry = EntryFor(&outputs_by_storage_, storage);
   if (overwrote) entry.views.clear();
   for (View& known : entry.views) {
     if (known.signature == view) {
@@ -25,14 +25,15 @@ void Producers::Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
   if (entry.views.size() < kMaxViews) {
     entry.views.push_back({view, origin});
   } else {
-    // A loop over rows, most likely: the newest views matter, and the first,
-    // which is what filled the storage.
+    // Most likely a loop over rows. Keeps the newest views and the first one,
+    // which produced the whole storage.
     entry.views[1 + entry.replaced++ % (kMaxViews - 1)] = {view, origin};
   }
 }
 
-void Producers::Keep(c10::StorageImpl* storage, uint64_t view, Origin origin) {
-  Entry& entry = EntryFor(&kept_, storage);
+void Producers::RecordPersistent(c10::StorageImpl* storage, uint64_t view,
+                                 Origin origin) {
+  Entry& entry = EntryFor(&persistent_, storage);
   for (const View& known : entry.views) {
     if (known.signature == view) return;
   }
@@ -40,27 +41,27 @@ void Producers::Keep(c10::StorageImpl* storage, uint64_t view, Origin origin) {
 }
 
 Origin Producers::Find(c10::StorageImpl* storage, uint64_t view) const {
-  const auto kept = kept_.find(storage);
-  if (kept != kept_.end()) {
+  const auto kept = persistent_.find(storage);
+  if (kept != persistent_.end()) {
     for (const View& known : kept->second.views) {
       if (known.signature == view) return known.origin;
     }
   }
-  const auto made = made_.find(storage);
-  if (made != made_.end() && !made->second.views.empty()) {
+  const auto made = outputs_by_storage_.find(storage);
+  if (made != outputs_by_storage_.end() && !made->second.views.empty()) {
     for (const View& known : made->second.views) {
       if (known.signature == view) return known.origin;
     }
-    // A view that was made unseen: it shows what filled the storage.
-    if (kept == kept_.end()) return made->second.views.front().origin;
+    // The creation of the view was not traced; use the producer of the storage.
+    if (kept == persistent_.end()) return made->second.views.front().origin;
   }
-  if (kept != kept_.end()) return kept->second.views.front().origin;
+  if (kept != persistent_.end()) return kept->second.views.front().origin;
   return {};
 }
 
 void Producers::EndStep() {
-  // Clearing an empty one takes as long as clearing a full one.
-  if (!made_.empty()) made_.clear();
+  // Clearing an empty map takes as long as clearing a full one.
+  if (!outputs_by_storage_.empty()) outputs_by_storage_.clear();
 }
 
 }  // namespace graphdbg::pytorch

@@ -10,34 +10,35 @@
 
 namespace graphdbg::pytorch {
 
-// An output of a node; node 0: not known.
+// An output of a node; node is 0 if unknown.
 struct Origin {
   uint32_t node = 0;
   uint32_t slot = 0;
 };
 
-// Which node made what a storage holds.
+// The nodes that produced the contents of storages.
 //
-// Keyed by storage, since views, detach() and .data all make new tensors of
-// one storage; within it by the view's layout, so that a view's consumers point
-// at the view and the base's at the base. The storages are held weakly: their
-// data goes when it would, but their addresses are not given out again while
-// the entry stands.
+// Keyed by storage, because views, detach() and .data all create new tensors of
+// the same storage, and within it by the view's layout, so that consumers of a
+// view refer to the view and those of the base to the base. Storages are held
+// by weak references: their data can be freed, but their addresses are not
+// reused while the entry exists.
 //
-// Not thread safe.
+// Not thread-safe.
 class Producers {
  public:
-  // `overwrote`: the op wrote into existing memory, so that what other views
-  // of it were made of is gone.
-  void Made(c10::StorageImpl* storage, uint64_t view, Origin origin,
-            bool overwrote);
+  // `overwrote` means that the op wrote to existing memory, which invalidates
+  // the producers of other views of it.
+  void RecordOutput(c10::StorageImpl* storage, uint64_t view, Origin origin,
+                    bool overwrote);
 
-  // A parameter or buffer: remembered over steps, whatever is written to it.
-  void Keep(c10::StorageImpl* storage, uint64_t view, Origin origin);
+  // Records a parameter or buffer, which persists across steps and writes.
+  void RecordPersistent(c10::StorageImpl* storage, uint64_t view,
+                        Origin origin);
 
   Origin Find(c10::StorageImpl* storage, uint64_t view) const;
 
-  // Forgets all but what Keep was called for.
+  // Removes all entries except those of RecordPersistent().
   void EndStep();
 
  private:
@@ -49,7 +50,7 @@ class Producers {
   };
   struct Entry {
     c10::weak_intrusive_ptr<c10::StorageImpl> storage;
-    // First what filled the storage.
+    // The first entry is the producer of the whole storage.
     c10::SmallVector<View, 2> views;
     uint32_t replaced = 0;
   };
@@ -57,8 +58,8 @@ class Producers {
 
   static Entry& EntryFor(Map* map, c10::StorageImpl* storage);
 
-  Map made_;
-  Map kept_;
+  Map outputs_by_storage_;
+  Map persistent_;
 };
 
 }  // namespace graphdbg::pytorch

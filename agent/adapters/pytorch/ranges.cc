@@ -11,7 +11,7 @@ namespace {
 
 using Observer = std::unique_ptr<at::ObserverContext>;
 
-OpFollower* range_follower = nullptr;
+OpTracer* range_tracer = nullptr;
 CaptureEngine* engine = nullptr;
 at::CallbackHandle backward = at::INVALID_CALLBACK_HANDLE;
 
@@ -34,16 +34,16 @@ bool IsDataLoading(const char* range) {
 }
 
 Observer StartRange(const at::RecordFunction& fn) {
-  range_follower->Guarded([&fn] {
+  range_tracer->Guarded([&fn] {
     ThreadState& thread = CurrentThread();
     const std::string_view optimizer = OptimizerClass(fn.name());
     if (!optimizer.empty()) {
       if (StartsWith(fn.name(), "Optimizer.step#")) {
-        range_follower->host().TrainingSeen(true);
+        range_tracer->host().OnTrainingStarted(true);
       }
       engine->SyncThread();
       thread.Enter(ContextKind::kOptimizer,
-                   range_follower->graph().OptimizerScope(optimizer));
+                   range_tracer->graph().OptimizerScope(optimizer));
     } else if (IsDataLoading(fn.name())) {
       thread.Enter(ContextKind::kIgnored, 0);
     }
@@ -52,12 +52,12 @@ Observer StartRange(const at::RecordFunction& fn) {
 }
 
 void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
-  range_follower->Guarded([&fn] {
+  range_tracer->Guarded([&fn] {
     ThreadState& thread = CurrentThread();
     if (!OptimizerClass(fn.name()).empty()) {
       if (StartsWith(fn.name(), "Optimizer.step#")) {
-        range_follower->step().optimizer_steps.fetch_add(1);
-        range_follower->step().micro_step.store(1);
+        range_tracer->step().optimizer_steps.fetch_add(1);
+        range_tracer->step().micro_step.store(1);
       }
       thread.contexts.Pop(ContextKind::kOptimizer);
     } else if (IsDataLoading(fn.name())) {
@@ -67,14 +67,14 @@ void EndRange(const at::RecordFunction& fn, at::ObserverContext*) {
 }
 
 Observer StartBackward(const at::RecordFunction&) {
-  range_follower->Guarded([] { range_follower->host().TrainingSeen(false); });
+  range_tracer->Guarded([] { range_tracer->host().OnTrainingStarted(false); });
   return nullptr;
 }
 
 }  // namespace
 
-void FollowRanges(OpFollower* the_follower, CaptureEngine* the_engine) {
-  range_follower = the_follower;
+void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
+  range_tracer = tracer;
   engine = the_engine;
   using Callback = at::RecordFunctionCallback;
   at::addGlobalCallback(
@@ -83,6 +83,6 @@ void FollowRanges(OpFollower* the_follower, CaptureEngine* the_engine) {
       Callback(StartBackward).scopes({at::RecordScope::BACKWARD_FUNCTION}));
 }
 
-void FirstBackwardSeen() { at::removeCallback(backward); }
+void StopWaitingForBackward() { at::removeCallback(backward); }
 
 }  // namespace graphdbg::pytorch

@@ -2,18 +2,19 @@
 #define AGENT_ADAPTERS_PYTORCH_RANGES_H_
 
 #include "agent/adapters/pytorch/capture_engine.h"
-#include "agent/adapters/pytorch/op_follower.h"
+#include "agent/adapters/pytorch/op_tracer.h"
 
 namespace graphdbg::pytorch {
 
-// Follows the ranges that PyTorch itself marks: the calls of optimizers, the
-// loading of data, and the first backward pass. Costs nothing in between.
+// Traces the ranges that PyTorch itself marks: calls of optimizers, loading of
+// data, and the first backward pass. No overhead between ranges.
 //
-// Once per process; all must outlive it.
-void FollowRanges(OpFollower* follower, CaptureEngine* engine);
+// Called once per process; the arguments must outlive the process's use of
+// PyTorch.
+void TraceRanges(OpTracer* follower, CaptureEngine* engine);
 
-// The first backward pass is not looked for any more.
-void FirstBackwardSeen();
+// Stops detecting the first backward pass.
+void StopWaitingForBackward();
 
 }  // namespace graphdbg::pytorch
 

@@ -3,30 +3,30 @@
 
 #include <exception>
 #include <memory>
-#include <mutex>
 
 #include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/op_info.h"
 #include "agent/adapters/pytorch/tensor_view.h"
+#include "agent/base/mutex.h"
 
 namespace graphdbg::pytorch {
 namespace {
 
 using Observer = std::unique_ptr<at::ObserverContext>;
 
-OpFollower* record_follower = nullptr;
+OpTracer* record_tracer = nullptr;
 
 struct LeafOp {
-  // Depth inside of it; 0 outside. What runs inside an op with kernels of its
-  // own is that kernel's business.
+  // Nesting depth; 0 outside of ops. Ops called by the kernel of an op are not
+  // traced.
   int depth = 0;
-  // Whose op has begun; else null.
+  // The thread's state if the op is traced, otherwise null.
   ThreadState* thread = nullptr;
   int exceptions = 0;
 };
 thread_local LeafOp leaf;
 
-bool TakesWrappers(c10::ArrayRef<const c10::IValue> arguments) {
+bool HasWrapperArguments(c10::ArrayRef<const c10::IValue> arguments) {
   for (const c10::IValue& argument : arguments) {
     if (argument.isTensor() && IsWrapper(argument.toTensor())) return true;
   }
@@ -38,17 +38,17 @@ Observer StartOp(const at::RecordFunction& fn) {
     ++leaf.depth;
     return nullptr;
   }
-  record_follower->Guarded([&fn] {
+  record_tracer->Guarded([&fn] {
     const OpInfo* const op = FindOp(fn);
     if (op == nullptr || !op->leaf || at::in_parallel_region() ||
-        TakesWrappers(fn.inputs())) {
+        HasWrapperArguments(fn.inputs())) {
       return;
     }
     leaf.depth = 1;
     leaf.exceptions = std::uncaught_exceptions();
     const c10::ArrayRef<c10::IValue> arguments(fn.inputs().data(),
                                                fn.inputs().size());
-    leaf.thread = record_follower->Begin(*op, arguments);
+    leaf.thread = record_tracer->Begin(*op, arguments);
   });
   return nullptr;
 }
@@ -57,12 +57,13 @@ void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
   ThreadState* const thread =
       leaf.depth == 1 ? std::exchange(leaf.thread, nullptr) : nullptr;
   if (thread != nullptr) {
-    // Inside the leaf still: what the agent's host does is not followed.
-    record_follower->Guarded([&fn, thread] {
+    // The depth is still 1, so that ops of the agent's callbacks are not
+    // traced.
+    record_tracer->Guarded([&fn, thread] {
       if (std::uncaught_exceptions() == leaf.exceptions) {
-        record_follower->End(thread, fn.outputs());
+        record_tracer->End(thread, fn.outputs());
       } else {
-        record_follower->Abandon(thread);
+        record_tracer->Abandon(thread);
       }
     });
   }
@@ -79,12 +80,12 @@ class RecordFunctionEngine : public CaptureEngine {
     at::disableCallback(callback_);
   }
 
-  void FollowOps(bool on) override {
-    const std::lock_guard<std::mutex> lock(mu_);
-    if (on == following_) return;
-    following_ = on;
+  void TraceOps(bool on) override {
+    MutexLock lock(&mu_);
+    if (on == tracing_) return;
+    tracing_ = on;
     if (on) {
-      OpFollower::Resume();
+      OpTracer::Resume();
       at::reenableCallback(callback_);
     } else {
       at::disableCallback(callback_);
@@ -92,15 +93,15 @@ class RecordFunctionEngine : public CaptureEngine {
   }
 
  private:
-  std::mutex mu_;
-  bool following_ = false;
+  Mutex mu_;
+  bool tracing_ GRAPHDBG_GUARDED_BY(mu_) = false;
   at::CallbackHandle callback_;
 };
 
 }  // namespace
 
-CaptureEngine* MakeRecordFunctionEngine(OpFollower* the_follower) {
-  record_follower = the_follower;
+CaptureEngine* MakeRecordFunctionEngine(OpTracer* tracer) {
+  record_tracer = tracer;
   return new RecordFunctionEngine;
 }
 

@@ -8,19 +8,20 @@
 
 namespace graphdbg::pytorch {
 
-// Where the program is within its step. Any thread.
+// The program's progress within its step. Thread-safe.
 struct StepState {
-  // What the loss was multiplied with; 0 outside scaled backward passes.
+  // The factor that the loss was multiplied by; 0 outside scaled backward
+  // passes.
   std::atomic<double> grad_scale{0};
-  // Backward passes of this step that are over, and one.
+  // Number of completed backward passes of this step, plus one.
   std::atomic<uint32_t> micro_step{1};
   std::atomic<uint64_t> optimizer_steps{0};
-  // Backward passes under way that record a graph of their own.
+  // Number of running backward passes that record a graph themselves.
   std::atomic<int> graphs_in_creation{0};
 };
 
-// What an execution tells of the step it is in.
-struct Circumstances {
+// Properties of the step that are reported with an execution.
+struct StepContext {
   double grad_scale = 0;
   uint32_t micro_step = 0;
   graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;

@@ -16,8 +16,8 @@ struct DtypeNames {
   const char* name;
 };
 
-// Types that not every version of PyTorch has, by c10's name.
-DtypeNames NamesOfYoung(const char* name) {
+// Types that not all versions of PyTorch define, by the name in c10.
+DtypeNames NamesOfNewerTypes(const char* name) {
   const std::string_view text = name;
   if (text == "Float8_e4m3fn") {
     return {GRAPHDBG_FLOAT8_E4M3FN, "torch.float8_e4m3fn"};
@@ -63,7 +63,7 @@ DtypeNames NamesOf(c10::ScalarType type) {
     case c10::ScalarType::ComplexDouble:
       return {GRAPHDBG_COMPLEX128, "torch.complex128"};
     default:
-      return NamesOfYoung(c10::toString(type));
+      return NamesOfNewerTypes(c10::toString(type));
   }
 }
 
@@ -89,8 +89,8 @@ constexpr c10::DispatchKeySet kWrapper({
     c10::DispatchKey::FuncTorchDynamicLayerBackMode,
 });
 
-// Tensors with any of these have no plain numbers in memory, or numbers that
-// still want a conjugation or negation.
+// Tensors with any of these keys have no plain values in memory, or have values
+// with a pending conjugation or negation.
 constexpr c10::DispatchKeySet kNotPlain({
     c10::DispatchKey::PythonTLSSnapshot,
     c10::DispatchKey::Conjugate,
@@ -100,14 +100,14 @@ constexpr c10::DispatchKeySet kNotPlain({
     c10::DispatchKey::NestedTensor,
 });
 
-// Decided by the key set alone: asking a wrapper anything else may run Python.
+// Uses the key set only: other queries of a wrapper may run Python code.
 bool IsPlain(c10::DispatchKeySet keys) {
-  return !AreOfWrapper(keys) && !keys.has_any(kNotPlain);
+  return !HasWrapperKeys(keys) && !keys.has_any(kNotPlain);
 }
 
 }  // namespace
 
-bool AreOfWrapper(c10::DispatchKeySet keys) {
+bool HasWrapperKeys(c10::DispatchKeySet keys) {
   return keys.has_any(kWrapper) ||
          keys.has_backend(c10::BackendComponent::MetaBit);
 }
@@ -148,7 +148,7 @@ void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
   out->framework_dtype = names.name;
   out->device = DeviceOf(device.type());
   out->device_id = device.has_index() ? device.index() : 0;
-  // The storage's const pointer: a lazy copy stays lazy.
+  // The const pointer does not materialize a lazy copy.
   const void* base = std::as_const(*storage).data();
   out->data = base == nullptr ? nullptr
                               : static_cast<const char*>(base) +

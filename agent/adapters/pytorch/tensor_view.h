@@ -15,35 +15,35 @@ namespace graphdbg::pytorch {
 
 using StorageRef = c10::intrusive_ptr<c10::StorageImpl>;
 
-// Whether tensors with these keys wrap others, or have no values at all: an op
-// on them is run again on what is inside.
-bool AreOfWrapper(c10::DispatchKeySet keys);
+// Whether tensors with these keys wrap other tensors or have no values. PyTorch
+// runs ops on them again on the wrapped tensors.
+bool HasWrapperKeys(c10::DispatchKeySet keys);
 inline bool IsWrapper(const at::TensorBase& tensor) {
-  return tensor.defined() && AreOfWrapper(tensor.key_set());
+  return tensor.defined() && HasWrapperKeys(tensor.key_set());
 }
 
 // The storage of a tensor that has plain, readable memory; null for all others
 // (undefined, fake, meta, functional, sparse, quantized, nested, opaque). Never
-// runs Python and never makes a lazy copy real.
+// runs Python code and never materializes a lazy copy.
 c10::StorageImpl* PlainStorage(const at::TensorBase& tensor);
 
-// Tells views of one storage apart.
+// A hash that distinguishes views of one storage.
 uint64_t ViewSignature(const at::TensorBase& tensor);
 
-// Fills *out; shape and strides point into the tensor. `storage` is what
-// PlainStorage gave, and becomes the owner.
+// Fills *out; shape and strides point into the tensor. `storage` is the result
+// of PlainStorage() and becomes the owner.
 void DescribeTensor(const at::TensorBase& tensor, c10::StorageImpl* storage,
                     graphdbg_tensor* out);
 
-// Descriptions that outlive their tensors: copies shapes and strides, and
-// holds the storages (never the tensors: autograd looks at their use counts).
-// Clear and reuse it: small lists of small tensors are then free of
+// Descriptions that outlive their tensors: copies shapes and strides, and holds
+// references to storages. Not to tensors, because their use counts influence
+// autograd. If cleared and reused, small lists of small tensors need no
 // allocations.
 class TensorList {
  public:
-  // `tensor` has plain storage.
+  // `tensor` must have plain storage.
   void Add(const at::TensorBase& tensor, c10::StorageImpl* storage);
-  // To be called after the last Add: until then shapes point nowhere.
+  // Must be called after the last Add(); before that, shapes are invalid.
   void Finish();
   void Clear();
   size_t size() const { return tensors_.size(); }
@@ -57,7 +57,7 @@ class TensorList {
   c10::SmallVector<graphdbg_tensor, 4> tensors_;
   c10::SmallVector<uint64_t, 4> signatures_;
   c10::SmallVector<StorageRef, 4> storages_;
-  // Shape and strides of each tensor, one after the other.
+  // Shape and strides of each tensor, concatenated.
   c10::SmallVector<int64_t, 40> dimensions_;
 };
 

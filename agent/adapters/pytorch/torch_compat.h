@@ -1,9 +1,9 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_TORCH_COMPAT_H_
 #define AGENT_ADAPTERS_PYTORCH_TORCH_COMPAT_H_
 
-// What differs between the versions of PyTorch that the adapter is compiled
-// against (1.13 to the newest). The rest of the adapter asks for features by
-// name and not for versions.
+// Differences between the versions of PyTorch that the adapter supports (1.13
+// to the newest). The rest of the adapter checks for features instead of
+// versions.
 
 #include <torch/version.h>
 

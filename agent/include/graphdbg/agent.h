@@ -1,31 +1,84 @@
-/* graphdbg's agent: the C interface through which a framework's adapter, or an
- * engine of one's own, makes a running program debuggable.
+/* The C API of graphdbg's agent. A framework adapter or a custom engine calls
+ * it to make a running program debuggable. */
+
+/* clang-format off */
+/* A program that takes 100 steps:
  *
- *   graphdbg_agent* agent;
- *   graphdbg_open(&options, &agent);              once, early
- *   graphdbg_declare_node(agent, &info, &node);   once per op, parameter, input
- *   graphdbg_start(agent);                        before the first step; may
- * wait per op:   if (graphdbg_interest(agent, node)) graphdbg_executed(agent,
- * &e); per step: graphdbg_step_end(agent); graphdbg_close(agent, &ending);
- * once, at the end
+ *   int main(void) {
+ *     const graphdbg_options options = {.struct_size = sizeof options,
+ *                                       .abi_version = GRAPHDBG_ABI_VERSION,
+ *                                       .framework = "my engine"};
+ *     graphdbg_agent* agent;
+ *     graphdbg_open(&options, &agent);      // null unless GRAPHDBG_ENABLE=1
+ *     graphdbg_status status = graphdbg_start(agent);
+ *     for (int step = 0; step < 100 && status != GRAPHDBG_TERMINATE; ++step) {
+ *       status = train_one_step(agent);     // may wait for the user
+ *     }
+ *     const graphdbg_ending ending = {.struct_size = sizeof ending,
+ *                                     .exit_code = 0};
+ *     graphdbg_close(agent, &ending);
+ *     return ending.exit_code;
+ *   }
  *
- * Errors. No function throws, aborts or exits. Every function is safe on a null
- * agent and after the agent has gone inert (switched off, no server, forked
- * child, internal error, closed): it then returns GRAPHDBG_DETACHED or 0 at
- * once. graphdbg_last_error() tells more about the last failure on this thread.
+ * A step with one op, whose output is a vector of 4 numbers:
  *
- * Threads. Any thread may call any function at any time, except that
+ *   static graphdbg_status train_one_step(graphdbg_agent* agent) {
+ *     static uint32_t node = 0;
+ *     if (node == 0) {                      // once per op
+ *       const graphdbg_node_info info = {.struct_size = sizeof info,
+ *                                        .name = "forward/layer1/relu",
+ *                                        .kind = GRAPHDBG_OP,
+ *                                        .category = GRAPHDBG_ACTIVATION,
+ *                                        .op_type = "relu"};
+ *       graphdbg_declare_node(agent, &info, &node);
+ *     }
+ *     const float values[4] = {0, 1.5f, 0, 2};
+ *     if (graphdbg_interest(agent, node)) { // whenever the op has run
+ *       const int64_t shape[] = {4};
+ *       const graphdbg_tensor output = {.struct_size = sizeof output,
+ *                                       .dtype = GRAPHDBG_FLOAT32,
+ *                                       .device = GRAPHDBG_CPU,
+ *                                       .data = values,
+ *                                       .ndim = 1,
+ *                                       .shape = shape};
+ *       const graphdbg_execution execution = {.struct_size = sizeof execution,
+ *                                             .node = node,
+ *                                             .outputs = &output,
+ *                                             .output_count = 1};
+ *       const graphdbg_status status = graphdbg_executed(agent, &execution);
+ *       if (status == GRAPHDBG_TERMINATE) return status;
+ *     }
+ *     return graphdbg_step_end(agent);      // once per step
+ *   }
+ */
+/* clang-format on */
+
+/* agent/examples/regression.c is a complete program with inputs, parameters and
+ * all callbacks. Rules that apply to the whole API:
+ *
+ * Errors. No function throws, aborts or exits. Every function may be called
+ * with a null agent, and with an agent that is inert because debugging is
+ * disabled, no server was found, an internal error occurred, the process is a
+ * forked child, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
+ * immediately, so a program needs no check of its own whether it is being
+ * debugged. graphdbg_last_error() describes other errors.
+ *
+ * Threads. All functions may be called on any thread at any time, except that
  * graphdbg_open and graphdbg_close are called once each. graphdbg_start,
- * graphdbg_executed and graphdbg_step_end may block while the user has the
- * program paused; around each wait the agent calls the host's begin_wait and
- * end_wait on the waiting thread. Nothing else blocks.
+ * graphdbg_executed and graphdbg_step_end block while the user has paused the
+ * program; around each wait, the agent calls host.begin_wait and host.end_wait
+ * on the waiting thread. graphdbg_close blocks for at most 5 seconds. No other
+ * function blocks.
  *
- * Ownership. Structs and strings that are passed in are read during the call
- * only. Tensor memory is read during the call, and later only after
- * host.retain() was called for its owner and until host.release().
+ * Ownership. Structs, arrays and strings passed to a function are read only
+ * during the call. Tensor memory is read during the call, and afterwards only
+ * between host.retain() and host.release() of its owner.
  *
- * Growth. Each struct begins with its size as the caller knows it; fields are
- * only ever added at the end.
+ * Strings are UTF-8, terminated by a zero byte. Optional strings may be null.
+ * Fields that are zero have no effect unless described otherwise.
+ *
+ * Growth. Each struct begins with its size as known to the caller. New fields
+ * are only added at the end.
  */
 #ifndef GRAPHDBG_AGENT_H_
 #define GRAPHDBG_AGENT_H_
@@ -33,8 +86,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* In C++ as in C, any int may be in a field of such a type: whether it names
- * something is checked, and an error if not. */
+/* Makes enums of C++ compatible with those of C: a field may contain any int.
+ * Functions reject values that are not defined. */
 #ifdef __cplusplus
 #define GRAPHDBG_INT : int
 #else
@@ -57,20 +110,22 @@ typedef struct graphdbg_agent graphdbg_agent;
 
 typedef enum graphdbg_status GRAPHDBG_INT {
   GRAPHDBG_OK = 0,
-  /* The agent is inert; the program goes on undebugged. */
+  /* The agent is inert; the program continues without debugging. */
   GRAPHDBG_DETACHED = 1,
-  /* The user asked to end the program: unwind as after Ctrl-C. Returned from
-   * the call at which it takes effect and from each blocking call after it. */
+  /* The user has ended the program: unwind as after Ctrl-C, then call
+   * graphdbg_close. All later blocking calls return it, too. */
   GRAPHDBG_TERMINATE = 2,
-  /* A wait was left because host.interrupted() said so. */
+  /* A wait ended because host.interrupted() returned nonzero. */
   GRAPHDBG_INTERRUPTED = 3,
+  /* The call had no effect; graphdbg_last_error() names the argument. */
   GRAPHDBG_INVALID_ARGUMENT = 4,
-  /* A limit was reached; the message names it. */
+  /* A limit was reached; graphdbg_last_error() names it. */
   GRAPHDBG_RESOURCE_EXHAUSTED = 5,
+  /* An internal error. The agent is inert from now on. */
   GRAPHDBG_INTERNAL = 6
 } graphdbg_status;
 
-/* Numbers as in proto/graphdbg/v1/tensor.proto. */
+/* Element types, with the names of NumPy and ml_dtypes. */
 typedef enum graphdbg_dtype GRAPHDBG_INT {
   GRAPHDBG_DTYPE_UNSPECIFIED = 0,
   GRAPHDBG_BOOL = 1,
@@ -88,6 +143,7 @@ typedef enum graphdbg_dtype GRAPHDBG_INT {
   GRAPHDBG_FLOAT64 = 13,
   GRAPHDBG_COMPLEX64 = 14,
   GRAPHDBG_COMPLEX128 = 15,
+  /* Any other type; its values are not read. */
   GRAPHDBG_DTYPE_OTHER = 16,
   GRAPHDBG_FLOAT8_E4M3FN = 17,
   GRAPHDBG_FLOAT8_E5M2 = 18
@@ -95,8 +151,11 @@ typedef enum graphdbg_dtype GRAPHDBG_INT {
 
 typedef enum graphdbg_device GRAPHDBG_INT {
   GRAPHDBG_CPU = 0,
+  /* NVIDIA GPUs. */
   GRAPHDBG_CUDA = 1,
+  /* Ascend NPUs. */
   GRAPHDBG_NPU = 2,
+  /* Any other device; values on it are not read. */
   GRAPHDBG_DEVICE_OTHER = 3
 } graphdbg_device;
 
@@ -116,118 +175,133 @@ typedef enum graphdbg_category GRAPHDBG_INT {
   GRAPHDBG_OPTIMIZER = 4
 } graphdbg_category;
 
-/* What a model is called for. */
+/* The purpose of a model's call. */
 typedef enum graphdbg_mode GRAPHDBG_INT {
   GRAPHDBG_MODE_UNKNOWN = 0,
   GRAPHDBG_TRAIN = 1,
   GRAPHDBG_EVAL = 2
 } graphdbg_mode;
 
-/* A view of a tensor. */
+/* A strided view of a tensor. */
 typedef struct graphdbg_tensor {
   uint32_t struct_size;
   graphdbg_dtype dtype;
   graphdbg_device device;
   int32_t device_id;
-  /* Address of the first element; null for a tensor without values. */
+  /* Address of the element with index 0 in all dimensions; null if the tensor
+   * has no values. */
   const void* data;
+  /* Number of dimensions: 0 for a scalar, at most 64. */
   uint32_t ndim;
+  /* Array of `ndim` sizes, in elements. */
   const int64_t* shape;
-  /* In elements; null: row major, contiguous. */
+  /* Array of `ndim` strides, in elements; may be 0 or negative. Null means
+   * contiguous in row-major order. */
   const int64_t* strides;
-  /* The same for all views of one storage; 0 if unknown. */
+  /* Identifies the storage: equal for all views of it; 0 if unknown. */
   uint64_t storage_id;
-  /* For host.retain and host.release; null: the memory cannot be kept. */
+  /* Argument of host.retain and host.release. If null, the tensor is checked
+   * but not kept, so its values cannot be displayed. */
   void* owner;
-  /* The framework's own name of the dtype, as "torch.float32"; may be null. */
+  /* The framework's name of the dtype, such as "torch.float32"; optional. */
   const char* framework_dtype;
 } graphdbg_tensor;
 
+/* A frame of a source stack. Stacks start with the innermost frame. */
 typedef struct graphdbg_source_frame {
+  /* Preferably an absolute path. */
   const char* file;
+  /* From 1; 0 if unknown. */
   uint32_t line;
   const char* function;
-  /* In the user's code rather than in a framework or library. */
+  /* Nonzero for the user's own code, 0 for code of a framework or library. */
   int user;
 } graphdbg_source_frame;
 
-/* What the agent may ask of the program that hosts it. Any callback may be
- * null. None may call back into the agent. */
+/* Callbacks of the program. Each of them may be null. They must not call
+ * functions of the agent. `user` is passed to all of them. */
 typedef struct graphdbg_host {
   uint32_t struct_size;
   void* user;
 
-  /* Keep the memory behind `owner` alive. Called on the thread that is inside
-   * graphdbg_executed, graphdbg_start or graphdbg_step_end. */
+  /* Increments the reference count of the memory that belongs to `owner`.
+   * Called on the thread that is in graphdbg_executed, graphdbg_start or
+   * graphdbg_step_end. Must not block. */
   void (*retain)(void* user, void* owner);
-  /* Called on any thread. */
+  /* Undoes one call of retain. Called on any thread. */
   void (*release)(void* user, void* owner);
 
-  /* Around each wait at the gate, on the waiting thread. The adapter lets
-   * other threads run (releases an interpreter lock) and listens for
-   * interrupts. begin_wait's result is handed to the other two. */
+  /* Called before and after each wait, on the waiting thread. Use them to let
+   * other threads run (release an interpreter lock) and to listen for
+   * interrupts. The result of begin_wait is passed to the other two functions.
+   */
   void* (*begin_wait)(void* user);
   void (*end_wait)(void* user, void* token);
-  /* Polled at least 10 times a second during a wait: nonzero leaves it. */
+  /* Polled at least 10 times per second during a wait. If it returns nonzero,
+   * the wait ends with GRAPHDBG_INTERRUPTED. */
   int (*interrupted)(void* user, void* token);
 
-  /* The present view of a tensor given to graphdbg_bind_tensor: fills *out and
-   * returns 0, or returns nonzero if the tensor is gone. `shape` and `strides`
-   * of *out may point into the buffers given, which hold 64 numbers each.
-   * Called on a training thread at a step's end or start, or on the agent's
-   * thread while the program is paused. */
+  /* Describes the current view of a tensor passed to graphdbg_bind_tensor:
+   * fills *out and returns 0, or returns nonzero if the tensor no longer
+   * exists. The fields `shape` and `strides` may point to the buffers of the
+   * same names, which have room for 64 numbers each. Called on a training
+   * thread at the start and end of a step, or on the agent's thread while the
+   * program is paused. */
   int (*resolve)(void* user, void* bound, graphdbg_tensor* out, int64_t* shape,
                  int64_t* strides);
 
-  /* How closely the agent needs to follow from now on. Called on any thread,
-   * also from within graphdbg_open. */
+  /* Sets the level of detail that the agent needs from now on, one of
+   * GRAPHDBG_LEVEL_*. Called on any thread, including from graphdbg_open. */
   void (*set_level)(void* user, int level);
 
-  /* The source stack of the execution in progress on this thread, innermost
-   * frame first; returns the number of frames, at most `max`. The strings live
-   * until the next call on this thread. Called from within graphdbg_executed,
-   * for hits only. */
+  /* Stores the source stack of the op that this thread executes and returns the
+   * number of frames, at most `max`. The strings must stay valid until the next
+   * call on this thread. Called from graphdbg_executed, for hits only. */
   size_t (*capture_stack)(void* user, graphdbg_source_frame* out, size_t max);
 
-  /* The stream (cudaStream_t, aclrtStream) on which this thread's ops on a
-   * device run; null, as without this callback: the device's default stream.
-   * Called on training threads, from within graphdbg_executed,
+  /* Returns the stream (cudaStream_t, aclrtStream) on which this thread's ops
+   * on a device run. Null means the device's default stream, which is also used
+   * without this callback. Called on training threads, from graphdbg_executed,
    * graphdbg_start and graphdbg_step_end, for tensors on accelerators. */
   void* (*current_stream)(void* user, graphdbg_device device,
                           int32_t device_id);
 } graphdbg_host;
 
-/* Values of host.set_level. */
+/* Levels of host.set_level. Ignoring the level is correct, but slower. */
 enum {
-  /* Nothing: detached for good. */
+  /* No calls are needed: the agent is inert permanently. */
   GRAPHDBG_LEVEL_OFF = 0,
-  /* graphdbg_start and graphdbg_step_end only. */
+  /* Only graphdbg_start and graphdbg_step_end are needed. */
   GRAPHDBG_LEVEL_STEPS = 1,
-  /* Also graphdbg_executed, where graphdbg_interest asks for it. */
+  /* graphdbg_interest and graphdbg_executed are needed as well. */
   GRAPHDBG_LEVEL_OPS = 2
 };
 
-/* What the adapter knows. Everything else (server, token, job, rank, budget
- * and so on) is read from the environment, see README. */
+/* Describes the program. All other settings (server, token, job, rank, tensor
+ * budget and so on) come from environment variables, see README.md. */
 typedef struct graphdbg_options {
   uint32_t struct_size;
-  uint32_t abi_version;          /* GRAPHDBG_ABI_VERSION */
-  const char* framework;         /* "pytorch" */
-  const char* framework_version; /* "2.13.0" */
-  const char* device;            /* "cpu" */
+  /* GRAPHDBG_ABI_VERSION. */
+  uint32_t abi_version;
+  /* Name and version of the framework, such as "pytorch" and "2.13.0". */
+  const char* framework;
+  const char* framework_version;
+  /* The device of the computation: "cpu", "cuda" or "npu", and its number. */
+  const char* device;
   int32_t device_id;
-  /* Shown when GRAPHDBG_JOB is not set; null: the program's name. */
+  /* Display name if GRAPHDBG_JOB is not set. Null means the program's name. */
   const char* job_name;
-  const graphdbg_host* host; /* copied */
+  /* Copied by graphdbg_open; optional. */
+  const graphdbg_host* host;
 } graphdbg_options;
 
-/* What a node reads: output `slot` of `node`. */
+/* An input of a node: output number `slot`, from 0, of `node`. */
 typedef struct graphdbg_edge {
   uint32_t node;
   uint32_t slot;
 } graphdbg_edge;
 
-/* A property of a node that people may want to see, as "strides" "[1, 1]". */
+/* A property of a node for display, such as "strides" and "[1, 1]". */
 typedef struct graphdbg_attribute {
   const char* name;
   const char* value;
@@ -235,41 +309,46 @@ typedef struct graphdbg_attribute {
 
 typedef struct graphdbg_node_info {
   uint32_t struct_size;
-  /* Full name "scope/.../name", at most 4,096 bytes of UTF-8. */
+  /* Full name "scope/.../name", unique within the job, at most 4,096 bytes. */
   const char* name;
   graphdbg_node_kind kind;
   graphdbg_category category;
-  const char* op_type; /* "aten::conv2d" */
+  /* For example "aten::conv2d". */
+  const char* op_type;
+  /* The source location, at most 64 frames. */
   const graphdbg_source_frame* stack;
   size_t stack_depth;
-  /* For a backward op: the node of its forward op; 0 if none. */
+  /* For a backward op, the node of its forward op; 0 if none. */
   uint32_t forward_node;
-  /* Where a node is known only by its shape: outputs as they will be. */
+  /* Types and shapes of the outputs if known in advance; `data` is ignored. An
+   * execution replaces them. */
   const graphdbg_tensor* outputs;
   size_t output_count;
-  /* Flags of a node, below. */
+  /* Any of GRAPHDBG_NODE_*. */
   uint32_t flags;
-  /* Where the graph is known before it runs: what the node will read. */
+  /* The inputs if known in advance. Their nodes must have been declared. An
+   * execution replaces them. */
   const graphdbg_edge* inputs;
   size_t input_count;
   const graphdbg_attribute* attributes;
   size_t attribute_count;
-  /* The id of the node's graph, where a program has several; null or empty:
-   * its main graph. Names of nodes are unique over all graphs. */
+  /* The id of the node's graph if the program has several. Null or empty means
+   * the main graph. */
   const char* graph;
-  /* Where it is known beforehand in which order nodes will execute: the node's
-   * place among them, from 1; 0: its first execution tells. */
+  /* The node's position in the execution order, from 1, if known in advance. If
+   * 0, the first execution determines it. */
   uint64_t order;
 } graphdbg_node_info;
 
 /* Flags of a node. */
 enum {
-  /* Runs a part of the forward pass again, within the backward pass, because
-   * its results were not kept (activation checkpointing). */
+  /* Repeats a part of the forward pass within the backward pass, because its
+   * results were not kept (activation checkpointing). */
   GRAPHDBG_NODE_RECOMPUTED = 1
 };
 
-/* An input of an execution and the node that produced it (0 if unknown). */
+/* An input of an execution: the tensor, and the output that produced it. `node`
+ * is 0 if unknown. */
 typedef struct graphdbg_input {
   uint32_t node;
   uint32_t slot;
@@ -278,127 +357,139 @@ typedef struct graphdbg_input {
 
 /* Flags of an execution. */
 enum {
-  /* The outputs are uninitialised memory (empty, resize_): not checked. */
+  /* The outputs are uninitialized memory (empty, resize_) and are not checked.
+   */
   GRAPHDBG_UNINITIALIZED = 1,
-  /* The op only moves values about (view, copy, transpose): it cannot be the
-   * origin of a NaN. */
+  /* The op only copies values (view, copy, transpose) and therefore cannot be
+   * the origin of a NaN. */
   GRAPHDBG_MOVES_VALUES = 2,
-  /* The user named a non-finite number in the call (masked_fill(-inf)):
-   * infinities in the outputs are meant. */
+  /* The user passed a non-finite number (masked_fill(-inf)), so infinities in
+   * the outputs are intentional. */
   GRAPHDBG_EXPLICIT_NONFINITE = 4,
-  /* An output shares memory with an input that the op overwrote: inputs no
-   * longer hold what the op read. */
+  /* The op overwrote an input that shares memory with an output, so inputs no
+   * longer have the values that the op read. */
   GRAPHDBG_IN_PLACE = 8,
-  /* An input node's output: it was given to the program's model. */
+  /* The node is an input, and its output is a tensor passed to a model. */
   GRAPHDBG_GIVEN = 16
 };
 
 typedef struct graphdbg_execution {
   uint32_t struct_size;
   uint32_t node;
+  /* Any of the flags of an execution. */
   uint32_t flags;
   const graphdbg_input* inputs;
   size_t input_count;
-  /* In slot order. */
+  /* In order of slots. */
   const graphdbg_tensor* outputs;
   size_t output_count;
   /* The factor by which gradients in the outputs are too large, because the
-   * loss was multiplied with it (mixed precision training); 0: none. */
+   * loss was multiplied by it (mixed precision training); 0 if none. */
   double grad_scale;
-  /* Number of the pass within its step, from 1, where gradients of several
-   * passes are added up; 0: unknown. */
+  /* Number of the pass within its step, from 1, if gradients of several passes
+   * are accumulated; 0 if unknown. */
   uint32_t micro_step;
   graphdbg_mode mode;
-  /* Number of the iteration of the graph's innermost loop around the node,
-   * from 1; 0: there is no loop. */
+  /* Iteration of the innermost loop in the graph that contains the node, from
+   * 1; 0 if there is no loop. */
   uint32_t iteration;
 } graphdbg_execution;
 
+/* How the program ends. */
 typedef struct graphdbg_ending {
   uint32_t struct_size;
   int32_t exit_code;
-  /* Of an exception that ends the program; null if none. */
+  /* Describe the exception that ends the program; null if none. */
   const char* exception_type;
   const char* exception_message;
   const char* exception_traceback;
 } graphdbg_ending;
 
-/* Starts the agent and dials the server in the background. GRAPHDBG_DETACHED
- * with *agent null if debugging is not enabled in the environment. */
+/* Starts the agent, which connects to the server in the background. If
+ * debugging is not enabled in the environment (GRAPHDBG_ENABLE), sets *agent to
+ * null and returns GRAPHDBG_DETACHED. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_open(const graphdbg_options* options,
                                               graphdbg_agent** agent);
 
-/* Tells the server how the program ended and frees what can be freed. Waits at
- * most 5 seconds for what is still to be sent. */
+/* Reports to the server how the program ended, and releases all tensors. Waits
+ * at most 5 seconds until pending messages are sent. `ending` may be null,
+ * which means exit code 0. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                                const graphdbg_ending* ending);
 
-/* The node's id, from 1, dense. The same name gives the same id; kind, op type
- * and stack of the first declaration stay. */
+/* Adds a node to the graph and stores its id in *node: 1 for the first node, 2
+ * for the second, and so on; 0 on failure. If a node of this name exists,
+ * stores its id and ignores all other fields. A job has at most 4,000,000
+ * nodes. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_node(
     graphdbg_agent* agent, const graphdbg_node_info* info, uint32_t* node);
 
-/* The class of a module scope, as "Conv2d" for "forward/conv1". */
+/* Sets the class of a module scope, such as "Conv2d" for "forward/conv1".
+ * Optional: scopes exist because names of nodes contain them. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent,
                                                        const char* name,
                                                        const char* type);
 
-/* The same for a scope of another graph than the main one, by that graph's
- * id. */
+/* Like graphdbg_declare_scope, for a scope of the graph with this id. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_declare_scope_in(graphdbg_agent* agent,
                                                           const char* graph,
                                                           const char* name,
                                                           const char* type);
 
-/* Binds a parameter's, buffer's or input's node to a tensor that outlives
- * steps; host.resolve(bound) is asked for its value. Binding again replaces.
- * Checked at the start and at each step's end if watched. */
+/* Binds the node of a parameter, buffer or input to a tensor that outlives
+ * steps. The agent obtains its current value by host.resolve(bound): at the
+ * start and at the end of each step if a watchpoint covers the node, and at the
+ * user's request while the program is paused. Replaces an earlier binding of
+ * the node. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent,
                                                      uint32_t node,
                                                      void* bound);
 
-/* Nonzero if graphdbg_executed has to be called for this node's execution.
- * Costs an array lookup. */
+/* Returns nonzero if graphdbg_executed has to be called for this execution of
+ * the node. Call it exactly once per execution, because it also counts
+ * executions. Takes an array lookup and an atomic increment. */
 GRAPHDBG_EXPORT int graphdbg_interest(graphdbg_agent* agent, uint32_t node);
 
-/* What graphdbg_interest returns. */
+/* Results of graphdbg_interest. */
 enum {
   GRAPHDBG_INTEREST_NONE = 0,
-  /* Its values ought to be there if the program stops elsewhere, or nothing is
-   * known of the node yet. An adapter that would have to take apart what runs
-   * as one for it leaves it. */
-  GRAPHDBG_INTEREST_BY_THE_WAY = 1,
-  /* Somebody looks at this node, or at every node there is. */
-  GRAPHDBG_INTEREST_LOOKED_AT = 2
+  /* The values should be available if the program stops at another node, or the
+   * node has not executed yet. An adapter may skip the node if reporting it
+   * requires splitting an op that runs as a unit, such as a loop. */
+  GRAPHDBG_INTEREST_OPTIONAL = 1,
+  /* A watchpoint or a command of the user refers to this node or to all nodes.
+   */
+  GRAPHDBG_INTEREST_REQUIRED = 2
 };
 
-/* The program is about to take its first step: waits for the server, and for
- * the user unless GRAPHDBG_WAIT=0. Only the first call does anything. */
+/* Call before the first step. Waits for the server and, unless GRAPHDBG_WAIT=0,
+ * for the user. Later calls have no effect. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_start(graphdbg_agent* agent);
 
-/* A node has executed: checks its watchpoints, keeps its tensors, and waits if
- * the program is to stop here. */
+/* Call after a node has executed. Evaluates watchpoints, keeps the tensors if
+ * needed, and waits if the program has to stop at this node. */
 GRAPHDBG_EXPORT graphdbg_status
 graphdbg_executed(graphdbg_agent* agent, const graphdbg_execution* execution);
 
-/* A step has ended; the next one begins. */
+/* Call at the end of each step. The next step begins. May wait. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_step_end(graphdbg_agent* agent);
 
-/* Tells the user a line: on stderr, marked as graphdbg's, and wherever the job
- * is watched. */
+/* Shows a line of text to the user: on stderr with the prefix "graphdbg:", and
+ * in the debugger. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_notify(graphdbg_agent* agent,
                                                 const char* line);
 
-/* One line for people; empty if nothing failed on this thread. Valid until the
- * next call on this thread. */
+/* Returns a description of the last error on this thread, one line; empty if
+ * the last call on this thread succeeded. Valid until the next call on this
+ * thread. */
 GRAPHDBG_EXPORT const char* graphdbg_last_error(void);
 
-/* What this machine has for accelerators and what this build can do with them,
- * as JSON; its fields are in agent/docs/devices.md. Opens vendors' libraries.
- * Valid until the next call on this thread. */
+/* Returns a report of this machine's accelerators and their support by this
+ * build, as JSON described in agent/docs/devices.md. Loads the vendors'
+ * libraries. Valid until the next call on this thread. */
 GRAPHDBG_EXPORT const char* graphdbg_accelerators(void);
 
-/* The agent's version, as "0.1.0". */
+/* Returns the agent's version, such as "0.1.0". */
 GRAPHDBG_EXPORT const char* graphdbg_version(void);
 
 #ifdef __cplusplus

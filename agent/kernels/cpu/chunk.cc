@@ -20,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace graphdbg::cpu {
 namespace HWY_NAMESPACE {
 
-// Sums of lanes in float64. Set to zero by a function, not a constructor: the
-// compiler's own constructors are not of the target.
+// Sums of lanes in float64. Initialized by a function because implicit
+// constructors are not compiled for Highway's target.
 struct Sums64 {
   V64 sum, square_sum, abs_sum;
 
@@ -61,7 +61,7 @@ struct SumsOf32 {
     low.Clear();
     high.Clear();
   }
-  // Converted as they are loaded, which saves taking the upper half apart.
+  // Converts while loading, which avoids extracting the upper half.
   HWY_INLINE void Add(const float* p) {
     const hn::Rebind<float, F64> half;
     low.Add(hn::PromoteTo(F64(), hn::LoadU(half, p)));
@@ -72,7 +72,7 @@ struct SumsOf32 {
   HWY_INLINE void Add(V32 x, V32 for_abs, V64 shift) {
     const F64 d;
 #if HWY_TARGET == HWY_SCALAR
-    // One lane, which has no upper half.
+    // A single lane has no upper half.
     low.Add(hn::PromoteTo(d, x), hn::PromoteTo(d, for_abs), shift);
 #else
     const hn::Half<F32> half;
@@ -103,7 +103,7 @@ struct SumsFor<F32> {
   using Type = SumsOf32;
 };
 
-// Counts by lane how often a mask is true.
+// Counts per lane how often a mask is true.
 template <class D>
 struct Tally {
   using DI = hn::RebindToSigned<D>;
@@ -112,7 +112,7 @@ struct Tally {
   HWY_INLINE void Clear() { counts = hn::Zero(DI()); }
   HWY_INLINE void Add(hn::Mask<D> mask) {
 #if HWY_TARGET <= HWY_AVX3 && HWY_ARCH_X86
-    // One masked addition.
+    // Compiles to one masked addition.
     const auto more = hn::Add(counts, hn::Set(DI(), 1));
     counts = hn::IfThenElse(hn::RebindMask(DI(), mask), more, counts);
 #else
@@ -126,8 +126,8 @@ struct Tally {
   }
 };
 
-// Of elements that are all finite; if one is not, the sums are not. Fetches
-// memory `ahead` bytes before it is read.
+// For elements that are all finite; otherwise the sums are not finite.
+// Prefetches memory `ahead` bytes before it is read.
 template <class Load>
 HWY_INLINE void FinitePass(const typename Load::Element* p, size_t n,
                            size_t ahead, ChunkSums* out) {
@@ -158,8 +158,8 @@ HWY_INLINE void FinitePass(const typename Load::Element* p, size_t n,
   out->max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, max)));
 }
 
-// A pass with sums relative to a number, for those that nearly cancel out. With
-// kMasked, elements that are not finite are counted and left out.
+// Sums distances from `shift`, which avoids cancellation. With kMasked, counts
+// non-finite elements and excludes them from the sums.
 template <class Load, bool kMasked>
 HWY_INLINE void CarefulPass(const typename Load::Element* p, size_t n,
                             double shift, ChunkSums* out) {
@@ -190,7 +190,7 @@ HWY_INLINE void CarefulPass(const typename Load::Element* p, size_t n,
       pos_infs.Add(hn::Eq(v, infinity));
       is_negative = hn::And(is_negative, finite);
       for_abs = hn::IfThenElseZero(finite, v);
-      // Adds nothing to the sums, and is no new extreme.
+      // The replacement adds nothing to the sums and is not a new extreme.
       v = hn::IfThenElse(finite, v, shift_lanes);
     }
     zeros.Add(is_zero);
@@ -212,7 +212,8 @@ HWY_INLINE void CarefulPass(const typename Load::Element* p, size_t n,
   out->max = static_cast<double>(hn::GetLane(hn::MaxOfLanes(d, max)));
 }
 
-// The first finite element, or 0. n is a multiple of the number of lanes.
+// Returns the first finite element, or 0. n is a multiple of the number of
+// lanes.
 template <class Load>
 double FindShift(const typename Load::Element* p, size_t n) {
   const typename Load::D d;
@@ -224,7 +225,7 @@ double FindShift(const typename Load::Element* p, size_t n) {
   return 0;
 }
 
-// The chunk's mean, as one of its lanes can hold it.
+// The chunk's mean, rounded to the type of the lanes.
 template <class Load>
 double MeanOf(const ChunkSums& sums) {
   const double n = static_cast<double>(sums.finite_count);
@@ -232,8 +233,8 @@ double MeanOf(const ChunkSums& sums) {
   return static_cast<double>(static_cast<typename Load::Element>(mean));
 }
 
-// n is a multiple of the number of lanes. One pass if all is finite and the
-// mean is not far off zero.
+// n is a multiple of the number of lanes. Needs only one pass if all elements
+// are finite and the mean is not far from zero.
 template <class Load>
 void Whole(const typename Load::Element* p, size_t n, size_t ahead,
            ChunkSums* out) {
@@ -253,8 +254,8 @@ void Whole(const typename Load::Element* p, size_t n, size_t ahead,
   }
 }
 
-// Takes `extra` copies of the element x off the sums again.
-void TakeOff(double x, uint64_t extra, ChunkSums* sums) {
+// Removes `extra` copies of the element x from the sums.
+void RemovePadding(double x, uint64_t extra, ChunkSums* sums) {
   sums->count -= extra;
   if (!std::isfinite(x)) {
     (std::isnan(x) ? sums->nan_count : sums->pos_inf_count) -=
@@ -271,7 +272,7 @@ void TakeOff(double x, uint64_t extra, ChunkSums* sums) {
   sums->negative_count -= x < 0 ? extra : 0;
 }
 
-// Fills up the end of a chunk to whole vectors with copies of its last element.
+// Pads the chunk to whole vectors with copies of its last element.
 template <class Load>
 void Floats(const void* elements, size_t n, size_t ahead, ChunkSums* out) {
   using Element = typename Load::Element;
@@ -283,11 +284,11 @@ void Floats(const void* elements, size_t n, size_t ahead, ChunkSums* out) {
   std::memcpy(padded, p, n * sizeof(Element));
   std::fill(padded + n, padded + filled, padded[n - 1]);
   Whole<Load>(padded, filled, 0, out);
-  TakeOff(static_cast<double>(padded[n - 1]), filled - n, out);
+  RemovePadding(static_cast<double>(padded[n - 1]), filled - n, out);
 }
 
-// Widened in a buffer that stays in the cache, rather than in registers at each
-// pass.
+// Widens the elements once, to a buffer that fits the cache, instead of in
+// registers in each pass.
 template <class Load>
 void HalfFloats(const void* elements, size_t n, size_t ahead, ChunkSums* out) {
   HWY_ALIGN float values[kChunkElements];

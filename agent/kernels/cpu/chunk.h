@@ -1,4 +1,4 @@
-// One pass over a chunk, compiled once for each instruction set and chosen at
+// One SIMD pass over a chunk, compiled once per instruction set and selected at
 // run time.
 #ifndef AGENT_KERNELS_CPU_CHUNK_H_
 #define AGENT_KERNELS_CPU_CHUNK_H_
@@ -10,9 +10,9 @@
 
 namespace graphdbg::cpu {
 
-// Sums of n elements, 1 <= n <= kChunkElements, that lie side by side, aligned
-// or not. `dtype` must have statistics. What lies `ahead` bytes further on is
-// fetched, since it is read next; 0: nothing is. Allocates nothing; any thread.
+// Sums up n contiguous elements, 1 <= n <= kChunkElements, of any alignment.
+// `dtype` must have statistics. Prefetches memory `ahead` bytes before it is
+// read; 0 disables prefetching. Thread-safe; does not allocate.
 using ChunkFunction = void (*)(const void* elements, size_t n, size_t ahead,
                                ChunkSums* sums);
 ChunkFunction ChunkFunctionFor(DType dtype);

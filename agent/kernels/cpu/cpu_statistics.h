@@ -1,4 +1,4 @@
-// Statistics of a tensor in host memory: one pass, at about the speed of
+// Statistics of a tensor in host memory: one pass, at roughly the speed of
 // memory.
 #ifndef AGENT_KERNELS_CPU_CPU_STATISTICS_H_
 #define AGENT_KERNELS_CPU_CPU_STATISTICS_H_
@@ -8,10 +8,10 @@
 
 namespace graphdbg::cpu {
 
-// False if statistics are not defined for the view's dtype or its shape is not
-// one. Counts, min and max are exact; the others agree with the reference to
-// 1e-12 of their own size (the mean: of the mean absolute value). Allocates
-// nothing, needs 100 KiB of stack; any thread.
+// Returns false if statistics are not defined for the view's dtype or if its
+// shape is invalid. Counts, min and max are exact; the other values agree with
+// the reference within a relative tolerance of 1e-12 (the mean: relative to the
+// mean absolute value). Thread-safe; does not allocate, needs 100 KiB of stack.
 bool ComputeStatistics(const TensorView& view, Statistics* statistics);
 
 }  // namespace graphdbg::cpu

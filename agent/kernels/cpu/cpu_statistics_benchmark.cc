@@ -1,10 +1,9 @@
-// Passes over tensors beside a plain read of the same memory: shares of its
-// speed, by type and size; and what a call costs on tiny tensors.
+// Speed of the passes over tensors relative to a plain read of the same memory,
+// by type and size, and the overhead of a call on tiny tensors.
 //
 //   bazel run -c opt //agent/kernels/cpu:cpu_statistics_benchmark
 //
-// Passes are interleaved and medians printed, since other programs share the
-// machine.
+// Interleaves passes and prints medians to reduce noise from other programs.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -14,10 +13,10 @@
 #include <memory>
 #include <vector>
 
-#include "agent/kernels/cpu/cpu_light.h"
-#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
 #include "agent/kernels/cpu/plain_read.h"
+#include "agent/kernels/cpu/sketch.h"
 
 namespace graphdbg::cpu {
 namespace {
@@ -29,7 +28,7 @@ enum Pass { kRead, kFinite, kSketch, kStatistics, kPair, kPasses };
 constexpr const char* kNames[] = {"plain read", "finite", "sketch",
                                   "statistics", "pair"};
 
-// Numbers between -1 and 1 whose bits suit every float type.
+// Fills memory with numbers between -1 and 1.
 void Fill(DType dtype, char* bytes, size_t n) {
   for (size_t i = 0; i < n; ++i) {
     const float x = static_cast<float>(i * 2654435761u % 1000) / 500.0f - 1;
@@ -85,7 +84,7 @@ double Nanoseconds(Pass pass, const TensorView& view, size_t bytes,
 }
 
 void Measure(DType dtype, size_t bytes) {
-  // As PyTorch aligns its tensors.
+  // The alignment of PyTorch's tensors.
   const std::unique_ptr<char, decltype(&std::free)> memory(
       static_cast<char*>(std::aligned_alloc(64, (bytes + 63) / 64 * 64)),
       &std::free);
@@ -100,7 +99,7 @@ void Measure(DType dtype, size_t bytes) {
           Nanoseconds(static_cast<Pass>(pass), view, bytes, repeats));
     }
   }
-  std::printf("%-9s %9zu B", NumpyName(dtype), bytes);
+  std::printf("%-9s %9zu B", ToString(dtype), bytes);
   const auto median = [&](int pass) {
     auto& all = times[pass];
     std::nth_element(all.begin(), all.begin() + kRounds / 2, all.end());
@@ -120,7 +119,7 @@ void Measure(DType dtype, size_t bytes) {
 
 int main() {
   using graphdbg::DType;
-  std::printf("time, bytes per second, share of the plain read's speed\n");
+  std::printf("time, bytes per second, speed relative to a plain read\n");
   for (size_t bytes : {32, 400, 4096, 40'000, 256 << 10, 16 << 20, 64 << 20}) {
     graphdbg::cpu::Measure(DType::kFloat32, bytes);
   }

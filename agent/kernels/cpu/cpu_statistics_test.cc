@@ -1,4 +1,5 @@
-// Every dtype on every instruction set of this machine against the reference.
+// Statistics compared with the reference, for every dtype on every instruction
+// set of this machine.
 #include "agent/kernels/cpu/cpu_statistics.h"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ void CheckFlat(DType dtype, const std::vector<char>& bytes) {
 
 class AnyType : public OnEachTarget {};
 
-// Random bytes are every kind of value, NaNs with payloads among them.
+// Random bytes cover every kind of value, including NaNs with payloads.
 TEST_P(AnyType, AgreesOnRandomBytesOfAllLengths) {
   for (size_t n : {0, 1, 2, 7, 15, 16, 17, 63, 64, 65, 511, 513, 4095, 4096,
                    4097, 8192, 10007}) {
@@ -74,7 +75,7 @@ TEST_P(FloatType, AgreesOnHardValues) {
 
 INSTANTIATE_TEST_SUITE_P(All, FloatType, OnAllTargets(FloatTypes()), NameOf);
 
-TEST(CpuStatisticsTest, RefusesWhatItCannotRead) {
+TEST(CpuStatisticsTest, RejectsUnreadableTensors) {
   const double data[2] = {};
   const int64_t one[] = {1}, negative[] = {-1};
   Statistics s;

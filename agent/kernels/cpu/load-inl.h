@@ -1,5 +1,5 @@
-// How the elements of a type become float32 or float64 lanes. Compiled once for
-// each instruction set: see Highway's foreach_target.h.
+// Loads elements of each type as float32 or float64 lanes. Compiled once per
+// instruction set, see Highway's foreach_target.h.
 #if defined(AGENT_KERNELS_CPU_LOAD_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef AGENT_KERNELS_CPU_LOAD_INL_H_
 #undef AGENT_KERNELS_CPU_LOAD_INL_H_
@@ -17,9 +17,9 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Two vectors' worth of elements, in any order.
+// Two vectors of elements, in any order.
 template <class V>
-struct Two {
+struct VectorPair {
   V a, b;
 };
 
@@ -32,7 +32,7 @@ struct LoadFloat64 {
   using Element = double;
   using D = F64;
   static HWY_INLINE V64 Load(const double* p) { return hn::LoadU(F64(), p); }
-  static HWY_INLINE Two<V64> LoadTwo(const double* p) {
+  static HWY_INLINE VectorPair<V64> LoadTwo(const double* p) {
     return {Load(p), Load(p + hn::Lanes(F64()))};
   }
 };
@@ -41,7 +41,7 @@ struct LoadFloat32 {
   using Element = float;
   using D = F32;
   static HWY_INLINE V32 Load(const float* p) { return hn::LoadU(F32(), p); }
-  static HWY_INLINE Two<V32> LoadTwo(const float* p) {
+  static HWY_INLINE VectorPair<V32> LoadTwo(const float* p) {
     return {Load(p), Load(p + hn::Lanes(F32()))};
   }
 };
@@ -55,8 +55,8 @@ struct LoadBfloat16 {
     return hn::BitCast(
         D(), hn::ShiftLeft<16>(hn::PromoteTo(wide, hn::LoadU(narrow, p))));
   }
-  // Those at even places, and those at odd ones.
-  static HWY_INLINE Two<V32> LoadTwo(const uint16_t* p) {
+  // Elements at even and at odd positions.
+  static HWY_INLINE VectorPair<V32> LoadTwo(const uint16_t* p) {
     const hn::RebindToUnsigned<D> bits;
     const auto both = hn::LoadU(bits, reinterpret_cast<const uint32_t*>(p));
     const auto odd = hn::And(both, hn::Set(bits, 0xFFFF0000));
@@ -64,8 +64,8 @@ struct LoadBfloat16 {
   }
 };
 
-// Targets without an instruction for float16, where Highway's own conversion
-// makes numbers of infinities and NaN.
+// On targets without float16 instructions, Highway's conversion turns
+// infinities and NaN into finite numbers.
 #undef GRAPHDBG_FLOAT16_FINITE_ONLY
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET == HWY_EMU128 || \
     (HWY_ARCH_X86 && HWY_TARGET > HWY_AVX2)
@@ -98,16 +98,15 @@ struct LoadFloat16 {
     return v;
 #endif
   }
-  static HWY_INLINE Two<V32> LoadTwo(const uint16_t* p) {
+  static HWY_INLINE VectorPair<V32> LoadTwo(const uint16_t* p) {
     return {Load(p), Load(p + hn::Lanes(F32()))};
   }
 };
 
 #undef GRAPHDBG_FLOAT16_FINITE_ONLY
 
-// Sums in float64 of float32 lanes, and of float64 lanes as they are. Set to
-// zero by a function, not a constructor: the compiler's own constructors are
-// not of the target.
+// Sums float32 or float64 lanes in float64. Initialized by a function because
+// implicit constructors are not compiled for Highway's target.
 struct Total64 {
   V64 low, high;
 
@@ -115,7 +114,7 @@ struct Total64 {
   HWY_INLINE void Add(V64 v) { low = hn::Add(low, v); }
   HWY_INLINE void Add(V32 v) {
 #if HWY_TARGET == HWY_SCALAR
-    // One lane, which has no upper half.
+    // A single lane has no upper half.
     low = hn::Add(low, hn::PromoteTo(F64(), v));
 #else
     const hn::Half<F32> half;

@@ -27,7 +27,7 @@ void Moments::Merge(const ChunkSums& chunk) {
   if (chunk.finite_count == 0) return;
   const long double n = static_cast<long double>(chunk.finite_count);
   const long double sum = chunk.sum;
-  // Rounding may take it a little below zero.
+  // Rounding may make it slightly negative.
   const long double deviations =
       std::max(chunk.square_sum - sum * sum / n, 0.0L);
   if (n_ == 0) origin_ = chunk.shift;

@@ -1,4 +1,4 @@
-// Sums of parts of a tensor, and how parts are merged.
+// Sums over chunks of a tensor, and their combination.
 #ifndef AGENT_KERNELS_CPU_MOMENTS_H_
 #define AGENT_KERNELS_CPU_MOMENTS_H_
 
@@ -10,8 +10,8 @@
 
 namespace graphdbg::cpu {
 
-// What one pass over at most kChunkElements elements finds. Sums are over the
-// finite elements, relative to `shift`, a number among them.
+// Result of one pass over at most kChunkElements elements. Sums are over the
+// finite elements, relative to `shift`, which is within their range.
 struct ChunkSums {
   uint64_t count = 0;
   uint64_t finite_count = 0;
@@ -22,29 +22,30 @@ struct ChunkSums {
   double min = std::numeric_limits<double>::infinity();
   double max = -std::numeric_limits<double>::infinity();
   double shift = 0;
-  // Of x - shift, of its square, of |x|.
+  // Sums of x - shift, of its square, and of |x|.
   double sum = 0;
   double square_sum = 0;
   double abs_sum = 0;
 
-  // Sums of finite numbers may leave the range of float64.
+  // Whether a sum exceeds the range of float64, as even sums of finite numbers
+  // may.
   bool overflowed() const;
-  // The shift lies so far off the mean that most of square_sum is cancelled
-  // when the variance is computed.
+  // Whether the shift is so far from the mean that computing the variance would
+  // cancel most digits of square_sum.
   bool cancels() const;
 };
 
 constexpr size_t kChunkElements = 4096;
 
-// The whole, part by part. Its sums are long double, so that float64 tensors
-// near the end of the range keep a right mean.
+// Accumulates chunks into the statistics of the whole. Uses long double, so
+// that the mean of float64 tensors near the limit of the range is correct.
 class Moments {
  public:
   void Merge(const ChunkSums& chunk);
-  // For elements whose sums overflow in a chunk.
+  // For elements of a chunk whose sums overflow.
   void MergeValue(double value);
 
-  // Every element counts `multiplicity` times.
+  // Counts every element `multiplicity` times.
   Statistics Finish(uint64_t multiplicity) const;
 
  private:
@@ -54,11 +55,11 @@ class Moments {
 
   ChunkSums totals_;
   uint64_t n_ = 0;
-  // The first shift; means are kept relative to it, so that numbers that are
-  // large and close together lose nothing.
+  // The first shift. Means are relative to it, which preserves the precision of
+  // large numbers that are close together.
   long double origin_ = 0;
   long double mean_ = 0;
-  // Sum of squares of the distance to the mean.
+  // Sum of squared distances from the mean.
   long double deviations_ = 0;
   long double abs_sum_ = 0;
 };

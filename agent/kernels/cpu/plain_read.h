@@ -1,4 +1,4 @@
-// The yardstick of the benchmark.
+// The baseline of the benchmark.
 #ifndef AGENT_KERNELS_CPU_PLAIN_READ_H_
 #define AGENT_KERNELS_CPU_PLAIN_READ_H_
 
@@ -6,8 +6,8 @@
 
 namespace graphdbg::cpu {
 
-// The sum of `bytes` / 4 float32 in the widest vectors of the machine: little
-// more than loads.
+// Sums `bytes` / 4 float32 values in the machine's widest vectors, which costs
+// little more than loading them.
 double PlainRead(const void* data, size_t bytes);
 
 }  // namespace graphdbg::cpu

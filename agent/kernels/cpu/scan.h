@@ -1,4 +1,4 @@
-// A tensor's elements in any order, run by run.
+// Visits a tensor's elements in memory order, run by run.
 #ifndef AGENT_KERNELS_CPU_SCAN_H_
 #define AGENT_KERNELS_CPU_SCAN_H_
 
@@ -12,25 +12,25 @@
 
 namespace graphdbg::cpu {
 
-// Shorter runs are copied together first.
+// Shorter runs are packed into a buffer first.
 constexpr int64_t kDirectRun = 512;
 constexpr size_t kPackBytes = 8192;
 
-// How many bytes before it is read memory is to be fetched, in passes that
-// compute while it comes: processors on their own look less far ahead. 0 near
-// the end, of which so much is `left`.
+// Prefetch distance in bytes for passes that compute while memory is loaded;
+// hardware prefetchers look less far ahead. 0 near the end, when few bytes are
+// left.
 constexpr size_t FetchAhead(size_t bytes_left) {
   constexpr size_t kAhead = 4096;
   return bytes_left > 2 * kAhead ? kAhead : 0;
 }
 
-// How many elements a scan saw, and how often each occurs in the view.
+// Number of elements visited, and how often each occurs in the view.
 struct Scanned {
   int64_t count = 0;
   int64_t multiplicity = 1;
 };
 
-// Whether the elements lie side by side in row-major order, as mostly.
+// Whether the elements are contiguous in row-major order, as is usual.
 inline bool IsRowMajor(const TensorView& view) {
   if (view.strides == nullptr) return true;
   int64_t stride = 1;
@@ -41,7 +41,7 @@ inline bool IsRowMajor(const TensorView& view) {
   return true;
 }
 
-// Gathers short runs in a buffer of some thousand bytes.
+// Packs short runs into a buffer of kPackBytes.
 template <class Visit>
 bool ScanShortRuns(const Layout& layout, size_t item_size, const Visit& visit) {
   alignas(64) char buffer[kPackBytes];
@@ -58,9 +58,9 @@ bool ScanShortRuns(const Layout& layout, size_t item_size, const Visit& visit) {
   return filled == 0 || visit(buffer, filled / item_size);
 }
 
-// Calls visit(elements, n), n >= 1, until it is done or a call gives false.
-// Elements that a view shows more than once are visited once. Absent if the
-// view's shape is not one or its values cannot be read.
+// Calls visit(elements, n), n >= 1, until all elements are visited or a call
+// returns false. Broadcast elements are visited once. Absent if the view's
+// shape is invalid or its values cannot be read.
 template <class Visit>
 std::optional<Scanned> Scan(const TensorView& view, const Visit& visit) {
   const size_t item_size = ItemSize(view.dtype);

@@ -1,4 +1,4 @@
-// Tensors of every kind, on every instruction set of this machine.
+// Parameterized tests over dtypes and the instruction sets of this machine.
 #ifndef AGENT_KERNELS_CPU_TEST_SUPPORT_H_
 #define AGENT_KERNELS_CPU_TEST_SUPPORT_H_
 
@@ -17,8 +17,8 @@
 
 namespace graphdbg::cpu {
 
-// float64 written as a dtype; rounds by cutting off, which is all the same
-// here.
+// Writes a float64 as another dtype; truncates instead of rounding, which is
+// sufficient for tests.
 inline void Write(DType dtype, double x, char* out) {
   const float f = static_cast<float>(x);
   uint32_t bits;
@@ -64,7 +64,7 @@ struct StridedCase {
   int64_t offset;
 };
 
-// Views of 9,000 elements.
+// Views into a buffer of 9,000 elements.
 inline std::vector<StridedCase> StridedCases() {
   return {
       {{3, 5}, {1, 3}, 0},
@@ -101,7 +101,7 @@ class OnEachTarget : public testing::TestWithParam<std::tuple<int64_t, DType>> {
 inline std::string NameOf(
     const testing::TestParamInfo<std::tuple<int64_t, DType>>& i) {
   return std::string(hwy::TargetName(std::get<0>(i.param))) + "_" +
-         NumpyName(std::get<1>(i.param));
+         ToString(std::get<1>(i.param));
 }
 
 inline std::vector<int64_t> Targets() {

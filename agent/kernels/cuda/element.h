@@ -1,4 +1,4 @@
-// The element types as a kernel reads them.
+// Element types as seen by kernels.
 #ifndef AGENT_KERNELS_CUDA_ELEMENT_H_
 #define AGENT_KERNELS_CUDA_ELEMENT_H_
 
@@ -28,18 +28,18 @@ GRAPHDBG_PORTABLE float HalfToFloat(uint16_t bits) {
   if (magnitude >= 0x7C00) {
     return BitCast<float>(sign | 0x7F800000 | (magnitude & 0x3FF) << 13);
   }
-  // The exponent's bias is 112 smaller; a multiplication mends it, and makes
-  // normal numbers of subnormal ones.
+  // The bias of the exponent is 112 smaller. A multiplication corrects it and
+  // also normalizes subnormal numbers.
   const float scaled = BitCast<float>(magnitude << 13);
   const float value = scaled * BitCast<float>(uint32_t{(112 + 127) << 23});
   return BitCast<float>(BitCast<uint32_t>(value) | sign);
 #endif
 }
 
-// Each type has: Raw, what lies in memory; Order, a type that holds and
-// compares its values exactly; Value, of a raw element; IsFinite, true of all
-// where not kFloating. Floats of 16 bits are read two at a time; see
-// packed_sums.h.
+// Each type defines Raw, its representation in memory; Order, a type that
+// represents and compares its values exactly; Value(), the value of a raw
+// element; and IsFinite(), which is always true unless kFloating. 16-bit floats
+// are read two at a time, see packed_sums.h.
 
 template <class T, class O>
 struct Integer {

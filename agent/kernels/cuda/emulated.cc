@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 
-// Merges in the order in which a block does.
+// Merges in the same order as a block.
 template <class T>
 T ReduceBlock(std::vector<T> values) {
   for (size_t warp = 0; warp < values.size(); warp += kWarp) {
@@ -31,9 +31,9 @@ T ReduceBlock(std::vector<T> values) {
 void Put(const Partial& value, ResultSlot* slot) { slot->statistics = value; }
 void Put(const PairPartial& value, ResultSlot* slot) { slot->pair = value; }
 
-// `sum(thread, threads)` is what one thread finds.
+// `sum(thread, threads)` returns the result of one thread.
 template <class T, class Sum>
-void Run(const Meeting& meeting, uint32_t blocks, const T& empty,
+void Run(const Reduction& reduction, uint32_t blocks, const T& empty,
          const Sum& sum) {
   std::vector<T> partials;
   for (uint32_t block = 0; block < blocks; ++block) {
@@ -46,16 +46,16 @@ void Run(const Meeting& meeting, uint32_t blocks, const T& empty,
   }
   T result = partials[0];
   if (blocks > 1) {
-    // As on a device: through the memory that was set aside for it.
-    std::memcpy(meeting.partials, partials.data(), blocks * sizeof(T));
+    // Like on a device, partials go through the memory provided for them.
+    std::memcpy(reduction.partials, partials.data(), blocks * sizeof(T));
     std::vector<T> merged(kThreadsPerBlock, empty);
     for (uint32_t i = 0; i < blocks; ++i) {
       Merge(&merged[i % kThreadsPerBlock], partials[i]);
     }
     result = ReduceBlock(std::move(merged));
   }
-  Put(result, meeting.result);
-  __atomic_store_n(&meeting.result->sequence, meeting.sequence,
+  Put(result, reduction.result);
+  __atomic_store_n(&reduction.result->sequence, reduction.sequence,
                    __ATOMIC_RELEASE);
 }
 
@@ -64,7 +64,7 @@ void Statistics(uint32_t, const void* argument) {
   const auto& batch = *static_cast<const Batch*>(argument);
   for (uint32_t i = 0; i < batch.count; ++i) {
     const Item& item = batch.items[i];
-    Run(item.meeting, item.block_count,
+    Run(item.reduction, item.block_count,
         EmptyPartial(OriginOf<Element>(item.data)),
         [&](uint32_t thread, uint32_t threads) {
           return SumShare<Element>(item, thread, threads);
@@ -75,7 +75,7 @@ void Statistics(uint32_t, const void* argument) {
 template <class Element>
 void Strided(uint32_t blocks, const void* argument) {
   const auto& item = *static_cast<const StridedItem*>(argument);
-  Run(item.meeting, blocks, EmptyPartial(OriginOf<Element>(item.data)),
+  Run(item.reduction, blocks, EmptyPartial(OriginOf<Element>(item.data)),
       [&](uint32_t thread, uint32_t threads) {
         return SumShare<Element>(item, thread, threads);
       });
@@ -84,7 +84,7 @@ void Strided(uint32_t blocks, const void* argument) {
 template <class Element>
 void Pair(uint32_t blocks, const void* argument) {
   const auto& item = *static_cast<const PairItem*>(argument);
-  Run(item.meeting, blocks, PairPartial{},
+  Run(item.reduction, blocks, PairPartial{},
       [&](uint32_t thread, uint32_t threads) {
         return SumShare<Element>(item, thread, threads);
       });

@@ -1,5 +1,6 @@
-// The kernels on the processor, thread after thread: for tests where there is
-// no GPU. Everything but the way in which threads meet is the same code.
+// Runs the kernels on the CPU, one thread after the other, for tests without a
+// GPU. All code is shared with the kernels, except the synchronization of
+// threads.
 #ifndef AGENT_KERNELS_CUDA_EMULATED_H_
 #define AGENT_KERNELS_CUDA_EMULATED_H_
 
@@ -10,8 +11,8 @@ namespace graphdbg::cuda {
 
 bool HasKernel(const std::string& kernel);
 
-// Runs the kernel of this name in `blocks` blocks, given the address of its
-// argument. False if there is no such kernel.
+// Runs the named kernel in `blocks` blocks; `argument` points to its argument.
+// Returns false if there is no such kernel.
 bool RunEmulated(const std::string& kernel, uint32_t blocks,
                  const void* argument);
 

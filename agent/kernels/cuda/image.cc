@@ -10,7 +10,7 @@ extern "C" const unsigned long cuda_kernels_fatbin_size;
 namespace graphdbg::cuda {
 namespace {
 
-// As nvcc's fatbinary writes them, little endian.
+// Format written by nvcc's fatbinary, little endian.
 constexpr uint32_t kMagic = 0xBA55ED50;
 constexpr uint16_t kPtx = 1;
 constexpr uint16_t kMachineCode = 2;
@@ -47,7 +47,7 @@ Image KernelImage() { return {cuda_kernels_fatbin, cuda_kernels_fatbin_size}; }
 
 const char* ToolkitVersion() { return GRAPHDBG_CUDA_TOOLKIT; }
 
-std::vector<std::string> ArchitecturesOf(const Image& image) {
+std::vector<std::string> Architectures(const Image& image) {
   std::vector<std::string> found;
   FileHeader file;
   if (!Read(image, 0, &file) || file.magic != kMagic) return found;

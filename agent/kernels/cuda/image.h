@@ -1,4 +1,4 @@
-// The compiled kernels, as they are in the program.
+// The compiled kernels embedded in the program.
 #ifndef AGENT_KERNELS_CUDA_IMAGE_H_
 #define AGENT_KERNELS_CUDA_IMAGE_H_
 
@@ -8,24 +8,25 @@
 
 namespace graphdbg::cuda {
 
-// A fat binary as cuModuleLoadData takes it; empty where the program was built
-// without nvcc.
+// A fat binary for cuModuleLoadData; empty if built without nvcc.
 struct Image {
   const void* data = nullptr;
   size_t size = 0;
 };
 Image KernelImage();
 
-// Of the CUDA toolkit that compiled it, as "13.0"; empty without nvcc.
+// The version of the CUDA toolkit that compiled the kernels, such as "13.0";
+// empty if built without nvcc.
 const char* ToolkitVersion();
 
-// What a fat binary holds, in its order: "sm_90" is machine code, "compute_90"
-// PTX, which a driver compiles for newer devices. Empty if it is none.
-std::vector<std::string> ArchitecturesOf(const Image& image);
+// The architectures in a fat binary, in its order: "sm_90" is machine code,
+// "compute_90" is PTX, which the driver compiles for newer devices. Empty if
+// the image is not a fat binary.
+std::vector<std::string> Architectures(const Image& image);
 
-// Whether any of these runs on a device of this compute capability (90: 9.0):
-// machine code of its generation that is not younger, or PTX of any that is
-// not.
+// Whether any of the architectures runs on a device of this compute capability
+// (90 means 9.0): machine code of the same generation that is not newer, or PTX
+// of any generation that is not newer.
 bool RunsOn(const std::vector<std::string>& architectures, int capability);
 
 }  // namespace graphdbg::cuda

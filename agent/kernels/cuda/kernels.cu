@@ -1,6 +1,6 @@
-// The kernels: one pass over a tensor's elements. Blocks leave their sums in
-// the device's memory; the last one to finish merges them, always in the same
-// order, and writes the result to the host.
+// The kernels: one pass over a tensor's elements. Blocks write their sums to
+// device memory; the last block to finish merges them, always in the same
+// order, and writes the result to host memory.
 #include "agent/kernels/cuda/thread_work.h"
 
 namespace graphdbg::cuda {
@@ -8,9 +8,9 @@ namespace {
 
 constexpr uint32_t kWarp = 32;
 constexpr uint32_t kWarps = kThreadsPerBlock / kWarp;
-// Blocks that share a multiprocessor: so many loads are under way at a time
-// that memory is never idle. It bounds the registers of a thread.
-constexpr uint32_t kBlocksAtATime = 3;
+// Resident blocks per multiprocessor: enough to keep loads in flight at all
+// times. Limits the registers per thread.
+constexpr uint32_t kBlocksPerMultiprocessor = 3;
 
 template <class T>
 __device__ T ShuffleDown(const T& value, uint32_t distance) {
@@ -36,17 +36,17 @@ __device__ T ReduceWarp(T value) {
   return value;
 }
 
-// The whole block's, in thread 0.
+// Reduces over the block; the result is valid in thread 0.
 template <class T>
 __device__ T ReduceBlock(T value) {
-  __shared__ T of_warps[kWarps];
+  __shared__ T warp_values[kWarps];
   const uint32_t lane = threadIdx.x % kWarp;
   const uint32_t warp = threadIdx.x / kWarp;
   value = ReduceWarp(value);
-  if (lane == 0) of_warps[warp] = value;
+  if (lane == 0) warp_values[warp] = value;
   __syncthreads();
   if (threadIdx.x == 0) {
-    for (uint32_t i = 1; i < kWarps; ++i) Merge(&value, of_warps[i]);
+    for (uint32_t i = 1; i < kWarps; ++i) Merge(&value, warp_values[i]);
   }
   __syncthreads();
   return value;
@@ -60,29 +60,31 @@ __device__ void Put(const PairPartial& value, ResultSlot* slot) {
 }
 
 template <class T>
-__device__ void Publish(const T& value, const Meeting& meeting) {
-  Put(value, meeting.result);
-  // The host must not see the number before it can see the result.
+__device__ void Publish(const T& value, const Reduction& reduction) {
+  Put(value, reduction.result);
+  // The host must not see the sequence number before the result.
   __threadfence_system();
-  *reinterpret_cast<volatile uint64_t*>(&meeting.result->sequence) =
-      meeting.sequence;
+  *reinterpret_cast<volatile uint64_t*>(&reduction.result->sequence) =
+      reduction.sequence;
 }
 
-// Of all threads of a block, with their sums; `empty` is the sum of nothing.
+// Called by all threads of a block with their sums; `empty` is the neutral
+// element.
 template <class T>
-__device__ void Finish(const T& mine, const T& empty, const Meeting& meeting,
-                       uint32_t block, uint32_t blocks) {
-  const T of_block = ReduceBlock(mine);
+__device__ void Finish(const T& mine, const T& empty,
+                       const Reduction& reduction, uint32_t block,
+                       uint32_t blocks) {
+  const T block_value = ReduceBlock(mine);
   if (blocks == 1) {
-    if (threadIdx.x == 0) Publish(of_block, meeting);
+    if (threadIdx.x == 0) Publish(block_value, reduction);
     return;
   }
   __shared__ bool is_last;
-  T* const partials = static_cast<T*>(meeting.partials);
+  T* const partials = static_cast<T*>(reduction.partials);
   if (threadIdx.x == 0) {
-    partials[block] = of_block;
+    partials[block] = block_value;
     __threadfence();
-    is_last = atomicAdd(meeting.arrived, 1u) == blocks - 1;
+    is_last = atomicAdd(reduction.finished_blocks, 1u) == blocks - 1;
   }
   __syncthreads();
   if (!is_last) return;
@@ -93,8 +95,8 @@ __device__ void Finish(const T& mine, const T& empty, const Meeting& meeting,
   }
   merged = ReduceBlock(merged);
   if (threadIdx.x != 0) return;
-  *meeting.arrived = 0;
-  Publish(merged, meeting);
+  *reduction.finished_blocks = 0;
+  Publish(merged, reduction);
 }
 
 __device__ const Item& ItemOfBlock(const Batch& batch) {
@@ -118,7 +120,7 @@ __device__ void Statistics(const Batch& batch) {
   const Partial mine =
       SumShare<Element>(item, block * kThreadsPerBlock + threadIdx.x,
                         item.block_count * kThreadsPerBlock);
-  Finish(mine, EmptyPartial(mine.origin), item.meeting, block,
+  Finish(mine, EmptyPartial(mine.origin), item.reduction, block,
          item.block_count);
 }
 
@@ -127,7 +129,8 @@ __device__ void Strided(const StridedItem& item) {
   const Partial mine =
       SumShare<Element>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
                         gridDim.x * kThreadsPerBlock);
-  Finish(mine, EmptyPartial(mine.origin), item.meeting, blockIdx.x, gridDim.x);
+  Finish(mine, EmptyPartial(mine.origin), item.reduction, blockIdx.x,
+         gridDim.x);
 }
 
 template <class Element>
@@ -135,24 +138,24 @@ __device__ void Pair(const PairItem& item) {
   const PairPartial mine =
       SumShare<Element>(item, blockIdx.x * kThreadsPerBlock + threadIdx.x,
                         gridDim.x * kThreadsPerBlock);
-  Finish(mine, PairPartial{}, item.meeting, blockIdx.x, gridDim.x);
+  Finish(mine, PairPartial{}, item.reduction, blockIdx.x, gridDim.x);
 }
 
 }  // namespace
 
-#define GRAPHDBG_KERNELS(Type)                                   \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock, \
-                                               kBlocksAtATime)   \
-      Statistics##Type(const __grid_constant__ Batch batch) {    \
-    Statistics<Type>(batch);                                     \
-  }                                                              \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock) \
-      Strided##Type(const __grid_constant__ StridedItem item) {  \
-    Strided<Type>(item);                                         \
-  }                                                              \
-  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock) \
-      Pair##Type(const __grid_constant__ PairItem item) {        \
-    Pair<Type>(item);                                            \
+#define GRAPHDBG_KERNELS(Type)                                           \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock,         \
+                                               kBlocksPerMultiprocessor) \
+      Statistics##Type(const __grid_constant__ Batch batch) {            \
+    Statistics<Type>(batch);                                             \
+  }                                                                      \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)         \
+      Strided##Type(const __grid_constant__ StridedItem item) {          \
+    Strided<Type>(item);                                                 \
+  }                                                                      \
+  extern "C" __global__ void __launch_bounds__(kThreadsPerBlock)         \
+      Pair##Type(const __grid_constant__ PairItem item) {                \
+    Pair<Type>(item);                                                    \
   }
 GRAPHDBG_FOR_EACH_ELEMENT(GRAPHDBG_KERNELS)
 

@@ -1,6 +1,6 @@
-// The kernels' code, run on the processor, against the reference: every dtype,
-// every kind of value. What the processor cannot show (how threads meet, the
-// speed) is shown by tests that need a GPU.
+// The kernels' code, run on the CPU and compared with the reference, for every
+// dtype and every kind of value. Synchronization of threads and speed are
+// covered by tests that need a GPU.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -28,14 +28,14 @@ void ExpectSame(const Statistics& actual, const Statistics& expected) {
   reference::ExpectSame(actual, expected, reference::MeanScale::kAbsMax);
 }
 
-// One launch on the processor, with all that a launch needs.
+// One launch on the CPU and its memory.
 class Launch {
  public:
   explicit Launch(uint32_t blocks)
       : blocks_(blocks), partials_(blocks * kMaxPartialBytes) {}
 
-  Meeting meeting() {
-    return {partials_.data(), &arrived_, slot_.get(), ++sequence_};
+  Reduction reduction() {
+    return {partials_.data(), &finished_blocks_, slot_.get(), ++sequence_};
   }
   const ResultSlot& Run(const std::string& kernel, const void* argument) {
     EXPECT_TRUE(RunEmulated(kernel, blocks_, argument));
@@ -46,7 +46,7 @@ class Launch {
  private:
   const uint32_t blocks_;
   std::vector<char> partials_;
-  uint32_t arrived_ = 0;
+  uint32_t finished_blocks_ = 0;
   uint64_t sequence_ = 0;
   const std::unique_ptr<ResultSlot> slot_ = std::make_unique<ResultSlot>();
 };
@@ -62,7 +62,7 @@ void Check(const TensorView& view, uint32_t blocks) {
   {
     StridedItem item;
     ASSERT_TRUE(FillStrided(*layout, &item));
-    item.meeting = launch.meeting();
+    item.reduction = launch.reduction();
     item.range_start = -1;
     item.range_end = 1;
     const Partial& partial =
@@ -75,7 +75,7 @@ void Check(const TensorView& view, uint32_t blocks) {
   Batch batch;
   batch.count = 1;
   batch.items[0] = {layout->base, static_cast<uint64_t>(layout->count),
-                    launch.meeting(), 0, blocks};
+                    launch.reduction(), 0, blocks};
   ExpectSame(
       ToStatistics(
           launch.Run(KernelName("Statistics", view.dtype), &batch).statistics,
@@ -117,7 +117,7 @@ TEST_P(AnyType, AgreesOnStridedViews) {
   }
 }
 
-// A slice may begin anywhere, and a framework may even misalign its type.
+// Slices may start at any element, and a framework may even misalign elements.
 TEST_P(AnyType, ReadsFromAnyAddress) {
   std::vector<char> bytes(5000 * ItemSize(dtype()) + 16);
   for (char& b : bytes) b = static_cast<char>(random_() % 100);
@@ -133,7 +133,7 @@ TEST_P(AnyType, ComparesWithAPreviousValue) {
   for (char& b : now) b = static_cast<char>(random_());
   std::vector<char> before = now;
   for (size_t i = 0; i < before.size(); i += 7) before[i] ^= 1;
-  // Once side by side, once with the one transposed.
+  // Once with equal strides, once with one view transposed.
   const int64_t shape[] = {40, 100};
   const int64_t rows[] = {100, 1}, columns[] = {1, 40};
   for (const int64_t* strides : {rows, columns}) {
@@ -144,7 +144,7 @@ TEST_P(AnyType, ComparesWithAPreviousValue) {
     Launch launch(3);
     PairItem item;
     ASSERT_TRUE(FillPair(a, b, &item));
-    item.meeting = launch.meeting();
+    item.reduction = launch.reduction();
     const Tolerance tolerance{1e-3, 1e-6, true};
     SetTolerance(tolerance, &item);
     const PairPartial partial =
@@ -188,7 +188,7 @@ TEST_P(AnyType, GathersASlice) {
 }
 
 std::string NameOf(const testing::TestParamInfo<DType>& info) {
-  return NumpyName(info.param);
+  return ToString(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AnyType, testing::ValuesIn(cpu::AllTypes()),
@@ -206,7 +206,7 @@ TEST_P(FloatType, AgreesOnHardValues) {
 INSTANTIATE_TEST_SUITE_P(All, FloatType, testing::ValuesIn(cpu::FloatTypes()),
                          NameOf);
 
-TEST(HalfTest, IsExactForEachOfThem) {
+TEST(HalfTest, ConversionIsExactForAllValues) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<uint16_t>(bits);
     const auto expected =
@@ -220,7 +220,7 @@ TEST(HalfTest, IsExactForEachOfThem) {
   }
 }
 
-// In 32 bits where they hold the index, whatever the sizes are.
+// Uses 32-bit arithmetic whenever the index fits, regardless of the sizes.
 TEST(OffsetTest, IsTheSumOfIndicesTimesStrides) {
   Grid grid = {};
   grid.ndim = 3;
@@ -239,20 +239,20 @@ TEST(OffsetTest, IsTheSumOfIndicesTimesStrides) {
   }
 }
 
-TEST(ImageTest, HoldsMachineCodeAndPtxWhereNvccWasAtHand) {
+TEST(ImageTest, ContainsMachineCodeAndPtxIfBuiltWithNvcc) {
   const Image image = KernelImage();
   if (image.size == 0) GTEST_SKIP() << "built without nvcc";
-  EXPECT_EQ(ArchitecturesOf(image),
+  EXPECT_EQ(Architectures(image),
             (std::vector<std::string>{"sm_80", "compute_90", "sm_90"}));
 }
 
-TEST(ImageTest, NoImageHoldsNothing) {
-  EXPECT_TRUE(ArchitecturesOf({}).empty());
+TEST(ImageTest, InvalidImagesHaveNoArchitectures) {
+  EXPECT_TRUE(Architectures({}).empty());
   const char junk[] = "this is no fat binary, whatever it may look like";
-  EXPECT_TRUE(ArchitecturesOf({junk, sizeof(junk)}).empty());
+  EXPECT_TRUE(Architectures({junk, sizeof(junk)}).empty());
 }
 
-TEST(ImageTest, RunsOnItsOwnGenerationAndPtxOnYoungerOnes) {
+TEST(ImageTest, MachineCodeRunsOnItsGenerationAndPtxOnNewerOnes) {
   const std::vector<std::string> built = {"sm_80", "sm_90", "compute_90"};
   for (const int capability : {80, 86, 89, 90, 100, 120}) {
     EXPECT_TRUE(RunsOn(built, capability)) << capability;

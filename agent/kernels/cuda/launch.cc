@@ -39,8 +39,8 @@ const char* ElementName(DType dtype) {
   }
 }
 
-// Puts dimensions into a grid, the innermost first, with a few arrays of
-// strides; evenly spaced neighbours become one.
+// Adds dimensions to a grid, the innermost first, with several arrays of
+// strides. Merges evenly spaced neighbours.
 template <int kArrays>
 class GridFiller {
  public:
@@ -49,7 +49,7 @@ class GridFiller {
     grid_->ndim = 0;
   }
 
-  // False if there are too many.
+  // Returns false if there are too many dimensions.
   bool Add(int64_t size, const int64_t (&strides)[kArrays]) {
     if (size == 1) return true;
     const int32_t n = grid_->ndim;
@@ -165,7 +165,7 @@ Statistics ToStatistics(const Partial& sums, uint64_t multiplicity) {
   s.negative_count = sums.negative_count * multiplicity;
   s.positive_count = positive * multiplicity;
   if (sums.finite_count == 0) return s;
-  // long double holds what is out of float64's range until the end.
+  // Intermediate values may exceed the range of float64.
   const long double scale =
       sums.scaled ? 1 / static_cast<long double>(kScale) : 1;
   const long double n = static_cast<long double>(sums.finite_count);

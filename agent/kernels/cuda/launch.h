@@ -1,4 +1,5 @@
-// What the host does about a launch: arguments from views, numbers from sums.
+// Host side of a launch: fills kernel arguments from views and converts sums to
+// statistics.
 #ifndef AGENT_KERNELS_CUDA_LAUNCH_H_
 #define AGENT_KERNELS_CUDA_LAUNCH_H_
 
@@ -17,28 +18,29 @@
 
 namespace graphdbg::cuda {
 
-// What a block leaves for the last one.
+// Size of a block's partial result.
 constexpr size_t kMaxPartialBytes =
     std::max(sizeof(Partial), sizeof(PairPartial));
 
-// "StatisticsFloat32" of "Statistics"; the dtype has statistics.
+// For example "StatisticsFloat32" for the family "Statistics". The dtype must
+// have statistics.
 std::string KernelName(const char* family, DType dtype);
-// Elements have bytes that can be read.
+// The dtype must have an item size.
 std::string GatherName(DType dtype);
-// Of all that can be launched.
+// Names of all kernels.
 std::vector<std::string> KernelNames();
 
-// These fill what depends on the tensor alone; false if it has more dimensions
-// than a kernel takes. The element count must not be 0.
+// Fill the fields that depend on the tensor alone. Return false if it has more
+// dimensions than a kernel supports. The element count must not be 0.
 bool FillStrided(const Layout& layout, StridedItem* item);
-// Both of one shape.
+// Both views must have the same shape.
 bool FillPair(const TensorView& now, const TensorView& previous,
               PairItem* item);
 void SetTolerance(const Tolerance& tolerance, PairItem* item);
-// The slice lies within the view's shape.
+// The slice must be within the view's shape.
 bool FillGather(const TensorView& view, const Slice& slice, GatherItem* item);
 
-// Every element counts `multiplicity` times.
+// Counts every element `multiplicity` times.
 Statistics ToStatistics(const Partial& sums, uint64_t multiplicity);
 PairStatistics ToPairStatistics(const PairPartial& sums);
 

@@ -1,4 +1,4 @@
-// How elements are read.
+// Loads of elements.
 #ifndef AGENT_KERNELS_CUDA_LOAD_H_
 #define AGENT_KERNELS_CUDA_LOAD_H_
 
@@ -13,7 +13,8 @@ struct alignas(16) Vector {
   uint32_t words[4];
 };
 
-// Read once and not soon again: it need not push others out of the cache.
+// Streaming load: the data is read once and should not evict other data from
+// the cache.
 GRAPHDBG_PORTABLE Vector LoadVector(const void* p) {
 #ifdef __CUDA_ARCH__
   const uint4 v = __ldcs(static_cast<const uint4*>(p));

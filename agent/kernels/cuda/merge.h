@@ -1,5 +1,5 @@
-// How the sums of threads are put together. The same code runs on a GPU and, in
-// tests, on the processor.
+// Merges the sums of threads. The same code runs on a GPU and, in tests, on the
+// CPU.
 #ifndef AGENT_KERNELS_CUDA_MERGE_H_
 #define AGENT_KERNELS_CUDA_MERGE_H_
 
@@ -10,8 +10,8 @@
 
 namespace graphdbg::cuda {
 
-// Numbers beyond kLarge are summed times kScale, so that neither their squares
-// nor sums of these leave the range of float64: 2^480 and 2^-600.
+// Sums that contain numbers beyond kLarge are scaled by kScale, so that neither
+// squares nor sums of squares exceed the range of float64.
 constexpr double kLarge = 0x1p480;
 constexpr double kScale = 0x1p-600;
 

@@ -12,12 +12,12 @@
 
 namespace graphdbg::cuda {
 
-// Of types of up to 16 bits. float64 holds their squares exactly and, where
-// they lie close together, the sums of these, too: only the last subtraction
-// has to be exact.
+// For types of up to 16 bits. float64 represents their squares exactly and, if
+// they are of similar magnitude, also the sums of squares, so that only the
+// last subtraction has to be exact.
 class Moments {
  public:
-  // Adds nothing if `counts` is false.
+  // Adds 0 if `counts` is false.
   GRAPHDBG_PORTABLE void AddIf(bool counts, double value) {
     const double x = counts ? value : 0;
     sum_ += x;
@@ -25,10 +25,10 @@ class Moments {
     abs_sum_ += fabs(x);
   }
 
-  // Fills what the counts of a part that is not empty leave open.
+  // Fills mean, deviations and abs_sum; finite_count must not be 0.
   GRAPHDBG_PORTABLE void Finish(Partial* p) const {
     const auto n = static_cast<double>(p->finite_count);
-    // sum * sum / n, and what rounding takes from it.
+    // sum * sum / n and its rounding error.
     const double square = sum_ * sum_;
     const double share = square / n;
     const double rest = (fma(-share, n, square) + fma(sum_, sum_, -square)) / n;
@@ -44,8 +44,8 @@ class Moments {
   double abs_sum_ = 0;
 };
 
-// Of wider types: sums are of the distances to the first value. With
-// `kScales`, also of numbers whose squares float64 does not hold.
+// For wider types: sums distances from the first value. With `kScales`, also
+// supports numbers whose squares exceed the range of float64.
 template <bool kScales>
 class DistanceMoments {
  public:
@@ -67,13 +67,14 @@ class DistanceMoments {
     const double deviations = squares_ - sum_ / n * sum_;
     p->scaled = scale_ != 1;
     p->mean = (shift_ - p->origin * scale_) + sum_ / n;
-    // Rounding may take it a little below zero.
+    // Rounding may make it slightly negative.
     p->deviations = deviations > 0 ? deviations : 0;
     p->abs_sum = abs_sum_;
   }
 
  private:
-  // The value as it is summed. From the first large one on, all are scaled.
+  // Returns the value to be summed: from the first large value on, all values
+  // are scaled.
   GRAPHDBG_PORTABLE double Fit(double value) {
     if (scale_ == 1 && !(fabs(value) <= kLarge)) {
       scale_ = kScale;

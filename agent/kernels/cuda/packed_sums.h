@@ -1,6 +1,6 @@
-// What one thread adds up over floats of 16 bits, two of them in each word. A
-// GPU has as few instructions for each of them as it has time to read it, so
-// that what can be done for both at once is.
+// Sums of one thread over 16-bit floats, two of them in each word. To keep up
+// with memory, a GPU can spend only a few instructions per element, so both
+// halves are processed together where possible.
 #ifndef AGENT_KERNELS_CUDA_PACKED_SUMS_H_
 #define AGENT_KERNELS_CUDA_PACKED_SUMS_H_
 
@@ -18,14 +18,14 @@
 
 namespace graphdbg::cuda {
 
-// The upper bit of each half; here also what says that something holds of it.
+// The upper bit of each half. Also used as a flag for each half.
 constexpr uint32_t kFlags = 0x80008000;
 
 GRAPHDBG_PORTABLE constexpr uint32_t BothHalves(uint32_t half) {
   return half << 16 | half;
 }
 
-// Of both halves of a and b: the smaller or the larger, NaN if one of them is.
+// Minimum and maximum of both halves of a and b; NaN if either operand is.
 #ifdef __CUDA_ARCH__
 template <class Element>
 GRAPHDBG_PORTABLE uint32_t PackedMin(uint32_t a, uint32_t b) {
@@ -68,24 +68,24 @@ uint32_t PackedMax(uint32_t a, uint32_t b) {
 }
 #endif
 
-// All bits of the halves that are flagged.
+// Sets all bits of flagged halves.
 GRAPHDBG_PORTABLE uint32_t MaskOf(uint32_t flags) {
   return (flags >> 15) * 0xFFFF;
 }
 
-// How many halves were flagged.
+// Counts flagged halves.
 class FlagCount {
  public:
   GRAPHDBG_PORTABLE void Add(uint32_t flags) {
 #ifdef __CUDA_ARCH__
-    // Byte by byte: each flag is 128 in its byte.
+    // Sums bytes; each flag has the value 128 in its byte.
     units_ = __dp4a(flags, 0x01000100u, units_);
 #else
     units_ += kUnit * ((flags >> 15 & 1) + (flags >> 31));
 #endif
   }
   GRAPHDBG_PORTABLE void Remove() { units_ -= kUnit; }
-  // Of up to 2^25, far more than one thread reads.
+  // At most 2^25, far more than one thread reads.
   GRAPHDBG_PORTABLE uint32_t value() const { return units_ / kUnit; }
 
  private:
@@ -99,13 +99,13 @@ class PackedSums {
   GRAPHDBG_PORTABLE explicit PackedSums(double origin) : origin_(origin) {}
 
   GRAPHDBG_PORTABLE void Add(uint16_t raw) {
-    // Beside a NaN, which is then forgotten.
+    // Paired with a NaN, which is then subtracted from the counts.
     AddMixed(uint32_t{raw} | 0x7FFF0000);
     nan_.Remove();
     --count_;
   }
 
-  // All elements of some vectors.
+  // Adds all elements of the vectors.
   template <int kVectors>
   GRAPHDBG_PORTABLE void AddVectors(const Vector (&vectors)[kVectors]) {
     constexpr int kWords = 4 * kVectors;
@@ -148,13 +148,13 @@ class PackedSums {
  private:
   static constexpr uint32_t kInfinity = BothHalves(Element::kInfinityBits);
 
-  // Of the lower half.
+  // The value of the lower half.
   GRAPHDBG_PORTABLE static double ValueOf(uint32_t word) {
     return static_cast<double>(Element::Value(static_cast<uint16_t>(word)));
   }
 
-  // Flags the halves whose bits, without the sign, are at least those of
-  // `least`: the sum reaches the sign's bit and does not go beyond.
+  // Flags the halves whose bits, without the sign, are at least `least`: the
+  // addition then carries into the sign bit, and never beyond.
   GRAPHDBG_PORTABLE static uint32_t AtLeast(uint32_t least, uint32_t word) {
     return ((word & ~kFlags) + BothHalves(0x8000 - least)) & kFlags;
   }
@@ -171,7 +171,7 @@ class PackedSums {
     moments_.AddIf(true, ValueOf(word >> 16));
   }
 
-  // Without a branch: words of both kinds may lie side by side.
+  // Branch-free because finite and other elements may be interleaved.
   GRAPHDBG_PORTABLE void AddMixed(uint32_t word) {
     const uint32_t bad = NotFinite(word);
     const uint32_t nan = AtLeast(Element::kInfinityBits + 1, word);
@@ -182,7 +182,8 @@ class PackedSums {
     const uint32_t good = word & ~mask;
     min_ = PackedMin<Element>(min_, good | (mask & kInfinity));
     max_ = PackedMax<Element>(max_, good | (mask & (kInfinity | kFlags)));
-    // A zero more changes no sum, and no count of what is not zero.
+    // Additional zeros change neither the sums nor the counts of nonzero
+    // elements.
     AddFinite(good);
   }
 

@@ -1,4 +1,4 @@
-// What one thread adds up over pairs of elements, of now and of before.
+// Sums of one thread over pairs of current and previous elements.
 #ifndef AGENT_KERNELS_CUDA_PAIR_SUMS_H_
 #define AGENT_KERNELS_CUDA_PAIR_SUMS_H_
 

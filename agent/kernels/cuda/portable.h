@@ -1,5 +1,5 @@
-// What lets one function be compiled for a GPU by nvcc and for the processor,
-// where it is tested, by any compiler.
+// Macros for functions that are compiled for a GPU by nvcc and, for tests, for
+// the CPU by any compiler.
 #ifndef AGENT_KERNELS_CUDA_PORTABLE_H_
 #define AGENT_KERNELS_CUDA_PORTABLE_H_
 

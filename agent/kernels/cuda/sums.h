@@ -1,5 +1,5 @@
-// What one thread adds up over its elements. The same code runs on a GPU and,
-// in tests, on the processor.
+// Sums of one thread over its elements. The same code runs on a GPU and, in
+// tests, on the CPU.
 #ifndef AGENT_KERNELS_CUDA_SUMS_H_
 #define AGENT_KERNELS_CUDA_SUMS_H_
 
@@ -17,7 +17,7 @@
 
 namespace graphdbg::cuda {
 
-// The smaller or the larger, NaN if one of them is.
+// Minimum and maximum; NaN if either operand is.
 template <class T>
 GRAPHDBG_PORTABLE T MinOrNan(T a, T b) {
   return b < a || b != b ? b : a;
@@ -39,7 +39,7 @@ GRAPHDBG_PORTABLE float MaxOrNan(float a, float b) {
 }
 #endif
 
-// The sums of one thread. Counts are of 32 bits: no thread sees more elements.
+// The sums of one thread. 32-bit counts suffice for the elements of a thread.
 template <class Element>
 class Sums {
  public:
@@ -53,16 +53,17 @@ class Sums {
     const bool finite = IsFinite(x);
     if constexpr (Element::kFloating) {
       nan_ += x != x ? 1 : 0;
-      pos_inf_ += x == kHighest ? 1 : 0;
-      neg_inf_ += x == kLowest ? 1 : 0;
+      pos_inf_ += x == kUpperBound ? 1 : 0;
+      neg_inf_ += x == kLowerBound ? 1 : 0;
     }
-    min_ = MinOrNan(min_, finite ? x : kHighest);
-    max_ = MaxOrNan(max_, finite ? x : kLowest);
-    // A zero more changes no sum, and no count of what is not zero.
+    min_ = MinOrNan(min_, finite ? x : kUpperBound);
+    max_ = MaxOrNan(max_, finite ? x : kLowerBound);
+    // Additional zeros change neither the sums nor the counts of nonzero
+    // elements.
     AddIf(finite, finite ? x : 0);
   }
 
-  // All elements of some vectors.
+  // Adds all elements of the vectors.
   template <int kVectors>
   GRAPHDBG_PORTABLE void AddVectors(const Vector (&vectors)[kVectors]) {
     constexpr int kCount = kVectors * (sizeof(Vector) / sizeof(Raw));
@@ -103,18 +104,18 @@ class Sums {
 
  private:
   using Limits = std::numeric_limits<Order>;
-  // What nothing is above or below.
-  static constexpr Order kHighest =
+  // Initial values of minimum and maximum.
+  static constexpr Order kUpperBound =
       Element::kFloating ? Limits::infinity() : Limits::max();
-  static constexpr Order kLowest =
+  static constexpr Order kLowerBound =
       Element::kFloating ? -Limits::infinity() : Limits::lowest();
 
   GRAPHDBG_PORTABLE static bool IsFinite(Order x) {
-    return !Element::kFloating || (x > kLowest && x < kHighest);
+    return !Element::kFloating || (x > kLowerBound && x < kUpperBound);
   }
 
-  // Without a branch: elements of both kinds may lie side by side. What does
-  // not count is 0.
+  // Branch-free because finite and other elements may be interleaved; x is 0 if
+  // `counts` is false.
   GRAPHDBG_PORTABLE void AddIf(bool counts, Order x) {
     ++count_;
     nonzero_ += x != 0 ? 1 : 0;
@@ -126,8 +127,8 @@ class Sums {
   std::conditional_t<(sizeof(Raw) > 2),
                      DistanceMoments<std::is_same_v<Element, Float64>>, Moments>
       moments_;
-  Order min_ = kHighest;
-  Order max_ = kLowest;
+  Order min_ = kUpperBound;
+  Order max_ = kLowerBound;
   uint32_t count_ = 0;
   uint32_t nonzero_ = 0;
   uint32_t negative_ = 0;

@@ -1,5 +1,5 @@
-// What one thread of a launch does with its share of a tensor. `thread` is its
-// number among all `threads` that work on the tensor.
+// The work of one thread of a launch on its share of a tensor. `thread` is its
+// index among the `threads` that process the tensor.
 #ifndef AGENT_KERNELS_CUDA_THREAD_WORK_H_
 #define AGENT_KERNELS_CUDA_THREAD_WORK_H_
 
@@ -32,7 +32,7 @@ GRAPHDBG_PORTABLE Partial SumShare(const Item& item, uint32_t thread,
                                    uint32_t threads) {
   using Raw = typename Element::Raw;
   constexpr uint32_t kPerVector = sizeof(Vector) / sizeof(Raw);
-  // Loads that are under way at the same time.
+  // Loads in flight at the same time.
   constexpr int kInFlight = 4;
   SumsOf<Element> sums(OriginOf<Element>(item.data));
   const auto address = reinterpret_cast<uintptr_t>(item.data);
@@ -71,7 +71,7 @@ GRAPHDBG_PORTABLE int64_t OffsetIn(Index i, const Grid& grid,
                                    const int64_t* strides) {
   int64_t offset = 0;
   for (int32_t d = 0; d < grid.ndim; ++d) {
-    // Always so in the last dimension, which needs no division.
+    // Always true in the last dimension, which needs no division.
     if (i < grid.sizes[d]) return offset + static_cast<int64_t>(i) * strides[d];
     const Index size = static_cast<Index>(grid.sizes[d]);
     offset += static_cast<int64_t>(i % size) * strides[d];
@@ -80,10 +80,10 @@ GRAPHDBG_PORTABLE int64_t OffsetIn(Index i, const Grid& grid,
   return offset;
 }
 
-// Where element i of a layout lies; the unit is that of the strides.
+// The offset of element i of a layout, in the unit of the strides.
 GRAPHDBG_PORTABLE int64_t OffsetOf(uint64_t i, const Grid& grid,
                                    const int64_t* strides) {
-  // A GPU divides numbers of 64 bits several times slower.
+  // 64-bit divisions are several times slower on a GPU.
   return i >> 32 == 0 ? OffsetIn(static_cast<uint32_t>(i), grid, strides)
                       : OffsetIn(i, grid, strides);
 }

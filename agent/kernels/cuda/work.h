@@ -1,5 +1,5 @@
-// What the host hands a kernel and gets back: plain structs of one layout on
-// both sides.
+// Arguments and results of kernels: plain structs with the same layout on host
+// and device.
 #ifndef AGENT_KERNELS_CUDA_WORK_H_
 #define AGENT_KERNELS_CUDA_WORK_H_
 
@@ -8,16 +8,17 @@
 namespace graphdbg::cuda {
 
 constexpr uint32_t kThreadsPerBlock = 256;
-// So many tensors go into one launch: the arguments of a kernel are at most
-// 4 KiB.
+// Maximum number of tensors per launch; the arguments of a kernel are limited
+// to 4 KiB.
 constexpr uint32_t kMaxItems = 64;
-// Dimensions that are left when neighbours are merged.
+// Maximum number of dimensions after evenly spaced neighbours are merged.
 constexpr int32_t kMaxLayoutDimensions = 12;
 
-// Sums over a part of a tensor. From mean to abs_sum they are over the finite
-// elements; `mean` is relative to the tensor's origin, its first element (0 if
-// that is not finite), so that numbers that are large and close together lose
-// nothing. `deviations` is the sum of the squared distances to the mean.
+// Sums over a part of a tensor. The fields from mean to abs_sum are over the
+// finite elements. `mean` is relative to the tensor's origin, which is its
+// first element (0 if that is not finite); this preserves the precision of
+// large numbers that are close together. `deviations` is the sum of squared
+// distances from the mean.
 struct Partial {
   uint64_t finite_count;
   uint64_t nan_count;
@@ -25,7 +26,7 @@ struct Partial {
   uint64_t neg_inf_count;
   uint64_t zero_count;
   uint64_t negative_count;
-  // Elements within the range that was asked for.
+  // Elements within the requested range.
   uint64_t in_range_count;
   double min;
   double max;
@@ -33,13 +34,13 @@ struct Partial {
   double deviations;
   double abs_sum;
   double origin;
-  // Not 0: mean, deviations and abs_sum are of elements times kScale, which
-  // keeps squares of large float64 in range.
+  // If not 0, mean, deviations and abs_sum refer to elements multiplied by
+  // kScale, which keeps squares of large float64 in range.
   uint64_t scaled;
 };
 
-// Of a tensor and its previous value; sums are over the pairs whose elements
-// are both finite.
+// Sums over a part of a tensor and its previous value. Sums are over the pairs
+// whose elements are both finite.
 struct PairPartial {
   uint64_t count;
   uint64_t finite_count;
@@ -49,7 +50,7 @@ struct PairPartial {
   double change_squares;
   double previous_abs_sum;
   double previous_squares;
-  // As above.
+  // If not 0, sums refer to elements multiplied by kScale.
   uint64_t scaled;
 };
 
@@ -60,28 +61,28 @@ struct Result {
   };
 };
 
-// Where a result arrives: memory of the host that the device writes to. The
-// result is there when `sequence` has the number that the host asked for.
+// Host memory that the device writes a result to. The result is complete when
+// `sequence` has the value that the host requested.
 struct alignas(64) ResultSlot : Result {
   uint64_t sequence;
 };
 
-// Shared by the blocks that work on one tensor. All memory of the device but
-// `result`.
-struct Meeting {
-  // One for each block; null where there is but one.
+// Memory through which the blocks that process one tensor combine their sums.
+// Everything except `result` is device memory.
+struct Reduction {
+  // One per block; null if there is only one block.
   void* partials;
-  // Blocks that are done; 0 before and after.
-  uint32_t* arrived;
+  // Number of finished blocks; 0 before and after the launch.
+  uint32_t* finished_blocks;
   ResultSlot* result;
   uint64_t sequence;
 };
 
-// Elements side by side.
+// Contiguous elements.
 struct Item {
   const void* data;
   uint64_t count;
-  Meeting meeting;
+  Reduction reduction;
   // This item's blocks among those of the launch.
   uint32_t first_block;
   uint32_t block_count;
@@ -93,7 +94,7 @@ struct Batch {
 };
 static_assert(sizeof(Batch) <= 4096, "fits into a kernel's arguments");
 
-// Elements anywhere: element i of the layout is at the sum of its indices
+// Sizes of a strided layout, in which element i is at the sum of its indices
 // times the strides. The first dimension varies fastest.
 struct Grid {
   int32_t ndim;
@@ -103,11 +104,11 @@ struct Grid {
 struct StridedItem {
   const void* data;
   uint64_t count;
-  Meeting meeting;
+  Reduction reduction;
   // In elements.
   Grid grid;
   int64_t strides[kMaxLayoutDimensions];
-  // What in_range_count counts, ends included.
+  // The closed interval that in_range_count refers to.
   double range_start;
   double range_end;
 };
@@ -116,17 +117,18 @@ struct PairItem {
   const void* now;
   const void* previous;
   uint64_t count;
-  Meeting meeting;
+  Reduction reduction;
   Grid grid;
   int64_t now_strides[kMaxLayoutDimensions];
   int64_t previous_strides[kMaxLayoutDimensions];
-  // What changed_count does not count, as in Tolerance.
+  // Elements that are close, as defined by Tolerance, are not counted in
+  // changed_count.
   double rtol;
   double atol;
   uint32_t equal_nan;
 };
 
-// Copies elements [first, first + count) of a layout side by side.
+// Copies elements [first, first + count) of a layout to contiguous memory.
 struct GatherItem {
   const void* data;
   void* out;

@@ -1,5 +1,5 @@
-// What every implementation of the statistics is held to: agreement with the
-// reference, on values that go wrong easily.
+// Shared requirements on all implementations of the statistics: agreement with
+// the reference on numerically difficult values.
 #ifndef AGENT_KERNELS_REFERENCE_AGREEMENT_H_
 #define AGENT_KERNELS_REFERENCE_AGREEMENT_H_
 
@@ -18,19 +18,20 @@
 
 namespace graphdbg::reference {
 
-// Relative to `scale`, the largest number that takes part; the sums of a chunk
-// are of up to 4,096 numbers in float64.
+// Compares relative to `scale`, the largest magnitude involved. The tolerance
+// allows for sums of up to 4,096 float64 numbers.
 inline void ExpectClose(double actual, double expected, double scale,
                         const char* what) {
   constexpr double kTolerance = 1e-12;
   if (actual == expected) return;
-  // Squares of numbers below this are no float64.
+  // Squares of smaller numbers underflow.
   EXPECT_LE(std::fabs(actual - expected), kTolerance * std::max(scale, 1e-150))
       << what << ": " << actual << " instead of " << expected;
 }
 
-// How exact the mean has to be: relative to the elements' mean magnitude, or,
-// where sums are of distances from one element, to the largest of them.
+// The scale of the tolerance for the mean: the elements' mean magnitude, or,
+// for implementations that sum distances from one element, their largest
+// magnitude.
 enum class MeanScale { kAbsMean, kAbsMax };
 
 inline void ExpectSame(const Statistics& actual, const Statistics& expected,
@@ -62,7 +63,7 @@ struct HardValues {
   std::vector<double> values;
 };
 
-// Of a float type.
+// `dtype` is a floating-point type.
 inline std::vector<HardValues> HardValuesOf(DType dtype) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const double nan = std::nan("");
@@ -102,7 +103,7 @@ inline std::vector<HardValues> HardValuesOf(DType dtype) {
   cases.push_back({"denormals", std::vector<double>(100, smallest)});
   cases.push_back(
       {"one denormal", with(std::vector<double>(5000, 0), 4321, -smallest)});
-  // A sum of squares minus the square of the sum would leave nothing here.
+  // The sum of squares minus the square of the sum would cancel completely.
   if (dtype == DType::kFloat64) {
     cases.push_back({"a mean of 1e9", normal(100000, 1e9, 1e-3)});
   }

@@ -66,8 +66,8 @@ void ForEach(const TensorView& view, int64_t count, const Visit& visit) {
                [&](const Index& index) { visit(AddressOf(view, index)); });
 }
 
-// Calls visit(now, previous) for each pair of elements; false if the views are
-// not of one tensor.
+// Calls visit(now, previous) for each pair of elements. Returns false if the
+// views differ in dtype or shape or have no statistics.
 template <class Visit>
 bool ForEachPair(const TensorView& now, const TensorView& previous,
                  const Visit& visit) {
@@ -96,7 +96,7 @@ bool IsClose(double now, double previous, const Tolerance& tolerance) {
          tolerance.atol + tolerance.rtol * std::fabs(previous);
 }
 
-// Counts the element; true if it is finite.
+// Counts the element; returns whether it is finite.
 bool Count(long double x, Statistics* s) {
   ++s->count;
   if (std::isnan(x)) {
@@ -163,8 +163,8 @@ bool ComputeStatistics(const TensorView& view, Statistics* statistics) {
   if (s.has_finite()) {
     const long double n = static_cast<long double>(s.finite_count());
     const long double rough_mean = sum / n;
-    // The distances' own sum, 0 but for rounding, corrects the mean and the
-    // variance.
+    // The sum of distances would be 0 without rounding; it corrects the mean
+    // and the variance.
     long double distances = 0, deviations = 0, squares = 0;
     ForEach(view, *count, [&](const void* p) {
       const long double x = ElementValue(view.dtype, p);

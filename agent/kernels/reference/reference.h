@@ -1,5 +1,5 @@
-// The definition of every statistic: plain, slow and obviously right. Other
-// kernels are tested against it.
+// The definition of every statistic: simple, slow and evidently correct. All
+// other kernels are tested against it.
 #ifndef AGENT_KERNELS_REFERENCE_REFERENCE_H_
 #define AGENT_KERNELS_REFERENCE_REFERENCE_H_
 
@@ -11,25 +11,28 @@
 
 namespace graphdbg::reference {
 
-// False if statistics are not defined for the view's dtype or its shape is not
-// one. An element that a view shows twice counts twice.
+// Returns false if statistics are not defined for the view's dtype or if its
+// shape is invalid. Broadcast elements count as often as they occur.
 bool ComputeStatistics(const TensorView& view, Statistics* statistics);
 
-// Elements within [start, end]; NaN is in no range. Absent as above.
+// Number of elements within [start, end]; NaN is in no range. Absent if
+// ComputeStatistics() would return false.
 std::optional<uint64_t> CountInRange(const TensorView& view, double start,
                                      double end);
 
-// The same tensor at two times. False (absent) if the views differ in dtype or
-// shape, or as above.
+// Compares a tensor with its previous value. Returns false if the views differ
+// in dtype or shape, or if ComputeStatistics() would.
 bool ComparePair(const TensorView& now, const TensorView& previous,
                  PairStatistics* statistics);
-// Elements that are not close to their previous value.
+// Number of elements that are not close to their previous value. Absent if
+// ComparePair() would return false.
 std::optional<uint64_t> CountChanged(const TensorView& now,
                                      const TensorView& previous,
                                      const Tolerance& tolerance);
 
-// The element at `p` as a number, exactly for all but 64-bit integers beyond
-// 2^53 where double is no long double. `dtype` must have statistics.
+// The value of the element at `p`. Exact, except for 64-bit integers beyond
+// 2^53 on platforms whose long double is a double. `dtype` must have
+// statistics.
 long double ElementValue(DType dtype, const void* p);
 
 }  // namespace graphdbg::reference

@@ -19,7 +19,7 @@ Statistics Of(DType dtype, const std::vector<T>& values) {
   return s;
 }
 
-TEST(ReferenceTest, NonFiniteElementsAreCountedApart) {
+TEST(ReferenceTest, NonFiniteElementsAreCountedSeparately) {
   const Statistics s = Of<double>(
       DType::kFloat64, {1, -3, 0, -0.0, std::nan(""), kInf, -kInf, -kInf});
   EXPECT_EQ(s.count, 8u);
@@ -39,14 +39,14 @@ TEST(ReferenceTest, NonFiniteElementsAreCountedApart) {
   EXPECT_DOUBLE_EQ(s.l2, std::sqrt(10));
 }
 
-TEST(ReferenceTest, EmptyAndAllNanHaveNoFiniteElement) {
+TEST(ReferenceTest, EmptyAndAllNanTensorsHaveNoFiniteElement) {
   EXPECT_FALSE(Of<float>(DType::kFloat32, {}).has_finite());
   const Statistics s = Of<float>(DType::kFloat32, {std::nanf("")});
   EXPECT_EQ(s.count, 1u);
   EXPECT_FALSE(s.has_finite());
 }
 
-TEST(ReferenceTest, BoolsAreZeroAndOneWhateverTheByte) {
+TEST(ReferenceTest, BoolsAreZeroOrOneForAnyByte) {
   const Statistics s = Of<uint8_t>(DType::kBool, {0, 1, 2, 255});
   EXPECT_EQ(s.zero_count, 1u);
   EXPECT_EQ(s.max, 1);
@@ -67,7 +67,7 @@ TEST(ReferenceTest, HalfPrecisionIsReadExactly) {
   EXPECT_EQ(value(DType::kBfloat16, 0x7F80), kInf);
 }
 
-TEST(ReferenceTest, BroadcastElementsCountAsOftenAsTheyAppear) {
+TEST(ReferenceTest, BroadcastElementsCountAsOftenAsTheyOccur) {
   const float row[] = {1, 2};
   const int64_t shape[] = {3, 2}, strides[] = {0, 1};
   Statistics s;

@@ -1,9 +1,9 @@
-// What agent/python/tests/test_kernels.py calls through ctypes.
+// Functions that agent/python/tests/test_kernels.py calls through ctypes.
 #include <cstdint>
 
-#include "agent/kernels/cpu/cpu_light.h"
-#include "agent/kernels/cpu/cpu_pair.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/kernels/cpu/pairs.h"
+#include "agent/kernels/cpu/sketch.h"
 
 using graphdbg::DType;
 using graphdbg::TensorView;
@@ -33,7 +33,8 @@ double Count(uint64_t n) { return static_cast<double>(n); }
 
 extern "C" {
 
-// 15 numbers in the order of the struct; 0 if there is nothing to measure.
+// Writes 15 numbers in the order of the struct's fields. Returns 0 if the
+// tensor has no statistics.
 int measure(const View* view, double* out) {
   graphdbg::Statistics s;
   if (!graphdbg::cpu::ComputeStatistics(ToView(*view), &s)) return 0;

@@ -73,7 +73,7 @@ test("a model file opens from the page", async ({ page, server }) => {
   writeFileSync(odd, "not at all");
   await page.getByLabel("Model file").setInputFiles(odd);
   await expect(page.getByText("Could not open odd.onnx")).toBeVisible();
-  await expect(page.getByText(/is no ONNX model/)).toBeVisible();
+  await expect(page.getByText(/is not an ONNX model/)).toBeVisible();
   await page.screenshot({ path: screenshot("open-model-2-refused") });
   await expect(page.getByRole("link", { name: /onnx/ })).toHaveCount(2);
 });

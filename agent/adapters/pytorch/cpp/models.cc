@@ -37,8 +37,8 @@ const Models::Known* Models::Find(const torch::nn::Module& module) const {
   return known.owned && known.module.expired() ? nullptr : &known;
 }
 
-std::string Models::FreePath(const torch::nn::Module& module) {
-  // A model has parameters; a loss, say, may be called before.
+std::string Models::UniquePath(const torch::nn::Module& module) const {
+  // The model has parameters, unlike a loss, which may be called first.
   const bool first = paths_.count("") == 0 && !module.parameters().empty();
   const std::string base = first ? "" : ClassName(typeid(module));
   std::string path = base;
@@ -48,10 +48,10 @@ std::string Models::FreePath(const torch::nn::Module& module) {
   return path;
 }
 
-void Models::Show(const torch::nn::Module& module) {
-  const std::lock_guard<std::mutex> lock(mu_);
+void Models::Add(const torch::nn::Module& module) {
+  MutexLock lock(&mu_);
   const Known* const known = Find(module);
-  const std::string path = known == nullptr ? FreePath(module) : "";
+  const std::string path = known == nullptr ? UniquePath(module) : "";
   if (known == nullptr) {
     const bool now = !module.parameters().empty();
     Register(module, path, now);
@@ -83,12 +83,12 @@ void Models::Register(const torch::nn::Module& module, const std::string& path,
 
 uint32_t Models::ScopeOf(const torch::nn::Module& module) {
   {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     const Known* const known = Find(module);
     if (known != nullptr) return known->scope;
   }
-  Show(module);
-  const std::lock_guard<std::mutex> lock(mu_);
+  Add(module);
+  MutexLock lock(&mu_);
   return Find(module)->scope;
 }
 

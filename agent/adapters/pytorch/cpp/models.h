@@ -5,51 +5,56 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "agent/adapters/pytorch/hooks_api.h"
+#include "agent/base/mutex.h"
 
 namespace graphdbg::cpp {
 
-// The modules that the program has shown so far, and their scopes.
+// The program's modules and their scopes.
 //
-// The first that is shown with parameters is the model; its path is empty.
-// Others are named by their class. Any thread.
+// The first module with parameters that is added is the model; its path is
+// empty. Other top-level modules are named after their class. Thread-safe.
 class Models {
  public:
   explicit Models(const graphdbg_torch_adapter* adapter) : adapter_(adapter) {}
 
-  // Gives a module and those inside it their scopes, unless they have them.
-  void Show(const torch::nn::Module& module);
+  // Assigns scopes to a module and its submodules, unless they have them.
+  void Add(const torch::nn::Module& module);
 
-  // The scope of a module that is called, which is shown now if it was not.
+  // The scope of a module. Adds the module if necessary.
   uint32_t ScopeOf(const torch::nn::Module& module);
   // The model's scope.
-  uint32_t root() const { return root_; }
+  uint32_t root() const {
+    MutexLock lock(&mu_);
+    return root_;
+  }
 
  private:
   struct Known {
-    // Empty for a module that no shared pointer owns: its address is all that
-    // tells it from others.
+    // Empty for a module without an owning shared pointer, which is identified
+    // by its address alone.
     std::weak_ptr<const torch::nn::Module> module;
     bool owned;
     uint32_t scope;
   };
 
-  const Known* Find(const torch::nn::Module& module) const;
+  const Known* Find(const torch::nn::Module& module) const
+      GRAPHDBG_REQUIRES(mu_);
   void Register(const torch::nn::Module& module, const std::string& path,
-                bool now);
-  std::string FreePath(const torch::nn::Module& module);
+                bool now) GRAPHDBG_REQUIRES(mu_);
+  std::string UniquePath(const torch::nn::Module& module) const
+      GRAPHDBG_REQUIRES(mu_);
 
   const graphdbg_torch_adapter* const adapter_;
-  std::mutex mu_;
+  mutable Mutex mu_;
   // By the address of the complete object.
-  std::unordered_map<const void*, Known> known_;
-  std::unordered_set<std::string> paths_;
-  uint32_t root_ = 0;
+  std::unordered_map<const void*, Known> known_ GRAPHDBG_GUARDED_BY(mu_);
+  std::unordered_set<std::string> paths_ GRAPHDBG_GUARDED_BY(mu_);
+  uint32_t root_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 
 // "Linear" for torch::nn::LinearImpl, "SGD" for torch::optim::SGD.

@@ -7,12 +7,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
+
+#include "agent/base/mutex.h"
 
 namespace graphdbg::cpp {
 namespace {
@@ -25,7 +26,7 @@ struct Free {
   void operator()(char* text) const { std::free(text); }
 };
 
-// "Net::forward(at::Tensor)" without its arguments, or the name as it is.
+// Demangles a name and removes the arguments: "Net::forward".
 std::string Readable(const char* name) {
   if (name == nullptr) return "?";
   int status = 0;
@@ -35,7 +36,7 @@ std::string Readable(const char* name) {
   return text.substr(0, text.find('('));
 }
 
-bool IsUsers(const char* library) {
+bool IsUserCode(const char* library) {
   const std::string_view path = library == nullptr ? "" : library;
   for (const std::string_view system : {"/lib/", "/lib64/", "/usr/lib/"}) {
     if (path.substr(0, system.size()) == system) return false;
@@ -47,14 +48,14 @@ bool IsUsers(const char* library) {
   return true;
 }
 
-// What is known of the program's code, by address. Guarded by its mutex;
-// entries stay.
+// Source locations of the program's code, by address. Entries are never
+// removed.
 class Symbols {
  public:
-  // The frames at an address: several where functions were inlined, none where
-  // the code is not the user's.
+  // The frames at an address: several if functions were inlined, none for code
+  // that is not the user's.
   const std::vector<graphdbg_source_frame>& At(uintptr_t address) {
-    const std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     const auto [entry, added] = frames_.try_emplace(address);
     if (added) Read(address, &entry->second);
     return entry->second;
@@ -66,11 +67,12 @@ class Symbols {
     std::vector<graphdbg_source_frame>* frames;
   };
 
-  void Read(uintptr_t address, std::vector<graphdbg_source_frame>* frames) {
+  void Read(uintptr_t address, std::vector<graphdbg_source_frame>* frames)
+      GRAPHDBG_REQUIRES(mu_) {
     Dl_info object;
     if (dladdr(reinterpret_cast<void*>(address), &object) == 0) return;
-    if (!IsUsers(object.dli_fname)) {
-      // What is further out has called backward().
+    if (!IsUserCode(object.dli_fname)) {
+      // Frames outside the engine belong to the caller of backward().
       const std::string function = Readable(object.dli_sname);
       if (function == kEngine) frames->push_back({"", 0, kEngine, 0});
       return;
@@ -78,7 +80,7 @@ class Symbols {
     Reading reading{this, frames};
     backtrace_pcinfo(state_, address, OnLine, OnError, &reading);
     if (!frames->empty()) return;
-    frames->push_back({Keep(object.dli_fname), 0, "?", 1});
+    frames->push_back({Intern(object.dli_fname), 0, "?", 1});
     backtrace_syminfo(state_, address, OnSymbol, OnError, &reading);
   }
 
@@ -87,36 +89,41 @@ class Symbols {
     const auto* reading = static_cast<Reading*>(data);
     if (file == nullptr) return 0;
     Symbols* const symbols = reading->symbols;
-    // Headers of PyTorch and of the language, inlined into the program.
+    symbols->mu_.AssertHeld();
+    // Code from headers of PyTorch and the standard library may be inlined.
     const bool user = std::strstr(file, "/torch/") == nullptr &&
                       std::strstr(file, "/include/c++/") == nullptr &&
                       std::strstr(file, "/ATen/") == nullptr &&
                       std::strstr(file, "/c10/") == nullptr;
-    reading->frames->push_back({symbols->Keep(file),
+    reading->frames->push_back({symbols->Intern(file),
                                 static_cast<uint32_t>(line < 0 ? 0 : line),
-                                symbols->Keep(Readable(function)), user});
+                                symbols->Intern(Readable(function)), user});
     return 0;
   }
 
   static void OnSymbol(void* data, uintptr_t, const char* symbol, uintptr_t,
                        uintptr_t) {
     const auto* reading = static_cast<Reading*>(data);
-    reading->frames->back().function = reading->symbols->Keep(Readable(symbol));
+    reading->symbols->mu_.AssertHeld();
+    reading->frames->back().function =
+        reading->symbols->Intern(Readable(symbol));
   }
 
-  const char* Keep(const std::string& text) {
+  const char* Intern(const std::string& text) GRAPHDBG_REQUIRES(mu_) {
     return strings_.insert(text).first->c_str();
   }
 
-  std::mutex mu_;
   backtrace_state* const state_ =
       backtrace_create_state(nullptr, /*threaded=*/1, OnError, nullptr);
-  std::unordered_map<uintptr_t, std::vector<graphdbg_source_frame>> frames_;
-  std::unordered_set<std::string> strings_;
+
+  Mutex mu_;
+  std::unordered_map<uintptr_t, std::vector<graphdbg_source_frame>> frames_
+      GRAPHDBG_GUARDED_BY(mu_);
+  std::unordered_set<std::string> strings_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 Symbols& ProgramSymbols() {
-  // Never destroyed: threads may run ops while the process exits.
+  // Never destroyed: threads may run ops during process exit.
   static auto* const symbols = new Symbols;
   return *symbols;
 }

@@ -7,13 +7,12 @@
 
 namespace graphdbg::cpp {
 
-// The calling thread's C++ stack, innermost frame first, without frames of the
-// debugger, the system's libraries and PyTorch, of which nothing is known but
-// their names; one stands for the autograd engine. File and line where the
-// program has debugging information, functions where it has symbols. The
-// strings live as long as the process.
+// The calling thread's C++ stack, innermost frame first. Excludes frames of the
+// debugger, of system libraries and of PyTorch, except for one frame that marks
+// the autograd engine. Files and lines require debug information, function
+// names require symbols. The strings live as long as the process.
 //
-// Any thread. Reads each program's debugging information once.
+// Thread-safe. Reads the debug information once.
 size_t NativeStack(graphdbg_source_frame* out, size_t max);
 
 }  // namespace graphdbg::cpp

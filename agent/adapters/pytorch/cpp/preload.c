@@ -1,11 +1,11 @@
-/* libgraphdbg_preload.so: brings the debugger into C++ programs that link to
- * LibTorch. `graphdbg run` has it loaded first (LD_PRELOAD).
+/* libgraphdbg_preload.so: attaches the debugger to C++ programs that link to
+ * LibTorch. `graphdbg run` preloads it (LD_PRELOAD).
  *
- * It needs the C library only, since every program that the job starts loads
- * it too. Right before main it looks for LibTorch among the loaded libraries;
- * where that is, it loads the adapter that fits its version, and from then on
- * hands it the calls that torch_functions.inc lists. In all other programs,
- * Python's interpreter among them, it does nothing. */
+ * Depends on the C library only, because every program that the job starts
+ * loads it. Before main, it searches the loaded libraries for LibTorch. If it
+ * finds it, it loads the adapter for its version and forwards calls of the
+ * functions in torch_functions.inc to the adapter. In all other programs,
+ * including the Python interpreter, it has no effect. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <link.h>
@@ -37,7 +37,7 @@ static int FindLibTorch(char path[PATH_SIZE]) {
   return dl_iterate_phdr(IsLibTorch, path) != 0;
 }
 
-/* The first "<number>.<number>" of a text. */
+/* Extracts the first "<number>.<number>" of a text. */
 static int ReadVersion(const char* text, char* version, size_t size) {
   unsigned major, minor;
   for (; *text != '\0'; ++text) {
@@ -66,8 +66,8 @@ static int ReadVersionFile(const char* library, const char* name, char* version,
   return ReadVersion(text, version, size);
 }
 
-/* Distributions have it in the library's name, wheels and archives beside the
- * library. */
+/* The version is in the library's name (distributions) or in a file next to the
+ * library (wheels and archives). */
 static int VersionOf(const char* library, char* version, size_t size) {
   return ReadVersion(strrchr(library, '/'), version, size) ||
          ReadVersionFile(library, "/../version.py", version, size) ||
@@ -84,11 +84,11 @@ static int Enabled(void) {
 }
 
 static void Warn(const char* problem, const char* detail) {
-  fprintf(stderr, "graphdbg: %s%s; the program goes on undebugged\n", problem,
-          detail);
+  fprintf(stderr, "graphdbg: %s%s; the program continues without debugging\n",
+          problem, detail);
 }
 
-/* A file beside this library. */
+/* Loads a library from this library's directory. */
 static void* Load(const char* name) {
   Dl_info here;
   char path[PATH_SIZE + 64];
@@ -106,7 +106,7 @@ static void Attach(void) {
   char adapter[64];
   if (!Enabled() || !FindLibTorch(library)) return;
   if (!VersionOf(library, version, sizeof(version))) {
-    Warn("cannot tell the version of ", library);
+    Warn("cannot determine the version of ", library);
     return;
   }
   snprintf(adapter, sizeof(adapter), "torch-%s/libgraphdbg_torch_cpp.so",
@@ -122,7 +122,7 @@ static void Attach(void) {
   if (open != NULL) program = open(version);
 }
 
-/* ---- before main: all libraries are ready by then */
+/* ---- before main, when all libraries are initialized */
 
 typedef int (*Main)(int, char**, char**);
 typedef int (*StartMain)(Main, int, char**, void (*)(void), void (*)(void),
@@ -143,14 +143,14 @@ EXPORT int __libc_start_main(Main main, int argc, char** argv,
   return start(AttachedMain, argc, argv, init, fini, rtld_fini, stack_end);
 }
 
-/* ---- the calls. Elsewhere results travel in other ways: there ops are seen,
- * but neither steps nor modules. */
+/* ---- intercepted calls. Other architectures have other calling conventions;
+ * there, only ops are traced, neither steps nor modules. */
 
 #ifdef __x86_64__
 
-/* The function that ours stands before. Where LibTorch was loaded later, as
- * in Python, it is not among the libraries that follow this one. */
-static graphdbg_member Behind(const char* name) {
+/* The intercepted function. If LibTorch was loaded later, as in Python, it is
+ * not among the libraries that RTLD_NEXT searches. */
+static graphdbg_member FindOriginal(const char* name) {
   void* function = dlsym(RTLD_NEXT, name);
   char path[PATH_SIZE];
   if (function == NULL && FindLibTorch(path)) {
@@ -158,7 +158,7 @@ static graphdbg_member Behind(const char* name) {
     if (library != NULL) function = dlsym(library, name);
   }
   if (function == NULL) {
-    fprintf(stderr, "graphdbg: LibTorch has no %s\n", name);
+    fprintf(stderr, "graphdbg: LibTorch does not define %s\n", name);
     abort();
   }
   return (graphdbg_member)function;
@@ -186,9 +186,9 @@ static void* Call(enum Kind kind, const graphdbg_member_call* call) {
 
 #define INTERPOSE(kind, name)                                               \
   EXPORT void* name(void* a, void* b, void* c, void* d, void* e, void* f) { \
-    static _Atomic(graphdbg_member) behind;                                 \
-    graphdbg_member next = atomic_load(&behind);                            \
-    if (next == NULL) atomic_store(&behind, next = Behind(#name));          \
+    static _Atomic(graphdbg_member) original;                               \
+    graphdbg_member next = atomic_load(&original);                          \
+    if (next == NULL) atomic_store(&original, next = FindOriginal(#name));  \
     if (program == NULL) return next(a, b, c, d, e, f);                     \
     const graphdbg_member_call call = {next, {a, b, c, d, e, f}};           \
     return Call(kind, &call);                                               \

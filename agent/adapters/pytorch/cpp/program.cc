@@ -1,6 +1,6 @@
-// libgraphdbg_torch_cpp.so: the C++ side of the adapter, as _hooks is its
-// Python side. Knows torch::nn and torch::optim; preload.c hands it their
-// calls.
+// libgraphdbg_torch_cpp.so: the C++ side of the adapter, the counterpart of
+// _hooks for Python. Handles calls of torch::nn and torch::optim, which
+// preload.c intercepts.
 
 #include <ATen/record_function.h>
 #include <c10/core/GradMode.h>
@@ -11,7 +11,6 @@
 #include <atomic>
 #include <cstdlib>
 #include <exception>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <utility>
@@ -20,15 +19,16 @@
 #include "agent/adapters/pytorch/cpp/native_stack.h"
 #include "agent/adapters/pytorch/cpp/program_api.h"
 #include "agent/adapters/pytorch/hooks_api.h"
+#include "agent/base/mutex.h"
 
 namespace graphdbg::cpp {
 namespace {
 
-// As with Ctrl-C, so that scripts can tell: 128 + SIGTERM.
+// 128 + SIGTERM, so that scripts can detect the termination.
 constexpr int kTerminatedExitCode = 143;
 
-// The program ends as if it had called exit here: its exit functions and
-// destructors of static objects run.
+// Ends the program by exit(), which runs exit functions and destructors of
+// static objects.
 void Terminate() { std::exit(kTerminatedExitCode); }
 
 const graphdbg_interpreter kInterpreter = {
@@ -45,30 +45,30 @@ void Check(graphdbg_status status) {
 
 const graphdbg_torch_adapter* const adapter = graphdbg_torch_adapter_get();
 
-// While it lives, this thread's calls of torch::nn::Module are our own, or
-// parts of one that the program made.
-class Inside {
+// While an instance exists, calls of torch::nn::Module on this thread are
+// internal: made by graphdbg or by another such call.
+class ModuleCallGuard {
  public:
-  Inside() : outer_(std::exchange(inside_, true)) {}
-  ~Inside() { inside_ = outer_; }
-  bool already() const { return outer_; }
+  ModuleCallGuard() : outer_(std::exchange(inside_, true)) {}
+  ~ModuleCallGuard() { inside_ = outer_; }
+  bool nested() const { return outer_; }
 
  private:
   static thread_local bool inside_;
   const bool outer_;
 };
 
-thread_local bool Inside::inside_ = false;
+thread_local bool ModuleCallGuard::inside_ = false;
 
-// ---- steps, as steps.py decides them for Python
+// ---- steps, defined like in graphdbg/_torch/steps.py for Python
 
-// Ends a step after each step of the leading optimizer: the first to step, or
-// one that steps twice while the leader does not.
+// Ends a step after each step of the leading optimizer, which is the first to
+// step, or one that steps twice while the leader does not.
 class StepCounter {
  public:
-  // True if a step has ended.
-  bool Stepped(const void* optimizer) {
-    const std::lock_guard<std::mutex> lock(mu_);
+  // Returns whether a step has ended.
+  bool OnOptimizerStep(const void* optimizer) {
+    MutexLock lock(&mu_);
     const bool again = !stepped_.insert(optimizer).second;
     if (optimizer != leader_ && leader_ != nullptr && !again) return false;
     leader_ = optimizer;
@@ -77,9 +77,9 @@ class StepCounter {
   }
 
  private:
-  std::mutex mu_;
-  const void* leader_ = nullptr;
-  std::unordered_set<const void*> stepped_;
+  Mutex mu_;
+  const void* leader_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
+  std::unordered_set<const void*> stepped_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 // ---- the program
@@ -90,44 +90,45 @@ class Program {
 
   Models& models() { return models_; }
 
-  void Stepped(const void* optimizer) {
-    if (!steps_.Stepped(optimizer)) return;
+  void OnOptimizerStep(const void* optimizer) {
+    if (!steps_.OnOptimizerStep(optimizer)) return;
     model_called_.store(false);
     Check(adapter->step_end());
   }
 
-  void OptimizerSeen() {
+  void OnOptimizerCreated() {
     optimizer_seen_.store(true);
     adapter->optimizer_seen();
   }
 
-  // Without an optimizer a step is a call of the model, and the last is over.
-  void Exiting() {
+  // Without an optimizer, a step is a call of the model; ends the last one.
+  void OnExit() {
     if (model_called_.load() && !optimizer_seen_.load()) adapter->step_end();
   }
 
-  // A layer is called. The user's own forward functions cannot be seen, so the
-  // call of the layer that was called first stands for the call of the model.
-  uint32_t LayerCalled(const torch::nn::Module& layer) {
-    const Inside own_calls;
+  // Called before a layer is called. The user's own forward functions cannot be
+  // intercepted, so a call of the layer that was called first counts as a call
+  // of the model.
+  uint32_t OnLayerCall(const torch::nn::Module& layer) {
+    const ModuleCallGuard own_calls;
     const uint32_t scope = models_.ScopeOf(layer);
     int nested = 0;
     adapter->current_scope(&nested);
     if (nested) return scope;
     const void* none = nullptr;
     first_layer_.compare_exchange_strong(none, &layer);
-    if (first_layer_.load() == &layer) ModelCalled(layer.is_training());
+    if (first_layer_.load() == &layer) OnModelCall(layer.is_training());
     return scope;
   }
 
  private:
-  void ModelCalled(bool is_training) {
+  void OnModelCall(bool is_training) {
     const bool again = model_called_.exchange(true);
-    // In training a layer may be called several times within a step: what
-    // counts are the optimizer's steps.
+    // In training, a layer may be called several times within a step, which
+    // ends with the optimizer's step.
     const bool training = optimizer_seen_.load() && c10::GradMode::is_enabled();
     if (training && again) return;
-    // The call before is over, for all that can be known.
+    // The previous call must have returned.
     if (again) Check(adapter->leave_model());
     Check(adapter->enter_model(models_.root(), is_training ? 1 : 0));
   }
@@ -136,24 +137,24 @@ class Program {
   StepCounter steps_;
   std::atomic<bool> optimizer_seen_{false};
   std::atomic<const void*> first_layer_{nullptr};
-  // Since the last step of an optimizer.
+  // Whether the model was called since the last optimizer step.
   std::atomic<bool> model_called_{false};
 };
 
 Program& TheProgram() {
-  // Never destroyed: threads may run ops while the process exits.
+  // Never destroyed: threads may run ops during process exit.
   static auto* const program = new Program;
   return *program;
 }
 
-void* Make(const graphdbg_member_call& call) {
+void* Invoke(const graphdbg_member_call& call) {
   const auto& r = call.registers;
   return call.function(r[0], r[1], r[2], r[3], r[4], r[5]);
 }
 
-// An optimizer's method: its ops are the optimizer's, as in Python, where
-// PyTorch itself names the range.
-void* MakeInRange(const graphdbg_member_call& call, const void* self,
+// Calls an optimizer's method within a range, so that its ops are attributed to
+// the optimizer. In Python, PyTorch itself marks the range.
+void* CallInRange(const graphdbg_member_call& call, const void* self,
                   const char* method) {
   const auto& optimizer = *static_cast<const torch::optim::Optimizer*>(self);
   const std::string type = ClassName(typeid(optimizer));
@@ -161,40 +162,40 @@ void* MakeInRange(const graphdbg_member_call& call, const void* self,
       std::string("Optimizer.") + method + '#' + type + '.' + method;
   at::RecordFunction guard(at::RecordScope::USER_SCOPE);
   if (guard.isActive()) guard.before(range);
-  return Make(call);
+  return Invoke(call);
 }
 
 void* Step(const graphdbg_member_call* call) {
   void* const optimizer = call->registers[1];
-  void* const result = MakeInRange(*call, optimizer, "step");
-  TheProgram().Stepped(optimizer);
+  void* const result = CallInRange(*call, optimizer, "step");
+  TheProgram().OnOptimizerStep(optimizer);
   return result;
 }
 
 void* ZeroGrad(const graphdbg_member_call* call) {
-  return MakeInRange(*call, call->registers[0], "zero_grad");
+  return CallInRange(*call, call->registers[0], "zero_grad");
 }
 
-void* AddGroup(const graphdbg_member_call* call) {
-  TheProgram().OptimizerSeen();
-  return Make(*call);
+void* AddParamGroup(const graphdbg_member_call* call) {
+  TheProgram().OnOptimizerCreated();
+  return Invoke(*call);
 }
 
-void* MakeAndShow(const graphdbg_member_call& call, const void* self) {
-  const Inside module_function;
-  void* const result = Make(call);
-  if (!module_function.already()) {
-    TheProgram().models().Show(*static_cast<const torch::nn::Module*>(self));
+void* CallAndAddModel(const graphdbg_member_call& call, const void* self) {
+  const ModuleCallGuard module_function;
+  void* const result = Invoke(call);
+  if (!module_function.nested()) {
+    TheProgram().models().Add(*static_cast<const torch::nn::Module*>(self));
   }
   return result;
 }
 
 void* ModelByResult(const graphdbg_member_call* call) {
-  return MakeAndShow(*call, call->registers[1]);
+  return CallAndAddModel(*call, call->registers[1]);
 }
 
 void* Model(const graphdbg_member_call* call) {
-  return MakeAndShow(*call, call->registers[0]);
+  return CallAndAddModel(*call, call->registers[0]);
 }
 
 void* Forward(const graphdbg_member_call* call) {
@@ -203,17 +204,17 @@ void* Forward(const graphdbg_member_call* call) {
     explicit Scope(uint32_t scope) : depth(adapter->enter(scope)) {}
     ~Scope() { adapter->leave(depth); }
     size_t depth;
-  } const scope(TheProgram().LayerCalled(*layer));
-  return Make(*call);
+  } const scope(TheProgram().OnLayerCall(*layer));
+  return Invoke(*call);
 }
 
-const graphdbg_cpp_program kProgram = {Step,          ZeroGrad, AddGroup,
+const graphdbg_cpp_program kProgram = {Step,          ZeroGrad, AddParamGroup,
                                        ModelByResult, Model,    Forward};
 
 // ---- the end
 
 void CloseAtExit(int exit_code, void*) {
-  if (exit_code != kTerminatedExitCode) TheProgram().Exiting();
+  if (exit_code != kTerminatedExitCode) TheProgram().OnExit();
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
   ending.exit_code = exit_code;
@@ -222,7 +223,7 @@ void CloseAtExit(int exit_code, void*) {
 
 std::terminate_handler earlier_terminate = nullptr;
 
-// An exception that nobody catches: told before the program aborts.
+// Reports an uncaught exception before the program aborts.
 void CloseAtTerminate() {
   constexpr int kAborted = 134;
   graphdbg_ending ending = {};
@@ -247,12 +248,7 @@ void CloseAtTerminate() {
   std::abort();
 }
 
-}  // namespace
-}  // namespace graphdbg::cpp
-
-extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
-    const char* torch_version) {
-  using namespace graphdbg::cpp;
+const graphdbg_cpp_program* Open(const char* torch_version) {
   if (adapter->open(torch_version, program_invocation_short_name,
                     &kInterpreter) != GRAPHDBG_OK) {
     return nullptr;
@@ -260,4 +256,12 @@ extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
   on_exit(CloseAtExit, nullptr);
   earlier_terminate = std::set_terminate(CloseAtTerminate);
   return &kProgram;
+}
+
+}  // namespace
+}  // namespace graphdbg::cpp
+
+extern "C" const graphdbg_cpp_program* graphdbg_cpp_program_open(
+    const char* torch_version) {
+  return graphdbg::cpp::Open(torch_version);
 }

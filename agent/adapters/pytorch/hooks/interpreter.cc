@@ -6,7 +6,7 @@
 namespace graphdbg::hooks {
 namespace {
 
-// Always false: an exception is set.
+// Sets an exception and returns false.
 bool RaiseTerminated() {
   PyObject* const exception = PyObject_CallNoArgs(Global().terminated);
   if (exception == nullptr) return false;
@@ -15,14 +15,14 @@ bool RaiseTerminated() {
   return false;
 }
 
-// Runs in the middle of an op, which cannot raise: the exception comes to the
-// main thread as soon as it is back in Python. (An asynchronous exception would
-// do so too, but may reach Python's exit without its code.)
+// Called during an op, which cannot raise: the exception is raised in the main
+// thread when it returns to Python code. (An asynchronous exception would
+// behave similarly, but may lose its exit code.)
 void Terminate() {
   Py_AddPendingCall([](void*) { return RaiseTerminated() ? 0 : -1; }, nullptr);
 }
 
-// For good: from now on module calls go straight through.
+// Disables the hooks permanently.
 void Detach() {
   if (!Global().enabled) return;
   Global().enabled = false;

@@ -5,11 +5,11 @@
 
 namespace graphdbg::hooks {
 
-// What the adapter gets from Python; lives as long as the process.
+// The functions that the adapter calls; lives as long as the process.
 const graphdbg_interpreter* Interpreter();
 
-// Turns what a call that may have waited returned into Python's terms: false,
-// with an exception set, if the program is to end.
+// Handles the status of a call that may have waited. Returns false, with an
+// exception set, if the program has to end.
 bool CheckStatus(graphdbg_status status);
 
 }  // namespace graphdbg::hooks

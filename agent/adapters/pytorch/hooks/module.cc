@@ -1,5 +1,4 @@
-// The extension module graphdbg._torch._hooks; see _hooks.pyi for what it
-// offers.
+// The extension module graphdbg._torch._hooks; its interface is in _hooks.pyi.
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -15,8 +14,8 @@
 namespace graphdbg::hooks {
 namespace {
 
-// An adapter may lie anywhere; what it needs of the agent is found because the
-// agent is loaded already.
+// Loads the agent first, so that the adapter finds it by its soname regardless
+// of their directories.
 PyObject* Load(PyObject*, PyObject* args) {
   const char* agent;
   const char* path;
@@ -30,7 +29,7 @@ PyObject* Load(PyObject*, PyObject* args) {
   const auto get = reinterpret_cast<graphdbg_torch_adapter_getter>(
       dlsym(library, "graphdbg_torch_adapter_get"));
   if (get == nullptr || get()->api_version != GRAPHDBG_HOOKS_API_VERSION) {
-    PyErr_Format(PyExc_ImportError, "%s is of another version", path);
+    PyErr_Format(PyExc_ImportError, "%s has an incompatible version", path);
     return nullptr;
   }
   Global().adapter = get();
@@ -78,7 +77,7 @@ PyObject* DeclareScope(PyObject*, PyObject* args) {
       Global().adapter->declare_scope(path, type, now));
 }
 
-// Of a torch.Tensor, for PyArg_ParseTuple: the address of its TensorImpl.
+// Converter for PyArg_ParseTuple: the address of a torch.Tensor's TensorImpl.
 int TensorImplOf(PyObject* tensor, void* result) {
   PyObject* const address = PyObject_GetAttrString(tensor, "_cdata");
   if (address == nullptr) return 0;
@@ -167,7 +166,7 @@ PyObject* SetGradScale(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-PyObject* OptimizerSeen(PyObject*, PyObject*) {
+PyObject* OnOptimizerCreated(PyObject*, PyObject*) {
   Global().adapter->optimizer_seen();
   Py_RETURN_NONE;
 }
@@ -205,7 +204,8 @@ PyObject* LeaveProgram(PyObject*, PyObject* args) {
   Py_RETURN_NONE;
 }
 
-// Of a list of torch.Tensor. False: an exception is set.
+// The addresses of the TensorImpls of a list of torch.Tensor. Returns false
+// with an exception set on failure.
 bool TensorImplsOf(PyObject* list, std::vector<const void*>* result) {
   for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
     const void* impl = nullptr;
@@ -228,7 +228,7 @@ PyObject* EnterRegion(PyObject*, PyObject* args) {
 
 PyObject* LeaveRegion(PyObject*, PyObject* args) {
   PyObject* outputs;
-  // Never empty, so that its data is not null.
+  // Reserves memory, so that data() is not null.
   std::vector<const void*> impls;
   impls.reserve(1);
   if (!PyArg_ParseTuple(args, "O", &outputs)) return nullptr;
@@ -273,8 +273,8 @@ void CloseWithExitCode(int exit_code, void*) {
   Global().adapter->close(&ending);
 }
 
-// Python tells no atexit function the exit code (of sys.exit(3), say), but the
-// C library tells its own kind.
+// Python's atexit functions do not receive the exit code (for example of
+// sys.exit(3)), but functions registered with on_exit() do.
 PyObject* CloseAtExit(PyObject*, PyObject*) {
   if (Global().enabled) Global().adapter->last_step();
   Global().enabled = false;
@@ -297,7 +297,7 @@ PyMethodDef methods[] = {
     {"enter_backward", EnterBackward, METH_VARARGS, nullptr},
     {"leave_backward", LeaveBackward, METH_VARARGS, nullptr},
     {"set_grad_scale", SetGradScale, METH_VARARGS, nullptr},
-    {"optimizer_seen", OptimizerSeen, METH_NOARGS, nullptr},
+    {"optimizer_seen", OnOptimizerCreated, METH_NOARGS, nullptr},
     {"notify", Notify, METH_VARARGS, nullptr},
     {"set_scope", SetScope, METH_VARARGS, nullptr},
     {"current_scope", CurrentScope, METH_NOARGS, nullptr},

@@ -11,20 +11,20 @@ namespace graphdbg::hooks {
 namespace {
 
 struct ModuleScope {
-  // A weak reference: tells the module from a later one at its address.
+  // A weak reference, to detect that the address was reused.
   PyObject* module = nullptr;
   uint32_t scope = 0;
   bool model = false;
 };
 
-// All guarded by the interpreter's lock.
+// Protected by the interpreter's lock.
 struct Calls {
   PyObject* original = nullptr;
   PyObject* on_unknown = nullptr;
-  // Null after it has failed.
+  // Null after it has raised an exception.
   PyObject* on_model = nullptr;
   std::unordered_map<PyObject*, ModuleScope> scopes;
-  size_t sweep_at = 1024;
+  size_t next_sweep_size = 1024;
 };
 
 Calls& Table() {
@@ -40,8 +40,8 @@ bool Find(PyObject* module, ModuleScope* out) {
   return true;
 }
 
-// Drops the entries of modules that are gone.
-void Sweep() {
+// Removes the entries of destroyed modules.
+void RemoveExpired() {
   auto& scopes = Table().scopes;
   for (auto entry = scopes.begin(); entry != scopes.end();) {
     if (PyWeakref_GetObject(entry->second.module) == Py_None) {
@@ -51,16 +51,17 @@ void Sweep() {
       ++entry;
     }
   }
-  Table().sweep_at = 1024 + 2 * scopes.size();
+  Table().next_sweep_size = 1024 + 2 * scopes.size();
 }
 
-// Asks Python for the module's scope. A failure there is ours, not the
-// program's: it is reported, and the call goes on without a scope.
-bool AskForScope(PyObject* module, ModuleScope* out) {
+// Requests the module's scope from Python code. An exception is an internal
+// error, not the program's: it is reported, and the call continues without
+// scope.
+bool RequestScope(PyObject* module, ModuleScope* out) {
   PyObject* const result = PyObject_CallOneArg(Table().on_unknown, module);
   if (result == nullptr) {
     PyErr_WriteUnraisable(Table().on_unknown);
-    // Once is enough.
+    // Do not try again.
     SetModuleScope(module, 0, false);
     return false;
   }
@@ -68,26 +69,26 @@ bool AskForScope(PyObject* module, ModuleScope* out) {
   return Find(module, out);
 }
 
-// A call as the vectorcall protocol hands it over; args[0] is the module.
+// Arguments of a vectorcall; args[0] is the module.
 struct Arguments {
   PyObject* const* args;
   size_t count;
   PyObject* keywords;
 
-  PyObject* PassOn() const {
+  PyObject* CallOriginal() const {
     return PyObject_Vectorcall(Table().original, args, count, keywords);
   }
 };
 
 PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
   const size_t depth = Global().adapter->enter(module.scope);
-  PyObject* const result = call.PassOn();
+  PyObject* const result = call.CallOriginal();
   Global().adapter->leave(depth);
   return result;
 }
 
-// Has Python name the tensors that a model is called with.
-void GiveInputs(const Arguments& call) {
+// Reports the tensors passed to a model, through Python code.
+void ReportModelInputs(const Arguments& call) {
   if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) return;
   PyObject* const result = PyObject_Vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
@@ -98,7 +99,7 @@ void GiveInputs(const Arguments& call) {
   Py_XDECREF(result);
 }
 
-// Modules train unless they say otherwise.
+// Modules without the attribute `training` are assumed to train.
 bool IsTraining(PyObject* module) {
   PyObject* const training = PyObject_GetAttrString(module, "training");
   const int truth = training == nullptr ? -1 : PyObject_IsTrue(training);
@@ -108,7 +109,7 @@ bool IsTraining(PyObject* module) {
 }
 
 PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
-  GiveInputs(call);
+  ReportModelInputs(call);
   if (!CheckStatus(Global().adapter->enter_model(module.scope,
                                                  IsTraining(call.args[0])))) {
     return nullptr;
@@ -126,11 +127,11 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
                PyObject* keywords) {
   const Arguments call{args, count, keywords};
   if (!Global().enabled || PyVectorcall_NARGS(count) == 0) {
-    return call.PassOn();
+    return call.CallOriginal();
   }
   ModuleScope module;
-  if (!Find(args[0], &module) && !AskForScope(args[0], &module)) {
-    return call.PassOn();
+  if (!Find(args[0], &module) && !RequestScope(args[0], &module)) {
+    return call.CallOriginal();
   }
   int inside = 0;
   if (module.model) Global().adapter->current_scope(&inside);
@@ -138,10 +139,10 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
                                  : CallInScope(module, call);
 }
 
-// The type of what stands in for torch.nn.Module.__call__. It is called as a
-// function of the class would be, at a tenth of the cost of one in Python, and
-// looks like the function that it hides: PyTorch's profiler, for one, asks it
-// for its __code__.
+// The type of the object that replaces torch.nn.Module.__call__. It behaves
+// like a function of the class, with a tenth of the overhead of a Python
+// function, and has the attributes of the original: PyTorch's profiler, for
+// example, reads __code__.
 struct ModuleCall {
   PyObject_HEAD vectorcallfunc call;
 };
@@ -211,7 +212,7 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model) {
   PyObject* const reference = PyWeakref_NewRef(module, nullptr);
   if (reference == nullptr) return false;
-  if (Table().scopes.size() >= Table().sweep_at) Sweep();
+  if (Table().scopes.size() >= Table().next_sweep_size) RemoveExpired();
   ModuleScope& entry = Table().scopes[module];
   Py_XDECREF(entry.module);
   entry = {reference, scope, model};

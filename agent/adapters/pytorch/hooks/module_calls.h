@@ -5,21 +5,21 @@
 
 namespace graphdbg::hooks {
 
-// Replaces __call__ of torch.nn.Module by one in C that enters the module's
-// scope for as long as the call lasts, whichever way it ends.
+// Replaces torch.nn.Module.__call__ by a function in C that enters the module's
+// scope for the duration of the call.
 //
-//   on_unknown(module)     is called for a module without a scope, and gives it
-//                          one by set_scope
-//   on_model(module, ...)  is called with what a model is about to be called
-//                          with, while that is of interest
+//   on_unknown(module)     is called for a module without a scope and assigns
+//                          one with set_scope
+//   on_model(module, ...)  is called with the arguments of a model's call if
+//                          inputs have to be reported
 //
-// All functions here need the interpreter's lock. False or null: an exception
-// is set.
+// All functions in this file require the interpreter's lock. They return false
+// with an exception set on failure.
 bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
                         PyObject* on_model);
 
-// The scope of a module; `model`: its calls from outside all scopes are the
-// program's passes.
+// Sets the scope of a module. `model` means that its calls from outside all
+// scopes are passes of the program.
 bool SetModuleScope(PyObject* module, uint32_t scope, bool model);
 
 }  // namespace graphdbg::hooks

@@ -16,8 +16,8 @@ struct SourceFile {
   bool user;
 };
 
-// All guarded by the interpreter's lock. Strings are kept for good, so that
-// frames can point to them; there are as many as files and functions.
+// Protected by the interpreter's lock. Strings are never freed, because frames
+// refer to them; their number is limited by that of files and functions.
 struct Table {
   std::vector<std::string> libraries;
   std::string directory;
@@ -35,9 +35,9 @@ bool StartsWith(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
 }
 
-bool IsUsers(const std::string& path) {
+bool IsUserCode(const std::string& path) {
   // Code without a file is generated (<frozen importlib>, <eval_with_key>),
-  // unless somebody typed it.
+  // unless it was entered interactively.
   if (StartsWith(path, "<")) {
     return path == "<stdin>" || path == "<string>" || path == "<console>" ||
            StartsWith(path, "<ipython-input-");
@@ -57,7 +57,7 @@ std::string Absolute(const std::string& name) {
   return Strings().directory + '/' + name;
 }
 
-const char* Keep(const std::string& text) {
+const char* Intern(const std::string& text) {
   return Strings().strings.insert(text).first->c_str();
 }
 
@@ -65,7 +65,7 @@ const SourceFile& FileOf(const char* name) {
   const auto [entry, added] = Strings().files.try_emplace(name);
   if (added) {
     const std::string path = Absolute(name);
-    entry->second = {Keep(path), IsUsers(path)};
+    entry->second = {Intern(path), IsUserCode(path)};
   }
   return entry->second;
 }
@@ -91,7 +91,7 @@ void Describe(PyFrameObject* frame, graphdbg_source_frame* out) {
   const int line = PyFrame_GetLineNumber(frame);
   out->file = file.path;
   out->line = line > 0 ? static_cast<uint32_t>(line) : 0;
-  out->function = Keep(TextOf(FunctionName(code)));
+  out->function = Intern(TextOf(FunctionName(code)));
   out->user = file.user ? 1 : 0;
   Py_DECREF(code);
 }
@@ -116,7 +116,7 @@ void SetLibraryDirectories(PyObject* directories) {
 size_t SourceStack(graphdbg_source_frame* out, size_t max) {
   if (!Py_IsInitialized()) return 0;
   const PyGILState_STATE gil = PyGILState_Ensure();
-  // An op may run while an exception is on its way through C code.
+  // An op may run while C code propagates an exception.
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   size_t depth = 0;

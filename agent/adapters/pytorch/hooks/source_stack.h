@@ -8,8 +8,8 @@
 
 namespace graphdbg::hooks {
 
-// Files below these directories are libraries, not the user's. A sequence of
-// strings. Needs the interpreter's lock.
+// Sets the directories of library code, a sequence of strings. Requires the
+// interpreter's lock.
 void SetLibraryDirectories(PyObject* directories);
 
 // The calling thread's Python stack, innermost frame first. Takes the

@@ -8,16 +8,16 @@
 
 namespace graphdbg::hooks {
 
-// What the extension module holds for the life of the process. Written with
+// State of the extension module, for the lifetime of the process. Written with
 // the interpreter's lock held, before the hooks are installed.
 struct State {
   const graphdbg_torch_adapter* adapter = nullptr;
-  // graphdbg.Terminated.
+  // The class graphdbg.Terminated.
   PyObject* terminated = nullptr;
-  // Called, without arguments, when nobody debugs the program any more.
+  // Called without arguments when debugging has ended.
   PyObject* on_detached = nullptr;
-  // False in a forked child and after the agent has gone: module calls go
-  // straight through.
+  // False in a forked child and after debugging has ended; module calls are
+  // then forwarded without further action.
   bool enabled = false;
 };
 

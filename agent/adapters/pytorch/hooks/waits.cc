@@ -7,21 +7,22 @@
 #include <array>
 #include <atomic>
 #include <csignal>
-#include <mutex>
+
+#include "agent/base/mutex.h"
 
 namespace graphdbg::hooks {
 namespace {
 
 constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// Signals that came while somebody waited. Lock free, for handlers.
+// Number of signals received during waits. Lock-free for use in handlers.
 std::atomic<int> signals_seen{0};
 
-std::mutex mu;
-// All below guarded by mu; OnSignal reads `earlier`, which changes only while
-// it is not installed.
-int waits = 0;
-std::array<bool, kSignals.size()> chained;
+Mutex mu;
+int waits GRAPHDBG_GUARDED_BY(mu) = 0;
+std::array<bool, kSignals.size()> chained GRAPHDBG_GUARDED_BY(mu);
+// Written while holding mu. OnSignal() reads it without, because it changes
+// only while OnSignal() is not installed.
 std::array<struct sigaction, kSignals.size()> earlier;
 
 struct Wait {
@@ -47,7 +48,7 @@ bool HasHandler(const struct sigaction& action) {
 }
 
 void ChainSignals() {
-  const std::lock_guard<std::mutex> lock(mu);
+  MutexLock lock(&mu);
   if (waits++ > 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     chained[i] = false;
@@ -61,12 +62,12 @@ void ChainSignals() {
 }
 
 void UnchainSignals() {
-  const std::lock_guard<std::mutex> lock(mu);
+  MutexLock lock(&mu);
   if (--waits > 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction now;
     if (!chained[i] || sigaction(kSignals[i], nullptr, &now) != 0) continue;
-    // Somebody may have replaced it in the meantime.
+    // The handler may have been replaced in the meantime.
     if (now.sa_sigaction == OnSignal) {
       sigaction(kSignals[i], &earlier[i], nullptr);
     }
@@ -81,10 +82,9 @@ bool IsFinalizing() {
 #endif
 }
 
-// Python unwinds a thread that takes its lock while Python exits, and C++ ends
-// the process with an error for that. Such a thread has nothing left to do but
-// to wait for the process to go.
-void TakeInterpreter(PyThreadState* state) {
+// During finalization, Python unwinds threads that take its lock, which makes
+// C++ abort the process. Such a thread can only wait for the process to exit.
+void AcquireInterpreterLock(PyThreadState* state) {
   while (IsFinalizing()) ::pause();
   PyEval_RestoreThread(state);
 }
@@ -104,7 +104,7 @@ void* BeginWait() {
 void EndWait(void* token) {
   Wait* const wait = static_cast<Wait*>(token);
   UnchainSignals();
-  if (wait->python != nullptr) TakeInterpreter(wait->python);
+  if (wait->python != nullptr) AcquireInterpreterLock(wait->python);
   delete wait;
 }
 

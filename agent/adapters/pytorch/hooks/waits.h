@@ -3,15 +3,15 @@
 
 namespace graphdbg::hooks {
 
-// Around a wait for the user, on the waiting thread: lets other Python threads
-// run, and notices signals that Python would handle.
+// Called before and after a wait for the user, on the waiting thread. Allows
+// other Python threads to run and detects signals that Python handles.
 //
-// Python runs its handlers only between two instructions of the main thread,
-// which does not get there while it waits, or waits for the thread that does.
-// So for as long as somebody waits, the signals that end programs go through a
-// handler that first makes Interrupted true and then calls the one before;
-// Python's own then raises in the main thread, right after the op if that is
-// what waited. Signals without a handler act as they always do.
+// Python runs its signal handlers only between two instructions of the main
+// thread, which may be waiting itself or for the waiting thread. During a wait,
+// the signals that terminate programs therefore go through a handler that makes
+// Interrupted() true and then calls the previous handler. Python's own handler
+// then raises in the main thread, immediately after the op if the op waited.
+// Signals without a handler are not affected.
 void* BeginWait();
 void EndWait(void* token);
 int Interrupted(void* token);

@@ -1,25 +1,25 @@
-// An implementation of graphdbg/agent.h that writes every call as a line of
-// JSON to $GRAPHDBG_TRACE_FILE: what the adapter's tests look at.
+// An implementation of graphdbg/agent.h for the adapter's tests, which writes
+// every call as a line of JSON to $GRAPHDBG_TRACE_FILE.
 //
-//   GRAPHDBG_TRACE_LEVEL        level that the adapter is told (2, ops)
-//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, told at the end of that step
-//   GRAPHDBG_TRACE_RETAIN       1: keep the outputs of each step to its end
-//   GRAPHDBG_TRACE_GATE         file for which graphdbg_start waits
-//   GRAPHDBG_TRACE_DETACH       1: no server is found
-//   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program is to end
+//   GRAPHDBG_TRACE_LEVEL        initial level (default: 2, ops)
+//   GRAPHDBG_TRACE_LEVEL_AFTER  step:level, new level at the end of that step
+//   GRAPHDBG_TRACE_RETAIN       1: retain outputs until the end of each step
+//   GRAPHDBG_TRACE_GATE         graphdbg_start waits until this file exists
+//   GRAPHDBG_TRACE_DETACH       1: behave as if no server was found
+//   GRAPHDBG_TRACE_TERMINATE    step at whose first op the program terminates
 #include <unistd.h>
 
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
-#include <mutex>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "graphdbg/agent.h"
 
 using Json = nlohmann::json;
@@ -84,29 +84,28 @@ Json Stack(const graphdbg_source_frame* frames, size_t depth) {
 
 struct graphdbg_agent {
   graphdbg_host host = {};
-  std::mutex mu;
-  std::ofstream file;
-  std::unordered_map<std::string, uint32_t> ids;
-  std::vector<std::string> names = {""};
-  std::vector<std::pair<std::string, void*>> bound;
-  std::vector<void*> retained;
-  int step = 0;
-  pid_t pid = getpid();
+  graphdbg::Mutex mu;
+  std::ofstream file GRAPHDBG_GUARDED_BY(mu);
+  std::unordered_map<std::string, uint32_t> ids GRAPHDBG_GUARDED_BY(mu);
+  std::vector<std::string> names GRAPHDBG_GUARDED_BY(mu) = {""};
+  std::vector<std::pair<std::string, void*>> bound GRAPHDBG_GUARDED_BY(mu);
+  std::vector<void*> retained GRAPHDBG_GUARDED_BY(mu);
+  int step GRAPHDBG_GUARDED_BY(mu) = 0;
 
-  void Write(Json line) {
-    // A forked child shares the file.
+  void Write(Json line) GRAPHDBG_REQUIRES(mu) {
+    // The file is shared with forked children.
     line["pid"] = getpid();
     line["step"] = step;
     file << line.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n'
          << std::flush;
   }
 
-  bool Terminates() const {
+  bool Terminates() const GRAPHDBG_REQUIRES(mu) {
     const std::string at = Variable("GRAPHDBG_TRACE_TERMINATE");
     return !at.empty() && step >= std::stoi(at);
   }
 
-  void ReadBound(const char* call) {
+  void ReadBound(const char* call) GRAPHDBG_REQUIRES(mu) {
     for (const auto& [name, handle] : bound) {
       graphdbg_tensor tensor = {};
       int64_t shape[64];
@@ -122,7 +121,10 @@ struct graphdbg_agent {
     const std::string gate = Variable("GRAPHDBG_TRACE_GATE");
     if (gate.empty()) return GRAPHDBG_OK;
     void* const token = host.begin_wait(host.user);
-    Write({{"call", "waiting"}});
+    {
+      graphdbg::MutexLock lock(&mu);
+      Write({{"call", "waiting"}});
+    }
     graphdbg_status status = GRAPHDBG_OK;
     while (access(gate.c_str(), F_OK) != 0 && status == GRAPHDBG_OK) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -141,6 +143,7 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
                               graphdbg_agent** agent) {
   *agent = new graphdbg_agent;
   (*agent)->host = *options->host;
+  graphdbg::MutexLock lock(&(*agent)->mu);
   (*agent)->file.open(Variable("GRAPHDBG_TRACE_FILE"), std::ios::app);
   (*agent)->Write({{"call", "open"},
                    {"framework", options->framework},
@@ -155,6 +158,7 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
 graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                const graphdbg_ending* ending) {
   const auto text = [](const char* s) { return s == nullptr ? "" : s; };
+  graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "close"},
                 {"exit_code", ending->exit_code},
                 {"type", text(ending->exception_type)},
@@ -166,7 +170,7 @@ graphdbg_status graphdbg_close(graphdbg_agent* agent,
 graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
                                       const graphdbg_node_info* info,
                                       uint32_t* node) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   uint32_t& id = agent->ids[info->name];
   if (id == 0) {
     id = static_cast<uint32_t>(agent->names.size());
@@ -186,7 +190,7 @@ graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
 
 graphdbg_status graphdbg_declare_scope(graphdbg_agent* agent, const char* name,
                                        const char* type) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "scope"}, {"name", name}, {"type", type}});
   return GRAPHDBG_OK;
 }
@@ -198,7 +202,7 @@ graphdbg_status graphdbg_declare_scope_in(graphdbg_agent* agent, const char*,
 
 graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
                                      void* bound) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   agent->bound.emplace_back(agent->names[node], bound);
   return GRAPHDBG_OK;
 }
@@ -207,7 +211,7 @@ int graphdbg_interest(graphdbg_agent*, uint32_t) { return 1; }
 
 graphdbg_status graphdbg_start(graphdbg_agent* agent) {
   {
-    const std::lock_guard<std::mutex> lock(agent->mu);
+    graphdbg::MutexLock lock(&agent->mu);
     agent->Write({{"call", "start"}});
     agent->ReadBound("parameter");
     agent->step = 1;
@@ -218,7 +222,7 @@ graphdbg_status graphdbg_start(graphdbg_agent* agent) {
 
 graphdbg_status graphdbg_executed(graphdbg_agent* agent,
                                   const graphdbg_execution* execution) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   Json inputs = Json::array();
   for (size_t i = 0; i < execution->input_count; ++i) {
     const graphdbg_input& input = execution->inputs[i];
@@ -258,13 +262,13 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
 }
 
 graphdbg_status graphdbg_notify(graphdbg_agent* agent, const char* line) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "notify"}, {"line", line}});
   return GRAPHDBG_OK;
 }
 
 graphdbg_status graphdbg_step_end(graphdbg_agent* agent) {
-  const std::lock_guard<std::mutex> lock(agent->mu);
+  graphdbg::MutexLock lock(&agent->mu);
   agent->Write({{"call", "step_end"}});
   agent->ReadBound("parameter");
   for (void* owner : agent->retained) {

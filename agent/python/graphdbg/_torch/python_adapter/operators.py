@@ -47,7 +47,7 @@ class Op:
         self.in_place &= stem not in kinds["RESHAPES"]
         self.fills = stem in kinds["FILLS"]
         # Only the first result is for the caller; the others are for the backward op.
-        self.saves_for_backward = stem in kinds["KEEPS_NOTES"]
+        self.saves_for_backward = stem in kinds["AUXILIARY_RESULTS"]
         self.flags = _c_api.UNINITIALIZED if stem in kinds["UNINITIALIZED"] else 0
         self.flags |= _c_api.MOVES_VALUES if stem in kinds["MOVES_VALUES"] else 0
 
