@@ -48,7 +48,7 @@ ROOMS = [
         "The C interface is all that an integrator installs; it includes C standard headers only.",
     ),
     Room("agent/base", (), "The agent's mutex and annotations include nothing of ours, so every room can use them."),
-    Room("agent/tensor", (), "Types and views of tensors include nothing of ours."),
+    Room("agent/tensor", ("proto/wire",), "Types and views of tensors use only the macros for statuses."),
     Room("agent/kernels", ("agent/tensor",), "Kernels compute statistics; they know no threads, no core and no wire."),
     Room(
         "agent/runtime",
