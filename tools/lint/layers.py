@@ -207,6 +207,7 @@ ROOMS = [
     # --- page
     Room("webui/src/base", (), "Formatting, names and slices know nothing of the page."),
     Room("webui/src/api", ("webui/src/base",), "The client of the HTTP interface knows no view and no state."),
+    Room("webui/src/words", ("webui/src/api",), "Texts of the page import types only."),
     Room(
         "webui/src/graph",
         ("webui/src/api", "webui/src/base"),
@@ -224,12 +225,19 @@ ROOMS = [
     ),
     Room(
         "webui/src/state",
-        ("webui/src/api", "webui/src/base", "webui/src/graph", "webui/src/index", "webui/src/worker"),
+        (
+            "webui/src/api",
+            "webui/src/base",
+            "webui/src/graph",
+            "webui/src/index",
+            "webui/src/words",
+            "webui/src/worker",
+        ),
         "State knows no component.",
     ),
     Room(
         "webui/src/widgets",
-        ("webui/src/api", "webui/src/base", "webui/src/graph", "webui/src/state"),
+        ("webui/src/api", "webui/src/base", "webui/src/graph", "webui/src/state", "webui/src/words"),
         "A widget knows no view.",
     ),
     Room(
@@ -241,6 +249,7 @@ ROOMS = [
             "webui/src/index",
             "webui/src/state",
             "webui/src/widgets",
+            "webui/src/words",
             "webui/src/worker",
         ),
         "Views are at the top; nothing but the entry point uses them.",
