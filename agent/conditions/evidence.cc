@@ -42,7 +42,7 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
 bool Evidence::Measure(const Needs& needs, const LightPass& known) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
-  if (meter_ != nullptr) return MeasureStatistics();
+  if (backend_ != nullptr) return MeasureStatistics();
   if (needs.statistics) {
     // A sketch knows no scale.
     if (scale_ == 1) {
@@ -61,8 +61,8 @@ bool Evidence::Measure(const Needs& needs, const LightPass& known) {
 }
 
 bool Evidence::MeasureStatistics() {
-  const bool found = meter_ != nullptr
-                         ? meter_->ComputeStatistics(*now_, &statistics_)
+  const bool found = backend_ != nullptr
+                         ? backend_->ComputeStatistics(*now_, &statistics_)
                          : cpu::ComputeStatistics(*now_, &statistics_);
   if (!found) return false;
   measured_ = true;
@@ -79,8 +79,8 @@ const Statistics& Evidence::statistics() {
 const PairStatistics* Evidence::change() {
   if (!compared_ && previous_ != nullptr) {
     PairStatistics change;
-    const bool found = meter_ != nullptr
-                           ? meter_->ComparePair(*now_, *previous_, &change)
+    const bool found = backend_ != nullptr
+                           ? backend_->ComparePair(*now_, *previous_, &change)
                            : cpu::ComparePair(*now_, *previous_, &change);
     if (found) change_ = change;
     if (change_ && scale_ != 1) change_->DivideBy(scale_);
@@ -91,8 +91,8 @@ const PairStatistics* Evidence::change() {
 
 std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
   if (now_ == nullptr) return std::nullopt;
-  if (meter_ != nullptr) {
-    return meter_->CountInRange(*now_, start * scale_, end * scale_);
+  if (backend_ != nullptr) {
+    return backend_->CountInRange(*now_, start * scale_, end * scale_);
   }
   return cpu::CountInRange(*now_, start * scale_, end * scale_);
 }
@@ -100,15 +100,15 @@ std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
 std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
                                                uint64_t enough) {
   if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
-  if (meter_ != nullptr) {
-    return meter_->CountChanged(*now_, *previous_, tolerance);
+  if (backend_ != nullptr) {
+    return backend_->CountChanged(*now_, *previous_, tolerance);
   }
   return cpu::CountChanged(*now_, *previous_, tolerance, enough);
 }
 
 std::optional<bool> Evidence::TakeOverflowFlag() {
-  if (!asked_flag_ && meter_ != nullptr) {
-    overflow_flag_ = meter_->TakeOverflowFlag();
+  if (!asked_flag_ && backend_ != nullptr) {
+    overflow_flag_ = backend_->TakeOverflowFlag();
   }
   asked_flag_ = true;
   return overflow_flag_;

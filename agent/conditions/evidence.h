@@ -6,9 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "agent/kernels/meter.h"
 #include "agent/kernels/sketch.h"
 #include "agent/kernels/statistics.h"
+#include "agent/kernels/statistics_backend.h"
 #include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::conditions {
@@ -48,7 +48,7 @@ class Evidence {
 
   // The values are not in host memory: this measures them, and outlives this.
   // There is no light pass then. Called before Measure; null: they are.
-  void set_meter(const Meter* meter) { meter_ = meter; }
+  void set_backend(const StatisticsBackend* backend) { backend_ = backend; }
 
   // The values are this much too large: gradients of a loss that was scaled.
   // Statistics are those of the true ones. Called before Measure.
@@ -92,7 +92,7 @@ class Evidence {
 
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
-  const Meter* meter_ = nullptr;
+  const StatisticsBackend* backend_ = nullptr;
   const uint64_t step_;
   double scale_ = 1;
   bool all_finite_ = false;

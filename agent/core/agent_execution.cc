@@ -121,8 +121,8 @@ void Agent::MarkMeantBuffers() {
     const TensorView view = ViewOf(bound.tensor);
     const Site site(&devices_, bound.tensor, /*running=*/true);
     const bool measured =
-        site.ok() && (site.meter() != nullptr
-                          ? site.meter()->ComputeStatistics(view, &statistics)
+        site.ok() && (site.backend() != nullptr
+                          ? site.backend()->ComputeStatistics(view, &statistics)
                           : cpu::ComputeStatistics(view, &statistics));
     if (!measured) continue;
     if (statistics.inf_count() > 0 && statistics.nan_count == 0) {

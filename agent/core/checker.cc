@@ -115,7 +115,7 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     Site site(devices_, tensor, moment.in_progress);
     before.Tell(&site);
     conditions::Evidence evidence(&view, before.view(), moment.step);
-    evidence.set_meter(site.meter());
+    evidence.set_backend(site.backend());
     evidence.set_scale(execution.grad_scale);
     conditions::LightPass known;
     const bool view_of_input = seen != nullptr && IsView(execution, tensor);
@@ -237,7 +237,7 @@ void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
   }
   conditions::Evidence evidence(
       &view, previous != nullptr ? &previous_view : nullptr, moment.step);
-  evidence.set_meter(site.meter());
+  evidence.set_backend(site.backend());
   if (!site.ok() || !evidence.Measure(set->needs)) return;
   TestBound(*set, node, tensor, &evidence, moment, findings);
 }

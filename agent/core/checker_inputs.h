@@ -62,7 +62,7 @@ class Checker::Inputs {
         : view(ViewOf(tensor)),
           site(std::in_place, devices, tensor, running),
           evidence(&view, nullptr, step) {
-      evidence.set_meter(site->meter());
+      evidence.set_backend(site->backend());
       ok = site->ok() &&
            evidence.Measure({/*statistics=*/true, /*previous=*/false});
     }

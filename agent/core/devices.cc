@@ -117,8 +117,8 @@ Site::Site(Devices* devices, const graphdbg_tensor& tensor, bool running) {
   // Off the program's threads the default stream is as good as any: the values
   // are there.
   if (!running && !device->SynchronizeAll().ok()) return;
-  meter_.emplace(device, stream);
-  if (!running) meter_->ignore_flag();
+  backend_.emplace(device, stream);
+  if (!running) backend_->ignore_flag();
   ok_ = true;
 }
 

@@ -89,17 +89,20 @@ class Site {
 
   // Where the value lies that it is compared with.
   void SetPrevious(const graphdbg_tensor& previous) {
-    if (meter_) meter_->set_previous_on_host(previous.device == GRAPHDBG_CPU);
+    if (backend_)
+      backend_->set_previous_on_host(previous.device == GRAPHDBG_CPU);
   }
 
   // Whether its values can be looked at.
   bool ok() const { return ok_; }
   // Null in host memory.
-  const Meter* meter() const { return meter_ ? &*meter_ : nullptr; }
+  const StatisticsBackend* backend() const {
+    return backend_ ? &*backend_ : nullptr;
+  }
 
  private:
   bool ok_ = false;
-  std::optional<runtime::StreamMeter> meter_;
+  std::optional<runtime::StreamBackend> backend_;
 };
 
 }  // namespace graphdbg::agent

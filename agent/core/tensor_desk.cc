@@ -339,8 +339,8 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
   Statistics statistics;
   const bool measured =
       request.want_statistics() &&
-      (site.meter() != nullptr
-           ? site.meter()->ComputeStatistics(view, &statistics)
+      (site.backend() != nullptr
+           ? site.backend()->ComputeStatistics(view, &statistics)
            : cpu::ComputeStatistics(view, &statistics));
   if (measured) {
     statistics.DivideBy(scale);

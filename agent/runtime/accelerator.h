@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "agent/kernels/meter.h"
 #include "agent/kernels/statistics.h"
+#include "agent/kernels/statistics_backend.h"
 #include "agent/tensor/slice.h"
 #include "agent/tensor/tensor_view.h"
 
@@ -105,9 +105,9 @@ absl::Status CompareOnHost(Accelerator* device, const TensorView& now,
                            PairStatistics* statistics, uint64_t* changed);
 
 // Measures on a stream; both outlive this.
-class StreamMeter final : public Meter {
+class StreamBackend final : public StatisticsBackend {
  public:
-  StreamMeter(Accelerator* device, Stream stream)
+  StreamBackend(Accelerator* device, Stream stream)
       : device_(device), stream_(stream) {}
 
   // Its overflow flag tells nothing of the values that are measured.

@@ -107,13 +107,13 @@ TEST_F(AclDeviceTest, ComparesOnTheHost) {
   const int64_t shape[] = {3};
   const TensorView a{DType::kFloat32, now.data(), 1, shape, nullptr};
   const TensorView b{DType::kFloat32, before.data(), 1, shape, nullptr};
-  StreamMeter meter(device_.get(), stream_);
+  StreamBackend backend(device_.get(), stream_);
   PairStatistics pair;
-  EXPECT_FALSE(meter.ComparePair(a, b, &pair));
-  meter.set_previous_on_host(true);
-  ASSERT_TRUE(meter.ComparePair(a, b, &pair));
+  EXPECT_FALSE(backend.ComparePair(a, b, &pair));
+  backend.set_previous_on_host(true);
+  ASSERT_TRUE(backend.ComparePair(a, b, &pair));
   EXPECT_EQ(pair.change_abs_max, 2);
-  EXPECT_EQ(meter.CountChanged(a, b, {}), 2u);
+  EXPECT_EQ(backend.CountChanged(a, b, {}), 2u);
 }
 
 TEST_F(AclDeviceTest, TakesTheOverflowFlagOnce) {

@@ -1,6 +1,6 @@
-// Measures tensors where their values lie, if that is not the host's memory.
-#ifndef AGENT_KERNELS_METER_H_
-#define AGENT_KERNELS_METER_H_
+// Computes statistics of tensors whose values are not in host memory.
+#ifndef AGENT_KERNELS_STATISTICS_BACKEND_H_
+#define AGENT_KERNELS_STATISTICS_BACKEND_H_
 
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,12 @@
 
 namespace graphdbg {
 
-// As the functions of the same names in the reference. They wait for the
-// values, and fail (false, absent) as well where a device does.
-class Meter {
+// The functions compute the same as those of the same names in
+// agent/kernels/reference. They wait until the values are there, and also fail
+// (return false or nothing) when the device does.
+class StatisticsBackend {
  public:
-  virtual ~Meter() = default;
+  virtual ~StatisticsBackend() = default;
   virtual bool ComputeStatistics(const TensorView& view,
                                  Statistics* statistics) const = 0;
   virtual bool ComparePair(const TensorView& now, const TensorView& previous,
@@ -25,11 +26,11 @@ class Meter {
   virtual std::optional<uint64_t> CountChanged(
       const TensorView& now, const TensorView& previous,
       const Tolerance& tolerance) const = 0;
-  // Whether an op overflowed since this was last asked; absent if the device
-  // does not tell.
+  // Whether an op overflowed since the flag was last read; absent if the device
+  // has no such flag.
   virtual std::optional<bool> TakeOverflowFlag() const = 0;
 };
 
 }  // namespace graphdbg
 
-#endif  // AGENT_KERNELS_METER_H_
+#endif  // AGENT_KERNELS_STATISTICS_BACKEND_H_
