@@ -46,9 +46,9 @@ class BoundsTest : public testing::Test {
   }
 
   // A number as it occurs in the tensor's statistics, or close to one.
-  std::string RandomNumber(Evidence* evidence) {
+  std::string RandomNumber(TensorMeasurements* measurements) {
     const Measure& measure = Measures()[Below(Measures().size())];
-    const double value = measure.value(evidence);
+    const double value = measure.value(measurements);
     if (std::isnan(value)) return "1";
     const double factor = Below(3) == 0 ? 1 : Uniform(0.9, 1.1);
     return absl::StrCat("(0 + ", RoundTrip(std::fabs(value * factor)), ")");
@@ -60,16 +60,16 @@ class BoundsTest : public testing::Test {
     return text;
   }
 
-  std::string RandomSum(Evidence* evidence, int depth) {
+  std::string RandomSum(TensorMeasurements* measurements, int depth) {
     const size_t kind = Below(depth > 0 ? 8 : 2);
-    if (kind == 0) return RandomNumber(evidence);
+    if (kind == 0) return RandomNumber(measurements);
     if (kind <= 3) return Measures()[Below(Measures().size())].name;
-    const std::string a = RandomSum(evidence, depth - 1);
+    const std::string a = RandomSum(measurements, depth - 1);
     if (kind == 4) {
       const char* functions[] = {"abs", "sqrt", "log10", "-"};
       return absl::StrCat(functions[Below(4)], "(", a, ")");
     }
-    const std::string b = RandomSum(evidence, depth - 1);
+    const std::string b = RandomSum(measurements, depth - 1);
     if (kind == 5) {
       return absl::StrCat(Below(2) == 0 ? "min" : "max", "(", a, ",", b, ")");
     }
@@ -77,16 +77,16 @@ class BoundsTest : public testing::Test {
     return absl::StrCat("(", a, operators[Below(4)], b, ")");
   }
 
-  std::string RandomCondition(Evidence* evidence, int depth) {
+  std::string RandomCondition(TensorMeasurements* measurements, int depth) {
     if (depth > 0 && Below(2) == 0) {
-      const std::string a = RandomCondition(evidence, depth - 1);
+      const std::string a = RandomCondition(measurements, depth - 1);
       if (Below(4) == 0) return absl::StrCat("!(", a, ")");
       return absl::StrCat("(", a, Below(2) == 0 ? " && " : " || ",
-                          RandomCondition(evidence, depth - 1), ")");
+                          RandomCondition(measurements, depth - 1), ")");
     }
     const char* relations[] = {"<", "<=", ">", ">=", "==", "!="};
-    return absl::StrCat(RandomSum(evidence, 2), relations[Below(6)],
-                        RandomSum(evidence, 1));
+    return absl::StrCat(RandomSum(measurements, 2), relations[Below(6)],
+                        RandomSum(measurements, 1));
   }
 
   std::mt19937_64 random_{20261121};
@@ -97,7 +97,7 @@ TEST_F(BoundsTest, EveryMeasureLiesWithinItsBounds) {
   for (int i = 0; i < 2000; ++i) {
     const std::vector<float> values = RandomTensor();
     const TensorView view = ViewOf(values);
-    Evidence sketched(&view, nullptr, 7), exact(&view, nullptr, 7);
+    TensorMeasurements sketched(&view, nullptr, 7), exact(&view, nullptr, 7);
     ASSERT_TRUE(sketched.Measure({true, false}));
     if (sketched.sketch() == nullptr) continue;
     ASSERT_TRUE(exact.Measure({true, false}));
@@ -118,10 +118,10 @@ TEST_F(BoundsTest, BoundsAreNarrowWhereTheyMatter) {
   for (int i = 0; i < 1000; ++i) values.push_back(normal(random_));
   const TensorView view = ViewOf(values);
   const auto rules_out = [&](const char* expression) {
-    Evidence evidence(&view, nullptr, 7);
-    EXPECT_TRUE(evidence.Measure({true, false}));
-    EXPECT_NE(evidence.sketch(), nullptr);
-    return !Expression::Parse(expression)->MayHold(evidence);
+    TensorMeasurements measurements(&view, nullptr, 7);
+    EXPECT_TRUE(measurements.Measure({true, false}));
+    EXPECT_NE(measurements.sketch(), nullptr);
+    return !Expression::Parse(expression)->MayHold(measurements);
   };
   for (const char* expression :
        {"abs_max > 100", "mean > 1", "abs_mean < 1e-9", "abs_mean > 2",
@@ -141,7 +141,7 @@ TEST_F(BoundsTest, NoExpressionThatIsMetIsRuledOut) {
   for (int i = 0; i < 20000; ++i) {
     const std::vector<float> values = RandomTensor();
     const TensorView view = ViewOf(values);
-    Evidence sketched(&view, nullptr, 7), exact(&view, nullptr, 7);
+    TensorMeasurements sketched(&view, nullptr, 7), exact(&view, nullptr, 7);
     ASSERT_TRUE(sketched.Measure({true, false}));
     ASSERT_TRUE(exact.Measure({true, false}));
     exact.statistics();
@@ -165,10 +165,10 @@ TEST_F(BoundsTest, NoConditionThatIsMetIsRuledOut) {
   for (int i = 0; i < 300; ++i) {
     const std::vector<float> values = RandomTensor();
     const TensorView view = ViewOf(values);
-    Evidence exact(&view, nullptr, 0);
+    TensorMeasurements exact(&view, nullptr, 0);
     ASSERT_TRUE(exact.Measure({true, false}));
     const Statistics statistics = exact.statistics();
-    Evidence known(statistics, nullptr, 0);
+    TensorMeasurements known(statistics, nullptr, 0);
     for (const Condition& condition : Catalogue()) {
       for (const Parameter& parameter : condition.params) {
         const bool value = parameter.name == "value";
@@ -176,17 +176,17 @@ TEST_F(BoundsTest, NoConditionThatIsMetIsRuledOut) {
         if (parameter.name.find("range_") == 0) continue;
         const std::string name = value ? condition.id : parameter.name;
         const Measure* measure = FindMeasure(name.substr(0, name.size() - 3));
-        if (measure == nullptr || measure->of_change) continue;
+        if (measure == nullptr || measure->compares_steps) continue;
         const double bound = measure->value(&known) * Uniform(0.999, 1.001);
         const auto predicate =
             Compile(condition.id, {{{parameter.name, bound}}, {}});
         if (!predicate.ok()) continue;
-        Evidence sketched(&view, nullptr, 0);
+        TensorMeasurements sketched(&view, nullptr, 0);
         ASSERT_TRUE(sketched.Measure(predicate->needs()));
         const Outcome outcome = predicate->Test(&known);
         EXPECT_EQ(predicate->Test(&sketched), outcome)
             << condition.id << " " << parameter.name << " " << bound;
-        met += outcome == Outcome::kMet ? 1 : 0;
+        met += outcome == Outcome::kMatched ? 1 : 0;
       }
     }
   }

@@ -241,7 +241,7 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
   absl::Status status = Validate(id, arguments);
   if (!status.ok()) return status;
   const Condition& condition = *Find(id);
-  if (id == "operator_overflow") return Predicate::OfOverflowFlag();
+  if (id == "operator_overflow") return Predicate::OverflowFlag();
   if (condition.params.empty()) {
     return Predicate::NonFinite(id != "inf", id != "nan");
   }

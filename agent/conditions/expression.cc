@@ -28,10 +28,10 @@ double Or(double a, double b) {
 
 bool Expression::needs_previous() const {
   return std::any_of(measures_.begin(), measures_.end(),
-                     [](const Measure* m) { return m->of_change; });
+                     [](const Measure* m) { return m->compares_steps; });
 }
 
-double Expression::Evaluate(Evidence* evidence) const {
+double Expression::Evaluate(TensorMeasurements* measurements) const {
   std::array<double, kMaxStack> stack;
   // The parser has seen to it that it stays within.
   size_t top = 0;
@@ -42,7 +42,7 @@ double Expression::Evaluate(Evidence* evidence) const {
         stack[top++] = instruction.number;
         continue;
       case Op::kMeasure:
-        stack[top++] = instruction.measure->value(evidence);
+        stack[top++] = instruction.measure->value(measurements);
         continue;
       case Op::kSkipIfFalse:
         if (stack[top - 1] == 0) i = instruction.target - 1;

@@ -45,10 +45,10 @@ class Expression {
   static absl::StatusOr<Expression> Parse(absl::string_view text);
 
   // 1: met, 0: not met, NaN: unknown. Allocates nothing.
-  double Evaluate(Evidence* evidence) const;
+  double Evaluate(TensorMeasurements* measurements) const;
 
   // False if the evidence's sketch rules out that it is met. Allocates nothing.
-  bool MayHold(const Evidence& evidence) const;
+  bool MayHold(const TensorMeasurements& measurements) const;
 
   // Those that occur, each once.
   const std::vector<const Measure*>& measures() const { return measures_; }

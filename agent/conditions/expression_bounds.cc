@@ -55,7 +55,7 @@ Interval Abs(const Interval& a) {
 
 }  // namespace
 
-bool Expression::MayHold(const Evidence& evidence) const {
+bool Expression::MayHold(const TensorMeasurements& measurements) const {
   std::array<Interval, kMaxStack> stack;
   size_t top = 0;
   for (const Instruction& instruction : program_) {
@@ -64,7 +64,7 @@ bool Expression::MayHold(const Evidence& evidence) const {
         stack[top++] = {instruction.number, instruction.number};
         continue;
       case Op::kMeasure:
-        stack[top++] = BoundsOf(*instruction.measure, evidence);
+        stack[top++] = BoundsOf(*instruction.measure, measurements);
         continue;
       case Op::kSkipIfFalse:
       case Op::kSkipIfTrue:

@@ -33,8 +33,8 @@ double Value(const std::string& text, const Statistics& statistics = Sample(),
   const absl::StatusOr<Expression> expression = Expression::Parse(text);
   EXPECT_TRUE(expression.ok()) << text << ": " << expression.status();
   if (!expression.ok()) return -1;
-  Evidence evidence(statistics, change, 7);
-  return expression->Evaluate(&evidence);
+  TensorMeasurements measurements(statistics, change, 7);
+  return expression->Evaluate(&measurements);
 }
 
 TEST(ExpressionTest, ComparesStatisticsAndNumbers) {
@@ -104,7 +104,7 @@ TEST(ExpressionTest, EveryStatisticHasAName) {
     ASSERT_TRUE(expression.ok()) << measure.name;
     ASSERT_EQ(expression->measures().size(), 1u);
     EXPECT_EQ(expression->measures()[0]->name, measure.name);
-    EXPECT_EQ(expression->needs_previous(), measure.of_change);
+    EXPECT_EQ(expression->needs_previous(), measure.compares_steps);
   }
 }
 
@@ -187,9 +187,9 @@ TEST(ExpressionTest, AsAConditionTellsWhatItFound) {
   const Arguments arguments{{}, {{"expression", "mean > 3 && nan_count > 0"}}};
   const absl::StatusOr<Predicate> predicate = Compile("expression", arguments);
   ASSERT_TRUE(predicate.ok());
-  Evidence evidence(Sample(), nullptr, 7);
+  TensorMeasurements measurements(Sample(), nullptr, 7);
   Actual actual;
-  EXPECT_EQ(predicate->Test(&evidence, &actual), Outcome::kMet);
+  EXPECT_EQ(predicate->Test(&measurements, &actual), Outcome::kMatched);
   EXPECT_EQ(actual, (Actual{{"mean", 5}, {"nan_count", 1}}));
 }
 
@@ -197,10 +197,11 @@ TEST(ExpressionTest, AsAConditionSaysThatItLacksThePreviousValue) {
   const auto compile = [](const char* text) {
     return *Compile("expression", {{}, {{"expression", text}}});
   };
-  Evidence evidence(Sample(), nullptr, 7);
-  EXPECT_EQ(compile("change_ratio > 1").Test(&evidence), Outcome::kNoPrevious);
-  EXPECT_EQ(compile("step > 9 && change_ratio > 1").Test(&evidence),
-            Outcome::kNotMet);
+  TensorMeasurements measurements(Sample(), nullptr, 7);
+  EXPECT_EQ(compile("change_ratio > 1").Test(&measurements),
+            Outcome::kNoPrevious);
+  EXPECT_EQ(compile("step > 9 && change_ratio > 1").Test(&measurements),
+            Outcome::kNotMatched);
 }
 
 TEST(ExpressionTest, AsAConditionNamesFieldAndColumn) {

@@ -19,73 +19,75 @@ double Share(T part, const Statistics& s) {
 }
 
 template <uint64_t Statistics::*kCount>
-double Count(Evidence* evidence) {
-  return static_cast<double>(evidence->statistics().*kCount);
+double Count(TensorMeasurements* measurements) {
+  return static_cast<double>(measurements->statistics().*kCount);
 }
 
 template <double Statistics::*kValue>
-double Finite(Evidence* evidence) {
-  const Statistics& s = evidence->statistics();
+double Finite(TensorMeasurements* measurements) {
+  const Statistics& s = measurements->statistics();
   return s.has_finite() ? s.*kValue : kNone;
 }
 
 template <double PairStatistics::*kValue>
-double Change(Evidence* evidence) {
-  const PairStatistics* change = evidence->change();
+double Change(TensorMeasurements* measurements) {
+  const PairStatistics* change = measurements->change();
   return change != nullptr && change->finite_count > 0 ? change->*kValue
                                                        : kNone;
 }
 
-double InfCount(Evidence* evidence) {
-  return static_cast<double>(evidence->statistics().inf_count());
+double InfCount(TensorMeasurements* measurements) {
+  return static_cast<double>(measurements->statistics().inf_count());
 }
 
-double MaxMin(Evidence* evidence) {
-  const Statistics& s = evidence->statistics();
+double MaxMin(TensorMeasurements* measurements) {
+  const Statistics& s = measurements->statistics();
   return s.has_finite() ? s.max - s.min : kNone;
 }
 
-double Deviation(Evidence* evidence) {
-  return std::sqrt(Finite<&Statistics::variance>(evidence));
+double Deviation(TensorMeasurements* measurements) {
+  return std::sqrt(Finite<&Statistics::variance>(measurements));
 }
 
-double ZeroPercentage(Evidence* evidence) {
-  const Statistics& s = evidence->statistics();
+double ZeroPercentage(TensorMeasurements* measurements) {
+  const Statistics& s = measurements->statistics();
   return Share(s.zero_count, s);
 }
 
-double InactivePercentage(Evidence* evidence) {
-  const Statistics& s = evidence->statistics();
+double InactivePercentage(TensorMeasurements* measurements) {
+  const Statistics& s = measurements->statistics();
   return Share(s.zero_count + s.negative_count, s);
 }
 
-double Ratio(Evidence* evidence, double epsilon) {
-  return Change<&PairStatistics::change_abs_mean>(evidence) /
-         (Change<&PairStatistics::previous_abs_mean>(evidence) + epsilon);
+double Ratio(TensorMeasurements* measurements, double epsilon) {
+  return Change<&PairStatistics::change_abs_mean>(measurements) /
+         (Change<&PairStatistics::previous_abs_mean>(measurements) + epsilon);
 }
 
-double ChangeRatio(Evidence* evidence) { return Ratio(evidence, kEpsilon); }
+double ChangeRatio(TensorMeasurements* measurements) {
+  return Ratio(measurements, kEpsilon);
+}
 
-double Step(Evidence* evidence) {
-  return static_cast<double>(evidence->step());
+double Step(TensorMeasurements* measurements) {
+  return static_cast<double>(measurements->step());
 }
 
 struct Value {
-  Evidence* evidence;
+  TensorMeasurements* measurements;
 
   double operator()(const Measure* measure) const {
-    return measure->value(evidence);
+    return measure->value(measurements);
   }
   double operator()(const RangePercentage& range) const {
-    const auto found = evidence->CountInRange(range.start, range.end);
-    return found ? Share(*found, evidence->statistics()) : kNone;
+    const auto found = measurements->CountInRange(range.start, range.end);
+    return found ? Share(*found, measurements->statistics()) : kNone;
   }
   double operator()(const UpdateRatio& ratio) const {
-    return Ratio(evidence, ratio.epsilon);
+    return Ratio(measurements, ratio.epsilon);
   }
   double operator()(const ChangedCount& changed) const {
-    const auto found = evidence->CountChanged(changed.tolerance, 1);
-    if (!found || (*found == 0 && evidence->statistics().count == 0)) {
+    const auto found = measurements->CountChanged(changed.tolerance, 1);
+    if (!found || (*found == 0 && measurements->statistics().count == 0)) {
       return kNone;
     }
     return static_cast<double>(*found);
@@ -152,39 +154,41 @@ const Measure* FindMeasure(absl::string_view name) {
   return nullptr;
 }
 
-Interval BoundsOf(const Measure& measure, const Evidence& evidence) {
-  const Sketch* sketch = evidence.sketch();
+Interval BoundsOf(const Measure& measure,
+                  const TensorMeasurements& measurements) {
+  const Sketch* sketch = measurements.sketch();
   if (measure.value == Step) {
-    const double step = static_cast<double>(evidence.step());
+    const double step = static_cast<double>(measurements.step());
     return {step, step};
   }
   if (sketch == nullptr || measure.bounds == nullptr) return bounds::kAnything;
   return measure.bounds(*sketch);
 }
 
-Interval BoundsOf(const Quantity& quantity, const Evidence& evidence) {
+Interval BoundsOf(const Quantity& quantity,
+                  const TensorMeasurements& measurements) {
   if (const auto* measure = std::get_if<const Measure*>(&quantity)) {
-    return BoundsOf(**measure, evidence);
+    return BoundsOf(**measure, measurements);
   }
   const auto* range = std::get_if<RangePercentage>(&quantity);
-  if (range == nullptr || evidence.sketch() == nullptr) {
+  if (range == nullptr || measurements.sketch() == nullptr) {
     return bounds::kAnything;
   }
-  return bounds::InRange(*evidence.sketch(), range->start, range->end);
+  return bounds::InRange(*measurements.sketch(), range->start, range->end);
 }
 
-double ValueOf(const Quantity& quantity, Evidence* evidence) {
-  return std::visit(Value{evidence}, quantity);
+double ValueOf(const Quantity& quantity, TensorMeasurements* measurements) {
+  return std::visit(Value{measurements}, quantity);
 }
 
-bool OfStatistics(const Quantity& quantity) {
+bool IsStatistic(const Quantity& quantity) {
   const auto* measure = std::get_if<const Measure*>(&quantity);
-  return measure != nullptr && !(*measure)->of_change;
+  return measure != nullptr && !(*measure)->compares_steps;
 }
 
 bool NeedsPrevious(const Quantity& quantity) {
   if (const auto* measure = std::get_if<const Measure*>(&quantity)) {
-    return (*measure)->of_change;
+    return (*measure)->compares_steps;
   }
   return !std::holds_alternative<RangePercentage>(quantity);
 }

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "agent/conditions/evidence.h"
+#include "agent/conditions/tensor_measurements.h"
 
 namespace graphdbg::conditions {
 
@@ -15,9 +15,9 @@ struct Measure {
   const char* name;
   // "largest absolute value"
   const char* words;
-  bool of_change;
+  bool compares_steps;
   // NaN where it does not exist: no finite element, no previous value.
-  double (*value)(Evidence* evidence);
+  double (*value)(TensorMeasurements* measurements);
   // Between what a sketch says that it is; null: it says nothing.
   Interval (*bounds)(const Sketch& sketch);
 };
@@ -48,14 +48,16 @@ using Quantity =
     std::variant<const Measure*, RangePercentage, UpdateRatio, ChangedCount>;
 
 // NaN where it does not exist.
-double ValueOf(const Quantity& quantity, Evidence* evidence);
+double ValueOf(const Quantity& quantity, TensorMeasurements* measurements);
 // Between what the evidence's sketch says that it is, if it exists. The ends
 // may be infinite.
-Interval BoundsOf(const Measure& measure, const Evidence& evidence);
-Interval BoundsOf(const Quantity& quantity, const Evidence& evidence);
+Interval BoundsOf(const Measure& measure,
+                  const TensorMeasurements& measurements);
+Interval BoundsOf(const Quantity& quantity,
+                  const TensorMeasurements& measurements);
 bool NeedsPrevious(const Quantity& quantity);
 // Whether it can be told from statistics alone, without the values.
-bool OfStatistics(const Quantity& quantity);
+bool IsStatistic(const Quantity& quantity);
 
 }  // namespace graphdbg::conditions
 

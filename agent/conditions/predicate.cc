@@ -34,7 +34,7 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
   predicate.needs_.statistics = true;
   for (const Term& term : terms) {
     predicate.needs_.previous |= NeedsPrevious(term.quantity);
-    predicate.of_statistics_ &= OfStatistics(term.quantity);
+    predicate.uses_statistics_only_ &= IsStatistic(term.quantity);
   }
   predicate.terms_ = std::move(terms);
   return predicate;
@@ -43,29 +43,29 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
 Predicate Predicate::Of(Expression expression) {
   Predicate predicate;
   predicate.needs_ = {true, expression.needs_previous()};
-  predicate.of_statistics_ = !expression.needs_previous();
+  predicate.uses_statistics_only_ = !expression.needs_previous();
   predicate.expression_ =
       std::make_shared<const Expression>(std::move(expression));
   return predicate;
 }
 
-Predicate Predicate::OfOverflowFlag() {
+Predicate Predicate::OverflowFlag() {
   Predicate predicate;
-  predicate.of_statistics_ = false;
+  predicate.uses_statistics_only_ = false;
   predicate.overflow_flag_ = true;
   return predicate;
 }
 
-bool Predicate::HasNonFinite(Evidence* evidence) const {
-  if (!(nan_ || inf_) || evidence->all_finite()) return false;
-  const Statistics& s = evidence->statistics();
+bool Predicate::HasNonFinite(TensorMeasurements* measurements) const {
+  if (!(nan_ || inf_) || measurements->all_finite()) return false;
+  const Statistics& s = measurements->statistics();
   return (nan_ && s.nan_count > 0) || (inf_ && s.inf_count() > 0);
 }
 
-bool Predicate::MayHold(const Evidence& evidence) const {
-  if (expression_ != nullptr) return expression_->MayHold(evidence);
+bool Predicate::MayHold(const TensorMeasurements& measurements) const {
+  if (expression_ != nullptr) return expression_->MayHold(measurements);
   for (const Term& term : terms_) {
-    const Interval bounds = BoundsOf(term.quantity, evidence);
+    const Interval bounds = BoundsOf(term.quantity, measurements);
     const bool above = term.relation == Relation::kGreater ||
                        term.relation == Relation::kGreaterEqual;
     if (Compare(above ? bounds.hi : bounds.lo, term.relation, term.bound)) {
@@ -76,55 +76,58 @@ bool Predicate::MayHold(const Evidence& evidence) const {
 }
 
 // 1: met, 0: not met, NaN: not known.
-double Predicate::Evaluate(Evidence* evidence) const {
-  if (expression_ != nullptr) return expression_->Evaluate(evidence);
-  double outcome = HasNonFinite(evidence) ? 1 : 0;
+double Predicate::Evaluate(TensorMeasurements* measurements) const {
+  if (expression_ != nullptr) return expression_->Evaluate(measurements);
+  double outcome = HasNonFinite(measurements) ? 1 : 0;
   for (const Term& term : terms_) {
-    const double value = ValueOf(term.quantity, evidence);
+    const double value = ValueOf(term.quantity, measurements);
     if (Compare(value, term.relation, term.bound)) return 1;
     if (std::isnan(value)) outcome = value;
   }
   return outcome;
 }
 
-Outcome Predicate::TestFlag(Evidence* evidence, Actual* actual) const {
-  const std::optional<bool> overflowed = evidence->TakeOverflowFlag();
+Outcome Predicate::TestFlag(TensorMeasurements* measurements,
+                            Actual* actual) const {
+  const std::optional<bool> overflowed = measurements->TakeOverflowFlag();
   if (!overflowed) return Outcome::kNoFlag;
-  if (!*overflowed) return Outcome::kNotMet;
+  if (!*overflowed) return Outcome::kNotMatched;
   if (actual != nullptr) (*actual)["overflow_flag"] = 1;
-  return Outcome::kMet;
+  return Outcome::kMatched;
 }
 
-Outcome Predicate::Test(Evidence* evidence, Actual* actual) const {
-  if (overflow_flag_) return TestFlag(evidence, actual);
-  if (only_before_first_step_ && evidence->step() != 0) {
-    return Outcome::kNotMet;
+Outcome Predicate::Test(TensorMeasurements* measurements,
+                        Actual* actual) const {
+  if (overflow_flag_) return TestFlag(measurements, actual);
+  if (only_before_first_step_ && measurements->step() != 0) {
+    return Outcome::kNotMatched;
   }
-  if (evidence->sketch() != nullptr && !MayHold(*evidence)) {
-    return Outcome::kNotMet;
+  if (measurements->sketch() != nullptr && !MayHold(*measurements)) {
+    return Outcome::kNotMatched;
   }
-  const double truth = Evaluate(evidence);
+  const double truth = Evaluate(measurements);
   if (truth == 1) {
-    if (actual != nullptr) Describe(evidence, actual);
-    return Outcome::kMet;
+    if (actual != nullptr) Describe(measurements, actual);
+    return Outcome::kMatched;
   }
-  return std::isnan(truth) && needs_.previous && !evidence->has_previous()
+  return std::isnan(truth) && needs_.previous && !measurements->has_previous()
              ? Outcome::kNoPrevious
-             : Outcome::kNotMet;
+             : Outcome::kNotMatched;
 }
 
-void Predicate::Describe(Evidence* evidence, Actual* actual) const {
+void Predicate::Describe(TensorMeasurements* measurements,
+                         Actual* actual) const {
   for (const Term& term : terms_) {
-    const double value = ValueOf(term.quantity, evidence);
+    const double value = ValueOf(term.quantity, measurements);
     if (!std::isnan(value)) (*actual)[term.name] = value;
   }
   if (expression_ != nullptr) {
     for (const Measure* measure : expression_->measures()) {
-      const double value = measure->value(evidence);
+      const double value = measure->value(measurements);
       if (!std::isnan(value)) (*actual)[measure->name] = value;
     }
   }
-  const Statistics& s = evidence->statistics();
+  const Statistics& s = measurements->statistics();
   if (nan_) (*actual)["nan_count"] = static_cast<double>(s.nan_count);
   if (inf_) {
     (*actual)["pos_inf_count"] = static_cast<double>(s.pos_inf_count);

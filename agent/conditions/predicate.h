@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "agent/conditions/evidence.h"
 #include "agent/conditions/expression.h"
 #include "agent/conditions/measure.h"
+#include "agent/conditions/tensor_measurements.h"
 
 namespace graphdbg::conditions {
 
@@ -17,8 +17,8 @@ namespace graphdbg::conditions {
 using Actual = std::map<std::string, double>;
 
 enum class Outcome {
-  kNotMet,
-  kMet,
+  kNotMatched,
+  kMatched,
   // It compares with the previous step, and that value is not known.
   kNoPrevious,
   // It asks the device whether the op overflowed, which does not tell.
@@ -46,7 +46,7 @@ class Predicate {
   static Predicate AnyOf(std::vector<Term> terms);
   static Predicate Of(Expression expression);
   // Met if the device says that the op overflowed.
-  static Predicate OfOverflowFlag();
+  static Predicate OverflowFlag();
 
   // Not met at any step but 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
@@ -54,29 +54,30 @@ class Predicate {
   // What evidence has to measure, at least.
   const Needs& needs() const { return needs_; }
   // Statistics alone decide it: no value is looked at again.
-  bool of_statistics() const { return of_statistics_; }
+  bool uses_statistics_only() const { return uses_statistics_only_; }
   // It is about the op and not about values.
-  bool of_overflow_flag() const { return overflow_flag_; }
+  bool uses_overflow_flag() const { return overflow_flag_; }
   // Infinities alone can meet it, as "inf" and "overflow".
-  bool about_infinities() const { return inf_; }
+  bool matches_infinities() const { return inf_; }
 
   // NaN or infinities alone can meet it.
-  bool about_non_finite() const { return nan_ || inf_; }
+  bool matches_non_finite() const { return nan_ || inf_; }
 
   // `evidence` was measured. If the condition is met and `actual` is not null,
   // what was found for each term is put there.
-  Outcome Test(Evidence* evidence, Actual* actual = nullptr) const;
+  Outcome Test(TensorMeasurements* measurements,
+               Actual* actual = nullptr) const;
 
  private:
   // False if the evidence's sketch rules it out.
-  bool MayHold(const Evidence& evidence) const;
-  bool HasNonFinite(Evidence* evidence) const;
-  double Evaluate(Evidence* evidence) const;
-  Outcome TestFlag(Evidence* evidence, Actual* actual) const;
-  void Describe(Evidence* evidence, Actual* actual) const;
+  bool MayHold(const TensorMeasurements& measurements) const;
+  bool HasNonFinite(TensorMeasurements* measurements) const;
+  double Evaluate(TensorMeasurements* measurements) const;
+  Outcome TestFlag(TensorMeasurements* measurements, Actual* actual) const;
+  void Describe(TensorMeasurements* measurements, Actual* actual) const;
 
   Needs needs_;
-  bool of_statistics_ = true;
+  bool uses_statistics_only_ = true;
   bool nan_ = false;
   bool inf_ = false;
   bool only_before_first_step_ = false;

@@ -34,10 +34,10 @@ Answer Try(const std::string& id, const Params& params, const Values& now,
   TensorView old_view = view;
   old_view.shape = &old_size;
   if (previous) old_view.data = previous->data();
-  Evidence evidence(&view, previous ? &old_view : nullptr, step);
-  EXPECT_TRUE(evidence.Measure(predicate->needs()));
+  TensorMeasurements measurements(&view, previous ? &old_view : nullptr, step);
+  EXPECT_TRUE(measurements.Measure(predicate->needs()));
   Answer answer;
-  answer.outcome = predicate->Test(&evidence, &answer.actual);
+  answer.outcome = predicate->Test(&measurements, &answer.actual);
   return answer;
 }
 
@@ -45,8 +45,8 @@ bool Met(const std::string& id, const Params& params, const Values& now,
          const std::optional<Values>& previous = std::nullopt,
          uint64_t step = 5) {
   const Answer answer = Try(id, params, now, previous, step);
-  EXPECT_EQ(answer.actual.empty(), answer.outcome != Outcome::kMet);
-  return answer.outcome == Outcome::kMet;
+  EXPECT_EQ(answer.actual.empty(), answer.outcome != Outcome::kMatched);
+  return answer.outcome == Outcome::kMatched;
 }
 
 TEST(PredicateTest, NonFiniteConditionsCountWhatTheyFound) {
@@ -85,7 +85,7 @@ TEST_P(ComparisonTest, ComparesStrictlyAndReportsTheStatistic) {
   const ComparisonCase& c = GetParam();
   const Values values = {-3, 0, 1, 2, kNan, kInf};
   const Answer answer = Try(c.id, {{"value", c.holds}}, values);
-  EXPECT_EQ(answer.outcome, Outcome::kMet);
+  EXPECT_EQ(answer.outcome, Outcome::kMatched);
   const std::string id = c.id;
   EXPECT_EQ(answer.actual, (Actual{{id.substr(0, id.size() - 3), c.actual}}));
   EXPECT_FALSE(Met(c.id, {{"value", c.edge}}, values));
@@ -114,7 +114,7 @@ TEST(PredicateTest, AnyGivenParameterHolds) {
   const Values values = {1, 3};
   const Answer answer =
       Try("tensor_too_large", {{"max_gt", 2}, {"mean_gt", 10}}, values);
-  EXPECT_EQ(answer.outcome, Outcome::kMet);
+  EXPECT_EQ(answer.outcome, Outcome::kMatched);
   EXPECT_EQ(answer.actual, (Actual{{"max_gt", 3}, {"mean_gt", 2}}));
   EXPECT_FALSE(
       Met("tensor_too_large", {{"max_gt", 4}, {"mean_gt", 10}}, values));
@@ -185,7 +185,7 @@ TEST(PredicateTest, NotChangedIsAllcloseWithTheOlderValue) {
 TEST(PredicateTest, ChangesAreRelativeToTheOldValue) {
   const Values old = {1, -1, kNan, 5}, now = {1.5, -1.5, 7, kInf};
   const Answer answer = Try("weight_change_too_large", {}, now, old);
-  EXPECT_EQ(answer.outcome, Outcome::kMet);
+  EXPECT_EQ(answer.outcome, Outcome::kMatched);
   EXPECT_NEAR(answer.actual.at("abs_mean_update_ratio_gt"), 0.5, 1e-8);
   EXPECT_FALSE(Met("weight_change_too_small", {}, now, old));
   EXPECT_TRUE(Met("weight_change_too_small", {}, {1 + 1e-5}, {{1}}));
@@ -211,11 +211,11 @@ TEST(PredicateTest, StatisticsOfRecordedTensorsDo) {
   PairStatistics change;
   change.count = change.finite_count = 4;
   change.change_abs_mean = change.previous_abs_mean = 1;
-  Evidence evidence(statistics, &change, 3);
-  EXPECT_EQ(Compile("nan", {})->Test(&evidence), Outcome::kMet);
-  EXPECT_EQ(Compile("weight_change_too_large", {})->Test(&evidence),
-            Outcome::kMet);
-  Evidence alone(statistics, nullptr, 3);
+  TensorMeasurements measurements(statistics, &change, 3);
+  EXPECT_EQ(Compile("nan", {})->Test(&measurements), Outcome::kMatched);
+  EXPECT_EQ(Compile("weight_change_too_large", {})->Test(&measurements),
+            Outcome::kMatched);
+  TensorMeasurements alone(statistics, nullptr, 3);
   EXPECT_EQ(Compile("weight_change_too_large", {})->Test(&alone),
             Outcome::kNoPrevious);
 }
@@ -225,16 +225,16 @@ TEST(EvidenceTest, PartsOfComplexNumbersAreElements) {
   const float data[] = {1, 2, 3, 4, 5, std::nanf(""), 7, 8};
   const int64_t shape[] = {2, 2}, strides[] = {1, 2};
   const TensorView view{DType::kComplex64, data, 2, shape, strides};
-  Evidence evidence(&view, &view, 1);
-  ASSERT_TRUE(evidence.Measure({}));
-  EXPECT_FALSE(evidence.all_finite());
-  EXPECT_EQ(evidence.statistics().count, 8u);
-  EXPECT_EQ(evidence.statistics().nan_count, 1u);
-  EXPECT_EQ(evidence.statistics().max, 8);
-  EXPECT_EQ(evidence.CountChanged({}, 2), 1u);
+  TensorMeasurements measurements(&view, &view, 1);
+  ASSERT_TRUE(measurements.Measure({}));
+  EXPECT_FALSE(measurements.all_finite());
+  EXPECT_EQ(measurements.statistics().count, 8u);
+  EXPECT_EQ(measurements.statistics().nan_count, 1u);
+  EXPECT_EQ(measurements.statistics().max, 8);
+  EXPECT_EQ(measurements.CountChanged({}, 2), 1u);
   const int64_t one[] = {1};
   const TensorView finite{DType::kComplex64, data, 1, one, nullptr};
-  Evidence small(&finite, nullptr, 1);
+  TensorMeasurements small(&finite, nullptr, 1);
   ASSERT_TRUE(small.Measure({}));
   EXPECT_TRUE(small.all_finite());
 }
@@ -243,8 +243,8 @@ TEST(EvidenceTest, WhatCannotBeReadIsSaid) {
   const int64_t size = 1;
   const double data = 1;
   const TensorView view{DType::kOther, &data, 1, &size, nullptr};
-  EXPECT_FALSE(Evidence(&view, nullptr, 1).Measure({}));
-  EXPECT_FALSE(Evidence(&view, nullptr, 1).Measure({true, false}));
+  EXPECT_FALSE(TensorMeasurements(&view, nullptr, 1).Measure({}));
+  EXPECT_FALSE(TensorMeasurements(&view, nullptr, 1).Measure({true, false}));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                         &devices_),
       requested_(&nodes_),
       gate_(&host_,
-            {[this](const v1::StateUpdate& state) { TellState(state); },
+            {[this](const v1::StateUpdate& state) { ReportState(state); },
              [this](uint64_t id, const absl::Status& status) {
                outbox_.PutCommandResult(id, status);
              },
@@ -61,8 +61,9 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                   std::vector<uint32_t> stops;
                   Report(std::move(findings), &stops);
                 }),
-      desk_({&host_, &devices_, &nodes_, &bindings_, &kept_, &previous_bound_,
-             &previous_outputs_, &requested_, &gate_, &outbox_}),
+      tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &kept_,
+                        &previous_bound_, &previous_outputs_, &requested_,
+                        &gate_, &outbox_}),
       rechecker_({&host_, &nodes_, &bindings_, &kept_, &previous_bound_,
                   &previous_outputs_, &watch_, &checker_, &gate_, &outbox_,
                   [this](Findings findings) {
@@ -79,12 +80,12 @@ Agent::~Agent() {
 }
 
 void Agent::Notify(const std::string& line) {
-  Say(line);
+  LogToStderr(line);
   outbox_.PutLog(v1::Log::LEVEL_INFO, line);
 }
 
-void Agent::TellState(v1::StateUpdate state) {
-  if (state.state() == v1::RUN_STATE_PAUSED) nodes_.TellLastSteps();
+void Agent::ReportState(v1::StateUpdate state) {
+  if (state.state() == v1::RUN_STATE_PAUSED) nodes_.ReportLastSteps();
   if (const auto device = devices_.first()) {
     state.set_device(device->first);
     state.set_device_id(device->second);
@@ -93,7 +94,7 @@ void Agent::TellState(v1::StateUpdate state) {
 }
 
 void Agent::Open() {
-  for (const std::string& problem : config_.problems) Say(problem);
+  for (const std::string& problem : config_.problems) LogToStderr(problem);
   opened_at_ = std::chrono::steady_clock::now();
   UpdateNeeds();
   worker_ = std::thread([this] { Work(); });
@@ -102,7 +103,7 @@ void Agent::Open() {
 
 graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   const bool was_live = live_.exchange(false);
-  wanted_ = 0;
+  interest_flags_ = 0;
   const bool terminated = gate_.terminating();
   if (const std::string node = gate_.awaited(); !node.empty()) {
     outbox_.PutLog(v1::Log::LEVEL_WARNING,
@@ -120,7 +121,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
     exception->set_message(Text(ending.exception_message));
     exception->set_traceback(Text(ending.exception_traceback));
   }
-  nodes_.TellLastSteps();
+  nodes_.ReportLastSteps();
   outbox_.PutGoodbye(std::move(goodbye));
   bool connected;
   {
@@ -142,9 +143,9 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
 
 void Agent::Detach(const std::string& line) {
   if (!live() || detaching_.exchange(true)) return;
-  Say(line);
+  LogToStderr(line);
   live_ = false;
-  wanted_ = 0;
+  interest_flags_ = 0;
   gate_.Open(/*terminate=*/false);
   transport_->Cancel();
   kept_.Clear();
@@ -156,7 +157,7 @@ void Agent::Detach(const std::string& line) {
 
 void Agent::GoInert() {
   live_ = false;
-  wanted_ = 0;
+  interest_flags_ = 0;
 }
 
 void Agent::Work() {
@@ -166,11 +167,11 @@ void Agent::Work() {
     work_to_do_ = false;
     lock.unlock();
     try {
-      while (desk_.ServeOne() || rechecker_.ServeOne()) {
+      while (tensor_requests_.ServeOne() || rechecker_.ServeOne()) {
       }
-      if (live()) deferred_.JudgeArrived();
-      gate_.TellState(/*always=*/false);
-      ObeyDisconnectPolicy();
+      if (live()) deferred_.ProcessCompleted();
+      gate_.ReportState(/*always=*/false);
+      ApplyDisconnectPolicy();
     } catch (const std::exception& e) {
       Detach(absl::StrFormat("internal error (%s); training goes on undebugged",
                              e.what()));
@@ -179,7 +180,7 @@ void Agent::Work() {
   }
 }
 
-void Agent::ObeyDisconnectPolicy() {
+void Agent::ApplyDisconnectPolicy() {
   const auto closed_since = gate_.closed_since();
   if (!closed_since || !live()) return;
   {
@@ -191,12 +192,13 @@ void Agent::ObeyDisconnectPolicy() {
     if (patient) return;
   }
   if (config_.on_disconnect == OnDisconnect::kStop) {
-    Say("the server is gone while the program was paused; it is ended "
+    LogToStderr(
+        "the server is gone while the program was paused; it is ended "
         "(GRAPHDBG_ON_DISCONNECT=stop)");
     gate_.Open(/*terminate=*/true);
     return;
   }
-  Say("the server is gone while the program was paused; it goes on");
+  LogToStderr("the server is gone while the program was paused; it goes on");
   gate_.Resume();
 }
 
@@ -233,11 +235,11 @@ int Agent::ComputeNeeds() {
   uint8_t wanted = kNeverExecuted | kWatched | kAwaited | kRequested;
   if (needs.every_node || keep == Keep::kEverything) wanted |= kAnyNode;
   if (keep == Keep::kWatched || catching) wanted |= kWrites;
-  if (watch->about_infinities()) wanted |= kNamesNonFinite;
+  if (watch->matches_infinities()) wanted |= kExplicitNonFinite;
   uint8_t looks = kWatched | kAwaited | kRequested;
   const bool stepped = needs.tensors && keep == Keep::kEverything;
   if (needs.every_node || stepped) looks |= kAnyNode;
-  looks_ = looks;
+  required_flags_ = looks;
   keep_ = keep;
   if (keep != Keep::kNothing || watch->needs_previous()) {
     KeepFreedMemory(config_.tensor_budget_bytes);
@@ -249,7 +251,7 @@ int Agent::ComputeNeeds() {
   sees_writes_ = sees_writes;
   catching_ = catching;
   gate_wants_every_node_ = needs.every_node;
-  wanted_ = live() ? wanted : 0;
+  interest_flags_ = live() ? wanted : 0;
   const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
                    needs.tensors || needs.awaited_node != 0 ||
                    needs.new_nodes || catching;
@@ -271,8 +273,8 @@ void Agent::DeliverLevel() {
       telling.try_lock();
     }
     const int level = wanted();
-    if (level == told_level_) return;
-    told_level_ = level;
+    if (level == delivered_level_) return;
+    delivered_level_ = level;
     host_.SetLevel(level);
     telling.unlock();
   } while (true);

@@ -36,7 +36,7 @@
 #include "agent/core/seen_values.h"
 #include "agent/core/source_text.h"
 #include "agent/core/statistics_recorder.h"
-#include "agent/core/tensor_desk.h"
+#include "agent/core/tensor_requests.h"
 #include "agent/core/watch_table.h"
 
 namespace graphdbg::agent {
@@ -98,16 +98,16 @@ class Agent final : public Link {
 
   // agent.cc
   void Work();
-  void ObeyDisconnectPolicy();
+  void ApplyDisconnectPolicy();
   void UpdateNeeds();
   int ComputeNeeds();
   void DeliverLevel();
-  void TellState(v1::StateUpdate state);
+  void ReportState(v1::StateUpdate state);
 
   // agent_execution.cc
   graphdbg_status WaitForServer();
-  void NoteDevices();
-  void MarkMeantBuffers();
+  void RecordDevices();
+  void MarkIntentionalInfinities();
   void CheckBoundTensors(uint64_t step, Findings* findings);
   void CheckBoundTensor(const WatchSnapshot& watch, uint32_t node,
                         const BoundTensor& bound, uint64_t step,
@@ -116,10 +116,10 @@ class Agent final : public Link {
   void CheckBoundOnDevices(const WatchSnapshot& watch,
                            std::vector<BoundNode> nodes, uint64_t step,
                            Findings* findings);
-  void CheckBoundTogether(const WatchSnapshot& watch,
-                          runtime::Accelerator* device, runtime::Stream stream,
-                          const std::vector<BoundNode*>& members, uint64_t step,
-                          Findings* findings);
+  void CheckBatch(const WatchSnapshot& watch, runtime::Accelerator* device,
+                  runtime::Stream stream,
+                  const std::vector<BoundNode*>& members, uint64_t step,
+                  Findings* findings);
   // Copies what the next step will be compared with.
   void KeepPreviousBound(uint64_t step);
   void KeepPreviousOutputs(const WatchSnapshot& watch,
@@ -130,7 +130,7 @@ class Agent final : public Link {
   void KeepMissedOutputs(uint64_t step);
   void KeepTensors(const Execution& execution, uint64_t step, bool hit);
   // The step is over: its values go, but for those that are to be caught.
-  void DropStep();
+  void ReleaseStep();
   uint64_t NextOrder();
   // Queues hits; gives those that stop the program here.
   void Report(Findings findings, std::vector<uint32_t>* stop_here);
@@ -172,7 +172,7 @@ class Agent final : public Link {
   Gate gate_;
   Checker checker_;
   DeferredChecks deferred_;
-  TensorDesk desk_;
+  TensorRequests tensor_requests_;
   Rechecker rechecker_;
   // On the transport's sending thread.
   SourceText source_text_;
@@ -186,9 +186,9 @@ class Agent final : public Link {
 
   // The hot path: which NodeFlags make an execution interesting, and whether
   // each execution has to go through the gate.
-  std::atomic<uint8_t> wanted_{0};
+  std::atomic<uint8_t> interest_flags_{0};
   // Those of them that are somebody's look at the node.
-  std::atomic<uint8_t> looks_{0};
+  std::atomic<uint8_t> required_flags_{0};
   std::atomic<bool> gate_wants_every_node_{false};
   // Whether all executions that write are interesting.
   std::atomic<bool> sees_writes_{false};
@@ -208,14 +208,14 @@ class Agent final : public Link {
   // Held by the thread that tells the host a level.
   std::mutex level_mu_;
   std::atomic<int> level_{-1};
-  int told_level_ = -1;  // Guarded by level_mu_.
+  int delivered_level_ = -1;  // Guarded by level_mu_.
 
   std::mutex mu_;
   std::condition_variable changed_;
   // Guarded by mu_; notified by changed_.
   Connection connection_ = Connection::kNever;
   std::chrono::steady_clock::time_point lost_since_;
-  bool said_lost_ = false;
+  bool reported_lost_ = false;
   bool start_running_ = false;
   // Of the server's page; empty: it told none.
   std::string page_address_;

@@ -16,7 +16,7 @@ constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
 // So many parameters and buffers are measured before the program's thread waits
 // for them: one launch, and fewer than the results that a device can have under
 // way.
-constexpr size_t kTogether = 64;
+constexpr size_t kBatchSize = 64;
 // A late start still gives the server a moment.
 constexpr auto kLastChance = std::chrono::seconds(1);
 
@@ -70,8 +70,8 @@ graphdbg_status Agent::Start() {
   if (started_.exchange(true)) return GRAPHDBG_OK;
   const graphdbg_status found = WaitForServer();
   if (found != GRAPHDBG_OK) return found;
-  NoteDevices();
-  MarkMeantBuffers();
+  RecordDevices();
+  MarkIntentionalInfinities();
   bool wait = config_.wait;
   std::string page;
   {
@@ -81,7 +81,8 @@ graphdbg_status Agent::Start() {
   }
   // Else a program that waits looks like one that hangs.
   if (wait && !page.empty()) {
-    Say(absl::StrCat("waits for Continue before the first step: ", page));
+    LogToStderr(
+        absl::StrCat("waits for Continue before the first step: ", page));
   }
   graphdbg_status status = GRAPHDBG_OK;
   if (wait) status = gate_.Start(/*wait=*/true, {});
@@ -102,7 +103,7 @@ graphdbg_status Agent::Start() {
 }
 
 // Where its parameters are says where it trains, though nothing is watched.
-void Agent::NoteDevices() {
+void Agent::RecordDevices() {
   BoundTensor bound;
   for (const auto& [node, handle] : bindings_.All()) {
     if (ResolveBound(handle, &bound)) devices_.Note(bound.tensor);
@@ -111,7 +112,7 @@ void Agent::NoteDevices() {
 
 // A buffer that holds infinities before the first step was made with them, as
 // the mask of an attention.
-void Agent::MarkMeantBuffers() {
+void Agent::MarkIntentionalInfinities() {
   BoundTensor bound;
   for (const auto& [node, handle] : bindings_.All()) {
     const graphdbg_node_kind kind = nodes_.InfoOf(node).kind;
@@ -119,14 +120,15 @@ void Agent::MarkMeantBuffers() {
     Statistics statistics;
     if (!ResolveBound(handle, &bound)) continue;
     const TensorView view = ViewOf(bound.tensor);
-    const Site site(&devices_, bound.tensor, /*running=*/true);
+    const TensorAccess access(&devices_, bound.tensor, /*running=*/true);
     const bool measured =
-        site.ok() && (site.backend() != nullptr
-                          ? site.backend()->ComputeStatistics(view, &statistics)
-                          : cpu::ComputeStatistics(view, &statistics));
+        access.ok() &&
+        (access.backend() != nullptr
+             ? access.backend()->ComputeStatistics(view, &statistics)
+             : cpu::ComputeStatistics(view, &statistics));
     if (!measured) continue;
     if (statistics.inf_count() > 0 && statistics.nan_count == 0) {
-      nodes_.Facts(node)->meant_infinities_in_step = NodeFacts::kAlways;
+      nodes_.Facts(node)->intentional_infinities_in_step = NodeFacts::kAlways;
     }
   }
 }
@@ -181,18 +183,18 @@ void Agent::CheckBoundOnDevices(const WatchSnapshot& watch,
   std::map<Place, std::vector<std::vector<BoundNode*>>> together;
   for (BoundNode& node : nodes) {
     const WatchSnapshot::Set& set = *watch.On(node.node);
-    const auto of_statistics = [](const Watchpoint* watchpoint) {
-      return watchpoint->predicate.of_statistics();
+    const auto uses_statistics_only = [](const Watchpoint* watchpoint) {
+      return watchpoint->predicate.uses_statistics_only();
     };
     Place place;
     if (HasValues(node.value->tensor) &&
         std::all_of(set.watchpoints.begin(), set.watchpoints.end(),
-                    of_statistics)) {
+                    uses_statistics_only)) {
       place.first = devices_.OnStream(node.value->tensor, &place.second);
     }
     if (place.first != nullptr) {
       auto& groups = together[place];
-      if (groups.empty() || groups.back().size() == kTogether) {
+      if (groups.empty() || groups.back().size() == kBatchSize) {
         groups.emplace_back();
       }
       groups.back().push_back(&node);
@@ -202,17 +204,15 @@ void Agent::CheckBoundOnDevices(const WatchSnapshot& watch,
   }
   for (const auto& [place, groups] : together) {
     for (const auto& members : groups) {
-      CheckBoundTogether(watch, place.first, place.second, members, step,
-                         findings);
+      CheckBatch(watch, place.first, place.second, members, step, findings);
     }
   }
 }
 
-void Agent::CheckBoundTogether(const WatchSnapshot& watch,
-                               runtime::Accelerator* device,
-                               runtime::Stream stream,
-                               const std::vector<BoundNode*>& members,
-                               uint64_t step, Findings* findings) {
+void Agent::CheckBatch(const WatchSnapshot& watch, runtime::Accelerator* device,
+                       runtime::Stream stream,
+                       const std::vector<BoundNode*>& members, uint64_t step,
+                       Findings* findings) {
   std::vector<TensorView> views;
   for (const BoundNode* node : members) {
     views.push_back(ViewOf(node->value->tensor));
@@ -295,14 +295,14 @@ void Agent::KeepMissedOutputs(uint64_t step) {
 int Agent::Interest(uint32_t node) {
   const NodeFacts* facts = nodes_.Facts(node);
   if (facts == nullptr) return GRAPHDBG_INTEREST_NONE;
-  const uint8_t wanted = wanted_.load(std::memory_order_relaxed);
+  const uint8_t wanted = interest_flags_.load(std::memory_order_relaxed);
   if (wanted == 0) return GRAPHDBG_INTEREST_NONE;
   executions_.fetch_add(1, std::memory_order_relaxed);
   const uint8_t met = facts->flags.load(std::memory_order_relaxed) & wanted;
   if (met == 0) return GRAPHDBG_INTEREST_NONE;
-  return (met & looks_.load(std::memory_order_relaxed)) != 0
-             ? GRAPHDBG_INTEREST_LOOKED_AT
-             : GRAPHDBG_INTEREST_BY_THE_WAY;
+  return (met & required_flags_.load(std::memory_order_relaxed)) != 0
+             ? GRAPHDBG_INTEREST_REQUIRED
+             : GRAPHDBG_INTEREST_OPTIONAL;
 }
 
 // Executions that nobody was interested in count, too.
@@ -322,8 +322,8 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
     return GRAPHDBG_INVALID_ARGUMENT;
   }
   const Execution execution = ExecutionOf(raw);
-  const Moment moment{steps_ended_.load() + 1, NextOrder()};
-  nodes_.Learn(execution, moment.order, moment.step);
+  const ExecutionPoint point{steps_ended_.load() + 1, NextOrder()};
+  nodes_.Learn(execution, point.order, point.step);
   if (execution.outputs.size() > 0) devices_.Note(execution.outputs[0]);
   std::vector<uint32_t> stops;
   const WatchSnapshot& watch = watch_.OnThisThread();
@@ -332,19 +332,19 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   SeenValues* const seen = sees_writes_ ? &seen_ : nullptr;
   if (execution.has(GRAPHDBG_IN_PLACE)) {
     for (size_t i = 0; i < execution.outputs.size(); ++i) {
-      seen_.NoteWrite(execution.outputs[i].storage_id);
+      seen_.RecordWrite(execution.outputs[i].storage_id);
     }
   }
   const bool deferred =
       execution.outputs.size() > 0 &&
       execution.outputs[0].device != GRAPHDBG_CPU &&
-      deferred_.Take(watch_.snapshot(), execution, moment, &recorder_);
+      deferred_.Take(watch_.snapshot(), execution, point, &recorder_);
   if (!deferred) {
-    checker_.CheckExecution(watch, execution, &previous_outputs_, seen, moment,
+    checker_.CheckExecution(watch, execution, &previous_outputs_, seen, point,
                             &findings);
   }
-  KeepPreviousOutputs(watch, execution, seen, moment.step);
-  KeepTensors(execution, moment.step, !findings.hits.empty());
+  KeepPreviousOutputs(watch, execution, seen, point.step);
+  KeepTensors(execution, point.step, !findings.hits.empty());
   if (!findings.empty()) Report(std::move(findings), &stops);
   if (stops.empty() && !gate_wants_every_node_ && !facts->has(kAwaited)) {
     return GRAPHDBG_OK;
@@ -364,7 +364,7 @@ void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
     kept_.KeepOutputs(execution.node, execution.outputs, wrote, step);
   } else if (wrote) {
     for (size_t i = 0; i < execution.outputs.size(); ++i) {
-      kept_.NoteWrite(execution.outputs[i].storage_id);
+      kept_.RecordWrite(execution.outputs[i].storage_id);
     }
   }
   if (!hit) return;
@@ -380,7 +380,7 @@ void Agent::KeepTensors(const Execution& execution, uint64_t step, bool hit) {
   }
 }
 
-void Agent::DropStep() {
+void Agent::ReleaseStep() {
   if (!catching_) return kept_.Clear();
   kept_.ClearExcept(requested_.to_catch());
 }
@@ -413,7 +413,7 @@ void Agent::ReportStatistics(uint64_t step) {
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = steps_ended_.load() + 1;
-  if (step == 1) NoteDevices();
+  if (step == 1) RecordDevices();
   Findings findings;
   findings.recorder = &recorder_;
   deferred_.EndStep();
@@ -431,7 +431,7 @@ graphdbg_status Agent::StepEnd() {
   const graphdbg_status status = gate_.AtStepEnd(step, stops);
   KeepMissedOutputs(step);
   KeepPreviousBound(step);
-  DropStep();
+  ReleaseStep();
   seen_.Clear();
   executions_ = 0;
   last_order_ = 0;

@@ -182,10 +182,10 @@ void Agent::Handle(const v1::ServerMessage& message) {
       watch_.Remove(message.remove_watchpoint().id());
       return UpdateNeeds();
     case v1::ServerMessage::kTensorRequest:
-      desk_.Ask(message.tensor_request());
+      tensor_requests_.Ask(message.tensor_request());
       return WakeWorker();
     case v1::ServerMessage::kTensorCancel:
-      return desk_.Cancel(message.tensor_cancel().request_id());
+      return tensor_requests_.Cancel(message.tensor_cancel().request_id());
     case v1::ServerMessage::kCatchTensor:
       return OnCatchTensor(message.catch_tensor());
     case v1::ServerMessage::kHitsRecorded:
@@ -205,14 +205,14 @@ void Agent::OnWelcome(const v1::Welcome& welcome) {
     start_running_ = welcome.start_running();
     page_address_ = welcome.page_address();
     awaited_watchpoints_ = welcome.watchpoint_count();
-    if (std::exchange(said_lost_, false)) Say("the server is back");
+    if (std::exchange(reported_lost_, false)) LogToStderr("the server is back");
     retry_delay_ = kFirstRetry;
   }
-  nodes_.TakeAllAgain();
+  nodes_.ResendAll();
   outbox_.BeginStream({wire::Has(theirs, wire::kHitsRecorded),
                        wire::Has(theirs, wire::kStatisticsReport)});
   gate_.SetConnected(true);
-  gate_.TellState(/*always=*/true);
+  gate_.ReportState(/*always=*/true);
   std::lock_guard<std::mutex> lock(mu_);
   connection_ = Connection::kUp;
   changed_.notify_all();
@@ -269,7 +269,7 @@ void Agent::OnReceivingEnded() { outbox_.EndStream(); }
 std::optional<std::chrono::milliseconds> Agent::OnStreamEnded(
     const absl::Status& status) {
   outbox_.EndStream();
-  desk_.DropAll();
+  tensor_requests_.DropAll();
   rechecker_.DropAll();
   gate_.SetConnected(false);
   if (!live()) return std::nullopt;
@@ -285,9 +285,9 @@ std::optional<std::chrono::milliseconds> Agent::OnStreamEnded(
     lost_since_ = std::chrono::steady_clock::now();
     retry_delay_ = kFirstRetry;
     changed_.notify_all();
-    if (!std::exchange(said_lost_, true)) {
-      Say(absl::StrCat("lost the server at ", ServerName(),
-                       "; the program goes on, looking for it again"));
+    if (!std::exchange(reported_lost_, true)) {
+      LogToStderr(absl::StrCat("lost the server at ", ServerName(),
+                               "; the program goes on, looking for it again"));
     }
   }
   return std::exchange(retry_delay_, std::min(retry_delay_ * 2, kLastRetry));

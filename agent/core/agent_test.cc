@@ -74,7 +74,7 @@ TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
   Run();
   const uint32_t a = Declare("a");
   const uint32_t b = Declare("b");
-  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_BY_THE_WAY);
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_OPTIONAL);
   agent_->Start();
   const std::vector<float> values = {1};
   Execute(a, values);
@@ -82,8 +82,8 @@ TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
   agent_->StepEnd();
   EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_NONE);
   server_->Watch(1, "nan", "b", v1::PAUSE_MODE_NODE);
-  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_BY_THE_WAY);
-  EXPECT_EQ(agent_->Interest(b), GRAPHDBG_INTEREST_LOOKED_AT);
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_OPTIONAL);
+  EXPECT_EQ(agent_->Interest(b), GRAPHDBG_INTEREST_REQUIRED);
   const std::vector<float> bad = {kNan};
   auto stopped = Stop([&] { Execute(b, bad); });
   v1::Command command;
@@ -91,7 +91,7 @@ TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
   server_->Command(command);
   stopped.get();
   // Its user may want to see any value of this step.
-  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_LOOKED_AT);
+  EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_REQUIRED);
 }
 
 TEST_F(AgentTest, WatchpointsThatWereThereBeforeHoldFromTheFirstStep) {

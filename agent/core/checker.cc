@@ -37,8 +37,8 @@ void AddCircumstances(const Execution& execution, v1::Hit* hit) {
   }
 }
 
-void NoteUnchecked(const Watchpoint& watchpoint, const absl::Status& why,
-                   Findings* findings) {
+void RecordUnchecked(const Watchpoint& watchpoint, const absl::Status& why,
+                     Findings* findings) {
   v1::WatchpointStatus status;
   status.set_id(watchpoint.id);
   status.set_revision(watchpoint.revision);
@@ -58,24 +58,24 @@ void AddStop(const Watchpoint& watchpoint, Findings* findings) {
 }
 
 void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
-                      conditions::Evidence* evidence) {
+                      conditions::TensorMeasurements* measurements) {
   if (findings.recorder != nullptr && findings.recorder->recording()) {
-    findings.recorder->Record(node, slot, evidence);
+    findings.recorder->Record(node, slot, measurements);
   }
 }
 
 // The value of an output a step earlier, where somebody needs it.
-class Before {
+class PreviousOutput {
  public:
-  Before(const PreviousValues* values, const conditions::Needs& needs,
-         uint32_t node, uint32_t slot, const Moment& moment) {
+  PreviousOutput(const PreviousValues* values, const conditions::Needs& needs,
+                 uint32_t node, uint32_t slot, const ExecutionPoint& point) {
     if (values == nullptr || !needs.previous) return;
-    value_ = values->Before(moment.step, node, slot);
+    value_ = values->Before(point.step, node, slot);
     if (value_ != nullptr) view_ = value_->view();
   }
 
-  void Tell(Site* site) const {
-    if (value_ != nullptr) site->SetPrevious(value_->tensor());
+  void Report(TensorAccess* access) const {
+    if (value_ != nullptr) access->SetPrevious(value_->tensor());
   }
   // Null if it is not known.
   const TensorView* view() const {
@@ -90,50 +90,53 @@ class Before {
 }  // namespace
 
 bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
-                    const Moment& moment) const {
+                    const ExecutionPoint& point) const {
   NodeFacts* facts = nodes_->Facts(execution.node);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
-    facts->meant_infinities_in_step.store(moment.step);
+    facts->intentional_infinities_in_step.store(point.step);
   }
-  const bool uninitialized = IsUninitialized(execution, moment.step);
-  facts->uninitialized_in_step.store(uninitialized ? moment.step : UINT64_MAX);
+  const bool uninitialized = IsUninitialized(execution, point.step);
+  facts->uninitialized_in_step.store(uninitialized ? point.step : UINT64_MAX);
   return watch.On(execution.node) != nullptr && !uninitialized;
 }
 
 void Checker::CheckExecution(const WatchSnapshot& watch,
                              const Execution& execution,
                              const PreviousValues* previous, SeenValues* seen,
-                             const Moment& moment, Findings* findings) const {
-  if (!Begin(watch, execution, moment)) return;
+                             const ExecutionPoint& point,
+                             Findings* findings) const {
+  if (!Begin(watch, execution, point)) return;
   const WatchSnapshot::Set& set = *watch.On(execution.node);
-  Inputs inputs(execution, devices_, moment.in_progress);
+  Inputs inputs(execution, devices_, point.in_progress);
   bool all_finite = true;
   for (uint32_t slot = 0; slot < execution.outputs.size(); ++slot) {
     const graphdbg_tensor& tensor = execution.outputs[slot];
     const TensorView view = ViewOf(tensor);
-    const Before before(previous, set.needs, execution.node, slot, moment);
-    Site site(devices_, tensor, moment.in_progress);
-    before.Tell(&site);
-    conditions::Evidence evidence(&view, before.view(), moment.step);
-    evidence.set_backend(site.backend());
-    evidence.set_scale(execution.grad_scale);
-    conditions::LightPass known;
+    const PreviousOutput before(previous, set.needs, execution.node, slot,
+                                point);
+    TensorAccess access(devices_, tensor, point.in_progress);
+    before.Report(&access);
+    conditions::TensorMeasurements measurements(&view, before.view(),
+                                                point.step);
+    measurements.set_backend(access.backend());
+    measurements.set_scale(execution.grad_scale);
+    conditions::ScanResult known;
     const bool view_of_input = seen != nullptr && IsView(execution, tensor);
     if (view_of_input) known = seen->Find(tensor).pass;
-    if (!site.ok() || !evidence.Measure(set.needs, known)) continue;
+    if (!access.ok() || !measurements.Measure(set.needs, known)) continue;
     if (seen != nullptr && !known.all_finite) {
-      seen->Put(tensor, evidence.light_pass());
+      seen->Put(tensor, measurements.scan_result());
     }
-    all_finite &= evidence.all_finite();
-    TestOutput(set, execution, slot, &evidence, &inputs, moment, findings);
+    all_finite &= measurements.all_finite();
+    TestOutput(set, execution, slot, &measurements, &inputs, point, findings);
   }
-  NoteFinite(execution, inputs, all_finite, moment);
+  RecordFinite(execution, inputs, all_finite, point);
 }
 
 void Checker::CheckMeasured(
     const WatchSnapshot& watch, const Execution& execution,
     const std::vector<std::optional<Statistics>>& outputs,
-    const StepStatistics& known, const Moment& moment,
+    const StepStatistics& known, const ExecutionPoint& point,
     Findings* findings) const {
   const WatchSnapshot::Set* set = watch.On(execution.node);
   if (set == nullptr) return;
@@ -143,62 +146,67 @@ void Checker::CheckMeasured(
     if (!outputs[slot]) continue;
     Statistics statistics = *outputs[slot];
     if (execution.grad_scale != 1) statistics.DivideBy(execution.grad_scale);
-    conditions::Evidence evidence(statistics, nullptr, moment.step);
-    all_finite &= evidence.all_finite();
-    TestOutput(*set, execution, slot, &evidence, &inputs, moment, findings);
+    conditions::TensorMeasurements measurements(statistics, nullptr,
+                                                point.step);
+    all_finite &= measurements.all_finite();
+    TestOutput(*set, execution, slot, &measurements, &inputs, point, findings);
   }
-  NoteFinite(execution, inputs, all_finite, moment);
+  RecordFinite(execution, inputs, all_finite, point);
 }
 
 void Checker::TestOutput(const WatchSnapshot::Set& set,
                          const Execution& execution, uint32_t slot,
-                         conditions::Evidence* evidence, Inputs* inputs,
-                         const Moment& moment, Findings* findings) const {
+                         conditions::TensorMeasurements* measurements,
+                         Inputs* inputs, const ExecutionPoint& point,
+                         Findings* findings) const {
   const graphdbg_tensor& tensor = execution.outputs[slot];
-  RecordStatistics(*findings, execution.node, slot, evidence);
-  const bool scalers_business =
-      IsScalersBusiness(execution, tensor, evidence, inputs, moment.step);
-  if (scalers_business) NoteScalersBusiness(execution, moment.step, findings);
+  RecordStatistics(*findings, execution.node, slot, measurements);
+  const bool grad_scaler_overflow =
+      IsGradScalerOverflow(execution, tensor, measurements, inputs, point.step);
+  if (grad_scaler_overflow)
+    RecordGradScalerOverflow(execution, point.step, findings);
   // Only asked where a condition is met.
-  std::optional<bool> meant;
+  std::optional<bool> intentional;
   for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    const Outcome outcome = predicate.Test(evidence);
+    const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
-      NoteNoPrevious(*watchpoint, execution.node, moment.step, findings);
+      RecordMissingPrevious(*watchpoint, execution.node, point.step, findings);
     }
     if (outcome == Outcome::kNoFlag) {
-      NoteNoFlag(*watchpoint, tensor, findings);
+      RecordMissingFlag(*watchpoint, tensor, findings);
     }
-    if (outcome != Outcome::kMet) continue;
-    if (scalers_business && predicate.about_non_finite()) continue;
-    if (predicate.about_infinities() && evidence->statistics().nan_count == 0) {
-      if (!meant) {
-        meant = InfinitiesAreMeant(execution, inputs, evidence, moment.step);
-        if (*meant) {
+    if (outcome != Outcome::kMatched) continue;
+    if (grad_scaler_overflow && predicate.matches_non_finite()) continue;
+    if (predicate.matches_infinities() &&
+        measurements->statistics().nan_count == 0) {
+      if (!intentional) {
+        intentional = InfinitiesAreIntentional(execution, inputs, measurements,
+                                               point.step);
+        if (*intentional) {
           nodes_->Facts(execution.node)
-              ->meant_infinities_in_step.store(moment.step);
+              ->intentional_infinities_in_step.store(point.step);
         }
       }
-      if (*meant) continue;
+      if (*intentional) continue;
     }
     v1::Hit hit =
-        MakeHit(*watchpoint, execution.node, slot, tensor, evidence, moment);
+        MakeHit(*watchpoint, execution.node, slot, tensor, measurements, point);
     AddCircumstances(execution, &hit);
-    hit.set_origin(OriginOf(predicate, execution, inputs, moment.step));
+    hit.set_origin(OriginOf(predicate, execution, inputs, point.step));
     findings->hits.push_back(std::move(hit));
     AddStop(*watchpoint, findings);
   }
 }
 
-void Checker::NoteFinite(const Execution& execution, const Inputs& inputs,
-                         bool all_finite, const Moment& moment) const {
-  nodes_->Facts(execution.node)->NoteFinite(all_finite, moment.step);
+void Checker::RecordFinite(const Execution& execution, const Inputs& inputs,
+                           bool all_finite, const ExecutionPoint& point) const {
+  nodes_->Facts(execution.node)->RecordFinite(all_finite, point.step);
   if (all_finite || !execution.has(GRAPHDBG_IN_PLACE)) return;
   for (size_t i = 0; i < inputs.size(); ++i) {
     NodeFacts* const maker = nodes_->Facts(inputs.node(i));
     if (maker != nullptr && !inputs.Intact(i)) {
-      maker->NoteFinite(false, moment.step);
+      maker->RecordFinite(false, point.step);
     }
   }
 }
@@ -224,55 +232,57 @@ bool Checker::WasFinite(uint32_t node, uint64_t step) const {
 
 void Checker::CheckBound(const WatchSnapshot& watch, uint32_t node,
                          const graphdbg_tensor& tensor,
-                         const graphdbg_tensor* previous, const Moment& moment,
+                         const graphdbg_tensor* previous,
+                         const ExecutionPoint& point,
                          Findings* findings) const {
   const WatchSnapshot::Set* set = watch.On(node);
   if (set == nullptr) return;
   const TensorView view = ViewOf(tensor);
-  Site site(devices_, tensor, moment.in_progress);
+  TensorAccess access(devices_, tensor, point.in_progress);
   TensorView previous_view;
   if (previous != nullptr) {
     previous_view = ViewOf(*previous);
-    site.SetPrevious(*previous);
+    access.SetPrevious(*previous);
   }
-  conditions::Evidence evidence(
-      &view, previous != nullptr ? &previous_view : nullptr, moment.step);
-  evidence.set_backend(site.backend());
-  if (!site.ok() || !evidence.Measure(set->needs)) return;
-  TestBound(*set, node, tensor, &evidence, moment, findings);
+  conditions::TensorMeasurements measurements(
+      &view, previous != nullptr ? &previous_view : nullptr, point.step);
+  measurements.set_backend(access.backend());
+  if (!access.ok() || !measurements.Measure(set->needs)) return;
+  TestBound(*set, node, tensor, &measurements, point, findings);
 }
 
 void Checker::CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
                                  const graphdbg_tensor& tensor,
                                  const Statistics& statistics,
-                                 const Moment& moment,
+                                 const ExecutionPoint& point,
                                  Findings* findings) const {
   const WatchSnapshot::Set* set = watch.On(node);
   if (set == nullptr) return;
-  conditions::Evidence evidence(statistics, nullptr, moment.step);
-  TestBound(*set, node, tensor, &evidence, moment, findings);
+  conditions::TensorMeasurements measurements(statistics, nullptr, point.step);
+  TestBound(*set, node, tensor, &measurements, point, findings);
 }
 
 void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
                         const graphdbg_tensor& tensor,
-                        conditions::Evidence* evidence, const Moment& moment,
-                        Findings* findings) const {
-  RecordStatistics(*findings, node, 0, evidence);
-  nodes_->Facts(node)->NoteFinite(evidence->all_finite(), moment.step);
+                        conditions::TensorMeasurements* measurements,
+                        const ExecutionPoint& point, Findings* findings) const {
+  RecordStatistics(*findings, node, 0, measurements);
+  nodes_->Facts(node)->RecordFinite(measurements->all_finite(), point.step);
   for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
-    if (predicate.of_overflow_flag()) continue;
-    const Outcome outcome = predicate.Test(evidence);
+    if (predicate.uses_overflow_flag()) continue;
+    const Outcome outcome = predicate.Test(measurements);
     if (outcome == Outcome::kNoPrevious) {
-      NoteNoPrevious(*watchpoint, node, moment.step, findings);
+      RecordMissingPrevious(*watchpoint, node, point.step, findings);
     }
-    if (outcome != Outcome::kMet) continue;
-    if (predicate.about_infinities() && evidence->statistics().nan_count == 0 &&
-        IsMeant(node, moment.step)) {
+    if (outcome != Outcome::kMatched) continue;
+    if (predicate.matches_infinities() &&
+        measurements->statistics().nan_count == 0 &&
+        IsIntentional(node, point.step)) {
       continue;
     }
     findings->hits.push_back(
-        MakeHit(*watchpoint, node, 0, tensor, evidence, moment));
+        MakeHit(*watchpoint, node, 0, tensor, measurements, point));
     AddStop(*watchpoint, findings);
   }
 }
@@ -281,29 +291,29 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
                                 const Execution& execution, Inputs* inputs,
                                 uint64_t step) const {
   // The device tells of an op, whatever it was given.
-  if (predicate.of_overflow_flag()) return v1::HIT_ORIGIN_ORIGIN;
+  if (predicate.uses_overflow_flag()) return v1::HIT_ORIGIN_ORIGIN;
   bool all_known = true;
   for (size_t i = 0; i < inputs->size(); ++i) {
     if (!inputs->Intact(i)) {
       // What its maker showed says enough.
       all_known &=
-          predicate.about_non_finite() && WasFinite(inputs->node(i), step);
+          predicate.matches_non_finite() && WasFinite(inputs->node(i), step);
       continue;
     }
-    conditions::Evidence* evidence = inputs->Of(i, step);
-    if (evidence == nullptr) {
+    conditions::TensorMeasurements* measurements = inputs->Of(i, step);
+    if (measurements == nullptr) {
       // Of a type that has no numbers, or not measured, but seen to be finite.
       all_known &=
           (inputs->live() && Readable(execution.inputs[i].tensor)) ||
-          (predicate.about_non_finite() && WasFinite(inputs->node(i), step));
+          (predicate.matches_non_finite() && WasFinite(inputs->node(i), step));
       continue;
     }
-    const Outcome outcome = predicate.Test(evidence);
+    const Outcome outcome = predicate.Test(measurements);
     all_known &= outcome != Outcome::kNoPrevious;
-    if (outcome != Outcome::kMet) continue;
+    if (outcome != Outcome::kMatched) continue;
     // Meant infinities are not what made a NaN bad.
-    if (predicate.about_infinities() &&
-        IsMeantInput(inputs->node(i), evidence->statistics(), step)) {
+    if (predicate.matches_infinities() &&
+        IsIntentionalInput(inputs->node(i), measurements->statistics(), step)) {
       continue;
     }
     return v1::HIT_ORIGIN_PROPAGATED;
@@ -314,21 +324,21 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
 
 v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
                          uint32_t slot, const graphdbg_tensor& tensor,
-                         conditions::Evidence* evidence,
-                         const Moment& moment) const {
+                         conditions::TensorMeasurements* measurements,
+                         const ExecutionPoint& point) const {
   v1::Hit hit;
   hit.set_watchpoint(watchpoint.id);
   hit.set_revision(watchpoint.revision);
-  hit.set_step(moment.step);
+  hit.set_step(point.step);
   hit.set_node_id(node);
   hit.set_slot(slot);
-  hit.set_order(moment.order);
+  hit.set_order(point.order);
   conditions::Actual actual;
-  watchpoint.predicate.Test(evidence, &actual);
+  watchpoint.predicate.Test(measurements, &actual);
   hit.mutable_actual()->insert(actual.begin(), actual.end());
-  *hit.mutable_statistics() = ToProto(evidence->statistics());
+  *hit.mutable_statistics() = ToProto(measurements->statistics());
   *hit.mutable_type() = TypeOf(tensor);
-  *hit.mutable_source() = SourceOf(node, moment);
+  *hit.mutable_source() = SourceOf(node, point);
   hit.set_time_unix_nano(
       std::chrono::duration_cast<std::chrono::nanoseconds>(
           std::chrono::system_clock::now().time_since_epoch())
@@ -337,8 +347,8 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
 }
 
 // At the first time there is none yet, which is no error.
-void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
-                             uint64_t step, Findings* findings) const {
+void Checker::RecordMissingPrevious(const Watchpoint& watchpoint, uint32_t node,
+                                    uint64_t step, Findings* findings) const {
   uint64_t first = watchpoint.first_missed_step.load();
   if (first == Watchpoint::kReported || step == 0) return;
   if (first == 0) {
@@ -349,7 +359,7 @@ void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
                               first, Watchpoint::kReported)) {
     return;
   }
-  NoteUnchecked(
+  RecordUnchecked(
       watchpoint,
       wire::MakeError(
           absl::StatusCode::kFailedPrecondition, "no_previous_value",
@@ -361,16 +371,16 @@ void Checker::NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
 }
 
 // A program on an NPU may have tensors in the host's memory as well.
-void Checker::NoteNoFlag(const Watchpoint& watchpoint,
-                         const graphdbg_tensor& tensor,
-                         Findings* findings) const {
+void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
+                                const graphdbg_tensor& tensor,
+                                Findings* findings) const {
   const bool on_npu = tensor.device == GRAPHDBG_NPU;
   if (!on_npu && devices_ != nullptr && devices_->first_kind() == "npu") return;
   if (watchpoint.first_missed_step.exchange(Watchpoint::kReported) ==
       Watchpoint::kReported) {
     return;
   }
-  NoteUnchecked(
+  RecordUnchecked(
       watchpoint,
       wire::MakeError(absl::StatusCode::kUnimplemented, "unsupported_condition",
                       on_npu ? "this NPU does not tell of overflows"
@@ -379,9 +389,10 @@ void Checker::NoteNoFlag(const Watchpoint& watchpoint,
       findings);
 }
 
-v1::SourceFrame Checker::SourceOf(uint32_t node, const Moment& moment) const {
+v1::SourceFrame Checker::SourceOf(uint32_t node,
+                                  const ExecutionPoint& point) const {
   v1::SourceFrame frame;
-  if (moment.in_progress && nodes_->executes(node)) {
+  if (point.in_progress && nodes_->executes(node)) {
     graphdbg_source_frame frames[kMaxCapturedFrames];
     const size_t count = std::min(
         host_->CaptureStack(frames, kMaxCapturedFrames), kMaxCapturedFrames);

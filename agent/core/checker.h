@@ -46,7 +46,7 @@ struct Findings {
 using StepStatistics = std::map<std::pair<uint32_t, uint32_t>, Statistics>;
 
 // When and where something executed.
-struct Moment {
+struct ExecutionPoint {
   uint64_t step = 0;
   // Position within the step, from 1.
   uint64_t order = 0;
@@ -77,31 +77,32 @@ class Checker {
   // this step already, which it adds to; null: nothing is known.
   void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
                       const PreviousValues* previous, SeenValues* seen,
-                      const Moment& moment, Findings* findings) const;
+                      const ExecutionPoint& point, Findings* findings) const;
 
   // Notes what an execution itself says; false if there is nothing to check.
   // CheckExecution does it.
   bool Begin(const WatchSnapshot& watch, const Execution& execution,
-             const Moment& moment) const;
+             const ExecutionPoint& point) const;
   // CheckExecution of values that were measured before and need not be there
   // any more, after Begin: of each output, absent where it was not, and of
   // inputs, as far as `inputs` has their producers. All conditions are of
   // statistics.
   void CheckMeasured(const WatchSnapshot& watch, const Execution& execution,
                      const std::vector<std::optional<Statistics>>& outputs,
-                     const StepStatistics& inputs, const Moment& moment,
+                     const StepStatistics& inputs, const ExecutionPoint& point,
                      Findings* findings) const;
 
   // The present value of a bound tensor, and the one it had a step earlier;
   // null: not known.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,
                   const graphdbg_tensor& tensor,
-                  const graphdbg_tensor* previous, const Moment& moment,
+                  const graphdbg_tensor* previous, const ExecutionPoint& point,
                   Findings* findings) const;
   // The same of statistics that are known already.
   void CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
                           const graphdbg_tensor& tensor,
-                          const Statistics& statistics, const Moment& moment,
+                          const Statistics& statistics,
+                          const ExecutionPoint& point,
                           Findings* findings) const;
 
  private:
@@ -109,24 +110,27 @@ class Checker {
 
   // Tests the node's conditions on one output that was measured.
   void TestOutput(const WatchSnapshot::Set& set, const Execution& execution,
-                  uint32_t slot, conditions::Evidence* evidence, Inputs* inputs,
-                  const Moment& moment, Findings* findings) const;
+                  uint32_t slot, conditions::TensorMeasurements* measurements,
+                  Inputs* inputs, const ExecutionPoint& point,
+                  Findings* findings) const;
   void TestBound(const WatchSnapshot::Set& set, uint32_t node,
-                 const graphdbg_tensor& tensor, conditions::Evidence* evidence,
-                 const Moment& moment, Findings* findings) const;
+                 const graphdbg_tensor& tensor,
+                 conditions::TensorMeasurements* measurements,
+                 const ExecutionPoint& point, Findings* findings) const;
   // Which of its values an execution left finite.
-  void NoteFinite(const Execution& execution, const Inputs& inputs,
-                  bool all_finite, const Moment& moment) const;
+  void RecordFinite(const Execution& execution, const Inputs& inputs,
+                    bool all_finite, const ExecutionPoint& point) const;
 
-  bool InfinitiesAreMeant(const Execution& execution, Inputs* inputs,
-                          conditions::Evidence* output, uint64_t step) const;
+  bool InfinitiesAreIntentional(const Execution& execution, Inputs* inputs,
+                                conditions::TensorMeasurements* output,
+                                uint64_t step) const;
   // Whether an output's non-finite numbers are a loss scaler's to deal with.
-  bool IsScalersBusiness(const Execution& execution,
-                         const graphdbg_tensor& output,
-                         conditions::Evidence* evidence, Inputs* inputs,
-                         uint64_t step) const;
-  void NoteScalersBusiness(const Execution& execution, uint64_t step,
-                           Findings* findings) const;
+  bool IsGradScalerOverflow(const Execution& execution,
+                            const graphdbg_tensor& output,
+                            conditions::TensorMeasurements* measurements,
+                            Inputs* inputs, uint64_t step) const;
+  void RecordGradScalerOverflow(const Execution& execution, uint64_t step,
+                                Findings* findings) const;
   bool Overflowed(uint32_t node, uint64_t step) const;
   // Whether it makes memory in which nothing was written yet, or looks at such.
   bool IsUninitialized(const Execution& execution, uint64_t step) const;
@@ -136,28 +140,30 @@ class Checker {
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
-  bool IsMeant(uint32_t node, uint64_t step) const;
+  bool IsIntentional(uint32_t node, uint64_t step) const;
   // Of an input that holds infinities.
-  bool IsMeantInput(uint32_t node, const Statistics& statistics,
-                    uint64_t step) const;
+  bool IsIntentionalInput(uint32_t node, const Statistics& statistics,
+                          uint64_t step) const;
   v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
-                  const graphdbg_tensor& tensor, conditions::Evidence* evidence,
-                  const Moment& moment) const;
+                  const graphdbg_tensor& tensor,
+                  conditions::TensorMeasurements* measurements,
+                  const ExecutionPoint& point) const;
   // The condition compares with a previous value that is not known.
-  void NoteNoPrevious(const Watchpoint& watchpoint, uint32_t node,
-                      uint64_t step, Findings* findings) const;
+  void RecordMissingPrevious(const Watchpoint& watchpoint, uint32_t node,
+                             uint64_t step, Findings* findings) const;
   // The condition is about the overflow flag, which the tensor's device has
   // not.
-  void NoteNoFlag(const Watchpoint& watchpoint, const graphdbg_tensor& tensor,
-                  Findings* findings) const;
-  v1::SourceFrame SourceOf(uint32_t node, const Moment& moment) const;
+  void RecordMissingFlag(const Watchpoint& watchpoint,
+                         const graphdbg_tensor& tensor,
+                         Findings* findings) const;
+  v1::SourceFrame SourceOf(uint32_t node, const ExecutionPoint& point) const;
 
   const NodeTable* const nodes_;
   const Host* const host_;
   Devices* const devices_;
   // The newest step with an overflow that is a scaler's business.
   mutable std::atomic<uint64_t> overflow_step_{0};
-  mutable std::atomic<bool> said_overflow_{false};
+  mutable std::atomic<bool> reported_overflow_{false};
 };
 
 v1::Statistics ToProto(const Statistics& statistics);

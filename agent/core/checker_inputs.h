@@ -40,7 +40,7 @@ class Checker::Inputs {
   }
 
   // Null if it cannot be measured.
-  conditions::Evidence* Of(size_t i, uint64_t step) {
+  conditions::TensorMeasurements* Of(size_t i, uint64_t step) {
     if (measured_.empty()) measured_.resize(size());
     std::unique_ptr<Measured>& measured = measured_[i];
     if (measured == nullptr) {
@@ -50,7 +50,7 @@ class Checker::Inputs {
                      : std::make_unique<Measured>(devices_, input.tensor,
                                                   running_, step);
     }
-    return measured->ok ? &measured->evidence : nullptr;
+    return measured->ok ? &measured->measurements : nullptr;
   }
   // Whether they are looked at where they lie.
   bool live() const { return known_ == nullptr; }
@@ -60,20 +60,20 @@ class Checker::Inputs {
     Measured(Devices* devices, const graphdbg_tensor& tensor, bool running,
              uint64_t step)
         : view(ViewOf(tensor)),
-          site(std::in_place, devices, tensor, running),
-          evidence(&view, nullptr, step) {
-      evidence.set_backend(site->backend());
-      ok = site->ok() &&
-           evidence.Measure({/*statistics=*/true, /*previous=*/false});
+          access(std::in_place, devices, tensor, running),
+          measurements(&view, nullptr, step) {
+      measurements.set_backend(access->backend());
+      ok = access->ok() &&
+           measurements.Measure({/*statistics=*/true, /*previous=*/false});
     }
     Measured(const Statistics* statistics, uint64_t step)
-        : evidence(statistics != nullptr ? *statistics : Statistics(), nullptr,
-                   step),
+        : measurements(statistics != nullptr ? *statistics : Statistics(),
+                       nullptr, step),
           ok(statistics != nullptr) {}
 
     const TensorView view;
-    const std::optional<Site> site;
-    conditions::Evidence evidence;
+    const std::optional<TensorAccess> access;
+    conditions::TensorMeasurements measurements;
     bool ok;
   };
 

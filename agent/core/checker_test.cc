@@ -350,7 +350,7 @@ TEST_F(CheckerTest, BuffersMadeWithInfinitiesAreMeantForEver) {
   const uint32_t mask = Declare("mask");
   const uint32_t add = Declare("add");
   Watch(1, "inf");
-  nodes_.Facts(mask)->meant_infinities_in_step = NodeFacts::kAlways;
+  nodes_.Facts(mask)->intentional_infinities_in_step = NodeFacts::kAlways;
   EXPECT_THAT(Execute(add, {{mask, {-kInf}}}, {-kInf}, 0, 9).hits, IsEmpty());
 }
 

@@ -16,7 +16,7 @@ bool DeferredChecks::CanWait(const WatchSnapshot::Set& set, bool* stops) {
   *stops = false;
   for (const Watchpoint* watchpoint : set.watchpoints) {
     if (watchpoint->pause == v1::PAUSE_MODE_NODE ||
-        !watchpoint->predicate.of_statistics()) {
+        !watchpoint->predicate.uses_statistics_only()) {
       return false;
     }
     *stops |= watchpoint->pause == v1::PAUSE_MODE_STEP;
@@ -59,16 +59,17 @@ void DeferredChecks::Copy(const Execution& execution, Pending* pending) {
       Tensors(pending->outputs.data(), pending->outputs.size());
 }
 
-DeferredChecks::PendingPointer DeferredChecks::Fresh() {
+DeferredChecks::PendingPtr DeferredChecks::NewPending() {
   std::lock_guard<std::mutex> lock(mu_);
   if (spare_.empty()) return std::make_unique<Pending>();
-  PendingPointer pending = std::move(spare_.back());
+  PendingPtr pending = std::move(spare_.back());
   spare_.pop_back();
   return pending;
 }
 
 bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
-                          const Execution& execution, const Moment& moment,
+                          const Execution& execution,
+                          const ExecutionPoint& point,
                           StatisticsRecorder* recorder) {
   const WatchSnapshot::Set* set = watch->On(execution.node);
   bool stops = false;
@@ -87,8 +88,8 @@ bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
     device = at;
     views.push_back(ViewOf(output));
   }
-  if (!checker_->Begin(*watch, execution, moment)) return true;
-  PendingPointer pending = Fresh();
+  if (!checker_->Begin(*watch, execution, point)) return true;
+  PendingPtr pending = NewPending();
   absl::Status launched = device->Launch(views, stream, &pending->tickets);
   // The device is far behind: its oldest results make room, one by one. To wait
   // for the whole stream would leave it without work.
@@ -96,16 +97,16 @@ bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
        launched.code() == absl::StatusCode::kResourceExhausted && i <= kLooks;
        ++i) {
     if (i == kLooks) device->Synchronize(stream).IgnoreError();
-    JudgeArrived();
+    ProcessCompleted();
     launched = device->Launch(views, stream, &pending->tickets);
     if (!launched.ok()) std::this_thread::sleep_for(kBetweenLooks);
   }
   if (!launched.ok()) return false;
   Copy(execution, pending.get());
   pending->watch = watch;
-  pending->moment = moment;
+  pending->point = point;
   // Its stack is another one by the time it is judged.
-  pending->moment.in_progress = false;
+  pending->point.in_progress = false;
   pending->recorder = recorder;
   pending->device = device;
   pending->stream = stream;
@@ -123,24 +124,24 @@ bool DeferredChecks::Arrived(const Pending& pending) const {
   return true;
 }
 
-DeferredChecks::PendingPointer DeferredChecks::TakeOldest(bool only_arrived) {
+DeferredChecks::PendingPtr DeferredChecks::TakeOldest(bool only_arrived) {
   std::lock_guard<std::mutex> lock(mu_);
   if (pending_.empty() || (only_arrived && !Arrived(*pending_.front()))) {
     return nullptr;
   }
-  PendingPointer oldest = std::move(pending_.front());
+  PendingPtr oldest = std::move(pending_.front());
   pending_.pop_front();
   stopping_ -= oldest->stops ? 1 : 0;
   return oldest;
 }
 
-void DeferredChecks::Judge(PendingPointer pending) {
+void DeferredChecks::Process(PendingPtr pending) {
   if (!Arrived(*pending)) {
     pending->device->Synchronize(pending->stream).IgnoreError();
   }
-  if (pending->moment.step != measured_step_) {
+  if (pending->point.step != measured_step_) {
     measured_.clear();
-    measured_step_ = pending->moment.step;
+    measured_step_ = pending->point.step;
   }
   std::vector<std::optional<Statistics>> outputs;
   for (uint32_t slot = 0; slot < pending->tickets.size(); ++slot) {
@@ -155,21 +156,21 @@ void DeferredChecks::Judge(PendingPointer pending) {
   Findings findings;
   findings.recorder = pending->recorder;
   checker_->CheckMeasured(*pending->watch, pending->execution, outputs,
-                          measured_, pending->moment, &findings);
+                          measured_, pending->point, &findings);
   if (!findings.empty()) report_(std::move(findings));
   pending->watch.reset();
   std::lock_guard<std::mutex> lock(mu_);
   spare_.push_back(std::move(pending));
 }
 
-void DeferredChecks::JudgeAll(bool only_arrived) {
-  std::lock_guard<std::mutex> judging(judge_mu_);
-  while (PendingPointer oldest = TakeOldest(only_arrived)) {
-    Judge(std::move(oldest));
+void DeferredChecks::ProcessAll(bool only_arrived) {
+  std::lock_guard<std::mutex> judging(processing_mu_);
+  while (PendingPtr oldest = TakeOldest(only_arrived)) {
+    Process(std::move(oldest));
   }
 }
 
-void DeferredChecks::JudgeArrived() { JudgeAll(/*only_arrived=*/true); }
+void DeferredChecks::ProcessCompleted() { ProcessAll(/*only_arrived=*/true); }
 
 void DeferredChecks::EndStep() {
   bool stops;
@@ -178,15 +179,15 @@ void DeferredChecks::EndStep() {
     stops = stopping_ > 0;
   }
   if (stops) {
-    JudgeAll(/*only_arrived=*/false);
+    ProcessAll(/*only_arrived=*/false);
   } else {
-    JudgeArrived();
+    ProcessCompleted();
   }
 }
 
 void DeferredChecks::Drop() {
-  std::lock_guard<std::mutex> judging(judge_mu_);
-  while (PendingPointer oldest = TakeOldest(/*only_arrived=*/false)) {
+  std::lock_guard<std::mutex> judging(processing_mu_);
+  while (PendingPtr oldest = TakeOldest(/*only_arrived=*/false)) {
     if (!Arrived(*oldest)) {
       oldest->device->Synchronize(oldest->stream).IgnoreError();
     }

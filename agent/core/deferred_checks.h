@@ -37,11 +37,11 @@ class DeferredChecks {
   // one device and its conditions of statistics alone, some watchpoint stops at
   // the node, or the device has no room. Training threads.
   bool Take(const std::shared_ptr<const WatchSnapshot>& watch,
-            const Execution& execution, const Moment& moment,
+            const Execution& execution, const ExecutionPoint& point,
             StatisticsRecorder* recorder);
 
   // Judges what has arrived, up to the first that has not. The agent's thread.
-  void JudgeArrived();
+  void ProcessCompleted();
   // A step ends: waits for and judges all, if some watchpoint among them stops
   // there. Training threads.
   void EndStep();
@@ -52,7 +52,7 @@ class DeferredChecks {
   struct Pending {
     std::shared_ptr<const WatchSnapshot> watch;
     Execution execution;
-    Moment moment;
+    ExecutionPoint point;
     StatisticsRecorder* recorder = nullptr;
     runtime::Accelerator* device = nullptr;
     runtime::Stream stream = nullptr;
@@ -64,18 +64,18 @@ class DeferredChecks {
     std::vector<graphdbg_tensor> outputs;
     std::vector<int64_t> shapes;
   };
-  using PendingPointer = std::unique_ptr<Pending>;
+  using PendingPtr = std::unique_ptr<Pending>;
 
   static bool CanWait(const WatchSnapshot::Set& set, bool* stops);
   // Fills everything but the tickets.
   static void Copy(const Execution& execution, Pending* pending);
   bool Arrived(const Pending& pending) const;
-  // With judge_mu_ held, of the oldest.
-  void Judge(PendingPointer pending);
+  // With processing_mu_ held, of the oldest.
+  void Process(PendingPtr pending);
   // The oldest if it has arrived, or at any rate; null if there is none.
-  PendingPointer TakeOldest(bool only_arrived);
-  void JudgeAll(bool only_arrived);
-  PendingPointer Fresh();
+  PendingPtr TakeOldest(bool only_arrived);
+  void ProcessAll(bool only_arrived);
+  PendingPtr NewPending();
 
   Checker* const checker_;
   Devices* const devices_;
@@ -83,14 +83,14 @@ class DeferredChecks {
 
   std::mutex mu_;
   // Guarded by mu_. In the order of execution; those that are used again.
-  std::deque<PendingPointer> pending_;
-  std::vector<PendingPointer> spare_;
+  std::deque<PendingPtr> pending_;
+  std::vector<PendingPtr> spare_;
   // Of those that are pending, how many stop at the step's end.
   int stopping_ = 0;
 
   // Held by the thread that judges.
-  std::mutex judge_mu_;
-  // Guarded by judge_mu_. Of the step whose executions are being judged.
+  std::mutex processing_mu_;
+  // Guarded by processing_mu_. Of the step whose executions are being judged.
   StepStatistics measured_;
   uint64_t measured_step_ = 0;
 };

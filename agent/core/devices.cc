@@ -25,7 +25,7 @@ std::optional<int> Devices::IndexOf(const graphdbg_tensor& tensor) {
   return (tensor.device == GRAPHDBG_CUDA ? 0 : kPerKind) + tensor.device_id;
 }
 
-void Devices::NoteFirst(const graphdbg_tensor& tensor) {
+void Devices::RecordFirst(const graphdbg_tensor& tensor) {
   const std::optional<int> index = IndexOf(tensor);
   int none = 0;
   if (index) first_.compare_exchange_strong(none, *index + 1);
@@ -46,8 +46,8 @@ runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
   if (tensor.device == GRAPHDBG_CPU) return nullptr;
   const std::optional<int> index = IndexOf(tensor);
   if (!index) {
-    if (!said_other_.exchange(true)) {
-      complain_(
+    if (!reported_other_.exchange(true)) {
+      warn_(
           "tensors on accelerators that are neither CUDA GPUs nor Ascend NPUs "
           "are not checked");
     }
@@ -67,9 +67,9 @@ void Devices::Open(graphdbg_device kind, int32_t id, Place* place) {
     place->device.store(opened->release(), std::memory_order_release);
     return;
   }
-  complain_(absl::StrCat("tensors on ", NameOf(kind), " ", id,
-                         " are not checked: ", opened.status().message(),
-                         "; `graphdbg doctor` tells more"));
+  warn_(absl::StrCat("tensors on ", NameOf(kind), " ", id,
+                     " are not checked: ", opened.status().message(),
+                     "; `graphdbg doctor` tells more"));
 }
 
 runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
@@ -78,17 +78,17 @@ runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
   if (device == nullptr) return nullptr;
   const absl::Status failure = device->failure();
   if (!failure.ok()) {
-    if (!said_failure_.exchange(true)) {
-      complain_(absl::StrCat("tensors on ", NameOf(tensor.device), " ",
-                             tensor.device_id,
-                             " are no longer checked: ", failure.message()));
+    if (!reported_failure_.exchange(true)) {
+      warn_(absl::StrCat("tensors on ", NameOf(tensor.device), " ",
+                         tensor.device_id,
+                         " are no longer checked: ", failure.message()));
     }
     return nullptr;
   }
   *stream = host_->CurrentStream(tensor.device, tensor.device_id);
   if (!device->Capturing(*stream)) return device;
-  if (!said_capture_.exchange(true)) {
-    complain_(
+  if (!reported_capture_.exchange(true)) {
+    warn_(
         "ops that are captured into a CUDA graph are not checked, neither "
         "then nor when the graph runs");
   }
@@ -104,7 +104,8 @@ int64_t Devices::arena_bytes() const {
   return bytes;
 }
 
-Site::Site(Devices* devices, const graphdbg_tensor& tensor, bool running) {
+TensorAccess::TensorAccess(Devices* devices, const graphdbg_tensor& tensor,
+                           bool running) {
   if (Readable(tensor)) {
     ok_ = true;
     return;

@@ -25,8 +25,8 @@ class Devices {
   // `complain` is told once for each device why it cannot be used, and once
   // that one has failed, and that captured graphs are not looked into. Any
   // thread.
-  Devices(const Host* host, std::function<void(const std::string&)> complain)
-      : host_(host), complain_(std::move(complain)) {}
+  Devices(const Host* host, std::function<void(const std::string&)> warn)
+      : host_(host), warn_(std::move(warn)) {}
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
   ~Devices();
@@ -35,7 +35,7 @@ class Devices {
   void Note(const graphdbg_tensor& tensor) {
     if (tensor.device != GRAPHDBG_CPU &&
         first_.load(std::memory_order_relaxed) == 0) {
-      NoteFirst(tensor);
+      RecordFirst(tensor);
     }
   }
   // The first accelerator on which it was seen to have one: "cuda" or "npu" and
@@ -67,25 +67,25 @@ class Devices {
   static std::optional<int> IndexOf(const graphdbg_tensor& tensor);
 
   void Open(graphdbg_device kind, int32_t id, Place* place);
-  void NoteFirst(const graphdbg_tensor& tensor);
+  void RecordFirst(const graphdbg_tensor& tensor);
 
   const Host* const host_;
-  const std::function<void(const std::string&)> complain_;
+  const std::function<void(const std::string&)> warn_;
   std::array<Place, kKinds * kPerKind> places_;
   // The place of the first tensor that was noted, from 1; 0: none was.
   std::atomic<int> first_{0};
-  std::atomic<bool> said_other_{false};
-  std::atomic<bool> said_failure_{false};
-  std::atomic<bool> said_capture_{false};
+  std::atomic<bool> reported_other_{false};
+  std::atomic<bool> reported_failure_{false};
+  std::atomic<bool> reported_capture_{false};
 };
 
 // Measures one tensor where it lies. On the thread on which it was made.
-class Site {
+class TensorAccess {
  public:
   // `devices` may be null: then host memory is all there is. `running`: the
   // thread's own stream comes to the tensor next; otherwise everything on its
   // device has been waited for.
-  Site(Devices* devices, const graphdbg_tensor& tensor, bool running);
+  TensorAccess(Devices* devices, const graphdbg_tensor& tensor, bool running);
 
   // Where the value lies that it is compared with.
   void SetPrevious(const graphdbg_tensor& previous) {

@@ -85,7 +85,7 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
                                                 ? Asked::kAtStepEnd
                                                 : Asked::kAnywhere);
       // Answered when it has happened; when that can be is told at once.
-      return Tell();
+      return Report();
     case v1::Command::kTerminate:
       terminate_ = true;
       open_for_good_ = true;
@@ -105,7 +105,7 @@ void Gate::OpenForMode(Mode mode) {
   AnswerPause();
   if (!closed_) return;
   closed_ = false;
-  Tell();
+  Report();
   opened_.notify_all();
 }
 
@@ -179,7 +179,7 @@ graphdbg_status Gate::Start(bool wait, const std::vector<uint32_t>& hits) {
       Close(v1::PAUSE_REASON_START, 0, {});
     }
   }
-  if (!closed_) Tell();
+  if (!closed_) Report();
   return Wait(&lock);
 }
 
@@ -232,7 +232,7 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   pause_.set_node_id(node);
   pause_.set_step_ended(node == 0);
   *pause_.mutable_watchpoints() = {watchpoints.begin(), watchpoints.end()};
-  Tell();
+  Report();
   AnswerPause();
 }
 
@@ -317,16 +317,16 @@ v1::StateUpdate Gate::State() const {
   return state;
 }
 
-void Gate::Tell() {
+void Gate::Report() {
   if (!started_) return;
   const v1::StateUpdate state = State();
-  told_step_ = state.step();
+  reported_step_ = state.step();
   listener_.on_state(state);
 }
 
-void Gate::TellState(bool always) {
+void Gate::ReportState(bool always) {
   Lock lock(mu_);
-  if (always || (!closed_ && State().step() != told_step_)) Tell();
+  if (always || (!closed_ && State().step() != reported_step_)) Report();
 }
 
 std::unique_lock<std::mutex> Gate::HoldPaused(uint64_t* pause) {

@@ -98,7 +98,7 @@ class Gate {
   std::optional<std::chrono::steady_clock::time_point> closed_since() const;
   // Tells the state again if it is `running` and the step went on since it was
   // last told, or in any case with `always`. Nothing before Start.
-  void TellState(bool always);
+  void ReportState(bool always);
 
   // While the program is paused: a lock that keeps it from going on, so that
   // its memory can be read; the pause's number goes to `pause`. Not owned if
@@ -118,7 +118,7 @@ class Gate {
   void AnswerPause();
   void Await(const std::string& name, uint32_t node);
   v1::StateUpdate State() const;
-  void Tell();
+  void Report();
   graphdbg_status Answer() const;
 
   // Releases the lock and blocks while closed.
@@ -156,7 +156,7 @@ class Gate {
   v1::StateUpdate pause_;
   uint64_t pauses_ = 0;
   std::chrono::steady_clock::time_point closed_since_;
-  uint64_t told_step_ = 0;
+  uint64_t reported_step_ = 0;
   // A node of the step after steps_ended_ was an execution point.
   bool inside_step_ = false;
 };

@@ -339,13 +339,13 @@ TEST_F(GateTest, WithHoldItStopsAndWaitsForTheServer) {
 
 TEST_F(GateTest, TheStepIsToldAgainOnlyWhenItChanged) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
-  gate_->TellState(false);
+  gate_->ReportState(false);
   EXPECT_EQ(states_.size(), 1u);
   gate_->AtStepEnd(1, {});
-  gate_->TellState(false);
+  gate_->ReportState(false);
   ASSERT_EQ(states_.size(), 2u);
   EXPECT_EQ(states_[1].step(), 1u);
-  gate_->TellState(true);
+  gate_->ReportState(true);
   EXPECT_EQ(states_.size(), 3u);
 }
 

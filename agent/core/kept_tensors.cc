@@ -62,7 +62,7 @@ void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
   std::lock_guard<std::mutex> lock(mu_);
   for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
     const graphdbg_tensor& tensor = tensors[slot];
-    if (wrote) NoteWriteLocked(tensor.storage_id);
+    if (wrote) RecordWriteLocked(tensor.storage_id);
     KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
   }
 }
@@ -157,12 +157,12 @@ bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
   return FindEntry(KeyOf(node, slot)) != nullptr;
 }
 
-void KeptTensors::NoteWrite(uint64_t storage_id) {
+void KeptTensors::RecordWrite(uint64_t storage_id) {
   std::lock_guard<std::mutex> lock(mu_);
-  NoteWriteLocked(storage_id);
+  RecordWriteLocked(storage_id);
 }
 
-void KeptTensors::NoteWriteLocked(uint64_t storage_id) {
+void KeptTensors::RecordWriteLocked(uint64_t storage_id) {
   if (Storage* storage = storages_.Find(storage_id)) ++storage->writes;
 }
 

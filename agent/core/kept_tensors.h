@@ -70,7 +70,7 @@ class KeptTensors {
   bool Has(uint32_t node, uint32_t slot) const;
 
   // The storage was written in place.
-  void NoteWrite(uint64_t storage_id);
+  void RecordWrite(uint64_t storage_id);
 
   // Null if there is none.
   std::shared_ptr<const KeptTensor> Find(uint32_t node, uint32_t slot) const;
@@ -120,7 +120,7 @@ class KeptTensors {
   // Drops the places of what was dropped.
   void Compact();
   void Remove(Entry* entry, Dropped* dropped);
-  void NoteWriteLocked(uint64_t storage_id);
+  void RecordWriteLocked(uint64_t storage_id);
   const Entry* FindEntry(uint64_t key) const;
   const char* Intern(const char* framework_dtype);
 

@@ -96,7 +96,7 @@ TEST_F(KeptTensorsTest, AWriteMarksWhatWasKeptBeforeIt) {
   kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 1);
   kept.Keep(9, 0, Tensor(&ten_, 8, &owners_[1]), 1);
   EXPECT_FALSE(kept.Overwritten(*kept.Find(1, 0)));
-  kept.NoteWrite(7);
+  kept.RecordWrite(7);
   kept.Keep(2, 0, Tensor(&ten_, 7, &owners_[0]), 1);
   EXPECT_TRUE(kept.Overwritten(*kept.Find(1, 0)));
   EXPECT_FALSE(kept.Overwritten(*kept.Find(2, 0)));
@@ -129,7 +129,7 @@ TEST_F(KeptTensorsTest, SomeNodesMayStay) {
   EXPECT_EQ(all[0].node, 2u);
   EXPECT_EQ(all[0].slot, 1u);
   // It is followed on.
-  kept.NoteWrite(8);
+  kept.RecordWrite(8);
   EXPECT_TRUE(kept.Overwritten(*all[0].tensor));
 }
 

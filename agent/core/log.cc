@@ -9,7 +9,7 @@
 
 namespace graphdbg::agent {
 
-void Say(absl::string_view line) {
+void LogToStderr(absl::string_view line) {
   std::string text = absl::StrCat("graphdbg: ", line);
   std::replace(text.begin(), text.end(), '\n', ' ');
   text += '\n';

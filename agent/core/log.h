@@ -7,7 +7,7 @@
 namespace graphdbg::agent {
 
 // One line "graphdbg: ..." on stderr, in one piece. Any thread.
-void Say(absl::string_view line);
+void LogToStderr(absl::string_view line);
 
 }  // namespace graphdbg::agent
 

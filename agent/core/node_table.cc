@@ -215,7 +215,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
   facts->last_step.store(step, std::memory_order_relaxed);
   if (execution.has(GRAPHDBG_IN_PLACE)) facts->Set(kWrites, true);
   if (execution.has(GRAPHDBG_EXPLICIT_NONFINITE)) {
-    facts->Set(kNamesNonFinite, true);
+    facts->Set(kExplicitNonFinite, true);
   }
   facts->grad_scale.store(execution.grad_scale, std::memory_order_relaxed);
   LearnMode(execution, facts);
@@ -250,7 +250,7 @@ void NodeTable::MarkChanged(uint32_t id) {
   changed_nodes_.push_back(id);
 }
 
-void NodeTable::TakeAllAgain() {
+void NodeTable::ResendAll() {
   {
     std::lock_guard<std::mutex> lock(mu_);
     changed_nodes_.clear();
@@ -279,7 +279,8 @@ const std::string* NodeTable::NextGraph() const {
   if (scopes != nullptr) return scopes;
   if (nodes != nullptr) return nodes;
   // Which nodes executed is told by their numbers, of all graphs at once.
-  return next_to_tell_ <= records_.size() ? At(next_to_tell_).graph : nullptr;
+  return next_to_report_ <= records_.size() ? At(next_to_report_).graph
+                                            : nullptr;
 }
 
 bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
@@ -310,41 +311,42 @@ bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
   return bytes > 0;
 }
 
-void NodeTable::TellLastSteps() {
+void NodeTable::ReportLastSteps() {
   {
     std::lock_guard<std::mutex> lock(mu_);
-    next_to_tell_ = 1;
+    next_to_report_ = 1;
   }
   if (on_change_) on_change_();
 }
 
 size_t NodeTable::TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update) {
-  constexpr size_t kBytesOfId = 4;
+  constexpr size_t kBytesPerId = 4;
   size_t bytes = 0;
   std::map<uint64_t, v1::SeenNodes*> by_step;
-  for (; next_to_tell_ <= records_.size() && bytes < max_bytes;
-       ++next_to_tell_) {
+  for (; next_to_report_ <= records_.size() && bytes < max_bytes;
+       ++next_to_report_) {
     const uint64_t step =
-        Facts(next_to_tell_)->last_step.load(std::memory_order_relaxed);
-    Record& record = records_[next_to_tell_ - 1];
-    if (record.told_last_step == step) continue;
-    record.told_last_step = step;
+        Facts(next_to_report_)->last_step.load(std::memory_order_relaxed);
+    Record& record = records_[next_to_report_ - 1];
+    if (record.reported_last_step == step) continue;
+    record.reported_last_step = step;
     v1::SeenNodes*& seen = by_step[step];
     if (seen == nullptr) {
       seen = update->add_seen();
       seen->set_step(step);
     }
-    seen->add_node_ids(next_to_tell_);
-    bytes += kBytesOfId;
+    seen->add_node_ids(next_to_report_);
+    bytes += kBytesPerId;
   }
-  if (next_to_tell_ > records_.size()) next_to_tell_ = kNothingToTell;
+  if (next_to_report_ > records_.size()) next_to_report_ = kNothingToReport;
   return bytes;
 }
 
 void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
   Record& record = *from;
-  record.told_last_step = Facts(id)->last_step.load(std::memory_order_relaxed);
-  node->set_last_step(record.told_last_step);
+  record.reported_last_step =
+      Facts(id)->last_step.load(std::memory_order_relaxed);
+  node->set_last_step(record.reported_last_step);
   node->set_id(id);
   node->set_name(*record.name);
   node->set_kind(static_cast<v1::NodeKind>(record.kind));
@@ -422,7 +424,7 @@ NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
   return {record.order, record.flags, record.inputs};
 }
 
-bool NodeTable::IsOptimizers(uint32_t id) const {
+bool NodeTable::IsOptimizerNode(uint32_t id) const {
   std::lock_guard<std::mutex> lock(mu_);
   return At(id).category == conditions::Category::kOptimizer;
 }

@@ -36,7 +36,7 @@ enum NodeFlag : uint8_t {
   // Has written into an input.
   kWrites = 16,
   // Has been told a non-finite number by the program.
-  kNamesNonFinite = 32,
+  kExplicitNonFinite = 32,
   // Somebody looks at its values.
   kRequested = 64,
 };
@@ -47,7 +47,7 @@ struct NodeFacts {
   // Of inputs and outputs as last seen.
   std::atomic<uint64_t> signature{0};
   // The infinities of this step's outputs are meant; kAlways: in every step.
-  std::atomic<uint64_t> meant_infinities_in_step{0};
+  std::atomic<uint64_t> intentional_infinities_in_step{0};
   // What its executions were for: a bit for each graphdbg_mode.
   std::atomic<uint8_t> modes{0};
   // What gradients in its newest outputs are multiplied with; 1: nothing.
@@ -64,7 +64,7 @@ struct NodeFacts {
 
   static constexpr uint64_t kAlways = UINT64_MAX;
 
-  void NoteFinite(bool finite, uint64_t step) {
+  void RecordFinite(bool finite, uint64_t step) {
     finite_in_step.store(finite ? step + 1 : 0, std::memory_order_relaxed);
   }
   bool WasFinite(uint64_t step) const {
@@ -129,7 +129,7 @@ class NodeTable {
   // Of an existing node; inputs of unknown producers are endpoints of node 0.
   LastExecution LastExecutionOf(uint32_t id) const;
   // Whether it is a part of an optimizer's step.
-  bool IsOptimizers(uint32_t id) const;
+  bool IsOptimizerNode(uint32_t id) const;
 
   // Learns inputs and outputs at the first execution and when they change.
   // Takes a lock then only.
@@ -137,13 +137,13 @@ class NodeTable {
 
   // From now on there is to take, too, which nodes executed since that was
   // last told.
-  void TellLastSteps();
+  void ReportLastSteps();
 
   // Appends what changed in one graph since it was last taken, up to about
   // `max_bytes`. False if nothing did in any.
   bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update);
   // A new peer knows nothing.
-  void TakeAllAgain();
+  void ResendAll();
 
   // Called, without a lock, when TakeUpdate would have something to take.
   // Set before the table is used.
@@ -177,14 +177,14 @@ class NodeTable {
     uint32_t flags = 0;
     uint64_t order = 0;
     uint64_t first_step = 0;
-    uint64_t told_last_step = 0;
+    uint64_t reported_last_step = 0;
     std::vector<Frame> stack;
     std::vector<Endpoint> inputs;
     std::vector<OutputType> outputs;
     std::vector<std::pair<const std::string*, const std::string*>> attributes;
   };
 
-  static constexpr uint32_t kNothingToTell = UINT32_MAX;
+  static constexpr uint32_t kNothingToReport = UINT32_MAX;
 
   // With mu_ held.
   absl::Status AddGraph(const std::string& graph);
@@ -212,7 +212,7 @@ class NodeTable {
   std::deque<uint32_t> changed_nodes_;
   std::deque<ScopeKey> changed_scopes_;
   // The next node whose last step may have to be told.
-  uint32_t next_to_tell_ = kNothingToTell;
+  uint32_t next_to_report_ = kNothingToReport;
 };
 
 }  // namespace graphdbg::agent

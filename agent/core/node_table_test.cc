@@ -119,12 +119,12 @@ TEST_F(NodeTableTest, LastStepsAreToldWhenAskedForAndOnce) {
   EXPECT_EQ(update.seen_size(), 0);
   Execute(a, {}, {2}, 4);
   EXPECT_EQ(Take().seen_size(), 0);
-  nodes_.TellLastSteps();
+  nodes_.ReportLastSteps();
   update = Take();
   ASSERT_EQ(update.seen_size(), 1);
   EXPECT_EQ(update.seen(0).step(), 4u);
   EXPECT_THAT(update.seen(0).node_ids(), testing::ElementsAre(a));
-  nodes_.TellLastSteps();
+  nodes_.ReportLastSteps();
   EXPECT_EQ(Take().seen_size(), 0);
 }
 
@@ -136,7 +136,7 @@ TEST_F(NodeTableTest, OnlyWhatChangedIsTakenAgain) {
   EXPECT_EQ(Take().nodes_size(), 0);
   Execute(a, {}, {3});
   EXPECT_EQ(Take().nodes_size(), 1);
-  nodes_.TakeAllAgain();
+  nodes_.ResendAll();
   EXPECT_EQ(Take().nodes_size(), 1);
 }
 
@@ -180,7 +180,7 @@ TEST_F(NodeTableTest, AnUpdateIsOfOneGraph) {
   Execute(2, {}, {});
   Take();
   Execute(2, {}, {}, 2);
-  nodes_.TellLastSteps();
+  nodes_.ReportLastSteps();
   EXPECT_EQ(Take().seen_size(), 1);
 }
 

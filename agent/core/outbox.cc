@@ -149,7 +149,7 @@ void Outbox::EndStream() {
   drained_.notify_all();
 }
 
-void Outbox::NoteDropped() {
+void Outbox::ReportDroppedHits() {
   if (dropped_hits_ == 0 || hits_ > kMaxHits / 2) return;
   v1::AgentMessage message;
   message.mutable_log()->set_level(v1::Log::LEVEL_WARNING);
@@ -173,7 +173,7 @@ Outbox::Next Outbox::Take(v1::AgentMessage* message) {
   // First: what was woken for (the graph) goes before hits that are about it.
   if (std::exchange(woken_, false)) return Next::kWoken;
   if (queue_.empty()) return Next::kEnd;
-  NoteDropped();
+  ReportDroppedHits();
   *message = std::move(queue_.front());
   queue_.pop_front();
   if (message->has_hit() && peer_.confirms_hits)

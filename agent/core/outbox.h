@@ -80,7 +80,7 @@ class Outbox {
   // With mu_ held.
   void Put(v1::AgentMessage message);
   bool SurvivesStream(const v1::AgentMessage& message) const;
-  void NoteDropped();
+  void ReportDroppedHits();
 
   mutable std::mutex mu_;
   std::condition_variable filled_;

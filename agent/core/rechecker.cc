@@ -97,7 +97,7 @@ class Rechecker::Round {
     bound_inputs_.clear();
     const NodeTable::LastExecution last =
         parts_.nodes->LastExecutionOf(outputs.node);
-    if ((last.flags & GRAPHDBG_IN_PLACE) != 0) NoteWritten(outputs);
+    if ((last.flags & GRAPHDBG_IN_PLACE) != 0) RecordWritten(outputs);
     const bool watched = watch_->On(outputs.node) != nullptr;
     std::vector<graphdbg_tensor> tensors;
     for (const KeptTensors::Kept& kept : outputs.kept) {
@@ -128,7 +128,7 @@ class Rechecker::Round {
     last_order_ = std::max(last_order_, last.order);
   }
 
-  void NoteWritten(const Outputs& outputs) {
+  void RecordWritten(const Outputs& outputs) {
     for (const KeptTensors::Kept& kept : outputs.kept) {
       if (kept.tensor->storage_id() != 0) {
         written_.insert(kept.tensor->storage_id());

@@ -41,13 +41,13 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
 
 }  // namespace
 
-void SeenValues::NoteWrite(uint64_t storage_id) {
+void SeenValues::RecordWrite(uint64_t storage_id) {
   std::lock_guard<std::mutex> lock(mu_);
   if (Region* region = regions_.Find(storage_id)) region->intact = false;
 }
 
 void SeenValues::Put(const graphdbg_tensor& tensor,
-                     const conditions::LightPass& pass) {
+                     const conditions::ScanResult& pass) {
   const std::optional<Place> place = PlaceOf(tensor);
   if (!place || !place->dense) return;
   std::lock_guard<std::mutex> lock(mu_);

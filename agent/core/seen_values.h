@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "agent/conditions/evidence.h"
+#include "agent/conditions/tensor_measurements.h"
 #include "agent/core/previous_values.h"
 #include "agent/core/step_map.h"
 #include "agent/include/graphdbg/agent.h"
@@ -25,16 +25,16 @@ namespace graphdbg::agent {
 class SeenValues {
  public:
   // Memory was written: what was known of it no longer holds.
-  void NoteWrite(uint64_t storage_id);
+  void RecordWrite(uint64_t storage_id);
   // What a pass over a tensor's values showed. Of small tensors nothing is
   // remembered: reading them costs less.
-  void Put(const graphdbg_tensor& tensor, const conditions::LightPass& pass);
+  void Put(const graphdbg_tensor& tensor, const conditions::ScanResult& pass);
   // A copy of the values; for the tensor that was put last of its storage.
   void PutCopy(const graphdbg_tensor& tensor,
                const std::shared_ptr<const PreviousValue>& copy);
 
   struct Seen {
-    conditions::LightPass pass;
+    conditions::ScanResult pass;
     // Of memory in which all elements lie.
     std::shared_ptr<const PreviousValue> copy;
   };
@@ -50,7 +50,7 @@ class SeenValues {
     DType dtype = DType::kUnspecified;
     const char* begin = nullptr;
     int64_t count = 0;
-    conditions::LightPass pass;
+    conditions::ScanResult pass;
     // Owned by who keeps it for the next step.
     std::weak_ptr<const PreviousValue> copy;
   };

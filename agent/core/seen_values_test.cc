@@ -38,7 +38,7 @@ class SeenValuesTest : public testing::Test {
   Tensor Rows(int64_t count) { return View({count, kColumns}, {kColumns, 1}); }
   Tensor Twice() { return View({2, kRows, kColumns}, {0, kColumns, 1}); }
 
-  static conditions::LightPass Pass() {
+  static conditions::ScanResult Pass() {
     return {true, Sketch{6000, -1, 1, {}, {}}};
   }
 
@@ -83,9 +83,9 @@ TEST_F(SeenValuesTest, APartDoesNotReplaceTheWhole) {
 
 TEST_F(SeenValuesTest, AWriteEndsIt) {
   seen_.Put(Whole(), Pass());
-  seen_.NoteWrite(kStorage + 1);
+  seen_.RecordWrite(kStorage + 1);
   EXPECT_TRUE(seen_.Find(Whole()).pass.all_finite);
-  seen_.NoteWrite(kStorage);
+  seen_.RecordWrite(kStorage);
   EXPECT_FALSE(seen_.Find(Whole()).pass.all_finite);
   seen_.Put(Rows(90), Pass());
   EXPECT_TRUE(seen_.Find(Rows(80)).pass.all_finite);

@@ -29,9 +29,9 @@ StatisticsRecorder::Clock::time_point After(
 }  // namespace
 
 void StatisticsRecorder::Record(uint32_t node, uint32_t slot,
-                                conditions::Evidence* evidence) {
+                                conditions::TensorMeasurements* measurements) {
   const Clock::time_point begin = Clock::now();
-  const Statistics& statistics = evidence->statistics();
+  const Statistics& statistics = measurements->statistics();
   std::lock_guard<std::mutex> lock(mu_);
   if (static_cast<size_t>(report_.tensors_size()) < limits_.of_a_step) {
     v1::StatisticsReport::Tensor* const tensor = report_.add_tensors();

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <mutex>
 
-#include "agent/conditions/evidence.h"
+#include "agent/conditions/tensor_measurements.h"
 #include "proto/graphdbg/v1/tensor.pb.h"
 
 namespace graphdbg::agent {
@@ -37,7 +37,8 @@ class StatisticsRecorder {
   // Whether this step is recorded.
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
   // Measures what `evidence` has not measured yet.
-  void Record(uint32_t node, uint32_t slot, conditions::Evidence* evidence);
+  void Record(uint32_t node, uint32_t slot,
+              conditions::TensorMeasurements* measurements);
   // The step is over: gives what was recorded of it, and decides on the next.
   v1::StatisticsReport EndStep(uint64_t step, Clock::time_point now);
 

@@ -22,9 +22,9 @@ class StatisticsRecorderTest : public testing::Test {
     view.ndim = 1;
     view.shape = &size;
     view.strides = &stride;
-    conditions::Evidence evidence(&view, nullptr, 1);
-    ASSERT_TRUE(evidence.Measure({}));
-    recorder->Record(node, 0, &evidence);
+    conditions::TensorMeasurements measurements(&view, nullptr, 1);
+    ASSERT_TRUE(measurements.Measure({}));
+    recorder->Record(node, 0, &measurements);
   }
 
   std::vector<float> values_ = {1, -3, 0, 6};

@@ -118,7 +118,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
     const conditions::NodeSelection& selection = watchpoint->selection;
     next->covers_all_ |= selection.everything() && !selection.target;
-    next->about_infinities_ |= watchpoint->predicate.about_infinities();
+    next->matches_infinities_ |= watchpoint->predicate.matches_infinities();
     next->needs_previous_ |= watchpoint->predicate.needs().previous;
   }
   const uint32_t size = nodes_->size();

@@ -55,7 +55,7 @@ class WatchSnapshot {
   // Some watchpoint covers every node.
   bool covers_all() const { return covers_all_; }
   // Some condition is met by infinities.
-  bool about_infinities() const { return about_infinities_; }
+  bool matches_infinities() const { return matches_infinities_; }
   // Some condition compares with the step before.
   bool needs_previous() const { return needs_previous_; }
 
@@ -65,7 +65,7 @@ class WatchSnapshot {
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
   bool pauses_ = false;
   bool covers_all_ = false;
-  bool about_infinities_ = false;
+  bool matches_infinities_ = false;
   bool needs_previous_ = false;
   // Most nodes share a few sets.
   std::map<Watchpoints, std::unique_ptr<const Set>> sets_;

@@ -114,9 +114,9 @@ TEST_F(WatchTableTest, ASnapshotStaysAsItWas) {
 TEST_F(WatchTableTest, KnowsWhetherAnythingStopsOrConcernsInfinities) {
   EXPECT_TRUE(Watch(1, "", "nan").ok());
   EXPECT_TRUE(watch_.snapshot()->pauses());
-  EXPECT_FALSE(watch_.snapshot()->about_infinities());
+  EXPECT_FALSE(watch_.snapshot()->matches_infinities());
   EXPECT_TRUE(Watch(2, "", "overflow").ok());
-  EXPECT_TRUE(watch_.snapshot()->about_infinities());
+  EXPECT_TRUE(watch_.snapshot()->matches_infinities());
 }
 
 }  // namespace

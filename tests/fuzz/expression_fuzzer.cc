@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "absl/strings/string_view.h"
-#include "agent/conditions/evidence.h"
 #include "agent/conditions/expression.h"
+#include "agent/conditions/tensor_measurements.h"
 
 namespace {
 
@@ -38,8 +38,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   for (uint64_t finite : {0, 3}) {
-    graphdbg::conditions::Evidence evidence(Sample(finite), nullptr, 7);
-    const double met = expression->Evaluate(&evidence);
+    graphdbg::conditions::TensorMeasurements measurements(Sample(finite),
+                                                          nullptr, 7);
+    const double met = expression->Evaluate(&measurements);
     if (met != 0 && met != 1 && !std::isnan(met)) std::abort();
   }
   return 0;

@@ -367,9 +367,9 @@ enum {
   /* Its values ought to be there if the program stops elsewhere, or nothing is
    * known of the node yet. An adapter that would have to take apart what runs
    * as one for it leaves it. */
-  GRAPHDBG_INTEREST_BY_THE_WAY = 1,
+  GRAPHDBG_INTEREST_OPTIONAL = 1,
   /* Somebody looks at this node, or at every node there is. */
-  GRAPHDBG_INTEREST_LOOKED_AT = 2
+  GRAPHDBG_INTEREST_REQUIRED = 2
 };
 
 /* The program is about to take its first step: waits for the server, and for

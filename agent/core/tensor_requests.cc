@@ -1,4 +1,4 @@
-#include "agent/core/tensor_desk.h"
+#include "agent/core/tensor_requests.h"
 
 #include <algorithm>
 #include <optional>
@@ -96,7 +96,7 @@ absl::Status CheckSize(const v1::TensorRequest& request, const Slice& slice,
 }  // namespace
 
 // The elements of a slice, a piece at a time, from where they lie.
-class TensorDesk::PieceReader {
+class TensorRequests::PieceReader {
  public:
   // `device` is null for host memory.
   PieceReader(runtime::Accelerator* device, const graphdbg_tensor& tensor,
@@ -134,7 +134,7 @@ class TensorDesk::PieceReader {
 };
 
 // Where an answer is taken from.
-struct TensorDesk::Value {
+struct TensorRequests::Value {
   std::shared_ptr<const KeptTensor> kept;
   // A copy: whatever the program does, it stays as it is.
   std::shared_ptr<const PreviousValue> previous;
@@ -149,7 +149,7 @@ struct TensorDesk::Value {
   graphdbg_tensor tensor{};
 };
 
-void TensorDesk::Ask(v1::TensorRequest request) {
+void TensorRequests::Ask(v1::TensorRequest request) {
   const uint64_t stream = parts_.outbox->stream();
   std::lock_guard<std::mutex> lock(mu_);
   if (orders_.size() < kMaxOrders) {
@@ -157,24 +157,24 @@ void TensorDesk::Ask(v1::TensorRequest request) {
   }
 }
 
-void TensorDesk::Cancel(uint64_t request_id) {
+void TensorRequests::Cancel(uint64_t request_id) {
   std::lock_guard<std::mutex> lock(mu_);
   // Ids of answers that are through would pile up.
   if (cancelled_.size() < kMaxOrders) cancelled_.insert(request_id);
 }
 
-void TensorDesk::DropAll() {
+void TensorRequests::DropAll() {
   std::lock_guard<std::mutex> lock(mu_);
   orders_.clear();
   cancelled_.clear();
 }
 
-bool TensorDesk::Cancelled(uint64_t request_id) {
+bool TensorRequests::Cancelled(uint64_t request_id) {
   std::lock_guard<std::mutex> lock(mu_);
   return cancelled_.count(request_id) > 0;
 }
 
-bool TensorDesk::ServeOne() {
+bool TensorRequests::ServeOne() {
   Order order;
   {
     std::lock_guard<std::mutex> lock(mu_);
@@ -196,7 +196,7 @@ bool TensorDesk::ServeOne() {
   return true;
 }
 
-absl::Status TensorDesk::Serve(const Order& order) {
+absl::Status TensorRequests::Serve(const Order& order) {
   Value value;
   if (absl::Status s = Find(order.request, &value); !s.ok()) return s;
   v1::TensorData first;
@@ -218,7 +218,8 @@ absl::Status TensorDesk::Serve(const Order& order) {
   return SendData(order, slice, &value, std::move(first));
 }
 
-absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
+absl::Status TensorRequests::Find(const v1::TensorRequest& request,
+                                  Value* value) {
   const uint32_t node = parts_.nodes->Find(request.node());
   if (node == 0) {
     return wire::MakeError(
@@ -242,8 +243,8 @@ absl::Status TensorDesk::Find(const v1::TensorRequest& request, Value* value) {
 }
 
 // Who is not looked at may execute unseen.
-absl::Status TensorDesk::NotKept(const v1::TensorRequest& request,
-                                 uint32_t node) const {
+absl::Status TensorRequests::NotKept(const v1::TensorRequest& request,
+                                     uint32_t node) const {
   const uint64_t seen = parts_.nodes->Facts(node)->last_step;
   const uint64_t step = parts_.gate->step();
   if (seen == 0) {
@@ -258,8 +259,8 @@ absl::Status TensorDesk::NotKept(const v1::TensorRequest& request,
                            " is not there any more"));
 }
 
-absl::Status TensorDesk::FindPrevious(const v1::TensorRequest& request,
-                                      uint32_t node, Value* value) {
+absl::Status TensorRequests::FindPrevious(const v1::TensorRequest& request,
+                                          uint32_t node, Value* value) {
   const uint64_t step = parts_.gate->step();
   const bool bound = parts_.bindings->Find(node) != nullptr;
   const PreviousValues* values =
@@ -273,8 +274,8 @@ absl::Status TensorDesk::FindPrevious(const v1::TensorRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status TensorDesk::Look(Value* value,
-                              std::unique_lock<std::mutex>* lock) {
+absl::Status TensorRequests::Look(Value* value,
+                                  std::unique_lock<std::mutex>* lock) {
   if (value->previous != nullptr) return absl::OkStatus();
   uint64_t pause = 0;
   *lock = parts_.gate->HoldPaused(&pause);
@@ -303,9 +304,9 @@ absl::Status TensorDesk::Look(Value* value,
   return absl::OkStatus();
 }
 
-absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
-                                    Value* value, Slice* slice,
-                                    v1::TensorData::Header* header) {
+absl::Status TensorRequests::FillHeader(const v1::TensorRequest& request,
+                                        Value* value, Slice* slice,
+                                        v1::TensorData::Header* header) {
   if (request.version() == v1::TensorRequest::VERSION_STEP &&
       request.step() != value->step) {
     return Gone(absl::StrCat("of step ", request.step(),
@@ -314,8 +315,8 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
   }
   const TensorView view = ViewOf(value->tensor);
   const size_t item_size = ItemSize(view.dtype);
-  const Site site(parts_.devices, value->tensor, /*running=*/false);
-  if (!site.ok() || !view.byte_count() ||
+  const TensorAccess access(parts_.devices, value->tensor, /*running=*/false);
+  if (!access.ok() || !view.byte_count() ||
       (item_size == 0 && request.want_data())) {
     return Unreadable();
   }
@@ -339,8 +340,8 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
   Statistics statistics;
   const bool measured =
       request.want_statistics() &&
-      (site.backend() != nullptr
-           ? site.backend()->ComputeStatistics(view, &statistics)
+      (access.backend() != nullptr
+           ? access.backend()->ComputeStatistics(view, &statistics)
            : cpu::ComputeStatistics(view, &statistics));
   if (measured) {
     statistics.DivideBy(scale);
@@ -349,8 +350,8 @@ absl::Status TensorDesk::FillHeader(const v1::TensorRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status TensorDesk::SendData(const Order& order, const Slice& slice,
-                                  Value* value, v1::TensorData first) {
+absl::Status TensorRequests::SendData(const Order& order, const Slice& slice,
+                                      Value* value, v1::TensorData first) {
   // The view may move between pieces; the reader's place in the slice does not.
   std::optional<PieceReader> reader;
   const void* address = nullptr;

@@ -1,7 +1,7 @@
 // Answers requests for tensors: from kept ones, or from bound ones while the
 // program is paused.
-#ifndef AGENT_CORE_TENSOR_DESK_H_
-#define AGENT_CORE_TENSOR_DESK_H_
+#ifndef AGENT_CORE_TENSOR_REQUESTS_H_
+#define AGENT_CORE_TENSOR_REQUESTS_H_
 
 #include <cstdint>
 #include <deque>
@@ -30,7 +30,7 @@ namespace graphdbg::agent {
 //
 // Reasons of errors: "unknown_node", "value_gone", "bad_slice",
 // "slice_too_large", "unreadable".
-class TensorDesk {
+class TensorRequests {
  public:
   // All must outlive the desk.
   struct Parts {
@@ -46,7 +46,7 @@ class TensorDesk {
     Gate* gate;
     Outbox* outbox;
   };
-  explicit TensorDesk(const Parts& parts) : parts_(parts) {}
+  explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
   void Ask(v1::TensorRequest request);
   void Cancel(uint64_t request_id);
@@ -88,4 +88,4 @@ class TensorDesk {
 
 }  // namespace graphdbg::agent
 
-#endif  // AGENT_CORE_TENSOR_DESK_H_
+#endif  // AGENT_CORE_TENSOR_REQUESTS_H_

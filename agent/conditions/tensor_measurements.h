@@ -1,6 +1,6 @@
 // What is known of one tensor when conditions are tested.
-#ifndef AGENT_CONDITIONS_EVIDENCE_H_
-#define AGENT_CONDITIONS_EVIDENCE_H_
+#ifndef AGENT_CONDITIONS_TENSOR_MEASUREMENTS_H_
+#define AGENT_CONDITIONS_TENSOR_MEASUREMENTS_H_
 
 #include <cstdint>
 #include <memory>
@@ -27,7 +27,7 @@ struct Needs {
 };
 
 // What a light pass over a tensor showed.
-struct LightPass {
+struct ScanResult {
   // False: not known to be.
   bool all_finite = false;
   std::optional<Sketch> sketch;
@@ -36,15 +36,16 @@ struct LightPass {
 // Each thing is measured once, when it is first asked for. One thread.
 // Allocates nothing, except for complex tensors, of which real and imaginary
 // parts are the elements.
-class Evidence {
+class TensorMeasurements {
  public:
   // Of values now and a step earlier (null: not known); both must outlive
   // this. `step` is 0 before the first step.
-  Evidence(const TensorView* now, const TensorView* previous, uint64_t step);
+  TensorMeasurements(const TensorView* now, const TensorView* previous,
+                     uint64_t step);
   // Of what was measured elsewhere; `change` may be null.
-  Evidence(const Statistics& statistics, const PairStatistics* change,
-           uint64_t step);
-  ~Evidence();
+  TensorMeasurements(const Statistics& statistics, const PairStatistics* change,
+                     uint64_t step);
+  ~TensorMeasurements();
 
   // The values are not in host memory: this measures them, and outlives this.
   // There is no light pass then. Called before Measure; null: they are.
@@ -58,9 +59,9 @@ class Evidence {
   // something to measure that it does not see: NaN or infinities, or a type
   // that has no sketch. What `known` tells of these values takes the place of a
   // pass. False if the tensor's values cannot be read.
-  bool Measure(const Needs& needs, const LightPass& known = {});
+  bool Measure(const Needs& needs, const ScanResult& known = {});
   // After Measure.
-  LightPass light_pass() const { return {all_finite_, sketch_}; }
+  ScanResult scan_result() const { return {all_finite_, sketch_}; }
 
   uint64_t step() const { return step_; }
   // These need Measure to have succeeded.
@@ -108,4 +109,4 @@ class Evidence {
 
 }  // namespace graphdbg::conditions
 
-#endif  // AGENT_CONDITIONS_EVIDENCE_H_
+#endif  // AGENT_CONDITIONS_TENSOR_MEASUREMENTS_H_

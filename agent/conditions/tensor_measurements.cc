@@ -1,4 +1,4 @@
-#include "agent/conditions/evidence.h"
+#include "agent/conditions/tensor_measurements.h"
 
 #include "agent/kernels/cpu/cpu_light.h"
 #include "agent/kernels/cpu/cpu_pair.h"
@@ -7,20 +7,21 @@
 
 namespace graphdbg::conditions {
 
-struct Evidence::Parts {
+struct TensorMeasurements::Parts {
   ComplexParts now;
   ComplexParts previous;
   TensorView now_view;
   TensorView previous_view;
 };
 
-Evidence::Evidence(const TensorView* now, const TensorView* previous,
-                   uint64_t step)
+TensorMeasurements::TensorMeasurements(const TensorView* now,
+                                       const TensorView* previous,
+                                       uint64_t step)
     : now_(now), previous_(previous), step_(step) {}
 
-Evidence::~Evidence() = default;
+TensorMeasurements::~TensorMeasurements() = default;
 
-void Evidence::SeeParts() {
+void TensorMeasurements::SeeParts() {
   parts_ = std::make_unique<Parts>();
   parts_->now_view = parts_->now.Of(*now_);
   now_ = &parts_->now_view;
@@ -29,8 +30,9 @@ void Evidence::SeeParts() {
   previous_ = &parts_->previous_view;
 }
 
-Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
-                   uint64_t step)
+TensorMeasurements::TensorMeasurements(const Statistics& statistics,
+                                       const PairStatistics* change,
+                                       uint64_t step)
     : step_(step),
       all_finite_(statistics.finite_count() == statistics.count),
       measured_(true),
@@ -39,7 +41,7 @@ Evidence::Evidence(const Statistics& statistics, const PairStatistics* change,
   if (change != nullptr) change_ = *change;
 }
 
-bool Evidence::Measure(const Needs& needs, const LightPass& known) {
+bool TensorMeasurements::Measure(const Needs& needs, const ScanResult& known) {
   if (measured_) return true;
   if (ComplexParts::Apply(*now_)) SeeParts();
   if (backend_ != nullptr) return MeasureStatistics();
@@ -60,7 +62,7 @@ bool Evidence::Measure(const Needs& needs, const LightPass& known) {
   return MeasureStatistics();
 }
 
-bool Evidence::MeasureStatistics() {
+bool TensorMeasurements::MeasureStatistics() {
   const bool found = backend_ != nullptr
                          ? backend_->ComputeStatistics(*now_, &statistics_)
                          : cpu::ComputeStatistics(*now_, &statistics_);
@@ -71,12 +73,12 @@ bool Evidence::MeasureStatistics() {
   return true;
 }
 
-const Statistics& Evidence::statistics() {
+const Statistics& TensorMeasurements::statistics() {
   if (!measured_) MeasureStatistics();
   return statistics_;
 }
 
-const PairStatistics* Evidence::change() {
+const PairStatistics* TensorMeasurements::change() {
   if (!compared_ && previous_ != nullptr) {
     PairStatistics change;
     const bool found = backend_ != nullptr
@@ -89,7 +91,8 @@ const PairStatistics* Evidence::change() {
   return change_ ? &*change_ : nullptr;
 }
 
-std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
+std::optional<uint64_t> TensorMeasurements::CountInRange(double start,
+                                                         double end) {
   if (now_ == nullptr) return std::nullopt;
   if (backend_ != nullptr) {
     return backend_->CountInRange(*now_, start * scale_, end * scale_);
@@ -97,8 +100,8 @@ std::optional<uint64_t> Evidence::CountInRange(double start, double end) {
   return cpu::CountInRange(*now_, start * scale_, end * scale_);
 }
 
-std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
-                                               uint64_t enough) {
+std::optional<uint64_t> TensorMeasurements::CountChanged(
+    const Tolerance& tolerance, uint64_t enough) {
   if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
   if (backend_ != nullptr) {
     return backend_->CountChanged(*now_, *previous_, tolerance);
@@ -106,7 +109,7 @@ std::optional<uint64_t> Evidence::CountChanged(const Tolerance& tolerance,
   return cpu::CountChanged(*now_, *previous_, tolerance, enough);
 }
 
-std::optional<bool> Evidence::TakeOverflowFlag() {
+std::optional<bool> TensorMeasurements::TakeOverflowFlag() {
   if (!asked_flag_ && backend_ != nullptr) {
     overflow_flag_ = backend_->TakeOverflowFlag();
   }
