@@ -1,4 +1,4 @@
-"""Fixtures of the end-to-end tests: real programs, a real server, real jobs."""
+"""Fixtures for the end-to-end tests, which run real programs, servers and jobs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ HOSTS = Path(__file__).resolve().parents[1] / "hosts"
 GRAPHDBG = str(Path(sys.executable).parent / "graphdbg")
 PACKAGE = Path(graphdbg.__file__).parent
 PRELOAD = str(PACKAGE / "lib" / "libgraphdbg_preload.so")
-# With the oldest PyTorch that is supported, on Debian.
+# On Debian it has the oldest supported PyTorch.
 SYSTEM_PYTHON = "/usr/bin/python3"
 Json = dict[str, Any]
 
@@ -44,12 +44,12 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.fixture
 def injected() -> dict[str, str]:
-    """What brings graphdbg into a Python that it is not installed in."""
+    """The variables that load graphdbg into a Python that it is not installed in."""
     return {"PYTHONPATH": str(PACKAGE / "_inject")}
 
 
 def clean_environment(**extra: str) -> dict[str, str]:
-    """The environment without graphdbg's variables, with these added."""
+    """The environment without graphdbg's variables, plus the given ones."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG_", "MS_DEBUGGER"))}
     return kept | extra
 
@@ -59,25 +59,25 @@ def losses(output: str) -> list[str]:
 
 
 def marked_line(script: Path, mark: str = "# first bad value") -> int:
-    """Number of the line that ends in the mark."""
+    """The number of the line that ends with the mark."""
     lines = [n for n, text in enumerate(script.read_text().splitlines(), 1) if text.endswith(mark)]
     assert len(lines) == 1, f"{script.name} has {len(lines)} lines marked '{mark}'"
     return lines[0]
 
 
 def wait_until(what: str, condition: Callable[[], Any], seconds: float = 60) -> Any:
-    """Polls until `condition` gives something true, and returns that."""
+    """Polls until `condition` returns a true value, and returns that value."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         value = condition()
         if value:
             return value
         time.sleep(0.05)
-    pytest.fail(f"waited {seconds:g} s in vain for: {what}")
+    pytest.fail(f"timed out after {seconds:g} s: {what}")
 
 
 class Finished:
-    """A `graphdbg run` that has ended."""
+    """A finished `graphdbg run`."""
 
     def __init__(self, process: subprocess.CompletedProcess[str], result: Json | None) -> None:
         self.code = process.returncode
@@ -88,7 +88,7 @@ class Finished:
 
 @pytest.fixture
 def debug_run(tmp_path: Path) -> Callable[..., Finished]:
-    """Calls `graphdbg run OPTIONS -- COMMAND` and waits for its end."""
+    """Runs `graphdbg run OPTIONS -- COMMAND` until it ends."""
 
     def run(*options: str, command: list[str], **environment: str) -> Finished:
         file = tmp_path / "result.json"
@@ -106,7 +106,7 @@ def debug_run(tmp_path: Path) -> Callable[..., Finished]:
 
 
 class Server:
-    """A `graphdbg start` of one test."""
+    """A `graphdbg start` that serves one test."""
 
     def __init__(self, data_dir: Path, *options: str) -> None:
         self.data_dir = data_dir
@@ -161,7 +161,7 @@ def server(tmp_path: Path) -> Iterator[Server]:
 
 @pytest.fixture
 def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts a job's process; whatever still runs at the test's end is killed."""
+    """Starts job processes, and kills those that still run when the test ends."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -172,8 +172,8 @@ def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # A test run in the background of a shell ignores interrupts, and so
-            # would its children.
+            # Tests that run in the background of a shell ignore interrupts, and
+            # children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         processes.append(process)
@@ -188,7 +188,7 @@ def start_job() -> Iterator[Callable[..., subprocess.Popen[str]]]:
 
 @pytest.fixture(scope="session")
 def onnx_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The models of hosts/onnx/make_models.py, made once for all test processes."""
+    """The models of hosts/onnx/make_models.py, generated once for all test processes."""
     shared = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         shared = shared.parent

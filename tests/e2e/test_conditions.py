@@ -1,4 +1,4 @@
-"""Conditions of the catalogue and expressions, on a real job."""
+"""Conditions of the catalogue and expressions, checked on a real job."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RELU = "forward/1/relu"
 
 
 def printed(output: str, name: str) -> dict[int, tuple[float, float, float]]:
-    """Mean, largest absolute value and share not above zero, by step."""
+    """The mean, the largest absolute value and the percentage of values <= 0, by step."""
     rows = [line.split() for line in output.splitlines() if line.startswith(name + " ")]
     return {int(row[1]): (float(row[2]), float(row[3]), float(row[4])) for row in rows}
 

@@ -1,4 +1,4 @@
-"""C++ programs with LibTorch, as they are: tests/hosts/cpp/trainer.cc."""
+"""Unmodified C++ programs with LibTorch: tests/hosts/cpp/trainer.cc."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from conftest import HOSTS, PRELOAD, Server, clean_environment
 
 SOURCE = HOSTS / "cpp" / "trainer.cc"
 BUILT = HOSTS.parents[1] / "bazel-bin" / "tests" / "hosts" / "cpp"
-# Built against the PyTorch of this environment, and against the system's.
-# Of PyTorch 2: C++ programs on 1.x go on undebugged.
+# Built with the PyTorch of this environment and with the system's, if they are
+# PyTorch 2. C++ programs with PyTorch 1.x are not debugged.
 TRAINERS = sorted(BUILT.glob("trainer-2.*[0-9]"), reverse=True)
 TRAINER = str(TRAINERS[0]) if TRAINERS else ""
 

@@ -1,4 +1,4 @@
-"""Training on a GPU with PyTorch, watched on the device. Skipped where there is none."""
+"""Training with PyTorch on a GPU, with conditions checked on the device. Skipped without a GPU."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from conftest import HOSTS, clean_environment, losses, marked_line
 
 PROBE = "import torch; assert torch.cuda.is_available(), f'PyTorch {torch.__version__} finds no GPU'"
 
-# Script, the condition that holds first, and the op at which it does.
+# By script: the condition that matches first, and the op whose output matches.
 SCRIPTS = {
     "autocast_bf16": ("inf", "forward/div"),
     "scaler_fp16": ("inf", "forward/mul"),
@@ -29,7 +29,7 @@ def script(name: str) -> Path:
     return HOSTS / "cuda" / f"{name}.py"
 
 
-# One waits for the device at each node, the other never does.
+# "terminate" waits for the device at each node; "continue" never does.
 @pytest.mark.parametrize("on_hit", ["terminate", "continue"])
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_names_the_first_bad_value(debug_run, name: str, on_hit: str) -> None:

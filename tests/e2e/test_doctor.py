@@ -1,4 +1,4 @@
-"""`graphdbg doctor`: says what is there, and of the rest what it means and how to get it."""
+"""`graphdbg doctor`: lists what is available, and explains the consequences and fixes of what is not."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from conftest import GRAPHDBG, Server, clean_environment
 from graphdbg.cli import doctor_checks
 
-# Nobody listens there.
+# Nothing listens on this port.
 NO_SERVER = "http://127.0.0.1:9"
 
 
@@ -53,7 +53,7 @@ def test_people_read_what_is_missing_and_how_to_get_it() -> None:
 
 
 def test_a_broken_library_is_told_and_fails_the_check(tmp_path: Path) -> None:
-    # As a driver that crashes whoever opens it.
+    # Simulates a driver library that crashes the process that loads it.
     if subprocess.run(["cc", "--version"], capture_output=True).returncode != 0:
         pytest.skip("no compiler for a library that crashes")
     source = tmp_path / "crash.c"

@@ -1,4 +1,4 @@
-"""The graph of a real job: as one file, around a tensor, as an export."""
+"""The graph of a real job: its index file, the neighbours of a tensor, and exports."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ JOB = "graph"
 
 @pytest.fixture
 def stopped(server: Server, start_job: Any, tmp_path: Path) -> Server:
-    """A server with a job that has done two steps."""
+    """A server with a job that is paused after two steps."""
     script = tmp_path / "train.py"
     script.write_text(MODEL)
     start_job([sys.executable, str(script)], server.job_environment(GRAPHDBG_JOB=JOB))
@@ -54,7 +54,7 @@ def fetch(server: Server, path: str, **headers: str) -> Any:
 
 
 class Index:
-    """Reads the file by nothing but proto/docs/graph-index.md."""
+    """Reads the index as proto/docs/graph-index.md describes it."""
 
     def __init__(self, body: bytes) -> None:
         assert body[:8] == b"GDBGIDX\x02"
@@ -118,7 +118,7 @@ def test_the_index_holds_what_the_other_routes_tell(stopped: Server) -> None:
         for end in detail["inputs"]:
             assert (end["node"], end["slot"], node["name"]) in edges
     assert len(edges) > 20
-    # The page that has it is not sent it again.
+    # A page that has the index does not get it again.
     with pytest.raises(urllib.error.HTTPError) as unchanged:
         fetch(stopped, "/graph/index", Accept_Encoding="gzip", If_None_Match=etag)
     assert unchanged.value.code == 304
@@ -182,7 +182,7 @@ def test_the_graph_is_exported_with_all_nodes_and_edges(stopped: Server) -> None
     assert len(exported["edges"]) > 20
     with fetch(stopped, "/graph/export?format=onnx") as response:
         model = response.read()
-    # Names stand in protobuf as they are.
+    # Protobuf stores names unencoded.
     assert all(name.encode() in model for name in nodes)
 
 

@@ -1,4 +1,4 @@
-"""ONNX models and inputs that are no good: one clear line each, and the server lives on."""
+"""Invalid ONNX models and inputs: each is reported in one line, and the server keeps running."""
 
 from __future__ import annotations
 
@@ -23,21 +23,33 @@ IMAGES = np.zeros((4, 8, 8), np.float32)
 def test_says_which_inputs_are_missing(debug_run, onnx_models: Path) -> None:
     run: Finished = debug_run("--no-wait", command=[str(onnx_models / "cnn.onnx")])
     assert run.code == 2
-    assert "no values for the inputs images: give --input or --random-inputs" in run.stderr
+    assert "no values for the inputs images: use --input or --random-inputs" in run.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "said"),
+    ("name", "value", "message"),
     [
-        ("images", IMAGES[:, :7], "input 'images' wants tensor(float) [4, 8, 8]; {file} has float32 [4, 7, 8]"),
-        ("images", IMAGES[0], "input 'images' wants tensor(float) [4, 8, 8]; {file} has float32 [8, 8]"),
-        ("images", IMAGES.astype(int), "input 'images' wants tensor(float) [4, 8, 8]; {file} has int64 [4, 8, 8]"),
-        ("pictures", IMAGES, "the model has no input 'pictures'; it has images tensor(float) [4, 8, 8]"),
-        ("images", b"no array", "--input images: {file} cannot be read: "),
+        (
+            "images",
+            IMAGES[:, :7],
+            "input 'images' has the type tensor(float) [4, 8, 8], but {file} contains float32 [4, 7, 8]",
+        ),
+        (
+            "images",
+            IMAGES[0],
+            "input 'images' has the type tensor(float) [4, 8, 8], but {file} contains float32 [8, 8]",
+        ),
+        (
+            "images",
+            IMAGES.astype(int),
+            "input 'images' has the type tensor(float) [4, 8, 8], but {file} contains int64 [4, 8, 8]",
+        ),
+        ("pictures", IMAGES, "the model has no input 'pictures'; its inputs: images tensor(float) [4, 8, 8]"),
+        ("images", b"no array", "--input images: cannot read {file}: "),
     ],
 )
 def test_says_which_input_does_not_fit(
-    debug_run, onnx_models: Path, tmp_path: Path, name: str, value: Array | bytes, said: str
+    debug_run, onnx_models: Path, tmp_path: Path, name: str, value: Array | bytes, message: str
 ) -> None:
     file = tmp_path / "values.npy"
     if isinstance(value, bytes):
@@ -46,27 +58,27 @@ def test_says_which_input_does_not_fit(
         np.save(file, value)
     run: Finished = debug_run("--no-wait", command=[str(onnx_models / "cnn.onnx"), "--input", f"{name}={file}"])
     assert run.code == 2
-    assert [line for line in run.stderr.splitlines() if said.format(file=file) in line]
+    assert [line for line in run.stderr.splitlines() if message.format(file=file) in line]
     assert "Traceback" not in run.stderr
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
-        (["--runs", "0"], "argument --runs: '0' is no whole number from 1 on"),
-        (["--seed", "-1"], "argument --seed: '-1' is no whole number from 0 on"),
-        (["--provider", "Abacus"], "--provider: ONNX Runtime has no Abacus here; it has "),
-        (["--dim", "height=3"], "--dim height: no input has a size of that name; they have batch"),
-        (["--dim", "batch=99999999999"], "input 'images' of shape [99999999999, 8, 8] takes more memory than there is"),
-        (["--compare-to", "notes.npz"], "--compare-to: notes.npz cannot be read: it is no NumPy file"),
-        (["--compare-to", "notes.onnx"], "notes.onnx cannot be loaded: notes.onnx is not an ONNX model"),
-        (["--compare-to", "loops.onnx"], "loops.onnx wants other inputs: x, n instead of images"),
-        (["--compare-to", "branches.onnx"], "branches.onnx wants other inputs: x, c, d instead of images"),
+        (["--runs", "0"], "argument --runs: expected a whole number of at least 1, not '0'"),
+        (["--seed", "-1"], "argument --seed: expected a whole number of at least 0, not '-1'"),
+        (["--provider", "Abacus"], "--provider: Abacus is not available; available: "),
+        (["--dim", "height=3"], "--dim height: no input has a dimension of that name; variable dimensions: batch"),
+        (["--dim", "batch=99999999999"], "not enough memory for input 'images' of shape [99999999999, 8, 8]"),
+        (["--compare-to", "notes.npz"], "--compare-to: cannot read notes.npz: it is not a NumPy file"),
+        (["--compare-to", "notes.onnx"], "cannot load notes.onnx: notes.onnx"),
+        (["--compare-to", "loops.onnx"], "loops.onnx has other inputs: x, n instead of images"),
+        (["--compare-to", "branches.onnx"], "branches.onnx has other inputs: x, c, d instead of images"),
     ],
     ids=lambda case: case[-1] if isinstance(case, list) else "",
 )
 def test_refuses_options_that_fit_no_model(
-    debug_run, onnx_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], said: str
+    debug_run, onnx_models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: list[str], message: str
 ) -> None:
     for name in ("transformer", "loops", "branches"):
         (tmp_path / f"{name}.onnx").symlink_to(onnx_models / f"{name}.onnx")
@@ -75,7 +87,7 @@ def test_refuses_options_that_fit_no_model(
     monkeypatch.chdir(tmp_path)
     run: Finished = debug_run("--no-wait", command=["./transformer.onnx", "--random-inputs", *options])
     assert run.code in (1, 2)
-    assert len([line for line in run.stderr.splitlines() if said in line]) == 1
+    assert len([line for line in run.stderr.splitlines() if message in line]) == 1
     assert "Traceback" not in run.stderr
 
 
@@ -93,12 +105,12 @@ def test_compares_no_models_of_strings(debug_run, tmp_path: Path) -> None:
     assert debug_run("--no-wait", command=command).code == 0
     run: Finished = debug_run("--no-wait", command=[*command, "--compare-to", str(file)])
     assert run.code == 2
-    assert f"--compare-to: {file} is not looked into: its input 's' is of strings" in run.stderr
+    assert f"--compare-to: {file} cannot be compared: its input 's' has strings" in run.stderr
     assert "Traceback" not in run.stderr
 
 
 def test_a_program_gets_the_exceptions_of_onnx_runtime(debug_run, onnx_models: Path) -> None:
-    """To the letter, and goes on; what is right afterwards is debugged."""
+    """The messages are identical, and a correct run after them is debugged."""
     command = [sys.executable, str(HOSTS / "onnx" / "bad_inputs.py"), str(onnx_models / "cnn.onnx")]
     plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
     assert len(re.findall(r"^.*(?:Error|InvalidArgument): ", plain, re.MULTILINE)) == 9
@@ -157,7 +169,7 @@ def of_an_unknown_op(file: Path) -> None:
 
 
 def nested(file: Path) -> None:
-    """A node in a graph in a node and so on, deeper than any stack is to be."""
+    """A node in a graph in a node and so on, deeper than any reader may recurse."""
 
     def field(number: int, content: bytes) -> bytes:
         size, bytes_of_size = len(content), b""
@@ -221,21 +233,22 @@ def reading_through_a_folder(file: Path) -> None:
     external(file, "data/secret")
 
 
+# Patterns of the errors by kind of file.
 BAD: dict[Spoil, str] = {
-    truncated: "is not an ONNX model or is truncated",
-    empty: "is not an ONNX model or is truncated",
-    huge: "exceeds the limit of 2 GiB for ONNX files; store the weights of larger models as external data",
-    cyclic: "node first depends on its own output, directly or through other nodes",
-    nested: "is not an ONNX model or is truncated",
-    without_its_data: "initializer w: external data file ",
-    with_too_little_data: "initializer w: needs 12 bytes of external data",
-    of_an_impossible_shape: "initializer w: invalid shape",
-    reading_above: "initializer w: external data '../secret' is outside the model's folder",
-    reading_anywhere: "is outside the model's folder",
-    reading_through_a_link: "initializer w: external data 'weights.data' is outside the model's folder",
-    reading_through_a_folder: "initializer w: external data 'data/secret' is outside the model's folder",
+    truncated: "ONNX model",
+    empty: "ONNX model",
+    huge: "2 GiB",
+    cyclic: r"node .*\bfirst\b",
+    nested: "ONNX model",
+    without_its_data: r"initializer .*\bw\b",
+    with_too_little_data: r"initializer .*\bw\b.* 12 bytes",
+    of_an_impossible_shape: r"initializer .*\bw\b.* shape",
+    reading_above: r"initializer .*\bw\b.*'\.\./secret'",
+    reading_anywhere: r"initializer .*\bw\b",
+    reading_through_a_link: r"initializer .*\bw\b.*'weights\.data'",
+    reading_through_a_folder: r"initializer .*\bw\b.*'data/secret'",
 }
-# These have a graph that can be shown.
+# These have a graph that can be shown but not run.
 UNRUNNABLE: dict[Spoil, str] = {of_the_future: "opset", of_an_unknown_op: "Conjure"}
 
 
@@ -246,22 +259,24 @@ def made(spoil: Spoil, folder: Path) -> Path:
     return file
 
 
-@pytest.mark.parametrize(("spoil", "said"), (BAD | UNRUNNABLE).items(), ids=lambda case: getattr(case, "__name__", ""))
-def test_refuses_bad_models_in_one_line(debug_run, tmp_path: Path, spoil: Spoil, said: str) -> None:
+@pytest.mark.parametrize(
+    ("spoil", "pattern"), (BAD | UNRUNNABLE).items(), ids=lambda case: getattr(case, "__name__", "")
+)
+def test_refuses_bad_models_in_one_line(debug_run, tmp_path: Path, spoil: Spoil, pattern: str) -> None:
     run: Finished = debug_run("--no-wait", command=[str(made(spoil, tmp_path)), "--random-inputs"])
     assert run.code == 1
-    lines = [line for line in run.stderr.splitlines() if "cannot be loaded" in line]
-    assert len(lines) == 1 and said in lines[0]
+    lines = [line for line in run.stderr.splitlines() if "cannot load" in line]
+    assert len(lines) == 1 and re.search(pattern, lines[0])
     assert "Traceback" not in run.stderr
 
 
-@pytest.mark.parametrize(("spoil", "said"), BAD.items(), ids=lambda case: getattr(case, "__name__", ""))
-def test_opens_no_bad_models(tmp_path: Path, spoil: Spoil, said: str) -> None:
+@pytest.mark.parametrize(("spoil", "pattern"), BAD.items(), ids=lambda case: getattr(case, "__name__", ""))
+def test_opens_no_bad_models(tmp_path: Path, spoil: Spoil, pattern: str) -> None:
     file = made(spoil, tmp_path)
     opened = subprocess.run([GRAPHDBG, "open", str(file)], env=clean_environment(), capture_output=True, text=True)
     assert opened.returncode == 1
-    lines = [line for line in opened.stderr.splitlines() if f"graphdbg: {file} cannot be opened: " in line]
-    assert len(lines) == 1 and said in lines[0]
+    lines = [line for line in opened.stderr.splitlines() if f"graphdbg: cannot open {file}: " in line]
+    assert len(lines) == 1 and re.search(pattern, lines[0])
     assert "Traceback" not in opened.stderr
 
 
@@ -269,12 +284,12 @@ def test_the_server_lives_on_whatever_a_file_holds(server: Server, start_job, tm
     for number, spoil in enumerate((*BAD, *UNRUNNABLE)):
         folder = tmp_path / str(number)
         folder.mkdir()
-        command = [sys.executable, "-m", "graphdbg._onnxruntime.bare", str(made(spoil, folder)), "--random-inputs"]
+        command = [sys.executable, "-m", "graphdbg._onnxruntime.run_model", str(made(spoil, folder)), "--random-inputs"]
         job = start_job(command, server.job_environment(GRAPHDBG_JOB=spoil.__name__, GRAPHDBG_WAIT="0"))
         assert job.wait(60) == 1
         assert server.process.poll() is None and server.client.get("/server")["name"] == "graphdbg"
     good(tmp_path / "good.onnx")
-    command = [sys.executable, "-m", "graphdbg._onnxruntime.bare", str(tmp_path / "good.onnx"), "--random-inputs"]
+    command = [sys.executable, "-m", "graphdbg._onnxruntime.run_model", str(tmp_path / "good.onnx"), "--random-inputs"]
     start_job(command, server.job_environment(GRAPHDBG_JOB="good"))
     server.wait_for_state("good", "paused", pause_reason="start")
     assert server.client.get("/jobs/good/graph/node?name=good/rectify")["op_type"] == "Relu"
@@ -287,7 +302,7 @@ def test_reads_more_than_two_gib_beside_a_model(server: Server, start_job, tmp_p
         stream.seek(4 * (rows - 1))
         stream.write(np.float32(7).tobytes())
     external(tmp_path / "large.onnx", "weights.data", (rows,))
-    command = [sys.executable, "-m", "graphdbg._onnxruntime.show", str(tmp_path / "large.onnx")]
+    command = [sys.executable, "-m", "graphdbg._onnxruntime.show_model", str(tmp_path / "large.onnx")]
     start_job(command, server.job_environment(GRAPHDBG_JOB="large"))
     server.wait_for_state("large", "paused", pause_reason="start")
     assert server.client.get("/jobs/large/graph/node?name=large/w")["outputs"][0]["shape"] == [rows]

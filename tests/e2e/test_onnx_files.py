@@ -1,4 +1,4 @@
-"""ONNX files: bare models as jobs, models compared, graphs written as ONNX and shown."""
+"""ONNX files: models run as jobs, compared, exported and shown."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from onnx import TensorProto, numpy_helper
 
 
 def table(output: str) -> dict[str, list[str]]:
-    """The lines of a comparison, by tensor."""
+    """The rows of a comparison, by tensor."""
     lines = output[output.index("tensor ") :].splitlines()[1:]
     return {
         words[0]: words[1:]
@@ -43,7 +43,7 @@ def test_finds_the_first_tensor_that_quantization_changed(debug_run, onnx_models
     assert "first to differ: conv2d, by " in run.stdout
     rows = table(run.stdout)
     assert rows["unsqueeze"][:2] == ["0", "0"]
-    # A quantized convolution is near to what it was, and not the same.
+    # The quantized convolution is close to the original, but not equal.
     assert 0 < float(rows["conv2d"][0]) < 0.1 and 0.99 < float(rows["conv2d"][2]) < 1
     assert list(rows) == ["unsqueeze", "conv2d", "relu", "conv2d_1", "relu_1", "max_pool2d", "view", "linear", "scores"]
 
@@ -61,8 +61,8 @@ def test_compares_with_recorded_values(debug_run, onnx_models: Path, tmp_path: P
     scores[0, 0] = np.nan
     np.savez(tmp_path / "other.npz", scores=scores)
     run = debug_run("--no-wait", command=[*model, str(tmp_path / "other.npz")])
-    assert run.code == 1 and "1 not finite in one" in run.stdout
-    # To an infinity everything would be near, in proportion.
+    assert run.code == 1 and "1 finite in only one" in run.stdout
+    # Relative to an infinity, every error would be small.
     scores[0, 0] = np.inf
     np.savez(tmp_path / "infinite.npz", scores=scores)
     run = debug_run("--no-wait", command=[*model, str(tmp_path / "infinite.npz")])
@@ -82,7 +82,7 @@ def test_compares_each_iteration_of_a_loop(debug_run, onnx_models: Path, tmp_pat
         command = [str(growth), "--random-inputs", "--compare-to", str(tmp_path / "other.onnx")]
         return debug_run("--no-wait", command=command)
 
-    # Squares of 10 and of 10.001: a relative error doubles with each, from 1e-4.
+    # Repeated squares of 10 and 10.001: each squaring doubles the relative error of 1e-4.
     run = compare_with("ten", np.float32(10.001))
     assert run.code == 1, run.stderr
     assert "first to differ: y.body/w, by " in run.stdout
@@ -91,7 +91,7 @@ def test_compares_each_iteration_of_a_loop(debug_run, onnx_models: Path, tmp_pat
     assert " ".join(rows["y.body/w"][3:]) == "value 4 of 8 is the first to differ"
 
     run = compare_with("eight", np.int64(5))
-    assert "first to differ: y.body/w, made 8 times against 5" in run.stdout
+    assert "first to differ: y.body/w, 8 values against 5" in run.stdout
     assert table(run.stdout)["y"][:2] == ["inf", "inf"]
 
 
@@ -124,21 +124,23 @@ def test_writes_a_graph_that_onnx_reads(server: Server, start_job, tmp_path: Pat
     known = {v.name: v for v in (*model.graph.value_info, *model.graph.output)}
     shape = known["forward/conv1/convolution:0"].type.tensor_type
     assert (shape.elem_type, [d.dim_value for d in shape.shape.dim]) == (TensorProto.FLOAT, [64, 16, 8, 8])
-    assert "values of all tensors" in {p.key: p.value for p in model.metadata_props}["graphdbg.lost"]
+    assert "values" in {p.key: p.value for p in model.metadata_props}["graphdbg.lost"]
 
 
 # ---- graphs in
 
 
 def test_shows_a_model_that_is_not_run(server: Server, start_job, onnx_models: Path) -> None:
-    """As `graphdbg open` does, under the server that it starts."""
+    """Runs the program that `graphdbg open` runs, with a server of its own."""
     environment = server.job_environment(GRAPHDBG_JOB="shown")
-    job = start_job([sys.executable, "-m", "graphdbg._onnxruntime.show", str(onnx_models / "large.onnx")], environment)
+    job = start_job(
+        [sys.executable, "-m", "graphdbg._onnxruntime.show_model", str(onnx_models / "large.onnx")], environment
+    )
     server.wait_for_state("shown", "paused", pause_reason="start")
     graph = server.client.get("/jobs/shown/graph/export?format=json")
     kinds = {node["name"]: node["kind"] for node in graph["nodes"]}
     assert kinds["large/conv1/conv2d"] == "op" and kinds["large/conv1/weight"] == "parameter"
-    # Its weights lie in a file beside it.
+    # Its weights are stored in a separate file.
     shown = server.client.get("/jobs/shown/tensor?name=large/conv1/weight:0")
     weights = {w.name: w for w in onnx.load(onnx_models / "large.onnx").graph.initializer}
     assert np.array_equal(np.array(shown["data"], np.float32), numpy_helper.to_array(weights["conv1.weight"]))
@@ -149,7 +151,9 @@ def test_shows_a_model_that_is_not_run(server: Server, start_job, onnx_models: P
 
 def test_branches_and_loops_are_scopes(server: Server, start_job, onnx_models: Path) -> None:
     environment = server.job_environment(GRAPHDBG_JOB="control")
-    start_job([sys.executable, "-m", "graphdbg._onnxruntime.show", str(onnx_models / "control.onnx")], environment)
+    start_job(
+        [sys.executable, "-m", "graphdbg._onnxruntime.show_model", str(onnx_models / "control.onnx")], environment
+    )
     server.wait_for_state("control", "paused", pause_reason="start")
     graph = server.client.get("/jobs/control/graph/export?format=json")
     nodes = {node["name"] for node in graph["nodes"]}

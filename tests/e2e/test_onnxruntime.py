@@ -1,4 +1,4 @@
-"""Programs that run models under ONNX Runtime, debugged without a change in them."""
+"""Unmodified programs that run models under ONNX Runtime."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_finds_where_half_floats_overflow(debug_run, onnx_models: Path) -> None:
 
 @pytest.fixture
 def paused_cnn(server: Server, start_job, onnx_models: Path) -> str:
-    """A job that waits before the first run of the CNN."""
+    """The path of a job that is paused before the first run of the CNN."""
     environment = server.job_environment(GRAPHDBG_JOB="cnn")
     start_job([sys.executable, RUN_MODEL, str(onnx_models / "cnn.onnx"), "--runs", "100"], environment)
     server.wait_for_state("cnn", "paused", pause_reason="start")
@@ -84,7 +84,7 @@ def test_shows_the_graph_before_the_first_run(server: Server, paused_cnn: str) -
     assert (conv["kind"], conv["op_type"], conv["category"]) == ("op", "Conv", "activation")
     assert conv["outputs"][0]["shape"] == [4, 16, 8, 8]
     assert conv["attributes"]["pads"] == "[1, 1, 1, 1]"
-    # The exporter tells which line of the model an op comes from.
+    # The exporter stores the line of the model for each op.
     assert conv["source"]["file"].endswith("make_models.py")
     made_by = [tensor["node"] for tensor in conv["inputs"]]
     assert made_by == ["cnn/relu", "cnn/conv2/weight", "cnn/conv2/bias"]
@@ -126,7 +126,7 @@ def test_pauses_while_it_runs(server: Server, start_job, onnx_models: Path) -> N
     paused = server.wait_for_state("cnn", "paused", pause_reason="user")
     server.control("cnn", "next_node")
     stopped = server.wait_for_state("cnn", "paused", pause_reason="node")
-    # It pauses at the end of a run, or at a node: in the first run at any.
+    # The job pauses at the end of a run or at a node; in the first run at any node.
     nodes = server.client.get("/jobs/cnn/graph/export?format=json")["nodes"]
     in_order = [node["name"] for node in sorted(nodes, key=lambda node: node["order"]) if node["order"]]
     before = in_order.index(paused["node"]) if paused["node"] else -1
@@ -193,12 +193,12 @@ print(session.run(None, {"images": np.ones((4, 8, 8), np.float32)})[0].tobytes()
 
 
 def test_weights_of_the_programs_own_stay_in_place(debug_run, onnx_models: Path) -> None:
-    """A program may replace what the file has, which nobody can read back."""
+    """A program may replace weights of the file, and they cannot be read back."""
     command = [sys.executable, "-c", REPLACED, str(onnx_models / "cnn.onnx")]
     plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
     run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
     assert run.stdout == plain != ""
-    assert "cannot be looked into: its options replace initializers of the model" in run.stderr
+    assert "its options replace initializers of the model" in run.stderr
     assert run.result["steps"] == 1
 
 
@@ -217,11 +217,11 @@ def test_says_that_strings_are_not_looked_into(debug_run, tmp_path: Path) -> Non
     onnx.save(onnx.parser.parse_model(text), tmp_path / "words.onnx")
     run: Finished = debug_run("--no-wait", command=[sys.executable, "-c", STRINGS, str(tmp_path / "words.onnx")])
     assert (run.code, run.result["steps"]) == (0, 1) and "one" in run.stdout
-    assert "graphdbg: runs of words are not looked into: its input words is of strings" in run.stderr
+    assert "graphdbg: runs of words are not debugged: its input words has strings" in run.stderr
 
 
 def test_goes_on_where_a_value_cannot_be_handed_on(debug_run, tmp_path: Path) -> None:
-    """A value that is missing, 70 nodes before it is read: ONNX Runtime itself crashes when given one."""
+    """An optional value without content that is read 70 nodes later. As an input it would crash ONNX Runtime."""
     import onnx
     from onnx import TensorProto, helper
 
@@ -238,20 +238,22 @@ def test_goes_on_where_a_value_cannot_be_handed_on(debug_run, tmp_path: Path) ->
     command = [str(tmp_path / "maybe.onnx"), "--random-inputs", "--runs", "2"]
     run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
     assert (run.code, run.result["steps"]) == (0, 2)
-    said = "node is_there cannot be run by itself; it and what follows is not looked at: an optional value is missing"
-    assert run.stderr.count(said) == 1
+    message = (
+        "node is_there cannot be run on its own; it and later nodes are not debugged: an optional value is missing"
+    )
+    assert run.stderr.count(message) == 1
     assert ("maybe/turn_69", 2) in {(hit["node"], hit["step"]) for hit in run.result["hits"]}
 
 
 def test_sessions_may_run_in_several_threads(debug_run, onnx_models: Path) -> None:
-    """One run after the other: each is a step of its own, with its own nodes."""
+    """Runs are made one after the other, and each is a step with its own nodes."""
     script = str(HOSTS / "onnx" / "two_threads.py")
     command = [sys.executable, script, *(str(onnx_models / f"{name}.onnx") for name in ("lstm", "loops"))]
     plain = subprocess.run(command, env=clean_environment(), capture_output=True, text=True, check=True).stdout
     run: Finished = debug_run("--no-wait", "--break-on", "expr:count > 0", "--on-hit", "continue", command=command)
     assert run.stdout == plain != ""
     assert run.result["steps"] == 40
-    # Of each model one. The one that is made from bytes has no name.
+    # One node of each model. The model that is made from bytes has no name.
     ran = {"LSTM": "model/rows/LSTM", "Abs": "loops/Abs"}
     found = {(hit["step"], hit["node"]) for hit in run.result["hits"] if hit["op_type"] in ran}
     assert sorted(step for step, _ in found) == list(range(1, 41))
@@ -269,11 +271,11 @@ def test_each_session_is_a_graph_of_the_job(server: Server, start_job, onnx_mode
     def top(query: str) -> list[str]:
         return [node["name"] for node in server.client.get(f"/jobs/several/graph/scope?name={query}")["nodes"]]
 
-    # The first is the one that is shown unless another is asked for.
+    # The first graph is the default.
     assert (top(""), top("&graph=functions"), top("&graph=control_1")) == (["control"], ["functions"], ["control_1"])
     exported = server.client.get("/jobs/several/graph/export?format=json&graph=functions")
     assert {node["name"].partition("/")[0] for node in exported["nodes"]} == {"functions"}
-    # Names are those of the job: what has one is found, whichever graph it lies in.
+    # Names are unique within the job: a node is found by its name in whichever graph it is.
     choices = server.client.get("/jobs/several/graph/search?q=choose&kind=op")["nodes"]
     found = [node["name"] for node in choices if node["op_type"] == "If"]
     assert found == ["control/choose", "control_1/choose"]
@@ -284,7 +286,7 @@ def test_one_framework_of_two_is_debugged_and_said_to_be(debug_run, onnx_models:
     code = f"import torch, sys, runpy; sys.argv = ['x', {str(onnx_models / 'functions.onnx')!r}]; "
     command = [sys.executable, "-c", code + f"runpy.run_path({RUN_MODEL!r}, run_name='__main__')"]
     run: Finished = debug_run("--no-wait", command=command)
-    assert run.code == 0 and "GRAPHDBG_FRAMEWORK=onnxruntime debugs its ONNX models instead" in run.stderr
+    assert run.code == 0 and "GRAPHDBG_FRAMEWORK=onnxruntime" in run.stderr
     run = debug_run("--no-wait", command=command, GRAPHDBG_FRAMEWORK="onnxruntime")
     assert run.result["steps"] == 3
 

@@ -1,5 +1,5 @@
-"""A program in plain C with a loop of its own (agent/examples), debugged as any
-job: the agent's core needs no framework."""
+"""A C program with a custom engine (agent/examples), which is debugged like any other
+job: the agent does not need a framework."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="session")
 def regression() -> str:
-    """The built program; `tools/dev build` makes it."""
+    """The compiled program. `bazel build //agent/examples/...` builds it."""
     program = Path(os.environ.get("GRAPHDBG_EXAMPLES") or ROOT / "bazel-bin/agent/examples") / "regression"
     if not program.exists():
         pytest.skip(f"{program} is not built")
@@ -53,7 +53,7 @@ def test_stops_at_the_first_op_that_is_not_finite(debug_run, regression: str) ->
     first = run.result["hits"][0]
     assert (first["node"], first["op_type"], first["origin"]) == ("forward/loss", "loss", "origin")
     assert first["source"]["file"].endswith("regression.c") and first["source"]["line"] > 0
-    # Its own end ran: the last line is printed after the loop.
+    # The program has run to its end: it prints the last line after the loop.
     assert run.stdout.splitlines()[-1].startswith("weight ")
 
 
@@ -68,7 +68,7 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, start_job, r
         return data
 
     assert value("forward/line/weight:0") == [0, 0]
-    # No op has run yet: its name may be waited for.
+    # No op has run yet, so the node does not exist. A command may wait for it.
     server.control("line", "continue_to", node="backward/gradient", pending=True)
     server.wait_for_state("line", "paused", node="backward/gradient", step=1)
     gradient = value("backward/gradient:0")
@@ -124,7 +124,7 @@ def test_watchpoints_set_at_a_stop_are_rechecked_there(server: Server, start_job
         return hits if len(hits) >= 2 else []
 
     hits = wait_until("hits of the recheck", both_hits)
-    # Outputs in the order of execution, then parameters as they are now.
+    # Outputs in the order of execution, then the current parameters.
     assert [(hit["node"], hit["step"]) for hit in hits] == [("forward/loss", 1), ("forward/line/weight", 1)]
     state = server.job("line")
     assert state and (state["state"], state["step"], state["unchecked_watchpoints"]) == ("paused", 1, [])

@@ -1,4 +1,4 @@
-"""Training scripts with one numerical bug each: the right op, the right line."""
+"""Training scripts with one numerical bug each: graphdbg stops at the right op and line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 import pytest
 from conftest import HOSTS, SYSTEM_PYTHON, marked_line
 
-# Script, the condition that holds first, and the op at which it does.
+# By script: the condition that matches first, and the op whose output matches.
 PLANTED = {
     "norm_of_zero": ("nan", "backward/2/div"),
     "variance_without_epsilon": ("nan", "forward/norm/div"),
@@ -16,7 +16,7 @@ PLANTED = {
     "weights_explode": ("inf", "forward/pow"),
     "own_autograd_function": ("nan", "backward/"),
 }
-# The oldest PyTorch multiplies no half precision matrices on CPUs.
+# The oldest PyTorch cannot multiply half precision matrices on CPUs.
 OLDEST = [name for name in PLANTED if name != "half_precision_overflow"]
 FROM_PYTHON = ["norm_of_zero", "variance_without_epsilon", "own_autograd_function"]
 

@@ -1,4 +1,4 @@
-"""Several ranks of one job, as torchrun starts them: they stop and step together."""
+"""Several ranks of one job, started by torchrun, stop and step together."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from graphdbg.cli.client import ApiError
 
 RANKS = 4
 SCRIPT = HOSTS / "digits_ddp.py"
-# Ranks give up in a collective that takes longer.
+# In seconds. A collective that takes longer fails.
 TIMEOUT = 20
 
 
@@ -24,7 +24,7 @@ def torchrun(*options: str) -> list[str]:
 
 @pytest.fixture
 def start_ranks(start_job) -> Iterator[Callable[..., subprocess.Popen[str]]]:
-    """Starts torchrun; asked to end, it ends its ranks too."""
+    """Starts torchrun. When torchrun is terminated, it terminates its ranks, too."""
     started: list[subprocess.Popen[str]] = []
 
     def start(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -43,12 +43,12 @@ def environment(server: Server) -> dict[str, str]:
 
 
 def paused(server: Server, **fields: object) -> Json:
-    """The job, all of whose ranks stand at the end of the same step."""
+    """Waits until all ranks are paused at the end of the same step, and returns the job."""
 
     def all_ranks() -> Json | None:
         job = server.job("ddp")
-        stands = job and job["state"] == "paused" and [rank["step"] for rank in job["ranks"]] == [job["step"]] * RANKS
-        return job if stands and all(job[key] == value for key, value in fields.items()) else None
+        together = job and job["state"] == "paused" and [rank["step"] for rank in job["ranks"]] == [job["step"]] * RANKS
+        return job if together and all(job[key] == value for key, value in fields.items()) else None
 
     job: Json = wait_until(f"all ranks paused together {fields}", all_ranks)
     return job
@@ -68,7 +68,7 @@ def test_ranks_stop_step_and_end_together(server, start_ranks, environment) -> N
         server.control("ddp", "pause")
         assert paused(server)["pause_reason"] == "user"
 
-    # Nobody waits in a collective meanwhile.
+    # No rank waits in a collective meanwhile, which would fail.
     time.sleep(TIMEOUT + 1)
     step = server.job("ddp")["step"]
     server.control("ddp", "step", steps=2)
@@ -99,7 +99,7 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
     assert hits[0]["source"]["line"] == marked_line(SCRIPT)
     assert job["node"] == hits[0]["node"]
 
-    # What was hit is there to be looked at, and so is the same of another rank.
+    # The tensor of the hit is available, and so is the same tensor of another rank.
     counts = {}
     for rank in (1, 2):
         name = f"{hits[0]['node']}:{hits[0]['slot']}"
@@ -115,7 +115,7 @@ def test_a_nan_on_one_rank_stops_all_of_them(server, start_ranks, environment) -
 
 
 def test_a_step_that_one_rank_has_begun_ends_for_all(server, start_ranks, environment) -> None:
-    """The others are still in the step before when one of them finds a NaN."""
+    """The other ranks are still in the previous step when one of them finds a NaN."""
     start_ranks(torchrun("--steps=8", "--corrupt-rank=2", "--corrupt-step=3", "--lag=0.5"), environment)
     paused(server)
     nan = {"condition": {"id": "nan", "params": {}}, "patterns": ["forward/sqrt*"], "pause": "node"}
@@ -131,7 +131,7 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
         with pytest.raises(ApiError) as refused:
             server.client.post("/jobs/ddp/control", command)
         assert (refused.value.status, refused.value.code) == (409, "several_ranks")
-        assert "ends of steps" in server.job("ddp")["unsupported_commands"][command["command"]]
+        assert server.job("ddp")["unsupported_commands"][command["command"]]
     ctl = [GRAPHDBG, "ctl", "ddp", "next", "--rank=1", f"--data-dir={server.data_dir}"]
     ctl.append(f"--server={server.addresses['http_address']}")
     subprocess.run(ctl, check=True, env=clean_environment())
@@ -141,7 +141,7 @@ def test_one_rank_is_moved_alone_only_by_its_name(server, start_ranks, environme
         return ranks[1]["state"] == "paused" and ranks[1]["node"] and not ranks[0]["node"]
 
     wait_until("rank 1 at its first node", moved)
-    # All together again: the step that rank 1 is in ends for all.
+    # All ranks together again: they all end the step that rank 1 is in.
     server.control("ddp", "step")
     paused(server, step=1)
     server.control("ddp", "continue")

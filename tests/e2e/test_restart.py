@@ -1,4 +1,4 @@
-"""A server that is killed and started again, with real jobs that live on."""
+"""A server that is killed and restarted while real jobs keep running."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ DIGITS = [sys.executable, str(HOSTS / "digits_cnn.py"), "--steps", "60"]
 
 @pytest.fixture
 def servers(tmp_path: Path) -> Iterator[Callable[..., Server]]:
-    """Starts servers that follow each other on the same ports and data."""
+    """Starts servers, one after the other, with the same ports and data directory."""
     started: list[Server] = []
 
     def start(*options: str) -> Server:
@@ -52,8 +52,8 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     client = first.client
     on_logits = {"condition": {"id": "max_gt", "params": {"value": 3}}, "patterns": ["forward/fc2/addmm"]}
     made = client.post("/jobs/digits/watchpoints", on_logits | {"pause": "node"})
-    gone = client.post("/jobs/digits/watchpoints", {"condition": {"id": "nan", "params": {}}})
-    delete(first, f"/jobs/digits/watchpoints/{gone['id']}")
+    deleted = client.post("/jobs/digits/watchpoints", {"condition": {"id": "nan", "params": {}}})
+    delete(first, f"/jobs/digits/watchpoints/{deleted['id']}")
     first.control("digits", "continue")
     before = first.wait_for_state("digits", "paused", pause_reason="watchpoint")
     hits = first.client.hits("digits")
@@ -61,7 +61,7 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     nodes = client.get("/jobs/digits/graph/search", q="fc2", limit=500)["nodes"]
     detail = client.get("/jobs/digits/graph/node", name="forward/fc2/addmm")
     assert hits and watchpoints[0]["id"] == made["id"] and detail["stack"]
-    # Asked for, where no hit tells of it.
+    # Statistics that were requested and do not come from a hit.
     client.get("/jobs/digits/tensor/statistics", name="forward/fc2/weight:0")
     history = client.get("/jobs/digits/tensor/history", name="forward/fc2/weight:0")
     assert len(history["points"]) == 1
@@ -79,13 +79,13 @@ def test_a_paused_job_is_as_before_when_the_server_is_back(servers, start_job) -
     logits = second.client.get("/jobs/digits/tensor", name="forward/fc2/addmm:0", statistics=1)
     assert logits["statistics"]["max"] == pytest.approx(hits[-1]["statistics"]["max"])
 
-    # It is under control as before, and ids are not used again.
+    # The job is under control as before, and ids are not reused.
     second.control("digits", "continue")
     wait_until("a new hit", lambda: len(second.client.hits("digits")) > len(hits))
     assert [hit["id"] for hit in second.client.hits("digits")] == list(range(1, len(hits) + 2))
     second.wait_for_state("digits", "paused", pause_reason="watchpoint")
     anew = second.client.post("/jobs/digits/watchpoints", on_logits | {"pause": "none"})
-    assert anew["id"] == gone["id"] + 1
+    assert anew["id"] == deleted["id"] + 1
     delete(second, f"/jobs/digits/watchpoints/{made['id']}")
     second.control("digits", "continue")
     out, _ = job.communicate(timeout=120)
@@ -105,7 +105,7 @@ def test_a_finished_job_stays_until_it_is_deleted(servers, start_job) -> None:
     hits = first.client.hits("digits")
     assert hits
     history = first.client.get("/jobs/digits/tensor/history", name="forward/fc2/addmm:0")
-    # Those of the hits, and of steps without one: it was watched in all.
+    # The node was watched in all steps, so there are points for steps without hits, too.
     assert [point["step"] for point in history["points"]] == [1, 2, 3, 4, 5]
     assert {hit["step"] for hit in hits} < {1, 2, 3, 4, 5}
 
@@ -133,7 +133,7 @@ def test_a_job_whose_process_died_too_is_lost(servers, start_job) -> None:
     second = servers()
     found = second.job("digits")
     assert found and found["state"] == "connecting" and found["step"] == 3
-    # Its next run is a job of its own, and makes clear that nobody comes back.
+    # The next run is a new job, which proves that the lost process does not return.
     start_job(DIGITS, second.job_environment(GRAPHDBG_JOB="digits"))
     second.wait_for_state("digits-2", "paused")
     second.wait_for_state("digits", "lost")
@@ -142,7 +142,7 @@ def test_a_job_whose_process_died_too_is_lost(servers, start_job) -> None:
     assert error.value.code == "invalid_state"
 
 
-# Trains until the file named as its argument is there.
+# Trains until the file exists whose name is the argument.
 STEADY = """
 import pathlib, sys, time, torch
 net = torch.nn.Sequential(torch.nn.Linear(4, 4))
@@ -156,7 +156,7 @@ while not pathlib.Path(sys.argv[1]).exists():
 
 
 def hits_beyond(server: Server, count: int) -> list[Json]:
-    """All hits, once there are more than so many."""
+    """Waits until there are more than `count` hits, and returns all of them."""
 
     def more() -> list[Json] | None:
         found = server.client.hits("steady")
@@ -167,7 +167,7 @@ def hits_beyond(server: Server, count: int) -> list[Json]:
 
 
 def test_no_hit_is_lost_or_doubled_by_kills_at_any_moment(servers, start_job, tmp_path: Path) -> None:
-    """There is a hit in every step, and the server is killed while they come."""
+    """Every step has a hit, and the server is killed while hits arrive."""
     server = servers()
     stop = tmp_path / "stop"
     script = tmp_path / "steady.py"
@@ -207,6 +207,6 @@ def test_a_second_server_on_the_same_data_is_refused(servers) -> None:
         timeout=30,
     )
     assert second.returncode == 3
-    assert str(first.data_dir) in second.stderr and "another server" in second.stderr
+    assert str(first.data_dir) in second.stderr and "server" in second.stderr
     assert len(second.stderr.strip().splitlines()) == 1
     assert first.client.get("/jobs")["jobs"] == []

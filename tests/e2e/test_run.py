@@ -1,7 +1,8 @@
-"""`graphdbg run`: what a user sees of it, and what the job must not notice."""
+"""`graphdbg run`: what users see, and that the job is not affected."""
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -93,24 +94,24 @@ def test_script_without_torch_just_runs(debug_run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "pattern"),
     [
-        (["run"], "what to run?"),
-        (["run", "--break-on", "nann", "--", "true"], "no condition 'nann'"),
-        (["run", "--break-on", "max_gt", "--", "true"], 'value: condition "max_gt" needs a value'),
-        (["run", "--break-on", "max_gt:high", "--", "true"], "value of 'max_gt' has to be a number, not 'high'"),
-        (["run", "--break-on", "tensor_all_zero:120", "--", "true"], "has to be at most 100, not 120"),
-        (["run", "--break-on", "expr:max(mean, 1) > x", "--", "true"], 'column 16: there is no "x"'),
-        (["run", "--steps", "0", "--", "true"], "whole number from 1"),
+        (["run"], "missing command"),
+        (["run", "--break-on", "nann", "--", "true"], "unknown condition 'nann'"),
+        (["run", "--break-on", "max_gt", "--", "true"], "--break-on: .*max_gt.*value"),
+        (["run", "--break-on", "max_gt:high", "--", "true"], "value of 'max_gt' must be a number, not 'high'"),
+        (["run", "--break-on", "tensor_all_zero:120", "--", "true"], "--break-on: .*100.*120"),
+        (["run", "--break-on", "expr:max(mean, 1) > x", "--", "true"], '--break-on: .*16.*"x"'),
+        (["run", "--steps", "0", "--", "true"], "whole number of at least 1"),
         (["run", "--", "no-such-program-here"], "cannot run no-such-program-here"),
-        (["run", "--result", "/no/such/folder/r.json", "--", "true"], "there is no folder"),
+        (["run", "--result", "/no/such/folder/r.json", "--", "true"], "no such directory: /no/such/folder"),
         (["nonsense"], "invalid choice"),
     ],
 )
-def test_wrong_usage_is_named_and_exits_2(arguments: list[str], message: str) -> None:
+def test_wrong_usage_is_named_and_exits_2(arguments: list[str], pattern: str) -> None:
     run = subprocess.run([GRAPHDBG, *arguments], env=clean_environment(), capture_output=True, text=True, timeout=60)
     assert run.returncode == 2
-    assert message in run.stderr
+    assert re.search(pattern, run.stderr)
     assert "Traceback" not in run.stderr
 
 

@@ -1,4 +1,4 @@
-"""`graphdbg start` with jobs that dial it, controlled over HTTP."""
+"""`graphdbg start` with jobs that connect to it and are controlled over HTTP."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def test_a_job_that_waits_says_where_its_page_is(tmp_path: Path, start_job) -> N
         page, debugger = (server.stdout.readline().split()[-1] for _ in range(2))
         environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT=debugger.rpartition(":")[2])
         job = start_job(DIGITS, environment)
-        said = next(line for line in job.stderr if "waits" in line)
-        assert said == f"graphdbg: waits for Continue before the first step: {page}\n"
+        message = next(line for line in job.stderr if page in line)
+        assert message.startswith("graphdbg: ") and "Continue" in message
     finally:
         server.terminate()
         server.wait()
@@ -135,14 +135,14 @@ def test_training_outlives_a_killed_server(server: Server, start_job) -> None:
 
 def test_without_a_server_training_goes_on_with_one_warning(start_job) -> None:
     plain = subprocess.run(DIGITS, env=clean_environment(), capture_output=True, text=True, check=True)
-    # Port 1 is not listened on.
+    # Nothing listens on port 1.
     environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT="1", GRAPHDBG_CONNECT_TIMEOUT="1")
     job = start_job(DIGITS, environment)
     out, err = job.communicate(timeout=120)
     assert job.returncode == 0
     assert losses(out) == losses(plain.stdout)
     warnings = [line for line in err.splitlines() if line.startswith("graphdbg:")]
-    assert len(warnings) == 1 and "no server at 127.0.0.1:1" in warnings[0]
+    assert len(warnings) == 1 and "127.0.0.1:1" in warnings[0]
 
 
 def test_wrong_agent_token_is_refused_and_training_goes_on(server: Server, start_job) -> None:
@@ -195,7 +195,7 @@ def test_errors_of_the_interface_name_the_thing(server: Server, start_job) -> No
     with pytest.raises(ApiError) as error:
         Client(server.addresses["http_address"], "wrong").get("/jobs")
     assert error.value.status == 401
-    # After all that the job still heeds commands.
+    # After all these errors, the job still obeys commands.
     server.control("digits", "step", steps=1)
     server.wait_for_state("digits", "paused", step=1)
 

@@ -1,4 +1,4 @@
-"""A server that others reach: its page and its jobs come by TLS."""
+"""A server that other machines can reach: the page and the jobs connect with TLS."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def openssl(*arguments: str | Path) -> None:
 
 
 class Authority:
-    """Makes certificates."""
+    """Issues certificates."""
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir()
@@ -83,7 +83,7 @@ def test_it_answers_to_the_names_of_its_certificate(start, authority) -> None:
     assert status(server, authority, Host="gpu7.example", Origin="http://gpu7.example") == 403
     assert status(server, authority, "/api/v1/jobs") == 401
     assert server.client.get("/jobs") == {"jobs": []}
-    # Not in plain text.
+    # Unencrypted requests fail.
     port = int(server.addresses["http_address"].rpartition(":")[2])
     plain = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     plain.request("GET", "/readyz")
@@ -135,7 +135,7 @@ def test_clients_show_a_certificate_where_that_is_asked(start, start_job, author
         connection.request("GET", "/api/v1/jobs", headers={"Authorization": f"Bearer {token}"})
         return b'"finished"' in connection.getresponse().read()
 
-    wait_until("the job's end, told to one who shows a certificate", finished)
+    wait_until("the end of the job, as a client with a certificate sees it", finished)
 
 
 def test_files_that_do_not_fit_are_named(authority, tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""One version everywhere: the wheel's, the package's, the server's, the agent's."""
+"""The wheel, the package, the server and the agent have the same version."""
 
 from __future__ import annotations
 

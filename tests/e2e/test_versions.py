@@ -1,4 +1,4 @@
-"""Control of a job, whatever PyTorch it runs under and however that is followed."""
+"""Control of a job with each supported PyTorch and each adapter."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ finally:
     print("finally")
 """
 
-WAYS = [
+VARIANTS = [
     pytest.param(SYSTEM_PYTHON, {}, id="oldest", marks=pytest.mark.oldest_torch),
     pytest.param(
         SYSTEM_PYTHON, {"GRAPHDBG_ADAPTER": "python"}, id="oldest-from-python", marks=pytest.mark.oldest_torch
@@ -34,7 +34,7 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize(("python", "variables"), WAYS)
+@pytest.mark.parametrize(("python", "variables"), VARIANTS)
 def test_stop_look_step_and_end(
     server: Server, start_job, injected, tmp_path: Path, python: str, variables: dict[str, str]
 ) -> None:

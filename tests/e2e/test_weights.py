@@ -1,4 +1,4 @@
-"""Conditions about weights, on real jobs: how they start, and how they change."""
+"""Conditions on weights, checked on real jobs: initialization and changes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from conftest import Server, wait_until
 
-# The first layer is forgotten in the optimizer, the last one starts at zero; the
-# rate of step 5 is a thousand times that of the others. Prints by how much the
-# last layer's weight changes, in float64, relative to what it was.
+# The optimizer does not get the first layer, and the last layer's weight starts at
+# zero. The learning rate of step 5 is a thousand times that of the others. Prints the
+# relative change of the last layer's weight in float64.
 SCRIPT = """
 import torch
 
@@ -52,7 +52,7 @@ def test_weights_that_no_optimizer_trains_are_found(debug_run, script) -> None:
     run = watch(debug_run, script, "weight_not_changed")
     hits = run.result["hits"]
     assert {hit["node"] for hit in hits} == FORGOTTEN
-    # From the first step on, whose step before is the start.
+    # From the first step on, which is compared with the initial weights.
     for node in FORGOTTEN:
         assert [hit["step"] for hit in hits if hit["node"] == node] == list(range(1, 8))
 
@@ -63,7 +63,7 @@ def test_the_change_of_a_weight_is_relative_to_what_it_was(debug_run, script) ->
     changes = {int(step): float(change) for _, step, change in rows}
     hits = {hit["step"]: hit for hit in run.result["hits"] if hit["node"] == LAST}
     assert set(hits) == {step for step, change in changes.items() if change > 0.1}
-    # The first change is one from zero; epsilon, which keeps it finite, is too small to be seen in the fifth.
+    # The first change is a change from zero. Epsilon keeps it finite, and is too small to matter in step 5.
     assert changes[1] == float("inf")
     assert hits[5]["actual"]["abs_mean_update_ratio_gt"] == pytest.approx(changes[5], rel=1e-3)
 

@@ -1,5 +1,5 @@
-// Expressions are typed by users: what parses can be evaluated, with and
-// without a finite element, to met, not met, or unknown.
+// Expressions come from users. Every expression that parses must evaluate to
+// true, false or unknown, with and without finite elements.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
-// Bodies and queries of requests: what is refused is refused with a reason, and
-// what is taken can be written out again.
+// Bodies and queries of HTTP requests. Every rejected input must get an error
+// message.
 //
-// An input is one byte, which says what follows, and the text.
+// An input consists of one byte, which selects the decoder, and the text.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

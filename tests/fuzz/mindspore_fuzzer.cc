@@ -1,8 +1,8 @@
-// Messages of MindSpore's wire come from clients that show no token: graphs,
-// values and hits of any content are translated or refused.
+// Messages of MindSpore's protocol come from unauthenticated clients. Graphs,
+// values and hits with any content must be translated or rejected.
 //
-// An input is one byte, which says what follows: a graph in one piece, a value,
-// or a hit.
+// An input consists of one byte, which selects the kind of message, and a graph
+// in one chunk, a value or a hit.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files named on the command line: past inputs as
-// an ordinary test, under any compiler.
+// Runs a fuzz target on the files given on the command line, so that a corpus
+// is also an ordinary test under any compiler.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 int main(int argc, char** argv) {
   if (argc < 2) {
-    std::fprintf(stderr, "no corpus\n");
+    std::fprintf(stderr, "missing corpus files\n");
     return 1;
   }
   for (int i = 1; i < argc; ++i) {

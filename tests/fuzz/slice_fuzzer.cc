@@ -1,5 +1,5 @@
-// Slice texts come from browsers: whatever is typed, what ParseSlice accepts
-// lies within the tensor, and reading it touches nothing else.
+// Slice texts come from browsers. Every slice that ParseSlice accepts must be
+// within the tensor.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

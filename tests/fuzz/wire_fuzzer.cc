@@ -1,8 +1,9 @@
-// Messages of graphdbg's own wire come from whoever dials the port: what passes
-// the checks is decoded, and graphs are built of it that hold together.
+// Messages of graphdbg's own protocol come from any process that connects to
+// the port. Valid messages must be decodable, and the resulting graphs
+// consistent.
 //
-// An input is one byte and messages with their lengths before them: of an agent
-// if the byte is even, of a server otherwise.
+// An input consists of one byte and length-delimited messages: messages of an
+// agent if the byte is even, of a server otherwise.
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/util/delimited_message_util.h>
 
@@ -25,7 +26,7 @@ using google::protobuf::util::ParseDelimitedFromZeroCopyStream;
 namespace graphdbg {
 namespace {
 
-// Every edge leads from and to a node.
+// Every name and every edge must refer to an existing node.
 void CheckGraph(const graph::GraphStore& store) {
   for (graph::NodeIndex i = 0; i < store.node_count(); ++i) {
     if (store.FindNode(store.node(i).name) != i) std::abort();
@@ -36,7 +37,8 @@ void CheckGraph(const graph::GraphStore& store) {
   }
 }
 
-// A frame holds what protobuf reads of the same bytes, and nothing else is one.
+// A frame must decode to the same message as protobuf, and fail to decode
+// whenever protobuf fails.
 void CheckFrame(const v1::AgentMessage& message) {
   std::string bytes = message.SerializeAsString();
   for (const size_t cut : {bytes.size(), bytes.size() / 2}) {
@@ -52,7 +54,7 @@ void CheckFrame(const v1::AgentMessage& message) {
     if (data != message.tensor().data()) std::abort();
     if (!data.empty()) frame.message().mutable_tensor()->set_data(data);
     if (frame.message().ByteSizeLong() != message.ByteSizeLong()) std::abort();
-    // And of what was cut off, no more than protobuf does.
+    // Truncated bytes must decode exactly if protobuf can decode them.
     v1::AgentMessage half;
     const std::string start = bytes.substr(0, cut);
     grpc::Slice slice(start);

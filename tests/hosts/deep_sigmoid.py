@@ -1,7 +1,7 @@
 """Trains a deep network of sigmoids on the handwritten digits of scikit-learn.
 
-An ordinary training script that learns nothing: through so many sigmoids, next to
-no gradient reaches the first layers.
+An ordinary training script that learns nothing: after so many sigmoids, almost no
+gradient reaches the first layers.
 """
 
 import argparse

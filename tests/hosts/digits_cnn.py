@@ -1,7 +1,7 @@
 """Trains a small CNN on the handwritten digits that ship with scikit-learn.
 
-An ordinary training script. Its loss takes the logarithm of a softmax by hand,
-which works until the logits have grown far enough apart.
+An ordinary training script. Its loss computes the logarithm of a softmax directly,
+which works until the differences between the logits are too large.
 """
 
 import argparse

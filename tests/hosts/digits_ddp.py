@@ -1,8 +1,8 @@
 """Trains on the handwritten digits with several processes, started by torchrun.
 
-An ordinary script of distributed data parallel training: each rank has a share of
-the images, and gradients are averaged over all ranks in each step. One record of
-one rank's share can be corrupt, which makes its features not a number.
+An ordinary distributed data parallel script: each rank has a share of the images,
+and gradients are averaged over all ranks in each step. Options corrupt one record of
+one rank's share, which makes its features NaN.
 """
 
 import argparse
@@ -48,12 +48,13 @@ def main() -> None:
             if rank != arguments.corrupt_rank:
                 time.sleep(arguments.lag)
             optimizer.step()
-            # In one piece: the lines of all ranks go to one pipe.
+            # A single write, because all ranks write to one pipe.
             print(f"step {step:4d}  rank {rank}  loss {loss.item():.9g}\n", end="", flush=True)
     finally:
         dist.destroy_process_group()
-        # Gloo's threads outlive the group, and PyTorch aborts the process if one of
-        # them drops the last collective, which holds a Python object, after Python's end.
+        # Gloo's threads outlive the group. If one of them releases the last
+        # collective, which holds a Python object, after Python has ended, PyTorch
+        # aborts the process.
         time.sleep(0.5)
 
 

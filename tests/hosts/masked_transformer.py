@@ -1,4 +1,4 @@
-"""A causal transformer: its masks are full of infinities, and all is well."""
+"""A causal transformer without bugs, whose masks contain infinities."""
 
 import torch
 from torch import nn

@@ -1,4 +1,4 @@
-"""Trains a line through noise, and prints each step's numbers in float64."""
+"""Fits a line to noisy data, and prints statistics of each step in float64."""
 
 import torch
 

@@ -1,4 +1,4 @@
-// What the agents' port lets in, and what it turns away.
+// Which agents and messages the port for agent connections accepts or rejects.
 #include <string>
 
 #include "server/base/error.h"
@@ -140,7 +140,7 @@ TEST_F(IngestTest, ForgetsTheOldestEndedJobWhenFullAndRefusesWhenAllLive) {
   four.Join(ScriptedAgent::MakeHello("four"));
   EXPECT_EQ(directory().Find("one"), nullptr);
   EXPECT_NE(directory().Find("two"), nullptr);
-  // Whoever looks at the forgotten job is told.
+  // Clients that watch the deleted job are notified.
   WaitFor([](const session::Event& event) {
     return event.job == "one" && event.type == session::Event::Type::kJob &&
            !event.job_info;

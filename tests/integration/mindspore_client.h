@@ -1,5 +1,5 @@
-// A MindSpore training process as a server sees it: the calls of its debugger,
-// over real gRPC, in the way of a release.
+// A MindSpore training process as the server sees it. Makes the calls of its
+// debugger over real gRPC, as a given release does.
 #ifndef TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 #define TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 
@@ -14,35 +14,35 @@
 
 namespace graphdbg::integration {
 
-// Calls block, and fail after 30 s so that a test ends. One thread.
+// Calls block, and fail after 30 s so that tests end. Not thread-safe.
 class MindSporeClient {
  public:
   MindSporeClient(uint16_t port, std::string version, std::string backend,
                   std::string device_name = "0:1",
                   const std::string& host = "127.0.0.1");
 
-  // Anew; done by the constructor, too.
+  // Reconnects. The constructor connects, too.
   void Connect();
 
-  // What every message of the job says of itself.
+  // The metadata that every message of the job contains.
   debugger::Metadata& metadata() { return metadata_; }
 
   debugger::EventReply SendMetadata();
-  // The same, where it may fail.
+  // Like SendMetadata, but returns errors.
   grpc::Status TryMetadata();
   debugger::EventReply SendDone();
-  // In pieces as clients cut them.
+  // Sends the graph in chunks, as clients do.
   bool SendGraph(const std::string& graph);
   bool SendMultiGraphs(const std::vector<std::string>& graphs);
   bool SendChunks(const std::vector<debugger::Chunk>& chunks, bool several);
-  // Asks until there is a command.
+  // Makes wait-for-command calls until one returns a command.
   debugger::EventReply Ask();
-  // Asks once: the answer may be no command.
+  // Makes one wait-for-command call, which may return without a command.
   debugger::EventReply AskOnce();
-  // As clients do where the server goes away while they ask: again, a few
-  // times. Counts the failures, of which the sixth ends a real client.
+  // Like Ask, but retries failed calls a few times, as clients do while the
+  // server restarts. Counts the failures; a real client ends after the sixth.
   debugger::EventReply AskThroughFailures();
-  // As if the client had been told to run since: its patience is new.
+  // Resets the count of failures, as a run command does in a real client.
   void ForgetFailures() { failures_ = 0; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
@@ -62,17 +62,17 @@ class MindSporeClient {
 };
 
 // A graph of `nodes` ReLUs without inputs, "Default/net/<padding>/ReLU-op1" and
-// so on, each with an output of the shape 2 by 3. About 150 bytes each, and
-// what the padding takes.
+// so on, each with an output of shape [2, 3]. A node takes about 150 bytes plus
+// the padding.
 debugger::GraphProto LargeGraph(const std::string& name, int nodes,
                                 const std::string& padding = "layer");
 
-// A float32 tensor, as the answer to being asked for `asked`.
+// A float32 tensor in response to the request `asked`.
 debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,
                                   const std::vector<int64_t>& dims,
                                   const std::vector<float>& values);
 
-// "Not there": what clients send of a tensor that they have not.
+// The response of clients to a request for a tensor that they do not have.
 debugger::TensorProto NoTensor(const debugger::TensorProto& asked);
 
 // The graph of LeNet with Momentum, as MindSpore 1.1 sent it from Ascend.

@@ -1,5 +1,5 @@
-// MindSpore's jobs at the real server: their wire at one end, the HTTP API at
-// the other.
+// MindSpore jobs with a real server: the tests use MindSpore's protocol on one
+// side and the HTTP API on the other.
 #ifndef TESTS_INTEGRATION_MINDSPORE_FIXTURE_H_
 #define TESTS_INTEGRATION_MINDSPORE_FIXTURE_H_
 
@@ -29,44 +29,44 @@ class MindSporeFixture : public testing::Test {
  protected:
   using Json = RealServer::Json;
 
-  // Starts the server, on a data directory that is new, with these further
-  // arguments.
+  // Starts the server with a new data directory and these further arguments.
   explicit MindSporeFixture(std::vector<std::string> arguments = {});
 
   RealServer& server() { return *server_; }
 
-  // A client of this release; its job is mindspore-0 unless it says another
+  // A client of this release. Its job is mindspore-0 unless it has another
   // device.
   MindSporeClient Client(const std::string& version, const std::string& backend,
                          const std::string& device_name = "0:1");
-  // Introduces the client, with LeNet as its graph, and asks for it once its
-  // job stands at its start. The answer is the client's first command.
+  // Connects the client with LeNet as its graph, and waits until its job is
+  // paused at the start. Returns the client's first command.
   std::future<debugger::EventReply> Begin(MindSporeClient& client,
                                           const std::string& job = kJob);
-  // The client asks while the test goes on.
+  // Waits for a command in the background.
   static std::future<debugger::EventReply> Ask(MindSporeClient& client);
-  // The client has computed until here and asks again.
+  // The client has computed up to this step and node, and waits for a command.
   static std::future<debugger::EventReply> AskAt(MindSporeClient& client,
                                                  int step,
                                                  const std::string& node = "");
 
-  // --- The API; of the job mindspore-0 if no other is named ------------------
+  // --- HTTP API; the default job is mindspore-0
+  // -------------------------------
   static constexpr char kJob[] = "mindspore-0";
 
   Json Job(const std::string& job = kJob);
   // Waits for this state.
   Json AwaitState(const std::string& state, const std::string& job = kJob);
-  // Waits until it stands after this step, for this reason.
+  // Waits until the job is paused after this step for this reason.
   Json AwaitPause(const std::string& reason, int step,
                   const std::string& job = kJob);
-  // `body` as {"command": "step"}; has to be accepted.
+  // Sends a command such as {"command": "step"}, which must be accepted.
   void Control(const Json& body, const std::string& job = kJob);
-  // The watchpoint's id.
+  // Adds a watchpoint and returns its id.
   int Watch(const Json& body);
   Json Watchpoint(int id);
   Json Hits();
-  // Begins to ask for a tensor, as "name=…&statistics=true" below `what`, which
-  // is "tensor" or "tensor/statistics".
+  // Requests a tensor in the background. `what` is "tensor" or
+  // "tensor/statistics", and `query` is such as "name=…&statistics=true".
   std::future<http::testing::Reply> AskForTensor(const std::string& what,
                                                  const std::string& query);
 
@@ -74,7 +74,8 @@ class MindSporeFixture : public testing::Test {
   std::unique_ptr<RealServer> server_;
 };
 
-// What a run command runs: "step", "node" or "recheck"; empty if it is none.
+// The level of a run command: "step", "node" or "recheck"; empty for other
+// commands.
 std::string RunLevel(const debugger::EventReply& reply);
 
 }  // namespace graphdbg::integration

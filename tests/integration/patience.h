@@ -4,16 +4,17 @@
 
 namespace graphdbg::integration {
 
-// How long a test waits for what must come. Threads that ThreadSanitizer
-// watches take ten times as long, and a graph of 100,000 nodes half a minute.
+// How long tests wait for expected events. Under ThreadSanitizer everything
+// takes ten times as long, and a graph of 100,000 nodes takes half a minute.
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 inline constexpr std::chrono::seconds kPatience(300);
 #else
 inline constexpr std::chrono::seconds kPatience(30);
 #endif
 
-// gRPC's threads are not watched, so that ThreadSanitizer takes each byte that
-// they hand over for a race. It passes over those, but looks at each first.
+// gRPC is not instrumented, so ThreadSanitizer considers each byte that its
+// threads pass on to be a race. These reports are suppressed, but checking them
+// takes time.
 #if defined(__SANITIZE_THREAD__)
 inline constexpr bool kMegabytesTakeMinutes = true;
 #else

@@ -1,5 +1,4 @@
-// The server's program as people run it, and its HTTP API as their programs
-// use it.
+// The server as users run it, and its HTTP API as their programs use it.
 #ifndef TESTS_INTEGRATION_REAL_SERVER_H_
 #define TESTS_INTEGRATION_REAL_SERVER_H_
 
@@ -16,22 +15,22 @@
 
 namespace graphdbg::integration {
 
-// One thread. Whatever fails fails the test.
+// A server process. Every error fails the test. Not thread-safe.
 class RealServer {
  public:
   using Json = nlohmann::json;
 
-  // Started without authentication, on ports that are free. `more` are further
+  // Starts the server without authentication on free ports. `more` are further
   // arguments.
   explicit RealServer(std::filesystem::path data_dir,
                       std::vector<std::string> more = {});
   ~RealServer();
 
-  // kill -9: nothing is closed in good order.
+  // Kills the server with SIGKILL, without an orderly shutdown.
   void Kill();
-  // In good order.
+  // Shuts the server down in an orderly way.
   void Stop();
-  // On the same ports and the same data.
+  // Restarts the server with the same ports and data directory.
   void StartAgain();
 
   uint16_t debugger_port() const { return debugger_port_; }
@@ -42,10 +41,10 @@ class RealServer {
   http::testing::Reply Fetch(const std::string& method,
                              const std::string& target,
                              const std::string& body = {}) const;
-  // What it answers with 200.
+  // The response, whose status must be 200.
   Json Get(const std::string& target) const;
-  // Asks again and again until the answer passes, for 30 s. The answer may be
-  // one of any status: before its job is there, it is 404.
+  // Repeats the request for up to 30 s until the response passes. The response
+  // may have any status, such as 404 before the job exists.
   Json GetUntil(const std::string& target,
                 const std::function<bool(const Json&)>& passes) const;
 
@@ -60,7 +59,7 @@ class RealServer {
   pid_t pid_ = -1;
 };
 
-// As a value in an address.
+// Encodes a text as a value in a URL.
 std::string UrlEncoded(const std::string& text);
 
 }  // namespace graphdbg::integration

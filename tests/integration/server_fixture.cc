@@ -20,7 +20,8 @@ ServerFixture::~ServerFixture() {
 }
 
 void ServerFixture::Stop() {
-  // First: what the end of the streams does to the jobs is not kept.
+  // The journal is closed first, so that the ends of the streams are not
+  // recorded.
   if (journal_) journal_->Close();
   server_.reset();
   mindspore_.reset();
@@ -61,7 +62,8 @@ session::Event ServerFixture::WaitFor(const Test& test, size_t from) {
     const bool came =
         came_.wait_until(lock, until, [&] { return events_.size() > i; });
     if (!came) {
-      ADD_FAILURE() << "an event did not come; there were " << events_.size();
+      ADD_FAILURE() << "timed out waiting for an event; events so far: "
+                    << events_.size();
       return {};
     }
     if (test(*events_[i])) return *events_[i];

@@ -1,4 +1,4 @@
-// A server's inner half, real: sessions behind the agents' port.
+// The inner part of a real server: jobs and the port for agent connections.
 #ifndef TESTS_INTEGRATION_SERVER_FIXTURE_H_
 #define TESTS_INTEGRATION_SERVER_FIXTURE_H_
 
@@ -28,13 +28,13 @@ class ServerFixture : public testing::Test {
   ServerFixture();
   ~ServerFixture() override;
 
-  // Starts the server; tests that need other options call it themselves first.
+  // Starts the server. Tests that need other options call it first.
   void Start(session::SessionOptions sessions = {},
              ingest::IngestOptions agents = {},
              mindspore::FrontOptions mindspore = {});
 
-  // As if it were killed; it can be started anew, on another port. Events so
-  // far are forgotten.
+  // Stops the server as if it were killed. It can be started again, on another
+  // port. Deletes all events so far.
   void Stop();
 
   uint16_t port() const { return port_; }
@@ -43,27 +43,27 @@ class ServerFixture : public testing::Test {
     return directory_;
   }
 
-  // Runs a session's coroutine to its end.
+  // Runs a coroutine of a job to its end.
   template <class T>
   T Await(boost::asio::awaitable<T> task) {
     return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future)
         .get();
   }
-  // The same without waiting.
+  // Like Await, but does not wait.
   template <class T>
   std::future<T> Begin(boost::asio::awaitable<T> task) {
     return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future);
   }
 
   using Test = std::function<bool(const session::Event&)>;
-  // The first event from number `from` on (counted over all jobs) that passes;
-  // waits for it. Fails the test after 30 s.
+  // Waits for an event that passes and returns the first one, starting at
+  // number `from` (counted over all jobs). Fails the test after 30 s.
   session::Event WaitFor(const Test& test, size_t from = 0);
   // The first event in which the job has this state.
   session::Event WaitForState(const std::string& job, session::JobState state,
                               size_t from = 0);
   std::vector<session::Event> Events();
-  // The event that tells what became of a command.
+  // The event that reports the outcome of a command.
   session::Event WaitForEnd(const std::string& command_id) {
     return WaitFor([&](const session::Event& event) {
       return event.type == session::Event::Type::kState &&
@@ -82,7 +82,7 @@ class ServerFixture : public testing::Test {
     return Await(job.Control(request));
   }
 
-  // A job that has the small graph and waits before its first step.
+  // Starts a job that has the small graph and waits before its first step.
   std::shared_ptr<session::Job> StartJob(ScriptedAgent& agent,
                                          const v1::Hello& hello);
 

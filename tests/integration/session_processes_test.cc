@@ -1,4 +1,5 @@
-// Processes of a job that come, go, come back and are several.
+// Processes of a job that connect, disconnect and reconnect, and jobs of
+// several processes.
 #include <memory>
 #include <string>
 
@@ -55,7 +56,7 @@ TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   agent.Break();
   WaitForState("digits", JobState::kLost);
-  // What changed in between reaches it when it is back.
+  // Changes in the meantime are sent to the agent when it reconnects.
   ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
 
   const size_t from = Events().size();
@@ -65,7 +66,7 @@ TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
   EXPECT_EQ(welcome.watchpoint_count(), 1u);
   EXPECT_EQ(again.Receive().set_watchpoint().id(), 2u);
   EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
-  // It goes on with the nodes it told of before.
+  // The agent continues with the node numbers of its first connection.
   again.SendPaused(v1::PAUSE_REASON_NODE, 4, 3);
   EXPECT_EQ(WaitForState("digits", JobState::kPaused, from).job_info->node,
             "forward/log");
@@ -100,7 +101,7 @@ TEST_F(SessionProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
   const grpc::Status status = rival.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_NE(status.error_message().find("process 1000"), std::string::npos);
-  // The first is untouched.
+  // The first process is not affected.
   EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
   EXPECT_TRUE(agent.Receive().has_command());
 }
@@ -116,7 +117,7 @@ TEST_F(SessionProcessesTest, KeepsTwoJobsApart) {
   ASSERT_TRUE(Await(second->AddWatchpoint(spec)).ok());
   EXPECT_TRUE(two.Receive().has_set_watchpoint());
   ASSERT_TRUE(Control(*first, ControlVerb::kContinue).ok());
-  // Nothing came before the command.
+  // The command is the first message.
   EXPECT_TRUE(one.Receive().has_command());
   EXPECT_TRUE(Await(first->Watchpoints())->empty());
   EXPECT_EQ(Await(second->Describe())->state, JobState::kPaused);
@@ -131,7 +132,7 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   one.Join(ScriptedAgent::MakeHello("pair", 1, 2));
-  // A rank that comes later gets the watchpoints that are there.
+  // A rank that connects later gets the existing watchpoints.
   EXPECT_TRUE(one.Receive().has_set_watchpoint());
   EXPECT_EQ(Await(job->Describe())->state, JobState::kConnecting);
   const size_t from = Events().size();
@@ -154,7 +155,7 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
 
 class TwoRanksTest : public SessionProcessesTest {
  protected:
-  // Both wait before their first step, then run.
+  // Both ranks wait before their first step, then run.
   void StartRunning() {
     Start();
     job_ = StartJob(zero(), ScriptedAgent::MakeHello("pair", 0, 2));
@@ -207,7 +208,7 @@ TEST_F(TwoRanksTest, EndOnceTheyHaveMetAtTheEndOfAStep) {
   EXPECT_EQ(WaitForEnd(*id).level, "");
 }
 
-// One of them waits for what never comes: the user does not have to.
+// One rank never responds. The user can terminate the job nevertheless.
 TEST_F(TwoRanksTest, EndAtOnceIfThatIsAskedForAgain) {
   StartRunning();
   auto patient = Control(job(), ControlVerb::kTerminate);

@@ -1,4 +1,4 @@
-// A job's life as its agents and its people see it.
+// The life of a job, as seen by agents and by users.
 #include <string>
 
 #include "server/base/error.h"
@@ -76,7 +76,7 @@ TEST_F(SessionTest, ShowsTheGraphByScopes) {
 
   auto node = Await(job->Node("backward/log/log_backward"));
   ASSERT_TRUE(node.ok());
-  // A backward op's line is that of its forward op.
+  // A backward op has the source line of its forward op.
   ASSERT_TRUE(node->node.source.has_value());
   EXPECT_EQ(node->node.source->line, 12u);
   ASSERT_EQ(node->inputs.size(), 1u);
@@ -142,7 +142,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(scope->nodes[0].name, "forward");
   EXPECT_EQ(scope->nodes[0].hit_count, 1u);
   EXPECT_EQ(scope->nodes[0].watched, session::Watched::kAll);
-  // What a hit told of a tensor is shown where its node is.
+  // The statistics of a hit are shown at its node.
   auto tensors = Await(job->Tensors("backward/log/log_backward", 0));
   ASSERT_TRUE(tensors.ok());
   ASSERT_EQ(tensors->size(), 2u);
@@ -182,7 +182,7 @@ TEST_F(SessionTest, TellsOfCommandsBeforeTheyTakeEffect) {
   EXPECT_EQ(told.command->verb, ControlVerb::kStep);
   EXPECT_EQ(told.command->steps, 3u);
   EXPECT_EQ(told.command->client, "graphdbg");
-  // It does not fit any more: nobody is told.
+  // The command is no longer valid, so the agent does not receive it.
   EXPECT_FALSE(Await(job->Control(request)).ok());
 }
 
@@ -212,7 +212,7 @@ TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
   agent.SendOutcome(first.id());
   EXPECT_EQ(WaitForEnd(*step).message, "");
 
-  // A job that runs takes no step.
+  // A running job rejects a step command.
   auto refused = Control(*job, ControlVerb::kStep);
   EXPECT_EQ(ReasonOf(refused.status()), "invalid_state");
   EXPECT_NE(refused.status().message().find("running"), std::string::npos);
@@ -223,7 +223,7 @@ TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
   v1::Command second = agent.Receive().command();
   EXPECT_TRUE(second.has_pause());
   EXPECT_GT(second.id(), first.id());
-  // Still running is no answer to a pause under way.
+  // A report that the job is running does not complete a pending pause.
   agent.SendRunning(2);
   const size_t from = Events().size();
   agent.SendPaused(v1::PAUSE_REASON_USER, 2);
@@ -252,7 +252,7 @@ TEST_F(SessionTest, TellsOfACommandThatTheAgentRefused) {
   const Event end = WaitForEnd(*id);
   EXPECT_EQ(end.level, "error");
   EXPECT_NE(end.message.find("no node comes"), std::string::npos);
-  // The job is paused still and can be told something else.
+  // The job is still paused and accepts another command.
   EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
 }
 
@@ -305,12 +305,12 @@ TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
   EXPECT_EQ(command.recheck().watchpoints(0), 3u);
   agent.SendOutcome(command.id());
   EXPECT_EQ(WaitForEnd(*recheck).message, "");
-  // It stays where it is, and all is checked.
+  // The job stays paused, and all watchpoints have been checked.
   const auto info = Await(job->Describe());
   EXPECT_EQ(info->state, JobState::kPaused);
   EXPECT_TRUE(info->unchecked.empty());
 
-  // What changed at one stop is nothing to recheck at the next.
+  // Changes at one stop do not need a recheck at the next stop.
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   const size_t from = Events().size();
   agent.SendRunning(1);
@@ -349,7 +349,7 @@ TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
   EXPECT_EQ(end.job_info->exit_code, 130);
   EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kTerminate).status()),
             "invalid_state");
-  // What was seen stays until it is forgotten.
+  // The job's data stays available until the job is deleted.
   EXPECT_TRUE(Await(job->Node("forward/log")).ok());
   EXPECT_TRUE(Await(directory().Forget("digits")).ok());
   EXPECT_EQ(directory().Find("digits"), nullptr);
@@ -404,7 +404,7 @@ TEST_F(SessionTest, MakesTheRecommendedWatchpointsOnce) {
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->made.empty());
   EXPECT_EQ(again->watchpoints.size(), size);
-  // What was removed comes back; it is another watchpoint.
+  // A removed watchpoint is added again, as a new watchpoint.
   ASSERT_TRUE(Await(job->RemoveWatchpoint(first->made[2])).ok());
   again = Await(job->AddRecommended());
   ASSERT_EQ(again->made.size(), 1u);

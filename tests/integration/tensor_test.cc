@@ -1,4 +1,4 @@
-// Tensor values from an agent to whoever asked.
+// Tensor values on their way from an agent to the client that requested them.
 #include <chrono>
 #include <string>
 
@@ -17,7 +17,7 @@ class TensorTest : public ServerFixture {
     return query;
   }
 
-  // The header of a float32 answer of shape [rows, 3].
+  // The header of a float32 tensor of shape [rows, 3].
   static v1::AgentMessage Header(uint64_t request_id, int64_t rows) {
     v1::AgentMessage message;
     v1::TensorData& tensor = *message.mutable_tensor();
@@ -69,7 +69,7 @@ TEST_F(TensorTest, PutsChunksOfASliceTogether) {
   EXPECT_EQ(value->type.dtype, "float32");
   EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(value->step, 7u);
-  // Statistics that were fetched are known from then on.
+  // Statistics that have been fetched are stored.
   auto summaries = Await(job->Tensors("forward/log", 0));
   ASSERT_TRUE(summaries.ok());
   EXPECT_EQ(summaries->back().statistics->count, 6u);
@@ -92,7 +92,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
   hit.mutable_statistics()->set_count(6);
   hit.mutable_statistics()->set_nan_count(1);
   agent.Send(message);
-  // One that could not be checked tells nothing of the tensor.
+  // A hit that reports an error contains no information about the tensor.
   hit.set_step(10);
   hit.set_error("no previous value");
   agent.Send(message);
@@ -121,7 +121,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
   EXPECT_EQ(ReasonOf(Await(job->History("forward/log", 9, 0)).status()),
             "unknown_slot");
 
-  // The same, around the tensor.
+  // The neighbours of the tensor have the same statistics.
   session::NeighbourQuery around;
   around.node = "forward/conv1/conv2d";
   auto neighbours = Await(job->Around(around));
@@ -171,7 +171,7 @@ TEST_F(TensorTest, RefusesAnAnswerThatDoesNotFitItsShape) {
   header.mutable_tensor()->mutable_header()->set_total_bytes(8);
   agent.Send(header);
   EXPECT_EQ(ReasonOf(tensor.get().status()), "bad_answer");
-  // The rest of it is not wanted any more.
+  // The server cancels the rest of the tensor.
   EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
 }
 
@@ -200,7 +200,7 @@ TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
   EXPECT_EQ(value.status().code(), absl::StatusCode::kDeadlineExceeded);
   const uint64_t id = agent.Receive().tensor_request().request_id();
   EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
-  // An answer that comes too late harms nobody.
+  // A late response is ignored.
   agent.Send(Header(id, 2));
   agent.SendRunning(1);
   WaitForState("digits", session::JobState::kRunning);

@@ -1,10 +1,10 @@
-"""How much slower training gets: graphdbg beside what people use without it.
+"""Measures the overhead of graphdbg in training, compared with other debugging methods.
 
-One process for each workload and mode, all alive at once; each in turn trains
-a few steps, in an order that is shuffled every round, so that whatever else the
-machine does falls on all alike. After some rounds new processes take over. A
-ratio is that of CPU times to the plain run of the same round; medians over the
-rounds.
+Each workload and mode has its own process, and all processes run at the same time.
+They train a few steps in turn, in an order that is shuffled in every round, so that
+other load on the machine affects all of them equally. After some rounds they are
+replaced by new processes. A ratio divides the CPU time by that of the plain run in the
+same round. Results are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ WORKER = Path(__file__).parent / "worker.py"
 
 MODES = {
     "plain": "the script alone",
-    "again": "the same once more: the noise",
+    "again": "the script alone again: the noise",
     "attached": "(a) graphdbg attached, nothing watched",
-    "weights": "the weights watched for NaN and infinity",
+    "weights": "weights watched for NaN and infinity",
     "nan_inf": "(b) all outputs watched for NaN and infinity",
-    "everything": "(c) all outputs, every condition",
+    "everything": "(c) all outputs watched for every condition",
     "anomaly": "(d) autograd.detect_anomaly",
     "hooks": "(e) forward hooks with torch's statistics",
     "dispatch": "(f) TorchDispatchMode with torch's statistics",
@@ -44,7 +44,7 @@ MODES = {
 
 
 def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
-    """The watchpoints of a mode, with parameters that nothing sound meets."""
+    """The watchpoints of a mode, with parameters that no healthy tensor matches."""
     overflow = {"condition": {"id": "overflow", "params": {}}}
     if mode == "weights":
         return [overflow | {"patterns": ["forward/**/weight"]}]
@@ -52,37 +52,40 @@ def _watchpoints(client: Client, mode: str) -> list[dict[str, Any]]:
         return [overflow]
     if mode == "everything":
         conditions = client.get("/conditions")["conditions"]
-        return [_unmet(condition) for condition in conditions if "cpu" in condition["backends"]]
+        return [_unmatched(condition) for condition in conditions if "cpu" in condition["backends"]]
     return []
 
 
-def _unmet(condition: dict[str, Any]) -> dict[str, Any]:
-    """A watchpoint of the condition that sound tensors do not meet."""
-    params = {p["name"]: _far(p, condition["id"]) for p in condition["params"] if not _met_by_one_number(p)}
+def _unmatched(condition: dict[str, Any]) -> dict[str, Any]:
+    """A watchpoint with the condition, which no healthy tensor matches."""
+    params = {
+        p["name"]: _unreachable_value(p, condition["id"]) for p in condition["params"] if not _matches_single_element(p)
+    }
     watchpoint: dict[str, Any] = {"condition": {"id": condition["id"], "params": params}, "pause": "none"}
-    if condition["id"] in _SOUND:
-        watchpoint["patterns"] = [_SOUND[condition["id"]]]
+    if condition["id"] in _PATTERNS:
+        watchpoint["patterns"] = [_PATTERNS[condition["id"]]]
         params |= {name: 0 for name in ("rtol", "atol") if name in params}
     return watchpoint
 
 
-# Where something changes in every step: the input is always the same, and what
-# is made of it alone; a bias before a batch normalisation has no gradient. And
-# where not all is zero or below: the logarithms of a softmax are, outside of modules.
-_SOUND = {
+# Patterns that exclude tensors that match although the model is healthy. Some tensors
+# never change: the input, tensors that only depend on it, and a bias before a batch
+# normalization, which has no gradient. Some are never positive: logarithms of a
+# softmax, outside modules.
+_PATTERNS = {
     "tensor_not_changed": "backward/*/**",
     "weight_not_changed": "forward/**/weight",
     "activation_inactive": "forward/*/**",
 }
 
 
-def _met_by_one_number(parameter: dict[str, Any]) -> bool:
-    """Its bound is above 0, and what is below it is 0 for a tensor of one element."""
+def _matches_single_element(parameter: dict[str, Any]) -> bool:
+    """Whether a tensor of one element matches: the bound is above 0, and the measured value is 0."""
     return bool(parameter["above_min"])
 
 
-def _far(parameter: dict[str, Any], condition: str) -> float | bool | str:
-    """The value that is hardest to meet."""
+def _unreachable_value(parameter: dict[str, Any], condition: str) -> float | bool | str:
+    """The value that is least likely to match."""
     if parameter["type"] == "expression":
         return "abs_max > 1e30 && step > 100"
     name = str(parameter["name"])
@@ -94,14 +97,14 @@ def _far(parameter: dict[str, Any], condition: str) -> float | bool | str:
     return float(1e30 if parameter["max"] is None else parameter["max"])
 
 
-# Where memory happens to lie makes a process a few percent faster or slower for
-# its whole life, so each mode gets several.
+# The memory layout makes a process a few percent faster or slower for its whole life,
+# so each mode uses several processes.
 ROUNDS_PER_PROCESS = 3
 
 
 @dataclass
 class Slice:
-    """Seconds that some steps took."""
+    """The time of some steps, in seconds."""
 
     cpu: float
     wall: float
@@ -125,14 +128,14 @@ class Worker:
             text=True,
         )
         if self.debugged:
-            self._let_go(server.client)
-        self._answer()
+            self._start_training(server.client)
+        self._read_line()
 
     @property
     def debugged(self) -> bool:
         return self.mode in ("attached", "weights", "nan_inf", "everything")
 
-    def _let_go(self, client: Client) -> None:
+    def _start_training(self, client: Client) -> None:
         while self._state(client) != "paused":
             if self._process.poll() is not None:
                 raise SystemExit(f"{self._job}: the job ended before its first step")
@@ -145,18 +148,18 @@ class Worker:
         jobs = {job["id"]: job["state"] for job in client.get("/jobs")["jobs"]}
         return str(jobs.get(self._job, ""))
 
-    def _answer(self) -> str:
+    def _read_line(self) -> str:
         output: IO[str] = self._process.stdout  # type: ignore[assignment]
         line = output.readline()
         if not line:
-            raise SystemExit(f"{self._job}: the job has died")
+            raise SystemExit(f"{self._job}: the job has exited")
         return line
 
     def run(self, steps: int) -> Slice:
         assert self._process.stdin is not None
         self._process.stdin.write(f"{steps}\n")
         self._process.stdin.flush()
-        cpu, wall = self._answer().split()
+        cpu, wall = self._read_line().split()
         return Slice(float(cpu), float(wall))
 
     def stop(self) -> None:
@@ -164,7 +167,7 @@ class Worker:
 
 
 def measure(workload: str, modes: list[str], rounds: int, server: ServerProcess) -> dict[str, list[Slice]]:
-    """Slices by mode, the first of each process left out."""
+    """Slices by mode, without the first of each process."""
     steps = WORKLOADS[workload][1]
     slices: dict[str, list[Slice]] = {mode: [] for mode in modes}
     for start in range(0, rounds, ROUNDS_PER_PROCESS):
@@ -206,10 +209,15 @@ def table(results: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="tools/dev bench agent", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=12, help="at least 7 for figures to quote (%(default)s)")
+    parser.add_argument(
+        "--rounds",
+        type=int,
+        default=12,
+        help="number of rounds; use at least 7 for results to publish (default: %(default)s)",
+    )
     parser.add_argument("--workloads", nargs="+", choices=WORKLOADS, default=list(WORKLOADS), metavar="NAME")
     parser.add_argument("--modes", nargs="+", choices=MODES, default=list(MODES), metavar="MODE")
-    parser.add_argument("--json", type=Path, help="write all figures there")
+    parser.add_argument("--json", type=Path, help="write all results to this file")
     arguments = parser.parse_args()
     modes = ["plain", *(mode for mode in arguments.modes if mode != "plain")]
     results: dict[str, Any] = {}

@@ -1,6 +1,6 @@
-"""Counts the instructions that the statistics kernels execute for one element, from
-their machine code: what bounds a kernel where no GPU is at hand. Needs nvcc and
-nvdisasm (`pip install nvidia-cuda-nvdisasm` where the toolkit came without it)."""
+"""Counts the instructions that the statistics kernels execute per element, from their
+machine code. This shows what limits a kernel without running it on a GPU. Needs nvcc and
+nvdisasm (`pip install nvidia-cuda-nvdisasm` if the toolkit does not contain it)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VECTOR_BYTES = 16
 
 @dataclass(frozen=True)
 class Gpu:
-    """What a multiprocessor starts in a clock, in lanes, and the memory's speed."""
+    """A GPU: its memory bandwidth, and the lanes that a multiprocessor can issue per clock, by unit."""
 
     name: str
     architecture: str
@@ -36,8 +36,8 @@ GPUS = [
     Gpu("A100", "sm_80", 108, 1.41, 2039, {"issue": 128, "alu": 64, "fma": 64, "fp64": 32, "to fp64": 16}),
 ]
 
-# The units that may be too few, by the instruction's name; the rest shares the
-# units for FP32 and products, of which there are enough.
+# Units that can be a bottleneck, by the names of their instructions. All others use the
+# FP32 units, which are never the bottleneck.
 UNITS = [
     ("to fp64", re.compile(r"[FI]2F\.F64")),
     ("fp64", re.compile(r"D(ADD|MUL|FMA|SETP|MNMX)")),
@@ -55,7 +55,7 @@ UNITS = [
 @dataclass
 class Instruction:
     name: str
-    # Where it may branch to, and whether it always leaves.
+    # The target if it is a branch, and whether it never continues with the next one.
     target: str | None
     leaves: bool
 
@@ -65,7 +65,7 @@ def unit_of(name: str) -> str:
 
 
 def functions(assembly: str) -> dict[str, list[Instruction | str]]:
-    """Instructions and labels (str) of each kernel."""
+    """The instructions and labels (str) of each kernel."""
     found: dict[str, list[Instruction | str]] = {}
     lines: list[Instruction | str] = []
     for line in assembly.splitlines():
@@ -82,11 +82,11 @@ def functions(assembly: str) -> dict[str, list[Instruction | str]]:
 
 
 def round_trip(lines: list[Instruction | str]) -> list[Instruction]:
-    """The main loop's instructions on its shortest way: that of finite elements."""
+    """The instructions on the shortest path through the main loop, which finite elements take."""
     labels = {line: i for i, line in enumerate(lines) if isinstance(line, str)}
     start = next(i for i, line in enumerate(lines) if isinstance(line, Instruction) and ".128" in line.name)
     before: dict[int, int] = {}
-    # By the number of instructions so far.
+    # Ordered by the number of instructions so far.
     queue = [(0, start)]
     while queue and start not in before:
         count, at = heapq.heappop(queue)
@@ -105,7 +105,7 @@ def round_trip(lines: list[Instruction | str]) -> list[Instruction]:
 
 
 def bound(gpu: Gpu, units: Counter[str], elements: int, size: int) -> tuple[str, float]:
-    """The unit that is busiest when all of the memory's speed is used, and its load."""
+    """The busiest unit at full memory bandwidth, and its utilization."""
     per_clock = gpu.gb_s / size / gpu.ghz / gpu.multiprocessors / elements
     loads = {unit: units[unit] * per_clock / lanes for unit, lanes in gpu.lanes.items() if unit != "issue"}
     loads["issue"] = sum(units.values()) * per_clock / gpu.lanes["issue"]
@@ -120,9 +120,9 @@ def main() -> None:
     arguments = parser.parse_args()
     for program in (arguments.nvcc, arguments.nvdisasm):
         if shutil.which(program) is None:
-            raise SystemExit(f"SKIPPED: there is no {program}")
+            raise SystemExit(f"SKIPPED: {program} not found")
     columns = ["load", "alu", "fma", "to fp64", "fp64", "branch"]
-    print(f"| GPU | dtype | all | {' | '.join(columns)} | busiest at full memory speed |")
+    print(f"| GPU | dtype | all | {' | '.join(columns)} | busiest unit at full memory bandwidth |")
     print("| --- " * (len(columns) + 4) + "|")
     for gpu in GPUS:
         with tempfile.NamedTemporaryFile(suffix=".cubin") as cubin:

@@ -1,5 +1,5 @@
-"""On a GPU: the kernels' share of the memory's speed, and how much slower a
-transformer's training step gets. What cannot run here is SKIPPED with the reason.
+"""Measures, on a GPU, the kernels' share of the memory bandwidth and the overhead in a
+training step of a transformer. Parts that cannot run are SKIPPED with the reason.
 """
 
 from __future__ import annotations
@@ -19,24 +19,24 @@ from graphdbg.cli.server_process import ServerProcess
 
 WORKER = Path(__file__).parent / "cuda_worker.py"
 PROBE = "import torch; assert torch.cuda.is_available(), f'PyTorch {torch.__version__} finds no GPU'"
-# Of cuda_kernels.
+# The exit code of cuda_kernels without a GPU.
 _NO_GPU = 3
 
-# Each mode, and how watchpoints on everything pause; None: nothing is watched.
+# By mode: a description, and how watchpoints on all tensors pause (None: no watchpoints).
 MODES: dict[str, tuple[str, str | None]] = {
     "plain": ("the script alone", None),
-    "again": ("the same once more: the noise", None),
+    "again": ("the script alone again: the noise", None),
     "attached": ("graphdbg attached, nothing watched", None),
-    "step": ("everything watched, pause: step", "step"),
-    "node": ("everything watched, pause: node", "node"),
-    "dispatch": ("torch's isnan, isinf, min, max, mean on every output", None),
+    "step": ("all outputs watched, pause at end of step", "step"),
+    "node": ("all outputs watched, pause at op", "node"),
+    "dispatch": ("torch's isnan, isinf, min, max and mean on every output", None),
     "anomaly": ("autograd.detect_anomaly", None),
 }
 _DEBUGGED = ("attached", "step", "node")
 
 
 def kernels(program: Path) -> int:
-    """Prints a table of the kernels' speed; the program's exit code, 0 if there is no GPU."""
+    """Prints a table of the kernels' speed. Returns the program's exit code, or 0 if there is no GPU."""
     done = subprocess.run([program], capture_output=True, text=True)
     if done.returncode == _NO_GPU:
         print(f"SKIPPED: the kernels: {done.stderr.strip()}")
@@ -53,7 +53,7 @@ def kernels(program: Path) -> int:
 
 
 def seconds_of(mode: str, server: ServerProcess, steps: int, rounds: int) -> float:
-    """The median time of a step."""
+    """The median time of a step, in seconds."""
     environment = {k: v for k, v in os.environ.items() if not k.startswith(("GRAPHDBG", "ENABLE_MS", "MS_DEBUGGER"))}
     if mode in _DEBUGGED:
         host, port = server.debugger_address.rsplit(":", 1)
@@ -63,19 +63,19 @@ def seconds_of(mode: str, server: ServerProcess, steps: int, rounds: int) -> flo
         command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as process:
         if mode in _DEBUGGED:
-            _let_go(mode, server, process)
+            _start_training(mode, server, process)
         assert process.stdin is not None
-        _answer(process)
+        _read_line(process)
         times = []
         for _ in range(rounds):
             process.stdin.write(f"{steps}\n")
             process.stdin.flush()
-            times.append(float(_answer(process)) / steps)
+            times.append(float(_read_line(process)) / steps)
         process.stdin.close()
     return statistics.median(times)
 
 
-def _let_go(job: str, server: ServerProcess, process: subprocess.Popen[str]) -> None:
+def _start_training(job: str, server: ServerProcess, process: subprocess.Popen[str]) -> None:
     while not any(j["id"] == job and j["state"] == "paused" for j in server.client.get("/jobs")["jobs"]):
         if process.poll() is not None:
             raise SystemExit(f"{job}: the job ended before its first step")
@@ -87,11 +87,11 @@ def _let_go(job: str, server: ServerProcess, process: subprocess.Popen[str]) -> 
     server.client.post(f"/jobs/{job}/control", {"command": "continue"})
 
 
-def _answer(process: subprocess.Popen[str]) -> str:
+def _read_line(process: subprocess.Popen[str]) -> str:
     output: IO[str] | None = process.stdout
     line = output.readline() if output is not None else ""
     if not line:
-        raise SystemExit("the job has died")
+        raise SystemExit("the job has exited")
     return line
 
 
@@ -100,23 +100,25 @@ def training(steps: int, rounds: int) -> None:
     if probe.returncode != 0:
         print(f"SKIPPED: a training step: {probe.stderr.strip().splitlines()[-1]}")
         return
-    print("\n| mode | a step | ratio |\n| --- | --- | --- |")
+    print("\n| mode | time per step | ratio |\n| --- | --- | --- |")
     with tempfile.TemporaryDirectory() as directory:
         server = ServerProcess(Path(directory))
         try:
             plain = seconds_of("plain", server, steps, rounds)
-            for mode, (words, _) in MODES.items():
+            for mode, (description, _) in MODES.items():
                 seconds = plain if mode == "plain" else seconds_of(mode, server, steps, rounds)
-                print(f"| {words} | {1000 * seconds:.1f} ms | {seconds / plain:.3f} |", flush=True)
+                print(f"| {description} | {1000 * seconds:.1f} ms | {seconds / plain:.3f} |", flush=True)
         finally:
             server.stop()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", type=Path, required=True, help="cuda_kernels, as built")
-    parser.add_argument("--steps", type=int, default=10, help="steps of a round (%(default)s)")
-    parser.add_argument("--rounds", type=int, default=7, help="rounds, of which the median counts (%(default)s)")
+    parser.add_argument("--program", type=Path, required=True, help="path of cuda_kernels")
+    parser.add_argument("--steps", type=int, default=10, help="steps per round (default: %(default)s)")
+    parser.add_argument(
+        "--rounds", type=int, default=7, help="number of rounds; results are medians (default: %(default)s)"
+    )
     arguments = parser.parse_args()
     code = kernels(arguments.program)
     training(arguments.steps, arguments.rounds)

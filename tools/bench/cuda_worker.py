@@ -1,5 +1,5 @@
-"""Trains a transformer on a GPU in bf16, so many steps at a time as the standard
-input says, and answers each time with the seconds that they took."""
+"""Trains a transformer on a GPU in bf16. Reads numbers of steps from standard input, and
+prints the time of these steps in seconds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A job with one large weight, to be downloaded before its first step."""
+"""A job with one large weight, which is downloaded before the first step."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How much slower ONNX Runtime's sessions get: plain, debugged, watched, and with every node marked as an output.
+"""Measures the overhead of graphdbg in sessions of ONNX Runtime.
 
-One process for each model and mode, all alive at once; each in turn runs its
-session some times, in an order that is shuffled every round. A ratio is that of
-CPU times to the plain run of the same round; medians over the rounds.
+Each model and mode has its own process, and all processes run at the same time. They run
+their sessions in turn, in an order that is shuffled in every round. A ratio divides the
+CPU time by that of the plain run in the same round. Results are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from graphdbg.cli.server_process import ServerProcess
 WORKER = Path(__file__).parent / "onnx_worker.py"
 MODES = {
     "plain": "the program alone",
-    "again": "the same once more: the noise",
+    "again": "the program alone again: the noise",
     "attached": "graphdbg attached, nothing watched",
     "one": "one node watched for NaN and infinity",
     "nan_inf": "all outputs watched for NaN and infinity",
-    "marked": "no graphdbg: every node's output an output of the model",
+    "marked": "without graphdbg, every node's output is an output of the model",
 }
 DEBUGGED = ("attached", "one", "nan_inf")
 MODELS = ("cnn", "transformer")
@@ -49,10 +49,10 @@ class Worker:
             text=True,
         )
         if mode in DEBUGGED:
-            self._let_go(server, mode)
-        self._answer()
+            self._start_runs(server, mode)
+        self._read_line()
 
-    def _let_go(self, server: ServerProcess, mode: str) -> None:
+    def _start_runs(self, server: ServerProcess, mode: str) -> None:
         path = f"/jobs/{self._job}"
         while not self._is_paused(server):
             time.sleep(0.1)
@@ -70,7 +70,7 @@ class Worker:
                 raise SystemExit(f"{self._job}: the job ended before its first run") from None
             return False
 
-    def _answer(self) -> str:
+    def _read_line(self) -> str:
         assert self._process.stdout
         line = self._process.stdout.readline()
         if not line:
@@ -81,7 +81,7 @@ class Worker:
         assert self._process.stdin
         self._process.stdin.write(f"{runs}\n")
         self._process.stdin.flush()
-        return float(self._answer())
+        return float(self._read_line())
 
     def stop(self) -> None:
         self._process.kill()
@@ -100,15 +100,15 @@ def measure(folder: Path, model: str, optimized: bool, rounds: int, runs: int, s
             ratios[mode].append(took[mode] / took["plain"])
     for worker in workers.values():
         worker.stop()
-    print(f"{model}, optimizations {'on' if optimized else 'off'}: {1e3 * statistics.median(plain):.2f} ms a run")
+    print(f"{model}, optimizations {'on' if optimized else 'off'}: {1e3 * statistics.median(plain):.2f} ms per run")
     for mode, meaning in MODES.items():
         print(f"  {statistics.median(ratios[mode]):6.2f}  {meaning}", flush=True)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=15)
-    parser.add_argument("--runs", type=int, default=10, help="runs of a session in a round (%(default)s)")
+    parser.add_argument("--rounds", type=int, default=15, help="number of rounds (default: %(default)s)")
+    parser.add_argument("--runs", type=int, default=10, help="runs of a session per round (default: %(default)s)")
     parser.add_argument("--models", nargs="+", choices=MODELS, default=MODELS)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:

@@ -1,5 +1,5 @@
-"""Runs one model in one mode, so many times as the standard input says, and
-answers each time with the CPU seconds that took. `--export` makes the models."""
+"""Runs one model in one mode. Reads numbers of runs from standard input, and prints the
+CPU time of these runs in seconds. `--export` makes the models."""
 
 from __future__ import annotations
 
@@ -27,7 +27,8 @@ def export(folder: Path) -> None:
     }
     for name, (model, given) in models.items():
         model.eval().requires_grad_(False)
-        # As it is: folding batch normalisations away is a part of ONNX Runtime's optimizations.
+        # The model is exported unoptimized, because folding batch normalizations is a part
+        # of ONNX Runtime's optimizations.
         options = {"dynamo": False, "input_names": ["x"], "do_constant_folding": False}
         torch.onnx.export(
             model, (given,), str(folder / f"{name}.onnx"), training=torch.onnx.TrainingMode.PRESERVE, **options

@@ -1,5 +1,5 @@
-"""What the page's benchmark looks at besides large graphs: a weight of 1,000 by
-1,000, and steps of 10,000 ops."""
+"""A job for the benchmark of the page: a weight of shape [1000, 1000], and steps of 10,000
+ops."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ class Net(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.square(x)
-        # Each op is a node of its own.
+        # Each op is a separate node.
         for _ in range(10_000):
             y = torch.neg(y)
         return y

@@ -1,4 +1,4 @@
-"""What people use without graphdbg to look for bad values."""
+"""Other methods of finding bad values, which graphdbg is compared with."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _statistics(tensor: Any) -> None:
 
 
 def detect_anomaly() -> None:
-    """PyTorch's own: NaN in the outputs of backward nodes."""
+    """PyTorch's anomaly detection, which finds NaN in the outputs of backward nodes."""
     torch.autograd.set_detect_anomaly(True)
 
 
 def forward_hooks() -> None:
-    """Statistics of what every module returns, through a hook on all modules."""
+    """Computes statistics of the outputs of every module, with a hook on all modules."""
     nn.modules.module.register_module_forward_hook(
         lambda module, inputs, output: [_statistics(tensor) for tensor in tree_leaves(output)] and None
     )
@@ -42,7 +42,7 @@ class _Statistics(TorchDispatchMode):
 
 
 def dispatch_mode() -> None:
-    """The same of what every op returns, through a TorchDispatchMode."""
+    """Computes statistics of the outputs of every op, with a TorchDispatchMode."""
     _Statistics().__enter__()
 
 

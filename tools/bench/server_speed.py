@@ -1,8 +1,8 @@
-"""How fast the server is: commands and hits under load, and whole tensors.
+"""Measures the speed of the server: commands and hits under load, and whole tensors.
 
-Load: server_load plays many ranks and pages against the real server. Tensors: a
-PyTorch job waits with a weight of 1 GiB, which is downloaded as a browser does,
-in turn with a bare gRPC stream of slices; medians over the rounds.
+Load: server_load simulates many ranks and pages that connect to a real server. Tensors:
+a PyTorch job waits with a weight of 1 GiB, which is downloaded as a browser does it,
+alternating with a bare gRPC stream of slices. Results are medians over the rounds.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _token(server: ServerProcess) -> str:
 
 
 class Http:
-    """One connection, as raw as it gets: the client should not be what is measured."""
+    """One HTTP connection. It is minimal, so that the client does not affect the measurement."""
 
     def __init__(self, server: ServerProcess) -> None:
         url = urlsplit(server.url)
@@ -48,7 +48,7 @@ class Http:
         self._buffer = memoryview(bytearray(RECEIVE_BYTES))
 
     def get(self, path: str) -> int:
-        """Reads the whole answer; gives the size of its body."""
+        """Reads the whole response. Returns the size of its body."""
         self._socket.sendall(
             f"GET /api/v1/jobs/{JOB}{path} HTTP/1.1\r\nHost: {self._host}\r\n"
             f"Authorization: Bearer {self._token}\r\nAccept: application/octet-stream\r\n\r\n".encode()
@@ -77,7 +77,7 @@ def _large_job(server: ServerProcess) -> Iterator[None]:
     try:
         while not any(j["state"] == "paused" for j in server.client.get("/jobs")["jobs"]):
             if job.poll() is not None:
-                sys.exit("the job ended early")
+                sys.exit("the job ended before its first step")
             time.sleep(0.1)
         yield
     finally:
@@ -92,7 +92,7 @@ def _seconds(http: Http, path: str) -> float:
 
 
 def tensors(programs: Path, rounds: int) -> dict[str, Any]:
-    """GB/s of a download and of a bare stream, and how long a slice takes."""
+    """The throughput of a download and of a bare stream in GB/s, and the time of a slice."""
     name = quote(TENSOR)
     figures: dict[str, list[float]] = {"download": [], "bare": [], "ratio": [], "slice_ms": []}
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,7 @@ def _resident_mb(pid: int) -> float:
 
 
 def load(programs: Path, options: list[str]) -> dict[str, Any]:
-    """What server_load measures, and the most memory that the server took."""
+    """The results of server_load, and the peak memory of the server."""
     with tempfile.TemporaryDirectory() as folder:
         server = ServerProcess(Path(folder))
         port = urlsplit(server.url).port
@@ -146,13 +146,19 @@ def _print_load(result: dict[str, Any]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", type=Path, required=True, help="folder of server_load and slice_stream")
-    parser.add_argument("--ranks", type=int, default=64)
-    parser.add_argument("--nodes", type=int, default=20_000, help="of each rank's graph")
-    parser.add_argument("--readers", type=int, default=32, help="pages that take all events")
-    parser.add_argument("--rate", type=int, default=1_000, help="statistics messages a second of each rank")
-    parser.add_argument("--rounds", type=int, default=7, help="of tensors")
-    parser.add_argument("--only", choices=["load", "tensors"])
+    parser.add_argument("--programs", type=Path, required=True, help="directory of server_load and slice_stream")
+    parser.add_argument("--ranks", type=int, default=64, help="number of ranks (default: %(default)s)")
+    parser.add_argument(
+        "--nodes", type=int, default=20_000, help="nodes in the graph of each rank (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--readers", type=int, default=32, help="number of pages that receive all events (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rate", type=int, default=1_000, help="statistics messages per second of each rank (default: %(default)s)"
+    )
+    parser.add_argument("--rounds", type=int, default=7, help="rounds of the tensor measurement (default: %(default)s)")
+    parser.add_argument("--only", choices=["load", "tensors"], help="run only this part")
     args = parser.parse_args()
     if args.only != "tensors":
         names = ("ranks", "nodes", "readers", "rate")

@@ -1,9 +1,9 @@
-"""Graphs of training jobs as PyTorch's adapter would tell them, of any size.
+"""Synthetic graphs of training jobs, as the PyTorch adapter would report them, of any size.
 
-`resnet()` has about 3,000 nodes, `transformer(layers)` some 290 a layer, and
-`transformer(layers, experts=8)` some 1,200 a layer: forward by module, backward by
-the module of the forward op, and an optimizer without fused kernels, whose many
-small ops all lie in one scope."""
+`resnet()` has about 3,000 nodes, `transformer(layers)` about 290 per layer, and
+`transformer(layers, experts=8)` about 1,200 per layer. Forward ops are in the scope of
+their module and backward ops in that of their forward op. The optimizer has no fused
+kernels, and its many small ops are all in one scope."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Node:
 
 
 class Builder:
-    """Adds nodes in execution order; equal names are numbered as PyTorch's are."""
+    """Adds nodes in execution order. Duplicate names get numbers, as in real graphs."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []

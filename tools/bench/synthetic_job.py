@@ -1,6 +1,6 @@
-"""A job without a framework whose graph is synthetic: `synthetic_job.py 100k` takes
-one step over the agent's C interface, so that the server learns the graph as from
-any program, prints "ready", and takes a step a second until it is ended."""
+"""A job with a synthetic graph and without a framework: `synthetic_job.py 100k` reports one
+step through the agent's C interface, so that the server gets the graph as from any other
+program. It then prints "ready" and makes one step per second until it is terminated."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Trains one workload, so many steps at a time as the standard input says, and
-answers each time with the CPU and wall seconds that they took."""
+"""Trains one workload. Reads numbers of steps from standard input, and prints the CPU time
+and the wall time of these steps in seconds."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The training loops whose slowdown is measured: from a toy, in which every
-nanosecond per op shows, to models whose ops take their time."""
+"""The training loops whose overhead is measured: from a toy model, where every nanosecond
+per op matters, to models with expensive ops."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def _training(model: nn.Module, optimizer: torch.optim.Optimizer, x: torch.Tenso
 
 
 def mlp() -> Step:
-    """Handwritten digits, 64-128-64-10, Adam: about 0.3 ms a step, the worst case."""
+    """Handwritten digits, 64-128-64-10, Adam: about 0.3 ms per step, the worst case."""
     x, y = _digits()
     model = nn.Sequential(nn.Flatten(), nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 64), nn.ReLU(), nn.Linear(64, 10))
     return _training(model, torch.optim.Adam(model.parameters()), x, y)
 
 
 def cnn() -> Step:
-    """Handwritten digits, two convolutions with batch normalisation, SGD with momentum."""
+    """Handwritten digits, two convolutions with batch normalization, SGD with momentum."""
     x, y = _digits()
     model = nn.Sequential(
         *(nn.Conv2d(1, 16, 3, padding=1), nn.BatchNorm2d(16), nn.ReLU(), nn.MaxPool2d(2)),
@@ -79,7 +79,7 @@ def transformer() -> Step:
     return _training(model, torch.optim.AdamW(model.parameters(), lr=1e-4), x, y)
 
 
-# By name: how to make it, and how many steps are timed at once.
+# By name: a function that makes the training step, and the number of steps per measurement.
 WORKLOADS: dict[str, tuple[Callable[[], Step], int]] = {
     "mlp": (mlp, 300),
     "cnn": (cnn, 60),

@@ -1,5 +1,5 @@
-"""The command line: `graphdbg <command>`, one module for each command.
+"""The command line `graphdbg <command>`, with one module per command.
 
-Speaks only the server's public HTTP interface. Installed as the package
-`graphdbg.cli`.
+It uses only the server's public HTTP interface. The wheel installs it as the
+package `graphdbg.cli`.
 """

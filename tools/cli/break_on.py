@@ -1,7 +1,7 @@
-"""What `--break-on` says: conditions and their parameters.
+"""Parses `--break-on`: conditions and their parameters.
 
 nan,inf
-abs_max_gt:1e3                        the one parameter that it has
+abs_max_gt:1e3                        for conditions with one parameter
 tensor_too_large:abs_mean_gt=10:max_gt=1e4
 expr:abs_max > 1e3 && step > 100      an expression over statistics
 """
@@ -15,7 +15,7 @@ from .errors import USAGE, CliError
 
 
 def conditions_of(texts: Sequence[str], client: Client) -> list[Json]:
-    """The conditions as the API takes them; CliError for what the server refuses."""
+    """Converts the texts to conditions of the HTTP interface. Raises CliError if the server refuses one."""
     rows = {row["id"]: row for row in client.get("/conditions")["conditions"]}
     conditions = [_condition(item, rows) for text in texts for item in _split(text)]
     for condition in conditions:
@@ -24,16 +24,16 @@ def conditions_of(texts: Sequence[str], client: Client) -> list[Json]:
         except ApiError as error:
             if error.status != 422:
                 raise
-            raise _wrong(str(error).removeprefix("condition.params.")) from error
+            raise _usage_error(str(error).removeprefix("condition.params.")) from error
     return conditions
 
 
-def _wrong(message: str) -> CliError:
+def _usage_error(message: str) -> CliError:
     return CliError(f"--break-on: {message}", USAGE)
 
 
 def _split(text: str) -> list[str]:
-    """At the commas outside parentheses."""
+    """Splits a text at commas outside parentheses."""
     items = [""]
     depth = 0
     for character in text:
@@ -50,21 +50,23 @@ def _condition(item: str, rows: Mapping[str, Json]) -> Json:
     if name == "expr":
         return {"id": "expression", "params": {"expression": rest}}
     if name not in rows:
-        raise _wrong(f"no condition '{name}'; there are {', '.join(sorted(rows))}, and expr:EXPRESSION")
+        raise _usage_error(
+            f"unknown condition '{name}'; known conditions: {', '.join(sorted(rows))}, and expr:EXPRESSION"
+        )
     parameters = [param["name"] for param in rows[name]["params"]]
     settings = [setting for setting in rest.split(":") if setting]
     return {"id": name, "params": dict(_setting(setting, name, parameters) for setting in settings)}
 
 
 def _setting(text: str, condition: str, parameters: Sequence[str]) -> tuple[str, float | bool]:
-    name, given, value = text.partition("=")
-    if not given:
+    name, separator, value = text.partition("=")
+    if not separator:
         if len(parameters) != 1:
-            raise _wrong(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
+            raise _usage_error(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
         name, value = parameters[0], text
     if value in ("true", "false"):
         return name, value == "true"
     try:
         return name, float(value)
     except ValueError:
-        raise _wrong(f"{name} of '{condition}' has to be a number, not '{value}'") from None
+        raise _usage_error(f"{name} of '{condition}' must be a number, not '{value}'") from None

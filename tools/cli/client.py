@@ -1,4 +1,4 @@
-"""A small client of the server's HTTP interface."""
+"""A client for the server's HTTP interface."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def default_data_dir() -> Path:
 
 
 class ApiError(CliError):
-    """A problem document from the server."""
+    """An error that the server returned as a problem document."""
 
     def __init__(self, status: int, problem: Json) -> None:
         self.status = status
@@ -33,16 +33,17 @@ class ApiError(CliError):
 
 
 class Client:
-    """Calls the routes below /api/v1 of one server; one call at a time."""
+    """Calls routes below /api/v1 of one server. It is not thread-safe."""
 
     def __init__(self, address: str, token: str | None) -> None:
         self.address = address.rstrip("/")
         self._token = token
-        # The server is on this machine: a proxy of the environment is not for it.
+        # The server usually runs on this machine, so proxies of the environment are ignored.
         self._opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
     @classmethod
     def from_data_dir(cls, address: str, data_dir: Path) -> Client:
+        """A client with the token that the server has stored in its data directory."""
         try:
             token = (data_dir / "token").read_text().strip()
         except OSError:
@@ -53,7 +54,7 @@ class Client:
         return self._call("GET", _with_query(path, query), None)
 
     def download(self, path: str, **query: object) -> bytes:
-        """A file."""
+        """Returns the body of a response that is a file."""
         return self._send("GET", _with_query(path, query), None)
 
     def post(self, path: str, body: Json) -> Json:
@@ -84,13 +85,13 @@ class Client:
             request.add_header("Content-Type", "application/json")
         try:
             with self._opener.open(request, timeout=_TIMEOUT_SECONDS) as response:
-                answer: bytes = response.read()
+                content: bytes = response.read()
         except urllib.error.HTTPError as error:
             raise ApiError(error.code, _problem(error.read())) from None
         except (urllib.error.URLError, OSError) as error:
             reason = getattr(error, "reason", error)
             raise CliError(f"no graphdbg server at {self.address}: {reason}") from None
-        return answer
+        return content
 
 
 def _with_query(path: str, query: dict[str, object]) -> str:

@@ -1,4 +1,4 @@
-"""`graphdbg ctl JOB VERB`: one control command for scripts."""
+"""`graphdbg ctl JOB VERB`: sends one control command."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 from . import connection
 from .client import Json, quote
 
-# The verbs of the command line and the commands of the HTTP interface.
+# Commands of the HTTP interface by verb of the command line.
 VERBS = {
     "continue": "continue",
     "step": "step",
@@ -22,11 +22,11 @@ VERBS = {
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser("ctl", help="control a job from a script")
-    parser.add_argument("job", help="the job's id, see `graphdbg jobs`")
-    parser.add_argument("verb", choices=tuple(VERBS))
-    parser.add_argument("argument", nargs="?", help="step: how many; until: the node's full name")
-    parser.add_argument("--pending", action="store_true", help="until: the node may be one that has not been seen yet")
-    parser.add_argument("--rank", type=int, help="move this rank alone (default: all, together)")
+    parser.add_argument("job", help="id of the job (see `graphdbg jobs`)")
+    parser.add_argument("verb", choices=tuple(VERBS), help="command to send: %(choices)s")
+    parser.add_argument("argument", nargs="?", help="step: number of steps (default: 1); until: full name of the node")
+    parser.add_argument("--pending", action="store_true", help="until: accept a node that does not exist yet")
+    parser.add_argument("--rank", type=int, help="control only this rank (default: all ranks together)")
     connection.add_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
@@ -44,18 +44,18 @@ def _body(arguments: argparse.Namespace) -> Json:
     body: Json = {"command": VERBS[verb]}
     if verb == "step":
         if argument is not None and (not argument.isdigit() or int(argument) < 1):
-            parser.error(f"step takes a whole number from 1, not '{argument}'")
+            parser.error(f"step: expected a whole number of at least 1, not '{argument}'")
         body["steps"] = int(argument or 1)
     elif verb == "until":
         if not argument:
-            parser.error("until needs the full name of a node")
+            parser.error("until: missing full name of a node")
         body["node"] = argument
         if arguments.pending:
             body["pending"] = True
     elif argument is not None:
-        parser.error(f"{verb} takes no argument, but got '{argument}'")
+        parser.error(f"{verb}: unexpected argument '{argument}'")
     if arguments.rank is not None:
         body["rank"] = arguments.rank
     if arguments.pending and verb != "until":
-        parser.error(f"{verb} takes no --pending")
+        parser.error(f"{verb}: --pending is only valid with until")
     return body

@@ -1,4 +1,4 @@
-"""`graphdbg doctor`: checks what graphdbg needs and can use on this machine."""
+"""`graphdbg doctor`: checks this machine for everything that graphdbg needs or can use."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _MARKS = {"ok": "ok", "absent": "--", "broken": "!!"}
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "doctor",
-        help="check what graphdbg needs and can use on this machine",
-        description="Lists server, ports, agent library, frameworks, GPUs and NPUs, and for each that is "
-        "missing what it means and how to get it. Exits with 1 if something is broken; what is merely "
-        "absent, as a GPU, is no error.",
+        help="check this machine for everything that graphdbg needs or can use",
+        description="Checks the server, ports, agent library, frameworks, GPUs and NPUs. For everything that is "
+        "missing it explains the consequence and the fix. Exits with 1 if something is broken. A part that "
+        "is merely absent, such as a GPU, is not an error.",
     )
     connection.add_options(parser)
     parser.set_defaults(run=run)
@@ -36,11 +36,18 @@ def run(arguments: argparse.Namespace) -> int:
         accelerators = found["accelerators"]
         checks.append(Check("agent library", "ok", found["version"]))
     except CliError as error:
-        checks.append(_broken("agent library", error, "no program can be debugged", "install the wheel again"))
+        checks.append(_broken("agent library", error, "no program can be debugged", "reinstall the graphdbg wheel"))
     try:
         checks += doctor_checks.check_frameworks(doctor_checks.probe("frameworks"))
     except CliError as error:
-        checks.append(_broken("PyTorch", error, "PyTorch does not load here", "import torch by hand and mend that"))
+        checks.append(
+            _broken(
+                "PyTorch",
+                error,
+                "PyTorch cannot be imported",
+                "run `python -c 'import torch'` and fix the error that it reports",
+            )
+        )
     if accelerators is not None:
         checks.append(doctor_checks.check_kernels(accelerators))
         checks += doctor_checks.check_cuda(accelerators)
@@ -59,8 +66,8 @@ def _server_checks(client: Client) -> list[Check]:
     return [
         doctor_checks.check_server_program(),
         server,
-        doctor_checks.check_port(8080, "page", runs),
-        doctor_checks.check_port(50051, "address of jobs", runs),
+        doctor_checks.check_port(8080, "port of the page", runs),
+        doctor_checks.check_port(50051, "port for agent connections", runs),
     ]
 
 
@@ -74,4 +81,4 @@ def _print(checks: list[Check]) -> None:
         if check.meaning:
             print(f"    {'':15} {check.meaning}")
         if check.remedy:
-            print(f"    {'':15} to mend it: {check.remedy}")
+            print(f"    {'':15} fix: {check.remedy}")

@@ -1,4 +1,4 @@
-"""`graphdbg export JOB`: a job's graph as a file for other programs."""
+"""`graphdbg export JOB`: writes a job's graph to a file for other programs."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser = subparsers.add_parser(
         "export",
         help="write a job's graph to a file",
-        description="Writes a job's graph as an ONNX model, which Netron and other viewers open, or as JSON. "
-        "The model has no values; what else is lost stands in its metadata.",
+        description="Writes a job's graph as JSON or as an ONNX model, which Netron and other viewers can open. "
+        "The model contains no tensor values; its metadata lists everything else that is not exported.",
     )
-    parser.add_argument("job", metavar="JOB")
-    parser.add_argument("--format", choices=("onnx", "json"), default="onnx", help="%(default)s")
-    parser.add_argument("--graph", metavar="ID", help="which of the job's graphs (the first)")
-    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="where to (JOB.onnx or JOB.json)")
+    parser.add_argument("job", metavar="JOB", help="id of the job (see `graphdbg jobs`)")
+    parser.add_argument("--format", choices=("onnx", "json"), default="onnx", help="file format (default: %(default)s)")
+    parser.add_argument("--graph", metavar="ID", help="id of the graph, if the job has several (default: the first)")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: JOB.onnx or JOB.json)")
     connection.add_options(parser)
     parser.set_defaults(run=run)
 
@@ -35,6 +35,6 @@ def run(arguments: argparse.Namespace) -> int:
         output.write_bytes(content)
     except OSError as error:
         raise CliError(f"cannot write {output}: {error.strerror}", USAGE) from None
-    told = {"file": str(output), "bytes": len(content)}
-    print(json.dumps(told) if arguments.json else f"{output}: {len(content)} bytes")
+    written = {"file": str(output), "bytes": len(content)}
+    print(json.dumps(written) if arguments.json else f"{output}: {len(content)} bytes")
     return 0

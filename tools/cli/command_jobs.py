@@ -20,8 +20,10 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"jobs": jobs}))
         return 0
     for job in jobs:
-        where = f"at {job['node']}" if job["node"] else ""
-        print(f"{job['id']:30}  {job['state']:10}  step {job['step']:<8} hits {job['hit_count']:<6} {where}".rstrip())
+        position = f"at {job['node']}" if job["node"] else ""
+        print(
+            f"{job['id']:30}  {job['state']:10}  step {job['step']:<8} hits {job['hit_count']:<6} {position}".rstrip()
+        )
     if not jobs:
         print("no jobs")
     return 0

@@ -1,4 +1,4 @@
-"""`graphdbg run -- COMMAND`: debugs one job under a server of its own."""
+"""`graphdbg run -- COMMAND`: debugs one job with a server that runs only for it."""
 
 from __future__ import annotations
 
@@ -17,34 +17,41 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "run",
         help="debug a training script",
         usage="graphdbg run [options] -- python train.py ...\n       graphdbg run [options] -- model.onnx [--help]",
-        description="Starts a server on free ports, runs the job under it and prints the page's address. "
-        "The job's output passes through unchanged; graphdbg's own lines go to stderr. "
+        description="Starts a server on free ports, prints the page's address, and runs the job. "
+        "The job's output passes through unchanged; graphdbg's own messages go to stderr. "
         "Exits with the job's exit code.",
     )
-    parser.add_argument("--no-wait", action="store_true", help="start training at once instead of waiting for Continue")
-    parser.add_argument("--steps", type=_positive, metavar="N", help="start at once and end the job after N steps")
+    parser.add_argument(
+        "--no-wait", action="store_true", help="start training immediately instead of waiting for Continue"
+    )
+    parser.add_argument(
+        "--steps", type=_positive, metavar="N", help="start immediately and terminate the job after N steps"
+    )
     parser.add_argument(
         "--break-on",
         action="append",
         default=[],
         metavar="CONDITIONS",
-        help="watch everything for these conditions, as nan,inf or abs_max_gt:1e3 or "
-        "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100'; may be repeated",
+        help="watch all tensors for these conditions, for example nan,inf or abs_max_gt:1e3 or "
+        "tensor_too_large:mean_gt=1:max_gt=9 or 'expr:abs_max > 1e3 && step > 100'; can be repeated",
     )
     parser.add_argument(
-        "--on-hit", choices=("pause", "continue", "terminate"), default="pause", help="what a hit does (%(default)s)"
+        "--on-hit",
+        choices=("pause", "continue", "terminate"),
+        default="pause",
+        help="what to do at a hit (default: %(default)s)",
     )
-    parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object there")
-    parser.add_argument("--port", type=int, default=0, help="port of the page (a free one)")
-    parser.add_argument("--json", action="store_true", help="print the result object on stdout at the end")
-    parser.add_argument("job", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="the job's command")
+    parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
+    parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
+    parser.add_argument("--json", action="store_true", help="print the result object to stdout at the end")
+    parser.add_argument("job", nargs=argparse.REMAINDER, metavar="-- COMMAND", help="command of the job")
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     command = arguments.job[1:] if arguments.job[:1] == ["--"] else arguments.job
     if not command:
-        arguments.parser.error("what to run? Put the job's command after --, as in: graphdbg run -- python train.py")
+        arguments.parser.error("missing command: put it after --, as in: graphdbg run -- python train.py")
     if is_model(command[0]):
         command = model_command(command)
     _check_result_file(arguments.result)
@@ -56,7 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         port=arguments.port,
     )
     result = debug(command, options)
-    report.say_summary(result)
+    report.log_summary(result)
     if arguments.result:
         arguments.result.write_text(json.dumps(result, indent=2) + "\n")
     if arguments.json:
@@ -66,11 +73,11 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"a whole number from 1 is needed, not '{text}'")
+        raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, not '{text}'")
     return int(text)
 
 
 def _check_result_file(file: Path | None) -> None:
-    """Says now, not after hours of training, that the result cannot be written."""
+    """Raises CliError if the result cannot be written, before hours of training rather than after them."""
     if file and not file.resolve().parent.is_dir():
-        raise CliError(f"--result: there is no folder {file.resolve().parent}", USAGE)
+        raise CliError(f"--result: no such directory: {file.resolve().parent}", USAGE)

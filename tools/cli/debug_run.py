@@ -1,4 +1,4 @@
-"""Runs one job under a server of its own and follows it to its end."""
+"""Runs one job with a server that runs only for it, until the job ends."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .server_process import ServerProcess
 OnHit = Literal["pause", "continue", "terminate"]
 
 _POLL_SECONDS = 0.05
-# A terminated job runs its `finally` blocks and exit handlers; after this long
+# The time that a terminated job has for its `finally` blocks and exit handlers. Then
 # it gets SIGTERM.
 _TERMINATE_SECONDS = 15.0
 
 
 @dataclasses.dataclass
 class RunOptions:
-    """What `graphdbg run` was asked to do."""
+    """The options of `graphdbg run`."""
 
     wait: bool = True
     steps: int | None = None
@@ -35,7 +35,7 @@ class RunOptions:
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     # Called once with the page's address.
-    announce: Callable[[str], None] = lambda url: report.say(f"page: {url}")
+    announce: Callable[[str], None] = lambda url: report.log(f"page: {url}")
 
 
 def debug(command: Sequence[str], options: RunOptions) -> Json:
@@ -59,24 +59,24 @@ class _Follower:
         self._process = JobProcess(command, server, options.environment)
         self._path = f"/jobs/{quote(self._process.id)}"
         self._started = False
-        self._hits_said = 0
+        self._hits_logged = 0
         self._terminate_deadline: float | None = None
         self._server_lost = False
-        # The last that was seen of the job, for the result.
+        # The job as the server last reported it, for the result.
         self._job: Json | None = None
 
     def follow(self) -> Json:
         with signals_to(self._process):
             while self._process.poll() is None:
-                self._look()
+                self._poll_job()
                 time.sleep(_POLL_SECONDS)
         return self._result(time.monotonic() - self._began)
 
-    def _look(self) -> None:
+    def _poll_job(self) -> None:
         job = self._fetch_job()
         if job is None:
             return
-        self._say_new_hits(job)
+        self._log_new_hits(job)
         if self._terminate_deadline is not None:
             if time.monotonic() > self._terminate_deadline:
                 self._process.end()
@@ -106,7 +106,7 @@ class _Follower:
             if self._server.alive():
                 return None
             self._server_lost = True
-            report.say("the debugger server has gone; the job goes on without it")
+            report.log("the debugger server has exited; the job continues without debugging")
             return None
         return self._job
 
@@ -116,14 +116,14 @@ class _Follower:
         for condition in self._conditions:
             self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
         if self._options.wait and self._options.steps is None:
-            report.say(f"the job waits before its first step: press Continue at {self._job_page()}")
+            report.log(f"the job is waiting before its first step: press Continue at {self._job_page()}")
         elif self._options.steps is not None:
             self._control({"command": "step", "steps": self._options.steps})
         else:
             self._control({"command": "continue"})
 
     def _job_page(self) -> str:
-        """The address of the job's page, with a code that was not used yet."""
+        """The address of the job's page, with a new one-time code."""
         code = self._client.post("/login/codes", {})["code"]
         return f"{self._client.address}/#{self._path}?code={code}"
 
@@ -135,23 +135,23 @@ class _Follower:
         try:
             self._client.post(f"{self._path}/control", body)
         except ApiError as error:
-            # The job ended or somebody on the page was quicker.
+            # The job has ended, or a user of the page has sent a command first.
             if error.status != 409:
                 raise
 
-    def _say_new_hits(self, job: Json) -> None:
-        if job["hit_count"] <= self._hits_said:
+    def _log_new_hits(self, job: Json) -> None:
+        if job["hit_count"] <= self._hits_logged:
             return
-        first = self._hits_said == 0
-        self._hits_said = job["hit_count"]
+        first = self._hits_logged == 0
+        self._hits_logged = job["hit_count"]
         if not first and job["state"] != "paused":
             return
         hits = self._client.hits(self._process.id)
         if not hits:
             return
-        report.say_hit(hits[0] if first else hits[-1])
+        report.log_hit(hits[0] if first else hits[-1])
         if job["state"] == "paused" and self._options.on_hit == "pause":
-            report.say(f"the job is paused there; look around at {self._job_page()}")
+            report.log(f"the job is paused there: inspect it at {self._job_page()}")
 
     def _result(self, seconds: float) -> Json:
         exit_code = self._process.exit_code()
@@ -163,14 +163,14 @@ class _Follower:
         if exception is not None:
             exception.setdefault("node", None)
         if job is None:
-            report.say(
-                "nothing was debugged: the program used neither PyTorch nor ONNX Runtime, or see above"
+            report.log(
+                "nothing was debugged: the program used neither PyTorch nor ONNX Runtime, or an error is reported above"
                 if exit_code == 0
                 else "the program ended before it could be debugged"
             )
         killed = self._process.killed_by()
         if killed:
-            report.say(f"the job was ended by {killed}")
+            report.log(f"the job was killed by {killed}")
         return {
             "status": self._status(job, exit_code),
             "exit_code": exit_code,
@@ -185,7 +185,7 @@ class _Follower:
         }
 
     def _final_job(self) -> Json | None:
-        """The job as the server knows it once the agent's farewell is in."""
+        """The job as the server reports it after the agent's exit report."""
         deadline = time.monotonic() + 5
         job = self._fetch_job()
         while job and job["state"] not in ("finished", "terminated", "lost") and time.monotonic() < deadline:

@@ -14,7 +14,7 @@ from .client import ApiError, Client
 from .errors import CliError
 from .server_process import server_program
 
-# "absent" is an ordinary answer: something that a machine need not have.
+# "absent" is not an error: the machine does not need to have the thing.
 State = Literal["ok", "absent", "broken"]
 _PROBE_SECONDS = 120
 _PROBED_VARIABLES = ("GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER")
@@ -22,7 +22,7 @@ _PROBED_VARIABLES = ("GRAPHDBG_ENABLE", "ENABLE_MS_DEBUGGER")
 
 @dataclass(frozen=True)
 class Check:
-    """One finding. `meaning` and `remedy` are for people; empty if all is well."""
+    """One result. `meaning` and `remedy`, which users see, are empty if there is no problem."""
 
     name: str
     state: State
@@ -32,18 +32,18 @@ class Check:
 
 
 def probe(what: str) -> dict[str, Any]:
-    """What a probe printed. Raises CliError with its last words."""
+    """Runs a probe and returns its output. Raises CliError with its last line of stderr."""
     environment = {k: v for k, v in os.environ.items() if k not in _PROBED_VARIABLES}
     command = [sys.executable, "-m", "graphdbg.cli.probe", what]
     try:
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=_PROBE_SECONDS)
     except subprocess.TimeoutExpired:
-        raise CliError(f"no answer within {_PROBE_SECONDS} s") from None
+        raise CliError(f"the probe did not finish within {_PROBE_SECONDS} s") from None
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
-        raise CliError(lines[-1] if lines else f"the probe ended with {done.returncode}")
-    answer: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
-    return answer
+        raise CliError(lines[-1] if lines else f"the probe exited with code {done.returncode}")
+    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+    return found
 
 
 def check_server(client: Client) -> Check:
@@ -54,25 +54,27 @@ def check_server(client: Client) -> Check:
             "server",
             "broken",
             f"{client.address}: {error}",
-            "a server is there but does not let this user in",
-            "name its data directory with --data-dir, where its token lies",
+            "a server is running but refuses access",
+            "set --data-dir to the server's data directory, where its token is stored",
         )
     except CliError:
         return Check(
             "server",
             "absent",
-            f"none at {client.address}",
-            "jobs started with GRAPHDBG_ENABLE=1 find no server; `graphdbg run` brings its own",
+            f"no server at {client.address}",
+            "jobs started with GRAPHDBG_ENABLE=1 find no server; `graphdbg run` starts its own",
             "graphdbg start",
         )
-    return Check("server", "ok", f"{server['version']} at {client.address}, jobs at {server['debugger_address']}")
+    return Check(
+        "server", "ok", f"{server['version']} at {client.address}, agents connect to {server['debugger_address']}"
+    )
 
 
 def check_server_program() -> Check:
     try:
         return Check("server program", "ok", str(server_program()))
     except CliError as error:
-        return Check("server program", "broken", str(error), "no server can be started", "install the wheel again")
+        return Check("server program", "broken", str(error), "no server can be started", "reinstall the graphdbg wheel")
 
 
 def check_port(port: int, purpose: str, server_runs: bool) -> Check:
@@ -83,15 +85,15 @@ def check_port(port: int, purpose: str, server_runs: bool) -> Check:
             probe_socket.bind(("127.0.0.1", port))
         except OSError as error:
             if server_runs:
-                return Check(name, "ok", f"in use, {purpose} of the server")
+                return Check(name, "ok", f"in use by the server as {purpose}")
             return Check(
                 name,
                 "absent",
-                f"taken: {error.strerror}",
-                f"`graphdbg start` cannot use its default {purpose}",
-                "graphdbg start --port 0 --debugger-port 0 picks free ones",
+                f"in use: {error.strerror}",
+                f"`graphdbg start` cannot use this port, its default {purpose}",
+                "use free ports: graphdbg start --port 0 --debugger-port 0",
             )
-    return Check(name, "ok", f"free, for the {purpose}")
+    return Check(name, "ok", f"free, default {purpose}")
 
 
 def check_frameworks(found: dict[str, Any]) -> list[Check]:
@@ -100,14 +102,14 @@ def check_frameworks(found: dict[str, Any]) -> list[Check]:
         _check_installed(
             "ONNX Runtime",
             found["onnxruntime"],
-            "sessions in Python are followed, and bare models run, where ONNX Runtime is",
+            "programs that use ONNX Runtime, and ONNX models, can only be debugged where it is installed",
             "pip install onnxruntime",
         ),
         _check_installed(
             "MindSpore",
             found["mindspore"],
-            "its jobs need nothing of graphdbg's where they run: they dial a server's port 50052",
-            "install MindSpore 1.0 to 2.3 where its jobs run",
+            "MindSpore jobs do not need graphdbg where they run: they connect to port 50052 of a server",
+            "install MindSpore 1.0 to 2.3 where the jobs run",
         ),
     ]
 
@@ -118,7 +120,7 @@ def _check_torch(torch: dict[str, Any] | None) -> Check:
             "PyTorch",
             "absent",
             f"not installed for {sys.executable}",
-            "Python programs on PyTorch are followed where PyTorch is",
+            "PyTorch programs can only be debugged where PyTorch is installed",
             "install graphdbg's wheel into the environment that has PyTorch",
         )
     built = f"CUDA {torch['cuda']}" if torch["cuda"] else "torch_npu" if torch["npu"] else "CPU only"
@@ -134,13 +136,13 @@ def _check_installed(name: str, version: str | None, meaning: str, remedy: str) 
 def check_kernels(accelerators: dict[str, Any]) -> Check:
     kernels = accelerators["kernels"]
     if kernels:
-        return Check("CUDA kernels", "ok", f"{', '.join(kernels)}, compiled by CUDA {accelerators['toolkit']}")
+        return Check("CUDA kernels", "ok", f"{', '.join(kernels)}, compiled with CUDA {accelerators['toolkit']}")
     return Check(
         "CUDA kernels",
         "absent",
-        "this build has none",
-        "conditions on tensors in a GPU's memory are not checked",
-        "build where nvcc of CUDA 12 or 13 is at hand (CUDA_HOME, /usr/local/cuda or PATH)",
+        "not in this build",
+        "conditions on tensors in GPU memory are not checked",
+        "build graphdbg where nvcc of CUDA 12 or 13 is installed (CUDA_HOME, /usr/local/cuda or PATH)",
     )
 
 
@@ -152,8 +154,8 @@ def check_cuda(accelerators: dict[str, Any]) -> list[Check]:
                 "CUDA driver",
                 "absent",
                 cuda["error"],
-                "no NVIDIA GPU can be used here, by PyTorch neither",
-                "install NVIDIA's driver, or pass the GPU into the container (--gpus all)",
+                "NVIDIA GPUs cannot be used here, not even by PyTorch",
+                "install NVIDIA's driver, or start the container with access to the GPU (--gpus all)",
             )
         ]
     checks = [_check_driver_version(cuda, accelerators["toolkit"])]
@@ -167,8 +169,8 @@ def check_cuda(accelerators: dict[str, Any]) -> list[Check]:
                 f"GPU {number}",
                 "absent",
                 text,
-                "no kernel of this build runs on it: its tensors are not checked",
-                "use compute capability 8.0 or newer, and a build with kernels",
+                "no kernel of this build supports this GPU, so its tensors are not checked",
+                "use a GPU of compute capability 8.0 or newer, and a build with CUDA kernels",
             )
         )
     return checks
@@ -176,15 +178,15 @@ def check_cuda(accelerators: dict[str, Any]) -> list[Check]:
 
 def _check_driver_version(cuda: dict[str, Any], toolkit: str | None) -> Check:
     text = f"{cuda['driver']}, {len(cuda['devices'])} devices"
-    # Within one major version drivers take what newer toolkits made.
+    # A driver runs code of newer toolkits of the same major version.
     if toolkit is None or int(cuda["driver"].split(".")[0]) >= int(toolkit.split(".")[0]):
         return Check("CUDA driver", "ok", text)
     return Check(
         "CUDA driver",
         "absent",
-        f"{text}, older than CUDA {toolkit}, which compiled the kernels",
-        "the driver may refuse the kernels: then tensors in a GPU's memory are not checked",
-        f"install a driver of CUDA {toolkit.split('.')[0]}, or build where nvcc is no newer than the driver",
+        f"{text}, older than CUDA {toolkit}, with which the kernels were compiled",
+        "the driver may refuse the kernels; tensors in GPU memory are then not checked",
+        f"install a driver for CUDA {toolkit.split('.')[0]}, or build with an nvcc no newer than the driver",
     )
 
 
@@ -195,7 +197,7 @@ def check_ascend(accelerators: dict[str, Any]) -> Check:
             "Ascend ACL",
             "absent",
             ascend["error"],
-            "no Ascend NPU can be used here",
+            "Ascend NPUs cannot be used here",
             "install CANN and source its set_env.sh",
         )
     soc = f", {ascend['soc']}" if ascend["soc"] else ""

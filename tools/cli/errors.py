@@ -1,4 +1,4 @@
-"""Errors that end a command with one clear line and an exit code."""
+"""Errors that end a command with one line on stderr and an exit code."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ UNAVAILABLE = 3
 
 
 class CliError(Exception):
-    """A message for people and the exit code that goes with it."""
+    """A message for the user, and the exit code of the command."""
 
     def __init__(self, message: str, exit_code: int = UNAVAILABLE) -> None:
         super().__init__(message)

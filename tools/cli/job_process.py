@@ -19,18 +19,18 @@ from .server_process import ServerProcess
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _INJECT = _PACKAGE / "_inject"
-# For C++ programs; does nothing in others.
+# For C++ programs. It does nothing in other programs.
 _PRELOAD = _PACKAGE / "lib" / "libgraphdbg_preload.so"
 
 
 def job_name(command: Sequence[str]) -> str:
-    """The script's or model's name without its ending, else the program's."""
+    """The name of the script or model without its extension, or else of the program."""
     script = next((word for word in command if word.endswith((".py", ".onnx"))), command[0])
     return re.sub(r"[^A-Za-z0-9._-]", "_", Path(script).stem) or "job"
 
 
 def _is_python(command: str) -> bool:
-    """Whether a program is Python's interpreter or a script of its."""
+    """Whether a program is the Python interpreter or a Python script."""
     path = shutil.which(command)
     if path is None or re.fullmatch(r"python[0-9.]*", Path(path).resolve().name):
         return path is not None
@@ -43,12 +43,12 @@ def _is_python(command: str) -> bool:
 
 
 def _can_preload() -> bool:
-    # The dynamic linker takes spaces and colons for the end of a name.
+    # Spaces and colons separate the names in LD_PRELOAD.
     return _PRELOAD.exists() and not re.search(r"[ :]", str(_PRELOAD))
 
 
 class JobProcess:
-    """The job's process, with its output passed through unchanged."""
+    """The job's process, whose output passes through unchanged."""
 
     def __init__(self, command: Sequence[str], server: ServerProcess, extra: dict[str, str]) -> None:
         self.id = job_name(command)
@@ -70,7 +70,7 @@ class JobProcess:
             "GRAPHDBG_PORT": port,
             "GRAPHDBG_TOKEN_FILE": str(server.data_dir / "agent_token"),
             "GRAPHDBG_JOB": self.id,
-            # The job waits before its first step until its watchpoints are set.
+            # The job waits before its first step, so that watchpoints can be set.
             "GRAPHDBG_WAIT": "1",
             "GRAPHDBG_EXCEPTION_FILE": str(self._exception_file),
             # Reaches Python interpreters that graphdbg is not installed in.
@@ -84,7 +84,7 @@ class JobProcess:
         self._process.send_signal(number)
 
     def end(self) -> None:
-        """Ends a job that did not heed the debugger's request."""
+        """Ends a job that has ignored the debugger's request to terminate."""
         self._process.terminate()
         try:
             self._process.wait(timeout=10)
@@ -92,16 +92,17 @@ class JobProcess:
             self._process.kill()
 
     def exit_code(self) -> int:
-        """As a shell would report it: 128 + n for signal n."""
+        """Waits for the job and returns its exit code as a shell would: 128 + n for signal n."""
         code = self._process.wait()
         return 128 - code if code < 0 else code
 
     def killed_by(self) -> str | None:
+        """The name of the signal that ended the job, if any."""
         code = self._process.returncode
         return signal.Signals(-code).name if code is not None and code < 0 else None
 
     def exception(self) -> Json | None:
-        """The uncaught exception that the job's Python wrote down, if any."""
+        """The uncaught exception that ended the job, if the job has written one to its file."""
         try:
             exception: Json = json.loads(self._exception_file.read_text())
         except (OSError, ValueError):
@@ -111,10 +112,10 @@ class JobProcess:
 
 @contextlib.contextmanager
 def signals_to(job: JobProcess) -> Iterator[None]:
-    """While inside, what would end this process ends the job instead.
+    """Forwards signals that would end this process to the job.
 
-    This process then ends because the job has. Ctrl-C in a terminal reaches
-    the job by itself.
+    This process then ends after the job. Ctrl-C in a terminal reaches the job
+    directly and is not forwarded.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -134,7 +135,7 @@ def signals_to(job: JobProcess) -> Iterator[None]:
 
 
 def _terminal_sends_interrupts() -> bool:
-    """Whether this process and the job are in a terminal's foreground."""
+    """Whether this process and the job are in the foreground of a terminal."""
     try:
         with open("/dev/tty") as terminal:
             return os.tcgetpgrp(terminal.fileno()) == os.getpgrp()

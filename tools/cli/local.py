@@ -1,4 +1,4 @@
-"""Debugging a job from Python: the same as `graphdbg run`."""
+"""Debugs a job from Python, as `graphdbg run` does from a shell."""
 
 from __future__ import annotations
 
@@ -16,12 +16,22 @@ def run_local(
     on_hit: OnHit = "terminate",
     environment: dict[str, str] | None = None,
 ) -> Json:
-    """Runs `command` under the debugger to its end and returns the result object.
+    """Runs a command under the debugger until it ends. The job starts without waiting.
 
-    The job starts at once. `break_on` names conditions that are watched on
-    every tensor, each as `--break-on` takes them; `on_hit` says what a hit does; `environment` is added to the
-    job's. Raises CliError if there is no server to be had or a condition is
-    unknown; a job that fails is no error, its result says so.
+    Args:
+        command: The program and its arguments.
+        steps: Terminates the job after this number of steps.
+        break_on: Conditions to watch on all tensors, each in the form of `--break-on`.
+        on_hit: What to do at a hit: "pause", "continue" or "terminate".
+        environment: Variables to add to the job's environment.
+
+    Returns:
+        The result object, as `graphdbg run --result` writes it. A job that fails is
+        not an error: its result has the status "failed".
+
+    Raises:
+        CliError: The server cannot be started, a condition is unknown, or the command
+            cannot be run.
     """
     return debug(
         command, RunOptions(wait=False, steps=steps, break_on=break_on, on_hit=on_hit, environment=environment or {})

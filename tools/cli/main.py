@@ -24,7 +24,7 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphdbg",
         description="A debugger for deep-learning training.",
-        epilog="Exit codes: 0 done, 1 the job failed or a check found something, 2 wrong usage, 3 no server or no job.",
+        epilog="Exit codes: 0 success, 1 job failed or a check found a problem, 2 wrong usage, 3 no server or no job.",
     )
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # The reader of our output (`| head`) has gone; that is no failure.
+        # The reader of the output (such as `| head`) has exited, which is not a failure.
         sys.stderr.close()
         return 0
 

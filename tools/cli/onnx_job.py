@@ -1,4 +1,4 @@
-"""A bare ONNX model as a job: there is no script, so we bring one."""
+"""Runs ONNX models as jobs, with scripts of graphdbg."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from .errors import USAGE, CliError
 
-_RUNNER = "graphdbg._onnxruntime.bare"
+_RUNNER = "graphdbg._onnxruntime.run_model"
 
 
 def is_model(word: str) -> bool:
@@ -17,12 +17,13 @@ def is_model(word: str) -> bool:
 
 
 def model_command(command: Sequence[str]) -> list[str]:
-    """The command that runs the model; CliError if it cannot be run at all.
+    """The command that runs the model.
 
-    What is wrong with its options is said before a server is started.
+    Exits the process if its options are wrong, so that errors appear before a server
+    is started. Raises CliError if the model does not exist.
     """
     if "--help" not in command[1:] and not Path(command[0]).is_file():
-        raise CliError(f"there is no model {command[0]}", USAGE)
+        raise CliError(f"no such model: {command[0]}", USAGE)
     runner = [sys.executable, "-m", _RUNNER, *command]
     checked = subprocess.run([*runner, "--check-only"], stdin=subprocess.DEVNULL)
     if checked.returncode != 0 or "--help" in command[1:]:
@@ -31,5 +32,5 @@ def model_command(command: Sequence[str]) -> list[str]:
 
 
 def show_command(model: Path) -> list[str]:
-    """The command that shows the model and does not run it."""
-    return [sys.executable, "-m", "graphdbg._onnxruntime.show", str(model)]
+    """The command that shows the model without running it."""
+    return [sys.executable, "-m", "graphdbg._onnxruntime.show_model", str(model)]

@@ -1,4 +1,4 @@
-"""What `graphdbg doctor` asks in a process of its own, which a broken library may crash.
+"""The checks of `graphdbg doctor` that run in a separate process, because a broken library may crash it.
 
 `python -m graphdbg.cli.probe agent|frameworks` prints one JSON object.
 """
@@ -39,19 +39,19 @@ def _torch() -> dict[str, Any] | None:
     if importlib.util.find_spec("torch") is None:
         return None
     import torch
-    from graphdbg import _native
+    from graphdbg._torch.compiled_adapter import shipped_adapter
 
-    shipped = _native._shipped(torch)
+    shipped = shipped_adapter(torch)
     return {
         "version": str(torch.__version__),
         "cuda": torch.version.cuda,
-        "adapter": "shipped" if shipped else "compiled at first use",
+        "adapter": "shipped" if shipped else "compiled on first use",
         "npu": importlib.util.find_spec("torch_npu") is not None,
     }
 
 
 def _version(*distributions: str) -> str | None:
-    """Of the first that is installed; it is not imported."""
+    """The version of the first distribution that is installed, without importing it."""
     for name in distributions:
         with contextlib.suppress(metadata.PackageNotFoundError):
             return metadata.version(name)

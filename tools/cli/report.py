@@ -1,4 +1,4 @@
-"""Lines that `graphdbg run` writes to stderr for people."""
+"""Messages of `graphdbg run` on stderr."""
 
 from __future__ import annotations
 
@@ -8,57 +8,57 @@ from pathlib import Path
 from .client import Json
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(f"graphdbg: {text}", file=sys.stderr, flush=True)
 
 
 def describe_source(source: Json | None) -> str:
     if not source or not source.get("file"):
-        return "source unknown"
-    place = f"{_short(source['file'])}:{source['line']}"
+        return "unknown source"
+    location = f"{_short(source['file'])}:{source['line']}"
     text = source.get("text")
-    return f"{place}: {text}" if text else place
+    return f"{location}: {text}" if text else location
 
 
 def describe_statistics(statistics: Json) -> str:
-    """Counts of what is not finite, then the range of what is."""
+    """Counts of NaN and infinities, then the range of the finite values."""
     parts = [f"{statistics['count']} values"]
     for key, word in (("nan_count", "NaN"), ("pos_inf_count", "+inf"), ("neg_inf_count", "-inf")):
         if statistics[key]:
             parts.append(f"{statistics[key]} {word}")
     if statistics["min"] is not None:
         parts.append(
-            "finite ones from {:.6g} to {:.6g}, mean {:.6g}".format(*(statistics[k] for k in ("min", "max", "mean")))
+            "finite values from {:.6g} to {:.6g}, mean {:.6g}".format(*(statistics[k] for k in ("min", "max", "mean")))
         )
     return ", ".join(parts)
 
 
-def say_hit(hit: Json) -> None:
-    say(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}")
-    turn = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
-    what = ", ".join(filter(None, (hit["op_type"], hit["origin"], turn)))
-    say(f"  node    {hit['node']}:{hit['slot']}  ({what})")
+def log_hit(hit: Json) -> None:
+    log(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}")
+    iteration = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
+    details = ", ".join(filter(None, (hit["op_type"], hit["origin"], iteration)))
+    log(f"  node    {hit['node']}:{hit['slot']}  ({details})")
     if hit["source"]:
-        say(f"  source  {describe_source(hit['source'])}")
-    say(f"  values  {describe_statistics(hit['statistics'])}")
+        log(f"  source  {describe_source(hit['source'])}")
+    log(f"  values  {describe_statistics(hit['statistics'])}")
 
 
-def say_summary(result: Json) -> None:
+def log_summary(result: Json) -> None:
     hits = result["hits"]
-    say(
+    log(
         f"{result['status']} after {result['steps']} steps in {result['wall_seconds']:.1f} s, "
         f"exit code {result['exit_code']}, {len(hits)} hit{'' if len(hits) == 1 else 's'}"
     )
     if result["exception"]:
-        say(f"  {result['exception']['type']}: {result['exception']['message']}")
+        log(f"  {result['exception']['type']}: {result['exception']['message']}")
     if hits:
         first = hits[0]
-        where = f"{first['node']}:{first['slot']} in step {first['step']}"
-        say(f"  first: {first['condition']} at {where}, {describe_source(first['source'])}")
+        location = f"{first['node']}:{first['slot']} in step {first['step']}"
+        log(f"  first: {first['condition']} at {location}, {describe_source(first['source'])}")
 
 
 def _short(file: str) -> str:
-    """Relative to the working directory where that is shorter."""
+    """The path relative to the working directory if the file is below it."""
     try:
         return str(Path(file).relative_to(Path.cwd()))
     except ValueError:

@@ -1,4 +1,4 @@
-"""Runs the debugger server that comes with this package."""
+"""Runs the debugger server of this package."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from .errors import CliError
 def server_program() -> Path:
     program = Path(__file__).resolve().parent.parent / "lib" / "graphdbg-server"
     if not program.exists():
-        raise CliError(f"this installation of graphdbg has no server: {program} is missing")
+        raise CliError(
+            f"this installation of graphdbg has no server: {program} is missing; reinstall the graphdbg wheel"
+        )
     return program
 
 
 class ServerProcess:
-    """A server of one's own on free ports; it ends with this process."""
+    """A server on free ports that ends with this process."""
 
     def __init__(self, data_dir: Path, port: int = 0) -> None:
         command = [
@@ -32,7 +34,7 @@ class ServerProcess:
         ]
         self._log = data_dir / "server.log"
         with self._log.open("wb") as log:
-            # A session of its own: Ctrl-C is for the job, not for the server.
+            # The server runs in its own session, so that Ctrl-C reaches only the job.
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,

@@ -1,8 +1,8 @@
 """Packs the Python package, the command line and the native parts into a wheel.
 
-The package `graphdbg` comes from agent/python/graphdbg (what runs inside a
-training process) and tools/cli (the command line, as graphdbg.cli); Bazel's
-outputs go to graphdbg/lib. `wheel pack` writes the archive.
+The package `graphdbg` consists of agent/python/graphdbg, which runs inside a
+training process, and tools/cli, which becomes graphdbg.cli. Bazel's outputs go to
+graphdbg/lib. `wheel pack` writes the archive.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
 
-# Where each of Bazel's outputs goes in the package.
+# Paths in the package, by Bazel's output.
 NATIVE = {
     "server/main/graphdbg_server": "lib/graphdbg-server",
     "agent/abi/libgraphdbg.so": "lib/libgraphdbg.so",
     "agent/onnx_splitter/graphdbg_onnx": "lib/graphdbg-onnx",
 }
-# A line for each further one, since they depend on the versions of Python and
-# PyTorch at hand: the output, and its place.
+# Lists further outputs, which depend on the versions of Python and PyTorch on the
+# machine. Each line is an output and its path in the package.
 NATIVE_LIST = "agent/adapters/pytorch/package.txt"
-# What the package compiles where it brings no adapter, with the paths that the
-# sources include each other by.
+# Sources that the package compiles if it contains no adapter. They keep their
+# paths, by which they include each other.
 SOURCES = (
     "agent/include/graphdbg/agent.h",
     "agent/base/mutex.h",
@@ -43,7 +43,7 @@ SOURCES = (
 METADATA = f"""Metadata-Version: 2.1
 Name: graphdbg
 Version: {VERSION}
-Summary: A debugger for deep-learning training: what gdb is to a program, for a computational graph.
+Summary: A debugger for deep-learning training: gdb for computational graphs.
 License: Apache-2.0
 Requires-Python: >=3.10
 """
@@ -60,13 +60,13 @@ def wheel_tag() -> str:
 
 
 def native_files(binaries: Path) -> dict[str, str]:
-    """Bazel's outputs and their places in the package."""
+    """Paths in the package, by Bazel's output."""
     lines = (binaries / NATIVE_LIST).read_text().splitlines()
     return NATIVE | dict(line.split() for line in lines)
 
 
 def stage(directory: Path, binaries: Path) -> None:
-    """Lays the wheel's contents out below `directory`."""
+    """Copies the wheel's contents to `directory`."""
     package = directory / "graphdbg"
     ignore = shutil.ignore_patterns("__pycache__", "*_test.py", "BUILD.bazel")
     shutil.copytree(ROOT / "agent" / "python" / "graphdbg", package, ignore=ignore)
@@ -94,7 +94,7 @@ def stage(directory: Path, binaries: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bin", type=Path, required=True, help="Bazel's output directory (bazel info bazel-bin)")
-    parser.add_argument("--out", type=Path, required=True, help="where the wheel goes")
+    parser.add_argument("--out", type=Path, required=True, help="directory for the wheel")
     arguments = parser.parse_args()
     for old in arguments.out.glob("graphdbg-*.whl"):
         old.unlink()

@@ -1,7 +1,9 @@
 """graphdbg: a debugger for deep-learning training.
 
-Set GRAPHDBG_ENABLE=1, or start the program under `graphdbg run`; the program
-itself needs no change and does not import this package.
+To debug a program, set GRAPHDBG_ENABLE=1 or start it under `graphdbg run`. The
+program needs no change and does not import this package.
+
+`run_local` does from Python what `graphdbg run` does from a shell.
 """
 
 from __future__ import annotations
@@ -14,10 +16,14 @@ __all__ = ["Terminated", "__version__", "run_local"]
 
 
 class Terminated(SystemExit):
-    """The user ended the program from the debugger.
+    """Raised in the program when the user terminates it from the debugger.
 
-    Raised in the main thread, as KeyboardInterrupt is after Ctrl-C: `finally`
-    blocks and atexit functions run, and the process ends with code 143.
+    It is raised in the main thread, as KeyboardInterrupt is after Ctrl-C:
+    `finally` blocks and atexit functions run, and the process exits with
+    EXIT_CODE.
+
+    Attributes:
+        EXIT_CODE: 143, the code of a process that was ended by SIGTERM.
     """
 
     EXIT_CODE = 143
@@ -27,7 +33,7 @@ class Terminated(SystemExit):
 
 
 def __getattr__(name: str) -> Any:
-    # Loaded when asked for: a training process has no use for it.
+    # Imported on first use, because a training process never needs it.
     if name == "run_local":
         from .cli.local import run_local
 

@@ -1,8 +1,9 @@
-"""What runs at the start of every Python process that is to be debugged.
+"""Runs at the start of every Python process that is to be debugged.
 
 Imported by graphdbg.pth, or by the sitecustomize in _inject where graphdbg is
-not installed. Does nothing but wait for `import torch` or `import onnxruntime`, and never fails: an
-error here must not keep anybody's program from starting.
+not installed. It only arranges for adapters to be loaded after `import torch` or
+`import onnxruntime`. It never raises: an error in graphdbg must not prevent a
+program from starting.
 """
 
 from __future__ import annotations
@@ -12,20 +13,21 @@ import sys
 from collections.abc import Iterator
 from pathlib import PurePath
 
-# Programs that start other programs: those are debugged, these are not.
+# Programs that start other programs. The programs that they start are debugged;
+# the launchers themselves are not.
 _LAUNCHERS = frozenset({"torchrun", "torch.distributed.run", "torch.distributed.launch", "pip"})
 
 _installed = False
 
 
-def enabled() -> bool:
+def is_enabled() -> bool:
     """Whether the environment asks for this process to be debugged."""
     value = os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER") or ""
     return value.strip().lower() in ("1", "true")
 
 
 def _program() -> Iterator[str]:
-    """The script, module or code that this interpreter was started with."""
+    """Yields the script, module or code that this interpreter runs, then its arguments."""
     words = iter(sys.orig_argv[1:])
     for word in words:
         if word in ("-m", "-c"):
@@ -37,11 +39,11 @@ def _program() -> Iterator[str]:
             yield from words
 
 
-def is_bystander() -> bool:
-    """Whether this process only serves another one.
+def is_helper_process() -> bool:
+    """Whether this process only supports another one.
 
-    Such are the children that multiprocessing spawns (loading of data), its
-    own servants, and launchers.
+    Helper processes are the children that multiprocessing spawns (data loader
+    workers, for example), multiprocessing's own servers, and launchers.
     """
     program = next(_program(), "")
     if "--multiprocessing-fork" in sys.orig_argv or program.startswith("from multiprocessing."):
@@ -49,31 +51,27 @@ def is_bystander() -> bool:
     return PurePath(program).name in _LAUNCHERS or "torch/_inductor/" in program
 
 
-def warn(message: str) -> None:
-    print(f"graphdbg: {message}; the program goes on undebugged", file=sys.stderr, flush=True)
-
-
 def install() -> None:
-    """Arranges for what is to happen at `import torch` and at the end. Once."""
+    """Registers the callbacks for `import torch`, `import onnxruntime` and the exit, once per process."""
     global _installed
-    if _installed or not enabled() or is_bystander():
+    if _installed or not is_enabled() or is_helper_process():
         return
     _installed = True
-    from . import _ending, _import_hook
+    from . import _exit_report, _import_hook
 
-    _ending.install()
-    # A process has one agent: the first of the two that is used has it.
-    wanted = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
-    if "torch" in wanted:
+    _exit_report.install()
+    # A process has one agent. The framework that is used first gets it.
+    frameworks = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
+    if "torch" in frameworks:
         _import_hook.after_import("torch", _follow_torch)
-    if "onnxruntime" in wanted:
+    if "onnxruntime" in frameworks:
         _import_hook.after_import("onnxruntime", _follow_onnxruntime)
 
 
 def _follow_torch() -> None:
-    from . import _torch
+    from ._torch import follow
 
-    _torch.follow()
+    follow.follow()
 
 
 def _follow_onnxruntime() -> None:
@@ -85,4 +83,6 @@ def _follow_onnxruntime() -> None:
 try:
     install()
 except Exception as error:
-    warn(f"cannot start: {error}")
+    from ._log import warn_not_debugged
+
+    warn_not_debugged(f"cannot start the debugger: {error}")

@@ -1,4 +1,4 @@
-"""Calls a function right after a module was imported for the first time."""
+"""Calls a function right after a module has been imported for the first time."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 
 
 class _Loader(Loader):
-    """Does what another loader does, and then makes a call."""
+    """Wraps another loader and calls a function after it has run the module."""
 
     def __init__(self, loader: Loader, call: Callable[[], None]) -> None:
         self._loader = loader
@@ -21,7 +21,7 @@ class _Loader(Loader):
         return self._loader.create_module(spec)
 
     def exec_module(self, module: ModuleType) -> None:
-        # From here on the module is as if we had never been there.
+        # Restore the original loader, so that the module shows no trace of graphdbg.
         module.__loader__ = self._loader
         if module.__spec__ is not None:
             module.__spec__.loader = self._loader
@@ -33,6 +33,8 @@ class _Loader(Loader):
 
 
 class _Finder(MetaPathFinder):
+    """Finds one module through the other finders, wraps its loader, and removes itself."""
+
     def __init__(self, name: str, call: Callable[[], None]) -> None:
         self._name = name
         self._call = call
@@ -54,9 +56,10 @@ class _Finder(MetaPathFinder):
 
 
 def after_import(name: str, call: Callable[[], None]) -> None:
-    """Has `call` run once, right after module `name` was imported.
+    """Calls `call` once, right after module `name` has been imported.
 
-    At once if it is imported already. `call` must not raise.
+    If the module has been imported already, `call` runs immediately. It must not
+    raise.
     """
     if name in sys.modules:
         call()

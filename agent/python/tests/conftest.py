@@ -1,14 +1,14 @@
-"""Runs training scripts with the package as it would be installed.
+"""Runs training scripts with the package as the wheel installs it.
 
-The package is taken from $GRAPHDBG_STAGE, a directory that holds `graphdbg` as
-the wheel installs it, or else from this interpreter's installed packages; the
-agent in it is replaced by one that writes down what it is told
-(agent/adapters/pytorch/testing), $GRAPHDBG_TRACE_AGENT or Bazel's output.
+The package is copied from $GRAPHDBG_STAGE, a directory that contains `graphdbg`, or
+from this interpreter's installed packages. Its agent is replaced by one that writes
+every call to a trace file (agent/adapters/pytorch/testing): $GRAPHDBG_TRACE_AGENT,
+or Bazel's output.
 
-Each script runs under the newest PyTorch, this interpreter's, and under the
-oldest, that of the system's Python (Debian's python3-torch). A test of what the
-oldest has not is marked `newest_torch`. Those marked `from_python` run a third
-time, under the newest with the adapter that is written in Python.
+Each script runs under the newest PyTorch, which this interpreter has, and under the
+oldest, which the system's Python has (Debian's python3-torch). Tests of features that
+the oldest does not have are marked `newest_torch`. Tests marked `from_python` run a
+third time, under the newest PyTorch with the adapter that is written in Python.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Run:
         return [c for c in self.calls if c["call"] == name and step in (None, c["step"])]
 
     def executed(self, step: int) -> list[str]:
-        """Names of the nodes of a step, in order."""
+        """Names of the nodes that ran in a step, in order."""
         return [call["name"] for call in self.called("executed", step)]
 
     def execution(self, name: str, step: int) -> Json:
@@ -59,14 +59,14 @@ class Run:
 
     @property
     def nodes(self) -> dict[str, Json]:
-        """The declarations, by name; the first of a name."""
+        """The first declaration of each node, by name."""
         nodes: dict[str, Json] = {}
         for call in self.called("node"):
             nodes.setdefault(call["name"], call)
         return nodes
 
     def user_line(self, name: str) -> int:
-        """Line of the innermost frame of the user's in a node's stack."""
+        """The line of the innermost user frame in a node's stack."""
         return user_line(self.nodes[name]["stack"])
 
 
@@ -75,7 +75,7 @@ def user_line(stack: list[Json]) -> int:
 
 
 def line_of(script: str, mark: str) -> int:
-    """Number of the line of a script that ends in a comment."""
+    """The number of the script's line that ends with a comment."""
     lines = [n for n, text in enumerate(textwrap.dedent(script).splitlines(), 1) if text.endswith(f"# {mark}")]
     assert len(lines) == 1
     return lines[0]
@@ -83,10 +83,10 @@ def line_of(script: str, mark: str) -> int:
 
 @pytest.fixture(scope="session")
 def stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the package and the agent that writes a trace."""
-    place = os.environ.get("GRAPHDBG_STAGE")
-    if place:
-        package = Path(place) / "graphdbg"
+    """A directory with the package, whose agent writes a trace."""
+    staged = os.environ.get("GRAPHDBG_STAGE")
+    if staged:
+        package = Path(staged) / "graphdbg"
     else:
         spec = importlib.util.find_spec("graphdbg")
         if spec is None or spec.origin is None:
@@ -134,8 +134,8 @@ class Script:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Tests run in the background of a shell ignore interrupts, and so
-            # would their children.
+            # Tests that run in the background of a shell ignore interrupts, and
+            # children inherit that.
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         )
         return process, trace
@@ -156,8 +156,8 @@ def read_trace(trace: Path) -> list[Json]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "newest_torch: the oldest supported PyTorch has not got what this is about")
-    config.addinivalue_line("markers", "from_python: also with the adapter that is written in Python")
+    config.addinivalue_line("markers", "newest_torch: needs a feature that the oldest supported PyTorch does not have")
+    config.addinivalue_line("markers", "from_python: also runs with the adapter that is written in Python")
 
 
 @functools.cache
@@ -166,8 +166,8 @@ def has_torch(python: str) -> bool:
 
 
 @pytest.fixture(params=["newest", "oldest", "from_python"])
-def way(request: pytest.FixtureRequest) -> str:
-    """Which PyTorch scripts run under, and how it is followed."""
+def variant(request: pytest.FixtureRequest) -> str:
+    """Which PyTorch and which adapter scripts run with."""
     if request.param == "oldest" and not has_torch(SYSTEM_PYTHON):
         pytest.skip("the system's Python has no PyTorch")
     return str(request.param)
@@ -176,16 +176,16 @@ def way(request: pytest.FixtureRequest) -> str:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     def wanted(item: pytest.Item) -> bool:
         call = getattr(item, "callspec", None)
-        way = call.params.get("way") if call is not None else None
-        if way == "oldest":
+        variant = call.params.get("variant") if call is not None else None
+        if variant == "oldest":
             return item.get_closest_marker("newest_torch") is None
-        return way != "from_python" or item.get_closest_marker("from_python") is not None
+        return variant != "from_python" or item.get_closest_marker("from_python") is not None
 
     items[:] = filter(wanted, items)
 
 
 @pytest.fixture
-def script(stage: Path, tmp_path: Path, way: str) -> Callable[..., Run]:
-    python = SYSTEM_PYTHON if way == "oldest" else sys.executable
-    variables = {"GRAPHDBG_ADAPTER": "python"} if way == "from_python" else {}
+def script(stage: Path, tmp_path: Path, variant: str) -> Callable[..., Run]:
+    python = SYSTEM_PYTHON if variant == "oldest" else sys.executable
+    variables = {"GRAPHDBG_ADAPTER": "python"} if variant == "from_python" else {}
     return Script(stage, tmp_path, python, variables)

@@ -1,4 +1,4 @@
-"""Where the package brings no adapter for the PyTorch at hand: one is compiled, or Python takes its place."""
+"""If the package contains no adapter for this PyTorch, one is compiled, or the Python adapter is used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FORWARD = {"forward/conv/convolution", "forward/relu/relu", "forward/fc/addmm"}
 
 @pytest.fixture
 def bare(script: Script, tmp_path: Path) -> Iterator[Script]:
-    """Runs scripts under a package without any adapter, and with an empty cache."""
+    """Runs scripts with a package that contains no adapter, and with an empty cache."""
     stage = tmp_path / "stage"
 
     def native(directory: str, names: list[str]) -> list[str]:
@@ -37,10 +37,10 @@ def lines(run: Run) -> list[str]:
 def test_what_is_missing_is_compiled_once_for_all_processes(bare: Script) -> None:
     both = [bare.start(CNN, "SGD") for _ in range(2)]
     first, second = (bare.finish(process, trace) for process, trace in both)
-    said = sorted(line.partition(" (")[0] for line in lines(first) + lines(second))
-    assert len(said) == 2, said
-    assert said[1].startswith("graphdbg: no adapter for Python 3") and said[1].endswith(": compiling one")
-    assert said[0].startswith("graphdbg: no adapter for PyTorch 2") and said[0].endswith(": compiling one")
+    messages = sorted(line.partition(" (")[0] for line in lines(first) + lines(second))
+    assert len(messages) == 2, messages
+    assert messages[1].startswith("graphdbg: no adapter for Python 3") and messages[1].endswith(": compiling one")
+    assert messages[0].startswith("graphdbg: no adapter for PyTorch 2") and messages[0].endswith(": compiling one")
     later = bare(CNN, "SGD")
     assert lines(later) == []
     for run in (first, second, later):
@@ -58,7 +58,7 @@ def test_where_compiling_fails_python_takes_over_and_the_log_is_named(bare: Scri
     log = Path(lines(run)[1].rpartition(" ")[2])
     assert "/bin/false -shared" in log.read_text()
     assert set(run.executed(step=2)) >= FORWARD
-    # The next one does not try again.
+    # The next run does not try again.
     again = bare(CNN, "SGD", CXX="/bin/false")
     assert len(lines(again)) == 1 and f"failed before; see {log}" in lines(again)[0]
     assert again.executed(step=2) == run.executed(step=2)
@@ -67,7 +67,7 @@ def test_where_compiling_fails_python_takes_over_and_the_log_is_named(bare: Scri
 def test_without_a_compiler_python_takes_over(bare: Script) -> None:
     plain = bare(CNN, "Adam", GRAPHDBG_ENABLE="0")
     run = bare(CNN, "Adam", PATH="")
-    assert len(lines(run)) == 1 and "there is no C++ compiler" in lines(run)[0]
+    assert len(lines(run)) == 1 and "no C++ compiler found" in lines(run)[0]
     assert run.stdout == plain.stdout
     assert [call["step"] for call in run.called("step_end")] == [1, 2, 3, 4]
     assert set(run.executed(step=2)) >= FORWARD

@@ -1,4 +1,4 @@
-"""Pauses, interrupts, and how programs end."""
+"""Pauses, interrupts, and the ends of programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 def paused(script: Script, tmp_path: Path, text: str = CNN, *arguments: str) -> tuple[subprocess.Popen[str], Path]:
-    """Starts a script that the agent holds before its first step."""
+    """Starts a script that the agent pauses before its first step."""
     process, trace = script.start(text, *(arguments or ("SGD",)), GRAPHDBG_TRACE_GATE=str(tmp_path / "gate"))
     wait_for(lambda: any(call["call"] == "waiting" for call in read_trace(trace)) or process.poll() is not None)
     return process, trace
@@ -54,16 +54,16 @@ def train():
     print("trained")
 
 threading.Thread(target=train).start()
-# Not until the thread is done: an interrupt within Thread.is_alive makes Python
-# 3.11 take the thread for one that has ended.
+# Thread.join is not used: after an interrupt within Thread.is_alive, Python 3.11
+# considers the thread to have ended.
 while True:
     time.sleep(0.05)
 """
 
 
 def test_ctrl_c_lets_a_paused_thread_go(script: Script, tmp_path: Path) -> None:
-    # As without a debugger: the main thread is interrupted, and Python waits
-    # for the other one to come to its end.
+    # As without a debugger, the main thread is interrupted, and Python waits for the
+    # other one to end.
     process, trace = paused(script, tmp_path, THREAD)
     process.send_signal(signal.SIGINT)
     run = script.finish(process, trace)

@@ -1,4 +1,4 @@
-"""Unusual features of PyTorch: the program runs as without graphdbg, and is seen."""
+"""Unusual features of PyTorch: the program runs as it does without graphdbg, and its ops are seen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ torch.manual_seed(0)
 
 
 def trained(script: Script, text: str, **variables: str):
-    """Runs a script that must succeed, without a word from graphdbg."""
+    """Runs a script that must succeed without any message from graphdbg."""
     run = script(PREAMBLE + text, **variables)
     assert run.returncode == 0, run.stderr
     assert "graphdbg:" not in run.stderr
@@ -49,7 +49,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 for _ in range(3):
     net(torch.ones(1, 3)).sum().backward()
     optimizer.step()
-    # As sharding does between uses.
+    # Sharding frees parameters like this between uses.
     kept = net.weight.data.clone()
     net.weight.untyped_storage().resize_(0)
     nn.Linear(1, 1)(torch.ones(1, 1))

@@ -1,4 +1,4 @@
-"""Statistics of tensors in host memory, against NumPy."""
+"""Compares statistics of tensors in host memory with NumPy."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import torch
 ROOT = Path(__file__).resolve().parents[3]
 LIBRARY = ROOT / "bazel-bin/agent/kernels/testing/libkernels.so"
 
-# Numbers as in agent/include/graphdbg/agent.h.
+# The numbers in agent/include/graphdbg/agent.h.
 DTYPES = {
     torch.bool: 1,
     torch.int8: 2,

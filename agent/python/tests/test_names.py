@@ -1,4 +1,4 @@
-"""Nodes get the names, links and source lines that the user expects."""
+"""Nodes have the names, links and source lines that users expect."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_ops_are_named_by_their_modules(cnn: Run) -> None:
 def test_names_are_the_same_in_every_step_and_every_run(script: Script, optimizer: str) -> None:
     first, second = script(CNN, optimizer), script(CNN, optimizer)
     assert len(first.executed(step=2)) > 20
-    # Adam makes its state in the first step.
+    # Adam creates its state in the first step.
     assert first.executed(step=3) == first.executed(step=2)
     assert [n for n in first.executed(step=1) if not n.startswith("optimizer/")] == [
         n for n in first.executed(step=2) if not n.startswith(("optimizer/", "forward/rand"))
@@ -58,8 +58,8 @@ def test_names_are_the_same_in_every_step_and_every_run(script: Script, optimize
 
 @pytest.mark.from_python
 def test_keeping_tensors_changes_no_names(script: Script) -> None:
-    # The autograd engine adds gradients in place only where nobody else holds
-    # them: a residual connection, whose gradient is a sum.
+    # The autograd engine adds gradients in place only if nothing else refers to them.
+    # The gradient of a residual connection is such a sum.
     text = CNN.replace("x = self.relu(", "x = self.conv(x); x = x + self.relu(").replace(
         "self.bn(self.conv(x))", "self.bn(x)"
     )
@@ -116,7 +116,7 @@ def test_backward_ops_know_their_forward_op_and_have_its_line(cnn: Run) -> None:
     assert cnn.nodes["backward/conv/convolution_backward"]["forward"] == "forward/conv/convolution"
     assert cnn.user_line("backward/conv/convolution_backward") == line_of(CNN, "conv")
     assert cnn.nodes["backward/fc/mm"]["forward"] == "forward/fc/addmm"
-    # What stores the gradient of a parameter belongs to the parameter.
+    # The op that stores the gradient of a parameter belongs to the parameter.
     assert cnn.nodes["backward/conv/detach"]["forward"] == "forward/conv/weight"
     assert cnn.user_line("backward/conv/detach") == line_of(CNN, "backward")
 

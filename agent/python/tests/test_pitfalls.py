@@ -1,4 +1,4 @@
-"""Traps that PyTorch sets for whoever follows it (agent/docs/pitfalls.md) and that no other test is about."""
+"""Pitfalls of following PyTorch (agent/docs/pitfalls.md) that no other test covers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
 
 
 def sources(run, name: str, step: int = 1) -> list[str]:
-    """Which nodes made the inputs of a node."""
+    """The nodes that produced the inputs of a node."""
     return [given["from"] for given in run.execution(name, step)["inputs"]]
 
 
@@ -74,7 +74,7 @@ optimizer.step()
     assert sources(run, "forward/sin") == sources(run, "forward/cos") == ["forward/addmm"] or sources(
         run, "forward/sin"
     ) == ["forward/detach"]
-    # A row was written since: the whole still is what the model made, in part.
+    # A row has been overwritten, so both producers are acceptable for the whole.
     assert run.execution("forward/mul_", step=1)["flags"] & 8
     assert sources(run, "forward/tan") in (["forward/mul_"], ["forward/addmm"])
 
@@ -117,7 +117,7 @@ import numpy
 
 y = net(torch.ones(1, 3))
 for _ in range(200):
-    # The address of each of these was that of a tensor an op has made.
+    # Each of these may reuse the address of a tensor that an op has produced.
     torch.ones(3).cos()
     torch.from_numpy(numpy.ones(3, dtype=numpy.float32)).sin()
 y.sum().backward()
@@ -126,13 +126,13 @@ optimizer.step()
     )
     sines = [call for call in run.called("executed", step=1) if call["name"].startswith("forward/sin")]
     assert len(sines) == 200
-    # from_numpy itself runs an op that passes its argument on.
+    # from_numpy itself runs an op that returns its argument.
     makers = {given["from"].rpartition("/")[2].rpartition("_")[0] for call in sines for given in call["inputs"]}
     assert makers <= {"", "lift", "lift_fresh"}
 
 
 def test_the_interpreters_lock_may_be_held_by_an_op(script: Script) -> None:
-    # Indexing and torch.tensor keep it; the tracer is stopped inside of them.
+    # Indexing and torch.tensor keep the lock, and the agent pauses inside them.
     run = script(
         PREAMBLE
         + """
@@ -248,7 +248,7 @@ for step in range(4):
     optimizer.step()
 print([p.sum().item().hex() for p in net.parameters()])
 dist.destroy_process_group()
-time.sleep(0.5)  # gloo's threads drop the last collective, which must not outlive Python
+time.sleep(0.5)  # gloo's threads release the last collective, which must not outlive Python
 """
 
 
@@ -265,5 +265,5 @@ def test_ranks_that_train_together_are_followed_each(script: Script, tmp_path: P
     for run in runs:
         assert len(run.called("step_end")) == 4
         assert "forward/module/addmm" in run.executed(step=3)
-        # Gradients are sorted into other buckets after the first step.
+        # DistributedDataParallel regroups gradients into other buckets after the first step.
         assert run.executed(step=4) == run.executed(step=3)

@@ -1,4 +1,4 @@
-"""Which processes are debugged, and which are left alone."""
+"""Which processes are debugged, and which are not."""
 
 from __future__ import annotations
 
@@ -163,13 +163,13 @@ import torch
 
 print(type(torch.__spec__.loader).__name__, torch.__loader__ is torch.__spec__.loader)
 
-# Makes PyTorch 2 import its compiler, which is waited for too.
+# Makes PyTorch 2 import its compiler, which an import hook waits for, too.
 torch.optim.SGD([torch.ones(1, requires_grad=True)], lr=0.1).zero_grad()
 print([finder._name for finder in sys.meta_path if "graphdbg" in type(finder).__module__])
 """)
     loader, waited_for = run.stdout.splitlines()
     assert loader == "SourceFileLoader True"
-    # PyTorch may look for ONNX Runtime, or leave it to be waited for.
+    # If PyTorch has not tried to import ONNX Runtime, the hook still waits for it.
     assert waited_for in ("[]", "['onnxruntime']")
 
 

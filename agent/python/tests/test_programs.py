@@ -1,4 +1,4 @@
-"""Shapes of programs: loops, several models, modules made on the way."""
+"""Kinds of programs: loops, several models, modules created during training."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ for _ in range(4):
 """
     )
     assert len(run.called("step_end")) == 4
-    # The first model called has the empty path, the other one its class.
+    # The first model called has the empty path; the other one is named after its class.
     assert {"forward/addmm", "forward/Critic/addmm", "forward/Critic/weight"} <= run.nodes.keys()
-    # Gradients are first made, then added to.
+    # Gradients are created in the first steps and added to later.
     assert run.executed(step=4) == run.executed(step=3)
 
 
@@ -272,11 +272,11 @@ with torch.set_grad_enabled({grad}):
 """
     without = script(PREAMBLE + text.format(grad=False))
     assert [c["step"] for c in without.called("step_end")] == [1, 2, 3]
-    # With gradients a backward pass may follow: the step ends at the next call,
-    # or with the program.
+    # With gradients a backward pass may follow, so the step ends at the next call or
+    # with the program.
     recorded = script(PREAMBLE + text.format(grad=True))
     assert [c["step"] for c in recorded.called("step_end")] == [1, 2, 3]
-    # What comes before a call belongs to the step before.
+    # Ops before a call belong to the previous step.
     assert [*recorded.executed(step=3), "forward/ones"] == recorded.executed(step=2)
 
 

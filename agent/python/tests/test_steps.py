@@ -1,4 +1,4 @@
-"""Which optimizer steps end a step of the job."""
+"""Which steps of optimizers end a step of the job."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 @pytest.fixture
 def steps(stage: Path) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("staged_steps", stage / "graphdbg" / "_steps.py")
+    spec = importlib.util.spec_from_file_location("staged_steps", stage / "graphdbg" / "_torch" / "steps.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["staged_steps"] = module
@@ -25,7 +25,7 @@ class Optimizer:
 
 
 def ended(steps: ModuleType, order: list[Optimizer]) -> list[int]:
-    """After which calls of a sequence a step ended."""
+    """The positions of the optimizer steps that ended a step of the job."""
     ends: list[int] = []
     counter = steps.StepCounter(lambda: ends.append(position))
     for position, optimizer in enumerate(order):  # noqa: B007 - read by the lambda

@@ -1,4 +1,4 @@
-"""The debugger sees bad values where they arise, and changes none."""
+"""The debugger sees bad values where they arise, and changes no values."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scripts import CNN
 
 
 def bad(run: Run) -> list[Json]:
-    """Executions with a NaN or infinity in an output, in order."""
+    """Executions with NaN or infinity in an output, in order."""
     return [
         call for call in run.called("executed") if any(o.get("nan", 0) + o.get("inf", 0) > 0 for o in call["outputs"])
     ]
@@ -162,7 +162,7 @@ nn.functional.ctc_loss(logits, torch.tensor([[1, 2]]), torch.tensor([5]), torch.
 torch.tensor([0.0, -float("inf")]).cos()
 """)
     assert len(run.execution("forward/_ctc_loss", step=1)["outputs"]) == 1
-    # It changes how its argument is looked at, not what is in it.
+    # detach_ changes how its argument is viewed, not the values in it.
     detach = [call for call in run.called("executed") if call["name"].startswith("forward/detach_")]
     assert {call["flags"] & 8 for call in detach} == {0}
 

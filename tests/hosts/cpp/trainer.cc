@@ -1,9 +1,8 @@
-// A LibTorch program as anybody writes it: trains a small classifier of points
-// in a plane. Nothing in it knows of graphdbg.
+// An ordinary LibTorch program that trains a small classifier of points in a
+// plane. It does not use graphdbg.
 //
-//   trainer [--optimizer sgd|adam] [--steps N] [--nan-at STEP] [--throw-at
-//   STEP]
-//           [--predict N]
+//   trainer [--optimizer sgd|adam] [--steps N] [--nan-at STEP]
+//           [--throw-at STEP] [--predict N]
 #include <torch/nn.h>
 #include <torch/optim.h>
 

@@ -1,4 +1,4 @@
-"""A small model in bf16 on a GPU; in the last step one op divides by a norm that is zero."""
+"""A small model in bf16 on a GPU; in the last step one op divides by a norm of zero."""
 
 import torch
 from torch import nn

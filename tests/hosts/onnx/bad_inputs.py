@@ -1,6 +1,6 @@
-"""Calls a model wrongly in every way, as a program may that deals with it; then rightly.
+"""Calls a model with each kind of invalid input, handles the errors, and then calls it correctly.
 
-Prints what each call raised; the last line is of the call that is right.
+Prints the exception of each call. The last line is the result of the correct call.
 """
 
 import sys

@@ -1,14 +1,14 @@
 """Models with graphs inside their nodes.
 
-branches.onnx  Ifs, one within the other; an output that is a constant of a branch
-loops.onnx     a Loop of 0 or 4 trips, one without limit that ends by its condition,
-               one around an If, and one within another
-scans.onnx     over other axes than the first, in both directions, with a state
-calls.onnx     the model's own function in both branches of an If
-lists.onnx     a sequence that a Loop puts together
+branches.onnx  nested Ifs, and an output that is a constant of a branch
+loops.onnx     a Loop of 0 or 4 iterations, a Loop that ends by its condition, a Loop
+               around an If, and nested Loops
+scans.onnx     a Scan along axes other than the first, in both directions, with a state
+calls.onnx     a function of the model in both branches of an If
+lists.onnx     a Loop that builds a sequence
 maybes.onnx    a Loop with an optional value
-growth.onnx    a Loop that squares 10 until it is infinite, in the 6th of 8 iterations
-long.onnx      a Loop of a million iterations, which counts them
+growth.onnx    a Loop that squares 10, which becomes infinite in the 6th of 8 iterations
+long.onnx      a Loop that counts a million iterations
 """
 
 from pathlib import Path
@@ -18,7 +18,7 @@ import onnx
 import onnx.parser
 from onnx import TensorProto, helper, numpy_helper
 
-# An input "_" is one that is left out.
+# An input "_" is omitted.
 MODELS = {
     "branches": """
 (float[2, 3] x, bool c, bool d) => (float[2, 3] y, float[2] z) <float one = {1}> {
@@ -131,16 +131,16 @@ soft (v) => (w) { s = Sigmoid(v) w = Mul(s, v) }
 }
 
 
-def leave_out(graph: onnx.GraphProto) -> None:
+def omit_inputs(graph: onnx.GraphProto) -> None:
     for node in graph.node:
         node.input[:] = ["" if name == "_" else name for name in node.input]
         for attribute in node.attribute:
             if attribute.HasField("g"):
-                leave_out(attribute.g)
+                omit_inputs(attribute.g)
 
 
 def with_optional() -> onnx.ModelProto:
-    """Doubles three times; ONNX's text format has no way to say that a value is optional."""
+    """Doubles its input three times. It is built here because ONNX's text format has no optional types."""
     maybe = helper.make_optional_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [2]))
     body = helper.make_graph(
         [
@@ -176,6 +176,6 @@ def write(folder: Path) -> None:
     for name, text in MODELS.items():
         imports = '"" : 17, "own" : 1' if "own." in text else '"" : 17'
         model = onnx.parser.parse_model(f"<ir_version: 8, opset_import: [{imports}]> {name} {text}")
-        leave_out(model.graph)
+        omit_inputs(model.graph)
         save(model, folder / f"{name}.onnx")
     save(with_optional(), folder / "maybes.onnx")

@@ -2,17 +2,17 @@
 
 make_models.py FOLDER
 
-cnn.onnx          two convolutions; PyTorch's present exporter
-cnn_int8.onnx     the same, quantized by ONNX Runtime
-transformer.onnx  one layer over the image's rows; the older exporter
-lstm.onnx         over the image's rows; the older exporter
-overflow.onnx     the CNN in fp16, with weights that make its second
-                  convolution too large for that
+cnn.onnx          two convolutions, exported by PyTorch's current exporter
+cnn_int8.onnx     the same model, quantized by ONNX Runtime
+transformer.onnx  one layer over the image's rows, exported by the old exporter
+lstm.onnx         an LSTM over the image's rows, exported by the old exporter
+overflow.onnx     the CNN in fp16, with weights that make its second convolution
+                  overflow
 control.onnx      an If, a Loop and a Scan
-large.onnx        weights in a file beside it
-scripted.onnx     a loop and a condition in TorchScript, as its exporter writes them
+large.onnx        the CNN with its weights in a separate file
+scripted.onnx     a loop and a condition, exported from TorchScript
 
-and those of control_flow.py
+It also makes the models of control_flow.py.
 """
 
 import sys
@@ -91,7 +91,7 @@ def export(model: nn.Module, file: Path, **options: object) -> None:
 
 
 def control(file: Path) -> None:
-    """y = 2x if its sum is positive, else x / 2; then three times y + 1; sums of rows."""
+    """y = 2x if the sum of x is positive, else x / 2; then y + 1 three times; then cumulative sums of rows."""
 
     def branch(name: str, factor: float) -> onnx.GraphProto:
         nodes = [
@@ -160,7 +160,7 @@ soft <slope> (v) => (w) { factor = Constant <value_float: float = @slope> () s =
 def main() -> None:
     folder = Path(sys.argv[1])
     torch.manual_seed(0)
-    # Its one op for a whole layer is none of ONNX's.
+    # The fast path is one op for a whole layer, which ONNX does not have.
     torch.backends.mha.set_fastpath_enabled(False)
     cnn = trained(Cnn())
     export(cnn, folder / "cnn.onnx", dynamo=True, external_data=False)
@@ -171,7 +171,7 @@ def main() -> None:
         torch.jit.script(Scripted()), (torch.randn(3), 1), folder / "scripted.onnx", dynamo=False, **names
     )
     plain = onnx.load(folder / "cnn.onnx")
-    # The shapes that the exporter wrote are in the quantizer's way.
+    # The quantizer fails if the model contains the exporter's shapes.
     del plain.graph.value_info[:]
     quantize_dynamic(plain, folder / "cnn_int8.onnx", weight_type=QuantType.QUInt8)
     control(folder / "control.onnx")

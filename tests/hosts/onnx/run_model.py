@@ -1,6 +1,6 @@
 """Runs an ONNX model on random inputs, as a program in production would.
 
-Prints a line per run with a digest of the outputs: equal lines, equal bits.
+Prints one line per run with a digest of the outputs. Equal lines mean equal bits.
 """
 
 import argparse
@@ -41,9 +41,9 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--batch", type=int, default=4)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--scale", type=float, default=1, help="what inputs are multiplied with")
+    parser.add_argument("--scale", type=float, default=1, help="factor for the inputs")
     parser.add_argument("--no-optimizations", action="store_true")
-    parser.add_argument("--iobinding", action="store_true", help="inputs and outputs are bound beforehand")
+    parser.add_argument("--iobinding", action="store_true", help="bind inputs and outputs before the run")
     arguments = parser.parse_args()
 
     options = ort.SessionOptions()

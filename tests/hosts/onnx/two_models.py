@@ -1,4 +1,4 @@
-"""Runs two small models in turn, each on what the other gave.
+"""Runs two small models in turn, each on the output of the other.
 
 encoder.onnx   codes = Relu(x · w)
 decoder.onnx   x = Sigmoid(codes · v)

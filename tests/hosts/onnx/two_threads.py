@@ -1,4 +1,4 @@
-"""Runs two models at once, each in a thread of its own and 20 times; the first is made from bytes.
+"""Runs two models 20 times each in parallel threads. The first session is made from bytes.
 
 two_threads.py LSTM LOOPS
 

@@ -1,4 +1,4 @@
-"""A user-written backward that divides by an activation that can be zero."""
+"""A custom backward function that divides by an activation that can be zero."""
 
 import torch
 from torch import nn

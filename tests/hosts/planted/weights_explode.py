@@ -1,4 +1,4 @@
-"""A learning rate far too large: one step later the squared error overflows."""
+"""A learning rate that is far too large: one step later the squared error overflows."""
 
 import torch
 from torch import nn

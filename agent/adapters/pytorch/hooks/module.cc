@@ -1,4 +1,4 @@
-// The extension module graphdbg._hooks; its interface is in _hooks.pyi.
+// The extension module graphdbg._torch._hooks; its interface is in _hooks.pyi.
 
 #include <dlfcn.h>
 #include <stdlib.h>
@@ -311,8 +311,8 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._hooks", nullptr, -1,
-                          methods};
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._torch._hooks",
+                          nullptr, -1, methods};
 
 }  // namespace
 }  // namespace graphdbg::hooks

@@ -174,7 +174,7 @@ PyType_Slot module_call_slots[] = {
     {0, nullptr}};
 
 PyType_Spec module_call_spec = {
-    "graphdbg._hooks.ModuleCall", sizeof(ModuleCall), 0,
+    "graphdbg._torch._hooks.ModuleCall", sizeof(ModuleCall), 0,
     Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
         Py_TPFLAGS_METHOD_DESCRIPTOR,
     module_call_slots};

@@ -1,7 +1,7 @@
-"""Reaches interpreters that graphdbg is not installed in.
+"""Loads graphdbg into interpreters that it is not installed in.
 
-`graphdbg run` puts this directory on PYTHONPATH. Python imports one
-sitecustomize only, so this one runs the one that it hides.
+`graphdbg run` puts this directory on PYTHONPATH. Python imports only one
+sitecustomize module, so this one also runs the one that it hides.
 """
 
 import importlib.machinery
@@ -12,7 +12,7 @@ import sys
 _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
-def _run_hidden() -> None:
+def _run_hidden_sitecustomize() -> None:
     path = [entry for entry in sys.path if os.path.abspath(entry) != _HERE]
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", path)
     if spec is None or spec.loader is None:
@@ -25,8 +25,8 @@ def _run_hidden() -> None:
 def _load_graphdbg() -> None:
     package = os.path.dirname(_HERE)
     if "graphdbg" not in sys.modules:
-        # By its place: its parent directory may hold another environment's
-        # packages, and must not be searched.
+        # Loaded by path: the parent directory may contain packages of another
+        # environment and must not be added to the search path.
         spec = importlib.util.spec_from_file_location(
             "graphdbg", os.path.join(package, "__init__.py"), submodule_search_locations=[package]
         )
@@ -42,5 +42,5 @@ if os.environ.get("GRAPHDBG_ENABLE") or os.environ.get("ENABLE_MS_DEBUGGER"):
     try:
         _load_graphdbg()
     except Exception as error:
-        print(f"graphdbg: cannot start: {error}; the program goes on undebugged", file=sys.stderr)
-_run_hidden()
+        print(f"graphdbg: cannot start the debugger: {error}; the program continues without debugging", file=sys.stderr)
+_run_hidden_sitecustomize()

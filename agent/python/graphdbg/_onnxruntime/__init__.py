@@ -1,7 +1,7 @@
-"""Follows ONNX Runtime: each InferenceSession is a graph, each run of one a step.
+"""The ONNX Runtime adapter: each InferenceSession is a graph, and each run of one is a step.
 
-ONNX Runtime tells nobody of its nodes. A run that is watched is therefore made
-in pieces: ranges of the model's nodes, each a small model with a session of its
-own (pieces.py), whose outputs are handed on as they are, without copies. What
-nobody watches runs whole, in the program's own session.
+ONNX Runtime has no hooks for nodes. A run that is watched is therefore made in
+pieces: ranges of the model's nodes, each a small model with its own session
+(pieces.py). Outputs are passed from piece to piece without copies. Parts that are
+not watched run whole, in the program's own session.
 """

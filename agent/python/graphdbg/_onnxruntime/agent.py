@@ -5,104 +5,87 @@ from __future__ import annotations
 import ctypes
 import itertools
 import threading
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-from .. import Terminated
-from .._mode import c_agent
-from .._mode.waits import Waits
+from .. import Terminated, _c_api
+from .._deferred_signals import DeferredSignals
 
-_LIBRARY = Path(__file__).resolve().parents[1] / "lib" / "libgraphdbg.so"
-_KINDS = {"op": c_agent.OP, "parameter": c_agent.PARAMETER, "constant": c_agent.CONSTANT, "input": c_agent.INPUT}
+_KINDS = {"op": _c_api.OP, "parameter": _c_api.PARAMETER, "constant": _c_api.CONSTANT, "input": _c_api.INPUT}
 _EXECUTED = frozenset(("op", "input"))
-_CATEGORIES = {"other": c_agent.OTHER, "weight": c_agent.WEIGHT, "activation": c_agent.ACTIVATION}
+_CATEGORIES = {"other": _c_api.OTHER, "weight": _c_api.WEIGHT, "activation": _c_api.ACTIVATION}
 
 
 class TooLarge(Exception):
-    """The agent takes no more graphs or nodes; the message names the limit."""
+    """The agent accepts no more graphs or nodes. The message names the limit."""
 
 
 class Agent:
     def __init__(self) -> None:
-        self._library = c_agent.load(str(_LIBRARY))
-        # Without letting go of the interpreter's lock: the call is an array lookup.
-        self._interest = ctypes.PyDLL(str(_LIBRARY)).graphdbg_interest
+        self._library = _c_api.load()
+        # This call is only an array lookup, so it keeps the interpreter's lock.
+        self._interest = ctypes.PyDLL(str(_c_api.LIBRARY)).graphdbg_interest
         self._interest.argtypes = (ctypes.c_void_p, ctypes.c_uint32)
         self._agent = ctypes.c_void_p()
-        self._waits = Waits()
+        self._signals = DeferredSignals()
         self._handles = itertools.count(1)
-        self._level = c_agent.LEVEL_OPS
+        self._level = _c_api.LEVEL_OPS
         self._terminating = False
-        # What a signal handler of the program's has raised.
+        # The exception that a signal handler of the program has raised.
         self.raised: Exception | None = None
-        # Values by the handles that the agent knows them by: those that it is
-        # being told of, and those that it keeps, with how often.
-        self._told: dict[int, Any] = {}
-        self._kept: dict[int, list[Any]] = {}
+        # Values by the handles that were passed to the agent: those that are being
+        # reported, and those that the agent retains, with their use counts.
+        self._reported: dict[int, Any] = {}
+        self._retained: dict[int, list[Any]] = {}
         self._lock = threading.Lock()
         # Descriptions of initializers, by the node's number.
         self._bound: dict[int, Any] = {}
 
-    # ---- life
+    # ---- opening and closing
 
     def open(self, version: str, job_name: str, device: str) -> bool:
-        # The agent calls back for as long as the process lives.
-        self._host = self._make_host()
-        options = c_agent.sized(
-            c_agent.Options,
-            abi_version=c_agent.ABI_VERSION,
-            framework=b"onnxruntime",
-            framework_version=version.encode(),
-            device=device.encode(),
-            job_name=job_name.encode(),
-            host=ctypes.pointer(self._host),
+        """Opens the agent; False if there is nothing to debug."""
+        # Kept until the process exits, since the agent calls it until then.
+        self._host = _c_api.make_host(
+            retain=self._retain,
+            release=self._release,
+            begin_wait=lambda _: self._signals.begin_wait(),
+            end_wait=lambda _, token: self._signals.end_wait(),
+            interrupted=lambda _, token: int(self._signals.is_interrupted()),
+            resolve=self._resolve,
+            set_level=self._set_level,
         )
-        status: int = self._library.graphdbg_open(options, self._agent)
-        return status == c_agent.OK
-
-    def _make_host(self) -> Any:
-        callbacks: dict[str, Callable[..., Any]] = {
-            "retain": self._retain,
-            "release": self._release,
-            "begin_wait": lambda _: self._waits.begin(),
-            "end_wait": lambda _, token: self._waits.end(),
-            "interrupted": lambda _, token: int(self._waits.interrupted()),
-            "resolve": self._resolve,
-            "set_level": self._set_level,
-        }
-        types: dict[str, Any] = dict(c_agent.Host._fields_)
-        return c_agent.sized(c_agent.Host, **{name: types[name](call) for name, call in callbacks.items()})
+        return _c_api.open_agent(
+            self._library,
+            self._agent,
+            self._host,
+            framework="onnxruntime",
+            framework_version=version,
+            job_name=job_name,
+            device=device,
+        )
 
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None) -> None:
-        texts = [text.encode(errors="replace") if text is not None else None for text in (type_name, message, trace)]
-        ending = c_agent.sized(
-            c_agent.Ending,
-            exit_code=exit_code,
-            exception_type=texts[0],
-            exception_message=texts[1],
-            exception_traceback=texts[2],
-        )
-        self._library.graphdbg_close(self._agent, ending)
+        _c_api.close_agent(self._library, self._agent, exit_code, type_name, message, trace)
 
     def close_at_exit(self) -> None:
         self.close(Terminated.EXIT_CODE if self._terminating else 0, None, None, None)
 
     def notify(self, line: str) -> None:
-        self._library.graphdbg_notify(self._agent, line.encode(errors="replace"))
+        _c_api.notify(self._library, self._agent, line)
 
     # ---- callbacks
 
     def _retain(self, _: Any, handle: int) -> None:
         with self._lock:
-            self._kept.setdefault(handle, [0, self._told.get(handle)])[0] += 1
+            self._retained.setdefault(handle, [0, self._reported.get(handle)])[0] += 1
 
     def _release(self, _: Any, handle: int) -> None:
         with self._lock:
-            kept = self._kept[handle]
-            kept[0] -= 1
-            if kept[0] == 0:
-                del self._kept[handle]
+            entry = self._retained[handle]
+            entry[0] -= 1
+            if entry[0] == 0:
+                del self._retained[handle]
 
     def _resolve(self, _: Any, handle: int, out: Any, shape: Any, strides: Any) -> int:
         bound = self._bound.get(handle)
@@ -120,27 +103,24 @@ class Agent:
     # ---- the graph
 
     def declare(self, graph: str, declaration: dict[str, Any], nodes: Sequence[int], outputs: Sequence[Any]) -> int:
-        """A node as model.py has it; `nodes` are the numbers of those declared before, in executable order."""
-        edges = (c_agent.Edge * len(declaration["inputs"]))()
+        """Declares a node of model.py. `nodes` are the numbers of the nodes declared before, in executable order."""
+        edges = (_c_api.Edge * len(declaration["inputs"]))()
         for edge, (node, slot) in zip(edges, declaration["inputs"], strict=True):
             edge.node, edge.slot = nodes[node], slot
         texts = declaration["attributes"]
-        attributes = (c_agent.Attribute * len(texts))()
+        attributes = (_c_api.Attribute * len(texts))()
         for attribute, (name, value) in zip(attributes, texts.items(), strict=True):
             attribute.name, attribute.value = name.encode(), value.encode()
         stack = declaration["stack"]
-        frames = (c_agent.Frame * len(stack))()
-        for frame, (file, line, function, user) in zip(frames, stack, strict=True):
-            frame.file, frame.line, frame.function, frame.user = file.encode(), line, function.encode(), user
-        info = c_agent.sized(
-            c_agent.NodeInfo,
+        info = _c_api.sized(
+            _c_api.NodeInfo,
             name=declaration["name"].encode(),
             kind=_KINDS[declaration["kind"]],
             category=_CATEGORIES[declaration["category"]],
             op_type=declaration["op_type"].encode(),
-            stack=frames,
+            stack=_c_api.make_frames(stack),
             stack_depth=len(stack),
-            outputs=(c_agent.Tensor * len(outputs))(*outputs),
+            outputs=(_c_api.Tensor * len(outputs))(*outputs),
             output_count=len(outputs),
             inputs=edges,
             input_count=len(edges),
@@ -158,7 +138,7 @@ class Agent:
         self._check(self._library.graphdbg_declare_scope_in(self._agent, *texts))
 
     def _check(self, status: int) -> None:
-        if status == c_agent.RESOURCE_EXHAUSTED:
+        if status == _c_api.RESOURCE_EXHAUSTED:
             raise TooLarge(self._library.graphdbg_last_error().decode())
 
     def bind(self, node: int, description: Any) -> None:
@@ -168,39 +148,40 @@ class Agent:
     # ---- executions
 
     def follows_ops(self) -> bool:
-        return self._level == c_agent.LEVEL_OPS and not self._terminating
+        return self._level == _c_api.LEVEL_OPS and not self._terminating
 
     def is_off(self) -> bool:
-        return self._level == c_agent.LEVEL_OFF
+        return self._level == _c_api.LEVEL_OFF
 
     def interest(self, node: int) -> bool:
+        """Whether executions of the node are to be reported."""
         return bool(self._interest(self._agent, node))
 
-    def is_looked_at(self, node: int) -> bool:
-        """Not only that its value ought to be there if the program stops elsewhere."""
-        return bool(self._interest(self._agent, node) == c_agent.LOOKED_AT)
+    def requires(self, node: int) -> bool:
+        """Whether the node's executions must be reported, not only if that is cheap."""
+        return bool(self._interest(self._agent, node) == _c_api.INTEREST_REQUIRED)
 
-    def handle_of(self, value: Any) -> int:
-        """A new handle for a value that the agent is going to be told of."""
+    def new_handle(self, value: Any) -> int:
+        """Returns a new handle for a value that is going to be reported."""
         handle = next(self._handles)
-        self._told[handle] = value
+        self._reported[handle] = value
         return handle
 
     def forget(self, handle: int) -> None:
-        self._told.pop(handle, None)
+        self._reported.pop(handle, None)
 
     def executed(
         self, node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any], iteration: int = 0
     ) -> None:
-        execution = c_agent.sized(
-            c_agent.Execution,
+        execution = _c_api.sized(
+            _c_api.Execution,
             node=node,
             flags=flags,
-            inputs=(c_agent.Input * len(inputs))(*inputs),
+            inputs=(_c_api.Input * len(inputs))(*inputs),
             input_count=len(inputs),
-            outputs=(c_agent.Tensor * len(outputs))(*outputs),
+            outputs=(_c_api.Tensor * len(outputs))(*outputs),
             output_count=len(outputs),
-            mode=c_agent.EVAL,
+            mode=_c_api.EVAL,
             iteration=iteration,
         )
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
@@ -213,11 +194,11 @@ class Agent:
 
     def _at_boundary(self, status: int) -> None:
         try:
-            self._waits.raise_noted()
+            self._signals.deliver()
         except Exception as error:
             self.raised = error
             raise
-        # Once: `finally` blocks may run sessions too.
-        if status == c_agent.TERMINATE and not self._terminating:
+        # Only once, because `finally` blocks may run sessions, too.
+        if status == _c_api.TERMINATE and not self._terminating:
             self._terminating = True
             raise Terminated

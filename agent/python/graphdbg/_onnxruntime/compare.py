@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import onnxruntime
 
-from .follow import own_sessions
+from .internal_sessions import internal_sessions
 from .loading import fail, load, numpy_file, one_line
 from .model import CannotSplit, Model
-from .recorder import Made, record
+from .recorder import Recorded, record
 from .session import PieceFailed
 
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
@@ -27,21 +27,23 @@ class Row:
     """How a tensor differs from its counterpart."""
 
     name: str
-    # Largest of all elements; infinite where one is finite and the other is not.
+    # The largest absolute error of an element; infinite if only one of the two
+    # elements is finite.
     absolute: float
-    # To the larger of the two numbers: at most 2, or infinite as above.
+    # The same relative to the larger of the two elements: at most 2, or infinite.
     relative: float
-    # Of the angle between the two as vectors, as far as both are finite; 1: the
-    # same direction; NaN: there are no such numbers.
+    # The cosine of the angle between the tensors as vectors, of elements that are
+    # finite in both. 1 is the same direction; NaN means that there are no such
+    # elements.
     cosine: float
     close: bool
     note: str = ""
-    # Place in the run of the value that is the first to differ.
+    # The position in the run of the first value that differs.
     order: int = 0
 
 
 def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
-    """Prints the table; 1 if a tensor differs beyond tolerance, 2 if nothing could be compared."""
+    """Prints the table. Returns 1 if a tensor differs beyond the tolerance, 2 if there is nothing to compare."""
     mine = values_of(arguments.model, inputs, arguments.provider)
     if arguments.compare_to.suffix == ".npz":
         other = recorded_in(arguments.compare_to)
@@ -49,7 +51,9 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
         other = values_of(arguments.compare_to, fitted(arguments.compare_to, inputs), arguments.provider)
     rows = list(compared(mine, other, arguments.rtol, arguments.atol))
     if not rows:
-        print(f"graphdbg: {arguments.model} and {arguments.compare_to} have no tensor of the same name")
+        print(
+            f"graphdbg: nothing to compare: {arguments.model} and {arguments.compare_to} have no tensor names in common"
+        )
         return 2
     width = max(len(row.name) for row in rows)
     print(f"{'tensor':{width}}  {'absolute':>10}  {'relative':>10}  {'cosine':>9}")
@@ -57,7 +61,7 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
         print(f"{row.name:{width}}  {row.absolute:10.3g}  {row.relative:10.3g}  {row.cosine:9.6f}  {row.note}".rstrip())
     alone = len(mine) - len(rows)
     if alone:
-        print(f"{alone} tensors of {arguments.model} have no counterpart of that name in {arguments.compare_to}")
+        print(f"{alone} tensors of {arguments.model} do not exist in {arguments.compare_to}")
     first = min((row for row in rows if not row.close), key=lambda row: row.order, default=None)
     if first is None:
         print(f"all {len(rows)} tensors agree (rtol {arguments.rtol:g}, atol {arguments.atol:g})")
@@ -67,26 +71,26 @@ def main(arguments: argparse.Namespace, inputs: Mapping[str, Array]) -> int:
     return 1
 
 
-def recorded_in(file: Path) -> dict[str, list[Made]]:
+def recorded_in(file: Path) -> dict[str, list[Recorded]]:
     try:
         with numpy_file(file) as recorded:
-            return {name: [Made(order, recorded[name])] for order, name in enumerate(recorded.files)}
+            return {name: [Recorded(order, recorded[name])] for order, name in enumerate(recorded.files)}
     except Exception as error:
-        fail(f"--compare-to: {file} cannot be read: {one_line(error)}", 2)
+        fail(f"--compare-to: cannot read {file}: {one_line(error)}", 2)
 
 
-def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, list[Made]]:
-    """All tensors of a model by name, in the order in which they are made, nodes unmerged."""
+def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[str, list[Recorded]]:
+    """All tensors of a model by name, in the order in which they are produced, without merged nodes."""
     for name, value in inputs.items():
         if value.dtype.kind not in "fiub":
-            fail(f"--compare-to: {file} is not looked into: its input '{name}' is of strings", 2)
+            fail(f"--compare-to: {file} cannot be compared: its input '{name}' has strings", 2)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    with tempfile.TemporaryDirectory(prefix="graphdbg-onnx-") as folder, own_sessions():
+    with tempfile.TemporaryDirectory(prefix="graphdbg-onnx-") as folder, internal_sessions():
         try:
             model = Model.split(file, "model", Path(folder))
         except CannotSplit as error:
-            fail(f"{file} cannot be loaded: {error}")
+            fail(f"cannot load {file}: {error}")
         try:
             return record(onnxruntime, model, load(file, provider, options), inputs)
         except PieceFailed as failed:
@@ -94,13 +98,13 @@ def values_of(file: Path, inputs: Mapping[str, Array], provider: str) -> dict[st
 
 
 def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
-    """The inputs as another model wants them: it may be of another precision, or name them otherwise."""
-    with own_sessions():
+    """The inputs for another model, which may have another precision and other names for its inputs."""
+    with internal_sessions():
         wanted = load(file, "CPUExecutionProvider").get_inputs()
     names = [argument.name for argument in wanted]
     if set(inputs) != set(names):
         if len(names) != len(inputs):
-            fail(f"{file} wants other inputs: {', '.join(names)} instead of {', '.join(inputs)}", 2)
+            fail(f"{file} has other inputs: {', '.join(names)} instead of {', '.join(inputs)}", 2)
         inputs = dict(zip(names, inputs.values(), strict=True))
     floats = {"tensor(float)": np.float32, "tensor(float16)": np.float16, "tensor(double)": np.float64}
     given = {argument.name: floats.get(argument.type) for argument in wanted}
@@ -111,15 +115,15 @@ def fitted(file: Path, inputs: Mapping[str, Array]) -> dict[str, Array]:
 
 
 def compared(
-    mine: Mapping[str, Sequence[Made]], other: Mapping[str, Sequence[Made]], rtol: float, atol: float
+    mine: Mapping[str, Sequence[Recorded]], other: Mapping[str, Sequence[Recorded]], rtol: float, atol: float
 ) -> Iterator[Row]:
     for name, values in mine.items():
-        if name in other and all(made.value.dtype.kind in "fiub" for made in other[name]):
+        if name in other and all(recorded.value.dtype.kind in "fiub" for recorded in other[name]):
             yield row_of_all(name, values, other[name], rtol, atol)
 
 
-def row_of_all(name: str, mine: Sequence[Made], other: Sequence[Made], rtol: float, atol: float) -> Row:
-    """The worst of a tensor's values, which are several if it is inside a loop."""
+def row_of_all(name: str, mine: Sequence[Recorded], other: Sequence[Recorded], rtol: float, atol: float) -> Row:
+    """The largest difference of a tensor's values. A tensor inside a loop has several values."""
     rows = [
         replace(row_of(name, a.value, b.value, rtol, atol), order=a.order) for a, b in zip(mine, other, strict=False)
     ]
@@ -128,7 +132,7 @@ def row_of_all(name: str, mine: Sequence[Made], other: Sequence[Made], rtol: flo
     if first is not None and len(rows) > 1:
         notes.append(f"value {first + 1} of {len(rows)} is the first to differ")
     if len(mine) != len(other):
-        notes.append(f"made {len(mine)} times against {len(other)}")
+        notes.append(f"{len(mine)} values against {len(other)}")
     return Row(
         name,
         absolute=max(row.absolute for row in rows),
@@ -155,7 +159,7 @@ def row_of(name: str, a: Array, b: Array, rtol: float, atol: float) -> Row:
     cosine = cosine_of(a[finite], b[finite]) if finite.any() else np.nan
     odd = int(np.sum(np.isfinite(a) != np.isfinite(b)))
     return Row(
-        name, float(error.max()), float(relative.max()), cosine, close, f"{odd} not finite in one" if odd else ""
+        name, float(error.max()), float(relative.max()), cosine, close, f"{odd} finite in only one" if odd else ""
     )
 
 

@@ -1,4 +1,4 @@
-"""What If, Loop and Scan do with the graphs inside them, as ONNX's operators are defined."""
+"""Runs If, Loop and Scan node by node, as the ONNX operators are defined."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from typing import Any
 import numpy as np
 
 from .node_graph import Node, NodeGraph
-from .values import CannotHandOn, ort_value
+from .values import CannotPassOn, ort_value
 
-# Runs a graph inside a node on OrtValues of its inputs and gives those of its
-# outputs. The number is that of the iteration, from 1; 0: it is none of a loop.
+# Runs a graph inside a node: takes OrtValues of its inputs and the number of the
+# iteration, from 1 (0 outside loops), and reiterations OrtValues of its outputs.
 RunBody = Callable[[NodeGraph, Sequence[Any], int], list[Any]]
 
 
 def run(runtime: Any, node: Node, inputs: Sequence[Any], run_body: RunBody) -> list[Any] | None:
-    """The OrtValues of the node's outputs; None if nothing inside runs, and the node may run whole.
+    """Reiterations the OrtValues of the node's outputs.
 
-    `inputs` has None for those left out.
+    Reiterations None if nothing inside the node runs, so that the node can run whole.
+    `inputs` contains None for omitted inputs. Raises CannotPassOn or InvalidLoop.
     """
     if node.op_type == "If":
         branch = "then_branch" if _scalar(inputs[0]) else "else_branch"
@@ -29,34 +30,35 @@ def run(runtime: Any, node: Node, inputs: Sequence[Any], run_body: RunBody) -> l
 
 
 def _loop(runtime: Any, node: Node, body: NodeGraph, inputs: Sequence[Any], run_body: RunBody) -> list[Any] | None:
-    # Both may be left out.
+    # Both inputs are optional.
     trips, first_condition = [*inputs, None, None][:2]
     carried = list(inputs[2:])
     limit = None if trips is None else _scalar(trips)
-    goes_on = first_condition is None or bool(_scalar(first_condition))
-    condition = ort_value(runtime, np.full([1] * body.inputs[1].rank, goes_on))
-    turns = _Turns(node, body, len(carried) + 1, 1)
+    continues = first_condition is None or bool(_scalar(first_condition))
+    condition = ort_value(runtime, np.full([1] * body.inputs[1].rank, continues))
+    iterations = _Iterations(node, body, len(carried) + 1, 1)
     done = 0
-    while goes_on and (limit is None or done < limit):
+    while continues and (limit is None or done < limit):
         number = ort_value(runtime, np.full([1] * body.inputs[0].rank, done, np.int64))
         done += 1
         made = run_body(body, [number, condition, *carried], done)
         condition, carried = made[0], made[1 : len(carried) + 1]
-        goes_on = bool(_scalar(condition))
-        turns.add(made)
-    return [*carried, *turns.stacked(runtime, lambda _: (0, False))] if done else None
+        continues = bool(_scalar(condition))
+        iterations.add(made)
+    return [*carried, *iterations.stacked(runtime, lambda _: (0, False))] if done else None
 
 
 def _scan(runtime: Any, node: Node, body: NodeGraph, inputs: Sequence[Any], run_body: RunBody) -> list[Any] | None:
     scanned = [_array(value) for value in inputs[len(inputs) - node.numbers["num_scan_inputs"][0] :]]
     states = list(inputs[: len(inputs) - len(scanned)])
-    # Each scanned tensor with the axis that is walked along first, in order.
+    # Each scanned tensor, with the scanned axis moved to the front and in the order
+    # of the scan.
     for i, array in enumerate(scanned):
-        walked = np.moveaxis(array, _number(node, "scan_input_axes", i), 0)
-        scanned[i] = walked[::-1] if _number(node, "scan_input_directions", i) else walked
+        moved = np.moveaxis(array, _number(node, "scan_input_axes", i), 0)
+        scanned[i] = moved[::-1] if _number(node, "scan_input_directions", i) else moved
     if len({len(array) for array in scanned}) != 1:
-        raise Wrong("the scanned inputs are not of one length")
-    turns = _Turns(node, body, len(states), 0)
+        raise InvalidLoop("the scanned inputs have different lengths")
+    iterations = _Iterations(node, body, len(states), 0)
     shapes = [state.shape() for state in states]
     done = 0
     for done, slices in enumerate(zip(*scanned, strict=True), 1):
@@ -64,26 +66,26 @@ def _scan(runtime: Any, node: Node, body: NodeGraph, inputs: Sequence[Any], run_
         made = run_body(body, [*states, *given], done)
         states = made[: len(states)]
         if [state.shape() for state in states] != shapes:
-            raise Wrong("a state changes its shape")
-        turns.add(made)
+            raise InvalidLoop("a state changes its shape")
+        iterations.add(made)
 
     def place(i: int) -> tuple[int, bool]:
         return _number(node, "scan_output_axes", i), bool(_number(node, "scan_output_directions", i))
 
-    return [*states, *turns.stacked(runtime, place)] if done else None
+    return [*states, *iterations.stacked(runtime, place)] if done else None
 
 
-class Wrong(Exception):
-    """The model asks for what ONNX Runtime refuses; it says so itself where the node runs whole."""
+class InvalidLoop(Exception):
+    """ONNX Runtime refuses this loop. Its own error appears when the node runs whole."""
 
 
-class _Turns:
-    """What the iterations make of those outputs that hold a part of each."""
+class _Iterations:
+    """Collects the outputs that consist of one part per iteration."""
 
     def __init__(self, node: Node, body: NodeGraph, first: int, offset: int) -> None:
-        """Of the body's outputs from `first` on; the node has `offset` fewer outputs than its body."""
+        """Collects the body's outputs from `first` on. The node has `offset` fewer outputs than its body."""
         self._first = first
-        # Nobody may want it.
+        # Outputs of the node may be omitted.
         self._wanted = [bool(name) for name in node.outputs[first - offset :]]
         self._wanted += [False] * (len(body.outputs) - first - len(self._wanted))
         self._parts: list[list[Any]] = [[] for _ in self._wanted]
@@ -94,12 +96,12 @@ class _Turns:
                 parts.append(_array(value).copy())
 
     def stacked(self, runtime: Any, place: Callable[[int], tuple[int, bool]]) -> list[Any]:
-        """Along the axis that `place` gives for each, the last part first if it says so."""
+        """Concatenates the parts of each output along the axis that `place` returns, reversed if `place` says so."""
         values = []
         for i, parts in enumerate(self._parts):
             axis, reverse = place(i)
             if len({part.shape for part in parts}) > 1:
-                raise Wrong("an output's parts are not of one shape")
+                raise InvalidLoop("the parts of an output have different shapes")
             ordered = parts[::-1] if reverse else parts
             values.append(ort_value(runtime, np.stack(ordered, axis)) if parts else None)
         return values
@@ -111,15 +113,15 @@ def _number(node: Node, attribute: str, index: int) -> int:
 
 
 def _array(ort: Any) -> Any:
-    """Its memory, not a copy; CannotHandOn if NumPy cannot hold it."""
+    """An array of the value's own memory. Raises CannotPassOn if NumPy cannot represent it."""
     if ort is None or not ort.has_value() or not ort.is_tensor():
-        raise CannotHandOn("of values that are no tensors a loop makes no outputs of all iterations")
+        raise CannotPassOn("a loop cannot collect values that are not tensors")
     try:
         array = ort.numpy()
     except RuntimeError:
-        raise CannotHandOn(f"NumPy cannot hold values of type {ort.data_type()}") from None
+        raise CannotPassOn(f"NumPy cannot represent values of type {ort.data_type()}") from None
     if array.dtype.kind == "O":
-        raise CannotHandOn("strings cannot be put together again")
+        raise CannotPassOn("a loop cannot collect strings")
     return array
 
 

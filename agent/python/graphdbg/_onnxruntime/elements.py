@@ -1,13 +1,13 @@
-"""Elements of tensors: the numbers of onnx.TensorProto.DataType, ONNX Runtime's names, the agent's dtypes (agent.h)."""
+"""Element types: the numbers of onnx.TensorProto.DataType, ONNX Runtime's names, the agent's dtypes (agent.h)."""
 
 from __future__ import annotations
 
 OTHER = 16
 STRING = 8
-# float16, bfloat16, and all of 8 and fewer bits.
-# What NumPy holds as numbers: all but strings, bfloat16, and those of 8 and
-# fewer bits that are no integers.
-OF_NUMPY = frozenset(range(1, 16)) - {STRING}
+# Types that NumPy represents as numbers: not strings, bfloat16, or floats of 8 bits
+# and fewer.
+NUMPY = frozenset(range(1, 16)) - {STRING}
+# float16, bfloat16, and types of 8 bits and fewer.
 SMALL_FLOATS = frozenset((10, *range(16, 64)))
 
 _ROWS = (

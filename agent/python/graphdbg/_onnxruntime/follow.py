@@ -11,52 +11,43 @@ import sys
 import tempfile
 import threading
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from .. import _ending
-from .._autoload import warn
+from .. import _exit_report
+from .._log import log, warn_not_debugged
+from .._process import default_job_name
 from . import elements
 from .agent import Agent, TooLarge
+from .execution_reporter import ExecutionReporter
+from .internal_sessions import internal_sessions, is_internal
 from .model import CannotSplit, Model
 from .options import ReplacedInitializers
 from .session import PieceFailed, Session
-from .teller import Teller
 from .values import ort_value
 
 _MODULE = "onnxruntime.capi.onnxruntime_inference_collection"
 _ORT_FORMAT = b"ORTM"
-# Whether what this thread does with sessions is graphdbg's own doing.
-_own = threading.local()
-
-
-@contextlib.contextmanager
-def own_sessions() -> Iterator[None]:
-    """Sessions that are made and run inside are not followed."""
-    before = getattr(_own, "busy", False)
-    _own.busy = True
-    try:
-        yield
-    finally:
-        _own.busy = before
 
 
 def follow() -> None:
-    """Follows the sessions that are made from now on; never raises."""
+    """Follows all sessions that are made from now on. Never raises."""
     try:
         import onnxruntime
 
         _Follower(onnxruntime).install()
     except Exception as error:
-        warn(f"cannot follow ONNX Runtime: {error}")
+        warn_not_debugged(f"cannot follow ONNX Runtime: {error}")
 
 
 class _Follower:
+    """Replaces the methods of InferenceSession that make and run sessions."""
+
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
         self._collection = sys.modules[_MODULE]
-        # One run is looked at after the other.
+        # Runs of different threads are made in pieces one after the other.
         self._lock = threading.RLock()
         self._agent: Agent | None = None
         self._opened = False
@@ -64,12 +55,13 @@ class _Follower:
         self._names: dict[str, int] = {}
         self._replaced = ReplacedInitializers()
         self._sessions: weakref.WeakKeyDictionary[Any, Session] = weakref.WeakKeyDictionary()
-        # The program's sessions that are not taken apart count steps all the same.
+        # The program's sessions, including those whose models cannot be split: their runs
+        # count as steps, too.
         self._followed: weakref.WeakSet[Any] = weakref.WeakSet()
         self._compared: weakref.WeakSet[Any] = weakref.WeakSet()
-        # In the present run, and those of which it has been told once.
+        # Failures of the current run, and sessions whose failures have been reported.
         self._failed: weakref.WeakKeyDictionary[Any, PieceFailed] = weakref.WeakKeyDictionary()
-        self._told: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._reported: weakref.WeakSet[Any] = weakref.WeakSet()
 
     def install(self) -> None:
         self._replaced.watch(self._runtime.SessionOptions)
@@ -85,13 +77,13 @@ class _Follower:
         @functools.wraps(init)
         def wrapper(session: Any, path_or_bytes: Any, sess_options: Any = None, *args: Any, **kwargs: Any) -> None:
             init(session, path_or_bytes, sess_options, *args, **kwargs)
-            if getattr(_own, "busy", False) or os.getpid() != self._pid:
+            if is_internal() or os.getpid() != self._pid:
                 return
             try:
-                with own_sessions(), self._lock:
+                with internal_sessions(), self._lock:
                     self._add(session, path_or_bytes, sess_options)
             except Exception as error:
-                warn(f"cannot follow a session of ONNX Runtime: {error}")
+                warn_not_debugged(f"cannot follow a session of ONNX Runtime: {error}")
 
         return wrapper
 
@@ -107,32 +99,30 @@ class _Follower:
             if options in self._replaced:
                 raise CannotSplit("its options replace initializers of the model")
             model = Model.split(_file_of(path_or_bytes, folder), name, folder)
-            self._sessions[session] = Session(Teller(agent, model), self._runtime, model, session)
+            self._sessions[session] = Session(ExecutionReporter(agent, model), self._runtime, model, session)
         except (CannotSplit, TooLarge) as error:
-            agent.notify(f"the session of {name} cannot be looked into: {error}")
+            agent.notify(f"cannot debug the session of {name}: {error}")
             return
         for finding in model.findings:
             agent.notify(f"{name}: {finding}")
         for argument in session.get_inputs():
             if argument.type == "tensor(string)":
-                agent.notify(f"runs of {name} are not looked into: its input {argument.name} is of strings")
+                agent.notify(f"runs of {name} are not debugged: its input {argument.name} has strings")
 
     def _open(self, session: Any) -> Agent | None:
         if not self._opened:
             self._opened = True
-            if _ending.has_closer():
-                print(
-                    "graphdbg: this program uses PyTorch, too, which is what is debugged; "
-                    "GRAPHDBG_FRAMEWORK=onnxruntime debugs its ONNX models instead",
-                    file=sys.stderr,
-                    flush=True,
+            if _exit_report.has_agent():
+                log(
+                    "the program uses both PyTorch and ONNX Runtime, and only PyTorch is debugged; "
+                    "set GRAPHDBG_FRAMEWORK=onnxruntime to debug its ONNX models instead"
                 )
                 return None
             agent = Agent()
             device = "cuda" if "CUDAExecutionProvider" in session.get_providers() else "cpu"
-            if agent.open(str(self._runtime.__version__), _job_name(), device):
+            if agent.open(str(self._runtime.__version__), default_job_name(), device):
                 self._agent = agent
-                _ending.set_closer(agent)
+                _exit_report.set_agent(agent)
         return self._agent
 
     def _name_of(self, path_or_bytes: Any) -> str:
@@ -147,17 +137,17 @@ class _Follower:
         @functools.wraps(run)
         def wrapper(session: Any, *args: Any, **kwargs: Any) -> Any:
             agent = self._agent
-            if agent is None or getattr(_own, "busy", False) or session not in self._followed:
+            if agent is None or is_internal() or session not in self._followed:
                 return run(session, *args, **kwargs)
             if agent.is_off() or os.getpid() != self._pid:
                 return run(session, *args, **kwargs)
-            with own_sessions():
-                # Who comes while another thread waits there waits, too.
+            with internal_sessions():
+                # If another thread waits for the user in `start`, this one waits, too.
                 with self._lock:
                     agent.start()
                 if agent.follows_ops() and session in self._sessions:
                     with self._lock:
-                        result = in_pieces(agent, self._explained(agent, run), session, *args, **kwargs)
+                        result = in_pieces(agent, self._reporting_failures(agent, run), session, *args, **kwargs)
                         agent.step_end()
                 else:
                     result = run(session, *args, **kwargs)
@@ -167,8 +157,8 @@ class _Follower:
 
         return wrapper
 
-    def _explained(self, agent: Agent, run: Any) -> Any:
-        """Runs a session whole, and tells of the node that failed by itself before."""
+    def _reporting_failures(self, agent: Agent, run: Any) -> Any:
+        """Wraps `run`, and reports the node that has failed in the run in pieces, if any."""
 
         def whole(session: Any, *args: Any) -> Any:
             failed = self._failed.pop(session, None)
@@ -178,10 +168,10 @@ class _Follower:
                 if failed is not None:
                     agent.notify(f"node {failed} failed: {failed.__cause__}")
                 raise
-            if failed is not None and session not in self._told:
-                self._told.add(session)
+            if failed is not None and session not in self._reported:
+                self._reported.add(session)
                 agent.notify(
-                    f"node {failed} cannot be run by itself; it and what follows is not looked at: {failed.__cause__}"
+                    f"node {failed} cannot be run on its own; it and later nodes are not debugged: {failed.__cause__}"
                 )
             return result
 
@@ -200,7 +190,7 @@ class _Follower:
         if names and self._is_exact(session) and all(name in outputs and outputs[name].is_tensor() for name in names):
             return [outputs[name].numpy() for name in names]
         result = run(session, output_names, input_feed, run_options)
-        # Not all that a model can give is something NumPy can hold.
+        # NumPy cannot represent all outputs that a model can have.
         with contextlib.suppress(Exception):
             self._compare(agent, session, outputs, dict(zip(names, result, strict=True)))
         return result
@@ -223,14 +213,18 @@ class _Follower:
         return run(session, output_names, input_dict_ort_values, run_options)
 
     def _run_with_iobinding(self, agent: Agent, run: Any, session: Any, iobinding: Any, run_options: Any = None) -> Any:
-        # Outputs go where the program has bound them: its own session writes them.
+        # The program's own session writes outputs to where the program has bound them.
         self._in_pieces(agent, session, None, _bound_inputs(iobinding))
         return run(session, iobinding, run_options)
 
     def _in_pieces(
         self, agent: Agent, session: Any, output_names: Sequence[str] | None, given: Mapping[str, Any]
     ) -> tuple[Sequence[str], dict[str, Any]]:
-        """The names of the outputs that are asked for, and those that there are; none if the call is wrong."""
+        """Runs a session in pieces.
+
+        Returns the names of the requested outputs and the outputs that are available.
+        Both are empty if the arguments are wrong.
+        """
         if not isinstance(output_names, list | tuple | None):
             return [], {}
         names = output_names or [output.name for output in session.get_outputs()]
@@ -244,64 +238,64 @@ class _Follower:
         except Exception as error:
             if error is agent.raised:
                 raise
-            # Ours, and none of the program's business.
+            # An error of graphdbg must not affect the program.
             del self._sessions[session]
-            agent.notify(f"a session is not looked into any more: {type(error).__name__}: {error}")
+            agent.notify(f"a session is no longer debugged: {type(error).__name__}: {error}")
         return names, {}
 
     def _compare(self, agent: Agent, session: Any, pieces: Mapping[str, Any], whole: Mapping[str, Any]) -> None:
-        """Tells, once, that pieces give other numbers than the program gets."""
+        """Notifies the user, once per session, if pieces produce other values than the program gets."""
         if session in self._compared:
             return
         for name, value in whole.items():
             if name not in pieces or not pieces[name].is_tensor():
                 continue
-            mine = pieces[name].numpy()
-            if mine.tobytes() != value.tobytes():
+            in_pieces = pieces[name].numpy()
+            if in_pieces.tobytes() != value.tobytes():
                 self._compared.add(session)
-                agent.notify(_difference(name, mine, value))
+                agent.notify(_difference(name, in_pieces, value))
                 return
 
     def _feeds(self, session: Any, given: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The OrtValues of a run's inputs; None if ONNX Runtime would refuse them, or takes them as something else."""
+        """The OrtValues of a run's inputs; None if ONNX Runtime would refuse or convert them."""
         wanted = {argument.name: argument for argument in session.get_inputs()}
         if not isinstance(given, Mapping) or set(given) != set(wanted):
             return None
         feeds = {}
         for name, value in given.items():
             try:
-                feeds[name] = self._own(value)
+                feeds[name] = self._copy_of(value)
             except Exception:
                 return None
             if not _fits(wanted[name], feeds[name]):
                 return None
         return feeds
 
-    def _own(self, value: Any) -> Any:
-        """An OrtValue with memory of its own: the program may write into its value, which the agent may keep."""
+    def _copy_of(self, value: Any) -> Any:
+        """An OrtValue with its own memory, because the program may write into a value that the agent retains."""
         if not isinstance(value, self._runtime.OrtValue):
             return ort_value(self._runtime, value)
         ort = value._get_c_value()
-        readable = ort.is_tensor() and ort.device_name().lower() == "cpu" and ort.element_type() in elements.OF_NUMPY
+        readable = ort.is_tensor() and ort.device_name().lower() == "cpu" and ort.element_type() in elements.NUMPY
         return ort_value(self._runtime, ort.numpy()) if readable else ort
 
 
 def _bound_inputs(iobinding: Any) -> dict[str, Any]:
-    """As far as they can be read: not those that are bound by address."""
+    """The bound inputs that can be read, which excludes those that are bound by address."""
     arrays = getattr(iobinding, "_numpy_obj_references", {})
     values = getattr(iobinding, "_bound_inputs", {})
     return arrays | {name: value for name, value in values.items() if value is not None}
 
 
-def _difference(name: str, mine: Any, whole: Any) -> str:
+def _difference(name: str, in_pieces: Any, whole: Any) -> str:
     by = "differs"
-    if mine.dtype.kind in "fiu":
-        error = abs(mine.astype(float) - whole.astype(float)).max()
-        by += f" by up to {error:.3g}" if error < float("inf") else ", in numbers that are not finite"
+    if in_pieces.dtype.kind in "fiu":
+        error = abs(in_pieces.astype(float) - whole.astype(float)).max()
+        by += f" by up to {error:.3g}" if error < float("inf") else " in values that are not finite"
     return (
-        "watched nodes run one by one, so that each has a value, without ONNX Runtime's merging of nodes and "
-        f"without keeping half floats in float32 between them: {name} {by}. "
-        "The program gets what its own session gives"
+        "watched nodes run one by one, without ONNX Runtime's merging of nodes and its float32 precision "
+        f"between half-float nodes, so their values differ from the program's: {name} {by}. "
+        "The program gets the output of its own session"
     )
 
 
@@ -316,7 +310,7 @@ def _fits(argument: Any, ort: Any) -> bool:
 
 
 def _file_of(path_or_bytes: Any, folder: Path) -> Path:
-    """The model as a file; CannotSplit if it is of ONNX Runtime's own format."""
+    """The model as a file. Raises CannotSplit if it has ONNX Runtime's own format."""
     if isinstance(path_or_bytes, bytes):
         file = folder / "model.onnx"
         file.write_bytes(path_or_bytes)
@@ -324,10 +318,5 @@ def _file_of(path_or_bytes: Any, folder: Path) -> Path:
         file = Path(os.fsdecode(path_or_bytes))
     with open(file, "rb") as stream:
         if stream.read(8)[4:] == _ORT_FORMAT:
-            raise CannotSplit("it is in ONNX Runtime's own format, which has no graph to show")
+            raise CannotSplit("it has ONNX Runtime's own format, which contains no graph to show")
     return file
-
-
-def _job_name() -> str:
-    name = Path(sys.argv[0]).name if sys.argv else ""
-    return name if name and not name.startswith("-") else "python"

@@ -1,4 +1,4 @@
-"""A graph that is being run."""
+"""A graph that is running."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from .values import Value
 
 @dataclass
 class Frame:
-    """Of the model's own graph, or of one inside a node."""
+    """One run of the model's own graph, or of a graph inside a node."""
 
     graph: NodeGraph
-    # All that is known by name in it and may still be read, but initializers.
+    # Values by name that may still be read, without initializers.
     values: dict[str, Value]
-    # Of the innermost loop around it, from 1; 0: there is none.
+    # The iteration of the innermost enclosing loop, from 1; 0 outside loops.
     iteration: int = 0

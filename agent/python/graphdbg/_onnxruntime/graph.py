@@ -1,4 +1,4 @@
-"""A model's graph, told to the agent."""
+"""Declares a model's graph to the agent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from .values import Files, describe
 
 class Graph:
     def __init__(self, agent: Agent, model: Model) -> None:
-        """Declares all of the model's nodes, as a graph of the job; TooLarge if it takes no more."""
+        """Declares all nodes of the model as a graph of the job. Raises TooLarge."""
         self._files = Files()
-        # Numbers that the agent gave, by declaration.
+        # The agent's numbers of the nodes, by declaration.
         self.nodes: list[int] = []
-        # How each initializer is described, by its declaration.
+        # Descriptions of initializers, by declaration.
         self.initializers: dict[int, Any] = {}
         for name, type_name in model.scopes.items():
             agent.declare_scope(model.name, name, type_name)
@@ -28,7 +28,7 @@ class Graph:
 
 
 def _outputs_of(declaration: dict[str, Any]) -> list[Any]:
-    """As far as all sizes are numbers; the others are known when the model runs."""
+    """Descriptions of a node's outputs; [] if a size is only known when the model runs."""
     outputs = []
     for output in declaration["outputs"]:
         if output is None or not all(size.isdigit() for size in output[1]):

@@ -1,4 +1,4 @@
-"""Sessions of bare models; where there can be none, one line says why."""
+"""Loads models and arrays for `graphdbg run -- model.onnx`; errors are one line each."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import tempfile
 from pathlib import Path
 from typing import Any, NoReturn
 
+from .._log import log
 from .model import CannotSplit, Model
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    print(f"graphdbg: {message}", file=sys.stderr, flush=True)
+    log(message)
     sys.exit(code)
 
 
@@ -20,7 +21,7 @@ def one_line(error: BaseException) -> str:
 
 
 def numpy_file(file: str | Path) -> Any:
-    """What an .npy or .npz file holds; an exception says why it cannot be read."""
+    """The content of an .npy or .npz file. Raises an exception that gives the reason if it cannot be read."""
     import numpy as np
 
     try:
@@ -28,24 +29,24 @@ def numpy_file(file: str | Path) -> Any:
     except ValueError as error:
         if "pickle" not in str(error):
             raise
-        raise ValueError("it is no NumPy file, or holds Python objects") from None
+        raise ValueError("it is not a NumPy file, or it contains Python objects") from None
 
 
 def load(file: Path, provider: str, options: Any = None, model: bytes | None = None) -> Any:
-    """An InferenceSession; of `model`, where that stands for the file."""
+    """Returns an InferenceSession of the file, or of `model`, which then replaces the file's content."""
     import onnxruntime
 
     options = options or onnxruntime.SessionOptions()
-    # Its own words on stderr say again what the exception says.
+    # ONNX Runtime's log on stderr would only repeat the exception.
     options.log_severity_level = 4
     try:
         return onnxruntime.InferenceSession(model or file, options, providers=[provider])
     except Exception as error:
-        fail(f"{file} cannot be loaded: {_why(file) or one_line(error)}")
+        fail(f"cannot load {file}: {_splitter_error(file) or one_line(error)}")
 
 
-def _why(file: Path) -> str | None:
-    """What the splitter, which names nodes, has against a model that ONNX Runtime refuses."""
+def _splitter_error(file: Path) -> str | None:
+    """The splitter's error about a model that ONNX Runtime refuses. It names nodes, as ONNX Runtime may not."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             Model.split(file, file.stem, Path(folder))

@@ -1,4 +1,4 @@
-"""A model taken apart by lib/graphdbg-onnx (agent/onnx_splitter)."""
+"""A model that lib/graphdbg-onnx has split into parts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _SPLITTER = Path(__file__).resolve().parents[1] / "lib" / "graphdbg-onnx"
 
 
 class CannotSplit(Exception):
-    """The model cannot be taken apart; the message says why, in one line."""
+    """The model cannot be split. The message gives the reason in one line."""
 
 
 class Model:
     def __init__(self, folder: Path, name: str) -> None:
-        """What the splitter left in `folder`; all names of nodes begin with `name`."""
+        """Reads the splitter's output in `folder`. All names of nodes start with `name`."""
         self.name = name
         found = json.loads((folder / "model.json").read_bytes())
         parts = (folder / "parts.bin").read_bytes()
@@ -32,14 +32,14 @@ class Model:
         self.declarations: list[dict[str, Any]] = found["declarations"]
         self.scopes: dict[str, str] = found["scopes"]
         self.findings: list[str] = found["findings"]
-        # The folder that initializers outside of pieces are looked for in.
+        # The folder of files that contain initializers.
         self.data_folder: str = found["data_folder"]
         self._header = part(found["header"])
         self.graph = NodeGraph(found["graph"], part)
 
     @classmethod
     def split(cls, file: str | os.PathLike[str], name: str, folder: Path) -> Model:
-        """Takes the model in `file` apart into `folder`; CannotSplit if that fails."""
+        """Splits the model in `file` into `folder`. Raises CannotSplit."""
         clean = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "GRAPHDBG_ENABLE")}
         command = [str(_SPLITTER), os.fspath(file), name, str(folder)]
         try:
@@ -48,11 +48,11 @@ class Model:
             raise CannotSplit(f"cannot run {_SPLITTER.name}: {error.strerror}") from None
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines()
-            raise CannotSplit(lines[-1] if lines else f"{_SPLITTER.name} ended with code {done.returncode}")
+            raise CannotSplit(lines[-1] if lines else f"{_SPLITTER.name} exited with code {done.returncode}")
         return cls(folder, name)
 
     def piece(self, graph: NodeGraph, begin: int, end: int, inputs: Mapping[str, str], outputs: Sequence[str]) -> bytes:
-        """A model of a graph's nodes from `begin` to before `end`, with the types of its inputs."""
+        """Encodes a model of a graph's nodes in [begin, end). `inputs` has the types of its inputs by name."""
         nodes = graph.nodes[begin:end]
         parts = [protobuf.field(protobuf.GRAPH_NAME, f"{begin}-{end}".encode())]
         parts += [protobuf.field(protobuf.GRAPH_NODE, node.part) for node in nodes]

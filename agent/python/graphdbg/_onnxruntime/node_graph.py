@@ -1,4 +1,4 @@
-"""Graphs of a model that was taken apart: its own, and those inside nodes."""
+"""Graphs of a split model: its own graph, and those inside nodes."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-# Bytes that the splitter wrote, by where they lie.
+# Returns bytes of parts.bin by [offset, size].
 Part = Callable[[list[int]], bytes]
 
 
 @dataclass(frozen=True)
 class Input:
     value: str
-    # Its number among the declarations.
+    # The index of its declaration.
     declaration: int
-    # 0 if it is not known.
+    # 0 if it is unknown.
     rank: int
 
 
@@ -26,7 +26,7 @@ class Initializer:
     # A number of onnx.TensorProto.DataType.
     element: int
     shape: list[int]
-    # Where its values lie; None for strings.
+    # The file that contains its values, and the offset there; None for strings.
     file: str | None
     offset: int
     part: bytes
@@ -39,45 +39,45 @@ class Node:
     name: str
     op_type: str
     declaration: int
-    # Values in slot order, "" for those left out.
+    # Values in slot order; "" for omitted ones.
     inputs: list[str]
     outputs: list[str]
-    # All that it reads, also inside of subgraphs.
+    # All values that it reads, including those that its subgraphs read.
     reads: list[str]
     part: bytes
     moves_values: bool
-    # The graphs inside it, by attribute, if control_flow.py can run them; and
-    # then its attributes that are whole numbers.
+    # If control_flow.py can run the graphs inside the node: these graphs by
+    # attribute, and the node's integer attributes.
     bodies: dict[str, NodeGraph] = field(default_factory=dict)
     numbers: dict[str, list[int]] = field(default_factory=dict)
 
 
 class NodeGraph:
-    """Nodes in executable order, with all that is known by name where they stand."""
+    """Nodes in executable order, with the values and initializers that they can refer to."""
 
     def __init__(self, found: dict[str, Any], part: Part, outer: NodeGraph | None = None) -> None:
         self.inputs = [Input(i["value"], i["node"], i["rank"]) for i in found["inputs"]]
         self.outputs: list[str] = found["outputs"]
         self.own_initializers = [_initializer(item, part) for item in found["initializers"]]
         own = {i.value: i for i in self.own_initializers}
-        # Where values are made: number of the declaration, and output.
-        self._makers = {i.value: (i.declaration, 0) for i in self.inputs}
-        self._makers |= {i.value: (i.declaration, 0) for i in self.own_initializers}
+        # What produces each value: a declaration and the number of its output.
+        self._producers = {i.value: (i.declaration, 0) for i in self.inputs}
+        self._producers |= {i.value: (i.declaration, 0) for i in self.own_initializers}
         for node in found["nodes"]:
-            self._makers |= {name: (node["node"], slot) for slot, name in enumerate(node["outputs"])}
+            self._producers |= {name: (node["node"], slot) for slot, name in enumerate(node["outputs"])}
         self._outer = outer
         reads = {name for node in found["nodes"] for name in node["reads"]}.union(self.outputs)
-        taken = reads - self._makers.keys()
+        taken = reads - self._producers.keys()
         outer_initializers = outer.initializers if outer is not None else {}
-        # Those that its nodes may read.
+        # Initializers that its nodes may read, including those of enclosing graphs.
         self.initializers: dict[str, Initializer] = {
             name: outer_initializers[name] for name in taken if name in outer_initializers
         } | own
-        # What it reads of the values around it.
+        # Values of enclosing graphs that it reads.
         self.outer_values = taken - self.initializers.keys()
         self.nodes = [self._node(item, part) for item in found["nodes"]]
-        # The last node that reads a value; the graph's outputs are read after
-        # the last node.
+        # The last node that reads each value. The graph's outputs are read after the
+        # last node.
         self.last_reader: dict[str, int] = {}
         for index, node in enumerate(self.nodes):
             self.last_reader.update(dict.fromkeys(node.reads, index))
@@ -97,14 +97,14 @@ class NodeGraph:
             numbers=item.get("numbers", {}),
         )
 
-    def maker_of(self, value: str) -> tuple[int, int] | None:
-        """The declaration, and which of its outputs; here or around it."""
-        if value in self._makers or self._outer is None:
-            return self._makers.get(value)
-        return self._outer.maker_of(value)
+    def producer_of(self, value: str) -> tuple[int, int] | None:
+        """The declaration and output that produces a value, in this graph or an enclosing one."""
+        if value in self._producers or self._outer is None:
+            return self._producers.get(value)
+        return self._outer.producer_of(value)
 
     def all_graphs(self) -> Iterator[NodeGraph]:
-        """This one and those inside its nodes."""
+        """Yields this graph and those inside its nodes."""
         yield self
         for node in self.nodes:
             for body in node.bodies.values():

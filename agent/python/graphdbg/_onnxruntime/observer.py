@@ -1,4 +1,4 @@
-"""Who is told what happens while a model is run in pieces."""
+"""The interface through which a run in pieces reports what happens."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from .values import Value
 
 class Observer(Protocol):
     def number(self, declaration: int) -> int:
-        """What the observer calls the node that is declared under this number."""
+        """The observer's number of the node with this declaration."""
 
     def is_wanted(self, node: Node) -> bool:
-        """Whether it wants to be told of the node's values, at this moment."""
+        """Whether the node's executions are to be reported now."""
 
-    def is_looked_into(self, node: Node) -> bool:
-        """Whether it wants to be told of any inside the node's graphs."""
+    def is_inside_required(self, node: Node) -> bool:
+        """Whether executions of nodes inside this node must be reported."""
 
     def given(self, frame: Frame, argument: Input) -> None:
         """An input of the frame's graph has its value."""
 
     def executed(self, frame: Frame, node: Node, inside: NodeGraph | None = None) -> None:
-        """A node has its outputs. `inside`: of the graphs inside it, the one that was run node by node."""
+        """A node has its outputs. `inside` is the graph inside it that was run node by node, if any."""
 
     def forget(self, value: Value) -> None:
-        """Nobody reads the value any more."""
+        """The value is not read again."""
 
     def notify(self, line: str) -> None:
-        """Something that a person should know."""
+        """Shows a line to the user."""

@@ -10,7 +10,7 @@ from .model import Model
 from .node_graph import NodeGraph
 from .values import Value
 
-# What of a session's options can be read and set again.
+# Options that can be read from one session and set for another.
 _OPTIONS = (
     "enable_mem_pattern",
     "enable_mem_reuse",
@@ -21,7 +21,7 @@ _OPTIONS = (
     "intra_op_num_threads",
     "use_deterministic_compute",
 )
-# Entries of its configuration that change how nodes compute.
+# Configuration entries that change how nodes compute.
 _ENTRIES = (
     "session.set_denormal_as_zero",
     "session.disable_prepacking",
@@ -43,16 +43,16 @@ class Piece(NamedTuple):
     outputs: list[str]
 
     def run(self, values: Mapping[str, Value]) -> dict[str, Any]:
-        """The OrtValues of its outputs by name."""
+        """Runs the piece. Returns the OrtValues of its outputs by name."""
         if not self.outputs:
             return {}
-        feeds = {name: values[name].handed_on() for name in self.inputs}
+        feeds = {name: values[name].passed_on() for name in self.inputs}
         return dict(zip(self.outputs, self.session.run_with_ort_values(feeds, self.outputs, None), strict=True))
 
 
 class Pieces:
     def __init__(self, runtime: Any, model: Model, whole: Any) -> None:
-        """Of the model that the session `whole` runs, with its options and providers."""
+        """Makes pieces of the model that the session `whole` runs, with its options and providers."""
         self._runtime = runtime
         self._model = model
         self._whole = whole
@@ -69,8 +69,8 @@ class Pieces:
         for key in _ENTRIES:
             with contextlib.suppress(Exception):
                 options.add_session_config_entry(key, given.get_session_config_entry(key))
-        # Whatever there is to say, the program's own session has said. There are
-        # many sessions: none keeps memory, or has threads that spin.
+        # The program's own session has logged any warnings. Since there are many
+        # pieces, they neither keep memory nor have threads that spin.
         options.log_severity_level = 4
         options.enable_cpu_mem_arena = False
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
@@ -78,18 +78,18 @@ class Pieces:
         options.add_session_config_entry(_DATA_FOLDER, self._model.data_folder)
         return options
 
-    def get(self, graph: NodeGraph, begin: int, end: int, marked: bool, values: Mapping[str, Value]) -> Piece:
-        """The piece of a graph's nodes from `begin` to before `end`.
+    def get(self, graph: NodeGraph, begin: int, end: int, watched: bool, values: Mapping[str, Value]) -> Piece:
+        """Returns the piece of a graph's nodes in [begin, end), from the cache if possible.
 
-        `marked`: it gives all values of its nodes, else only what is read after
-        it. `values` holds what it reads.
+        A watched piece outputs all values of its nodes, others only the values that
+        are read later. `values` contains the values that the piece reads.
         """
-        piece = self._pieces.get((graph, begin, end, marked))
+        piece = self._pieces.get((graph, begin, end, watched))
         if piece is None:
             nodes = graph.nodes[begin:end]
-            made = [name for node in nodes for name in node.outputs if name]
-            outputs = made if marked else [name for name in made if graph.last_reader.get(name, -1) >= end]
-            piece = self._pieces[graph, begin, end, marked] = self._make(graph, begin, end, outputs, values)
+            produced = [name for node in nodes for name in node.outputs if name]
+            outputs = produced if watched else [name for name in produced if graph.last_reader.get(name, -1) >= end]
+            piece = self._pieces[graph, begin, end, watched] = self._make(graph, begin, end, outputs, values)
         return piece
 
     def initializer(self, graph: NodeGraph, name: str) -> Any:
@@ -106,7 +106,7 @@ class Pieces:
         inputs = sorted(reads.difference(name for node in nodes for name in node.outputs))
         if not outputs:
             return Piece(None, inputs, outputs)
-        types = {name: values[name].handed_on().data_type() for name in inputs}
+        types = {name: values[name].passed_on().data_type() for name in inputs}
         session = self._runtime.InferenceSession(
             self._model.piece(graph, begin, end, types, outputs),
             self._options,

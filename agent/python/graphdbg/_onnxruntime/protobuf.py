@@ -1,4 +1,4 @@
-"""As much of protobuf's encoding as it takes to put ONNX models together from parts."""
+"""The part of protobuf's encoding that is needed to assemble ONNX models from parts."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, content: bytes) -> bytes:
-    """A field that is a string or a message."""
+    """Encodes a field that is a string or a message."""
     return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def value(name: str, type_name: str | None = None) -> bytes:
-    """A ValueInfoProto; without a type where ONNX Runtime is to find it out."""
+    """Encodes a ValueInfoProto. ONNX Runtime infers the type if there is none."""
     encoded = field(_VALUE_NAME, name.encode())
     return encoded if type_name is None else encoded + field(_VALUE_TYPE, _type(type_name))
 
 
 def _type(name: str) -> bytes:
-    """The TypeProto of "tensor(float)" or "seq(tensor(int64))"; ValueError if it is none of those."""
+    """Encodes the TypeProto of a type such as "tensor(float)" or "seq(tensor(int64))". Raises ValueError."""
     match = re.fullmatch(r"(tensor|seq|optional)\((.+)\)", name)
     if match is None:
-        raise ValueError(f"values of type {name} cannot be handed on")
+        raise ValueError(f"values of type {name} cannot be passed between pieces")
     kind, inner = match.groups()
     if kind == "tensor":
         if inner not in elements.NUMBERS:
-            raise ValueError(f"values of type {name} cannot be handed on")
+            raise ValueError(f"values of type {name} cannot be passed between pieces")
         return field(_TYPE_TENSOR, varint(_ELEMENT << 3) + varint(elements.NUMBERS[inner]))
     return field(_TYPE_SEQUENCE if kind == "seq" else _TYPE_OPTIONAL, field(_ELEMENT, _type(inner)))

@@ -1,14 +1,14 @@
-"""Keeps every value that a model makes."""
+"""Records every value that a model produces."""
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from .._log import log
 from .frame import Frame
 from .model import Model
 from .node_graph import Input, Node, NodeGraph
@@ -19,31 +19,31 @@ Array = Any
 
 
 @dataclass(frozen=True)
-class Made:
-    # Its place among all that the run made.
+class Recorded:
+    # The position among all values of the run.
     order: int
     value: Array
 
 
-def record(runtime: Any, model: Model, whole: Any, inputs: Mapping[str, Array]) -> dict[str, list[Made]]:
-    """Runs the model, which the session `whole` has, once, node by node.
+def record(runtime: Any, model: Model, whole: Any, inputs: Mapping[str, Array]) -> dict[str, list[Recorded]]:
+    """Runs the model of the session `whole` once, node by node.
 
-    By name, in the order of their first; a tensor inside of a node's graph is
-    called as that graph is, with a value for each time that it was made.
-    Those that NumPy cannot hold are left out. PieceFailed names a node that
-    cannot be run.
+    Returns the values by tensor, ordered by the first value of each. The name of a
+    tensor in a graph inside a node starts with that graph's name, and it has one
+    value per execution. Values that NumPy cannot represent are omitted. Raises
+    PieceFailed, which names a node that cannot be run.
     """
     recorder = _Recorder(model)
     feeds = {name: ort_value(runtime, value) for name, value in inputs.items()}
     Session(recorder, runtime, model, whole).run(feeds)
-    return recorder.made
+    return recorder.values
 
 
 class _Recorder:
-    """An Observer."""
+    """An Observer that records."""
 
     def __init__(self, model: Model) -> None:
-        self.made: dict[str, list[Made]] = {}
+        self.values: dict[str, list[Recorded]] = {}
         self._count = 0
         self._scopes = {model.graph: ""}
         self._name_graphs(model.graph)
@@ -60,7 +60,7 @@ class _Recorder:
     def is_wanted(self, node: Node) -> bool:
         return True
 
-    def is_looked_into(self, node: Node) -> bool:
+    def is_inside_required(self, node: Node) -> bool:
         return bool(node.bodies)
 
     def given(self, frame: Frame, argument: Input) -> None:
@@ -71,18 +71,18 @@ class _Recorder:
             value = frame.values.get(name)
             array = _array(value) if value is not None else None
             if array is not None:
-                self.made.setdefault(self._scopes[frame.graph] + name, []).append(Made(self._count, array))
+                self.values.setdefault(self._scopes[frame.graph] + name, []).append(Recorded(self._count, array))
                 self._count += 1
 
     def forget(self, value: Value) -> None:
         pass
 
     def notify(self, line: str) -> None:
-        print(f"graphdbg: {line}", file=sys.stderr)
+        log(line)
 
 
 def _array(value: Value) -> Array | None:
-    """A copy of its numbers; None where there are none."""
+    """A copy of the value's numbers; None if it has none."""
     if not value.ort.has_value() or not value.ort.is_tensor():
         return None
     try:

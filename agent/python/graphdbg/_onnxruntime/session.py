@@ -1,4 +1,4 @@
-"""One InferenceSession of the program, run in pieces of its model."""
+"""Runs one InferenceSession of the program in pieces."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .model import Model
 from .node_graph import Node, NodeGraph
 from .observer import Observer
 from .pieces import Pieces
-from .values import CannotHandOn, Value
+from .values import CannotPassOn, Value
 
 _RANDOM = frozenset(
     ("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Bernoulli", "Multinomial", "Dropout")
 )
 
-# Nodes of a piece. All of a piece's values are in memory at once; each piece
-# costs a call of ONNX Runtime.
+# The size of a piece is a compromise: all values of a piece are in memory at once,
+# but each piece costs a call of ONNX Runtime.
 PIECE_NODES = 64
 
 
 class PieceFailed(Exception):
-    """A node could not be run by itself."""
+    """A node could not be run on its own. The message is its name."""
 
 
 class Session:
@@ -33,36 +33,35 @@ class Session:
         self._runtime = runtime
         self._graph = model.graph
         self._pieces = Pieces(runtime, model, whole)
-        # Nodes whose graphs inside have turned out to be none that can be run.
-        self._closed: set[int] = set()
-        # Whether pieces give, to the bit, what the whole session does: they do
-        # if it runs the model's nodes as they stand. It does not where it
-        # merges nodes, where it computes half floats in float (on the CPU,
-        # always: the rounding between two nodes is then left out), and where
-        # nodes draw random numbers. Half floats between pieces are known once
-        # they have been seen.
+        # Declarations of nodes whose inner graphs cannot be run node by node.
+        self._opaque: set[int] = set()
+        # Whether pieces produce bit for bit the same values as the whole session.
+        # They do if the session runs the model's nodes unchanged. It does not if it
+        # merges nodes, if nodes draw random numbers, or if it computes half floats
+        # in float32, as it always does on the CPU: the rounding between two nodes is
+        # then omitted. Half floats are only recognized when a piece returns them.
         level = whole.get_session_options().graph_optimization_level
         self.exact = level == runtime.GraphOptimizationLevel.ORT_DISABLE_ALL and not any(
             declaration["op_type"] in _RANDOM for declaration in model.declarations
         )
 
     def run(self, feeds: Mapping[str, Any]) -> dict[str, Any]:
-        """Runs the model in pieces; gives the OrtValues of its outputs by name.
+        """Runs the model in pieces. Returns the OrtValues of its outputs by name.
 
-        Not all of them if the session is not `exact`, or if two are one value.
-        PieceFailed if a node cannot be run: the program's own session will say
-        why.
+        Outputs may be missing if the session is not `exact`, or if two of them are
+        the same value. Raises PieceFailed if a node cannot be run; running the
+        program's own session then yields ONNX Runtime's error.
         """
         frame = Frame(self._graph, {})
         with self._entered(frame, feeds):
             self._run_nodes(frame)
             outputs = {name: frame.values[name].ort for name in self._graph.outputs if name in frame.values}
-        # The program may write into each of its outputs.
+        # Each output gets its own value, since the program may write into it.
         return {name: ort for ort, name in {ort: name for name, ort in outputs.items()}.items()}
 
     @contextlib.contextmanager
     def _entered(self, frame: Frame, given: Mapping[str, Any]) -> Iterator[None]:
-        """While a graph is being run, on OrtValues of its inputs."""
+        """Reports the inputs of a graph on entry, and forgets its values on exit."""
         try:
             for argument in frame.graph.inputs:
                 if argument.value in given:
@@ -80,49 +79,50 @@ class Session:
         graph, values = frame.graph, frame.values
         done, count = 0, len(graph.nodes)
         while done < count:
-            end, marked = self._next_piece(graph, done)
-            if graph is self._graph and end == count and not marked and not self.exact:
-                # Nobody looks any more, and the program gets its own session's outputs.
+            end, watched = self._next_piece(graph, done)
+            if graph is self._graph and end == count and not watched and not self.exact:
+                # Nothing else is watched, and the program gets its own session's outputs.
                 break
-            self._run_piece(frame, done, end, marked)
+            self._run_piece(frame, done, end, watched)
             for name in [name for name in values if graph.last_reader.get(name, -1) < end]:
                 self._observer.forget(values.pop(name))
             done = end
 
     def _next_piece(self, graph: NodeGraph, begin: int) -> tuple[int, bool]:
-        """Where the piece that begins there ends, and whether somebody watches it."""
+        """The end of the piece that starts at `begin`, and whether it is watched."""
         count = len(graph.nodes)
         for index in range(begin, count):
             node = graph.nodes[index]
-            if node.bodies and self._is_opened(node):
+            if node.bodies and self._runs_inside(node):
                 return (index, False) if index > begin else (index + 1, True)
             if self._observer.is_wanted(node):
                 border = index - index % PIECE_NODES
-                return (border, False) if border > begin else (_end_of_marked(graph, begin), True)
+                return (border, False) if border > begin else (_end_of_watched_piece(graph, begin), True)
         return count, False
 
-    def _run_piece(self, frame: Frame, begin: int, end: int, marked: bool) -> None:
+    def _run_piece(self, frame: Frame, begin: int, end: int, watched: bool) -> None:
         nodes = frame.graph.nodes[begin:end]
-        if end - begin == 1 and self._is_opened(nodes[0]) and self._run_inside(frame, nodes[0]):
+        if end - begin == 1 and self._runs_inside(nodes[0]) and self._run_bodies(frame, nodes[0]):
             return
         try:
-            made = self._pieces.get(frame.graph, begin, end, marked, frame.values).run(frame.values)
+            made = self._pieces.get(frame.graph, begin, end, watched, frame.values).run(frame.values)
         except Exception as error:
             if end - begin > 1:
-                # One of its nodes: those before it are looked at nevertheless.
+                # Run the nodes one by one, so that those before the failing one are
+                # reported.
                 for index in range(begin, end):
                     self._run_piece(frame, index, index + 1, True)
                 return
-            if isinstance(error, CannotHandOn) and frame.graph is not self._graph:
-                # Then the node around it runs whole.
+            if isinstance(error, CannotPassOn) and frame.graph is not self._graph:
+                # The enclosing node then runs whole.
                 raise
             raise PieceFailed(nodes[0].name) from error
         for node in nodes:
-            self._keep(frame, node, [made.get(name) for name in node.outputs])
-            if marked:
+            self._store(frame, node, [made.get(name) for name in node.outputs])
+            if watched:
                 self._observer.executed(frame, node)
 
-    def _keep(self, frame: Frame, node: Node, outputs: Sequence[Any]) -> None:
+    def _store(self, frame: Frame, node: Node, outputs: Sequence[Any]) -> None:
         number = self._observer.number(node.declaration)
         for slot, (name, ort) in enumerate(zip(node.outputs, outputs, strict=False)):
             if name and ort is not None:
@@ -131,12 +131,12 @@ class Session:
 
     # ---- graphs inside nodes
 
-    def _is_opened(self, node: Node) -> bool:
-        """Whether its graphs are run node by node, since somebody looks there."""
-        return node.declaration not in self._closed and self._observer.is_looked_into(node)
+    def _runs_inside(self, node: Node) -> bool:
+        """Whether the graphs inside the node are run node by node, because nodes there are required."""
+        return node.declaration not in self._opaque and self._observer.is_inside_required(node)
 
-    def _run_inside(self, frame: Frame, node: Node) -> bool:
-        """Runs the graphs inside the node; False if it has to run whole."""
+    def _run_bodies(self, frame: Frame, node: Node) -> bool:
+        """Runs the graphs inside the node; False if the node must run whole."""
         inputs = [self._value(frame, name) for name in node.inputs]
         entered: list[NodeGraph] = []
 
@@ -146,20 +146,20 @@ class Session:
 
         try:
             made = control_flow.run(self._runtime, node, inputs, run_body)
-        except CannotHandOn as error:
-            self._closed.add(node.declaration)
-            self._observer.notify(f"node {node.name} is run whole, without a look inside: {error}")
+        except CannotPassOn as error:
+            self._opaque.add(node.declaration)
+            self._observer.notify(f"node {node.name} runs whole, and the nodes inside it are not shown: {error}")
             return False
-        except control_flow.Wrong as error:
+        except control_flow.InvalidLoop as error:
             raise PieceFailed(node.name) from error
         if made is None:
             return False
-        self._keep(frame, node, made)
+        self._store(frame, node, made)
         self._observer.executed(frame, node, entered[-1])
         return True
 
     def _run_body(self, outer: Frame, body: NodeGraph, given: Sequence[Any], iteration: int) -> list[Any]:
-        # Values of their own: they are let go when this frame is left.
+        # Copies, because a frame's values are forgotten when it ends.
         around = [(name, outer.values[name]) for name in body.outer_values if name in outer.values]
         frame = Frame(body, {name: Value(v.ort, v.node, v.slot) for name, v in around}, iteration)
         names = (argument.value for argument in body.inputs)
@@ -168,14 +168,18 @@ class Session:
             return [self._value(frame, name) for name in body.outputs]
 
     def _value(self, frame: Frame, name: str) -> Any:
-        """The OrtValue of that name; None for an input that is left out."""
+        """The OrtValue of that name; None for an omitted input."""
         if name in frame.values:
             return frame.values[name].ort
         return self._pieces.initializer(frame.graph, name) if name else None
 
 
-def _end_of_marked(graph: NodeGraph, begin: int) -> int:
-    """A node with graphs inside stands alone: only when it is its turn it is known who looks inside."""
+def _end_of_watched_piece(graph: NodeGraph, begin: int) -> int:
+    """The end of a watched piece.
+
+    A node with graphs inside is a piece of its own, because whether nodes inside it
+    are required is only known when it runs.
+    """
     if graph.nodes[begin].bodies:
         return begin + 1
     end = min(begin - begin % PIECE_NODES + PIECE_NODES, len(graph.nodes))

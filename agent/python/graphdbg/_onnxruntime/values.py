@@ -1,4 +1,4 @@
-"""ONNX Runtime's values and a model's initializers, as the agent is told of them."""
+"""ONNX Runtime's values and a model's initializers, described for the agent."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import ctypes
 import mmap
 from typing import Any
 
-from .._mode import c_agent
+from .. import _c_api
 from . import elements
 from .agent import Agent
 from .node_graph import Initializer
@@ -16,9 +16,13 @@ _DEVICE_OTHER = 3
 
 
 def describe(element: int, shape: list[int], data: int, owner: int = 0, device: str = "cpu") -> Any:
-    """A graphdbg_tensor. `owner` is the same for all who share the memory, and 0 if nobody can keep it."""
-    return c_agent.sized(
-        c_agent.Tensor,
+    """Makes a graphdbg_tensor.
+
+    `owner` is the same for all values that share the memory, and 0 if the agent
+    cannot retain it.
+    """
+    return _c_api.sized(
+        _c_api.Tensor,
         dtype=elements.dtype_of(element),
         device=_DEVICES.get(device, _DEVICE_OTHER),
         data=None if element == elements.STRING else data,
@@ -30,12 +34,12 @@ def describe(element: int, shape: list[int], data: int, owner: int = 0, device: 
     )
 
 
-class CannotHandOn(Exception):
-    """A value cannot go from one piece of a model to another; the message says why."""
+class CannotPassOn(Exception):
+    """A value cannot be passed from one piece of a model to another. The message gives the reason."""
 
 
 class Value:
-    """An OrtValue, with what the agent needs of it."""
+    """An OrtValue with its producer and its description for the agent."""
 
     __slots__ = ("_description", "handle", "node", "ort", "slot")
 
@@ -46,17 +50,17 @@ class Value:
         self.handle = 0
         self._description: Any = None
 
-    def handed_on(self) -> Any:
+    def passed_on(self) -> Any:
         """The OrtValue as an input of a piece."""
-        # ONNX Runtime crashes where it is given one.
+        # ONNX Runtime crashes if an input is an optional without a value.
         if not self.ort.has_value():
-            raise CannotHandOn("an optional value is missing")
+            raise CannotPassOn("an optional value is missing")
         return self.ort
 
     def description(self, agent: Agent) -> Any:
-        """Its graphdbg_tensor; None for sequences and what else has no numbers in a row."""
+        """The value's graphdbg_tensor; None for sequences and other values that are not tensors."""
         if self._description is None and self.ort.has_value() and self.ort.is_tensor():
-            self.handle = agent.handle_of(self.ort)
+            self.handle = agent.new_handle(self.ort)
             ort = self.ort
             self._description = describe(
                 ort.element_type(), ort.shape(), ort.data_ptr(), self.handle, ort.device_name().lower()
@@ -64,13 +68,13 @@ class Value:
         return self._description
 
 
-def nothing() -> Any:
-    """A graphdbg_tensor of no elements."""
+def empty() -> Any:
+    """A graphdbg_tensor without elements."""
     return describe(0, [0], 0)
 
 
 def ort_value(runtime: Any, array: Any) -> Any:
-    """An OrtValue with a copy of an array's numbers."""
+    """Returns an OrtValue with a copy of an array."""
     value = runtime.OrtValue.ortvalue_from_shape_and_type(list(array.shape), array.dtype.type)._get_c_value()
     packed = array if array.flags.c_contiguous else array.copy("C")
     ctypes.memmove(value.data_ptr(), packed.ctypes.data, packed.nbytes)
@@ -78,13 +82,13 @@ def ort_value(runtime: Any, array: Any) -> Any:
 
 
 class Files:
-    """Initializers' values, mapped into memory and not read until somebody looks."""
+    """Files with initializers' values, mapped into memory, so that they are only read when needed."""
 
     def __init__(self) -> None:
         self._maps: dict[str, tuple[mmap.mmap, int] | None] = {}
 
     def address(self, initializer: Initializer) -> int:
-        """Of its values; 0 if they cannot be had."""
+        """The address of the initializer's values; 0 if they are not available."""
         if initializer.file is None:
             return 0
         if initializer.file not in self._maps:
@@ -96,7 +100,7 @@ class Files:
     def _map(file: str) -> tuple[mmap.mmap, int] | None:
         try:
             with open(file, "rb") as stream:
-                # A private map may be written, which ctypes asks for; nobody does.
+                # ctypes needs a writable map. It is private, and nothing writes to it.
                 mapped = mmap.mmap(stream.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ | mmap.PROT_WRITE)
         except (OSError, ValueError):
             return None

@@ -1,0 +1,245 @@
+"""The agent's C interface (graphdbg/agent.h) for ctypes, and the functions that its callers share.
+
+Calls release the interpreter's lock; callbacks acquire it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from ctypes import (
+    CFUNCTYPE,
+    POINTER,
+    Structure,
+    c_char_p,
+    c_double,
+    c_int,
+    c_int32,
+    c_int64,
+    c_size_t,
+    c_uint32,
+    c_uint64,
+)
+from ctypes import c_void_p as void_p
+from pathlib import Path
+from typing import Any
+
+LIBRARY = Path(__file__).resolve().parent / "lib" / "libgraphdbg.so"
+
+ABI_VERSION = 1
+OK, DETACHED, TERMINATE, INTERRUPTED = 0, 1, 2, 3
+RESOURCE_EXHAUSTED = 5
+LEVEL_OFF, LEVEL_STEPS, LEVEL_OPS = 0, 1, 2
+OP, PARAMETER, BUFFER, CONSTANT, INPUT = 1, 2, 3, 4, 5
+OTHER, WEIGHT, GRADIENT, ACTIVATION, OPTIMIZER = 0, 1, 2, 3, 4
+UNINITIALIZED, MOVES_VALUES, EXPLICIT_NONFINITE, IN_PLACE, GIVEN = 1, 2, 4, 8, 16
+NODE_RECOMPUTED = 1
+INTEREST_REQUIRED = 2
+MODE_UNKNOWN, TRAIN, EVAL = 0, 1, 2
+
+
+class Tensor(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("dtype", c_int),
+        ("device", c_int),
+        ("device_id", c_int32),
+        ("data", void_p),
+        ("ndim", c_uint32),
+        ("shape", POINTER(c_int64)),
+        ("strides", POINTER(c_int64)),
+        ("storage_id", c_uint64),
+        ("owner", void_p),
+        ("framework_dtype", c_char_p),
+    )
+
+
+class Frame(Structure):
+    _fields_ = (("file", c_char_p), ("line", c_uint32), ("function", c_char_p), ("user", c_int))
+
+
+class Edge(Structure):
+    _fields_ = (("node", c_uint32), ("slot", c_uint32))
+
+
+class Attribute(Structure):
+    _fields_ = (("name", c_char_p), ("value", c_char_p))
+
+
+class NodeInfo(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("name", c_char_p),
+        ("kind", c_int),
+        ("category", c_int),
+        ("op_type", c_char_p),
+        ("stack", POINTER(Frame)),
+        ("stack_depth", c_size_t),
+        ("forward_node", c_uint32),
+        ("outputs", POINTER(Tensor)),
+        ("output_count", c_size_t),
+        ("flags", c_uint32),
+        ("inputs", POINTER(Edge)),
+        ("input_count", c_size_t),
+        ("attributes", POINTER(Attribute)),
+        ("attribute_count", c_size_t),
+        ("graph", c_char_p),
+        ("order", c_uint64),
+    )
+
+
+class Input(Structure):
+    _fields_ = (("node", c_uint32), ("slot", c_uint32), ("tensor", Tensor))
+
+
+class Execution(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("node", c_uint32),
+        ("flags", c_uint32),
+        ("inputs", POINTER(Input)),
+        ("input_count", c_size_t),
+        ("outputs", POINTER(Tensor)),
+        ("output_count", c_size_t),
+        ("grad_scale", c_double),
+        ("micro_step", c_uint32),
+        ("mode", c_int),
+        ("iteration", c_uint32),
+    )
+
+
+class Ending(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("exit_code", c_int32),
+        ("exception_type", c_char_p),
+        ("exception_message", c_char_p),
+        ("exception_traceback", c_char_p),
+    )
+
+
+class Host(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("user", void_p),
+        ("retain", CFUNCTYPE(None, void_p, void_p)),
+        ("release", CFUNCTYPE(None, void_p, void_p)),
+        ("begin_wait", CFUNCTYPE(void_p, void_p)),
+        ("end_wait", CFUNCTYPE(None, void_p, void_p)),
+        ("interrupted", CFUNCTYPE(c_int, void_p, void_p)),
+        ("resolve", CFUNCTYPE(c_int, void_p, void_p, POINTER(Tensor), POINTER(c_int64), POINTER(c_int64))),
+        ("set_level", CFUNCTYPE(None, void_p, c_int)),
+        ("capture_stack", CFUNCTYPE(c_size_t, void_p, POINTER(Frame), c_size_t)),
+        ("current_stream", CFUNCTYPE(void_p, void_p, c_int, c_int32)),
+    )
+
+
+class Options(Structure):
+    _fields_ = (
+        ("struct_size", c_uint32),
+        ("abi_version", c_uint32),
+        ("framework", c_char_p),
+        ("framework_version", c_char_p),
+        ("device", c_char_p),
+        ("device_id", c_int32),
+        ("job_name", c_char_p),
+        ("host", POINTER(Host)),
+    )
+
+
+# A frame of a source stack: file, line, function, and whether it is the user's code.
+SourceFrame = tuple[str, int, str, bool]
+SourceStack = Sequence[SourceFrame]
+
+
+def sized(structure: Any, **fields: Any) -> Any:
+    """Makes a structure with `struct_size` set."""
+    return structure(struct_size=ctypes.sizeof(structure), **fields)
+
+
+def load() -> ctypes.CDLL:
+    """Loads the agent and declares the types of its functions."""
+    library = ctypes.CDLL(str(LIBRARY))
+    arguments: dict[str, tuple[Any, ...]] = {
+        "graphdbg_open": (POINTER(Options), POINTER(void_p)),
+        "graphdbg_close": (void_p, POINTER(Ending)),
+        "graphdbg_declare_node": (void_p, POINTER(NodeInfo), POINTER(c_uint32)),
+        "graphdbg_declare_scope": (void_p, c_char_p, c_char_p),
+        "graphdbg_declare_scope_in": (void_p, c_char_p, c_char_p, c_char_p),
+        "graphdbg_bind_tensor": (void_p, c_uint32, void_p),
+        "graphdbg_interest": (void_p, c_uint32),
+        "graphdbg_start": (void_p,),
+        "graphdbg_executed": (void_p, POINTER(Execution)),
+        "graphdbg_step_end": (void_p,),
+        "graphdbg_notify": (void_p, c_char_p),
+    }
+    for name, types in arguments.items():
+        getattr(library, name).argtypes = types
+    library.graphdbg_last_error.restype = c_char_p
+    return library
+
+
+def make_host(**callbacks: Callable[..., Any]) -> Any:
+    """Makes a Host from callbacks by name. It must outlive the agent."""
+    types: dict[str, Any] = dict(Host._fields_)
+    return sized(Host, **{name: types[name](callback) for name, callback in callbacks.items()})
+
+
+def open_agent(
+    library: ctypes.CDLL,
+    agent: void_p,
+    host: Any,
+    *,
+    framework: str,
+    framework_version: str,
+    job_name: str,
+    device: str,
+) -> bool:
+    """Opens the agent and stores its handle in `agent`; False if there is nothing to debug."""
+    options = sized(
+        Options,
+        abi_version=ABI_VERSION,
+        framework=framework.encode(),
+        framework_version=framework_version.encode(),
+        device=device.encode(),
+        job_name=job_name.encode(),
+        host=ctypes.pointer(host),
+    )
+    status: int = library.graphdbg_open(options, agent)
+    return status == OK
+
+
+def close_agent(
+    library: ctypes.CDLL,
+    agent: void_p,
+    exit_code: int,
+    exception_type: str | None = None,
+    exception_message: str | None = None,
+    exception_traceback: str | None = None,
+) -> None:
+    """Closes the agent with the program's exit code and, if there is one, the uncaught exception."""
+    ending = sized(
+        Ending,
+        exit_code=exit_code,
+        exception_type=_encoded(exception_type),
+        exception_message=_encoded(exception_message),
+        exception_traceback=_encoded(exception_traceback),
+    )
+    library.graphdbg_close(agent, ending)
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return text.encode(errors="replace") if text is not None else None
+
+
+def notify(library: ctypes.CDLL, agent: void_p, line: str) -> None:
+    """Shows a line to the user, on stderr and on every page that shows the job."""
+    library.graphdbg_notify(agent, line.encode(errors="replace"))
+
+
+def make_frames(stack: SourceStack) -> Any:
+    """An array of Frame."""
+    frames = (Frame * len(stack))()
+    for frame, (file, line, function, user) in zip(frames, stack, strict=True):
+        frame.file, frame.line, frame.function, frame.user = file.encode(), line, function.encode(), user
+    return frames

@@ -1,0 +1,98 @@
+"""Reports how the program ended: its exit code, or the exception that ended it.
+
+Python stores an uncaught exception in `sys.last_value` before it calls
+sys.excepthook, even if the program has replaced that hook, so this module does not
+need a hook of its own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import json
+import os
+import sys
+import traceback
+from typing import Protocol
+
+from ._log import log
+
+
+class Agent(Protocol):
+    """The functions that close the process's agent."""
+
+    def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
+
+    def close_at_exit(self) -> None: ...
+
+
+_agent: Agent | None = None
+_pid = 0
+
+
+def install() -> None:
+    """Registers the report. Call it early: atexit runs functions in reverse order of registration."""
+    global _pid
+    _pid = os.getpid()
+    atexit.register(_at_exit)
+
+
+def set_agent(agent: Agent) -> None:
+    global _agent
+    _agent = agent
+
+
+def has_agent() -> bool:
+    """Whether an adapter has opened the process's agent."""
+    return _agent is not None
+
+
+def _uncaught_exception() -> BaseException | None:
+    last = getattr(sys, "last_value", None)
+    interactive = hasattr(sys, "ps1") or sys.flags.interactive
+    return last if isinstance(last, BaseException) and not interactive else None
+
+
+def _type_name(exception: BaseException) -> str:
+    cls = type(exception)
+    return cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{cls.__qualname__}"
+
+
+def _message(exception: BaseException) -> str:
+    try:
+        return str(exception)
+    except Exception:
+        return "<no message: __str__ failed>"
+
+
+def _write(path: str, record: dict[str, str]) -> None:
+    # Atomic, so that a reader that waits for the file never sees half of it.
+    part = f"{path}.{os.getpid()}"
+    with open(part, "w", encoding="utf-8") as file:
+        json.dump(record, file)
+    os.replace(part, path)
+
+
+def _at_exit() -> None:
+    # A forked child inherits this function, but only the parent reports its exit.
+    if os.getpid() != _pid:
+        return
+    exception = _uncaught_exception()
+    if exception is None:
+        if _agent is not None:
+            _agent.close_at_exit()
+        return
+    record = {
+        "type": _type_name(exception),
+        "message": _message(exception),
+        "traceback": "".join(traceback.format_exception(exception)),
+    }
+    if path := os.environ.get("GRAPHDBG_EXCEPTION_FILE"):
+        try:
+            _write(path, record)
+        except OSError as error:
+            log(f"cannot write {path}: {error.strerror}")
+    if _agent is not None:
+        # After an uncaught KeyboardInterrupt Python kills itself with SIGINT
+        # without calling exit functions of the C library, so the code is set here.
+        exit_code = 130 if isinstance(exception, KeyboardInterrupt) else 1
+        _agent.close(exit_code, record["type"], record["message"], record["traceback"])

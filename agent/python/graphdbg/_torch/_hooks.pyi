@@ -1,0 +1,86 @@
+"""The extension module of the compiled adapter (agent/adapters/pytorch/hooks)."""
+
+from collections.abc import Callable, Sequence
+
+PARAMETER: int
+BUFFER: int
+
+def load(agent: str, adapter: str, /) -> None:
+    """Loads libgraphdbg.so and libgraphdbg_torch.so. Must be called first; raises ImportError."""
+
+def open(torch_version: str, job_name: str, /) -> bool:
+    """Opens the agent; False if there is nothing to debug."""
+
+def install(
+    module_class: type,
+    on_unknown: Callable[..., None],
+    on_model: Callable[..., None],
+    terminated: type[BaseException],
+    on_detached: Callable[[], None],
+    library_directories: Sequence[str],
+    /,
+) -> None:
+    """Starts to follow calls of modules.
+
+    `on_unknown(module)` is called for a module that has no scope yet, and
+    `on_model(module, *args, **kwargs)` before each call of a model.
+    """
+
+def disable() -> None:
+    """Stops following. Called in a forked child."""
+
+def declare_scope(path: str, type_name: str, now: bool, /) -> int:
+    """Returns the scope of a module path. `now` adds it to the graph before its first op runs."""
+
+def bind_tensor(scope: int, name: str, kind: int, tensor: object, /) -> None:
+    """Declares a parameter or buffer and binds it to a torch.Tensor."""
+
+def release_tensor(tensor: object, /) -> int:
+    """Releases a parameter or buffer temporarily. Returns a handle for hold_tensor; 0 for other tensors."""
+
+def hold_tensor(binding: int, tensor: object, /) -> None:
+    """Binds the node whose handle release_tensor returned to this tensor."""
+
+def give_input(scope: int, name: str, tensor: object, /) -> None:
+    """Declares an input of the model that is called next."""
+
+def optimizer_seen() -> None:
+    """From now on, an optimizer's step ends a step of the job."""
+
+def start() -> None:
+    """Starts the first step; may wait for the user. Later calls do nothing."""
+
+def enter_backward(creates_graph: bool, /) -> int: ...
+def leave_backward(creates_graph: bool, accumulates: bool, token: int, /) -> None:
+    """Called after a call of the autograd engine, as enter_backward is before it. Both may wait for the user."""
+
+def set_grad_scale(scale: float, /) -> None:
+    """Sets the factor of the loss; 0 means that the loss is not scaled."""
+
+def notify(line: str, /) -> None:
+    """Shows a line to the user, on stderr and on every page that shows the job."""
+
+def set_scope(module: object, scope: int, model: bool, /) -> None: ...
+def current_scope() -> tuple[int, bool]:
+    """Returns this thread's innermost module scope, and whether the thread is inside a module or optimizer."""
+
+def enter_program() -> int: ...
+def leave_program(depth: int, /) -> None:
+    """Called after an optimizer has called the program's own code, as enter_program is before it.
+
+    Ops of that code do not belong to the optimizer.
+    """
+
+def enter_region(inputs: list[object], /) -> bool: ...
+def leave_region(outputs: list[object] | None, /) -> None:
+    """Called after a compiled region, which is one node, if enter_region has returned True.
+
+    `outputs` is None if the region has raised an exception.
+    """
+
+def step_end() -> None:
+    """Ends a step. May wait for the user, and may raise graphdbg.Terminated."""
+
+def close(exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
+def close_at_exit() -> None:
+    """Closes the agent with the process's exit code when the process exits."""

@@ -1,0 +1,60 @@
+"""Follows GradScaler, which multiplies losses so that float16 can represent the gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol
+
+from .steps import StepCounter
+
+
+class GradScale(Protocol):
+    """The function of _hooks that sets the scale."""
+
+    def set_grad_scale(self, scale: float, /) -> None: ...
+
+
+def _scaler_class() -> Any:
+    import torch
+
+    # Before PyTorch 2.3 only CUDA had a GradScaler.
+    amp = getattr(torch, "amp", None)
+    return getattr(amp, "GradScaler", None) or torch.cuda.amp.GradScaler
+
+
+def install(hooks: GradScale, steps: StepCounter) -> None:
+    """Sets the scale between GradScaler's `scale` and `update`.
+
+    After an overflow GradScaler skips the optimizer's step. The job counts a step
+    nevertheless.
+    """
+    scaler_class = _scaler_class()
+    scale, step, update = scaler_class.scale, scaler_class.step, scaler_class.update
+
+    @wraps(scale)
+    def scale_and_record(scaler: Any, outputs: Any) -> Any:
+        scaled = scale(scaler, outputs)
+        if scaler.is_enabled():
+            hooks.set_grad_scale(scaler.get_scale())
+        return scaled
+
+    @wraps(step)
+    def step_and_count(scaler: Any, optimizer: Any, *args: Any, **kwargs: Any) -> Any:
+        before = steps.calls
+        result = step(scaler, optimizer, *args, **kwargs)
+        if scaler.is_enabled() and steps.calls == before:
+            steps(optimizer)
+        return result
+
+    @wraps(update)
+    def update_and_reset(scaler: Any, *args: Any, **kwargs: Any) -> Any:
+        hooks.set_grad_scale(0.0)
+        return update(scaler, *args, **kwargs)
+
+    _replace(scaler_class, scale=scale_and_record, step=step_and_count, update=update_and_reset)
+
+
+def _replace(scaler_class: Any, **methods: Callable[..., Any]) -> None:
+    for name, method in methods.items():
+        setattr(scaler_class, name, method)

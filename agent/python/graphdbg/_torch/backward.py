@@ -1,0 +1,56 @@
+"""Notifies the agent of backward passes."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+
+class BackwardPasses(Protocol):
+    """The functions of _hooks that count backward passes."""
+
+    def enter_backward(self, creates_graph: bool, /) -> int: ...
+    def leave_backward(self, creates_graph: bool, accumulates: bool, token: int, /) -> None: ...
+
+
+class Engine:
+    """Wraps PyTorch's autograd engine."""
+
+    def __init__(self, engine: Any, hooks: BackwardPasses) -> None:
+        self._engine = engine
+        self._hooks = hooks
+
+    def run_backward(
+        self,
+        tensors: Any,
+        grad_tensors: Any,
+        keep_graph: bool,
+        create_graph: bool,
+        inputs: Any = (),
+        allow_unreachable: bool = False,
+        accumulate_grad: bool = False,
+    ) -> Any:
+        token = self._hooks.enter_backward(create_graph)
+        accumulates = False
+        try:
+            result = self._engine.run_backward(
+                tensors,
+                grad_tensors,
+                keep_graph,
+                create_graph,
+                inputs,
+                allow_unreachable=allow_unreachable,
+                accumulate_grad=accumulate_grad,
+            )
+            accumulates = accumulate_grad
+        finally:
+            self._hooks.leave_backward(create_graph, accumulates, token)
+        return result
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._engine, name)
+
+
+def install(hooks: BackwardPasses) -> None:
+    from torch.autograd import Variable
+
+    Variable._execution_engine = Engine(Variable._execution_engine, hooks)

@@ -1,0 +1,198 @@
+"""Assigns scopes to modules: the paths under which the user knows them."""
+
+from __future__ import annotations
+
+import inspect
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from torch.nn import Module
+
+
+class Scopes(Protocol):
+    """The functions of _hooks that declare scopes and what is in them."""
+
+    PARAMETER: int
+    BUFFER: int
+
+    def declare_scope(self, path: str, type_name: str, now: bool, /) -> int: ...
+    def bind_tensor(self, scope: int, name: str, kind: int, tensor: object, /) -> None: ...
+    def give_input(self, scope: int, name: str, tensor: object, /) -> None: ...
+    def set_scope(self, module: object, scope: int, model: bool, /) -> None: ...
+    def current_scope(self) -> tuple[int, bool]: ...
+
+
+def _join(path: str, name: str) -> str:
+    name = name.replace(".", "/")
+    return f"{path}/{name}" if path and name else path or name
+
+
+def _name_in(parent: Module, module: Module) -> str:
+    """The name of a module below `parent`; "" if it is not registered there."""
+    return next((name for name, child in parent.named_modules() if child is module), "")
+
+
+# Per call of a model. A larger number of tensors is a data set rather than inputs.
+_MAX_INPUTS = 64
+
+
+def _is_model(root: Module) -> bool:
+    """Whether a call of this outermost module is a pass of a model.
+
+    A lone loss function or activation is not a model.
+    """
+    if next(root.parameters(), None) is not None or next(root.children(), None) is not None:
+        return True
+    names = {cls.__name__ for cls in type(root).__mro__}
+    return not names.isdisjoint({"GraphModule", "ScriptModule"})
+
+
+def _unwrapped(module: Module) -> Module:
+    """The module inside a wrapper that only passes its arguments on (such as DataParallel)."""
+    inner = module._modules.get("module") or module._modules.get("_orig_mod")
+    return _unwrapped(inner) if inner is not None and not _argument_names(module) else module
+
+
+def _argument_names(module: Module) -> list[str]:
+    """The names of the arguments of `forward` that can be positional."""
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    try:
+        parameters = inspect.signature(module.forward).parameters.values()
+    except Exception:
+        # `forward` is not a Python function, or has a broken signature.
+        return []
+    return [p.name for p in parameters if p.kind in positional]
+
+
+def _tensors(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]:
+    """Yields the tensors in an argument, named by their position in it."""
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield name, value
+    elif depth < 3 and isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _tensors(f"{name}.{key}", item, depth + 1)
+    elif depth < 3 and isinstance(value, (list, tuple)):
+        for index, item in enumerate(value[:_MAX_INPUTS]):
+            yield from _tensors(f"{name}.{index}", item, depth + 1)
+
+
+class ModuleTree:
+    """The modules that have been called, and the modules inside them.
+
+    The first outermost module with parameters is the model, and its path is empty.
+    Other outermost modules are named after their class, and so are modules that
+    their caller has not registered.
+    """
+
+    def __init__(self, hooks: Scopes) -> None:
+        self._hooks = hooks
+        # By path. A path is free again when its module no longer exists.
+        self._owners: dict[str, weakref.ref[Module]] = {}
+        # By scope.
+        self._paths: dict[int, str] = {}
+        # By the module's id.
+        self._known: dict[int, weakref.ref[Module]] = {}
+        self._scopes: dict[int, int] = {}
+        # The model that was called last, and the names of its arguments.
+        self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
+
+    def add(self, module: Module) -> None:
+        """Assigns a scope to `module`, which is being called and has none yet."""
+        scope, inside = self._hooks.current_scope()
+        if inside:
+            self._add_inner(module, self._paths.get(scope, ""))
+        else:
+            self._add_root(module)
+
+    def _add_root(self, module: Module) -> None:
+        has_parameters = next(module.parameters(), None) is not None
+        is_first = has_parameters and self._is_free("", module)
+        path = "" if is_first else self._free_path(type(module).__name__, module)
+        self._register(module, path, model=has_parameters or _is_model(module))
+
+    def _add_inner(self, module: Module, parent_path: str) -> None:
+        owner = self._owners.get(parent_path)
+        parent = owner() if owner is not None else None
+        name = _name_in(parent, module) if parent is not None else ""
+        path = _join(parent_path, name or type(module).__name__)
+        self._register(module, path if name else self._free_path(path, module), model=False)
+
+    def _is_free(self, path: str, module: Module) -> bool:
+        owner = self._owners.get(path)
+        holder = owner() if owner is not None else None
+        return holder is None or holder is module
+
+    def _free_path(self, base: str, module: Module) -> str:
+        path, number = base, 0
+        while not self._is_free(path, module):
+            number += 1
+            path = f"{base}_{number}"
+        return path
+
+    def _register(self, root: Module, root_path: str, *, model: bool) -> None:
+        for name, module in root.named_modules():
+            path = _join(root_path, name)
+            if name and self._is_known(module):
+                continue
+            scope = self._hooks.declare_scope(path, type(module).__name__, model)
+            self._owners[path] = self._known[id(module)] = weakref.ref(module)
+            self._paths[scope] = path
+            self._scopes[id(module)] = scope
+            self._hooks.set_scope(module, scope, model and module is root)
+            self._bind(module, scope)
+
+    def _is_known(self, module: Module) -> bool:
+        known = self._known.get(id(module))
+        return known is not None and known() is module
+
+    def _bind(self, module: Module, scope: int) -> None:
+        for name, parameter in module.named_parameters(recurse=False):
+            self._hooks.bind_tensor(scope, name, self._hooks.PARAMETER, parameter)
+        for name, buffer in module.named_buffers(recurse=False):
+            self._hooks.bind_tensor(scope, name, self._hooks.BUFFER, buffer)
+
+    def follow_registrations(self, on_parameter: Callable[[], None]) -> None:
+        """Binds parameters and buffers that modules register after their first call."""
+        from . import older_torch
+
+        def parameter(module: Module, name: str, value: Any) -> None:
+            on_parameter()
+            self._rebind(module, name, self._hooks.PARAMETER, value)
+
+        def buffer(module: Module, name: str, value: Any) -> None:
+            self._rebind(module, name, self._hooks.BUFFER, value)
+
+        older_torch.before_each_registration("parameter", parameter)
+        older_torch.before_each_registration("buffer", buffer)
+
+    def _rebind(self, module: Module, name: str, kind: int, value: Any) -> None:
+        if value is not None and self._is_known(module):
+            self._hooks.bind_tensor(self._scopes[id(module)], name, kind, value)
+
+    def give_inputs(self, module: Module, /, *args: Any, **kwargs: Any) -> None:
+        """Declares the tensors in the arguments of `module`, a model that is about to be called."""
+        scope = self._scopes[id(module)]
+        given = {name: tensor for name, tensor in self._named_tensors(module, args, kwargs)}
+        for name, tensor in list(given.items())[:_MAX_INPUTS]:
+            self._hooks.give_input(scope, name.replace("/", "."), tensor)
+
+    def _named_tensors(
+        self, module: Module, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Iterator[tuple[str, Any]]:
+        names = self._arguments_of(module)
+        for index, value in enumerate(args):
+            number = index - len(names)
+            yield from _tensors(names[index] if number < 0 else f"input_{number}" if number else "input", value)
+        for name, value in kwargs.items():
+            yield from _tensors(name, value)
+
+    def _arguments_of(self, module: Module) -> list[str]:
+        last, names = self._arguments
+        if last is None or last() is not module:
+            names = _argument_names(_unwrapped(module))
+            self._arguments = (weakref.ref(module), names)
+        return names

@@ -1,0 +1,72 @@
+"""Follows calls of modules (hooks/module_calls.h in the compiled adapter)."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..._log import warn_not_debugged
+from .session import MODULE, Session
+
+
+class _ModuleScope(NamedTuple):
+    module: weakref.ref[Any]
+    scope: int
+    # Whether the module is a model: its outermost calls are passes of the program.
+    model: bool
+
+
+class ModuleCalls:
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._scopes: dict[int, _ModuleScope] = {}
+        self._on_unknown: Callable[..., None] = lambda module: None
+        # None after it has raised an exception.
+        self._on_model: Callable[..., None] | None = None
+        self.enabled = False
+
+    def set_scope(self, module: Any, scope: int, model: bool) -> None:
+        self._scopes[id(module)] = _ModuleScope(weakref.ref(module), scope, model)
+
+    def install(self, module_class: Any, on_unknown: Callable[..., None], on_model: Callable[..., None]) -> None:
+        self._on_unknown, self._on_model = on_unknown, on_model
+        original = module_class.__call__
+
+        @functools.wraps(original)
+        def call(module: Any, *args: Any, **kwargs: Any) -> Any:
+            if not self.enabled or not self._session.is_current_thread():
+                return original(module, *args, **kwargs)
+            found = self._scope_of(module)
+            is_model = found.model and not self._session.is_inside()
+            if is_model:
+                self._give_inputs(module, args, kwargs)
+                self._session.enter_model(found.scope, bool(getattr(module, "training", True)))
+            depth = self._session.enter(MODULE, found.scope)
+            try:
+                result = original(module, *args, **kwargs)
+            finally:
+                self._session.leave(depth)
+            if is_model:
+                self._session.leave_model()
+            return result
+
+        module_class.__call__ = call
+        self.enabled = True
+
+    def _scope_of(self, module: Any) -> _ModuleScope:
+        found = self._scopes.get(id(module))
+        if found is None or found.module() is not module:
+            self._on_unknown(module)
+            found = self._scopes[id(module)]
+        return found
+
+    def _give_inputs(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if self._on_model is None or not self._session.wants_inputs():
+            return
+        try:
+            self._on_model(module, *args, **kwargs)
+        except Exception as error:
+            self._on_model = None
+            warn_not_debugged(f"cannot name the inputs of {type(module).__name__}: {error!r}")
