@@ -4,46 +4,53 @@
 
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "agent/core/host.h"
 #include "agent/tensor/tensor_view.h"
 
 namespace graphdbg::agent {
 
-// The present view of a bound tensor, with the arrays it points into.
+// The current view of a bound tensor, with the arrays that it points into.
 struct BoundTensor {
   graphdbg_tensor tensor;
   int64_t shape[kMaxDimensions];
   int64_t strides[kMaxDimensions];
 };
 
-// Any thread.
+// Asks the host for the current view of a tensor by its handle. Returns false
+// if the tensor no longer exists.
+inline bool ResolveBound(const Host& host, void* handle, BoundTensor* out) {
+  return host.Resolve(handle, &out->tensor, out->shape, out->strides);
+}
+
+// The host's handles of bound tensors, by node. Any thread.
 class Bindings {
  public:
-  void Bind(uint32_t node, void* bound) {
-    std::lock_guard<std::mutex> lock(mu_);
-    bound_[node] = bound;
+  // Replaces an earlier binding of the node.
+  void Bind(uint32_t node, void* handle) {
+    MutexLock lock(&mu_);
+    handles_[node] = handle;
   }
 
   // Null if the node is not bound.
   void* Find(uint32_t node) const {
-    std::lock_guard<std::mutex> lock(mu_);
-    auto it = bound_.find(node);
-    return it == bound_.end() ? nullptr : it->second;
+    MutexLock lock(&mu_);
+    auto it = handles_.find(node);
+    return it == handles_.end() ? nullptr : it->second;
   }
 
-  // By node.
+  // Ordered by node.
   std::vector<std::pair<uint32_t, void*>> All() const {
-    std::lock_guard<std::mutex> lock(mu_);
-    return {bound_.begin(), bound_.end()};
+    MutexLock lock(&mu_);
+    return {handles_.begin(), handles_.end()};
   }
 
  private:
-  mutable std::mutex mu_;
-  std::map<uint32_t, void*> bound_;
+  mutable Mutex mu_;
+  std::map<uint32_t, void*> handles_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

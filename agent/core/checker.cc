@@ -17,7 +17,7 @@ namespace {
 
 using conditions::Outcome;
 
-// As many as a capture may look through for a line of the user's.
+// How many frames are searched for a line of the user's code.
 constexpr size_t kMaxCapturedFrames = 64;
 
 std::string Text(const char* text) {
@@ -25,7 +25,7 @@ std::string Text(const char* text) {
                          : wire::ToValidUtf8(text, wire::kMaxNameBytes);
 }
 
-void AddCircumstances(const Execution& execution, v1::Hit* hit) {
+void AddStepContext(const Execution& execution, v1::Hit* hit) {
   if (execution.grad_scale != 1) {
     (*hit->mutable_actual())["grad_scale"] = execution.grad_scale;
   }
@@ -64,7 +64,7 @@ void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
   }
 }
 
-// The value of an output a step earlier, where somebody needs it.
+// The value of an output in the previous step, if a condition needs it.
 class PreviousOutput {
  public:
   PreviousOutput(const PreviousValues* values, const conditions::Needs& needs,
@@ -74,10 +74,10 @@ class PreviousOutput {
     if (value_ != nullptr) view_ = value_->view();
   }
 
-  void Report(TensorAccess* access) const {
+  void ApplyTo(TensorAccess* access) const {
     if (value_ != nullptr) access->SetPrevious(value_->tensor());
   }
-  // Null if it is not known.
+  // Null if it is missing.
   const TensorView* view() const {
     return value_ == nullptr ? nullptr : &view_;
   }
@@ -115,14 +115,14 @@ void Checker::CheckExecution(const WatchSnapshot& watch,
     const PreviousOutput before(previous, set.needs, execution.node, slot,
                                 point);
     TensorAccess access(devices_, tensor, point.in_progress);
-    before.Report(&access);
+    before.ApplyTo(&access);
     conditions::TensorMeasurements measurements(&view, before.view(),
                                                 point.step);
     measurements.set_backend(access.backend());
     measurements.set_scale(execution.grad_scale);
     conditions::ScanResult known;
     const bool view_of_input = seen != nullptr && IsView(execution, tensor);
-    if (view_of_input) known = seen->Find(tensor).pass;
+    if (view_of_input) known = seen->Find(tensor).scan;
     if (!access.ok() || !measurements.Measure(set.needs, known)) continue;
     if (seen != nullptr && !known.all_finite) {
       seen->Put(tensor, measurements.scan_result());
@@ -165,7 +165,7 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
       IsGradScalerOverflow(execution, tensor, measurements, inputs, point.step);
   if (grad_scaler_overflow)
     RecordGradScalerOverflow(execution, point.step, findings);
-  // Only asked where a condition is met.
+  // Determined only if a condition matches.
   std::optional<bool> intentional;
   for (const Watchpoint* watchpoint : set.watchpoints) {
     const conditions::Predicate& predicate = watchpoint->predicate;
@@ -192,7 +192,7 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
     }
     v1::Hit hit =
         MakeHit(*watchpoint, execution.node, slot, tensor, measurements, point);
-    AddCircumstances(execution, &hit);
+    AddStepContext(execution, &hit);
     hit.set_origin(OriginOf(predicate, execution, inputs, point.step));
     findings->hits.push_back(std::move(hit));
     AddStop(*watchpoint, findings);
@@ -204,9 +204,9 @@ void Checker::RecordFinite(const Execution& execution, const Inputs& inputs,
   nodes_->Facts(execution.node)->RecordFinite(all_finite, point.step);
   if (all_finite || !execution.has(GRAPHDBG_IN_PLACE)) return;
   for (size_t i = 0; i < inputs.size(); ++i) {
-    NodeFacts* const maker = nodes_->Facts(inputs.node(i));
-    if (maker != nullptr && !inputs.Intact(i)) {
-      maker->RecordFinite(false, point.step);
+    NodeFacts* const producer = nodes_->Facts(inputs.node(i));
+    if (producer != nullptr && !inputs.Intact(i)) {
+      producer->RecordFinite(false, point.step);
     }
   }
 }
@@ -215,8 +215,8 @@ bool Checker::IsUninitialized(const Execution& execution, uint64_t step) const {
   if (execution.has(GRAPHDBG_UNINITIALIZED)) return true;
   if (!execution.has(GRAPHDBG_MOVES_VALUES)) return false;
   for (size_t i = 0; i < execution.inputs.size(); ++i) {
-    const NodeFacts* maker = nodes_->Facts(execution.inputs[i].node);
-    if (maker == nullptr || maker->uninitialized_in_step.load() != step) {
+    const NodeFacts* producer = nodes_->Facts(execution.inputs[i].node);
+    if (producer == nullptr || producer->uninitialized_in_step.load() != step) {
       return false;
     }
   }
@@ -226,7 +226,7 @@ bool Checker::IsUninitialized(const Execution& execution, uint64_t step) const {
 bool Checker::WasFinite(uint32_t node, uint64_t step) const {
   const NodeFacts* facts = nodes_->Facts(node);
   if (facts == nullptr) return false;
-  // Parameters are looked at when steps end.
+  // Parameters are checked when steps end.
   return facts->WasFinite(step) || (step > 0 && facts->WasFinite(step - 1));
 }
 
@@ -290,19 +290,21 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
 v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
                                 const Execution& execution, Inputs* inputs,
                                 uint64_t step) const {
-  // The device tells of an op, whatever it was given.
+  // The flag concerns the op itself, whatever its inputs were.
   if (predicate.uses_overflow_flag()) return v1::HIT_ORIGIN_ORIGIN;
   bool all_known = true;
   for (size_t i = 0; i < inputs->size(); ++i) {
     if (!inputs->Intact(i)) {
-      // What its maker showed says enough.
+      // The input was overwritten, but its producer's result is known.
       all_known &=
           predicate.matches_non_finite() && WasFinite(inputs->node(i), step);
       continue;
     }
-    conditions::TensorMeasurements* measurements = inputs->Of(i, step);
+    conditions::TensorMeasurements* measurements =
+        inputs->MeasurementsOf(i, step);
     if (measurements == nullptr) {
-      // Of a type that has no numbers, or not measured, but seen to be finite.
+      // Its type has no numbers, or it was not measured but is known to be
+      // finite.
       all_known &=
           (inputs->live() && Readable(execution.inputs[i].tensor)) ||
           (predicate.matches_non_finite() && WasFinite(inputs->node(i), step));
@@ -311,7 +313,7 @@ v1::HitOrigin Checker::OriginOf(const conditions::Predicate& predicate,
     const Outcome outcome = predicate.Test(measurements);
     all_known &= outcome != Outcome::kNoPrevious;
     if (outcome != Outcome::kMatched) continue;
-    // Meant infinities are not what made a NaN bad.
+    // Intentional infinities are not the cause of a NaN.
     if (predicate.matches_infinities() &&
         IsIntentionalInput(inputs->node(i), measurements->statistics(), step)) {
       continue;
@@ -346,7 +348,7 @@ v1::Hit Checker::MakeHit(const Watchpoint& watchpoint, uint32_t node,
   return hit;
 }
 
-// At the first time there is none yet, which is no error.
+// In the first step that is checked, missing previous values are not an error.
 void Checker::RecordMissingPrevious(const Watchpoint& watchpoint, uint32_t node,
                                     uint64_t step, Findings* findings) const {
   uint64_t first = watchpoint.first_missed_step.load();
@@ -363,14 +365,15 @@ void Checker::RecordMissingPrevious(const Watchpoint& watchpoint, uint32_t node,
       watchpoint,
       wire::MakeError(
           absl::StatusCode::kFailedPrecondition, "no_previous_value",
-          absl::StrCat("the previous step's value of \"",
+          absl::StrCat("cannot check the condition on \"",
                        nodes_->InfoOf(node).name,
-                       "\" is not kept, so that the condition cannot be "
-                       "checked there")),
+                       "\" because its value in the previous step is not "
+                       "kept")),
       findings);
 }
 
-// A program on an NPU may have tensors in the host's memory as well.
+// A program on an NPU may also have tensors in host memory, so those are
+// ignored.
 void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
                                 const graphdbg_tensor& tensor,
                                 Findings* findings) const {
@@ -383,8 +386,8 @@ void Checker::RecordMissingFlag(const Watchpoint& watchpoint,
   RecordUnchecked(
       watchpoint,
       wire::MakeError(absl::StatusCode::kUnimplemented, "unsupported_condition",
-                      on_npu ? "this NPU does not tell of overflows"
-                             : "only Ascend NPUs tell of overflows, and the "
+                      on_npu ? "this NPU does not report overflows"
+                             : "only Ascend NPUs report overflows, and the "
                                "program has no tensors on one"),
       findings);
 }

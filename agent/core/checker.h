@@ -1,5 +1,5 @@
-// Tests conditions on what a node produced, and says where a bad value came
-// from.
+// Tests the conditions of watchpoints on the values that nodes produce, and
+// determines where bad values originate.
 #ifndef AGENT_CORE_CHECKER_H_
 #define AGENT_CORE_CHECKER_H_
 
@@ -23,18 +23,18 @@ namespace graphdbg::agent {
 
 class StatisticsRecorder;
 
-// What an execution point found. Empty, without allocations, if nothing hit.
+// The result of checks at an execution point. Allocates nothing if nothing hit.
 struct Findings {
   std::vector<v1::Hit> hits;
-  // Watchpoints that stop the program here, and at the step's end.
+  // Watchpoints that stop the program here, and at the end of the step.
   std::vector<uint32_t> stop_here;
   std::vector<uint32_t> stop_at_step_end;
-  // A line for the user; mostly empty.
+  // A line for the user; usually empty.
   std::string notice;
-  // Watchpoints that go on lacking what they need, as previous values; each is
-  // told once.
+  // Watchpoints that cannot be checked because something they need, such as
+  // previous values, is missing for longer. Each is reported once.
   std::vector<v1::WatchpointStatus> unchecked;
-  // Where statistics of what was checked go, too; may be null.
+  // Also receives the statistics of checked tensors; may be null.
   StatisticsRecorder* recorder = nullptr;
 
   bool empty() const {
@@ -42,63 +42,65 @@ struct Findings {
   }
 };
 
-// What was measured in a step, by node and slot.
+// Statistics that were measured in a step, by node and slot.
 using StepStatistics = std::map<std::pair<uint32_t, uint32_t>, Statistics>;
 
-// When and where something executed.
+// The point of a step at which something executed.
 struct ExecutionPoint {
   uint64_t step = 0;
   // Position within the step, from 1.
   uint64_t order = 0;
-  // It happens now and on this thread, whose stack the host can be asked for.
+  // It executes now and on this thread, so that the host can provide its stack.
   bool in_progress = true;
 };
 
 // Any training thread. Takes no lock and allocates nothing unless something
 // hits.
 //
-// Infinities that the program asked for by name (masked_fill(-inf)) are no hit
-// of conditions about infinities. Nor are infinities of a later node of the
-// same step that come from such outputs alone, as of an attention score to
-// which a mask was added, or from a tensor of zeros and -inf that was made out
-// of sight, which is such a mask, or from a lone infinity.
+// Intentional infinities do not count as hits of conditions that match
+// infinities: those that the program names explicitly (masked_fill(-inf)),
+// those of later nodes in the same step that derive from such outputs alone,
+// like an attention score to which a mask was added, a lone infinity, and a
+// tensor of zeros and -inf, which is such a mask made out of the agent's sight.
 //
-// Gradients of a scaled loss may overflow in float16: the scaler then leaves
-// the step out and tries a smaller scale. So an infinity that such a gradient
-// op makes of finite inputs, and what comes of it in the same step, is no hit
-// of conditions about non-finite numbers, except where it gets into a weight.
+// Gradients of a scaled loss may overflow in float16. GradScaler then skips the
+// step and tries a smaller scale. So an infinity that such a gradient op makes
+// of finite inputs, and the values derived from it in the same step, do not
+// count as hits of conditions that match non-finite numbers, unless they reach
+// a weight.
 class Checker {
  public:
-  // All must outlive the checker. Without devices it checks host memory only.
+  // All must outlive the checker. `devices` may be null if all tensors are in
+  // host memory.
   Checker(const NodeTable* nodes, const Host* host, Devices* devices)
       : nodes_(nodes), host_(host), devices_(devices) {}
 
-  // `previous` has the outputs' values a step earlier, `seen` what was found in
-  // this step already, which it adds to; null: nothing is known.
+  // `previous` has the outputs' values in the previous step, and `seen` the
+  // findings about memory in this step, which are extended. Both may be null.
   void CheckExecution(const WatchSnapshot& watch, const Execution& execution,
                       const PreviousValues* previous, SeenValues* seen,
                       const ExecutionPoint& point, Findings* findings) const;
 
-  // Notes what an execution itself says; false if there is nothing to check.
-  // CheckExecution does it.
+  // Records the properties that an execution states itself. Returns false if
+  // there is nothing to check. Part of CheckExecution.
   bool Begin(const WatchSnapshot& watch, const Execution& execution,
              const ExecutionPoint& point) const;
-  // CheckExecution of values that were measured before and need not be there
-  // any more, after Begin: of each output, absent where it was not, and of
-  // inputs, as far as `inputs` has their producers. All conditions are of
-  // statistics.
+  // Like CheckExecution, after Begin, but for values that were measured before
+  // and may no longer exist. `outputs` has the statistics of each output,
+  // absent where it was not measured; `inputs` has those of known producers.
+  // The node's conditions must use statistics only.
   void CheckMeasured(const WatchSnapshot& watch, const Execution& execution,
                      const std::vector<std::optional<Statistics>>& outputs,
                      const StepStatistics& inputs, const ExecutionPoint& point,
                      Findings* findings) const;
 
-  // The present value of a bound tensor, and the one it had a step earlier;
-  // null: not known.
+  // Checks the current value of a bound tensor. `previous` is its value in the
+  // previous step; null if it is not known.
   void CheckBound(const WatchSnapshot& watch, uint32_t node,
                   const graphdbg_tensor& tensor,
                   const graphdbg_tensor* previous, const ExecutionPoint& point,
                   Findings* findings) const;
-  // The same of statistics that are known already.
+  // The same with statistics that are already known.
   void CheckBoundMeasured(const WatchSnapshot& watch, uint32_t node,
                           const graphdbg_tensor& tensor,
                           const Statistics& statistics,
@@ -108,7 +110,7 @@ class Checker {
  private:
   class Inputs;
 
-  // Tests the node's conditions on one output that was measured.
+  // Tests the node's conditions on one output.
   void TestOutput(const WatchSnapshot::Set& set, const Execution& execution,
                   uint32_t slot, conditions::TensorMeasurements* measurements,
                   Inputs* inputs, const ExecutionPoint& point,
@@ -117,14 +119,15 @@ class Checker {
                  const graphdbg_tensor& tensor,
                  conditions::TensorMeasurements* measurements,
                  const ExecutionPoint& point, Findings* findings) const;
-  // Which of its values an execution left finite.
+  // Records whether the values that an execution wrote are finite.
   void RecordFinite(const Execution& execution, const Inputs& inputs,
                     bool all_finite, const ExecutionPoint& point) const;
 
   bool InfinitiesAreIntentional(const Execution& execution, Inputs* inputs,
                                 conditions::TensorMeasurements* output,
                                 uint64_t step) const;
-  // Whether an output's non-finite numbers are a loss scaler's to deal with.
+  // Whether an output's non-finite numbers come from an overflow that
+  // GradScaler handles.
   bool IsGradScalerOverflow(const Execution& execution,
                             const graphdbg_tensor& output,
                             conditions::TensorMeasurements* measurements,
@@ -132,27 +135,26 @@ class Checker {
   void RecordGradScalerOverflow(const Execution& execution, uint64_t step,
                                 Findings* findings) const;
   bool Overflowed(uint32_t node, uint64_t step) const;
-  // Whether it makes memory in which nothing was written yet, or looks at such.
+  // Whether its outputs are memory that was not written to yet, or views of it.
   bool IsUninitialized(const Execution& execution, uint64_t step) const;
-  // Whether all that a node made was last seen to be finite, in this step or at
-  // the end of the one before.
+  // Whether all outputs of a node were last found to be finite, in this step or
+  // at the end of the previous one.
   bool WasFinite(uint32_t node, uint64_t step) const;
   v1::HitOrigin OriginOf(const conditions::Predicate& predicate,
                          const Execution& execution, Inputs* inputs,
                          uint64_t step) const;
   bool IsIntentional(uint32_t node, uint64_t step) const;
-  // Of an input that holds infinities.
+  // The same for an input that contains infinities.
   bool IsIntentionalInput(uint32_t node, const Statistics& statistics,
                           uint64_t step) const;
   v1::Hit MakeHit(const Watchpoint& watchpoint, uint32_t node, uint32_t slot,
                   const graphdbg_tensor& tensor,
                   conditions::TensorMeasurements* measurements,
                   const ExecutionPoint& point) const;
-  // The condition compares with a previous value that is not known.
+  // The condition compares with a previous value, which is missing.
   void RecordMissingPrevious(const Watchpoint& watchpoint, uint32_t node,
                              uint64_t step, Findings* findings) const;
-  // The condition is about the overflow flag, which the tensor's device has
-  // not.
+  // The condition tests the overflow flag, which the tensor's device lacks.
   void RecordMissingFlag(const Watchpoint& watchpoint,
                          const graphdbg_tensor& tensor,
                          Findings* findings) const;
@@ -161,7 +163,7 @@ class Checker {
   const NodeTable* const nodes_;
   const Host* const host_;
   Devices* const devices_;
-  // The newest step with an overflow that is a scaler's business.
+  // The newest step with an overflow that GradScaler handles.
   mutable std::atomic<uint64_t> overflow_step_{0};
   mutable std::atomic<bool> reported_overflow_{false};
 };

@@ -1,5 +1,5 @@
-// Which infinities are no hit: those that are meant, and those of scaled
-// gradients.
+// Infinities that do not count as hits: intentional ones, and overflows of
+// scaled gradients.
 #include "absl/strings/str_cat.h"
 #include "agent/core/checker.h"
 #include "agent/core/checker_inputs.h"
@@ -7,8 +7,8 @@
 namespace graphdbg::agent {
 namespace {
 
-// Zeros and -inf, as a mask that is added to attention scores; or a lone
-// infinity, as the best loss so far before there is one.
+// Whether the values are zeros and -inf, like a mask that is added to attention
+// scores, or a lone infinity, like an initial value for the best loss.
 bool LooksIntentional(const Statistics& s) {
   if (s.nan_count > 0) return false;
   if (s.count == 1) return s.inf_count() == 1;
@@ -29,7 +29,7 @@ bool Checker::IsIntentional(uint32_t node, uint64_t step) const {
 bool Checker::IsIntentionalInput(uint32_t node, const Statistics& statistics,
                                  uint64_t step) const {
   if (statistics.nan_count > 0) return false;
-  // What was made before the first step has no producer.
+  // Tensors made before the first step have no producer.
   return node == 0 ? LooksIntentional(statistics) : IsIntentional(node, step);
 }
 
@@ -43,9 +43,10 @@ bool Checker::InfinitiesAreIntentional(const Execution& execution,
   }
   bool found = false;
   for (size_t i = 0; i < inputs->size(); ++i) {
-    // One that was overwritten shows the output's own infinities.
+    // An input that was overwritten contains the output's own infinities.
     if (!inputs->Intact(i)) continue;
-    conditions::TensorMeasurements* measurements = inputs->Of(i, step);
+    conditions::TensorMeasurements* measurements =
+        inputs->MeasurementsOf(i, step);
     if (measurements == nullptr || measurements->all_finite()) continue;
     const Statistics& statistics = measurements->statistics();
     if (statistics.inf_count() == 0) continue;
@@ -67,25 +68,26 @@ bool Checker::IsGradScalerOverflow(const Execution& execution,
   const bool scaled = execution.grad_scale > 1;
   if (!scaled && overflow_step_.load() != step) return false;
   if (measurements->all_finite()) return false;
-  // An optimizer that is not left out carries it on into the weights.
-  const bool only_itself = nodes_->IsOptimizerNode(execution.node);
-  bool came_in = false;
+  // An optimizer step that is not skipped carries the overflow into the
+  // weights.
+  const bool is_optimizer = nodes_->IsOptimizerNode(execution.node);
+  bool propagated = false;
   for (size_t i = 0; i < inputs->size(); ++i) {
     const bool itself = SharesMemory(execution.inputs[i].tensor, output);
-    if (only_itself && !itself) continue;
+    if (is_optimizer && !itself) continue;
     if (Overflowed(inputs->node(i), step)) {
-      came_in = true;
+      propagated = true;
       continue;
     }
     if (!inputs->Intact(i)) continue;
-    conditions::TensorMeasurements* input = inputs->Of(i, step);
+    conditions::TensorMeasurements* input = inputs->MeasurementsOf(i, step);
     if (input != nullptr && !input->all_finite() &&
         !IsIntentionalInput(inputs->node(i), input->statistics(), step)) {
       return false;
     }
   }
-  if (came_in) return true;
-  return scaled && !only_itself && output.dtype == GRAPHDBG_FLOAT16 &&
+  if (propagated) return true;
+  return scaled && !is_optimizer && output.dtype == GRAPHDBG_FLOAT16 &&
          measurements->statistics().nan_count == 0;
 }
 
@@ -98,9 +100,8 @@ void Checker::RecordGradScalerOverflow(const Execution& execution,
   findings->notice = absl::StrCat(
       nodes_->InfoOf(execution.node).name,
       " overflowed in float16 under a loss scale of ", execution.grad_scale,
-      "; the scaler leaves such steps out, so that is no hit, nor is what "
-      "comes "
-      "of it");
+      "; GradScaler skips such steps, so neither this overflow nor values "
+      "derived from it count as hits");
 }
 
 }  // namespace graphdbg::agent

@@ -1,4 +1,5 @@
-// Of the checker's own files.
+// The inputs of an execution as the checker sees them. Included by the
+// checker's source files only.
 #ifndef AGENT_CORE_CHECKER_INPUTS_H_
 #define AGENT_CORE_CHECKER_INPUTS_H_
 
@@ -13,12 +14,12 @@
 
 namespace graphdbg::agent {
 
-// The inputs of one execution, measured when first asked for.
+// Inputs are measured when they are first needed.
 class Checker::Inputs {
  public:
-  // In the memory where they lie, or, of executions that are long over, as they
-  // were `measured`.
-  // `running`: this thread has executed it just now.
+  // `measured`, if not null, has the statistics of an execution whose inputs no
+  // longer exist; otherwise their values are read. `running`: this thread has
+  // just executed it.
   Inputs(const Execution& execution, Devices* devices, bool running,
          const StepStatistics* measured = nullptr)
       : execution_(execution),
@@ -29,7 +30,7 @@ class Checker::Inputs {
   size_t size() const { return execution_.inputs.size(); }
   uint32_t node(size_t i) const { return execution_.inputs[i].node; }
 
-  // Whether it still holds what the op read.
+  // Whether the input still has the values that the op read.
   bool Intact(size_t i) const {
     if (!execution_.has(GRAPHDBG_IN_PLACE)) return true;
     const graphdbg_tensor& input = execution_.inputs[i].tensor;
@@ -40,7 +41,7 @@ class Checker::Inputs {
   }
 
   // Null if it cannot be measured.
-  conditions::TensorMeasurements* Of(size_t i, uint64_t step) {
+  conditions::TensorMeasurements* MeasurementsOf(size_t i, uint64_t step) {
     if (measured_.empty()) measured_.resize(size());
     std::unique_ptr<Measured>& measured = measured_[i];
     if (measured == nullptr) {
@@ -52,7 +53,7 @@ class Checker::Inputs {
     }
     return measured->ok ? &measured->measurements : nullptr;
   }
-  // Whether they are looked at where they lie.
+  // Whether the values are read, rather than known statistics used.
   bool live() const { return known_ == nullptr; }
 
  private:

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxTokenBytes = 4096;
 
-// Bytes of "2GiB", "512MB", "1.5 GiB", "1000".
+// Parses a size in bytes, such as "2GiB", "512MB", "1.5 GiB" or "1000".
 std::optional<int64_t> ParseBytes(absl::string_view text) {
   size_t digits = 0;
   while (digits < text.size() &&
@@ -84,7 +84,7 @@ class Reader {
   Reader(const Environment& environment, Config* config)
       : environment_(environment), config_(config) {}
 
-  // Empty counts as not set.
+  // Empty variables count as not set.
   std::optional<std::string> Value(const char* name) const {
     const char* value = environment_(name);
     if (value == nullptr) return std::nullopt;
@@ -93,7 +93,7 @@ class Reader {
     return std::string(text);
   }
 
-  // The first of the names that is set counts.
+  // Uses the first variable that is set.
   template <class T, class Parse>
   void Read(std::initializer_list<const char*> names, const char* expected,
             const Parse& parse, T* field) {
@@ -103,8 +103,8 @@ class Reader {
       if (auto value = parse(*text)) {
         *field = *value;
       } else {
-        config_->problems.push_back(
-            absl::StrCat(name, "=", *text, " is ignored: expected ", expected));
+        config_->problems.push_back(absl::StrCat("ignored ", name, "=", *text,
+                                                 ": expected ", expected));
       }
       return;
     }
@@ -117,14 +117,15 @@ class Reader {
     std::ifstream stream(*file);
     std::string text;
     if (!std::getline(stream, text) || text.size() > kMaxTokenBytes) {
-      config_->problems.push_back(
-          absl::StrCat("GRAPHDBG_TOKEN_FILE=", *file, " cannot be read"));
+      config_->problems.push_back(absl::StrCat(
+          "cannot read the token file GRAPHDBG_TOKEN_FILE=", *file));
       return;
     }
     config_->token = std::string(absl::StripAsciiWhitespace(text));
   }
 
-  // A file that cannot be read must not mean plain text: nobody is dialled.
+  // A file that cannot be read disables debugging, because falling back to an
+  // unencrypted connection would be unsafe.
   void ReadTls() {
     const std::pair<const char*, std::string*> files[] = {
         {"GRAPHDBG_TLS_CA", &config_->tls.authority},
@@ -136,13 +137,14 @@ class Reader {
       std::ifstream stream(*file, std::ios::binary);
       content->assign(std::istreambuf_iterator<char>(stream), {});
       if (!content->empty()) continue;
-      config_->problems.push_back(absl::StrCat(
-          name, "=", *file, " cannot be read; nothing is debugged"));
+      config_->problems.push_back(
+          absl::StrCat("cannot read ", name, "=", *file,
+                       "; training continues without debugging"));
       config_->enabled = false;
     }
   }
 
-  // Rank and size have to come from one and the same launcher.
+  // Rank and world size have to come from the same launcher.
   void ReadRank() {
     static const std::pair<const char*, const char*> kLaunchers[] = {
         {"GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE"},
@@ -164,16 +166,17 @@ class Reader {
         return;
       }
       config_->problems.push_back(
-          absl::StrCat(rank_name, "=", *rank_text, " with ", size_name, "=",
-                       size_text.value_or("(not set)"),
-                       " is ignored: expected a rank below the world size"));
+          absl::StrCat("ignored ", rank_name, "=", *rank_text, " with ",
+                       size_name, "=", size_text.value_or("(not set)"),
+                       ": expected a rank below the world size"));
     }
   }
 
-  // What all machines of a launch agree on; absent on a single one.
-  std::optional<std::string> LaunchOfSeveralMachines() const {
+  // A name that all machines of a launch have in common; absent if there is
+  // only one machine.
+  std::optional<std::string> MultiMachineLaunch() const {
     if (const auto slurm = Value("SLURM_JOB_ID")) return slurm;
-    // torchrun: its groups are machines.
+    // Groups of torchrun are machines.
     if (Value("GROUP_WORLD_SIZE").value_or("1") == "1") return std::nullopt;
     const auto run = Value("TORCHELASTIC_RUN_ID");
     if (run && *run != "none") return run;
@@ -185,11 +188,11 @@ class Reader {
       config_->job = *job;
       return;
     }
-    // Ranks must agree on a name: that of what launched them all.
+    // All ranks must derive the same name, so it comes from their launcher.
     std::string launch = absl::StrCat(getpid());
     if (config_->world_size > 1) {
       launch = absl::StrCat(getppid());
-      if (const auto several = LaunchOfSeveralMachines()) launch = *several;
+      if (const auto several = MultiMachineLaunch()) launch = *several;
     }
     config_->job = absl::StrCat(config_->program, "-", launch);
   }
@@ -251,8 +254,8 @@ Config ReadConfig(const Environment& environment,
               ParsePort, &config.port);
   reader.Read({"GRAPHDBG_PARTIAL_MEM", "MS_DEBUGGER_PARTIAL_MEM"}, "0 or 1",
               ParseBool, &config.partial_memory);
-  reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "bytes, as 2GiB", ParseBytes,
-              &config.tensor_budget_bytes);
+  reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
+              ParseBytes, &config.tensor_budget_bytes);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
               &config.connect_timeout);

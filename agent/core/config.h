@@ -1,4 +1,4 @@
-// What the environment says about this process: all variables of the job.
+// The agent's configuration, read from environment variables.
 #ifndef AGENT_CORE_CONFIG_H_
 #define AGENT_CORE_CONFIG_H_
 
@@ -16,21 +16,21 @@ struct Config {
   bool enabled = false;
   std::string host = "127.0.0.1";
   uint16_t port = 50051;
-  // Empty: none.
+  // Empty if there is none.
   std::string token;
-  // Contents of PEM files; empty: none.
+  // Contents of PEM files; empty if there are none.
   struct Tls {
-    // Whose certificate the server has to show: else nothing is said to it.
-    // Empty: plain text.
+    // The authority that must have signed the server's certificate. Without
+    // one, the connection is not encrypted.
     std::string authority;
-    // What the agent shows itself, and its key.
+    // The certificate that the agent presents, and its key.
     std::string certificate;
     std::string key;
   };
   Tls tls;
 
   std::string job;
-  // The script's name.
+  // The name of the script.
   std::string program;
   uint32_t rank = 0;
   uint32_t world_size = 1;
@@ -43,22 +43,22 @@ struct Config {
   OnDisconnect on_disconnect = OnDisconnect::kResume;
   std::chrono::milliseconds grace{60'000};
 
-  // One line for each value that could not be used; its default counts.
+  // A line for each value that was ignored in favor of its default.
   std::vector<std::string> problems;
 };
 
-// The value of a variable, or null.
+// Returns the value of a variable, or null.
 using Environment = std::function<const char*(const char* name)>;
 
-// Never fails. `command_line` is the process's own, for the program's name.
+// Never fails. `command_line` is that of the process, for the program's name.
 Config ReadConfig(const Environment& environment,
                   const std::vector<std::string>& command_line);
 
-// "train.py" of {"python3", "-u", "train.py"}, "module" of {"python", "-m",
-// "module"}, else the program's file name.
+// Returns "train.py" for {"python3", "-u", "train.py"}, "module" for {"python",
+// "-m", "module"}, and otherwise the program's file name.
 std::string ProgramName(const std::vector<std::string>& command_line);
 
-// Of this process; empty if the system does not tell.
+// The command line of this process; empty if it cannot be read.
 std::vector<std::string> OwnCommandLine();
 
 }  // namespace graphdbg::agent

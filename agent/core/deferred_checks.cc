@@ -6,9 +6,9 @@
 namespace graphdbg::agent {
 namespace {
 
-// How often, and after which time, to look for room on a device.
-constexpr int kLooks = 2000;
-constexpr auto kBetweenLooks = std::chrono::microseconds(50);
+// How often, and at which interval, to check for room on a device.
+constexpr int kAttempts = 2000;
+constexpr auto kAttemptInterval = std::chrono::microseconds(50);
 
 }  // namespace
 
@@ -60,7 +60,7 @@ void DeferredChecks::Copy(const Execution& execution, Pending* pending) {
 }
 
 DeferredChecks::PendingPtr DeferredChecks::NewPending() {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (spare_.empty()) return std::make_unique<Pending>();
   PendingPtr pending = std::move(spare_.back());
   spare_.pop_back();
@@ -91,27 +91,27 @@ bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
   if (!checker_->Begin(*watch, execution, point)) return true;
   PendingPtr pending = NewPending();
   absl::Status launched = device->Launch(views, stream, &pending->tickets);
-  // The device is far behind: its oldest results make room, one by one. To wait
-  // for the whole stream would leave it without work.
-  for (int i = 0;
-       launched.code() == absl::StatusCode::kResourceExhausted && i <= kLooks;
+  // If the device is far behind, its oldest results make room one by one.
+  // Waiting for the whole stream would leave it without work.
+  for (int i = 0; launched.code() == absl::StatusCode::kResourceExhausted &&
+                  i <= kAttempts;
        ++i) {
-    if (i == kLooks) device->Synchronize(stream).IgnoreError();
+    if (i == kAttempts) device->Synchronize(stream).IgnoreError();
     ProcessCompleted();
     launched = device->Launch(views, stream, &pending->tickets);
-    if (!launched.ok()) std::this_thread::sleep_for(kBetweenLooks);
+    if (!launched.ok()) std::this_thread::sleep_for(kAttemptInterval);
   }
   if (!launched.ok()) return false;
   Copy(execution, pending.get());
   pending->watch = watch;
   pending->point = point;
-  // Its stack is another one by the time it is judged.
+  // The program's stack has changed by the time the check is completed.
   pending->point.in_progress = false;
   pending->recorder = recorder;
   pending->device = device;
   pending->stream = stream;
   pending->stops = stops;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   stopping_ += stops ? 1 : 0;
   pending_.push_back(std::move(pending));
   return true;
@@ -125,7 +125,7 @@ bool DeferredChecks::Arrived(const Pending& pending) const {
 }
 
 DeferredChecks::PendingPtr DeferredChecks::TakeOldest(bool only_arrived) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (pending_.empty() || (only_arrived && !Arrived(*pending_.front()))) {
     return nullptr;
   }
@@ -145,7 +145,7 @@ void DeferredChecks::Process(PendingPtr pending) {
   }
   std::vector<std::optional<Statistics>> outputs;
   for (uint32_t slot = 0; slot < pending->tickets.size(); ++slot) {
-    // A device that failed has no result; its error was told.
+    // A device that failed has no result; its error has been reported.
     const bool arrived = pending->device->Done(pending->tickets[slot]);
     const Statistics statistics = pending->device->Take(pending->tickets[slot]);
     outputs.emplace_back();
@@ -159,12 +159,12 @@ void DeferredChecks::Process(PendingPtr pending) {
                           measured_, pending->point, &findings);
   if (!findings.empty()) report_(std::move(findings));
   pending->watch.reset();
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   spare_.push_back(std::move(pending));
 }
 
 void DeferredChecks::ProcessAll(bool only_arrived) {
-  std::lock_guard<std::mutex> judging(processing_mu_);
+  MutexLock judging(&processing_mu_);
   while (PendingPtr oldest = TakeOldest(only_arrived)) {
     Process(std::move(oldest));
   }
@@ -175,7 +175,7 @@ void DeferredChecks::ProcessCompleted() { ProcessAll(/*only_arrived=*/true); }
 void DeferredChecks::EndStep() {
   bool stops;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     stops = stopping_ > 0;
   }
   if (stops) {
@@ -186,7 +186,7 @@ void DeferredChecks::EndStep() {
 }
 
 void DeferredChecks::Drop() {
-  std::lock_guard<std::mutex> judging(processing_mu_);
+  MutexLock judging(&processing_mu_);
   while (PendingPtr oldest = TakeOldest(/*only_arrived=*/false)) {
     if (!Arrived(*oldest)) {
       oldest->device->Synchronize(oldest->stream).IgnoreError();

@@ -1,5 +1,6 @@
-// Conditions that need not be decided at their node: of watchpoints that stop
-// the program at a step's end or not at all, on tensors of accelerators.
+// Checks of tensors on accelerators whose outcome is not needed at once,
+// because their watchpoints stop the program at the end of a step or not at
+// all.
 #ifndef AGENT_CORE_DEFERRED_CHECKS_H_
 #define AGENT_CORE_DEFERRED_CHECKS_H_
 
@@ -7,11 +8,11 @@
 #include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "agent/core/checker.h"
 #include "agent/core/devices.h"
 #include "agent/core/execution.h"
@@ -19,34 +20,36 @@
 
 namespace graphdbg::agent {
 
-// The training thread puts the measuring on the tensors' stream and goes on;
-// results come back while it does. They are judged in the order of execution,
-// by the agent's thread, and what is left at the step's end by the thread that
-// ends it. So a hit names the first offending node, as if each had been waited
-// for. Where a bad value came from is told from the statistics of the step's
-// other nodes: an input that nothing watches is not measured for it.
+// Training threads enqueue the measurement on the tensors' stream and continue.
+// The checks are completed in execution order, by the agent's thread once the
+// results have arrived, and the rest at the end of the step by the thread that
+// ends it. So a hit names the first offending node, as if each result had been
+// waited for. Origins are derived from the statistics of the step's other
+// nodes; inputs that are not watched are not measured for them.
 class DeferredChecks {
  public:
-  // `report` is told what was found, by the judging thread. All must outlive
-  // this.
+  // `report` receives what was found, on the thread that completes the check.
+  // All must outlive this.
   DeferredChecks(Checker* checker, Devices* devices,
                  std::function<void(Findings)> report)
       : checker_(checker), devices_(devices), report_(std::move(report)) {}
 
-  // False if the execution has to be checked now: not all its outputs are on
-  // one device and its conditions of statistics alone, some watchpoint stops at
-  // the node, or the device has no room. Training threads.
+  // Defers the checks of an execution. Returns false if they have to be made
+  // now, because a watchpoint stops at the node, a condition needs more than
+  // statistics, the outputs are not all on one device, or the device has no
+  // room. Training threads.
   bool Take(const std::shared_ptr<const WatchSnapshot>& watch,
             const Execution& execution, const ExecutionPoint& point,
-            StatisticsRecorder* recorder);
+            StatisticsRecorder* recorder) GRAPHDBG_EXCLUDES(mu_);
 
-  // Judges what has arrived, up to the first that has not. The agent's thread.
-  void ProcessCompleted();
-  // A step ends: waits for and judges all, if some watchpoint among them stops
-  // there. Training threads.
-  void EndStep();
-  // Waits for all and forgets them.
-  void Drop();
+  // Completes the checks whose results have arrived, up to the first whose
+  // result has not. The agent's thread.
+  void ProcessCompleted() GRAPHDBG_EXCLUDES(mu_, processing_mu_);
+  // A step ends: if a watchpoint of a deferred check stops there, waits for all
+  // results and completes all checks. Training threads.
+  void EndStep() GRAPHDBG_EXCLUDES(mu_, processing_mu_);
+  // Waits for all results and discards them.
+  void Drop() GRAPHDBG_EXCLUDES(mu_, processing_mu_);
 
  private:
   struct Pending {
@@ -57,9 +60,10 @@ class DeferredChecks {
     runtime::Accelerator* device = nullptr;
     runtime::Stream stream = nullptr;
     std::vector<runtime::Ticket> tickets;
+    // A watchpoint stops the program at the end of the step.
     bool stops = false;
-    // What the execution's arrays are views of: identities, types and shapes,
-    // but no memory.
+    // What the execution's arrays point to: identities, types and shapes of
+    // tensors, but not their memory.
     std::vector<graphdbg_input> inputs;
     std::vector<graphdbg_tensor> outputs;
     std::vector<int64_t> shapes;
@@ -70,29 +74,31 @@ class DeferredChecks {
   // Fills everything but the tickets.
   static void Copy(const Execution& execution, Pending* pending);
   bool Arrived(const Pending& pending) const;
-  // With processing_mu_ held, of the oldest.
-  void Process(PendingPtr pending);
-  // The oldest if it has arrived, or at any rate; null if there is none.
-  PendingPtr TakeOldest(bool only_arrived);
-  void ProcessAll(bool only_arrived);
-  PendingPtr NewPending();
+  void Process(PendingPtr pending) GRAPHDBG_REQUIRES(processing_mu_)
+      GRAPHDBG_EXCLUDES(mu_);
+  // The oldest check; null if there is none, or if its result has not arrived
+  // and only those that have are wanted.
+  PendingPtr TakeOldest(bool only_arrived) GRAPHDBG_EXCLUDES(mu_);
+  void ProcessAll(bool only_arrived) GRAPHDBG_EXCLUDES(mu_, processing_mu_);
+  PendingPtr NewPending() GRAPHDBG_EXCLUDES(mu_);
 
   Checker* const checker_;
   Devices* const devices_;
   const std::function<void(Findings)> report_;
 
-  std::mutex mu_;
-  // Guarded by mu_. In the order of execution; those that are used again.
-  std::deque<PendingPtr> pending_;
-  std::vector<PendingPtr> spare_;
-  // Of those that are pending, how many stop at the step's end.
-  int stopping_ = 0;
+  // Held by the thread that completes checks, so that they stay in order.
+  Mutex processing_mu_ GRAPHDBG_ACQUIRED_BEFORE(mu_);
+  // Results of the step whose checks are being completed.
+  StepStatistics measured_ GRAPHDBG_GUARDED_BY(processing_mu_);
+  uint64_t measured_step_ GRAPHDBG_GUARDED_BY(processing_mu_) = 0;
 
-  // Held by the thread that judges.
-  std::mutex processing_mu_;
-  // Guarded by processing_mu_. Of the step whose executions are being judged.
-  StepStatistics measured_;
-  uint64_t measured_step_ = 0;
+  Mutex mu_;
+  // In execution order.
+  std::deque<PendingPtr> pending_ GRAPHDBG_GUARDED_BY(mu_);
+  // Completed ones, to be reused.
+  std::vector<PendingPtr> spare_ GRAPHDBG_GUARDED_BY(mu_);
+  // How many of the pending ones stop the program at the end of the step.
+  int stopping_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace graphdbg::agent

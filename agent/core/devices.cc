@@ -42,7 +42,7 @@ absl::string_view Devices::first_kind() const {
   return first == 0 ? "" : first <= kPerKind ? "cuda" : "npu";
 }
 
-runtime::Accelerator* Devices::Of(const graphdbg_tensor& tensor) {
+runtime::Accelerator* Devices::DeviceOf(const graphdbg_tensor& tensor) {
   if (tensor.device == GRAPHDBG_CPU) return nullptr;
   const std::optional<int> index = IndexOf(tensor);
   if (!index) {
@@ -69,12 +69,12 @@ void Devices::Open(graphdbg_device kind, int32_t id, Place* place) {
   }
   warn_(absl::StrCat("tensors on ", NameOf(kind), " ", id,
                      " are not checked: ", opened.status().message(),
-                     "; `graphdbg doctor` tells more"));
+                     "; run `graphdbg doctor` for details"));
 }
 
 runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
                                         runtime::Stream* stream) {
-  runtime::Accelerator* const device = Of(tensor);
+  runtime::Accelerator* const device = DeviceOf(tensor);
   if (device == nullptr) return nullptr;
   const absl::Status failure = device->failure();
   if (!failure.ok()) {
@@ -90,7 +90,7 @@ runtime::Accelerator* Devices::OnStream(const graphdbg_tensor& tensor,
   if (!reported_capture_.exchange(true)) {
     warn_(
         "ops that are captured into a CUDA graph are not checked, neither "
-        "then nor when the graph runs");
+        "during capture nor when the graph runs");
   }
   return nullptr;
 }
@@ -113,10 +113,9 @@ TensorAccess::TensorAccess(Devices* devices, const graphdbg_tensor& tensor,
   if (devices == nullptr || !HasValues(tensor)) return;
   runtime::Stream stream = nullptr;
   runtime::Accelerator* const device =
-      running ? devices->OnStream(tensor, &stream) : devices->Of(tensor);
+      running ? devices->OnStream(tensor, &stream) : devices->DeviceOf(tensor);
   if (device == nullptr) return;
-  // Off the program's threads the default stream is as good as any: the values
-  // are there.
+  // All work on the device is waited for, so the default stream can be used.
   if (!running && !device->SynchronizeAll().ok()) return;
   backend_.emplace(device, stream);
   if (!running) backend_->ignore_flag();

@@ -18,40 +18,40 @@
 
 namespace graphdbg::agent {
 
-// Each is opened when its first tensor is to be looked at, and stays. Any
-// thread; no lock once it is open.
+// Each accelerator is opened when its first tensor is to be read, and stays
+// open. Any thread; no lock once it is open.
 class Devices {
  public:
-  // `complain` is told once for each device why it cannot be used, and once
-  // that one has failed, and that captured graphs are not looked into. Any
-  // thread.
+  // `warn` receives a line for each device that cannot be used, once for a
+  // device that has failed, and once if ops are captured into graphs, which are
+  // not checked. It is called on any thread.
   Devices(const Host* host, std::function<void(const std::string&)> warn)
       : host_(host), warn_(std::move(warn)) {}
   Devices(const Devices&) = delete;
   Devices& operator=(const Devices&) = delete;
   ~Devices();
 
-  // Takes note of where the program has a tensor. Any thread.
-  void Note(const graphdbg_tensor& tensor) {
+  // Records where the program has a tensor. Any thread.
+  void Record(const graphdbg_tensor& tensor) {
     if (tensor.device != GRAPHDBG_CPU &&
         first_.load(std::memory_order_relaxed) == 0) {
       RecordFirst(tensor);
     }
   }
-  // The first accelerator on which it was seen to have one: "cuda" or "npu" and
-  // its number; absent: none so far.
+  // The first accelerator that was recorded: "cuda" or "npu" and its number.
   std::optional<std::pair<std::string, int32_t>> first() const;
-  // Of first; empty: none so far.
+  // "cuda" or "npu"; empty if none was recorded.
   absl::string_view first_kind() const;
 
-  // Where the tensor lies; null for host memory, and for what cannot be used.
-  runtime::Accelerator* Of(const graphdbg_tensor& tensor);
-  // The same, null as well once the device has failed, and while this thread's
-  // stream, which it fills, records a graph. Training threads.
+  // The device that holds the tensor; null for host memory, and for devices
+  // that cannot be used.
+  runtime::Accelerator* DeviceOf(const graphdbg_tensor& tensor);
+  // The same, and `stream` receives this thread's stream. Also null once the
+  // device has failed, and while the stream captures a graph. Training threads.
   runtime::Accelerator* OnStream(const graphdbg_tensor& tensor,
                                  runtime::Stream* stream);
 
-  // What the agent holds on devices for itself, in bytes.
+  // The device memory that the agent has allocated for itself.
   int64_t arena_bytes() const;
 
  private:
@@ -63,7 +63,7 @@ class Devices {
     std::atomic<runtime::Accelerator*> device{nullptr};
   };
 
-  // Of its place; absent: it is on neither kind.
+  // The index of the tensor's place; absent if it is on another kind of device.
   static std::optional<int> IndexOf(const graphdbg_tensor& tensor);
 
   void Open(graphdbg_device kind, int32_t id, Place* place);
@@ -72,30 +72,31 @@ class Devices {
   const Host* const host_;
   const std::function<void(const std::string&)> warn_;
   std::array<Place, kKinds * kPerKind> places_;
-  // The place of the first tensor that was noted, from 1; 0: none was.
+  // The place of the first tensor that was recorded, from 1; 0 if none was.
   std::atomic<int> first_{0};
   std::atomic<bool> reported_other_{false};
   std::atomic<bool> reported_failure_{false};
   std::atomic<bool> reported_capture_{false};
 };
 
-// Measures one tensor where it lies. On the thread on which it was made.
+// Access to the values of one tensor on the device that holds them. Used on the
+// thread that made it.
 class TensorAccess {
  public:
-  // `devices` may be null: then host memory is all there is. `running`: the
-  // thread's own stream comes to the tensor next; otherwise everything on its
-  // device has been waited for.
+  // `devices` may be null if all tensors are in host memory. `running`: the
+  // tensor is about to be computed by this thread's own stream. Otherwise all
+  // work on its device is waited for.
   TensorAccess(Devices* devices, const graphdbg_tensor& tensor, bool running);
 
-  // Where the value lies that it is compared with.
+  // The tensor is compared with this one, which may be in host memory.
   void SetPrevious(const graphdbg_tensor& previous) {
     if (backend_)
       backend_->set_previous_on_host(previous.device == GRAPHDBG_CPU);
   }
 
-  // Whether its values can be looked at.
+  // Whether the values can be read.
   bool ok() const { return ok_; }
-  // Null in host memory.
+  // Null for host memory.
   const StatisticsBackend* backend() const {
     return backend_ ? &*backend_ : nullptr;
   }

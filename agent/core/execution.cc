@@ -23,7 +23,7 @@ Execution ExecutionOf(const graphdbg_execution& execution) {
   result.flags = execution.flags;
   result.inputs = Inputs(execution.inputs, execution.input_count);
   result.outputs = Tensors(execution.outputs, execution.output_count);
-  // Callers of the interface's first version know no more.
+  // The struct of the first version of the interface ends here.
   if (execution.struct_size < offsetof(graphdbg_execution, iteration)) {
     return result;
   }

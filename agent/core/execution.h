@@ -1,5 +1,5 @@
-// An execution as the C interface reports it, readable whatever the size of
-// the caller's structs.
+// An execution as reported through the C interface, independent of the version
+// of the caller's structs.
 #ifndef AGENT_CORE_EXECUTION_H_
 #define AGENT_CORE_EXECUTION_H_
 
@@ -11,7 +11,7 @@
 
 namespace graphdbg::agent {
 
-// An array whose elements lie `stride` bytes apart.
+// An array whose elements are `stride` bytes apart.
 template <class T>
 class SizedArray {
  public:
@@ -35,7 +35,7 @@ class SizedArray {
 using TensorArray = SizedArray<graphdbg_tensor>;
 using InputArray = SizedArray<graphdbg_input>;
 
-// Elements know their size; these take it from the first one.
+// The size of the elements is the one that the first element states.
 TensorArray Tensors(const graphdbg_tensor* first, size_t count);
 InputArray Inputs(const graphdbg_input* first, size_t count);
 
@@ -44,7 +44,7 @@ struct Execution {
   uint32_t flags = 0;
   InputArray inputs;
   TensorArray outputs;
-  // What gradients in the outputs are multiplied with; 1: nothing.
+  // The factor by which gradients in the outputs are scaled.
   double grad_scale = 1;
   uint32_t micro_step = 0;
   uint32_t iteration = 0;
@@ -57,16 +57,16 @@ Execution ExecutionOf(const graphdbg_execution& execution);
 
 TensorView ViewOf(const graphdbg_tensor& tensor);
 
-// Whether an output is an input's memory, which the op did not write.
+// Whether an output is a view of an input's memory that the op did not write.
 bool IsView(const Execution& execution, const graphdbg_tensor& output);
 
-// Whether two tensors lie in the same memory.
+// Whether two tensors use the same memory.
 bool SharesMemory(const graphdbg_tensor& a, const graphdbg_tensor& b);
 
-// Whether there are values, wherever they lie, of a shape that is one.
+// Whether the tensor has values, on any device, and a valid shape.
 bool HasValues(const graphdbg_tensor& tensor);
 
-// Whether they lie in host memory as well, where the agent can read them.
+// Whether the tensor has values in host memory, where the agent can read them.
 bool Readable(const graphdbg_tensor& tensor);
 
 }  // namespace graphdbg::agent

@@ -8,7 +8,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// How often a waiting thread asks whether the host was interrupted.
+// How often a waiting thread checks whether the host was interrupted.
 constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
 
 absl::Status InvalidState(absl::string_view message) {
@@ -21,11 +21,11 @@ absl::Status InvalidState(absl::string_view message) {
 Gate::Gate(const Host* host, Listener listener, bool hold)
     : host_(host), listener_(std::move(listener)), hold_(hold) {}
 
-// --- Orders
+// --- Commands
 
 void Gate::Apply(const v1::Command& command, uint32_t awaited_node) {
   {
-    Lock lock(mu_);
+    MutexLock lock(&mu_);
     const absl::Status status = Check(command, awaited_node);
     if (!status.ok()) {
       listener_.on_command(command.id(), status);
@@ -38,20 +38,20 @@ void Gate::Apply(const v1::Command& command, uint32_t awaited_node) {
 
 absl::Status Gate::Check(const v1::Command& command,
                          uint32_t awaited_node) const {
-  if (open_for_good_) return InvalidState("the program is ending");
+  if (open_permanently_) return InvalidState("the program is ending");
   switch (command.action_case()) {
     case v1::Command::kPause:
     case v1::Command::kTerminate:
       return absl::OkStatus();
     case v1::Command::kContinue:
-      // Also takes back a pause that has not happened yet.
-      return closed_ || pause_asked_ != Asked::kNo
+      // Also cancels a pause that has not taken effect yet.
+      return closed_ || pause_request_ != PauseRequest::kNone
                  ? absl::OkStatus()
                  : InvalidState("the program is running");
     case v1::Command::kContinueTo:
       if (awaited_node == 0 && !command.continue_to().pending()) {
         return wire::MakeError(absl::StatusCode::kNotFound, "unknown_node",
-                               "no such node has been seen");
+                               "this rank has no node of that name");
       }
       break;
     default:
@@ -66,7 +66,8 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
       OpenForMode(Mode::kFree);
       break;
     case v1::Command::kStep:
-      // Inside a step, its own end counts as the first: the same number.
+      // Within a step, the end of that step counts as the first, so the number
+      // is the same.
       last_step_ = steps_ended_ + std::max<uint64_t>(command.step().steps(), 1);
       OpenForMode(Mode::kSteps);
       past_hits_ = command.step().past_hits();
@@ -80,15 +81,16 @@ void Gate::Take(const v1::Command& command, uint32_t awaited_node) {
       break;
     case v1::Command::kPause:
       pause_commands_.push_back(command.id());
-      if (closed_) return AnswerPause();
-      pause_asked_ = std::max(pause_asked_, command.pause().at_step_end()
-                                                ? Asked::kAtStepEnd
-                                                : Asked::kAnywhere);
-      // Answered when it has happened; when that can be is told at once.
+      if (closed_) return AnswerPauseCommands();
+      pause_request_ = std::max(pause_request_, command.pause().at_step_end()
+                                                    ? PauseRequest::kAtStepEnd
+                                                    : PauseRequest::kAnywhere);
+      // Answered once it takes effect; the step after which that happens is
+      // reported at once.
       return Report();
     case v1::Command::kTerminate:
       terminate_ = true;
-      open_for_good_ = true;
+      open_permanently_ = true;
       OpenForMode(Mode::kFree);
       break;
     default:
@@ -101,12 +103,12 @@ void Gate::OpenForMode(Mode mode) {
   mode_ = mode;
   past_hits_ = false;
   if (mode != Mode::kUntilNode) Await("", 0);
-  pause_asked_ = Asked::kNo;
-  AnswerPause();
+  pause_request_ = PauseRequest::kNone;
+  AnswerPauseCommands();
   if (!closed_) return;
   closed_ = false;
   Report();
-  opened_.notify_all();
+  opened_.NotifyAll();
 }
 
 void Gate::Await(const std::string& name, uint32_t node) {
@@ -116,7 +118,7 @@ void Gate::Await(const std::string& name, uint32_t node) {
 
 void Gate::NodeDeclared(absl::string_view name, uint32_t node) {
   {
-    Lock lock(mu_);
+    MutexLock lock(&mu_);
     if (awaited_name_.empty() || awaited_node_ != 0 || awaited_name_ != name) {
       return;
     }
@@ -125,7 +127,7 @@ void Gate::NodeDeclared(absl::string_view name, uint32_t node) {
   listener_.on_needs();
 }
 
-void Gate::AnswerPause() {
+void Gate::AnswerPauseCommands() {
   for (uint64_t id : std::exchange(pause_commands_, {})) {
     listener_.on_command(id, absl::OkStatus());
   }
@@ -133,15 +135,15 @@ void Gate::AnswerPause() {
 
 void Gate::SetConnected(bool connected) {
   {
-    Lock lock(mu_);
+    MutexLock lock(&mu_);
     connected_ = connected;
-    // The ids of commands are those of a stream.
+    // Ids of commands are valid within their stream only.
     pause_commands_.clear();
     if (!connected && !closed_ && !hold_) {
       mode_ = Mode::kFree;
       past_hits_ = false;
       Await("", 0);
-      pause_asked_ = Asked::kNo;
+      pause_request_ = PauseRequest::kNone;
     }
   }
   listener_.on_needs();
@@ -149,7 +151,7 @@ void Gate::SetConnected(bool connected) {
 
 void Gate::Resume() {
   {
-    Lock lock(mu_);
+    MutexLock lock(&mu_);
     OpenForMode(Mode::kFree);
   }
   listener_.on_needs();
@@ -157,8 +159,8 @@ void Gate::Resume() {
 
 void Gate::Open(bool terminate) {
   {
-    Lock lock(mu_);
-    open_for_good_ = true;
+    MutexLock lock(&mu_);
+    open_permanently_ = true;
     terminate_ |= terminate;
     OpenForMode(Mode::kFree);
   }
@@ -167,53 +169,67 @@ void Gate::Open(bool terminate) {
 
 // --- Execution points
 
-bool Gate::MayClose() const { return !open_for_good_ && (connected_ || hold_); }
+bool Gate::MayClose() const {
+  return !open_permanently_ && (connected_ || hold_);
+}
 
 graphdbg_status Gate::Start(bool wait, const std::vector<uint32_t>& hits) {
-  Lock lock(mu_);
-  started_ = true;
-  if (!closed_ && MayClose()) {
-    if (!hits.empty()) {
-      Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
-    } else if (wait || pause_asked_ != Asked::kNo) {
-      Close(v1::PAUSE_REASON_START, 0, {});
+  {
+    MutexLock lock(&mu_);
+    started_ = true;
+    if (!closed_ && MayClose()) {
+      if (!hits.empty()) {
+        Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
+      } else if (wait || pause_request_ != PauseRequest::kNone) {
+        Close(v1::PAUSE_REASON_START, 0, {});
+      }
+    }
+    if (!closed_) {
+      Report();
+      return Result();
     }
   }
-  if (!closed_) Report();
-  return Wait(&lock);
+  return WaitUntilOpen();
 }
 
 graphdbg_status Gate::AtNode(uint32_t node, const std::vector<uint32_t>& hits) {
-  Lock lock(mu_);
-  inside_step_ = true;
-  if (closed_ || !MayClose()) return Wait(&lock);
-  const bool awaited = mode_ == Mode::kNextNode ||
-                       (mode_ == Mode::kUntilNode && node == awaited_node_);
-  if (!hits.empty() && !past_hits_) {
-    Close(v1::PAUSE_REASON_WATCHPOINT, node, hits);
-  } else if (awaited) {
-    Close(v1::PAUSE_REASON_NODE, node, {});
-  } else if (pause_asked_ == Asked::kAnywhere) {
-    Close(v1::PAUSE_REASON_USER, node, {});
+  {
+    MutexLock lock(&mu_);
+    inside_step_ = true;
+    if (!closed_ && MayClose()) {
+      const bool awaited = mode_ == Mode::kNextNode ||
+                           (mode_ == Mode::kUntilNode && node == awaited_node_);
+      if (!hits.empty() && !past_hits_) {
+        Close(v1::PAUSE_REASON_WATCHPOINT, node, hits);
+      } else if (awaited) {
+        Close(v1::PAUSE_REASON_NODE, node, {});
+      } else if (pause_request_ == PauseRequest::kAnywhere) {
+        Close(v1::PAUSE_REASON_USER, node, {});
+      }
+    }
+    if (!closed_) return Result();
   }
-  return Wait(&lock);
+  return WaitUntilOpen();
 }
 
 graphdbg_status Gate::AtStepEnd(uint64_t step,
                                 const std::vector<uint32_t>& hits) {
-  Lock lock(mu_);
-  steps_ended_ = step;
-  inside_step_ = false;
-  if (!closed_ && MayClose()) {
-    if (!hits.empty()) {
-      Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
-    } else if (mode_ == Mode::kSteps && step >= last_step_) {
-      Close(v1::PAUSE_REASON_STEP, 0, {});
-    } else if (pause_asked_ != Asked::kNo) {
-      Close(v1::PAUSE_REASON_USER, 0, {});
+  {
+    MutexLock lock(&mu_);
+    steps_ended_ = step;
+    inside_step_ = false;
+    if (!closed_ && MayClose()) {
+      if (!hits.empty()) {
+        Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
+      } else if (mode_ == Mode::kSteps && step >= last_step_) {
+        Close(v1::PAUSE_REASON_STEP, 0, {});
+      } else if (pause_request_ != PauseRequest::kNone) {
+        Close(v1::PAUSE_REASON_USER, 0, {});
+      }
     }
+    if (!closed_) return Result();
   }
-  return Wait(&lock);
+  return WaitUntilOpen();
 }
 
 void Gate::Close(v1::PauseReason reason, uint32_t node,
@@ -224,7 +240,7 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   mode_ = Mode::kFree;
   past_hits_ = false;
   Await("", 0);
-  pause_asked_ = Asked::kNo;
+  pause_request_ = PauseRequest::kNone;
   pause_.Clear();
   pause_.set_state(v1::RUN_STATE_PAUSED);
   pause_.set_reason(reason);
@@ -233,49 +249,46 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   pause_.set_step_ended(node == 0);
   *pause_.mutable_watchpoints() = {watchpoints.begin(), watchpoints.end()};
   Report();
-  AnswerPause();
+  AnswerPauseCommands();
 }
 
-graphdbg_status Gate::Answer() const {
+graphdbg_status Gate::Result() const {
   return terminate_ ? GRAPHDBG_TERMINATE : GRAPHDBG_OK;
 }
 
-graphdbg_status Gate::Wait(Lock* lock) {
-  if (!closed_) return Answer();
-  lock->unlock();
+graphdbg_status Gate::WaitUntilOpen() {
   listener_.on_needs();
-  void* token = host_->BeginWait();
+  void* const token = host_->BeginWait();
   bool interrupted = false;
-  lock->lock();
-  while (closed_ && !interrupted) {
-    opened_.wait_for(*lock, kInterruptPoll);
-    if (!closed_) break;
-    lock->unlock();
-    interrupted = host_->Interrupted(token);
-    lock->lock();
+  graphdbg_status status;
+  {
+    MutexLock lock(&mu_);
+    while (closed_ && !interrupted) {
+      opened_.WaitFor(&mu_, kInterruptPoll);
+      if (!closed_) break;
+      lock.Unlock();
+      interrupted = host_->Interrupted(token);
+      lock.Lock();
+    }
+    if (interrupted) OpenForMode(Mode::kFree);
+    status = interrupted && !terminate_ ? GRAPHDBG_INTERRUPTED : Result();
   }
-  if (interrupted) OpenForMode(Mode::kFree);
-  const graphdbg_status status = terminate_    ? GRAPHDBG_TERMINATE
-                                 : interrupted ? GRAPHDBG_INTERRUPTED
-                                               : GRAPHDBG_OK;
-  lock->unlock();
-  // Whoever reads the program's memory finishes first.
-  reading_mu_.lock();
-  reading_mu_.unlock();
+  // A thread that reads the program's memory finishes first.
+  { MutexLock reading(&reading_mu_); }
   host_->EndWait(token);
   listener_.on_needs();
   return status;
 }
 
-// --- Questions
+// --- Queries
 
 Gate::Needs Gate::needs() const {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   Needs needs;
   needs.every_node = closed_ || terminate_ ||
-                     pause_asked_ == Asked::kAnywhere ||
+                     pause_request_ == PauseRequest::kAnywhere ||
                      mode_ == Mode::kNextNode;
-  needs.tensors = closed_ || pause_asked_ != Asked::kNo ||
+  needs.tensors = closed_ || pause_request_ != PauseRequest::kNone ||
                   mode_ == Mode::kNextNode || mode_ == Mode::kUntilNode ||
                   (mode_ == Mode::kSteps && steps_ended_ + 1 >= last_step_);
   needs.awaited_node = awaited_node_;
@@ -286,23 +299,23 @@ Gate::Needs Gate::needs() const {
 }
 
 std::string Gate::awaited() const {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   return awaited_name_;
 }
 
 uint64_t Gate::step() const {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   return State().step();
 }
 
 bool Gate::terminating() const {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   return terminate_;
 }
 
 std::optional<std::chrono::steady_clock::time_point> Gate::closed_since()
     const {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   if (!closed_) return std::nullopt;
   return closed_since_;
 }
@@ -313,7 +326,8 @@ v1::StateUpdate Gate::State() const {
   state.set_state(v1::RUN_STATE_RUNNING);
   state.set_step(steps_ended_ + (inside_step_ ? 1 : 0));
   state.set_step_ended(!inside_step_);
-  if (pause_asked_ != Asked::kNo) state.set_pauses_after(steps_ended_ + 1);
+  if (pause_request_ != PauseRequest::kNone)
+    state.set_pauses_after(steps_ended_ + 1);
   return state;
 }
 
@@ -325,20 +339,19 @@ void Gate::Report() {
 }
 
 void Gate::ReportState(bool always) {
-  Lock lock(mu_);
+  MutexLock lock(&mu_);
   if (always || (!closed_ && State().step() != reported_step_)) Report();
 }
 
-std::unique_lock<std::mutex> Gate::HoldPaused(uint64_t* pause) {
-  Lock reading(reading_mu_);
-  Lock lock(mu_);
-  if (!closed_) {
-    lock.unlock();
-    reading.unlock();
-    return reading;
+// The lock moves into the result, which the analysis cannot follow.
+Gate::Hold Gate::HoldPaused() GRAPHDBG_NO_THREAD_SAFETY_ANALYSIS {
+  reading_mu_.Lock();
+  {
+    MutexLock lock(&mu_);
+    if (closed_) return Hold(&reading_mu_, pauses_);
   }
-  *pause = pauses_;
-  return reading;
+  reading_mu_.Unlock();
+  return Hold();
 }
 
 }  // namespace graphdbg::agent

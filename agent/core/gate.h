@@ -1,29 +1,29 @@
-// Where training threads stop. The one place that decides who runs.
+// Where training threads stop: the one place that decides whether they run.
 //
 //          Continue, Step, NextNode, ContinueTo
 //        .--------------------------------------.
 //        v                                      |
 //     running -- execution point is due --> paused
 //        |                                      |
-//        '---------- Terminate, Open -----------'--> open for good
+//        '---------- Terminate, Open -----------'--> open permanently
 //
 // An execution point is due if a watchpoint hit there, if the user runs up to
-// it, or if a pause was asked for; if several hold, the reason that tells the
-// most is reported: watchpoint, then node, then step, then user.
+// it, or if a pause was requested. If several reasons apply, the most specific
+// one is reported: watchpoint, then node, then step, then user.
 #ifndef AGENT_CORE_GATE_H_
 #define AGENT_CORE_GATE_H_
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "agent/base/mutex.h"
 #include "agent/core/host.h"
 #include "agent/include/graphdbg/agent.h"
 #include "proto/graphdbg/v1/control.pb.h"
@@ -34,131 +34,167 @@ class Gate {
  public:
   enum class Mode { kFree, kSteps, kNextNode, kUntilNode };
 
-  // What others need to follow.
+  // What the rest of the agent has to follow.
   struct Needs {
-    // Every node is an execution point to look at now.
+    // Every node is an execution point now.
     bool every_node = false;
-    // The program may stop in the present step, so its tensors matter.
+    // The program may stop in the current step, so its tensors matter.
     bool tensors = false;
     // The node that the user runs until; 0 if none, or if it is not known yet.
     uint32_t awaited_node = 0;
-    // New nodes may be the one that the user runs until.
+    // A new node may be the one that the user runs until.
     bool new_nodes = false;
-    // The program is paused, and how often it was so far.
+    // Whether the program is paused, and how often it has been so far.
     bool paused = false;
     uint64_t pauses = 0;
   };
 
   struct Listener {
-    // The state changed, or is told again. Called with the gate's lock held,
-    // so in order: must not call the gate.
+    // The state changed, or is reported again. Called with the gate's lock
+    // held, and therefore in order: must not call the gate.
     std::function<void(const v1::StateUpdate&)> on_state;
-    // A command has taken effect (OK) or was refused. As above.
+    // A command has taken effect (OK) or was refused. Called like on_state.
     std::function<void(uint64_t command_id, const absl::Status&)> on_command;
-    // Needs may be others now. Called without the lock.
+    // The needs may have changed. Called without the lock.
     std::function<void()> on_needs;
   };
 
+  // Keeps a paused program from resuming, so that its memory can be read. Held
+  // for milliseconds only.
+  class Hold {
+   public:
+    Hold() = default;
+    Hold(Hold&& other) noexcept { *this = std::move(other); }
+    Hold& operator=(Hold&& other) noexcept {
+      std::swap(mu_, other.mu_);
+      std::swap(pause_, other.pause_);
+      return *this;
+    }
+    ~Hold() { Release(); }
+
+    // False if the program was running, which is then free to continue.
+    bool held() const { return mu_ != nullptr; }
+    // The number of the pause; 0 if it is not held.
+    uint64_t pause() const { return pause_; }
+
+    // The analysis cannot follow a lock whose owner moves. The lock guards no
+    // fields, so that there is nothing to check.
+    void Release() GRAPHDBG_NO_THREAD_SAFETY_ANALYSIS {
+      if (mu_ != nullptr) std::exchange(mu_, nullptr)->Unlock();
+    }
+
+   private:
+    friend class Gate;
+    Hold(Mutex* mu, uint64_t pause) : mu_(mu), pause_(pause) {}
+
+    Mutex* mu_ = nullptr;
+    uint64_t pause_ = 0;
+  };
+
   // `host` must outlive the gate. Without a connection the gate does not close
-  // unless `hold`: nobody could open it.
+  // unless `hold` is set, because nobody could open it.
   Gate(const Host* host, Listener listener, bool hold);
 
-  // --- Orders; any thread but those of training.
+  // --- Commands; any thread but the training threads.
 
-  // `awaited_node` is the resolved node of a ContinueTo; 0: it is not known.
-  void Apply(const v1::Command& command, uint32_t awaited_node);
+  // `awaited_node` is the resolved node of a ContinueTo; 0 if it is not known.
+  void Apply(const v1::Command& command, uint32_t awaited_node)
+      GRAPHDBG_EXCLUDES(mu_);
   // A node that can execute was declared. Any thread.
-  void NodeDeclared(absl::string_view name, uint32_t node);
-  void SetConnected(bool connected);
-  // Lets a paused program go on.
-  void Resume();
-  // From now on nothing stops; with `terminate`, execution points answer
-  // GRAPHDBG_TERMINATE. For good.
-  void Open(bool terminate);
+  void NodeDeclared(absl::string_view name, uint32_t node)
+      GRAPHDBG_EXCLUDES(mu_);
+  void SetConnected(bool connected) GRAPHDBG_EXCLUDES(mu_);
+  // Lets a paused program continue.
+  void Resume() GRAPHDBG_EXCLUDES(mu_);
+  // From now on nothing stops, permanently. With `terminate`, execution points
+  // return GRAPHDBG_TERMINATE.
+  void Open(bool terminate) GRAPHDBG_EXCLUDES(mu_);
 
   // --- Execution points; training threads. They block while the gate is
-  // closed. GRAPHDBG_OK, _TERMINATE or _INTERRUPTED.
+  // closed, and return GRAPHDBG_OK, _TERMINATE or _INTERRUPTED.
 
-  graphdbg_status Start(bool wait, const std::vector<uint32_t>& hits);
+  graphdbg_status Start(bool wait, const std::vector<uint32_t>& hits)
+      GRAPHDBG_EXCLUDES(mu_, reading_mu_);
   // `hits` are the watchpoints that stop the program at this node.
-  graphdbg_status AtNode(uint32_t node, const std::vector<uint32_t>& hits);
-  // `hits` are the watchpoints that stop the program at this step's end.
-  // `step` is the number of the step that has ended.
-  graphdbg_status AtStepEnd(uint64_t step, const std::vector<uint32_t>& hits);
+  graphdbg_status AtNode(uint32_t node, const std::vector<uint32_t>& hits)
+      GRAPHDBG_EXCLUDES(mu_, reading_mu_);
+  // `step` is the number of the step that has ended, and `hits` are the
+  // watchpoints that stop the program at its end.
+  graphdbg_status AtStepEnd(uint64_t step, const std::vector<uint32_t>& hits)
+      GRAPHDBG_EXCLUDES(mu_, reading_mu_);
 
-  // --- Questions; any thread.
+  // --- Queries; any thread.
 
-  Needs needs() const;
-  bool terminating() const;
+  Needs needs() const GRAPHDBG_EXCLUDES(mu_);
+  bool terminating() const GRAPHDBG_EXCLUDES(mu_);
   // The node that the user runs until; empty if none.
-  std::string awaited() const;
-  // The step under way or just ended, as in a StateUpdate.
-  uint64_t step() const;
-  // When it closed; absent while open.
-  std::optional<std::chrono::steady_clock::time_point> closed_since() const;
-  // Tells the state again if it is `running` and the step went on since it was
-  // last told, or in any case with `always`. Nothing before Start.
-  void ReportState(bool always);
+  std::string awaited() const GRAPHDBG_EXCLUDES(mu_);
+  // The step in progress or just ended, as in a StateUpdate.
+  uint64_t step() const GRAPHDBG_EXCLUDES(mu_);
+  // When the gate closed; absent while it is open.
+  std::optional<std::chrono::steady_clock::time_point> closed_since() const
+      GRAPHDBG_EXCLUDES(mu_);
+  // Reports the state again if it is `running` and the step has advanced since
+  // the last report, or in any case with `always`. Has no effect before Start.
+  void ReportState(bool always) GRAPHDBG_EXCLUDES(mu_);
 
-  // While the program is paused: a lock that keeps it from going on, so that
-  // its memory can be read; the pause's number goes to `pause`. Not owned if
-  // the program runs. Hold it for milliseconds only.
-  std::unique_lock<std::mutex> HoldPaused(uint64_t* pause);
+  // The result holds the program if it is paused.
+  Hold HoldPaused() GRAPHDBG_EXCLUDES(mu_, reading_mu_);
 
  private:
-  using Lock = std::unique_lock<std::mutex>;
+  enum class PauseRequest { kNone, kAtStepEnd, kAnywhere };
 
-  // With mu_ held.
   void Close(v1::PauseReason reason, uint32_t node,
-             const std::vector<uint32_t>& watchpoints);
-  void OpenForMode(Mode mode);
-  bool MayClose() const;
-  absl::Status Check(const v1::Command& command, uint32_t awaited_node) const;
-  void Take(const v1::Command& command, uint32_t awaited_node);
-  void AnswerPause();
-  void Await(const std::string& name, uint32_t node);
-  v1::StateUpdate State() const;
-  void Report();
-  graphdbg_status Answer() const;
+             const std::vector<uint32_t>& watchpoints) GRAPHDBG_REQUIRES(mu_);
+  void OpenForMode(Mode mode) GRAPHDBG_REQUIRES(mu_);
+  bool MayClose() const GRAPHDBG_REQUIRES(mu_);
+  absl::Status Check(const v1::Command& command, uint32_t awaited_node) const
+      GRAPHDBG_REQUIRES(mu_);
+  void Take(const v1::Command& command, uint32_t awaited_node)
+      GRAPHDBG_REQUIRES(mu_);
+  void AnswerPauseCommands() GRAPHDBG_REQUIRES(mu_);
+  void Await(const std::string& name, uint32_t node) GRAPHDBG_REQUIRES(mu_);
+  v1::StateUpdate State() const GRAPHDBG_REQUIRES(mu_);
+  void Report() GRAPHDBG_REQUIRES(mu_);
 
-  // Releases the lock and blocks while closed.
-  graphdbg_status Wait(Lock* lock);
+  // What an execution point returns at an open gate.
+  graphdbg_status Result() const GRAPHDBG_REQUIRES(mu_);
+  // Blocks while the gate is closed.
+  graphdbg_status WaitUntilOpen() GRAPHDBG_EXCLUDES(mu_, reading_mu_);
 
   const Host* const host_;
   const Listener listener_;
   const bool hold_;
 
-  // Held by who reads the program's memory; taken by each thread before it
-  // leaves a wait. Taken before mu_ where both are.
-  std::mutex reading_mu_;
+  // Held by a thread that reads the program's memory, and taken by each thread
+  // of the program before it leaves a wait.
+  Mutex reading_mu_ GRAPHDBG_ACQUIRED_BEFORE(mu_);
 
-  mutable std::mutex mu_;
-  std::condition_variable opened_;
-  // All below guarded by mu_.
-  bool started_ = false;
-  bool connected_ = false;
-  bool closed_ = false;
-  bool open_for_good_ = false;
-  bool terminate_ = false;
-  Mode mode_ = Mode::kFree;
-  // With kSteps: stop at the end of this step, and not for hits before it.
-  uint64_t last_step_ = 0;
-  bool past_hits_ = false;
+  mutable Mutex mu_;
+  CondVar opened_;
+  bool started_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool connected_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool closed_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool open_permanently_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool terminate_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  Mode mode_ GRAPHDBG_GUARDED_BY(mu_) = Mode::kFree;
+  // With kSteps: stop at the end of this step, and ignore hits before it.
+  uint64_t last_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  bool past_hits_ GRAPHDBG_GUARDED_BY(mu_) = false;
   // With kUntilNode.
-  std::string awaited_name_;
-  uint32_t awaited_node_ = 0;
-  enum class Asked { kNo, kAtStepEnd, kAnywhere };
-  Asked pause_asked_ = Asked::kNo;
-  // Pause commands that have not taken effect.
-  std::vector<uint64_t> pause_commands_;
-  uint64_t steps_ended_ = 0;
-  // Of the present or last pause.
-  v1::StateUpdate pause_;
-  uint64_t pauses_ = 0;
-  std::chrono::steady_clock::time_point closed_since_;
-  uint64_t reported_step_ = 0;
+  std::string awaited_name_ GRAPHDBG_GUARDED_BY(mu_);
+  uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  PauseRequest pause_request_ GRAPHDBG_GUARDED_BY(mu_) = PauseRequest::kNone;
+  // Pause commands that have not taken effect yet.
+  std::vector<uint64_t> pause_commands_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t steps_ended_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // The current or last pause.
+  v1::StateUpdate pause_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t pauses_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  std::chrono::steady_clock::time_point closed_since_ GRAPHDBG_GUARDED_BY(mu_);
+  uint64_t reported_step_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // A node of the step after steps_ended_ was an execution point.
-  bool inside_step_ = false;
+  bool inside_step_ GRAPHDBG_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace graphdbg::agent

@@ -1,11 +1,9 @@
 #include "agent/core/gate.h"
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,12 +34,12 @@ class GateTest : public testing::Test {
     gate_ = std::make_unique<Gate>(
         &host_,
         Gate::Listener{[this](const v1::StateUpdate& state) {
-                         std::lock_guard<std::mutex> lock(mu_);
+                         MutexLock lock(&mu_);
                          states_.push_back(state);
-                         changed_.notify_all();
+                         changed_.NotifyAll();
                        },
                        [this](uint64_t id, const absl::Status& status) {
-                         std::lock_guard<std::mutex> lock(mu_);
+                         MutexLock lock(&mu_);
                          results_.push_back({id, status.code()});
                        },
                        [] {}},
@@ -63,10 +61,15 @@ class GateTest : public testing::Test {
 
   // The newest state, which must be a pause.
   v1::StateUpdate WaitForPause() {
-    std::unique_lock<std::mutex> lock(mu_);
-    EXPECT_TRUE(changed_.wait_for(lock, std::chrono::seconds(30), [&] {
-      return !states_.empty() && states_.back().state() == v1::RUN_STATE_PAUSED;
-    }));
+    MutexLock lock(&mu_);
+    const auto deadline =
+        std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (states_.empty() || states_.back().state() != v1::RUN_STATE_PAUSED) {
+      if (!changed_.WaitUntil(&mu_, deadline)) {
+        ADD_FAILURE() << "the program was not paused in time";
+        break;
+      }
+    }
     return states_.empty() ? v1::StateUpdate() : states_.back();
   }
 
@@ -131,8 +134,8 @@ class GateTest : public testing::Test {
 
   std::atomic<bool> interrupted_{false};
   Host host_;
-  std::mutex mu_;
-  std::condition_variable changed_;
+  Mutex mu_;
+  CondVar changed_;
   std::vector<v1::StateUpdate> states_;
   std::vector<std::pair<uint64_t, absl::StatusCode>> results_;
   uint64_t last_id_ = 0;
@@ -354,16 +357,15 @@ TEST_F(GateTest, AReaderHoldsThePauseUntilItIsThrough) {
   StartWith([&] { NextNode(); });
   auto node = Node(1);
   WaitForPause();
-  uint64_t pause = 0;
-  auto reading = gate_->HoldPaused(&pause);
-  ASSERT_TRUE(reading.owns_lock());
-  EXPECT_GT(pause, 0u);
+  Gate::Hold hold = gate_->HoldPaused();
+  ASSERT_TRUE(hold.held());
+  EXPECT_GT(hold.pause(), 0u);
   Continue();
   EXPECT_EQ(node.wait_for(std::chrono::milliseconds(20)),
             std::future_status::timeout);
-  reading.unlock();
+  hold.Release();
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
-  EXPECT_FALSE(gate_->HoldPaused(&pause).owns_lock());
+  EXPECT_FALSE(gate_->HoldPaused().held());
 }
 
 TEST_F(GateTest, RunsToANodeThatIsDeclaredLater) {

@@ -28,7 +28,7 @@ bool TunedByUser() {
 void KeepFreedMemory(int64_t bytes) {
   static std::atomic<bool> done{false};
   if (done.exchange(true) || TunedByUser()) return;
-  // The largest that the library takes: what is larger never is on the heap.
+  // The largest threshold that glibc accepts. Larger blocks are always mapped.
   constexpr int kOnHeap = 32 << 20;
   mallopt(M_MMAP_THRESHOLD, kOnHeap);
   mallopt(M_TRIM_THRESHOLD,

@@ -5,16 +5,16 @@
 
 namespace graphdbg::agent {
 
-// Has the C library keep up to so much memory that the program freed, instead
-// of giving it back to the system.
+// Lets the C library keep up to this much memory that the program freed instead
+// of returning it to the system.
 //
-// A step's outputs that are kept until it ends are let go all at once. Given
-// back then, and taken anew in the next step, each page is cleared again by the
-// system: that made a training step with a residual network a fifth slower.
+// Outputs that are kept until the end of a step are released all at once. If
+// their pages went back to the system, it would clear each of them again in the
+// next step, which made a training step of a residual network 20 % slower.
 //
-// Without effect with other C libraries than GNU's, where the program uses
-// another allocator, and where the user tuned it (GLIBC_TUNABLES, MALLOC_*).
-// Any thread; only the first call counts.
+// Has no effect with C libraries other than glibc, if the program uses another
+// allocator, or if the user tuned it (GLIBC_TUNABLES, MALLOC_*). Any thread;
+// only the first call counts.
 void KeepFreedMemory(int64_t bytes);
 
 }  // namespace graphdbg::agent

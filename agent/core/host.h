@@ -1,4 +1,4 @@
-// The program that hosts the agent, with every callback optional.
+// The program that hosts the agent. Every callback is optional.
 #ifndef AGENT_CORE_HOST_H_
 #define AGENT_CORE_HOST_H_
 
@@ -9,8 +9,8 @@
 
 namespace graphdbg::agent {
 
-// A copy of a struct that the caller may know in another size: fields that it
-// does not know are zero.
+// Copies a struct whose size may differ in the caller's version of the
+// interface. Fields that the caller does not have are zero.
 template <class T>
 T CopySized(const T* from) {
   T to{};
@@ -39,7 +39,8 @@ class Host {
     return host_.interrupted && host_.interrupted(host_.user, token) != 0;
   }
 
-  // False if the tensor is gone. The arrays hold 64 numbers each.
+  // Returns false if the tensor no longer exists. The arrays have room for 64
+  // numbers each.
   bool Resolve(void* bound, graphdbg_tensor* out, int64_t* shape,
                int64_t* strides) const {
     *out = graphdbg_tensor{};

@@ -7,7 +7,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Dropped entries are swept away when they are many.
+// The number of entries from which on dropped ones are removed.
 constexpr size_t kSweepAt = 4096;
 
 uint64_t KeyOf(uint32_t node, uint32_t slot) {
@@ -16,8 +16,8 @@ uint64_t KeyOf(uint32_t node, uint32_t slot) {
 
 uint32_t NodeOf(uint64_t key) { return static_cast<uint32_t>(key >> 32); }
 
-// What the view holds on to: elements that lie on each other, as those of a
-// tensor that was expanded, count once.
+// The memory that the view keeps alive. Elements at the same address, as in an
+// expanded tensor, count once.
 std::optional<int64_t> BytesOf(const graphdbg_tensor& tensor) {
   TensorView view = ViewOf(tensor);
   if (!view.byte_count() || view.strides == nullptr) return view.byte_count();
@@ -51,7 +51,7 @@ void KeptTensors::Keep(uint32_t node, uint32_t slot,
                        const graphdbg_tensor& tensor, uint64_t step) {
   if (!host_->can_retain()) return;
   Dropped dropped;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   KeepLocked(KeyOf(node, slot), tensor, step, &dropped);
 }
 
@@ -59,7 +59,7 @@ void KeptTensors::KeepOutputs(uint32_t node, const TensorArray& tensors,
                               bool wrote, uint64_t step) {
   if (!host_->can_retain()) return;
   Dropped dropped;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (uint32_t slot = 0; slot < tensors.size(); ++slot) {
     const graphdbg_tensor& tensor = tensors[slot];
     if (wrote) RecordWriteLocked(tensor.storage_id);
@@ -92,7 +92,7 @@ void KeptTensors::KeepLocked(uint64_t key, const graphdbg_tensor& tensor,
   Sweep();
 }
 
-// A node that runs over and over in one step leaves many dropped entries.
+// A node that executes many times in one step leaves many dropped entries.
 void KeptTensors::Sweep() {
   if (entries_.size() < kSweepAt || live_entries_ > entries_.size() / 2) return;
   Compact();
@@ -115,7 +115,7 @@ const KeptTensors::Entry* KeptTensors::FindEntry(uint64_t key) const {
   return entry.key == key && entry.tensor != nullptr ? &entry : nullptr;
 }
 
-// There are a few dozen of them at most.
+// A program uses a few dozen dtypes at most.
 const char* KeptTensors::Intern(const char* framework_dtype) {
   if (framework_dtype == nullptr) return "";
   for (const std::string& name : dtype_names_) {
@@ -131,8 +131,8 @@ uint64_t KeptTensors::Account(uint64_t storage_id, int64_t bytes) {
     return 0;
   }
   Storage& storage = storages_.At(storage_id);
-  // Nobody saw whether it was written since it was followed last: no number of
-  // then may come again.
+  // Writes since the storage was last followed went unseen, so the count
+  // continues from a number that was not used before.
   if (storage.tensors++ == 0) storage.writes = ++times_followed_ << 32;
   bytes_ += std::max<int64_t>(bytes - storage.bytes, 0);
   storage.bytes = std::max(storage.bytes, bytes);
@@ -153,12 +153,12 @@ void KeptTensors::Remove(Entry* entry, Dropped* dropped) {
 }
 
 bool KeptTensors::Has(uint32_t node, uint32_t slot) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return FindEntry(KeyOf(node, slot)) != nullptr;
 }
 
 void KeptTensors::RecordWrite(uint64_t storage_id) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   RecordWriteLocked(storage_id);
 }
 
@@ -168,13 +168,13 @@ void KeptTensors::RecordWriteLocked(uint64_t storage_id) {
 
 std::shared_ptr<const KeptTensor> KeptTensors::Find(uint32_t node,
                                                     uint32_t slot) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const Entry* entry = FindEntry(KeyOf(node, slot));
   return entry == nullptr ? nullptr : entry->tensor;
 }
 
 bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (tensor.storage_id() == 0) return false;
   const Storage* const storage = storages_.Find(tensor.storage_id());
   return storage == nullptr || storage->tensors == 0 ||
@@ -182,7 +182,7 @@ bool KeptTensors::Overwritten(const KeptTensor& tensor) const {
 }
 
 std::vector<KeptTensors::Kept> KeptTensors::All() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   std::vector<Kept> all;
   all.reserve(entries_.size());
   for (const Entry& entry : entries_) {
@@ -194,7 +194,7 @@ std::vector<KeptTensors::Kept> KeptTensors::All() const {
 }
 
 bool KeptTensors::HasAnyOf(uint32_t node) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return std::any_of(
       entries_.begin(), entries_.end(), [node](const Entry& entry) {
         return entry.tensor != nullptr && NodeOf(entry.key) == node;
@@ -202,14 +202,14 @@ bool KeptTensors::HasAnyOf(uint32_t node) const {
 }
 
 int64_t KeptTensors::bytes() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return bytes_;
 }
 
 void KeptTensors::Clear() {
   std::vector<Entry> dropped;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     dropped.swap(spare_);
     dropped.swap(entries_);
     oldest_ = live_entries_ = 0;
@@ -217,15 +217,15 @@ void KeptTensors::Clear() {
     storages_.Clear();
     bytes_ = 0;
   }
-  // Without the lock: releasing may run the host's own code.
+  // Without the lock, because releasing runs the host's code.
   dropped.clear();
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   spare_.swap(dropped);
 }
 
 void KeptTensors::ClearExcept(const std::set<uint32_t>& nodes) {
   Dropped dropped;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (Entry& entry : entries_) {
     if (nodes.count(NodeOf(entry.key)) == 0) Remove(&entry, &dropped);
   }

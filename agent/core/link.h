@@ -1,4 +1,4 @@
-// What lies between the agent and whatever carries its messages.
+// The interface between the agent and the transport that carries its messages.
 #ifndef AGENT_CORE_LINK_H_
 #define AGENT_CORE_LINK_H_
 
@@ -10,27 +10,28 @@
 
 namespace graphdbg::agent {
 
-// The agent, as its transport sees it. Calls of one stream come from two
-// threads, one that sends and one that receives; streams follow each other.
+// The agent as seen by its transport. Calls for one stream come from two
+// threads, one that sends and one that receives. At most one stream is open at
+// a time.
 class Link {
  public:
   virtual ~Link() = default;
 
-  // The first message of a stream that was opened.
+  // Returns the first message of a new stream.
   virtual v1::AgentMessage OpenStream() = 0;
-  // Waits for the next message to send. False: there is nothing more to send
-  // on this stream; `graceful` says whether all was sent.
+  // Waits for the next message to send. Returns false if there is nothing more
+  // to send on this stream; `graceful` is set to whether everything was sent.
   virtual bool Next(v1::AgentMessage* message, bool* graceful) = 0;
-  // What Next gave was not sent.
+  // A message that Next returned could not be sent.
   virtual void PutBack(v1::AgentMessage message) = 0;
 
-  // On the receiving thread.
+  // Called on the receiving thread.
   virtual void OnMessage(const v1::ServerMessage& message) = 0;
-  // The receiving side has ended: Next will answer false.
+  // The receiving side has ended: Next returns false from now on.
   virtual void OnReceivingEnded() = 0;
 
-  // The stream is over, or could not be opened. When to try again; absent:
-  // never.
+  // The stream has ended, or could not be opened. Returns the delay until the
+  // next attempt; absent if there is to be none.
   virtual std::optional<std::chrono::milliseconds> OnStreamEnded(
       const absl::Status& status) = 0;
 };
@@ -40,12 +41,13 @@ class Transport {
  public:
   virtual ~Transport() = default;
 
-  // Once. `link` must outlive the transport.
+  // Called once. `link` must outlive the transport.
   virtual void Start(Link* link) = 0;
-  // Ends the present stream and opens no other. Does not wait; any thread.
+  // Ends the current stream and opens no other. Does not wait; any thread.
   virtual void Cancel() = 0;
-  // Waits until what Next gives is sent, at most so long, then cancels. No
-  // thread of the transport runs after it. Not on one of its threads.
+  // Waits until everything that Next returns has been sent, but at most for
+  // `limit`, then cancels. Afterwards no thread of the transport runs. Must not
+  // be called on one of them.
   virtual void Finish(std::chrono::milliseconds limit) = 0;
 };
 

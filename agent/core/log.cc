@@ -13,7 +13,7 @@ void LogToStderr(absl::string_view line) {
   std::string text = absl::StrCat("graphdbg: ", line);
   std::replace(text.begin(), text.end(), '\n', ' ');
   text += '\n';
-  // Whoever closed stderr does not want to know.
+  // The program may have closed stderr.
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());
 }

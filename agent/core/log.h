@@ -1,4 +1,4 @@
-// The agent's only words to the people at the terminal.
+// Messages to the user at the terminal.
 #ifndef AGENT_CORE_LOG_H_
 #define AGENT_CORE_LOG_H_
 
@@ -6,7 +6,7 @@
 
 namespace graphdbg::agent {
 
-// One line "graphdbg: ..." on stderr, in one piece. Any thread.
+// Writes the line "graphdbg: ..." to stderr with a single write. Any thread.
 void LogToStderr(absl::string_view line);
 
 }  // namespace graphdbg::agent

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 #include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
@@ -70,8 +71,8 @@ conditions::Category CategoryOf(graphdbg_category category) {
              : conditions::Category::kOther;
 }
 
-// What a node's executions were for, and whether they run again what ran in
-// the forward pass.
+// Adds the modes in which a node executed, and whether it repeats a part of the
+// forward pass.
 void FillAttributes(bool recomputed, uint8_t modes, v1::Node* node) {
   const bool train = (modes & (1 << GRAPHDBG_TRAIN)) != 0;
   const bool eval = (modes & (1 << GRAPHDBG_EVAL)) != 0;
@@ -87,7 +88,7 @@ void FillAttributes(bool recomputed, uint8_t modes, v1::Node* node) {
 
 absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
   if (info.name == nullptr || *info.name == '\0') {
-    return absl::InvalidArgumentError("a node needs a name");
+    return absl::InvalidArgumentError("the name of a node is missing");
   }
   const absl::string_view given = info.name;
   if (given.size() > wire::kMaxNameBytes) {
@@ -97,20 +98,20 @@ absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
   }
   if (!IsKind(info.kind)) {
     return absl::InvalidArgumentError(
-        absl::StrCat("node ", given, " is of unknown kind ", int{info.kind}));
+        absl::StrCat("node ", given, " has the unknown kind ", int{info.kind}));
   }
   std::string name = wire::ToValidUtf8(given, wire::kMaxNameBytes);
   uint32_t id;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     auto it = names_.find(name);
     if (it != names_.end()) return it->second;
     if (records_.size() >= wire::kMaxNodes) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("a graph has at most ", wire::kMaxNodes, " nodes"));
+          absl::StrCat("cannot declare node ", given, ": a job has at most ",
+                       wire::kMaxNodes, " nodes"));
     }
-    const absl::Status added = AddGraph(Text(info.graph));
-    if (!added.ok()) return added;
+    RETURN_IF_ERROR(AddGraph(Text(info.graph)));
     id = Add(info, std::move(name));
   }
   if (on_change_) on_change_();
@@ -120,7 +121,8 @@ absl::StatusOr<uint32_t> NodeTable::Declare(const graphdbg_node_info& info) {
 absl::Status NodeTable::AddGraph(const std::string& graph) {
   if (graphs_.size() >= wire::kMaxGraphs && graphs_.count(graph) == 0) {
     return absl::ResourceExhaustedError(
-        absl::StrCat("a job has at most ", wire::kMaxGraphs, " graphs"));
+        absl::StrCat("cannot add graph \"", graph, "\": a job has at most ",
+                     wire::kMaxGraphs, " graphs"));
   }
   graphs_.emplace(graph, graphs_.size());
   return absl::OkStatus();
@@ -138,30 +140,54 @@ uint32_t NodeTable::Add(const graphdbg_node_info& info, std::string name) {
   record.order = info.order;
   record.forward_node = info.forward_node < id ? info.forward_node : 0;
   record.recomputed = (info.flags & GRAPHDBG_NODE_RECOMPUTED) != 0;
-  for (size_t i = 0; info.inputs != nullptr && i < Bounded(info.input_count);
-       ++i) {
-    const graphdbg_edge& edge = info.inputs[i];
-    if (edge.node < id) record.inputs.push_back({edge.node, SlotOf(edge.slot)});
-  }
-  for (size_t i = 0;
-       info.attributes != nullptr && i < Bounded(info.attribute_count); ++i) {
-    const graphdbg_attribute& attribute = info.attributes[i];
-    record.attributes.emplace_back(pool_.Intern(Text(attribute.name)),
-                                   pool_.Intern(Text(attribute.value)));
-  }
-  const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
-  for (size_t i = 0; info.stack != nullptr && i < depth; ++i) {
-    const graphdbg_source_frame& frame = info.stack[i];
-    record.stack.push_back({pool_.Intern(Text(frame.file)),
-                            pool_.Intern(Text(frame.function)), frame.line,
-                            frame.user != 0});
-  }
+  AddDeclaredInputs(info, id, &record);
+  AddAttributes(info, &record);
+  AddStack(info, &record);
   SetOutputs(Tensors(info.outputs, info.output_count), &record);
   NodeFacts& facts = facts_.Grow(id);
   facts.Set(kAnyNode, true);
   facts.Set(kNeverExecuted, info.kind == GRAPHDBG_OP);
   MarkChanged(id);
   return id;
+}
+
+void NodeTable::AddDeclaredInputs(const graphdbg_node_info& info, uint32_t id,
+                                  Record* record) {
+  if (info.inputs == nullptr) return;
+  for (size_t i = 0; i < Bounded(info.input_count); ++i) {
+    const graphdbg_edge& edge = info.inputs[i];
+    if (edge.node >= id) continue;
+    record->inputs.push_back({edge.node, SlotOf(edge.slot)});
+  }
+}
+
+void NodeTable::AddAttributes(const graphdbg_node_info& info, Record* record) {
+  if (info.attributes == nullptr) return;
+  for (size_t i = 0; i < Bounded(info.attribute_count); ++i) {
+    const graphdbg_attribute& attribute = info.attributes[i];
+    record->attributes.emplace_back(pool_.Intern(Text(attribute.name)),
+                                    pool_.Intern(Text(attribute.value)));
+  }
+}
+
+void NodeTable::AddStack(const graphdbg_node_info& info, Record* record) {
+  if (info.stack == nullptr) return;
+  const size_t depth = std::min(info.stack_depth, wire::kMaxStackFrames);
+  for (size_t i = 0; i < depth; ++i) {
+    const graphdbg_source_frame& frame = info.stack[i];
+    record->stack.push_back({pool_.Intern(Text(frame.file)),
+                             pool_.Intern(Text(frame.function)), frame.line,
+                             frame.user != 0});
+  }
+}
+
+void NodeTable::SetInputs(const InputArray& inputs, Record* record) {
+  record->inputs.clear();
+  for (size_t i = 0; i < Bounded(inputs.size()); ++i) {
+    const graphdbg_input& input = inputs[i];
+    if (input.node > records_.size()) continue;
+    record->inputs.push_back({input.node, SlotOf(input.slot)});
+  }
 }
 
 void NodeTable::SetOutputs(const TensorArray& tensors, Record* record) {
@@ -184,9 +210,8 @@ absl::Status NodeTable::DeclareScope(absl::string_view graph,
                  wire::ToValidUtf8(name, wire::kMaxNameBytes));
   if (scope.second.empty()) return absl::OkStatus();
   {
-    std::lock_guard<std::mutex> lock(mu_);
-    const absl::Status added = AddGraph(scope.first);
-    if (!added.ok()) return added;
+    MutexLock lock(&mu_);
+    RETURN_IF_ERROR(AddGraph(scope.first));
     std::string& known = scope_types_[scope];
     std::string now = wire::ToValidUtf8(type, wire::kMaxNameBytes);
     if (known == now) return absl::OkStatus();
@@ -203,7 +228,7 @@ void NodeTable::LearnMode(const Execution& execution, NodeFacts* facts) {
   if ((facts->modes.load(std::memory_order_relaxed) & mode) != 0) return;
   facts->modes.fetch_or(mode, std::memory_order_relaxed);
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     MarkChanged(execution.node);
   }
   if (on_change_) on_change_();
@@ -222,7 +247,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
   const uint64_t signature = SignatureOf(execution);
   if (facts->signature.load(std::memory_order_relaxed) == signature) return;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     facts->signature.store(signature, std::memory_order_relaxed);
     facts->Set(kNeverExecuted, false);
     Record& record = records_[execution.node - 1];
@@ -231,12 +256,7 @@ void NodeTable::Learn(const Execution& execution, uint64_t order,
       if (record.order == 0) record.order = order;
     }
     record.flags = execution.flags;
-    record.inputs.clear();
-    for (size_t i = 0; i < Bounded(execution.inputs.size()); ++i) {
-      const graphdbg_input& input = execution.inputs[i];
-      if (input.node > records_.size()) continue;
-      record.inputs.push_back({input.node, SlotOf(input.slot)});
-    }
+    SetInputs(execution.inputs, &record);
     SetOutputs(execution.outputs, &record);
     MarkChanged(execution.node);
   }
@@ -252,7 +272,7 @@ void NodeTable::MarkChanged(uint32_t id) {
 
 void NodeTable::ResendAll() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     changed_nodes_.clear();
     changed_scopes_.clear();
     for (size_t i = 0; i < records_.size(); ++i) {
@@ -266,8 +286,8 @@ void NodeTable::ResendAll() {
   if (on_change_) on_change_();
 }
 
-// The graph of the next update; null if nothing changed. Of two the one that
-// came first: people are shown the first.
+// Returns the graph of the next update; null if nothing changed. If several
+// changed, the one that was declared first, which the page shows first.
 const std::string* NodeTable::NextGraph() const {
   const std::string* scopes =
       changed_scopes_.empty() ? nullptr : &changed_scopes_.front().first;
@@ -278,13 +298,13 @@ const std::string* NodeTable::NextGraph() const {
   }
   if (scopes != nullptr) return scopes;
   if (nodes != nullptr) return nodes;
-  // Which nodes executed is told by their numbers, of all graphs at once.
+  // Executed nodes are reported by their ids, for all graphs at once.
   return next_to_report_ <= records_.size() ? At(next_to_report_).graph
                                             : nullptr;
 }
 
 bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const std::string* next = NextGraph();
   if (next == nullptr) return false;
   const std::string graph = *next;
@@ -313,7 +333,7 @@ bool NodeTable::TakeUpdate(size_t max_bytes, v1::GraphUpdate* update) {
 
 void NodeTable::ReportLastSteps() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     next_to_report_ = 1;
   }
   if (on_change_) on_change_();
@@ -385,24 +405,24 @@ void NodeTable::Fill(uint32_t id, Record* from, v1::Node* node) const {
 }
 
 uint32_t NodeTable::size() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return static_cast<uint32_t>(records_.size());
 }
 
 uint32_t NodeTable::Find(absl::string_view name) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   auto it = names_.find(std::string(name));
   return it == names_.end() ? 0 : it->second;
 }
 
 NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const Record& record = At(id);
   return {*record.name, *record.op_type, record.kind, record.category};
 }
 
 v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   v1::SourceFrame frame;
   for (uint32_t node : {At(id).forward_node, id}) {
     if (node == 0) continue;
@@ -419,18 +439,18 @@ v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {
 }
 
 NodeTable::LastExecution NodeTable::LastExecutionOf(uint32_t id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const Record& record = At(id);
   return {record.order, record.flags, record.inputs};
 }
 
 bool NodeTable::IsOptimizerNode(uint32_t id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return At(id).category == conditions::Category::kOptimizer;
 }
 
 bool NodeTable::executes(uint32_t id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return At(id).kind == GRAPHDBG_OP;
 }
 

@@ -1,4 +1,4 @@
-// The graph as this process has learned it.
+// The graph as far as this process knows it.
 #ifndef AGENT_CORE_NODE_TABLE_H_
 #define AGENT_CORE_NODE_TABLE_H_
 
@@ -7,7 +7,6 @@
 #include <deque>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -16,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "agent/base/mutex.h"
 #include "agent/conditions/selector.h"
 #include "agent/core/execution.h"
 #include "agent/core/segmented_array.h"
@@ -25,41 +25,42 @@
 
 namespace graphdbg::agent {
 
-// Reasons to look at a node's execution.
+// Reasons to follow a node's execution.
 enum NodeFlag : uint8_t {
   // Set for every node, so that one flag can ask for all.
   kAnyNode = 1,
   kNeverExecuted = 2,
   kWatched = 4,
-  // A user runs until it.
+  // The user runs until this node.
   kAwaited = 8,
-  // Has written into an input.
+  // Its op writes to an input.
   kWrites = 16,
-  // Has been told a non-finite number by the program.
+  // The program passes non-finite numbers to it explicitly.
   kExplicitNonFinite = 32,
-  // Somebody looks at its values.
+  // A user looks at its values.
   kRequested = 64,
 };
 
-// What the hot path knows of a node.
+// What the hot path knows about a node.
 struct NodeFacts {
   std::atomic<uint8_t> flags{0};
-  // Of inputs and outputs as last seen.
+  // A hash of its inputs and outputs as last seen; 0 before.
   std::atomic<uint64_t> signature{0};
-  // The infinities of this step's outputs are meant; kAlways: in every step.
+  // The step in which infinities in its outputs are intentional; kAlways: every
+  // step.
   std::atomic<uint64_t> intentional_infinities_in_step{0};
-  // What its executions were for: a bit for each graphdbg_mode.
+  // The modes in which it executed: one bit for each graphdbg_mode.
   std::atomic<uint8_t> modes{0};
-  // What gradients in its newest outputs are multiplied with; 1: nothing.
+  // The factor by which gradients in its newest outputs are scaled.
   std::atomic<double> grad_scale{1};
-  // Its outputs of this step overflowed because the loss was scaled.
+  // The step in which its outputs overflowed because the loss was scaled.
   std::atomic<uint64_t> overflowed_in_step{0};
-  // Nothing was written yet into its outputs of this step.
+  // The step in which its outputs are memory that was not written to yet.
   std::atomic<uint64_t> uninitialized_in_step{UINT64_MAX};
-  // The step in which all its outputs were last seen to be finite, plus 1; 0:
-  // they were not, or nobody looked.
+  // The step in which all its outputs were last found to be finite, plus 1; 0
+  // if they were not, or were not checked.
   std::atomic<uint64_t> finite_in_step{0};
-  // The newest step in which an execution was looked at.
+  // The newest step in which an execution was followed.
   std::atomic<uint64_t> last_step{0};
 
   static constexpr uint64_t kAlways = UINT64_MAX;
@@ -93,20 +94,20 @@ class NodeTable {
     conditions::Category category = conditions::Category::kOther;
   };
 
-  // An input's producer.
+  // The producer of an input.
   struct Endpoint {
     uint32_t node;
     uint32_t slot;
   };
-  // An execution as NodeTable learned it.
+  // The newest execution.
   struct LastExecution {
     uint64_t order = 0;
     uint32_t flags = 0;
     std::vector<Endpoint> inputs;
   };
 
-  // INVALID_ARGUMENT if the name or kind is none, RESOURCE_EXHAUSTED if there
-  // are too many nodes or graphs.
+  // Returns the id of the node. INVALID_ARGUMENT if the name or kind is
+  // invalid, RESOURCE_EXHAUSTED if there are too many nodes or graphs.
   absl::StatusOr<uint32_t> Declare(const graphdbg_node_info& info);
   // RESOURCE_EXHAUSTED if there are too many graphs.
   absl::Status DeclareScope(absl::string_view graph, absl::string_view name,
@@ -120,33 +121,32 @@ class NodeTable {
   uint32_t size() const;
   // 0 if there is none.
   uint32_t Find(absl::string_view name) const;
-  // Of an existing node.
+  // The node must exist.
   Info InfoOf(uint32_t id) const;
-  // The innermost frame in the user's code of the declaration, of the forward
-  // op for a backward op. Without a file if there is none.
+  // The innermost frame in the user's code from which the node was declared, or
+  // for a backward op its forward op. Without a file if there is none.
   v1::SourceFrame UserFrameOf(uint32_t id) const;
   bool executes(uint32_t id) const;
-  // Of an existing node; inputs of unknown producers are endpoints of node 0.
+  // The node must exist. Inputs with unknown producers are endpoints of node 0.
   LastExecution LastExecutionOf(uint32_t id) const;
-  // Whether it is a part of an optimizer's step.
+  // Whether it is part of an optimizer's step.
   bool IsOptimizerNode(uint32_t id) const;
 
-  // Learns inputs and outputs at the first execution and when they change.
-  // Takes a lock then only.
+  // Learns inputs and outputs at the first execution and when they change, and
+  // takes a lock only then.
   void Learn(const Execution& execution, uint64_t order, uint64_t step);
 
-  // From now on there is to take, too, which nodes executed since that was
-  // last told.
+  // Has the next updates include which nodes executed since the last report.
   void ReportLastSteps();
 
-  // Appends what changed in one graph since it was last taken, up to about
-  // `max_bytes`. False if nothing did in any.
+  // Appends what changed in one graph since the last update, up to about
+  // `max_bytes`. Returns false if nothing changed in any graph.
   bool TakeUpdate(size_t max_bytes, v1::GraphUpdate* update);
-  // A new peer knows nothing.
+  // Has the next updates include everything, for a new peer.
   void ResendAll();
 
-  // Called, without a lock, when TakeUpdate would have something to take.
-  // Set before the table is used.
+  // `on_change` is called, without a lock held, when there is something for
+  // TakeUpdate. Set before the table is used.
   void set_on_change(std::function<void()> on_change) {
     on_change_ = std::move(on_change);
   }
@@ -186,33 +186,50 @@ class NodeTable {
 
   static constexpr uint32_t kNothingToReport = UINT32_MAX;
 
-  // With mu_ held.
-  absl::Status AddGraph(const std::string& graph);
-  const std::string* NextGraph() const;
-  uint32_t Add(const graphdbg_node_info& info, std::string name);
-  void SetOutputs(const TensorArray& tensors, Record* record);
-  void MarkChanged(uint32_t id);
-  void LearnMode(const Execution& execution, NodeFacts* facts);
-  void Fill(uint32_t id, Record* record, v1::Node* node) const;
-  // The bytes that were added.
-  size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update);
-  const Record& At(uint32_t id) const { return records_[id - 1]; }
+  absl::Status AddGraph(const std::string& graph) GRAPHDBG_REQUIRES(mu_);
+  const std::string* NextGraph() const GRAPHDBG_REQUIRES(mu_);
+  uint32_t Add(const graphdbg_node_info& info, std::string name)
+      GRAPHDBG_REQUIRES(mu_);
+  void AddDeclaredInputs(const graphdbg_node_info& info, uint32_t id,
+                         Record* record) GRAPHDBG_REQUIRES(mu_);
+  void AddAttributes(const graphdbg_node_info& info, Record* record)
+      GRAPHDBG_REQUIRES(mu_);
+  void AddStack(const graphdbg_node_info& info, Record* record)
+      GRAPHDBG_REQUIRES(mu_);
+  void SetInputs(const InputArray& inputs, Record* record)
+      GRAPHDBG_REQUIRES(mu_);
+  void SetOutputs(const TensorArray& tensors, Record* record)
+      GRAPHDBG_REQUIRES(mu_);
+  void MarkChanged(uint32_t id) GRAPHDBG_REQUIRES(mu_);
+  void LearnMode(const Execution& execution, NodeFacts* facts)
+      GRAPHDBG_EXCLUDES(mu_);
+  void Fill(uint32_t id, Record* record, v1::Node* node) const
+      GRAPHDBG_REQUIRES(mu_);
+  // Returns the number of bytes added.
+  size_t TakeLastSteps(size_t max_bytes, v1::GraphUpdate* update)
+      GRAPHDBG_REQUIRES(mu_);
+  const Record& At(uint32_t id) const GRAPHDBG_REQUIRES(mu_) {
+    return records_[id - 1];
+  }
 
   std::function<void()> on_change_;
+  // Grows with mu_ held; read without a lock.
   SegmentedArray<NodeFacts> facts_;
 
-  mutable std::mutex mu_;
-  // All below guarded by mu_. Names are those of names_, which never move.
-  std::unordered_map<std::string, uint32_t> names_;
-  std::deque<Record> records_;
-  // With their places in the order in which they came.
-  std::map<std::string, size_t> graphs_;
-  std::map<ScopeKey, std::string> scope_types_;
-  StringPool pool_;
-  std::deque<uint32_t> changed_nodes_;
-  std::deque<ScopeKey> changed_scopes_;
-  // The next node whose last step may have to be told.
-  uint32_t next_to_report_ = kNothingToReport;
+  mutable Mutex mu_;
+  // Ids by name. The strings of records point to these keys, which never move,
+  // or to pool_.
+  std::unordered_map<std::string, uint32_t> names_ GRAPHDBG_GUARDED_BY(mu_);
+  std::deque<Record> records_ GRAPHDBG_GUARDED_BY(mu_);
+  // Graphs with their positions in the order in which they were declared.
+  std::map<std::string, size_t> graphs_ GRAPHDBG_GUARDED_BY(mu_);
+  std::map<ScopeKey, std::string> scope_types_ GRAPHDBG_GUARDED_BY(mu_);
+  StringPool pool_ GRAPHDBG_GUARDED_BY(mu_);
+  // What the next updates contain.
+  std::deque<uint32_t> changed_nodes_ GRAPHDBG_GUARDED_BY(mu_);
+  std::deque<ScopeKey> changed_scopes_ GRAPHDBG_GUARDED_BY(mu_);
+  // The next node whose last step may have to be reported.
+  uint32_t next_to_report_ GRAPHDBG_GUARDED_BY(mu_) = kNothingToReport;
 };
 
 }  // namespace graphdbg::agent

@@ -8,15 +8,22 @@
 #include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
+namespace {
+
+bool SurvivesStream(const v1::AgentMessage& message) {
+  return message.has_hit() || message.has_log() || message.has_goodbye();
+}
+
+}  // namespace
 
 void Outbox::Put(v1::AgentMessage message) {
   if (closed_) return;
   queue_.push_back(std::move(message));
-  filled_.notify_one();
+  filled_.NotifyOne();
 }
 
 void Outbox::PutHit(v1::Hit hit) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (hits_ >= kMaxHits) {
     ++dropped_hits_;
     return;
@@ -29,8 +36,8 @@ void Outbox::PutHit(v1::Hit hit) {
 }
 
 void Outbox::PutStatistics(v1::StatisticsReport report) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state_ != kLive || !peer_.takes_statistics ||
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive || !peer_.takes_statistics ||
       statistics_ >= kMaxStatistics) {
     return;
   }
@@ -41,7 +48,7 @@ void Outbox::PutStatistics(v1::StatisticsReport report) {
 }
 
 void Outbox::PutLog(v1::Log::Level level, std::string text) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (logs_ >= kMaxLogs) return;
   ++logs_;
   v1::AgentMessage message;
@@ -52,16 +59,16 @@ void Outbox::PutLog(v1::Log::Level level, std::string text) {
 }
 
 void Outbox::PutState(const v1::StateUpdate& state) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state_ != kLive) return;
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive) return;
   v1::AgentMessage message;
   *message.mutable_state() = state;
   Put(std::move(message));
 }
 
 void Outbox::PutCommandResult(uint64_t command_id, const absl::Status& status) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state_ != kLive) return;
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive) return;
   v1::AgentMessage message;
   message.mutable_command_result()->set_command_id(command_id);
   if (!status.ok()) {
@@ -71,30 +78,32 @@ void Outbox::PutCommandResult(uint64_t command_id, const absl::Status& status) {
 }
 
 void Outbox::PutWatchpointStatus(v1::WatchpointStatus status) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state_ != kLive) return;
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kLive) return;
   v1::AgentMessage message;
   *message.mutable_watchpoint_status() = std::move(status);
   Put(std::move(message));
 }
 
 void Outbox::PutGoodbye(v1::Goodbye goodbye) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   v1::AgentMessage message;
   *message.mutable_goodbye() = std::move(goodbye);
   Put(std::move(message));
   closed_ = true;
-  drained_.notify_all();
+  drained_.NotifyAll();
+}
+
+bool Outbox::Ended(uint64_t stream) const {
+  return closed_ || state_ != StreamState::kLive || streams_ != stream;
 }
 
 bool Outbox::PutTensor(v1::TensorData tensor, uint64_t stream) {
-  std::unique_lock<std::mutex> lock(mu_);
-  const auto gone = [&] {
-    return closed_ || state_ != kLive || streams_ != stream;
-  };
-  drained_.wait(lock,
-                [&] { return gone() || tensor_bytes_ < kMaxTensorBytes; });
-  if (gone()) return false;
+  MutexLock lock(&mu_);
+  while (!Ended(stream) && tensor_bytes_ >= kMaxTensorBytes) {
+    drained_.Wait(&mu_);
+  }
+  if (Ended(stream)) return false;
   tensor_bytes_ += static_cast<int64_t>(tensor.data().size());
   v1::AgentMessage message;
   *message.mutable_tensor() = std::move(tensor);
@@ -103,30 +112,26 @@ bool Outbox::PutTensor(v1::TensorData tensor, uint64_t stream) {
 }
 
 uint64_t Outbox::stream() const {
-  std::lock_guard<std::mutex> lock(mu_);
-  return state_ == kLive ? streams_ : 0;
-}
-
-bool Outbox::SurvivesStream(const v1::AgentMessage& message) const {
-  return message.has_hit() || message.has_log() || message.has_goodbye();
+  MutexLock lock(&mu_);
+  return state_ == StreamState::kLive ? streams_ : 0;
 }
 
 void Outbox::OpenStream() {
-  std::lock_guard<std::mutex> lock(mu_);
-  state_ = kOpening;
+  MutexLock lock(&mu_);
+  state_ = StreamState::kOpening;
 }
 
 void Outbox::BeginStream(const Peer& peer) {
-  std::lock_guard<std::mutex> lock(mu_);
-  if (state_ != kOpening) return;
+  MutexLock lock(&mu_);
+  if (state_ != StreamState::kOpening) return;
   peer_ = peer;
-  state_ = kLive;
+  state_ = StreamState::kLive;
   ++streams_;
-  filled_.notify_all();
+  filled_.NotifyAll();
 }
 
 void Outbox::Confirm(uint64_t through) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   while (!unconfirmed_.empty() &&
          unconfirmed_.front().hit().number() <= through) {
     unconfirmed_.pop_front();
@@ -135,8 +140,8 @@ void Outbox::Confirm(uint64_t through) {
 }
 
 void Outbox::EndStream() {
-  std::lock_guard<std::mutex> lock(mu_);
-  state_ = kNoStream;
+  MutexLock lock(&mu_);
+  state_ = StreamState::kNone;
   std::deque<v1::AgentMessage> kept = std::move(unconfirmed_);
   unconfirmed_.clear();
   for (v1::AgentMessage& message : queue_) {
@@ -145,8 +150,8 @@ void Outbox::EndStream() {
   queue_ = std::move(kept);
   tensor_bytes_ = 0;
   statistics_ = 0;
-  filled_.notify_all();
-  drained_.notify_all();
+  filled_.NotifyAll();
+  drained_.NotifyAll();
 }
 
 void Outbox::ReportDroppedHits() {
@@ -155,55 +160,63 @@ void Outbox::ReportDroppedHits() {
   message.mutable_log()->set_level(v1::Log::LEVEL_WARNING);
   message.mutable_log()->set_message(
       absl::StrCat(dropped_hits_,
-                   " hits were not recorded: they came faster than they could "
-                   "be sent"));
+                   " hits were not recorded because they occurred faster than "
+                   "they could be sent"));
   message.mutable_log()->set_dropped_hits(dropped_hits_);
   dropped_hits_ = 0;
   ++logs_;
   queue_.push_front(std::move(message));
 }
 
+bool Outbox::HasNext() const {
+  return state_ == StreamState::kNone ||
+         (state_ == StreamState::kLive &&
+          (!queue_.empty() || woken_ || closed_));
+}
+
 Outbox::Next Outbox::Take(v1::AgentMessage* message) {
-  std::unique_lock<std::mutex> lock(mu_);
-  filled_.wait(lock, [&] {
-    return state_ == kNoStream ||
-           (state_ == kLive && (!queue_.empty() || woken_ || closed_));
-  });
-  if (state_ == kNoStream) return Next::kEnd;
-  // First: what was woken for (the graph) goes before hits that are about it.
+  MutexLock lock(&mu_);
+  while (!HasNext()) filled_.Wait(&mu_);
+  if (state_ == StreamState::kNone) return Next::kEnd;
+  // First, because hits refer to the nodes that Wake was called for.
   if (std::exchange(woken_, false)) return Next::kWoken;
   if (queue_.empty()) return Next::kEnd;
   ReportDroppedHits();
   *message = std::move(queue_.front());
   queue_.pop_front();
-  if (message->has_hit() && peer_.confirms_hits)
-    unconfirmed_.push_back(*message);
-  if (message->has_hit() && !peer_.confirms_hits) --hits_;
-  if (message->has_log()) --logs_;
-  if (message->has_statistics()) --statistics_;
-  if (message->has_tensor()) {
-    tensor_bytes_ -= static_cast<int64_t>(message->tensor().data().size());
-    drained_.notify_all();
-  }
+  CountTaken(*message);
   return Next::kMessage;
+}
+
+void Outbox::CountTaken(const v1::AgentMessage& message) {
+  if (message.has_hit() && peer_.confirms_hits) {
+    unconfirmed_.push_back(message);
+  }
+  if (message.has_hit() && !peer_.confirms_hits) --hits_;
+  if (message.has_log()) --logs_;
+  if (message.has_statistics()) --statistics_;
+  if (message.has_tensor()) {
+    tensor_bytes_ -= static_cast<int64_t>(message.tensor().data().size());
+    drained_.NotifyAll();
+  }
 }
 
 void Outbox::PutBack(v1::AgentMessage message) {
   if (!SurvivesStream(message)) return;
-  std::lock_guard<std::mutex> lock(mu_);
-  // It is among the unconfirmed ones, or was: the stream's end puts them back.
+  MutexLock lock(&mu_);
+  // Unconfirmed hits are put back when the stream ends.
   if (message.has_hit() && peer_.confirms_hits) return;
   if (message.has_hit()) ++hits_;
   if (message.has_log()) ++logs_;
-  // The last message, whatever has come back to the queue since.
+  // Stays the last message, even if others were put back since.
   if (message.has_goodbye()) return queue_.push_back(std::move(message));
   queue_.push_front(std::move(message));
 }
 
 void Outbox::Wake() {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   woken_ = true;
-  filled_.notify_one();
+  filled_.NotifyOne();
 }
 
 }  // namespace graphdbg::agent

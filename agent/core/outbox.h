@@ -1,26 +1,25 @@
-// What waits to be sent to the server.
+// Messages that wait to be sent to the server.
 #ifndef AGENT_CORE_OUTBOX_H_
 #define AGENT_CORE_OUTBOX_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 #include <string>
 
 #include "absl/status/status.h"
+#include "agent/base/mutex.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 
 namespace graphdbg::agent {
 
-// Bounded. Training threads put hits and states in and never wait; only
-// PutTensor waits, and is for the agent's own thread. Hits that find no room
-// are counted, and a Log says how many as soon as there is room again.
+// Bounded. Training threads add hits and states and never wait; only PutTensor
+// waits, and is called on the agent's own thread. Hits that find no room are
+// counted, and a Log says how many as soon as there is room again.
 //
-// Hits, logs and a goodbye outlive a broken stream; all else is about that
-// stream and goes with it. Hits are numbered from 1, and where the server
-// confirms that it has recorded them, those that it has not are sent again on
-// the next stream.
+// Hits, logs and a goodbye outlive a broken stream. All other messages belong
+// to their stream and are dropped with it. Hits are numbered from 1. If the
+// server confirms the hits that it has recorded, those that it has not are sent
+// again on the next stream.
 class Outbox {
  public:
   static constexpr size_t kMaxHits = 10'000;
@@ -29,78 +28,87 @@ class Outbox {
   static constexpr int64_t kMaxTensorBytes = 8 << 20;
 
   void PutHit(v1::Hit hit);
-  // Left out if the server does not know them, or earlier ones still wait.
+  // Dropped if the server does not accept them, or earlier ones still wait.
   void PutStatistics(v1::StatisticsReport report);
   void PutLog(v1::Log::Level level, std::string message);
   void PutState(const v1::StateUpdate& state);
   void PutCommandResult(uint64_t command_id, const absl::Status& status);
   void PutWatchpointStatus(v1::WatchpointStatus status);
-  // The last message: what is put later is not sent.
+  // The last message: nothing that is added later is sent.
   void PutGoodbye(v1::Goodbye goodbye);
 
-  // Waits for room. False if the stream ended meanwhile or is not the one
-  // numbered `stream`: the tensor has nobody to go to.
+  // Waits for room. Returns false if the stream numbered `stream`, on which the
+  // tensor was requested, has ended.
   bool PutTensor(v1::TensorData tensor, uint64_t stream);
 
-  // The present stream, from 1; 0 if there is none.
+  // The number of the current stream, from 1; 0 if there is none.
   uint64_t stream() const;
 
   // --- For the transport.
 
-  // A stream was opened; Take waits until it is welcome.
+  // A stream was opened. Take waits until the server has accepted it.
   void OpenStream();
-  // The server has welcomed the stream: what is put in from now on is sent.
+  // The capabilities of the server.
   struct Peer {
-    // It says which hits it has recorded.
+    // It confirms the hits that it has recorded.
     bool confirms_hits = false;
     bool takes_statistics = false;
   };
+  // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);
-  // The hits up to this number are recorded.
+  // The server has recorded the hits up to this number.
   void Confirm(uint64_t through);
-  // Nothing can be sent from now on; what was about this stream is gone.
+  // Nothing can be sent from now on. Messages of this stream are dropped.
   void EndStream();
 
   enum class Next {
     kMessage,
-    // Something else than a message is to be sent; see Wake.
+    // Something other than a queued message is to be sent; see Wake.
     kWoken,
-    // The stream is over, or the goodbye and all before it were taken.
+    // The stream has ended, or all messages up to the goodbye were taken.
     kEnd,
   };
   // Waits for the next message.
   Next Take(v1::AgentMessage* message);
-  // A message that Take gave could not be sent.
+  // A message that Take returned could not be sent.
   void PutBack(v1::AgentMessage message);
 
-  // Makes the next Take answer kWoken, before any message. Any thread.
+  // Has the next Take return kWoken, before any message. Any thread.
   void Wake();
 
  private:
-  // With mu_ held.
-  void Put(v1::AgentMessage message);
-  bool SurvivesStream(const v1::AgentMessage& message) const;
-  void ReportDroppedHits();
+  enum class StreamState { kNone, kOpening, kLive };
 
-  mutable std::mutex mu_;
-  std::condition_variable filled_;
-  std::condition_variable drained_;
-  // All below guarded by mu_.
-  std::deque<v1::AgentMessage> queue_;
-  // Hits that were taken on this stream and are not confirmed.
-  std::deque<v1::AgentMessage> unconfirmed_;
-  Peer peer_;
-  uint64_t last_hit_ = 0;
-  // In the queue or unconfirmed.
-  size_t hits_ = 0;
-  size_t logs_ = 0;
-  size_t statistics_ = 0;
-  int64_t tensor_bytes_ = 0;
-  uint64_t dropped_hits_ = 0;
-  uint64_t streams_ = 0;
-  enum { kNoStream, kOpening, kLive } state_ = kNoStream;
-  bool woken_ = false;
-  bool closed_ = false;
+  void Put(v1::AgentMessage message) GRAPHDBG_REQUIRES(mu_);
+  void ReportDroppedHits() GRAPHDBG_REQUIRES(mu_);
+  // Whether Take has something to return.
+  bool HasNext() const GRAPHDBG_REQUIRES(mu_);
+  // Whether the stream can no longer be sent to.
+  bool Ended(uint64_t stream) const GRAPHDBG_REQUIRES(mu_);
+  // Updates the counters for a message that leaves the queue.
+  void CountTaken(const v1::AgentMessage& message) GRAPHDBG_REQUIRES(mu_);
+
+  mutable Mutex mu_;
+  CondVar filled_;
+  CondVar drained_;
+  std::deque<v1::AgentMessage> queue_ GRAPHDBG_GUARDED_BY(mu_);
+  // Hits that were sent on this stream and are not confirmed yet.
+  std::deque<v1::AgentMessage> unconfirmed_ GRAPHDBG_GUARDED_BY(mu_);
+  Peer peer_ GRAPHDBG_GUARDED_BY(mu_);
+  // The number of the newest hit.
+  uint64_t last_hit_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // How many of each are in the queue, and for hits, unconfirmed.
+  size_t hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t logs_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  size_t statistics_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  int64_t tensor_bytes_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  uint64_t dropped_hits_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // The number of the current stream, or the last one.
+  uint64_t streams_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  StreamState state_ GRAPHDBG_GUARDED_BY(mu_) = StreamState::kNone;
+  bool woken_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // The goodbye was added.
+  bool closed_ GRAPHDBG_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace graphdbg::agent

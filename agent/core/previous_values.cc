@@ -10,7 +10,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Strides of a view, written out.
+// Explicit strides of a view.
 std::vector<int64_t> StridesOf(const TensorView& view) {
   std::vector<int64_t> strides(view.ndim);
   int64_t row_major = 1;
@@ -136,7 +136,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   const Key key{node, slot};
   std::shared_ptr<PreviousValue> value;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     value = Take(key, room, step);
   }
   if (value == nullptr) return nullptr;
@@ -144,10 +144,10 @@ std::shared_ptr<const PreviousValue> PreviousValues::Keep(
   if (readable && device != nullptr) {
     readable = value->CopyFromDevice(device, stream, tensor);
   }
-  // Without the lock: this is most of the work.
+  // Without the lock, because this is most of the work.
   if (readable && share) value->ShareBytes(view, *same);
   if (readable && !share && device == nullptr) value->CopyBytes(view);
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   bytes_ -= room;
   if (!readable) return nullptr;
   bytes_ += value->own_bytes();
@@ -170,7 +170,7 @@ std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
   auto next = std::make_shared<PreviousValue>();
   if (value != nullptr) {
     bytes_ -= value->own_bytes();
-    // Whoever reads the old one, or a value of a view, goes on reading it.
+    // Readers of the old value, or of a view that shares it, keep it.
     if (value.use_count() == 1 && value->bytes_.use_count() == 1) {
       next->bytes_ = std::move(value->bytes_);
     }
@@ -182,7 +182,7 @@ std::shared_ptr<PreviousValue> PreviousValues::Take(const Key& key,
 
 std::shared_ptr<const PreviousValue> PreviousValues::Before(
     uint64_t step, uint32_t node, uint32_t slot) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const auto it = values_.find({node, slot});
   if (it == values_.end()) return nullptr;
   for (const auto& value : it->second) {
@@ -193,7 +193,7 @@ std::shared_ptr<const PreviousValue> PreviousValues::Before(
 
 void PreviousValues::DropOlderThan(uint64_t step) {
   std::map<Key, Values> dropped;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (auto it = values_.begin(); it != values_.end();) {
     const auto at = it++;
     if (!at->second.empty() && at->second.front()->step_ >= step) continue;
@@ -207,7 +207,7 @@ void PreviousValues::Clear() {
 }
 
 int64_t PreviousValues::bytes() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return bytes_;
 }
 

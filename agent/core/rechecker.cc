@@ -18,7 +18,7 @@ absl::Status NotPaused() {
                          "the program is running");
 }
 
-// Has no values: stands for one that is not what it was.
+// A tensor without values, in place of one that is no longer what it was.
 graphdbg_tensor NoTensor() {
   graphdbg_tensor tensor = {};
   tensor.struct_size = sizeof(tensor);
@@ -31,7 +31,7 @@ std::string Count(uint64_t count, absl::string_view one) {
 
 }  // namespace
 
-// One recheck.
+// Carries out one command.
 class Rechecker::Round {
  public:
   Round(const Parts& parts, std::shared_ptr<const WatchSnapshot> watch)
@@ -39,16 +39,16 @@ class Rechecker::Round {
 
   absl::Status Run() {
     Collect();
-    if (!Hold([] {})) return NotPaused();
+    if (!WhilePaused([] {})) return NotPaused();
     for (const Outputs& outputs : outputs_) {
-      if (!Hold([&] { Check(outputs); })) return NotPaused();
+      if (!WhilePaused([&] { Check(outputs); })) return NotPaused();
     }
     for (const auto& [node, handle] : parts_.bindings->All()) {
       if (watch_->On(node) == nullptr) continue;
       const auto check = [&, node = node, handle = handle] {
         CheckBound(node, handle);
       };
-      if (!Hold(check)) return NotPaused();
+      if (!WhilePaused(check)) return NotPaused();
     }
     CountGone();
     return absl::OkStatus();
@@ -60,17 +60,18 @@ class Rechecker::Round {
                      Count(tally_.hits, "hit"));
     if (tally_.overwritten > 0) {
       absl::StrAppend(&line, "; ", Count(tally_.overwritten, "tensor"),
-                      " skipped, overwritten since");
+                      " skipped because the program overwrote ",
+                      tally_.overwritten == 1 ? "it" : "them");
     }
     if (tally_.gone > 0) {
-      absl::StrAppend(&line, "; the values of ", Count(tally_.gone, "node"),
-                      " are not kept");
+      absl::StrAppend(&line, "; values of ", Count(tally_.gone, "node"),
+                      " are no longer kept");
     }
     return line;
   }
 
  private:
-  // Of this step, by node, in the order in which they were produced.
+  // Groups the kept outputs of this step by node, in execution order.
   void Collect() {
     for (KeptTensors::Kept& kept : parts_.kept->All()) {
       if (kept.tensor->step() != step_) continue;
@@ -80,14 +81,14 @@ class Rechecker::Round {
     }
   }
 
-  // Calls `body` while the program cannot go on; false if it did.
+  // Calls `body` while the program cannot resume. Returns false if it has
+  // resumed since the round began.
   template <class Body>
-  bool Hold(const Body& body) {
-    uint64_t pause = 0;
-    const auto lock = parts_.gate->HoldPaused(&pause);
-    if (!lock.owns_lock()) return false;
-    if (!pause_) pause_ = pause;
-    if (pause != *pause_) return false;
+  bool WhilePaused(const Body& body) {
+    const Gate::Hold hold = parts_.gate->HoldPaused();
+    if (!hold.held()) return false;
+    if (!pause_) pause_ = hold.pause();
+    if (hold.pause() != *pause_) return false;
     body();
     return true;
   }
@@ -111,7 +112,8 @@ class Rechecker::Round {
       tensors[kept.slot] = kept.tensor->tensor();
       tally_.checked += watched ? 1 : 0;
     }
-    // Also where nothing is watched: infinities that are meant are noted.
+    // Nodes that are not watched are checked as well, because checks record
+    // which infinities are intentional.
     const std::vector<graphdbg_input> inputs =
         watched ? InputsOf(last) : std::vector<graphdbg_input>();
     Execution execution;
@@ -157,21 +159,16 @@ class Rechecker::Round {
     if (handle == nullptr || endpoint.slot != 0) return NoTensor();
     bound_inputs_.emplace_back();
     BoundTensor* bound = &bound_inputs_.back();
-    if (!Resolve(handle, bound) ||
+    if (!ResolveBound(*parts_.host, handle, bound) ||
         written_.count(bound->tensor.storage_id) > 0) {
       return NoTensor();
     }
     return bound->tensor;
   }
 
-  bool Resolve(void* handle, BoundTensor* bound) const {
-    return parts_.host->Resolve(handle, &bound->tensor, bound->shape,
-                                bound->strides);
-  }
-
   void CheckBound(uint32_t node, void* handle) {
     BoundTensor bound;
-    if (!Resolve(handle, &bound)) {
+    if (!ResolveBound(*parts_.host, handle, &bound)) {
       ++tally_.gone;
       return;
     }
@@ -191,7 +188,8 @@ class Rechecker::Round {
     if (!findings.empty()) parts_.report(std::move(findings));
   }
 
-  // Nodes that executed in this step, are covered, and left nothing.
+  // Counts the watched nodes that executed in this step without any value being
+  // kept.
   void CountGone() {
     const uint32_t size = parts_.nodes->size();
     for (uint32_t node = 1; node <= size; ++node) {
@@ -207,31 +205,31 @@ class Rechecker::Round {
   const uint64_t step_;
   std::optional<uint64_t> pause_;
   std::vector<Outputs> outputs_;
-  // By node: where in outputs_.
+  // Indices in outputs_, by node.
   std::unordered_map<uint32_t, size_t> places_;
-  // Storages that ops of this step wrote over, so far.
+  // Storages that ops of this step have overwritten, up to the current node.
   std::set<uint64_t> written_;
-  // Of the node at hand: views of its inputs point into them.
+  // Inputs of the current node, whose views point into these.
   std::vector<std::shared_ptr<const KeptTensor>> kept_inputs_;
   std::deque<BoundTensor> bound_inputs_;
   uint64_t last_order_ = 0;
   Tally tally_;
 };
 
-void Rechecker::Ask(v1::Command command) {
-  std::lock_guard<std::mutex> lock(mu_);
+void Rechecker::Add(v1::Command command) {
+  MutexLock lock(&mu_);
   commands_.push_back(std::move(command));
 }
 
 void Rechecker::DropAll() {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   commands_.clear();
 }
 
 bool Rechecker::ServeOne() {
   v1::Command command;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     if (commands_.empty()) return false;
     command = std::move(commands_.front());
     commands_.pop_front();

@@ -1,15 +1,15 @@
-// Checks watchpoints on the values of the present stop.
+// Checks watchpoints on the values of the current pause.
 #ifndef AGENT_CORE_RECHECKER_H_
 #define AGENT_CORE_RECHECKER_H_
 
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <mutex>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
 #include "agent/core/checker.h"
 #include "agent/core/gate.h"
@@ -22,13 +22,15 @@
 
 namespace graphdbg::agent {
 
-// Does over again, node after node in the order of execution, what was done
-// when the nodes of this step executed: with their kept outputs, and their
-// inputs as far as they are kept and were not overwritten since. Then the bound
-// tensors. What was overwritten or is gone is skipped, and a Log says so.
+// Repeats, node by node in execution order, the checks that ran when the nodes
+// of this step executed: on their kept outputs, and on those inputs that are
+// kept and were not overwritten since. Then checks the bound tensors. Values
+// that were overwritten or are no longer kept are skipped, and a Log says how
+// many.
 //
-// Commands are put in by the transport's thread and served by the agent's. The
-// program is kept from going on while one node is checked.
+// The transport's thread adds commands, and the agent's thread serves them. The
+// program cannot resume while a node is being checked, but it can between
+// nodes, which ends the recheck.
 class Rechecker {
  public:
   // All must outlive the rechecker.
@@ -43,24 +45,25 @@ class Rechecker {
     const Checker* checker;
     Gate* gate;
     Outbox* outbox;
-    // Takes what was found; stops in it mean nothing.
+    // Receives what was found. Its stops have no effect: the program is paused.
     std::function<void(Findings)> report;
   };
   explicit Rechecker(Parts parts) : parts_(std::move(parts)) {}
 
-  void Ask(v1::Command command);
-  // The stream on which was asked is gone.
-  void DropAll();
+  void Add(v1::Command command) GRAPHDBG_EXCLUDES(mu_);
+  // The stream that the commands came from has ended.
+  void DropAll() GRAPHDBG_EXCLUDES(mu_);
 
-  // Serves one command if there is one; true if there was.
-  bool ServeOne();
+  // Serves one command. Returns false if there was none.
+  bool ServeOne() GRAPHDBG_EXCLUDES(mu_);
 
  private:
-  // One node's kept outputs.
+  // The kept outputs of one node.
   struct Outputs {
     uint32_t node;
     std::vector<KeptTensors::Kept> kept;
   };
+  // Numbers of tensors, except for `gone`, which counts nodes.
   struct Tally {
     uint64_t checked = 0;
     uint64_t hits = 0;
@@ -73,9 +76,8 @@ class Rechecker {
 
   const Parts parts_;
 
-  std::mutex mu_;
-  // Guarded by mu_.
-  std::deque<v1::Command> commands_;
+  Mutex mu_;
+  std::deque<v1::Command> commands_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

@@ -27,7 +27,7 @@ class RequestedNodesTest : public testing::Test {
 
 TEST_F(RequestedNodesTest, ARequestHoldsUntilTheEndOfTheNextStop) {
   EXPECT_FALSE(requested());
-  requests_.Ask(node_, 1);
+  requests_.Add(node_, 1);
   Resume(1, false);
   EXPECT_TRUE(requested());
   Resume(2, true);
@@ -36,7 +36,7 @@ TEST_F(RequestedNodesTest, ARequestHoldsUntilTheEndOfTheNextStop) {
 
 TEST_F(RequestedNodesTest, WhoAsksAtEachStopKeepsIt) {
   for (uint64_t pause = 1; pause < 4; ++pause) {
-    requests_.Ask(node_, pause);
+    requests_.Add(node_, pause);
     Resume(pause, true);
     EXPECT_TRUE(requested());
     EXPECT_TRUE(requests_.to_catch().empty());
@@ -51,7 +51,7 @@ TEST_F(RequestedNodesTest, ACatchHoldsUntilTheValueWasThere) {
   Resume(2, false);
   EXPECT_EQ(requests_.to_catch().count(node_), 1u);
   EXPECT_TRUE(requested());
-  requests_.Ask(node_, 3);
+  requests_.Add(node_, 3);
   Resume(3, true);
   EXPECT_TRUE(requests_.to_catch().empty());
   EXPECT_TRUE(requested());

@@ -8,14 +8,15 @@
 namespace graphdbg::agent {
 namespace {
 
-// Bytes from which on looking a tensor up is cheaper than reading it.
+// The size from which on looking a tensor up is cheaper than reading it.
 constexpr int64_t kWorthwhile = 16 << 10;
 
-// Where a view's elements lie.
+// The memory that a view's elements are in.
 struct Place {
   const char* begin;
   const char* end;
-  // Elements, and whether they fill the place, each once.
+  // The number of elements, and whether they fill the memory without gaps or
+  // overlaps.
   int64_t count;
   bool dense;
 };
@@ -42,23 +43,23 @@ std::optional<Place> PlaceOf(const graphdbg_tensor& tensor) {
 }  // namespace
 
 void SeenValues::RecordWrite(uint64_t storage_id) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (Region* region = regions_.Find(storage_id)) region->intact = false;
 }
 
 void SeenValues::Put(const graphdbg_tensor& tensor,
-                     const conditions::ScanResult& pass) {
+                     const conditions::ScanResult& scan) {
   const std::optional<Place> place = PlaceOf(tensor);
   if (!place || !place->dense) return;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   Region& region = regions_.At(tensor.storage_id);
-  // A part of what is known in full tells no more.
+  // The result for the larger tensor is kept.
   if (region.intact && region.count > place->count) return;
   region.intact = true;
   region.dtype = DTypeFromNumber(tensor.dtype);
   region.begin = place->begin;
   region.count = place->count;
-  region.pass = pass;
+  region.scan = scan;
   region.copy.reset();
 }
 
@@ -66,7 +67,7 @@ void SeenValues::PutCopy(const graphdbg_tensor& tensor,
                          const std::shared_ptr<const PreviousValue>& copy) {
   const std::optional<Place> place = PlaceOf(tensor);
   if (!place || !place->dense) return;
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   Region* const region = regions_.Find(tensor.storage_id);
   if (region != nullptr && region->intact && region->begin == place->begin &&
       region->count == place->count) {
@@ -77,21 +78,21 @@ void SeenValues::PutCopy(const graphdbg_tensor& tensor,
 SeenValues::Seen SeenValues::Find(const graphdbg_tensor& view) const {
   const std::optional<Place> place = PlaceOf(view);
   if (!place) return {};
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const Region* const region = regions_.Find(view.storage_id);
   const DType dtype = DTypeFromNumber(view.dtype);
   if (region == nullptr || !region->intact || region->dtype != dtype) return {};
   const char* const end =
       region->begin + region->count * static_cast<int64_t>(ItemSize(dtype));
   if (place->begin < region->begin || place->end > end) return {};
-  Seen seen{region->pass, region->copy.lock()};
-  // What is true of many numbers need not be of some of them.
-  if (!place->dense || place->count != region->count) seen.pass.sketch.reset();
+  Seen seen{region->scan, region->copy.lock()};
+  // A sketch of many elements does not apply to some of them.
+  if (!place->dense || place->count != region->count) seen.scan.sketch.reset();
   return seen;
 }
 
 void SeenValues::Clear() {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   regions_.Clear();
 }
 

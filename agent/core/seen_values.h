@@ -1,11 +1,11 @@
-// What is known of the values that this step's ops left in memory.
+// What checks have found out about memory in the current step.
 #ifndef AGENT_CORE_SEEN_VALUES_H_
 #define AGENT_CORE_SEEN_VALUES_H_
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "agent/base/mutex.h"
 #include "agent/conditions/tensor_measurements.h"
 #include "agent/core/previous_values.h"
 #include "agent/core/step_map.h"
@@ -14,50 +14,54 @@
 
 namespace graphdbg::agent {
 
-// About half of what a transformer's ops return are views of memory that was
-// looked at when it was filled: what was found then holds for them, and a copy
-// that was made then holds their values, so that they are read no second time.
+// About half of the tensors that a transformer's ops return are views of memory
+// that was already checked when it was written. The findings hold for the views
+// as well, and a copy made then contains their values, so that they are not
+// read a second time.
 //
-// Whoever uses this must see every op that writes. What writes behind its back
-// (a reduction over ranks, say) is found where the next op computes with it.
+// The caller must see every op that writes to memory. Bad values that are
+// written out of its sight (by a reduction over ranks, say) are found where the
+// next op computes with them.
 //
 // Any thread.
 class SeenValues {
  public:
-  // Memory was written: what was known of it no longer holds.
+  // The storage was written to: earlier findings no longer hold.
   void RecordWrite(uint64_t storage_id);
-  // What a pass over a tensor's values showed. Of small tensors nothing is
-  // remembered: reading them costs less.
-  void Put(const graphdbg_tensor& tensor, const conditions::ScanResult& pass);
-  // A copy of the values; for the tensor that was put last of its storage.
+  // Remembers the result of a scan of a tensor's values. Small tensors are
+  // ignored, because reading them again costs less.
+  void Put(const graphdbg_tensor& tensor, const conditions::ScanResult& scan);
+  // Remembers a copy of the values of the tensor that was put last for its
+  // storage.
   void PutCopy(const graphdbg_tensor& tensor,
                const std::shared_ptr<const PreviousValue>& copy);
 
   struct Seen {
-    conditions::ScanResult pass;
-    // Of memory in which all elements lie.
+    conditions::ScanResult scan;
+    // A copy of memory that contains all elements of the view; may be null.
     std::shared_ptr<const PreviousValue> copy;
   };
-  // What is known of a view's elements.
+  // Returns what is known about the elements of a view.
   Seen Find(const graphdbg_tensor& view) const;
 
   void Clear();
 
  private:
-  // Memory that was looked at, and whether it has been written since.
+  // Memory that was scanned.
   struct Region {
+    // It has not been written to since.
     bool intact = false;
     DType dtype = DType::kUnspecified;
     const char* begin = nullptr;
     int64_t count = 0;
-    conditions::ScanResult pass;
-    // Owned by who keeps it for the next step.
+    conditions::ScanResult scan;
+    // Owned by PreviousValues.
     std::weak_ptr<const PreviousValue> copy;
   };
 
-  mutable std::mutex mu_;
-  // Guarded by mu_. By storage.
-  StepMap<Region> regions_;
+  mutable Mutex mu_;
+  // By storage.
+  StepMap<Region> regions_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

@@ -48,66 +48,66 @@ class SeenValuesTest : public testing::Test {
 
 TEST_F(SeenValuesTest, NothingIsKnownOfWhatWasNotSeen) {
   const SeenValues::Seen seen = seen_.Find(Whole());
-  EXPECT_FALSE(seen.pass.all_finite);
-  EXPECT_FALSE(seen.pass.sketch);
+  EXPECT_FALSE(seen.scan.all_finite);
+  EXPECT_FALSE(seen.scan.sketch);
   EXPECT_EQ(seen.copy, nullptr);
 }
 
 TEST_F(SeenValuesTest, TheSameElementsInAnotherOrderAreKnown) {
   seen_.Put(Whole(), Pass());
-  EXPECT_TRUE(seen_.Find(Transposed()).pass.all_finite);
-  ASSERT_TRUE(seen_.Find(Transposed()).pass.sketch);
-  EXPECT_EQ(seen_.Find(Transposed()).pass.sketch->max, 1);
+  EXPECT_TRUE(seen_.Find(Transposed()).scan.all_finite);
+  ASSERT_TRUE(seen_.Find(Transposed()).scan.sketch);
+  EXPECT_EQ(seen_.Find(Transposed()).scan.sketch->max, 1);
 }
 
 TEST_F(SeenValuesTest, OfSomeOfThemOnlyThatTheyAreFinite) {
   seen_.Put(Whole(), Pass());
   for (const Tensor& part : {Rows(90), Twice()}) {
-    EXPECT_TRUE(seen_.Find(part).pass.all_finite);
-    EXPECT_FALSE(seen_.Find(part).pass.sketch);
+    EXPECT_TRUE(seen_.Find(part).scan.all_finite);
+    EXPECT_FALSE(seen_.Find(part).scan.sketch);
   }
 }
 
 TEST_F(SeenValuesTest, WhatLiesOutsideIsNotKnown) {
   seen_.Put(Rows(90), Pass());
-  EXPECT_FALSE(seen_.Find(Whole()).pass.all_finite);
+  EXPECT_FALSE(seen_.Find(Whole()).scan.all_finite);
   EXPECT_FALSE(seen_.Find(View({80, kColumns}, {kColumns, 1}, 20 * kColumns))
-                   .pass.all_finite);
+                   .scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, APartDoesNotReplaceTheWhole) {
   seen_.Put(Whole(), Pass());
   seen_.Put(Rows(90), {});
-  EXPECT_TRUE(seen_.Find(Whole()).pass.all_finite);
+  EXPECT_TRUE(seen_.Find(Whole()).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, AWriteEndsIt) {
   seen_.Put(Whole(), Pass());
   seen_.RecordWrite(kStorage + 1);
-  EXPECT_TRUE(seen_.Find(Whole()).pass.all_finite);
+  EXPECT_TRUE(seen_.Find(Whole()).scan.all_finite);
   seen_.RecordWrite(kStorage);
-  EXPECT_FALSE(seen_.Find(Whole()).pass.all_finite);
+  EXPECT_FALSE(seen_.Find(Whole()).scan.all_finite);
   seen_.Put(Rows(90), Pass());
-  EXPECT_TRUE(seen_.Find(Rows(80)).pass.all_finite);
+  EXPECT_TRUE(seen_.Find(Rows(80)).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, AStepsEndEndsIt) {
   seen_.Put(Whole(), Pass());
   seen_.Clear();
-  EXPECT_FALSE(seen_.Find(Whole()).pass.all_finite);
+  EXPECT_FALSE(seen_.Find(Whole()).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, OtherReadingsOfTheSameBytesAreNotKnown) {
   seen_.Put(Whole(), Pass());
   Tensor bits = Whole();
   bits.dtype = GRAPHDBG_INT32;
-  EXPECT_FALSE(seen_.Find(bits).pass.all_finite);
+  EXPECT_FALSE(seen_.Find(bits).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, GapsAreNotKnown) {
   const Tensor left = View({kRows, kColumns - 1}, {kColumns, 1});
   seen_.Put(left, Pass());
-  EXPECT_FALSE(seen_.Find(left).pass.all_finite);
+  EXPECT_FALSE(seen_.Find(left).scan.all_finite);
 }
 
 TEST_F(SeenValuesTest, ViewsShareACopy) {

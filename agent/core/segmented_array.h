@@ -1,4 +1,4 @@
-// An array that grows while others read it.
+// An array that can grow while other threads read it.
 #ifndef AGENT_CORE_SEGMENTED_ARRAY_H_
 #define AGENT_CORE_SEGMENTED_ARRAY_H_
 
@@ -9,9 +9,8 @@
 
 namespace graphdbg::agent {
 
-// Elements are made in place, value-initialised, and never move. Reading takes
-// two loads and no lock; Grow calls must not overlap. Indices at and beyond
-// kCapacity do not exist.
+// Elements are value-initialised and never move. Reading takes two loads and no
+// lock. Calls of Grow must not overlap. Indices are below kCapacity.
 template <class T>
 class SegmentedArray {
  public:
@@ -26,7 +25,7 @@ class SegmentedArray {
     for (auto& segment : segments_) delete[] segment.load();
   }
 
-  // Null if the index was never grown to.
+  // Null if the array has not grown to the index.
   T* Find(uint32_t index) const {
     if (index >= kCapacity) return nullptr;
     T* segment =

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxFiles = 300;
 constexpr off_t kMaxFileBytes = 4 << 20;
-// People read lines, not minified programs.
+// Longer lines are not written by hand.
 constexpr size_t kMaxLineBytes = 400;
 
 std::vector<std::string> ReadLines(const std::string& file) {

@@ -1,4 +1,4 @@
-// The text of source lines, for people.
+// The text of source lines, to show with nodes and hits.
 #ifndef AGENT_CORE_SOURCE_TEXT_H_
 #define AGENT_CORE_SOURCE_TEXT_H_
 
@@ -10,11 +10,13 @@
 
 namespace graphdbg::agent {
 
-// Reads each file once, a few hundred files of ordinary size at most. For one
-// thread, never one of training: it reads from disk.
+// Reads each file once, and at most a few hundred files of ordinary size. Used
+// by one thread, which must not be a training thread because it reads from
+// disk.
 class SourceText {
  public:
-  // Fills the frame's text if it is in the user's code and can be read.
+  // Fills in the frame's text if the frame is in the user's code and its file
+  // can be read.
   void Fill(v1::SourceFrame* frame);
 
  private:

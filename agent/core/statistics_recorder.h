@@ -1,4 +1,4 @@
-// Statistics of watched tensors, for their histories.
+// Records statistics of watched tensors for their histories.
 #ifndef AGENT_CORE_STATISTICS_RECORDER_H_
 #define AGENT_CORE_STATISTICS_RECORDER_H_
 
@@ -6,29 +6,28 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <mutex>
 
+#include "agent/base/mutex.h"
 #include "agent/conditions/tensor_measurements.h"
 #include "proto/graphdbg/v1/tensor.pb.h"
 
 namespace graphdbg::agent {
 
-// Those of whole steps, and of as many steps as cost little: on average the
-// limits below, where a second's worth of messages may be sent at once. So the
-// history of a few tensors has every step, and that of a whole graph some of
-// them.
+// Records whole steps, and only as many of them as cost little: on average no
+// more than the limits below allow, with short bursts. So the history of a few
+// tensors has every step, and that of a whole graph has some of them.
 //
-// Any thread. Outside of recorded steps it costs the look at a flag.
+// Any thread. Outside of recorded steps it costs one atomic load.
 class StatisticsRecorder {
  public:
   using Clock = std::chrono::steady_clock;
 
   struct Limits {
-    // What comes later in the step is left out.
-    size_t of_a_step = 5'000;
-    double per_second = 1'000;
-    // Of the program's time.
-    double share_of_time = 0.01;
+    // Further tensors of the step are left out.
+    size_t tensors_per_step = 5'000;
+    double tensors_per_second = 1'000;
+    // Time spent on measuring, as a share of the program's time.
+    double time_share = 0.01;
   };
 
   StatisticsRecorder() : StatisticsRecorder(Limits()) {}
@@ -36,21 +35,23 @@ class StatisticsRecorder {
 
   // Whether this step is recorded.
   bool recording() const { return recording_.load(std::memory_order_relaxed); }
-  // Measures what `evidence` has not measured yet.
+  // Computes the statistics if `measurements` has not done so yet.
   void Record(uint32_t node, uint32_t slot,
               conditions::TensorMeasurements* measurements);
-  // The step is over: gives what was recorded of it, and decides on the next.
+  // Returns what was recorded in the step that has ended, and decides whether
+  // the next one is recorded.
   v1::StatisticsReport EndStep(uint64_t step, Clock::time_point now);
 
  private:
   const Limits limits_;
   std::atomic<bool> recording_{true};
-  std::mutex mu_;
-  // Guarded by mu_.
-  v1::StatisticsReport report_;
-  Clock::duration spent_{};
-  Clock::time_point next_to_send_;
-  Clock::time_point next_to_measure_;
+  Mutex mu_;
+  v1::StatisticsReport report_ GRAPHDBG_GUARDED_BY(mu_);
+  // Time spent on measuring in this step.
+  Clock::duration spent_ GRAPHDBG_GUARDED_BY(mu_){};
+  // When the limits allow the next report and the next measurement.
+  Clock::time_point next_to_send_ GRAPHDBG_GUARDED_BY(mu_);
+  Clock::time_point next_to_measure_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

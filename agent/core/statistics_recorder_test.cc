@@ -32,7 +32,7 @@ class StatisticsRecorderTest : public testing::Test {
 
 // Measuring takes no part in these.
 constexpr StatisticsRecorder::Limits kBySize = {
-    /*of_a_step=*/3, /*per_second=*/2, /*share_of_time=*/1e9};
+    /*tensors_per_step=*/3, /*per_second=*/2, /*time_share=*/1e9};
 
 TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
   StatisticsRecorder recorder(kBySize);
@@ -71,8 +71,8 @@ TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatThereIsToSend) {
 
 TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatItTook) {
   values_.assign(1 << 20, 1.0f);
-  StatisticsRecorder recorder({/*of_a_step=*/10, /*per_second=*/1e9,
-                               /*share_of_time=*/1e-9});
+  StatisticsRecorder recorder({/*tensors_per_step=*/10, /*per_second=*/1e9,
+                               /*time_share=*/1e-9});
   const Clock::time_point start = Clock::now();
   Record(&recorder, 1);
   recorder.EndStep(1, start);
@@ -85,8 +85,8 @@ TEST_F(StatisticsRecorderTest, ABurstOfStepsDoesNotSpendWhatAWaitSaved) {
   values_.assign(1 << 20, 1.0f);
   // A measurement, however fast, takes more than may be saved, and however
   // slow, less than falls due in 1,000 hours.
-  StatisticsRecorder recorder({/*of_a_step=*/10, /*per_second=*/1e9,
-                               /*share_of_time=*/1e-4});
+  StatisticsRecorder recorder({/*tensors_per_step=*/10, /*per_second=*/1e9,
+                               /*time_share=*/1e-4});
   const Clock::time_point start = Clock::now();
   Record(&recorder, 1);
   recorder.EndStep(1, start);

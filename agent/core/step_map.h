@@ -1,4 +1,4 @@
-// A hash table for what is true for one step.
+// A hash table whose contents are valid for one step.
 #ifndef AGENT_CORE_STEP_MAP_H_
 #define AGENT_CORE_STEP_MAP_H_
 
@@ -9,11 +9,11 @@
 
 namespace graphdbg::agent {
 
-// From numbers to values. Forgetting all of them costs nothing and keeps the
-// memory, which is that of the fullest step so far: small, and warm in the
-// processor's caches. Single entries cannot be taken out.
+// Maps numbers to values. Clearing takes constant time and keeps the memory,
+// which is that of the fullest step so far: it is small and stays in the
+// processor's caches. Single entries cannot be removed.
 //
-// Not thread safe.
+// Not thread-safe.
 template <class T>
 class StepMap {
  public:
@@ -26,7 +26,8 @@ class StepMap {
     return const_cast<StepMap*>(this)->Find(key);
   }
 
-  // A new one is value-initialised. Valid as above.
+  // Inserts a value-initialised value if there is none. Valid like the result
+  // of Find.
   T& At(uint64_t key) {
     if (2 * (size_ + 1) > slots_.size()) Grow();
     Slot& slot = SlotOf(key);
@@ -45,15 +46,16 @@ class StepMap {
  private:
   struct Slot {
     uint64_t key = 0;
-    // It holds nothing unless this is the map's.
+    // The slot is free unless this equals the map's epoch.
     uint64_t epoch = 0;
     T value = T();
   };
 
-  // The key's, or the free one that it would get. Never full.
+  // The slot that has the key, or the free one where it would be inserted. The
+  // table is never full.
   Slot& SlotOf(uint64_t key) {
     const size_t mask = slots_.size() - 1;
-    // Multiplying mixes into the high bits.
+    // The multiplication mixes the key into the high bits.
     size_t i = (key * 0x9e3779b97f4a7c15u >> 32) & mask;
     while (slots_[i].epoch == epoch_ && slots_[i].key != key)
       i = (i + 1) & mask;

@@ -1,4 +1,4 @@
-// Strings that occur often, kept once.
+// Stores each distinct string once.
 #ifndef AGENT_CORE_STRING_POOL_H_
 #define AGENT_CORE_STRING_POOL_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphdbg::agent {
 
-// Strings live as long as the pool. Not for several threads.
+// Strings live as long as the pool. Not thread-safe.
 class StringPool {
  public:
   const std::string* Intern(std::string text) {

@@ -13,38 +13,37 @@
 #include "agent/tensor/slice.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
 
-constexpr size_t kMaxOrders = 1000;
+constexpr size_t kMaxPending = 1000;
 
 absl::Status Gone(absl::string_view what) {
   return wire::MakeError(
       absl::StatusCode::kNotFound, "value_gone",
-      absl::StrCat(
-          what,
-          "; catch it, or pause inside or at the end of the next step, "
-          "to have it there"));
+      absl::StrCat(what,
+                   "; to get the value, catch it, or pause inside or at the "
+                   "end of the next step"));
 }
 
 absl::Status Unreadable() {
   return wire::MakeError(
       absl::StatusCode::kUnimplemented, "unreadable",
-      "values of this type or on this device cannot be read yet");
+      "values of this type or on this device cannot be read");
 }
 
-// Of a value of the step before.
 absl::Status NoPrevious(const std::string& name, bool bound) {
   return wire::MakeError(
       absl::StatusCode::kNotFound, "value_gone",
       absl::StrCat(
           "the value of ", name, " in the previous step was not kept: ",
-          bound ? "it is kept while the program is stepped, and while a "
-                  "watchpoint on it compares with it; step once to "
+          bound ? "it is kept while you step through the program, and while a "
+                  "watchpoint compares it with the previous step; step once to "
                   "have both values"
-                : "outputs of the previous step are kept while a "
-                  "watchpoint on them compares with it"));
+                : "outputs of the previous step are kept while a watchpoint "
+                  "compares them with the previous step"));
 }
 
 std::vector<int64_t> ShapeOf(const graphdbg_tensor& tensor) {
@@ -66,9 +65,7 @@ absl::StatusOr<Slice> ResolveSlice(const v1::TensorRequest& request,
     return ParseSlice(request.slice_text(), shape);
   }
   Slice slice = SliceOf(request);
-  if (absl::Status status = CheckSlice(slice, shape); !status.ok()) {
-    return status;
-  }
+  RETURN_IF_ERROR(CheckSlice(slice, shape));
   return slice;
 }
 
@@ -95,21 +92,27 @@ absl::Status CheckSize(const v1::TensorRequest& request, const Slice& slice,
 
 }  // namespace
 
-// The elements of a slice, a piece at a time, from where they lie.
+// Reads the elements of a slice piece by piece from the memory or device that
+// holds them.
 class TensorRequests::PieceReader {
  public:
+  explicit PieceReader(const Slice& slice)
+      : slice_(slice), left_(ElementCount(slice)) {}
+
+  bool is_open() const { return open_; }
   // `device` is null for host memory.
-  PieceReader(runtime::Accelerator* device, const graphdbg_tensor& tensor,
-              const Slice& slice)
-      : device_(device),
-        tensor_(tensor),
-        slice_(slice),
-        left_(ElementCount(slice)) {
-    if (device == nullptr) reader_.emplace(ViewOf(tensor), slice);
+  void Open(runtime::Accelerator* device, const graphdbg_tensor& tensor) {
+    open_ = true;
+    device_ = device;
+    tensor_ = tensor;
+    if (device == nullptr) reader_.emplace(ViewOf(tensor), slice_);
   }
 
+  // Where the tensor was when the reader was opened.
+  const void* address() const { return tensor_.data; }
   bool done() const { return reader_ ? reader_->done() : left_ == 0; }
-  // Appends whole elements; false if the device does not give them.
+
+  // Appends whole elements. Returns false if the device fails.
   bool Read(int64_t max_bytes, std::string* out) {
     if (done()) return true;
     if (reader_) {
@@ -126,96 +129,98 @@ class TensorRequests::PieceReader {
   }
 
  private:
-  runtime::Accelerator* const device_;
-  const graphdbg_tensor tensor_;
   const Slice& slice_;
   int64_t left_;
+  bool open_ = false;
+  runtime::Accelerator* device_ = nullptr;
+  graphdbg_tensor tensor_{};
+  // For host memory.
   std::optional<SliceReader> reader_;
 };
 
-// Where an answer is taken from.
+// The source of an answer: a kept tensor, a copy from the previous step, or a
+// bound tensor.
 struct TensorRequests::Value {
   std::shared_ptr<const KeptTensor> kept;
-  // A copy: whatever the program does, it stays as it is.
+  // A copy, which does not change whatever the program does.
   std::shared_ptr<const PreviousValue> previous;
-  // Without either.
+  // The host's handle.
   void* bound = nullptr;
   BoundTensor resolved;
   // The pause in which the answer was begun; 0: the program was running.
   uint64_t pause = 0;
   uint64_t step = 0;
   bool overwritten = false;
-  // As last looked at.
+  // As last located.
   graphdbg_tensor tensor{};
 };
 
-void TensorRequests::Ask(v1::TensorRequest request) {
+void TensorRequests::Add(v1::TensorRequest request) {
   const uint64_t stream = parts_.outbox->stream();
-  std::lock_guard<std::mutex> lock(mu_);
-  if (orders_.size() < kMaxOrders) {
-    orders_.push_back({std::move(request), stream});
+  MutexLock lock(&mu_);
+  if (pending_.size() < kMaxPending) {
+    pending_.push_back({std::move(request), stream});
   }
 }
 
 void TensorRequests::Cancel(uint64_t request_id) {
-  std::lock_guard<std::mutex> lock(mu_);
-  // Ids of answers that are through would pile up.
-  if (cancelled_.size() < kMaxOrders) cancelled_.insert(request_id);
+  MutexLock lock(&mu_);
+  // Ids of requests that were already answered stay until the stream ends.
+  if (cancelled_.size() < kMaxPending) cancelled_.insert(request_id);
 }
 
 void TensorRequests::DropAll() {
-  std::lock_guard<std::mutex> lock(mu_);
-  orders_.clear();
+  MutexLock lock(&mu_);
+  pending_.clear();
   cancelled_.clear();
 }
 
 bool TensorRequests::Cancelled(uint64_t request_id) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   return cancelled_.count(request_id) > 0;
 }
 
 bool TensorRequests::ServeOne() {
-  Order order;
+  Pending pending;
   {
-    std::lock_guard<std::mutex> lock(mu_);
-    if (orders_.empty()) return false;
-    order = std::move(orders_.front());
-    orders_.pop_front();
+    MutexLock lock(&mu_);
+    if (pending_.empty()) return false;
+    pending = std::move(pending_.front());
+    pending_.pop_front();
   }
-  const uint64_t id = order.request.request_id();
-  const absl::Status status = Serve(order);
+  const uint64_t id = pending.request.request_id();
+  const absl::Status status = Serve(pending);
   if (!status.ok()) {
     v1::TensorData answer;
     answer.set_request_id(id);
     answer.set_last(true);
     *answer.mutable_error() = wire::ToError(status);
-    parts_.outbox->PutTensor(std::move(answer), order.stream);
+    parts_.outbox->PutTensor(std::move(answer), pending.stream);
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   cancelled_.erase(id);
   return true;
 }
 
-absl::Status TensorRequests::Serve(const Order& order) {
+absl::Status TensorRequests::Serve(const Pending& pending) {
   Value value;
-  if (absl::Status s = Find(order.request, &value); !s.ok()) return s;
+  RETURN_IF_ERROR(Find(pending.request, &value));
   v1::TensorData first;
-  first.set_request_id(order.request.request_id());
+  first.set_request_id(pending.request.request_id());
   Slice slice;
   {
-    std::unique_lock<std::mutex> lock;
-    if (absl::Status s = Look(&value, &lock); !s.ok()) return s;
-    absl::Status s =
-        FillHeader(order.request, &value, &slice, first.mutable_header());
-    if (!s.ok()) return s;
+    Gate::Hold hold;
+    RETURN_IF_ERROR(Locate(&value, &hold));
+    RETURN_IF_ERROR(
+        FillHeader(pending.request, &value, &slice, first.mutable_header()));
   }
-  if (!order.request.want_data()) {
+  if (!pending.request.want_data()) {
     first.mutable_header()->set_total_bytes(0);
     first.set_last(true);
-    parts_.outbox->PutTensor(std::move(first), order.stream);
+    parts_.outbox->PutTensor(std::move(first), pending.stream);
     return absl::OkStatus();
   }
-  return SendData(order, slice, &value, std::move(first));
+  return SendData(pending, slice, &value, std::move(first));
 }
 
 absl::Status TensorRequests::Find(const v1::TensorRequest& request,
@@ -224,9 +229,9 @@ absl::Status TensorRequests::Find(const v1::TensorRequest& request,
   if (node == 0) {
     return wire::MakeError(
         absl::StatusCode::kNotFound, "unknown_node",
-        absl::StrCat("no node \"", request.node(), "\" has been seen"));
+        absl::StrCat("this rank has no node \"", request.node(), "\""));
   }
-  parts_.requested->Ask(node, parts_.gate->needs().pauses);
+  parts_.requested->Add(node, parts_.gate->needs().pauses);
   if (request.version() == v1::TensorRequest::VERSION_PREVIOUS ||
       (request.version() == v1::TensorRequest::VERSION_STEP &&
        request.step() + 1 == parts_.gate->step())) {
@@ -242,11 +247,12 @@ absl::Status TensorRequests::Find(const v1::TensorRequest& request,
   return absl::OkStatus();
 }
 
-// Who is not looked at may execute unseen.
 absl::Status TensorRequests::NotKept(const v1::TensorRequest& request,
                                      uint32_t node) const {
   const uint64_t seen = parts_.nodes->Facts(node)->last_step;
   const uint64_t step = parts_.gate->step();
+  // A node that is not followed may have executed without the agent's
+  // knowledge.
   if (seen == 0) {
     return Gone(
         absl::StrCat(request.node(), " has not been seen to execute yet"));
@@ -256,7 +262,7 @@ absl::Status TensorRequests::NotKept(const v1::TensorRequest& request,
                              " was not seen to execute in step ", step));
   }
   return Gone(absl::StrCat("the value of ", request.node(), ":", request.slot(),
-                           " is not there any more"));
+                           " is no longer available"));
 }
 
 absl::Status TensorRequests::FindPrevious(const v1::TensorRequest& request,
@@ -274,30 +280,27 @@ absl::Status TensorRequests::FindPrevious(const v1::TensorRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status TensorRequests::Look(Value* value,
-                                  std::unique_lock<std::mutex>* lock) {
+absl::Status TensorRequests::Locate(Value* value, Gate::Hold* hold) {
   if (value->previous != nullptr) return absl::OkStatus();
-  uint64_t pause = 0;
-  *lock = parts_.gate->HoldPaused(&pause);
-  const bool paused = lock->owns_lock();
-  if (value->pause != 0 && pause != value->pause && value->kept == nullptr) {
-    return Gone("the program went on while the value was read");
+  *hold = parts_.gate->HoldPaused();
+  if (value->pause != 0 && hold->pause() != value->pause &&
+      value->kept == nullptr) {
+    return Gone("the program resumed while the value was being read");
   }
-  value->pause = pause;
+  value->pause = hold->pause();
   if (value->kept != nullptr) {
     const bool overwritten = parts_.kept->Overwritten(*value->kept);
     if (value->tensor.struct_size != 0 && overwritten && !value->overwritten) {
-      return Gone("the value was overwritten while it was read");
+      return Gone("the value was overwritten while it was being read");
     }
     value->overwritten = overwritten;
     value->tensor = value->kept->tensor();
     value->step = value->kept->step();
     return absl::OkStatus();
   }
-  if (!paused) return Gone("the program is running");
-  if (!parts_.host->Resolve(value->bound, &value->resolved.tensor,
-                            value->resolved.shape, value->resolved.strides)) {
-    return Gone("the tensor does not exist any more");
+  if (!hold->held()) return Gone("the program is running");
+  if (!ResolveBound(*parts_.host, value->bound, &value->resolved)) {
+    return Gone("the tensor no longer exists");
   }
   value->tensor = value->resolved.tensor;
   value->step = parts_.gate->step();
@@ -309,9 +312,8 @@ absl::Status TensorRequests::FillHeader(const v1::TensorRequest& request,
                                         v1::TensorData::Header* header) {
   if (request.version() == v1::TensorRequest::VERSION_STEP &&
       request.step() != value->step) {
-    return Gone(absl::StrCat("of step ", request.step(),
-                             " nothing is kept; the value there is of step ",
-                             value->step));
+    return Gone(absl::StrCat("no value of step ", request.step(),
+                             " is kept, only that of step ", value->step));
   }
   const TensorView view = ViewOf(value->tensor);
   const size_t item_size = ItemSize(view.dtype);
@@ -321,12 +323,9 @@ absl::Status TensorRequests::FillHeader(const v1::TensorRequest& request,
     return Unreadable();
   }
   const std::vector<int64_t> shape = ShapeOf(value->tensor);
-  absl::StatusOr<Slice> resolved = ResolveSlice(request, shape);
-  if (!resolved.ok()) return resolved.status();
-  *slice = *std::move(resolved);
+  ASSIGN_OR_RETURN(*slice, ResolveSlice(request, shape));
   if (request.want_data()) {
-    absl::Status fits = CheckSize(request, *slice, item_size);
-    if (!fits.ok()) return fits;
+    RETURN_IF_ERROR(CheckSize(request, *slice, item_size));
   }
   *header->mutable_type() = TypeOf(value->tensor);
   for (int64_t size : graphdbg::ShapeOf(*slice)) header->add_slice_shape(size);
@@ -350,36 +349,41 @@ absl::Status TensorRequests::FillHeader(const v1::TensorRequest& request,
   return absl::OkStatus();
 }
 
-absl::Status TensorRequests::SendData(const Order& order, const Slice& slice,
-                                      Value* value, v1::TensorData first) {
-  // The view may move between pieces; the reader's place in the slice does not.
-  std::optional<PieceReader> reader;
-  const void* address = nullptr;
+absl::Status TensorRequests::ReadPiece(PieceReader* reader, Value* value,
+                                       v1::TensorData* piece) {
+  Gate::Hold hold;
+  RETURN_IF_ERROR(Locate(value, &hold));
+  // A bound tensor may have moved since the last piece; the position within the
+  // slice remains valid only if it did not.
+  if (!reader->is_open()) {
+    reader->Open(parts_.devices->DeviceOf(value->tensor), value->tensor);
+  } else if (value->tensor.data != reader->address()) {
+    return Gone("the tensor was replaced while it was being read");
+  }
+  if (!reader->Read(wire::kMaxChunkBytes, piece->mutable_data())) {
+    return Unreadable();
+  }
+  if (value->kept != nullptr && !value->overwritten &&
+      parts_.kept->Overwritten(*value->kept)) {
+    return Gone("the value was overwritten while it was being read");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TensorRequests::SendData(const Pending& pending,
+                                      const Slice& slice, Value* value,
+                                      v1::TensorData first) {
+  const uint64_t id = pending.request.request_id();
+  PieceReader reader(slice);
   v1::TensorData piece = std::move(first);
   for (;;) {
-    {
-      std::unique_lock<std::mutex> lock;
-      if (absl::Status s = Look(value, &lock); !s.ok()) return s;
-      if (!reader) {
-        address = value->tensor.data;
-        reader.emplace(parts_.devices->Of(value->tensor), value->tensor, slice);
-      } else if (value->tensor.data != address) {
-        return Gone("the tensor was replaced while it was read");
-      }
-      if (!reader->Read(wire::kMaxChunkBytes, piece.mutable_data())) {
-        return Unreadable();
-      }
-      if (value->kept != nullptr && !value->overwritten &&
-          parts_.kept->Overwritten(*value->kept)) {
-        return Gone("the value was overwritten while it was read");
-      }
-    }
-    piece.set_last(reader->done());
-    const bool last = piece.last();
-    if (!parts_.outbox->PutTensor(std::move(piece), order.stream)) break;
-    if (last || Cancelled(order.request.request_id())) break;
+    RETURN_IF_ERROR(ReadPiece(&reader, value, &piece));
+    const bool last = reader.done();
+    piece.set_last(last);
+    if (!parts_.outbox->PutTensor(std::move(piece), pending.stream)) break;
+    if (last || Cancelled(id)) break;
     piece = v1::TensorData();
-    piece.set_request_id(order.request.request_id());
+    piece.set_request_id(id);
   }
   return absl::OkStatus();
 }

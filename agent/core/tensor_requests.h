@@ -1,15 +1,13 @@
-// Answers requests for tensors: from kept ones, or from bound ones while the
-// program is paused.
+// Answers the server's requests for tensors.
 #ifndef AGENT_CORE_TENSOR_REQUESTS_H_
 #define AGENT_CORE_TENSOR_REQUESTS_H_
 
 #include <cstdint>
 #include <deque>
-#include <memory>
-#include <mutex>
 #include <set>
 
 #include "absl/status/status.h"
+#include "agent/base/mutex.h"
 #include "agent/core/bindings.h"
 #include "agent/core/devices.h"
 #include "agent/core/gate.h"
@@ -24,22 +22,24 @@
 
 namespace graphdbg::agent {
 
-// Requests are put in by the transport's thread and served by the agent's.
-// While the program is paused, it does not go on while a piece is copied; it
-// does between pieces, which ends an answer that was under way with an error.
+// Values come from kept tensors, or from bound tensors while the program is
+// paused. The transport's thread adds requests, and the agent's thread serves
+// them.
+//
+// A paused program cannot resume while a piece of an answer is copied. It can
+// between pieces, which ends the answer with an error.
 //
 // Reasons of errors: "unknown_node", "value_gone", "bad_slice",
 // "slice_too_large", "unreadable".
 class TensorRequests {
  public:
-  // All must outlive the desk.
+  // All must outlive this.
   struct Parts {
     const Host* host;
     Devices* devices;
     const NodeTable* nodes;
     const Bindings* bindings;
     const KeptTensors* kept;
-    // Of bound tensors, and of outputs.
     const PreviousValues* previous_bound;
     const PreviousValues* previous_outputs;
     RequestedNodes* requested;
@@ -48,42 +48,46 @@ class TensorRequests {
   };
   explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
-  void Ask(v1::TensorRequest request);
-  void Cancel(uint64_t request_id);
-  // The stream on which was asked is gone.
-  void DropAll();
+  void Add(v1::TensorRequest request) GRAPHDBG_EXCLUDES(mu_);
+  void Cancel(uint64_t request_id) GRAPHDBG_EXCLUDES(mu_);
+  // The stream that the requests came from has ended.
+  void DropAll() GRAPHDBG_EXCLUDES(mu_);
 
-  // Serves one request if there is one; true if there was.
-  bool ServeOne();
+  // Serves one request. Returns false if there was none.
+  bool ServeOne() GRAPHDBG_EXCLUDES(mu_);
 
  private:
-  struct Order {
+  struct Pending {
     v1::TensorRequest request;
+    // The stream that it came from.
     uint64_t stream;
   };
   struct Value;
   class PieceReader;
 
-  absl::Status Serve(const Order& order);
+  absl::Status Serve(const Pending& pending);
   absl::Status Find(const v1::TensorRequest& request, Value* value);
+  // The error that explains why there is no value of the node.
   absl::Status NotKept(const v1::TensorRequest& request, uint32_t node) const;
   absl::Status FindPrevious(const v1::TensorRequest& request, uint32_t node,
                             Value* value);
-  // Makes value->tensor point to what is there now; with a lock that keeps it
-  // there if it is a bound one.
-  absl::Status Look(Value* value, std::unique_lock<std::mutex>* lock);
+  // Points value->tensor to the current memory of the value. While `hold` is
+  // held, the program cannot resume and free it.
+  absl::Status Locate(Value* value, Gate::Hold* hold);
   absl::Status FillHeader(const v1::TensorRequest& request, Value* value,
                           Slice* slice, v1::TensorData::Header* header);
-  absl::Status SendData(const Order& order, const Slice& slice, Value* value,
-                        v1::TensorData first);
-  bool Cancelled(uint64_t request_id);
+  absl::Status SendData(const Pending& pending, const Slice& slice,
+                        Value* value, v1::TensorData first);
+  // Reads the next piece, with the program held.
+  absl::Status ReadPiece(PieceReader* reader, Value* value,
+                         v1::TensorData* piece);
+  bool Cancelled(uint64_t request_id) GRAPHDBG_EXCLUDES(mu_);
 
   const Parts parts_;
 
-  std::mutex mu_;
-  // Guarded by mu_.
-  std::deque<Order> orders_;
-  std::set<uint64_t> cancelled_;
+  Mutex mu_;
+  std::deque<Pending> pending_ GRAPHDBG_GUARDED_BY(mu_);
+  std::set<uint64_t> cancelled_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::agent

@@ -59,7 +59,7 @@ const WatchSnapshot& WatchTable::OnThisThread() const {
 
 std::shared_ptr<const WatchSnapshot> WatchTable::SnapshotOf(
     const std::vector<uint32_t>& ids) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   auto some = std::make_shared<WatchSnapshot>();
   for (uint32_t id : ids) {
     const auto it = watchpoints_.find(id);
@@ -72,7 +72,7 @@ std::shared_ptr<const WatchSnapshot> WatchTable::SnapshotOf(
 }
 
 absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   watchpoints_.erase(message.id());
   const v1::Condition& condition = message.condition();
   absl::StatusOr<conditions::Predicate> predicate = conditions::Compile(
@@ -83,8 +83,8 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
   if (status.ok() && watchpoints_.size() >= wire::kMaxWatchpoints) {
     status = wire::MakeError(
         absl::StatusCode::kResourceExhausted, "too_many_watchpoints",
-        absl::StrCat("at most ", wire::kMaxWatchpoints,
-                     " watchpoints are checked at a time"));
+        absl::StrCat("cannot add the watchpoint: the limit is ",
+                     wire::kMaxWatchpoints, " enabled watchpoints"));
   }
   if (status.ok() && message.enabled()) {
     auto watchpoint = std::make_shared<Watchpoint>();
@@ -101,12 +101,12 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
 }
 
 void WatchTable::Remove(uint32_t id) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (watchpoints_.erase(id) > 0) Rebuild(0);
 }
 
 void WatchTable::AddNode(uint32_t id) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   if (current_->empty()) return;
   nodes_->Facts(id)->Set(kWatched, Match(current_.get(), id) != nullptr);
 }
@@ -130,7 +130,7 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   }
   current_ = next;
   Publish();
-  // After it is published: a node that is watched must be found in it.
+  // After publishing, so that threads find the sets of nodes that are flagged.
   for (uint32_t node = 1; node <= size; ++node) {
     nodes_->Facts(node)->Set(kWatched, next->On(node) != nullptr);
   }

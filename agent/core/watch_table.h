@@ -6,10 +6,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "agent/base/mutex.h"
 #include "agent/conditions/predicate.h"
 #include "agent/conditions/selector.h"
 #include "agent/core/node_table.h"
@@ -24,26 +24,27 @@ struct Watchpoint {
   conditions::Predicate predicate;
   conditions::NodeSelection selection;
   v1::PauseMode pause;
-  // When it could first not be tested for want of a previous value (or of an
-  // overflow flag); 0: never, kReported: the user was told.
+  // The step in which it could first not be tested because there was no
+  // previous value (or no overflow flag); 0: none, kReported: the user was
+  // notified.
   mutable std::atomic<uint64_t> first_missed_step{0};
 
   static constexpr uint64_t kReported = UINT64_MAX;
 };
 
-// One state of the table. Watchpoints and what covers a known node never
-// change; nodes that become known are added.
+// One state of the table. Its watchpoints, and the sets of known nodes, never
+// change; nodes that are declared later are added.
 class WatchSnapshot {
  public:
   // The watchpoints of one node, in the order of their ids.
   using Watchpoints = std::vector<const Watchpoint*>;
   struct Set {
     Watchpoints watchpoints;
-    // Of all of them together.
+    // The union of their needs.
     conditions::Needs needs;
   };
 
-  // Null if nothing watches the node. No lock.
+  // Null if no watchpoint covers the node. Takes no lock.
   const Set* On(uint32_t node) const {
     const auto* slot = sets_of_nodes_.Find(node);
     return slot == nullptr ? nullptr : slot->load(std::memory_order_acquire);
@@ -54,9 +55,9 @@ class WatchSnapshot {
   bool pauses() const { return pauses_; }
   // Some watchpoint covers every node.
   bool covers_all() const { return covers_all_; }
-  // Some condition is met by infinities.
+  // Some condition matches infinities.
   bool matches_infinities() const { return matches_infinities_; }
-  // Some condition compares with the step before.
+  // Some condition compares with the previous step.
   bool needs_previous() const { return needs_previous_; }
 
  private:
@@ -72,7 +73,7 @@ class WatchSnapshot {
   SegmentedArray<std::atomic<const Set*>> sets_of_nodes_;
 };
 
-// Any thread. Keeps the nodes' kWatched flags.
+// Any thread. Maintains the nodes' kWatched flags.
 class WatchTable {
  public:
   // `nodes` must outlive the table.
@@ -81,16 +82,17 @@ class WatchTable {
   std::shared_ptr<const WatchSnapshot> snapshot() const {
     return std::atomic_load(&snapshot_);
   }
-  // The same without touching what other threads touch. Valid until the next
-  // call on this thread.
+  // The same from a thread-local cache, so that threads do not contend for the
+  // reference count. Valid until the next call on this thread.
   const WatchSnapshot& OnThisThread() const;
 
-  // A table of these watchpoints alone, as far as they are set and enabled.
+  // A snapshot of only those of the given watchpoints that are set and enabled.
   std::shared_ptr<const WatchSnapshot> SnapshotOf(
       const std::vector<uint32_t>& ids);
 
-  // How many known nodes it covers (0 if it is not enabled), or why it cannot
-  // be checked, in which case an older one of the same id is gone.
+  // Sets a watchpoint, which replaces one with the same id. Returns how many
+  // known nodes it covers (0 if it is not enabled), or why it cannot be
+  // checked, in which case the earlier one is removed.
   absl::StatusOr<uint32_t> Set(const v1::SetWatchpoint& message);
   void Remove(uint32_t id);
 
@@ -98,20 +100,24 @@ class WatchTable {
   void AddNode(uint32_t id);
 
  private:
-  // With mu_ held.
-  uint32_t Rebuild(uint32_t count_of_id);
-  // current_ becomes what others see.
-  void Publish();
-  const WatchSnapshot::Set* Match(WatchSnapshot* snapshot, uint32_t node) const;
+  // Builds and publishes a new snapshot. Returns how many known nodes the
+  // watchpoint with this id covers.
+  uint32_t Rebuild(uint32_t count_of_id) GRAPHDBG_REQUIRES(mu_);
+  // Makes current_ visible to other threads.
+  void Publish() GRAPHDBG_REQUIRES(mu_);
+  // Adds the node to a snapshot. Null if no watchpoint covers it.
+  const WatchSnapshot::Set* Match(WatchSnapshot* snapshot, uint32_t node) const
+      GRAPHDBG_REQUIRES(mu_);
 
   const NodeTable* const nodes_;
-  std::mutex mu_;
-  // Guarded by mu_; those that are enabled.
-  std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_;
-  // Written with mu_ held, read with atomic_load.
-  std::shared_ptr<WatchSnapshot> current_;
+  mutable Mutex mu_;
+  // Those that are enabled.
+  std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_
+      GRAPHDBG_GUARDED_BY(mu_);
+  std::shared_ptr<WatchSnapshot> current_ GRAPHDBG_GUARDED_BY(mu_);
+  // The same as current_. Accessed with atomic_load and atomic_store only.
   std::shared_ptr<const WatchSnapshot> snapshot_;
-  // Another number for each snapshot of each table.
+  // Differs for each snapshot of each table.
   std::atomic<uint64_t> version_{0};
 };
 

@@ -1,5 +1,5 @@
-// Stands in for Ascend's library where there is no NPU: one device whose memory
-// is the host's.
+// Replaces Ascend's library on machines without an NPU. Emulates one device,
+// whose memory is that of the host.
 #include <cstring>
 
 #include "agent/testing/stub_state.h"

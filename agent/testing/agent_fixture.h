@@ -1,4 +1,4 @@
-// An agent as a whole, without network and without the C interface.
+// A whole agent without network and C interface.
 #ifndef AGENT_TESTING_AGENT_FIXTURE_H_
 #define AGENT_TESTING_AGENT_FIXTURE_H_
 
@@ -15,8 +15,8 @@
 
 namespace graphdbg::agent {
 
-// Tests are the server, through a FakeTransport, and the program, through the
-// agent's own functions.
+// Tests act as the server, through a FakeTransport, and as the program, through
+// the agent's own functions.
 class AgentFixture : public testing::Test {
  protected:
   AgentFixture() {
@@ -25,7 +25,7 @@ class AgentFixture : public testing::Test {
     config_.wait = false;
   }
 
-  // Opens and connects; so many watchpoints are to follow.
+  // Opens the agent and connects it. The server announces `watchpoints`.
   void Run(uint32_t watchpoints = 0) {
     auto transport = std::make_unique<FakeTransport>();
     server_ = transport.get();
@@ -47,7 +47,7 @@ class AgentFixture : public testing::Test {
     return *agent_->DeclareNode(info);
   }
 
-  // Reports an execution if the agent is interested; whether it was.
+  // Reports an execution if the agent is interested. Returns whether it was.
   bool Execute(uint32_t node, const std::vector<float>& values,
                uint32_t flags = 0, uint64_t storage = 0,
                const std::vector<graphdbg_input>& inputs = {}) {
@@ -66,8 +66,8 @@ class AgentFixture : public testing::Test {
     return true;
   }
 
-  // The same of an op on a device (kind and number), whose memory is a stub's;
-  // its input is what the other node made there.
+  // The same for an op on a device that is emulated by a stub. `input` is the
+  // output of `producer`.
   graphdbg_status ExecuteOn(graphdbg_device kind, int32_t device_id,
                             uint32_t node, const std::vector<float>& values,
                             uint32_t producer = 0,
@@ -92,21 +92,21 @@ class AgentFixture : public testing::Test {
     return agent_->Executed(execution);
   }
 
-  // Runs `body` until it stops at the gate.
+  // Runs `body` on another thread until it stops at the gate.
   template <class Body>
   std::future<void> Stop(Body body) {
     auto done = std::async(std::launch::async, std::move(body));
     server_->WaitForPause();
     return done;
   }
-  // Lets it go.
+  // Continues the program and waits until the body is done.
   void Resume(std::future<void>* stopped) {
     server_->Continue();
     stopped->get();
   }
 
-  // Starts in a program that waits for its user, and runs `steps` of it; `step`
-  // is called for each. It stops at the end of the last.
+  // Starts a program that waits for the user, and lets it run this many steps.
+  // It calls `step` in each, and stops at the end of the last.
   template <class Body>
   std::future<void> StepTo(uint64_t steps, Body step) {
     auto trained = std::async(std::launch::async, [this, steps, step] {

@@ -1,7 +1,7 @@
-// Stands in for NVIDIA's driver library where there is no GPU: two devices
-// whose memory is the host's, and kernels that run on the processor. As the
-// real one it wants a context to be current, and that of the handles it is
-// given.
+// Replaces NVIDIA's driver library on machines without a GPU. Emulates two
+// devices, whose memory is that of the host, and runs kernels on the processor.
+// Like the real library, it requires a current context, which must be the one
+// that the given handles belong to.
 #include <cstring>
 #include <list>
 #include <map>
@@ -27,14 +27,14 @@ thread_local std::vector<void*> contexts;
 
 void* Current() { return contexts.empty() ? nullptr : contexts.back(); }
 
-// By module and by stream: the context in which it was made. Others are not
-// known here, as the default stream and streams of the test.
+// The contexts in which modules, streams and events were created. Other
+// handles, like the default stream and streams of the test, are not listed.
 std::map<void*, void*>& Owners() {
   static auto* owners = new std::map<void*, void*>;
   return *owners;
 }
 
-// 0, or the error of using it here.
+// Returns 0, or the error of using the handle in the current context.
 int CheckHandle(void* handle) {
   const auto owner = Owners().find(handle);
   if (Current() == nullptr) return kInvalidContext;
@@ -52,7 +52,7 @@ struct Module {
 };
 
 #ifndef STUB_WITHOUT_LAUNCH
-// A kernel's arguments are copied when it is launched.
+// Copies the argument of a kernel, like the driver does at launch.
 std::string ArgumentOf(const std::string& kernel, const void* argument) {
   using namespace graphdbg::cuda;
   size_t size = sizeof(GatherItem);
@@ -65,7 +65,7 @@ std::string ArgumentOf(const std::string& kernel, const void* argument) {
 
 }  // namespace
 
-// Enters a function that works with a handle, or null, in the current context.
+// Begins a function that uses a handle, or null, in the current context.
 #define STUB_ENTER_WITH(function, handle) \
   STUB_ENTER(function);                   \
   if (const int wrong = CheckHandle(handle)) return wrong
@@ -116,7 +116,7 @@ int cuDeviceGetName(char* name, int size, int) {
 
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   STUB_ENTER("cuDeviceGetAttribute");
-  // Multiprocessors, and compute capability 9.0.
+  // The number of multiprocessors, and compute capability 9.0.
   *value = attribute == 16 ? 2 : attribute == 75 ? 9 : 0;
   return 0;
 }
@@ -276,8 +276,8 @@ int cuStreamIsCapturing(void* stream, int* status) {
   return 0;
 }
 
-// An event is the stream on which it was recorded, at first itself: to wait for
-// it finishes what was put there.
+// An event stores the stream on which it was recorded, and initially itself.
+// Waiting for it finishes the work of that stream.
 int cuEventCreate(void** event, unsigned) {
   STUB_ENTER_WITH("cuEventCreate", nullptr);
   void** const made = new void*;
@@ -296,7 +296,10 @@ int cuStreamWaitEvent(void* stream, void* event, unsigned) {
   STUB_ENTER_WITH("cuStreamWaitEvent", event);
   void* const recorded = *static_cast<void**>(event);
   if (recorded != event && recorded != stream) {
-    graphdbg::stub::Put(stream, [=] { graphdbg::stub::Finish(recorded); });
+    graphdbg::stub::Put(stream,
+                        [=]() GRAPHDBG_REQUIRES(graphdbg::stub::Get().mu) {
+                          graphdbg::stub::Finish(recorded);
+                        });
   }
   return 0;
 }

@@ -19,8 +19,10 @@ void FakeTransport::Cancel() {
 
 void FakeTransport::Finish(std::chrono::milliseconds limit) {
   {
-    std::unique_lock<std::mutex> lock(mu_);
-    changed_.wait_for(lock, limit, [&] { return pump_ended_; });
+    MutexLock lock(&mu_);
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!pump_ended_ && changed_.WaitUntil(&mu_, deadline)) {
+    }
   }
   if (!pump_.joinable()) return;
   Cancel();
@@ -34,7 +36,7 @@ void FakeTransport::JoinPump() {
 void FakeTransport::Connect(uint32_t watchpoints) {
   const v1::AgentMessage hello = link_->OpenStream();
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     pump_ended_ = false;
   }
   pump_ = std::thread([this] { Pump(); });
@@ -49,13 +51,13 @@ void FakeTransport::Pump() {
   v1::AgentMessage message;
   bool graceful = false;
   while (link_->Next(&message, &graceful)) {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     sent_.push_back(std::move(message));
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   pump_ended_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 void FakeTransport::Disconnect() {
@@ -66,10 +68,12 @@ void FakeTransport::Disconnect() {
 
 v1::AgentMessage FakeTransport::WaitFor(
     const std::function<bool(const v1::AgentMessage&)>& wanted) {
-  std::unique_lock<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
-    if (!changed_.wait_until(lock, deadline, [&] { return !sent_.empty(); })) {
+    while (sent_.empty() && changed_.WaitUntil(&mu_, deadline)) {
+    }
+    if (sent_.empty()) {
       ADD_FAILURE() << "nothing was sent";
       return {};
     }

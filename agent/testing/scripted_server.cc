@@ -19,49 +19,47 @@ void ScriptedSession::Send(const v1::ServerMessage& message) {
 }
 
 void ScriptedSession::Refuse(grpc::Status status) {
-  {
-    std::lock_guard<std::mutex> lock(mu_);
-    finished_ = true;
-    status_ = std::move(status);
-  }
-  changed_.notify_all();
+  MutexLock lock(&mu_);
+  refused_ = true;
+  status_ = std::move(status);
+  changed_.NotifyAll();
 }
 
 void ScriptedSession::Break() { context_->TryCancel(); }
 
 grpc::Status ScriptedSession::Serve() {
   {
-    std::unique_lock<std::mutex> lock(mu_);
-    changed_.wait(lock, [&] { return finished_ || welcomed_; });
-    if (finished_) return status_;
+    MutexLock lock(&mu_);
+    while (!refused_ && !welcomed_) changed_.Wait(&mu_);
+    if (refused_) return status_;
   }
   v1::AgentMessage message;
   while (stream_->Read(&message)) {
     EXPECT_TRUE(wire::Validate(message).ok())
         << wire::Validate(message) << "\n"
         << message.ShortDebugString().substr(0, 500);
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     for (const v1::Node& node : message.graph().nodes()) {
       nodes_[node.id()] = node;
     }
     received_.push_back(std::move(message));
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   ended_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
   return grpc::Status::OK;
 }
 
 v1::AgentMessage ScriptedSession::WaitFor(
     const std::function<bool(const v1::AgentMessage&)>& wanted) {
-  std::unique_lock<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
-    const bool more = changed_.wait_until(
-        lock, deadline, [&] { return !received_.empty() || ended_; });
-    if (!more || received_.empty()) {
-      ADD_FAILURE() << (more ? "the stream ended" : "nothing came");
+    while (received_.empty() && !ended_ && changed_.WaitUntil(&mu_, deadline)) {
+    }
+    if (received_.empty()) {
+      ADD_FAILURE() << (ended_ ? "the stream ended" : "nothing was received");
       return {};
     }
     v1::AgentMessage message = std::move(received_.front());
@@ -71,8 +69,11 @@ v1::AgentMessage ScriptedSession::WaitFor(
 }
 
 void ScriptedSession::WaitForEnd() {
-  std::unique_lock<std::mutex> lock(mu_);
-  EXPECT_TRUE(changed_.wait_for(lock, kPatience, [&] { return ended_; }));
+  MutexLock lock(&mu_);
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  while (!ended_ && changed_.WaitUntil(&mu_, deadline)) {
+  }
+  EXPECT_TRUE(ended_);
 }
 
 void ScriptedSession::Welcome(std::vector<std::string> capabilities) {
@@ -85,9 +86,9 @@ void ScriptedSession::Welcome(std::vector<std::string> capabilities) {
   }
   welcome->set_job(hello_.job());
   Send(message);
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   welcomed_ = true;
-  changed_.notify_all();
+  changed_.NotifyAll();
 }
 
 v1::WatchpointStatus ScriptedSession::Watch(
@@ -198,7 +199,7 @@ v1::Goodbye ScriptedSession::WaitForGoodbye() {
 
 std::optional<v1::Node> ScriptedSession::FindNode(
     const std::string& name) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   for (const auto& [id, node] : nodes_) {
     if (node.name() == name) return node;
   }
@@ -206,7 +207,7 @@ std::optional<v1::Node> ScriptedSession::FindNode(
 }
 
 std::string ScriptedSession::NameOf(uint32_t node_id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   auto it = nodes_.find(node_id);
   return it == nodes_.end() ? "" : it->second.name();
 }
@@ -235,19 +236,20 @@ class ScriptedServer::Service final : public v1::AgentService::Service {
     auto session =
         std::make_shared<ScriptedSession>(stream, context, first.hello());
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      MutexLock lock(&mu_);
       sessions_.push_back(session);
-      changed_.notify_all();
+      changed_.NotifyAll();
     }
     return session->Serve();
   }
 
   std::shared_ptr<ScriptedSession> Accept() {
-    std::unique_lock<std::mutex> lock(mu_);
-    const bool came =
-        changed_.wait_for(lock, kPatience, [&] { return !sessions_.empty(); });
-    if (!came) {
-      ADD_FAILURE() << "no agent came";
+    MutexLock lock(&mu_);
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (sessions_.empty() && changed_.WaitUntil(&mu_, deadline)) {
+    }
+    if (sessions_.empty()) {
+      ADD_FAILURE() << "no agent connected";
       return nullptr;
     }
     auto session = std::move(sessions_.front());
@@ -257,9 +259,10 @@ class ScriptedServer::Service final : public v1::AgentService::Service {
 
  private:
   const std::string token_;
-  std::mutex mu_;
-  std::condition_variable changed_;
-  std::deque<std::shared_ptr<ScriptedSession>> sessions_;
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<std::shared_ptr<ScriptedSession>> sessions_
+      GRAPHDBG_GUARDED_BY(mu_);
 };
 
 ScriptedServer::ScriptedServer(std::string token, int port)

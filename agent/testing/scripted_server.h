@@ -1,34 +1,33 @@
-// A server that does what a test tells it, over real gRPC.
+// A gRPC server that is controlled by a test.
 //
 //   ScriptedServer server;
 //   ... start an agent at 127.0.0.1:server.port() ...
-//   auto session = server.Accept();          // an agent has said hello
+//   auto session = server.Accept();          // an agent has connected
 //   session->Welcome();
 //   session->WaitForPause();
 //   session->Continue();
 //
-// Waiting fails the test after some seconds and returns something empty.
+// Waits fail the test after some seconds and return an empty value.
 #ifndef AGENT_TESTING_SCRIPTED_SERVER_H_
 #define AGENT_TESTING_SCRIPTED_SERVER_H_
 
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "grpcpp/grpcpp.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
 
 namespace graphdbg::agent {
 
-// One stream. Used by one test thread.
+// One stream. Used by one thread of the test.
 class ScriptedSession {
  public:
   using Stream = grpc::ServerReaderWriter<v1::ServerMessage, v1::AgentMessage>;
@@ -39,17 +38,18 @@ class ScriptedSession {
   const v1::Hello& hello() const { return hello_; }
 
   void Send(const v1::ServerMessage& message);
-  // Instead of Welcome: ends the stream with this status.
+  // Called instead of Welcome. Ends the stream with this status.
   void Refuse(grpc::Status status);
-  // Drops the stream as a broken network would.
+  // Drops the stream like a broken network.
   void Break();
 
-  // With the capabilities given; those of the agent's hello if none are.
+  // Accepts the stream with these capabilities, or those of the agent's hello
+  // if none are given.
   void Welcome(std::vector<std::string> capabilities = {});
-  // Sends it; the agent's answer.
+  // Sets a watchpoint and returns the agent's answer.
   v1::WatchpointStatus Watch(const v1::SetWatchpoint& watchpoint);
 
-  // Each sends a command; its id.
+  // Each sends a command and returns its id.
   uint64_t Continue();
   uint64_t Step(uint64_t steps);
   uint64_t NextNode();
@@ -58,26 +58,27 @@ class ScriptedSession {
   uint64_t Terminate();
   v1::CommandResult WaitForResult(uint64_t command_id);
 
-  // All of an answer, in one message.
+  // Requests a tensor and returns the whole answer in one message.
   v1::TensorData Tensor(const v1::TensorRequest& request);
 
   v1::StateUpdate WaitForPause();
   v1::StateUpdate WaitForRunning();
   v1::Hit WaitForHit();
   v1::Goodbye WaitForGoodbye();
-  // The agent's stream has ended.
+  // Waits until the agent has ended its stream.
   void WaitForEnd();
 
-  // The next message that `wanted` accepts; those before it are gone, but the
-  // graph was noted.
+  // Returns the next message that `wanted` accepts. Those before it are
+  // dropped, but their nodes stay known.
   v1::AgentMessage WaitFor(
       const std::function<bool(const v1::AgentMessage&)>& wanted);
 
-  // What is known of the graph so far.
+  // The nodes that the agent has sent so far.
   std::optional<v1::Node> FindNode(const std::string& name) const;
   std::string NameOf(uint32_t node_id) const;
 
-  // --- For the server: once welcome, reads until the stream ends.
+  // --- For ScriptedServer. Reads from the time the stream is accepted until it
+  // ends.
   grpc::Status Serve();
 
  private:
@@ -87,29 +88,31 @@ class ScriptedSession {
   grpc::ServerContext* const context_;
   const v1::Hello hello_;
 
-  mutable std::mutex mu_;
-  std::condition_variable changed_;
-  // Guarded by mu_.
-  std::deque<v1::AgentMessage> received_;
-  std::map<uint32_t, v1::Node> nodes_;
-  bool welcomed_ = false;
-  bool ended_ = false;
-  bool finished_ = false;
-  grpc::Status status_;
+  mutable Mutex mu_;
+  CondVar changed_;
+  std::deque<v1::AgentMessage> received_ GRAPHDBG_GUARDED_BY(mu_);
+  std::map<uint32_t, v1::Node> nodes_ GRAPHDBG_GUARDED_BY(mu_);
+  bool welcomed_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // The agent has ended the stream.
+  bool ended_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  // The test has refused the stream, with this status.
+  bool refused_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  grpc::Status status_ GRAPHDBG_GUARDED_BY(mu_);
 
+  // Used by the test's thread only.
   uint64_t next_command_ = 1;
   uint64_t next_request_ = 1;
 };
 
 class ScriptedServer {
  public:
-  // On a free port, or on `port`; agents without `token` are refused if it is
-  // not empty.
+  // Listens on a free port, or on `port`. If `token` is not empty, agents
+  // without it are refused.
   explicit ScriptedServer(std::string token = "", int port = 0);
   ~ScriptedServer();
 
   int port() const { return port_; }
-  // The next agent that says hello.
+  // Waits for the next agent to connect.
   std::shared_ptr<ScriptedSession> Accept();
   // Drops all streams and stops listening.
   void Stop();

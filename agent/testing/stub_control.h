@@ -1,5 +1,5 @@
-// How tests steer the stubs of vendors' libraries. A stub bears the vendor's
-// soname: once a test has opened it by its path, the agent finds it.
+// Controls the stubs of vendors' libraries. A stub has the vendor's soname, so
+// that the agent finds it once a test has opened it by its path.
 #ifndef AGENT_TESTING_STUB_CONTROL_H_
 #define AGENT_TESTING_STUB_CONTROL_H_
 
@@ -19,26 +19,27 @@ class StubLibrary {
     EXPECT_NE(handle_, nullptr) << dlerror();
   }
 
-  // As if new.
+  // Returns the stub to its initial state.
   void Reset() { Call<void (*)()>("stub_reset")(); }
-  // The function answers `error` from now on, the first `skip` calls excepted.
+  // The function returns `error` from now on, after `skip` more calls.
   void Fail(const char* function, int error, int skip = 0) {
     Call<void (*)(const char*, int, int)>("stub_fail")(function, error, skip);
   }
-  // Launches and copies wait until something waits for them.
+  // With `hold`, launches and copies are executed only when something waits for
+  // them.
   void Hold(bool hold) { Call<void (*)(int)>("stub_hold")(hold ? 1 : 0); }
-  // Does what waits, on one stream or on all.
+  // Executes held work, on one stream or on all.
   void Finish(void* stream) { Call<void (*)(void*)>("stub_finish")(stream); }
   void FinishAll() { Call<void (*)()>("stub_finish_all")(); }
   void Capture(bool on) { Call<void (*)(int)>("stub_capture")(on ? 1 : 0); }
-  // Of Ascend's stub: whether an operator overflowed.
+  // For the stub of Ascend's library: whether an operator overflowed.
   void SetOverflow(bool on) {
     Call<void (*)(int)>("stub_overflow")(on ? 1 : 0);
   }
   int CallsOf(const char* function) {
     return Call<int (*)(const char*)>("stub_calls")(function);
   }
-  // Memory that was taken and not given back.
+  // The memory that is allocated and not freed.
   int64_t Bytes() { return Call<int64_t (*)()>("stub_bytes")(); }
 
  private:

@@ -1,4 +1,4 @@
-// What stubs of vendors' libraries have in common. Included by each once.
+// The common part of the stubs of vendors' libraries. Included once by each.
 #ifndef AGENT_TESTING_STUB_STATE_H_
 #define AGENT_TESTING_STUB_STATE_H_
 
@@ -6,9 +6,10 @@
 #include <cstdlib>
 #include <functional>
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
+
+#include "agent/base/mutex.h"
 
 namespace graphdbg::stub {
 
@@ -18,15 +19,17 @@ struct Failure {
 };
 
 struct State {
-  std::mutex mu;
-  std::map<std::string, int> calls;
-  std::map<std::string, Failure> failures;
-  // By address.
-  std::map<uint64_t, size_t> blocks;
-  // By stream, what was put on it and not done yet.
-  std::map<void*, std::vector<std::function<void()>>> queued;
-  bool hold = false;
-  bool capture = false;
+  Mutex mu;
+  // By function.
+  std::map<std::string, int> calls GRAPHDBG_GUARDED_BY(mu);
+  std::map<std::string, Failure> failures GRAPHDBG_GUARDED_BY(mu);
+  // Sizes by address.
+  std::map<uint64_t, size_t> blocks GRAPHDBG_GUARDED_BY(mu);
+  // Held work by stream.
+  std::map<void*, std::vector<std::function<void()>>> queued
+      GRAPHDBG_GUARDED_BY(mu);
+  bool hold GRAPHDBG_GUARDED_BY(mu) = false;
+  bool capture GRAPHDBG_GUARDED_BY(mu) = false;
 };
 
 inline State& Get() {
@@ -34,12 +37,11 @@ inline State& Get() {
   return *state;
 }
 
-// Counts the call; its error, or 0. With the lock held.
-inline int Enter(const char* function) {
-  State& state = Get();
-  ++state.calls[function];
-  const auto it = state.failures.find(function);
-  if (it == state.failures.end()) return 0;
+// Counts a call. Returns the error that it has to return, or 0.
+inline int Enter(const char* function) GRAPHDBG_REQUIRES(Get().mu) {
+  ++Get().calls[function];
+  const auto it = Get().failures.find(function);
+  if (it == Get().failures.end()) return 0;
   if (it->second.skip > 0) {
     --it->second.skip;
     return 0;
@@ -47,8 +49,8 @@ inline int Enter(const char* function) {
   return it->second.error;
 }
 
-// Aligned as a device's memory is.
-inline void* Allocate(size_t bytes) {
+// Returns memory that is aligned like that of a device.
+inline void* Allocate(size_t bytes) GRAPHDBG_REQUIRES(Get().mu) {
   constexpr size_t kAlignment = 256;
   const size_t size = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   void* const memory = std::aligned_alloc(kAlignment, size);
@@ -56,14 +58,17 @@ inline void* Allocate(size_t bytes) {
   return memory;
 }
 
-// False if it was not allocated here.
-inline bool Free(void* memory) {
+// Returns false if the memory was not allocated here.
+inline bool Free(void* memory) GRAPHDBG_REQUIRES(Get().mu) {
   if (Get().blocks.erase(reinterpret_cast<uint64_t>(memory)) == 0) return false;
   std::free(memory);
   return true;
 }
 
-inline void Put(void* stream, std::function<void()> work) {
+// Executes the work, now or when something waits for the stream. The work runs
+// with the lock held.
+inline void Put(void* stream, std::function<void()> work)
+    GRAPHDBG_REQUIRES(Get().mu) {
   if (Get().hold) {
     Get().queued[stream].push_back(std::move(work));
   } else {
@@ -71,13 +76,13 @@ inline void Put(void* stream, std::function<void()> work) {
   }
 }
 
-inline void Finish(void* stream) {
+inline void Finish(void* stream) GRAPHDBG_REQUIRES(Get().mu) {
   std::vector<std::function<void()>> work;
   work.swap(Get().queued[stream]);
   for (const auto& item : work) item();
 }
 
-inline void FinishAll() {
+inline void FinishAll() GRAPHDBG_REQUIRES(Get().mu) {
   for (auto& [stream, work] : Get().queued) Finish(stream);
 }
 
@@ -86,56 +91,56 @@ inline void FinishAll() {
 extern "C" {
 
 void stub_reset() {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
-  state.calls.clear();
-  state.failures.clear();
-  // Of work that nobody waited for, the tensors are gone.
-  state.queued.clear();
-  state.hold = state.capture = false;
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
+  Get().calls.clear();
+  Get().failures.clear();
+  // The tensors of work that nothing waited for no longer exist.
+  Get().queued.clear();
+  Get().hold = Get().capture = false;
 }
 
 void stub_fail(const char* function, int error, int skip) {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
-  state.failures[function] = {error, skip};
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
+  Get().failures[function] = {error, skip};
 }
 
 void stub_hold(int hold) {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
-  state.hold = hold != 0;
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
+  Get().hold = hold != 0;
 }
 
 void stub_finish(void* stream) {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
   graphdbg::stub::Finish(stream);
 }
 
 void stub_finish_all() {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
   graphdbg::stub::FinishAll();
 }
 
 void stub_capture(int on) {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
-  state.capture = on != 0;
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
+  Get().capture = on != 0;
 }
 
 int stub_calls(const char* function) {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
-  return state.calls[function];
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
+  return Get().calls[function];
 }
 
 int64_t stub_bytes() {
-  auto& state = graphdbg::stub::Get();
-  std::lock_guard<std::mutex> lock(state.mu);
+  using graphdbg::stub::Get;
+  graphdbg::MutexLock lock(&Get().mu);
   int64_t bytes = 0;
-  for (const auto& [address, size] : state.blocks) {
+  for (const auto& [address, size] : Get().blocks) {
     bytes += static_cast<int64_t>(size);
   }
   return bytes;
@@ -143,8 +148,8 @@ int64_t stub_bytes() {
 
 }  // extern "C"
 
-#define STUB_ENTER(function)                                  \
-  std::lock_guard<std::mutex> lock(graphdbg::stub::Get().mu); \
+#define STUB_ENTER(function)                           \
+  graphdbg::MutexLock lock(&graphdbg::stub::Get().mu); \
   if (const int error = graphdbg::stub::Enter(function)) return error
 
 #endif  // AGENT_TESTING_STUB_STATE_H_

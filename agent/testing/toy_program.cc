@@ -19,7 +19,7 @@ graphdbg_host ToyHost::host() {
 }
 
 void ToyHost::SetBound(void* handle, std::vector<float>* values) {
-  std::lock_guard<std::mutex> lock(mu_);
+  MutexLock lock(&mu_);
   bound_[handle] = values;
 }
 
@@ -45,7 +45,7 @@ int ToyHost::Interrupted(void* user, void*) {
 int ToyHost::Resolve(void* user, void* bound, graphdbg_tensor* out,
                      int64_t* shape, int64_t*) {
   auto* host = static_cast<ToyHost*>(user);
-  std::lock_guard<std::mutex> lock(host->mu_);
+  MutexLock lock(&host->mu_);
   auto it = host->bound_.find(bound);
   if (it == host->bound_.end()) return 1;
   shape[0] = static_cast<int64_t>(it->second->size());

@@ -1,7 +1,7 @@
 // A program with two ops and a parameter, and the host side of the agent's
-// interface: what an adapter does, in the smallest form.
+// interface: a minimal adapter.
 //
-//   forward/log      y = f(x), the test chooses its values
+//   forward/log      y = f(x), whose values the test chooses
 //   forward/sum      the sum of y
 //   forward/weight   a parameter
 #ifndef AGENT_TESTING_TOY_PROGRAM_H_
@@ -10,14 +10,14 @@
 #include <atomic>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <vector>
 
+#include "agent/base/mutex.h"
 #include "agent/include/graphdbg/agent.h"
 
 namespace graphdbg::agent {
 
-// The functions of the interface, wherever they come from.
+// The functions of the C interface, linked or loaded at run time.
 struct AgentFunctions {
   decltype(&graphdbg_open) open;
   decltype(&graphdbg_close) close;
@@ -31,20 +31,20 @@ struct AgentFunctions {
   decltype(&graphdbg_last_error) last_error;
 };
 
-// Callbacks that count.
+// Callbacks that count their calls.
 class ToyHost {
  public:
   graphdbg_host host();
 
-  // Owners that are retained now.
+  // The number of owners that are currently retained.
   int retained() const { return retained_; }
   int waits() const { return waits_; }
   int level() const { return level_; }
   void Interrupt() { interrupted_ = true; }
 
-  // On which this and all other threads run from now on, on each device.
+  // The stream that all threads use from now on, on every device.
   void SetStream(void* stream) { stream_ = stream; }
-  // The tensor that stands behind a bound handle, of this shape.
+  // The values of the tensor with this handle.
   void SetBound(void* handle, std::vector<float>* values);
 
  private:
@@ -66,9 +66,8 @@ class ToyHost {
   std::atomic<int> level_{-1};
   std::atomic<void*> stream_{nullptr};
   std::atomic<bool> interrupted_{false};
-  std::mutex mu_;
-  // Guarded by mu_.
-  std::map<void*, std::vector<float>*> bound_;
+  Mutex mu_;
+  std::map<void*, std::vector<float>*> bound_ GRAPHDBG_GUARDED_BY(mu_);
 };
 
 // A one-dimensional float32 tensor over `values`, which must outlive it.
@@ -79,14 +78,14 @@ class ToyProgram {
  public:
   explicit ToyProgram(const AgentFunctions& functions);
 
-  // GRAPHDBG_DETACHED if debugging is off.
+  // Returns GRAPHDBG_DETACHED if debugging is off.
   graphdbg_status Open();
   graphdbg_status Start() { return functions_.start(agent_); }
-  // One op of a step, as an adapter reports it.
+  // The ops of a step, as an adapter reports them.
   graphdbg_status Log();
   graphdbg_status Sum();
   graphdbg_status EndStep() { return functions_.step_end(agent_); }
-  // All of a step; stops at the first call that is not GRAPHDBG_OK.
+  // A whole step. Stops at the first call that does not return GRAPHDBG_OK.
   graphdbg_status Step();
   graphdbg_status Close(int exit_code = 0);
 

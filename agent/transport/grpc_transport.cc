@@ -3,13 +3,12 @@
 #include <grpc/support/log.h>
 #include <grpcpp/grpcpp.h>
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "agent/base/mutex.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
 #include "proto/wire/frame.h"
 #include "proto/wire/limits.h"
@@ -18,17 +17,18 @@ namespace graphdbg::agent {
 namespace {
 
 // How long one attempt to connect may take.
-constexpr auto kDialLimit = std::chrono::seconds(2);
-constexpr auto kDialPoll = std::chrono::milliseconds(100);
-// A server whose machine vanished is noticed after the sum of these, also in a
-// long pause. The server takes pings from 5 s apart.
+constexpr auto kConnectLimit = std::chrono::seconds(2);
+constexpr auto kConnectPoll = std::chrono::milliseconds(100);
+// The sum of these is the time after which the loss of a server's machine is
+// detected, even during a long pause. The server accepts a ping every 5 s.
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 
-// Writes messages as they are framed.
+// A stream to which frames are written that are encoded already.
 using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ServerMessage>;
 
-// What a stub makes of AgentService.Session, if it took buffers.
+// Does the same as the generated stub for AgentService.Session, but with
+// buffers instead of messages to write.
 std::unique_ptr<Stream> OpenSession(grpc::Channel* channel,
                                     grpc::ClientContext* context) {
   const grpc::internal::RpcMethod method(
@@ -64,11 +64,12 @@ std::shared_ptr<grpc::Channel> MakeChannel(
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, kKeepaliveTimeoutMs);
-  // Pings go on while no message does: a paused program says nothing.
+  // Pings continue while no messages are sent, because a paused program sends
+  // none.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-  // The job's proxy settings are for the job.
+  // The proxy settings in the environment are for the job, not for the agent.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  // Connections of an earlier stream to a server that went are not reused.
+  // Do not reuse connections of an earlier stream to a server that is gone.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(address, credentials, arguments);
 }
@@ -94,19 +95,21 @@ class GrpcTransport final : public Transport {
   }
 
   void Cancel() override {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     cancelled_ = true;
     if (context_ != nullptr) context_->TryCancel();
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   void Finish(std::chrono::milliseconds limit) override {
     if (!thread_.joinable()) return;
     {
-      std::unique_lock<std::mutex> lock(mu_);
+      MutexLock lock(&mu_);
       finishing_ = true;
-      changed_.notify_all();
-      changed_.wait_for(lock, limit, [this] { return ended_; });
+      changed_.NotifyAll();
+      const auto deadline = std::chrono::steady_clock::now() + limit;
+      while (!ended_ && changed_.WaitUntil(&mu_, deadline)) {
+      }
     }
     Cancel();
     thread_.join();
@@ -119,29 +122,34 @@ class GrpcTransport final : public Transport {
       const absl::Status status = RunStream(&graceful);
       const auto delay = link_->OnStreamEnded(status);
       if (!delay) break;
-      std::unique_lock<std::mutex> lock(mu_);
-      changed_.wait_for(lock, *delay,
-                        [this] { return cancelled_ || finishing_; });
+      WaitBeforeRetry(*delay);
     }
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     ended_ = true;
-    changed_.notify_all();
+    changed_.NotifyAll();
   }
 
   bool Stopping() {
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     return cancelled_ || finishing_;
   }
 
-  // True when connected; false if the time is over or it is to stop.
-  bool Dial(grpc::Channel* channel) {
-    const auto deadline = std::chrono::system_clock::now() + kDialLimit;
+  void WaitBeforeRetry(std::chrono::milliseconds delay) {
+    MutexLock lock(&mu_);
+    const auto deadline = std::chrono::steady_clock::now() + delay;
+    while (!cancelled_ && !finishing_ && changed_.WaitUntil(&mu_, deadline)) {
+    }
+  }
+
+  // Returns false if the attempt failed, took too long or was stopped.
+  bool Connect(grpc::Channel* channel) {
+    const auto deadline = std::chrono::system_clock::now() + kConnectLimit;
     while (!Stopping() && std::chrono::system_clock::now() < deadline) {
       if (channel->WaitForConnected(std::chrono::system_clock::now() +
-                                    kDialPoll)) {
+                                    kConnectPoll)) {
         return true;
       }
-      // Refused at once: the pause is up to the caller.
+      // Refused at once: the caller waits before the next attempt.
       if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) break;
     }
     return false;
@@ -150,7 +158,7 @@ class GrpcTransport final : public Transport {
   absl::Status RunStream(bool* graceful) {
     const std::shared_ptr<grpc::Channel> channel =
         MakeChannel(address_, credentials_);
-    if (!Dial(channel.get())) {
+    if (!Connect(channel.get())) {
       return absl::UnavailableError("cannot connect");
     }
     grpc::ClientContext context;
@@ -158,29 +166,31 @@ class GrpcTransport final : public Transport {
       context.AddMetadata("authorization", "Bearer " + token_);
     }
     {
-      std::lock_guard<std::mutex> lock(mu_);
+      MutexLock lock(&mu_);
       if (cancelled_) return absl::CancelledError("stopped");
       context_ = &context;
     }
     const std::unique_ptr<Stream> stream = OpenSession(channel.get(), &context);
     v1::AgentMessage hello = link_->OpenStream();
     const bool open = stream->Write(wire::EncodeFrame(&hello));
-    // Also if the stream is broken: its status comes after the last message.
+    // Needed even if the stream is broken, because the status comes after the
+    // last message.
     std::thread receiver([this, &stream] {
       v1::ServerMessage message;
       while (stream->Read(&message)) link_->OnMessage(message);
       link_->OnReceivingEnded();
     });
     *graceful = Send(stream.get(), open);
-    // A server that does not end its side is left by Finish's time limit.
+    // If the server does not end its side, the time limit of Finish cancels the
+    // stream.
     receiver.join();
     const grpc::Status status = stream->Finish();
-    std::lock_guard<std::mutex> lock(mu_);
+    MutexLock lock(&mu_);
     context_ = nullptr;
     return ToAbsl(status);
   }
 
-  // True if all there was to send was sent.
+  // Returns true if everything was sent.
   bool Send(Stream* stream, bool open) {
     bool graceful = false;
     v1::AgentMessage message;
@@ -198,20 +208,19 @@ class GrpcTransport final : public Transport {
   Link* link_ = nullptr;
   std::thread thread_;
 
-  std::mutex mu_;
-  std::condition_variable changed_;
-  // All below guarded by mu_.
-  // Of the present stream.
-  grpc::ClientContext* context_ = nullptr;
-  bool cancelled_ = false;
-  bool finishing_ = false;
-  bool ended_ = false;
+  Mutex mu_;
+  CondVar changed_;
+  // The current stream's.
+  grpc::ClientContext* context_ GRAPHDBG_GUARDED_BY(mu_) = nullptr;
+  bool cancelled_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool finishing_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool ended_ GRAPHDBG_GUARDED_BY(mu_) = false;
 };
 
 }  // namespace
 
 std::unique_ptr<Transport> MakeGrpcTransport(const Config& config) {
-  // gRPC's own log lines are not for the people at the job's terminal.
+  // gRPC's own log lines do not belong on the job's terminal.
   gpr_set_log_function([](gpr_log_func_args*) {});
   return std::make_unique<GrpcTransport>(AddressOf(config.host, config.port),
                                          config.token,

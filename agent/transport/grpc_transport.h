@@ -1,4 +1,4 @@
-// Carries the agent's messages over gRPC. The only room that knows it.
+// Carries the agent's messages over gRPC. No other part of the agent uses gRPC.
 #ifndef AGENT_TRANSPORT_GRPC_TRANSPORT_H_
 #define AGENT_TRANSPORT_GRPC_TRANSPORT_H_
 
@@ -9,8 +9,9 @@
 
 namespace graphdbg::agent {
 
-// Dials the server of `config` whenever there is no stream, with its token as
-// bearer token if there is one. Two threads: one dials and sends, one receives.
+// Connects to the server of `config` whenever no stream is open, with its token
+// as bearer token if there is one. Uses two threads: one connects and sends,
+// the other receives.
 std::unique_ptr<Transport> MakeGrpcTransport(const Config& config);
 
 }  // namespace graphdbg::agent

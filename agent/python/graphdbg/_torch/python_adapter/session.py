@@ -1,4 +1,4 @@
-"""Steps and passes of the program, and the place of each op (adapter.cc and op_follower.cc in the compiled adapter)."""
+"""Steps and passes of the program, and the place of each op (adapter.cc and op_tracer.cc in the compiled adapter)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,50 @@
+#include "agent/core/findings_reporter.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "agent/core/log.h"
+
+namespace graphdbg::agent {
+
+Findings FindingsReporter::NewFindings() const {
+  Findings findings;
+  findings.recorder = recorder_;
+  return findings;
+}
+
+std::vector<uint32_t> FindingsReporter::Report(Findings findings) {
+  if (!findings.notice.empty()) Notify(findings.notice);
+  if (!findings.stop_at_step_end.empty()) {
+    MutexLock lock(&mu_);
+    std::vector<uint32_t>& stops = step_end_stops_;
+    for (uint32_t id : findings.stop_at_step_end) {
+      if (std::find(stops.begin(), stops.end(), id) == stops.end()) {
+        stops.push_back(id);
+      }
+    }
+  }
+  for (v1::Hit& hit : findings.hits) outbox_->PutHit(std::move(hit));
+  for (v1::WatchpointStatus& status : findings.unchecked) {
+    outbox_->PutWatchpointStatus(std::move(status));
+  }
+  return std::move(findings.stop_here);
+}
+
+void FindingsReporter::ReportStatistics(uint64_t step) {
+  v1::StatisticsReport report =
+      recorder_->EndStep(step, StatisticsRecorder::Clock::now());
+  if (report.tensors_size() > 0) outbox_->PutStatistics(std::move(report));
+}
+
+void FindingsReporter::Notify(const std::string& line) {
+  LogToStderr(line);
+  outbox_->PutLog(v1::Log::LEVEL_INFO, line);
+}
+
+std::vector<uint32_t> FindingsReporter::TakeStepEndStops() {
+  MutexLock lock(&mu_);
+  return std::exchange(step_end_stops_, {});
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,50 @@
+// Sends what checks found to the server and the user.
+#ifndef AGENT_CORE_FINDINGS_REPORTER_H_
+#define AGENT_CORE_FINDINGS_REPORTER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "agent/base/mutex.h"
+#include "agent/core/checker.h"
+#include "agent/core/outbox.h"
+#include "agent/core/statistics_recorder.h"
+
+namespace graphdbg::agent {
+
+// Any thread; nothing blocks. Takes a lock only if a watchpoint that stops the
+// program at the end of the step has hit.
+class FindingsReporter {
+ public:
+  // Both must outlive this.
+  FindingsReporter(Outbox* outbox, StatisticsRecorder* recorder)
+      : outbox_(outbox), recorder_(recorder) {}
+
+  // Findings of an execution point, whose statistics are recorded as well.
+  Findings NewFindings() const;
+
+  // Queues the hits. Returns the watchpoints that stop the program at once, and
+  // remembers those that stop it at the end of the step.
+  std::vector<uint32_t> Report(Findings findings) GRAPHDBG_EXCLUDES(mu_);
+  // Queues the statistics that were recorded in a step.
+  void ReportStatistics(uint64_t step);
+  // Shows the user a line, on stderr and on the server's page.
+  void Notify(const std::string& line);
+
+  // Returns the watchpoints that stop the program at the end of this step, and
+  // forgets them.
+  std::vector<uint32_t> TakeStepEndStops() GRAPHDBG_EXCLUDES(mu_);
+
+ private:
+  Outbox* const outbox_;
+  StatisticsRecorder* const recorder_;
+
+  Mutex mu_;
+  // Without duplicates.
+  std::vector<uint32_t> step_end_stops_ GRAPHDBG_GUARDED_BY(mu_);
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_FINDINGS_REPORTER_H_

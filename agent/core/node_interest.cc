@@ -1,0 +1,62 @@
+#include "agent/core/node_interest.h"
+
+#include <memory>
+
+namespace graphdbg::agent {
+
+int NodeInterest::Update() {
+  MutexLock lock(&mu_);
+  const Gate::Needs needs = parts_.gate->needs();
+  const std::shared_ptr<const WatchSnapshot> watch = parts_.watch->snapshot();
+  UpdateAwaitedNode(needs.awaited_node);
+  ExpireRequests(needs);
+
+  using Mode = ValueKeeper::Mode;
+  ValueKeeper::Demand demand;
+  demand.catching = !parts_.requested->to_catch().empty();
+  demand.previous = watch->needs_previous();
+  if (needs.tensors || watch->pauses()) {
+    demand.mode = partial_memory_ ? Mode::kWatched : Mode::kEverything;
+  }
+
+  uint8_t flags = kNeverExecuted | kWatched | kAwaited | kRequested;
+  if (needs.every_node || demand.mode == Mode::kEverything) flags |= kAnyNode;
+  if (demand.mode == Mode::kWatched || demand.catching) flags |= kWrites;
+  if (watch->matches_infinities()) flags |= kExplicitNonFinite;
+  demand.sees_writes =
+      (flags & (kAnyNode | kWrites)) != 0 || watch->covers_all();
+
+  uint8_t required = kWatched | kAwaited | kRequested;
+  const bool stepping = needs.tensors && demand.mode == Mode::kEverything;
+  if (needs.every_node || stepping) required |= kAnyNode;
+
+  required_flags_ = required;
+  parts_.values->SetDemand(demand);
+  every_node_stops_ = needs.every_node;
+  flags_ = off_ ? 0 : flags;
+  const bool ops = !first_step_ended_ || !watch->empty() || needs.every_node ||
+                   needs.tensors || needs.awaited_node != 0 ||
+                   needs.new_nodes || demand.catching;
+  return ops ? GRAPHDBG_LEVEL_OPS : GRAPHDBG_LEVEL_STEPS;
+}
+
+void NodeInterest::UpdateAwaitedNode(uint32_t node) {
+  if (node == awaited_node_) return;
+  if (NodeFacts* old = parts_.nodes->Facts(awaited_node_)) {
+    old->Set(kAwaited, false);
+  }
+  if (NodeFacts* next = parts_.nodes->Facts(node)) {
+    next->Set(kAwaited, true);
+  }
+  awaited_node_ = node;
+}
+
+void NodeInterest::ExpireRequests(const Gate::Needs& needs) {
+  if (needs.paused || needs.pauses == resumed_pause_) return;
+  resumed_pause_ = needs.pauses;
+  parts_.requested->Resume(needs.pauses, [this](uint32_t node) {
+    return parts_.values->kept().HasAnyOf(node);
+  });
+}
+
+}  // namespace graphdbg::agent

@@ -1,0 +1,90 @@
+// Which executions the agent follows.
+#ifndef AGENT_CORE_NODE_INTEREST_H_
+#define AGENT_CORE_NODE_INTEREST_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "agent/base/mutex.h"
+#include "agent/core/gate.h"
+#include "agent/core/node_table.h"
+#include "agent/core/requested_nodes.h"
+#include "agent/core/value_keeper.h"
+#include "agent/core/watch_table.h"
+
+namespace graphdbg::agent {
+
+// Derives from the user's commands, watchpoints and requests which nodes'
+// executions the adapter has to report. The result is a mask of NodeFlags, so
+// that the question costs two loads on the hot path.
+//
+// Any thread. Update takes a lock, so that the newest state of the gate and the
+// watch table wins; the other functions take none.
+class NodeInterest {
+ public:
+  // All must outlive this.
+  struct Parts {
+    const NodeTable* nodes;
+    const Gate* gate;
+    const WatchTable* watch;
+    RequestedNodes* requested;
+    ValueKeeper* values;
+  };
+  NodeInterest(const Parts& parts, bool partial_memory)
+      : parts_(parts), partial_memory_(partial_memory) {}
+
+  // --- The hot path.
+
+  bool any() const { return flags_.load(std::memory_order_relaxed) != 0; }
+  // Returns GRAPHDBG_INTEREST_...
+  int In(const NodeFacts& facts) const {
+    const uint8_t matching = facts.flags.load(std::memory_order_relaxed) &
+                             flags_.load(std::memory_order_relaxed);
+    if (matching == 0) return GRAPHDBG_INTEREST_NONE;
+    const uint8_t required = required_flags_.load(std::memory_order_relaxed);
+    return (matching & required) != 0 ? GRAPHDBG_INTEREST_REQUIRED
+                                      : GRAPHDBG_INTEREST_OPTIONAL;
+  }
+  // Whether each execution has to go through the gate.
+  bool every_node_stops() const { return every_node_stops_; }
+
+  // --- Changes.
+
+  // Something that determines the interest has changed. Also updates the flags
+  // of the awaited node and the values that are kept. Returns the
+  // GRAPHDBG_LEVEL_... at which the host has to report.
+  int Update() GRAPHDBG_EXCLUDES(mu_);
+  // From now on, ops need to be reported only if there is a reason to.
+  void EndFirstStep() { first_step_ended_ = true; }
+  // Nothing is of interest from now on. Takes no lock, so a forked child may
+  // call it.
+  void TurnOff() {
+    off_ = true;
+    flags_ = 0;
+  }
+
+ private:
+  void UpdateAwaitedNode(uint32_t node) GRAPHDBG_REQUIRES(mu_);
+  // Requests expire when the program resumes.
+  void ExpireRequests(const Gate::Needs& needs) GRAPHDBG_REQUIRES(mu_);
+
+  const Parts parts_;
+  const bool partial_memory_;
+
+  // Reasons for which an execution is reported, and those of them for which it
+  // must be.
+  std::atomic<uint8_t> flags_{0};
+  std::atomic<uint8_t> required_flags_{0};
+  std::atomic<bool> every_node_stops_{false};
+  std::atomic<bool> first_step_ended_{false};
+  std::atomic<bool> off_{false};
+
+  Mutex mu_;
+  uint32_t awaited_node_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+  // The number of the last pause after which requests expired.
+  uint64_t resumed_pause_ GRAPHDBG_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_NODE_INTEREST_H_

@@ -1,0 +1,122 @@
+#include "agent/core/node_interest.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+namespace graphdbg::agent {
+namespace {
+
+class NodeInterestTest : public testing::Test {
+ protected:
+  NodeInterestTest() {
+    a_ = Declare("a");
+    b_ = Declare("b");
+    gate_.SetConnected(true);
+    interest_.Update();
+  }
+
+  uint32_t Declare(const std::string& name) {
+    graphdbg_node_info info = {};
+    info.struct_size = sizeof(info);
+    info.name = name.c_str();
+    info.kind = GRAPHDBG_OP;
+    const uint32_t node = *nodes_.Declare(info);
+    watch_.AddNode(node);
+    return node;
+  }
+
+  // An op that executed is not of interest just because it is new.
+  void Learn(uint32_t node) { nodes_.Facts(node)->Set(kNeverExecuted, false); }
+
+  void Watch(const std::string& node, v1::PauseMode pause) {
+    v1::SetWatchpoint message;
+    message.set_id(1);
+    message.set_enabled(true);
+    message.set_pause(pause);
+    message.mutable_condition()->set_id("nan");
+    message.mutable_selection()->add_nodes(node);
+    ASSERT_TRUE(watch_.Set(message).ok());
+  }
+
+  int In(uint32_t node) { return interest_.In(*nodes_.Facts(node)); }
+
+  const Host host_;
+  NodeTable nodes_;
+  WatchTable watch_{&nodes_};
+  Bindings bindings_;
+  RequestedNodes requested_{&nodes_};
+  Devices devices_{&host_, [](const std::string&) {}};
+  ValueKeeper values_{{&host_, &nodes_, &bindings_, &requested_, &devices_},
+                      1000,
+                      /*partial_memory=*/false};
+  Gate gate_{&host_,
+             {[](const v1::StateUpdate&) {},
+              [](uint64_t, const absl::Status&) {}, [] {}},
+             /*hold=*/false};
+  NodeInterest interest_{{&nodes_, &gate_, &watch_, &requested_, &values_},
+                         /*partial_memory=*/false};
+  uint32_t a_, b_;
+};
+
+TEST_F(NodeInterestTest, NewNodesAreOfOptionalInterest) {
+  EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_OPTIONAL);
+  Learn(a_);
+  EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_NONE);
+}
+
+TEST_F(NodeInterestTest, WatchedNodesAreRequired) {
+  Learn(a_);
+  Learn(b_);
+  Watch("a", v1::PAUSE_MODE_NONE);
+  interest_.Update();
+  EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_REQUIRED);
+  EXPECT_EQ(In(b_), GRAPHDBG_INTEREST_NONE);
+}
+
+// If a hit pauses the program, users look at the values of other nodes.
+TEST_F(NodeInterestTest, OtherNodesAreOptionalIfAHitMayPause) {
+  Learn(b_);
+  Watch("a", v1::PAUSE_MODE_NODE);
+  interest_.Update();
+  EXPECT_EQ(In(b_), GRAPHDBG_INTEREST_OPTIONAL);
+  EXPECT_FALSE(interest_.every_node_stops());
+}
+
+TEST_F(NodeInterestTest, APendingPauseRequiresEveryNode) {
+  Learn(a_);
+  v1::Command command;
+  command.set_id(1);
+  command.mutable_pause();
+  gate_.Apply(command, 0);
+  interest_.Update();
+  EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_REQUIRED);
+  EXPECT_TRUE(interest_.every_node_stops());
+}
+
+TEST_F(NodeInterestTest, OpsAreReportedOnlyIfThereIsAReasonAfterTheFirstStep) {
+  EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
+  interest_.EndFirstStep();
+  EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_STEPS);
+  Watch("a", v1::PAUSE_MODE_NONE);
+  EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
+}
+
+TEST_F(NodeInterestTest, CatchingAValueRequiresItsNode) {
+  Learn(a_);
+  interest_.EndFirstStep();
+  requested_.Catch(a_, 0);
+  EXPECT_EQ(interest_.Update(), GRAPHDBG_LEVEL_OPS);
+  EXPECT_EQ(In(a_), GRAPHDBG_INTEREST_REQUIRED);
+}
+
+TEST_F(NodeInterestTest, StaysOffOnceTurnedOff) {
+  interest_.TurnOff();
+  EXPECT_FALSE(interest_.any());
+  interest_.Update();
+  EXPECT_FALSE(interest_.any());
+}
+
+}  // namespace
+}  // namespace graphdbg::agent

@@ -1,0 +1,180 @@
+#include "agent/core/server_link.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "agent/core/hello.h"
+#include "agent/core/refusal.h"
+#include "proto/wire/capabilities.h"
+#include "proto/wire/error.h"
+#include "proto/wire/limits.h"
+#include "proto/wire/validate.h"
+
+namespace graphdbg::agent {
+
+v1::AgentMessage ServerLink::OpenStream() {
+  parts_.outbox->OpenStream();
+  v1::AgentMessage message;
+  *message.mutable_hello() = callbacks_.make_hello();
+  return message;
+}
+
+bool ServerLink::TakeGraphUpdate(v1::AgentMessage* message) {
+  if (parts_.outbox->stream() == 0 ||
+      !parts_.nodes->TakeUpdate(wire::kGraphUpdateBytes,
+                                message->mutable_graph())) {
+    return false;
+  }
+  for (v1::Node& node : *message->mutable_graph()->mutable_nodes()) {
+    for (v1::SourceFrame& frame : *node.mutable_stack()) {
+      source_text_.Fill(&frame);
+    }
+  }
+  return true;
+}
+
+bool ServerLink::Next(v1::AgentMessage* message, bool* graceful) {
+  for (;;) {
+    message->Clear();
+    if (TakeGraphUpdate(message)) return true;
+    switch (parts_.outbox->Take(message)) {
+      case Outbox::Next::kWoken:
+        continue;
+      case Outbox::Next::kEnd:
+        *graceful = parts_.outbox->stream() != 0;
+        return false;
+      case Outbox::Next::kMessage:
+        if (message->has_hit()) {
+          source_text_.Fill(message->mutable_hit()->mutable_source());
+        }
+        return true;
+    }
+  }
+}
+
+void ServerLink::PutBack(v1::AgentMessage message) {
+  parts_.outbox->PutBack(std::move(message));
+}
+
+void ServerLink::OnMessage(const v1::ServerMessage& message) {
+  if (!callbacks_.live()) return;
+  Handle(message);
+  // Even if it was invalid: the server does not send another in its place.
+  if (message.has_set_watchpoint()) parts_.connection->OnWatchpoint();
+}
+
+void ServerLink::Handle(const v1::ServerMessage& message) {
+  if (absl::Status status = wire::Validate(message); !status.ok()) {
+    parts_.outbox->PutLog(v1::Log::LEVEL_WARNING,
+                          absl::StrCat("ignored an invalid message from the "
+                                       "server: ",
+                                       status.message()));
+    return;
+  }
+  switch (message.message_case()) {
+    case v1::ServerMessage::kWelcome:
+      return OnWelcome(message.welcome());
+    case v1::ServerMessage::kCommand:
+      return OnCommand(message.command());
+    case v1::ServerMessage::kSetWatchpoint:
+      return OnSetWatchpoint(message.set_watchpoint());
+    case v1::ServerMessage::kRemoveWatchpoint:
+      parts_.watch->Remove(message.remove_watchpoint().id());
+      return callbacks_.update_interest();
+    case v1::ServerMessage::kTensorRequest:
+      parts_.tensor_requests->Add(message.tensor_request());
+      return callbacks_.wake_worker();
+    case v1::ServerMessage::kTensorCancel:
+      return parts_.tensor_requests->Cancel(
+          message.tensor_cancel().request_id());
+    case v1::ServerMessage::kCatchTensor:
+      return OnCatchTensor(message.catch_tensor());
+    case v1::ServerMessage::kHitsRecorded:
+      return parts_.outbox->Confirm(message.hits_recorded().through());
+    case v1::ServerMessage::MESSAGE_NOT_SET:
+      return;
+  }
+}
+
+void ServerLink::OnWelcome(const v1::Welcome& welcome) {
+  const std::vector<std::string> theirs(welcome.capabilities().begin(),
+                                        welcome.capabilities().end());
+  const absl::Status common = wire::CheckCommon(AgentCapabilities(), theirs);
+  if (!common.ok()) {
+    return callbacks_.detach(RefusalMessage(*parts_.config, common));
+  }
+  // A new stream starts from nothing.
+  parts_.nodes->ResendAll();
+  parts_.outbox->BeginStream({wire::Has(theirs, wire::kHitsRecorded),
+                              wire::Has(theirs, wire::kStatisticsReport)});
+  parts_.gate->SetConnected(true);
+  parts_.gate->ReportState(/*always=*/true);
+  // Last: it lets the program start.
+  parts_.connection->OnWelcome(welcome);
+}
+
+void ServerLink::OnCommand(const v1::Command& command) {
+  if (command.has_recheck()) {
+    parts_.rechecker->Add(command);
+    return callbacks_.wake_worker();
+  }
+  if (command.has_continue_to()) return OnContinueTo(command);
+  parts_.gate->Apply(command, 0);
+}
+
+void ServerLink::OnContinueTo(const v1::Command& command) {
+  const std::string& name = command.continue_to().node();
+  const uint32_t awaited = parts_.nodes->Find(name);
+  if (awaited != 0 && !parts_.nodes->executes(awaited)) {
+    return parts_.outbox->PutCommandResult(
+        command.id(),
+        wire::MakeError(
+            absl::StatusCode::kInvalidArgument, "not_executable",
+            absl::StrCat("cannot run to \"", name,
+                         "\": it is not an op, so it never executes")));
+  }
+  parts_.gate->Apply(command, awaited);
+  // The node may have been declared in between.
+  const uint32_t declared = parts_.nodes->Find(name);
+  if (declared != awaited) parts_.gate->NodeDeclared(name, declared);
+}
+
+void ServerLink::OnCatchTensor(const v1::CatchTensor& request) {
+  parts_.requested->Catch(parts_.nodes->Find(request.node()),
+                          parts_.gate->needs().pauses);
+  callbacks_.update_interest();
+}
+
+void ServerLink::OnSetWatchpoint(const v1::SetWatchpoint& watchpoint) {
+  v1::WatchpointStatus answer;
+  answer.set_id(watchpoint.id());
+  answer.set_revision(watchpoint.revision());
+  const absl::StatusOr<uint32_t> count = parts_.watch->Set(watchpoint);
+  if (count.ok()) {
+    answer.set_node_count(*count);
+  } else {
+    *answer.mutable_error() = wire::ToError(count.status());
+  }
+  callbacks_.update_interest();
+  parts_.outbox->PutWatchpointStatus(std::move(answer));
+}
+
+void ServerLink::OnReceivingEnded() { parts_.outbox->EndStream(); }
+
+std::optional<std::chrono::milliseconds> ServerLink::OnStreamEnded(
+    const absl::Status& status) {
+  parts_.outbox->EndStream();
+  parts_.tensor_requests->DropAll();
+  parts_.rechecker->DropAll();
+  parts_.gate->SetConnected(false);
+  if (!callbacks_.live()) return std::nullopt;
+  if (IsRefusal(status)) {
+    callbacks_.detach(RefusalMessage(*parts_.config, status));
+    return std::nullopt;
+  }
+  return parts_.connection->OnStreamEnded();
+}
+
+}  // namespace graphdbg::agent

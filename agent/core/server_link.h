@@ -1,0 +1,84 @@
+// The agent's side of the conversation with the server.
+#ifndef AGENT_CORE_SERVER_LINK_H_
+#define AGENT_CORE_SERVER_LINK_H_
+
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "agent/core/config.h"
+#include "agent/core/gate.h"
+#include "agent/core/link.h"
+#include "agent/core/node_table.h"
+#include "agent/core/outbox.h"
+#include "agent/core/rechecker.h"
+#include "agent/core/requested_nodes.h"
+#include "agent/core/server_connection.h"
+#include "agent/core/source_text.h"
+#include "agent/core/tensor_requests.h"
+#include "agent/core/watch_table.h"
+#include "proto/graphdbg/v1/agent_service.pb.h"
+
+namespace graphdbg::agent {
+
+// Collects the messages to send, and passes each message of the server to the
+// object that handles it. Runs on the transport's threads, see Link, and has no
+// state of its own but the source files that its sending thread has read.
+class ServerLink final : public Link {
+ public:
+  // All must outlive this.
+  struct Parts {
+    const Config* config;
+    NodeTable* nodes;
+    WatchTable* watch;
+    RequestedNodes* requested;
+    Outbox* outbox;
+    Gate* gate;
+    TensorRequests* tensor_requests;
+    Rechecker* rechecker;
+    ServerConnection* connection;
+  };
+  struct Callbacks {
+    // False once the agent has detached.
+    std::function<bool()> live;
+    std::function<v1::Hello()> make_hello;
+    // Watchpoints or requests have changed.
+    std::function<void()> update_interest;
+    // There is work for the agent's own thread.
+    std::function<void()> wake_worker;
+    // The server refused the agent; `line` is for the user.
+    std::function<void(const std::string& line)> detach;
+  };
+  ServerLink(const Parts& parts, Callbacks callbacks)
+      : parts_(parts), callbacks_(std::move(callbacks)) {}
+
+  v1::AgentMessage OpenStream() override;
+  bool Next(v1::AgentMessage* message, bool* graceful) override;
+  void PutBack(v1::AgentMessage message) override;
+  void OnMessage(const v1::ServerMessage& message) override;
+  void OnReceivingEnded() override;
+  std::optional<std::chrono::milliseconds> OnStreamEnded(
+      const absl::Status& status) override;
+
+ private:
+  // Nodes are sent before hits and states, which refer to them.
+  bool TakeGraphUpdate(v1::AgentMessage* message);
+
+  void Handle(const v1::ServerMessage& message);
+  void OnWelcome(const v1::Welcome& welcome);
+  void OnCommand(const v1::Command& command);
+  void OnContinueTo(const v1::Command& command);
+  void OnCatchTensor(const v1::CatchTensor& request);
+  void OnSetWatchpoint(const v1::SetWatchpoint& watchpoint);
+
+  const Parts parts_;
+  const Callbacks callbacks_;
+  // Used by the sending thread only.
+  SourceText source_text_;
+};
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_SERVER_LINK_H_
