@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Runs execution points on threads of their own and notes what is told.
+// Runs each execution point on a thread of its own, and records what is
+// reported.
 class GateTest : public testing::Test {
  protected:
   GateTest() {
@@ -59,7 +60,7 @@ class GateTest : public testing::Test {
     });
   }
 
-  // The newest state, which must be a pause.
+  // Waits for a pause and returns its state.
   v1::StateUpdate WaitForPause() {
     MutexLock lock(&mu_);
     const auto deadline =
@@ -123,7 +124,7 @@ class GateTest : public testing::Test {
     gate_->Apply(command, 0);
   }
 
-  // Starts, waits, and lets it go.
+  // Starts, waits for the pause, and continues.
   void StartWith(const std::function<void()>& order) {
     auto start = std::async(std::launch::async,
                             [this] { return gate_->Start(true, {}); });
@@ -167,7 +168,7 @@ TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
   EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_NODE);
   EXPECT_EQ(pause.step(), 3u);
   EXPECT_EQ(pause.node_id(), 7u);
-  // Inside step 3 its own end counts.
+  // Within step 3, its own end counts.
   Step(1);
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
   end = StepEnd(3);
@@ -213,7 +214,7 @@ TEST_F(GateTest, ANodeIsAStrongerReasonThanAPauseByHand) {
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_NODE);
   Continue();
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
-  // The pause has come, too: it was answered and is not owed any more.
+  // The pause command has taken effect as well, and was answered.
   EXPECT_THAT(results_, testing::Contains(answer));
   EXPECT_EQ(gate_->AtNode(4, {}), GRAPHDBG_OK);
 }
@@ -293,7 +294,7 @@ TEST_F(GateTest, AStepPastHitsStopsAtItsEnd) {
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_STEP);
   Continue();
   EXPECT_EQ(end.get(), GRAPHDBG_OK);
-  // That was for one step only.
+  // It applied to one step only.
   auto again = Node(3, {7});
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_WATCHPOINT);
   Continue();
@@ -352,7 +353,7 @@ TEST_F(GateTest, TheStepIsToldAgainOnlyWhenItChanged) {
   EXPECT_EQ(states_.size(), 3u);
 }
 
-// Needed so that a tensor is not read while the program writes it.
+// Otherwise a tensor could be read while the program writes it.
 TEST_F(GateTest, AReaderHoldsThePauseUntilItIsThrough) {
   StartWith([&] { NextNode(); });
   auto node = Node(1);

@@ -97,10 +97,10 @@ def test_script_without_torch_just_runs(debug_run) -> None:
     [
         (["run"], "what to run?"),
         (["run", "--break-on", "nann", "--", "true"], "no condition 'nann'"),
-        (["run", "--break-on", "max_gt", "--", "true"], 'value: condition "max_gt" needs a value'),
+        (["run", "--break-on", "max_gt", "--", "true"], 'value: condition "max_gt" requires a value'),
         (["run", "--break-on", "max_gt:high", "--", "true"], "value of 'max_gt' has to be a number, not 'high'"),
-        (["run", "--break-on", "tensor_all_zero:120", "--", "true"], "has to be at most 100, not 120"),
-        (["run", "--break-on", "expr:max(mean, 1) > x", "--", "true"], 'column 16: there is no "x"'),
+        (["run", "--break-on", "tensor_all_zero:120", "--", "true"], "must be at most 100, not 120"),
+        (["run", "--break-on", "expr:max(mean, 1) > x", "--", "true"], 'column 16: unknown statistic "x"'),
         (["run", "--steps", "0", "--", "true"], "whole number from 1"),
         (["run", "--", "no-such-program-here"], "cannot run no-such-program-here"),
         (["run", "--result", "/no/such/folder/r.json", "--", "true"], "there is no folder"),

@@ -53,7 +53,7 @@ def test_a_job_that_waits_says_where_its_page_is(tmp_path: Path, start_job) -> N
         environment = clean_environment(GRAPHDBG_ENABLE="1", GRAPHDBG_PORT=debugger.rpartition(":")[2])
         job = start_job(DIGITS, environment)
         said = next(line for line in job.stderr if "waits" in line)
-        assert said == f"graphdbg: waits for Continue before the first step: {page}\n"
+        assert said == f"graphdbg: waiting for Continue before the first step: {page}\n"
     finally:
         server.terminate()
         server.wait()
