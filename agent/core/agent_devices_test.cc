@@ -170,9 +170,9 @@ TEST_F(AgentDevicesTest, CapturedGraphsAreLeftAloneAndThatIsSaid) {
   EXPECT_EQ(ExecuteOnGpu(first_, bad), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), launches);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(), HasSubstr("captured into a CUDA graph"));
+  EXPECT_THAT(sent.log().message(), HasSubstr("captured into a CUDA graph"));
 }
 
 TEST_F(AgentDevicesTest, ChangesSinceTheStepBeforeAreFoundOnTheDevice) {
@@ -284,9 +284,9 @@ TEST_F(AgentDevicesTest, ThatADeviceFailedIsSaid) {
   Stub().Fail("cuStreamSynchronize", 700, kAtOpening);
   EXPECT_EQ(ExecuteOnGpu(first_, good), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(second_, good), GRAPHDBG_OK);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(),
+  EXPECT_THAT(sent.log().message(),
               HasSubstr("tensors on GPU 0 are no longer checked: "
                         "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
@@ -295,9 +295,9 @@ TEST_F(AgentDevicesTest, WhatHasNoLibraryIsSaidAndNotChecked) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOn(GRAPHDBG_NPU, 0, first_, {kNan}), GRAPHDBG_OK);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(),
+  EXPECT_THAT(sent.log().message(),
               HasSubstr("tensors on NPU 0 are not checked: libascendcl.so"));
 }
 

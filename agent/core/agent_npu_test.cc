@@ -105,11 +105,11 @@ TEST_F(AgentNpuTest, TensorsOfTheHostBesideThoseOfAnNpuAreNoReason) {
     EXPECT_EQ(ExecuteOnNpu(first_), GRAPHDBG_OK);
   });
   // Nothing was reported before.
-  const v1::AgentMessage said =
+  const v1::AgentMessage sent =
       server_->WaitFor([](const v1::AgentMessage& message) {
         return message.has_hit() || message.watchpoint_status().has_error();
       });
-  EXPECT_TRUE(said.has_hit());
+  EXPECT_TRUE(sent.has_hit());
   server_->WaitForPause();
   Resume(&stopped);
 }

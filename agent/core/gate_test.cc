@@ -133,12 +133,21 @@ class GateTest : public testing::Test {
     EXPECT_EQ(start.get(), GRAPHDBG_OK);
   }
 
+  std::vector<v1::StateUpdate> states() {
+    MutexLock lock(&mu_);
+    return states_;
+  }
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results() {
+    MutexLock lock(&mu_);
+    return results_;
+  }
+
   std::atomic<bool> interrupted_{false};
   Host host_;
   Mutex mu_;
   CondVar changed_;
-  std::vector<v1::StateUpdate> states_;
-  std::vector<std::pair<uint64_t, absl::StatusCode>> results_;
+  std::vector<v1::StateUpdate> states();
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results();
   uint64_t last_id_ = 0;
   std::unique_ptr<Gate> gate_;
 };
@@ -147,9 +156,9 @@ TEST_F(GateTest, FreeProgramsPass) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
-  ASSERT_EQ(states_.size(), 1u);
-  EXPECT_EQ(states_[0].state(), v1::RUN_STATE_RUNNING);
-  EXPECT_EQ(states_[0].step(), 0u);
+  ASSERT_EQ(states().size(), 1u);
+  EXPECT_EQ(states()[0].state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states()[0].step(), 0u);
 }
 
 TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
@@ -215,7 +224,7 @@ TEST_F(GateTest, ANodeIsAStrongerReasonThanAPauseByHand) {
   Continue();
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
   // The pause command has taken effect as well, and was answered.
-  EXPECT_THAT(results_, testing::Contains(answer));
+  EXPECT_THAT(results(), testing::Contains(answer));
   EXPECT_EQ(gate_->AtNode(4, {}), GRAPHDBG_OK);
 }
 
@@ -237,20 +246,20 @@ TEST_F(GateTest, AllThreadsStopWhileItIsClosed) {
 TEST_F(GateTest, CommandsThatDoNotFitAreRefused) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   Continue();
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
   Step(1);
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
   ContinueTo(0);
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kNotFound);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kNotFound);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
 }
 
 TEST_F(GateTest, ContinueTakesBackAPauseThatHasNotCome) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   Pause();
-  EXPECT_TRUE(results_.empty());
+  EXPECT_TRUE(results().empty());
   Continue();
-  EXPECT_EQ(results_.size(), 2u);
+  EXPECT_EQ(results().size(), 2u);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
 }
 
@@ -258,12 +267,12 @@ TEST_F(GateTest, APauseAtTheStepsEndTellsWhichOneAndPassesNodes) {
   StartWith([&] { Continue(); });
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
   PauseAtStepEnd();
-  EXPECT_EQ(states_.back().state(), v1::RUN_STATE_RUNNING);
-  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  EXPECT_EQ(states().back().state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states().back().pauses_after(), 2u);
   EXPECT_FALSE(gate_->needs().every_node);
   EXPECT_TRUE(gate_->needs().tensors);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
-  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  EXPECT_EQ(states().back().pauses_after(), 2u);
   auto end = StepEnd(2);
   const v1::StateUpdate pause = WaitForPause();
   EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_USER);
@@ -311,7 +320,7 @@ TEST_F(GateTest, TerminateEndsAWaitAndAllThatFollow) {
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_TERMINATE);
   EXPECT_TRUE(gate_->terminating());
   Continue();
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(GateTest, AnInterruptOpensIt) {
@@ -344,13 +353,13 @@ TEST_F(GateTest, WithHoldItStopsAndWaitsForTheServer) {
 TEST_F(GateTest, TheStepIsToldAgainOnlyWhenItChanged) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   gate_->ReportState(false);
-  EXPECT_EQ(states_.size(), 1u);
+  EXPECT_EQ(states().size(), 1u);
   gate_->AtStepEnd(1, {});
   gate_->ReportState(false);
-  ASSERT_EQ(states_.size(), 2u);
-  EXPECT_EQ(states_[1].step(), 1u);
+  ASSERT_EQ(states().size(), 2u);
+  EXPECT_EQ(states()[1].step(), 1u);
   gate_->ReportState(true);
-  EXPECT_EQ(states_.size(), 3u);
+  EXPECT_EQ(states().size(), 3u);
 }
 
 // Otherwise a tensor could be read while the program writes it.
