@@ -146,8 +146,9 @@ class GateTest : public testing::Test {
   Host host_;
   Mutex mu_;
   CondVar changed_;
-  std::vector<v1::StateUpdate> states();
-  std::vector<std::pair<uint64_t, absl::StatusCode>> results();
+  std::vector<v1::StateUpdate> states_ GRAPHDBG_GUARDED_BY(mu_);
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results_
+      GRAPHDBG_GUARDED_BY(mu_);
   uint64_t last_id_ = 0;
   std::unique_ptr<Gate> gate_;
 };
