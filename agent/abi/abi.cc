@@ -1,5 +1,5 @@
-// The C functions. Nothing that goes wrong here gets out: not an exception,
-// not an error of the agent's own.
+// The C functions. Neither an exception nor an internal error of the agent
+// reaches the program.
 #include <pthread.h>
 
 #include <atomic>
@@ -22,7 +22,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Sizes of the structs of version 1 of the interface, which none undercuts.
+// Sizes of the structs in version 1 of the interface, which are the minimum.
 constexpr size_t kTensorSize = sizeof(graphdbg_tensor);
 constexpr size_t kExecutionSize = offsetof(graphdbg_execution, grad_scale);
 constexpr size_t kNodeInfoSize = offsetof(graphdbg_node_info, flags);
@@ -48,7 +48,7 @@ graphdbg_status ToCode(const absl::Status& status) {
   }
 }
 
-bool SizesOf(const graphdbg_tensor* tensors, size_t count) {
+bool HasValidSize(const graphdbg_tensor* tensors, size_t count) {
   return count == 0 ||
          (tensors != nullptr && tensors->struct_size >= kTensorSize);
 }
@@ -58,7 +58,7 @@ std::string TextOf(const char* text) { return text == nullptr ? "" : text; }
 }  // namespace
 }  // namespace graphdbg::agent
 
-// Never freed: threads of the program may hold it after it was closed.
+// Never freed, because threads of the program may use it after it was closed.
 struct graphdbg_agent {
   std::unique_ptr<graphdbg::agent::Agent> agent;
   std::atomic<bool> closed{false};
@@ -70,7 +70,7 @@ namespace {
 std::atomic<bool> in_forked_child{false};
 std::atomic<graphdbg_agent*> agent_of_process{nullptr};
 
-// Runs in the child, where only the forking thread exists: no locks.
+// Runs in the child, where only the forking thread exists, so it takes no lock.
 void AfterForkInChild() {
   in_forked_child = true;
   if (graphdbg_agent* handle = agent_of_process) handle->agent->GoInert();
@@ -83,7 +83,7 @@ bool Usable(const graphdbg_agent* handle) {
          handle->agent->live();
 }
 
-// Calls `body`; an exception detaches the agent.
+// Calls `body`. An exception detaches the agent.
 template <class Body>
 graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
   if (!Usable(handle)) return GRAPHDBG_DETACHED;
@@ -95,8 +95,8 @@ graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
     what = e.what();
     try {
       Fail(GRAPHDBG_INTERNAL, what);
-      handle->agent->Detach(absl::StrCat("internal error (", what,
-                                         "); training goes on undebugged"));
+      handle->agent->Detach(absl::StrCat(
+          "internal error (", what, "); training continues without debugging"));
     } catch (...) {
       handle->agent->GoInert();
     }
@@ -155,11 +155,15 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
   *agent = nullptr;
   if (options == nullptr ||
       options->struct_size < graphdbg::agent::kOptionsSize) {
-    return Fail(GRAPHDBG_INVALID_ARGUMENT, "options are missing");
+    return Fail(
+        GRAPHDBG_INVALID_ARGUMENT,
+        "options is null or smaller than in version 1 of the interface");
   }
   if (options->abi_version != GRAPHDBG_ABI_VERSION) {
-    return Fail(GRAPHDBG_INVALID_ARGUMENT,
-                "the adapter was made for another version of the interface");
+    return Fail(
+        GRAPHDBG_INVALID_ARGUMENT,
+        "unsupported abi_version: the adapter was built for another version of "
+        "the interface");
   }
   if (graphdbg::agent::in_forked_child) return GRAPHDBG_DETACHED;
   try {
@@ -190,8 +194,11 @@ graphdbg_status graphdbg_declare_node(graphdbg_agent* agent,
   return Guarded(agent, [&](Agent& a) {
     if (node == nullptr || info == nullptr ||
         info->struct_size < graphdbg::agent::kNodeInfoSize ||
-        !graphdbg::agent::SizesOf(info->outputs, info->output_count)) {
-      return Fail(GRAPHDBG_INVALID_ARGUMENT, "node info is missing");
+        !graphdbg::agent::HasValidSize(info->outputs, info->output_count)) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "info or node is null, or a struct_size is smaller than in "
+                  "version 1 of "
+                  "the interface");
     }
     const absl::StatusOr<uint32_t> id = a.DeclareNode(CopySized(info));
     if (id.ok()) *node = *id;
@@ -222,7 +229,7 @@ graphdbg_status graphdbg_bind_tensor(graphdbg_agent* agent, uint32_t node,
 }
 
 int graphdbg_interest(graphdbg_agent* agent, uint32_t node) {
-  // An agent that is not live wants nothing.
+  // Nothing is of interest to an agent that is not live.
   return agent != nullptr ? agent->agent->Interest(node)
                           : GRAPHDBG_INTEREST_NONE;
 }
@@ -239,14 +246,18 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
         execution->struct_size >= graphdbg::agent::kExecutionSize &&
         (execution->input_count == 0 || execution->inputs != nullptr) &&
         (execution->input_count == 0 ||
-         graphdbg::agent::SizesOf(&execution->inputs->tensor, 1)) &&
-        graphdbg::agent::SizesOf(execution->outputs, execution->output_count);
+         graphdbg::agent::HasValidSize(&execution->inputs->tensor, 1)) &&
+        graphdbg::agent::HasValidSize(execution->outputs,
+                                      execution->output_count);
     if (!complete) {
-      return Fail(GRAPHDBG_INVALID_ARGUMENT, "execution is incomplete");
+      return Fail(GRAPHDBG_INVALID_ARGUMENT,
+                  "the execution, its inputs or its outputs are null, or a "
+                  "struct_size is "
+                  "smaller than in version 1 of the interface");
     }
     const graphdbg_status status = a.Executed(*execution);
     return status == GRAPHDBG_INVALID_ARGUMENT
-               ? Fail(status, "execution of a node that was not declared")
+               ? Fail(status, "the node of the execution was not declared")
                : status;
   });
 }

@@ -1,4 +1,4 @@
-// Who may run: the start, pauses, steps, the end.
+// Control of the program: the start, pauses, steps and the end.
 #include <unistd.h>
 
 #include <string>
@@ -53,7 +53,8 @@ TEST_F(AbiControlTest, StepsNextNodeAndUntilStopWhereTheySay) {
   EXPECT_TRUE(pause.step_ended());
   EXPECT_EQ(pause.node_id(), 0u);
 
-  // At a step's end the step's values are there, and the parameter's.
+  // At the end of a step, the values of the step and of parameters are
+  // available.
   v1::TensorRequest request;
   request.set_node("forward/sum");
   request.set_want_data(true);
@@ -72,7 +73,7 @@ TEST_F(AbiControlTest, StepsNextNodeAndUntilStopWhereTheySay) {
   pause = session->WaitForPause();
   EXPECT_EQ(session->NameOf(pause.node_id()), "forward/sum");
 
-  // Inside a step its own end is the first.
+  // Within a step, its own end counts as the first.
   session->Step(1);
   pause = session->WaitForPause();
   EXPECT_EQ(pause.step(), 3u);
@@ -85,7 +86,7 @@ TEST_F(AbiControlTest, StepsNextNodeAndUntilStopWhereTheySay) {
 
   session->Continue();
   EXPECT_EQ(training_.get(), GRAPHDBG_OK);
-  // Nothing is watched: only steps are followed.
+  // Nothing is watched, so that only steps are followed.
   EXPECT_EQ(program_.host().level(), GRAPHDBG_LEVEL_STEPS);
   EXPECT_EQ(program_.host().retained(), 0);
   program_.Close();

@@ -1,4 +1,5 @@
-// No harm: no server, a wrong one, one that goes; forks; wrong use.
+// Failures must not harm the program: a missing, wrong or lost server, forks,
+// and wrong use of the interface.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,8 +41,8 @@ TEST_F(AbiFailuresTest, WithoutAServerTrainingGoesOnAfterOneLine) {
   EXPECT_EQ(program_.host().level(), GRAPHDBG_LEVEL_OFF);
   program_.Close();
   EXPECT_EQ(captured.Get(),
-            "graphdbg: no server at 127.0.0.1:" + std::to_string(port) +
-                " after 0.3 s; training goes on undebugged\n");
+            "graphdbg: found no server at 127.0.0.1:" + std::to_string(port) +
+                " within 0.3 s; training continues without debugging\n");
 }
 
 TEST_F(AbiFailuresTest, AWrongTokenIsOneLine) {
@@ -83,8 +84,9 @@ TEST_F(AbiFailuresTest, ATakenRankIsOneLine) {
       {grpc::StatusCode::ALREADY_EXISTS, "it is process 7 on elsewhere"});
   EXPECT_EQ(training_.get(), GRAPHDBG_DETACHED);
   program_.Close();
-  EXPECT_THAT(captured.Get(), HasSubstr("rank 0 of job toy-job is taken by "
-                                        "another process (it is process 7"));
+  EXPECT_THAT(captured.Get(),
+              HasSubstr("already has rank 0 of job toy-job from "
+                        "another process (it is process 7"));
 }
 
 TEST_F(AbiFailuresTest, TrainingOutlivesTheServerAndFindsItAgain) {
@@ -102,7 +104,7 @@ TEST_F(AbiFailuresTest, TrainingOutlivesTheServerAndFindsItAgain) {
   session = server_->Accept();
   EXPECT_EQ(session->hello().incarnation(), incarnation);
   session->Welcome();
-  // All is told again.
+  // The whole state is sent again.
   EXPECT_EQ(session->WaitForRunning().step(), 2u);
   EXPECT_TRUE(session->FindNode("forward/log"));
   program_.Close();
@@ -137,7 +139,7 @@ TEST_F(AbiFailuresTest, AForkedChildIsInertAndTheParentGoesOn) {
   EXPECT_EQ(training_.get(), GRAPHDBG_OK);
   const pid_t child = fork();
   if (child == 0) {
-    // Everything answers at once; no gRPC, no locks, no output.
+    // Every function returns at once, without gRPC, locks and output.
     const bool inert = program_.Step() == GRAPHDBG_DETACHED &&
                        program_.executed() == 0 &&
                        program_.Close() == GRAPHDBG_DETACHED;

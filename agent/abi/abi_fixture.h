@@ -1,5 +1,6 @@
-// libgraphdbg.so, with its own protobuf and gRPC inside, in a process that has
-// the system's: it talks to a scripted server in this very process.
+// Loads libgraphdbg.so, which contains its own protobuf and gRPC, into a
+// process that uses the system's, and connects it to a scripted server in this
+// process.
 #ifndef AGENT_ABI_ABI_FIXTURE_H_
 #define AGENT_ABI_ABI_FIXTURE_H_
 
@@ -45,7 +46,7 @@ inline AgentFunctions LoadAgent() {
   return functions;
 }
 
-// What stderr gets while this lives.
+// Captures stderr while it exists.
 class CapturedStderr {
  public:
   CapturedStderr() { testing::internal::CaptureStderr(); }
@@ -64,7 +65,7 @@ class AbiFixture : public testing::Test {
     setenv("GRAPHDBG_JOB", "toy-job", 1);
   }
 
-  // Starts a server for the program to find.
+  // Starts a server that the program connects to.
   void Serve(const std::string& token = "", int port = 0) {
     server_ = std::make_unique<ScriptedServer>(token, port);
     setenv("GRAPHDBG_PORT", std::to_string(server_->port()).c_str(), 1);
@@ -76,7 +77,7 @@ class AbiFixture : public testing::Test {
     training_ = std::async(std::launch::async, std::move(body));
   }
 
-  // Opens the program's agent, trains, and waits for its hello.
+  // Opens the program's agent, runs `body`, and waits for the agent to connect.
   template <class Body>
   std::shared_ptr<ScriptedSession> Attach(Body body) {
     if (server_ == nullptr) Serve();

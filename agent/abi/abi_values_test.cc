@@ -1,4 +1,4 @@
-// What is seen: the graph, hits, values.
+// Data that the agent sends: the graph, hits and values.
 #include <cmath>
 #include <cstring>
 #include <string>

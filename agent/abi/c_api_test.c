@@ -1,5 +1,5 @@
-/* The public header, as a C compiler sees it, and what every function promises
- * of a null agent and of a program that is not debugged. */
+/* The public header compiled as C, and the behavior of every function with a
+ * null agent and in a program that is not debugged. */
 /* For unsetenv. */
 #define _POSIX_C_SOURCE 200112L
 

@@ -1,9 +1,9 @@
-// A program that trains in one thread while another forks children that end,
-// each in one of two ways, having tried to use the agent. For fork_test.
+// Trains in one thread while another thread forks children, which try to use
+// the agent and then exit in one of two ways. Used by fork_test.
 //
 //   fork_program COUNT
 //
-// Ends with 0 if all went well, else says what did not.
+// Exits with 0 on success; otherwise prints what failed.
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -19,7 +19,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// A child that hangs is killed after so many seconds.
+// A child that hangs is killed after this many seconds.
 constexpr unsigned kChildLimit = 30;
 
 AgentFunctions Linked() {
@@ -29,7 +29,7 @@ AgentFunctions Linked() {
           graphdbg_last_error};
 }
 
-// In the child: everything answers at once.
+// Whether every function returns at once in the child.
 bool IsInert(ToyProgram* program) {
   const int executed = program->executed();
   return program->Step() == GRAPHDBG_DETACHED &&
@@ -55,7 +55,7 @@ bool ForkOne(ToyProgram* program, bool runs_exit_handlers) {
 int Run(int count) {
   ToyProgram program(Linked());
   if (program.Open() != GRAPHDBG_OK || program.Start() != GRAPHDBG_OK) return 2;
-  // A hit in each step.
+  // Causes a hit in each step.
   program.y()[0] = std::nanf("");
   std::atomic<bool> stop{false};
   std::atomic<int> steps{0};

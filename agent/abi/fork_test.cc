@@ -1,5 +1,5 @@
-// A thousand forks of a program that is debugged all the while: hits, pauses,
-// and values that are asked for.
+// Forks a program a thousand times while it is being debugged, with hits,
+// pauses and requests for values.
 #include <stdlib.h>
 #include <sys/wait.h>
 
@@ -27,7 +27,7 @@ v1::SetWatchpoint NanEverywhere() {
   return watchpoint;
 }
 
-// False if it ends instead.
+// Returns false if the program ends instead.
 bool PausesAgain(ScriptedSession* session) {
   session->Pause();
   const v1::AgentMessage message =
@@ -39,8 +39,9 @@ bool PausesAgain(ScriptedSession* session) {
 
 TEST(ForkTest, AThousandForksUnderLoadBlockNobody) {
   ScriptedServer server;
-  // Not by setenv: the server's threads read the environment. What the forking
-  // program's threads held when it was forked, its children can only lose.
+  // Not with setenv, because the server's threads read the environment. Leaks
+  // are not detected, because children cannot free what other threads of the
+  // forking program held.
   const std::string command =
       "ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 "
       "GRAPHDBG_ENABLE=1 GRAPHDBG_WAIT=0 GRAPHDBG_JOB=forks GRAPHDBG_PORT=" +

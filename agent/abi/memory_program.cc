@@ -1,5 +1,5 @@
-// Declares and executes a large graph and prints what the agent's memory is,
-// in bytes: by itself, and at most with the graph. For memory_test.
+// Declares and executes a large graph, and prints the memory of the agent in
+// bytes: without the graph, and the maximum with it. Used by memory_test.
 //
 //   memory_program NODES
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 namespace {
 
-// The number behind a name in /proc/self/status, in bytes.
+// Returns a value of /proc/self/status in bytes.
 int64_t Memory(const std::string& name) {
   std::ifstream status("/proc/self/status");
   std::string line;
@@ -25,8 +25,8 @@ int64_t Memory(const std::string& name) {
   return -1;
 }
 
-// As a model of many layers, each a scope of ten ops, in a program of a few
-// files.
+// Resembles a model with many layers, each a scope of ten ops, in a program
+// with a few source files.
 class Program {
  public:
   graphdbg_status Open() {

@@ -1,4 +1,4 @@
-// What the agent itself takes, and what a large graph does.
+// The memory that the agent itself needs, and that it needs for a large graph.
 #include <stdio.h>
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMiB = 1 << 20;
 
-// The agent's own bytes, and the most it had with the graph.
+// Returns the agent's own memory in bytes, and its maximum with the graph.
 std::pair<int64_t, int64_t> MemoryOf(const std::string& command) {
   FILE* out = popen(command.c_str(), "r");
   long long own = -1, most = -1;
@@ -25,7 +25,7 @@ std::pair<int64_t, int64_t> MemoryOf(const std::string& command) {
 
 TEST(MemoryTest, AHundredThousandNodesFitIntoTheirBound) {
   ScriptedServer server;
-  // Not by setenv: the server's threads read the environment.
+  // Not with setenv, because the server's threads read the environment.
   const std::string command =
       "GRAPHDBG_ENABLE=1 GRAPHDBG_WAIT=0 GRAPHDBG_JOB=large GRAPHDBG_PORT=" +
       std::to_string(server.port()) + " agent/abi/memory_program 100000";

@@ -14,7 +14,7 @@ double LargestSize(const Sketch& s) {
   return std::max(std::fabs(s.min), std::fabs(s.max));
 }
 
-// Bounds that were computed, wider by some roundings.
+// Widens computed bounds by a few rounding errors.
 Interval Rounded(double lo, double hi) {
   constexpr double kRoundings = 0x1p-49;
   return {lo - kRoundings * std::fabs(lo), hi + kRoundings * std::fabs(hi)};
@@ -26,7 +26,7 @@ Interval Squared(const Interval& x) {
   return {around_zero ? 0 : std::min(a, b), std::max(a, b)};
 }
 
-// How many elements are not zero, at least: each square is at most the largest.
+// The minimum number of nonzero elements, since no square exceeds the largest.
 double LeastNonZero(const Sketch& s) {
   const double largest = LargestSize(s);
   return std::max(1.0, s.square_mean.lo / (largest * largest) * N(s));
@@ -44,7 +44,7 @@ Interval Mean(const Sketch& s) { return Rounded(s.mean.lo, s.mean.hi); }
 
 Interval Variance(const Sketch& s) {
   const Interval mean = Squared(s.mean);
-  // The difference of two numbers of about the same size may be rounding alone.
+  // The difference of two similar numbers may consist of rounding errors only.
   const double rounding = 0x1p-49 * s.square_mean.hi;
   return {std::max(0.0, s.square_mean.lo - mean.hi - rounding),
           s.square_mean.hi - mean.lo + rounding};
@@ -55,8 +55,8 @@ Interval Deviation(const Sketch& s) {
   return Rounded(std::sqrt(variance.lo), std::sqrt(variance.hi));
 }
 
-// At least that of the mean, and that of the squares over the largest; at most
-// the root of the squares.
+// At least the absolute mean, and the mean square divided by the largest size;
+// at most the root of the mean square.
 Interval AbsMean(const Sketch& s) {
   const double largest = LargestSize(s);
   if (largest == 0) return Exactly(0);
@@ -91,7 +91,7 @@ Interval NegativeCount(const Sketch& s) {
 Interval PositiveCount(const Sketch& s) {
   if (s.max <= 0) return Exactly(0);
   if (s.min > 0) return Exactly(N(s));
-  // Their sum is at least that of all.
+  // The sum of the positive elements is at least the sum of all.
   return Rounded(std::max(1.0, s.mean.lo / s.max * N(s)), N(s) - 1);
 }
 

@@ -1,4 +1,4 @@
-// What a sketch says of each measure, and arithmetic with such bounds.
+// Bounds that a sketch of a tensor implies for each measure.
 #ifndef AGENT_CONDITIONS_BOUNDS_H_
 #define AGENT_CONDITIONS_BOUNDS_H_
 
@@ -28,7 +28,7 @@ Interval NegativeCount(const Sketch& s);
 Interval PositiveCount(const Sketch& s);
 Interval ZeroPercentage(const Sketch& s);
 Interval InactivePercentage(const Sketch& s);
-// Share of the elements within [start, end].
+// Bounds of the percentage of elements within [start, end].
 Interval InRange(const Sketch& s, double start, double end);
 
 }  // namespace graphdbg::conditions::bounds

@@ -1,4 +1,5 @@
-// What a sketch rules out is not met: for tensors and conditions of all kinds.
+// A condition that a sketch rules out does not match, for tensors and
+// conditions of all kinds.
 #include "agent/conditions/bounds.h"
 
 #include <cmath>
@@ -21,7 +22,7 @@ class BoundsTest : public testing::Test {
   }
   size_t Below(size_t n) { return random_() % n; }
 
-  // Of some size and sign, with zeros and outliers among them.
+  // Values of some size and sign, with zeros and outliers among them.
   std::vector<float> RandomTensor() {
     const double scale = std::pow(10, Uniform(-30, 15));
     const double mean = Below(2) == 0 ? 0 : Uniform(-10, 10);
@@ -45,7 +46,7 @@ class BoundsTest : public testing::Test {
     return {DType::kFloat32, values.data(), 1, &size_, nullptr};
   }
 
-  // A number as it occurs in the tensor's statistics, or close to one.
+  // A number that occurs in the tensor's statistics, or is close to one.
   std::string RandomNumber(TensorMeasurements* measurements) {
     const Measure& measure = Measures()[Below(Measures().size())];
     const double value = measure.value(measurements);
@@ -111,7 +112,7 @@ TEST_F(BoundsTest, EveryMeasureLiesWithinItsBounds) {
   }
 }
 
-// Otherwise nothing would be gained.
+// The sketch is useful only if it rules out most conditions.
 TEST_F(BoundsTest, BoundsAreNarrowWhereTheyMatter) {
   std::vector<float> values;
   std::normal_distribution<float> normal(0, 1);
@@ -155,7 +156,7 @@ TEST_F(BoundsTest, NoExpressionThatIsMetIsRuledOut) {
     met += holds ? 1 : 0;
     ruled_out += may ? 0 : 1;
   }
-  // Both happen often enough to mean something.
+  // Both cases occur often enough to be significant.
   EXPECT_GT(met, 2000);
   EXPECT_GT(ruled_out, 2000);
 }

@@ -9,14 +9,14 @@ namespace graphdbg::conditions {
 namespace {
 
 constexpr char kFiniteOnly[] =
-    "NaN and infinities are left out; a tensor without finite elements does "
-    "not meet it.";
-constexpr char kShareOfAll[] =
-    "NaN and infinities count as elements that are outside; an empty tensor "
-    "does not meet it.";
+    "NaN and infinities are ignored. Tensors without finite elements never "
+    "match.";
+constexpr char kPercentageOfAll[] =
+    "The percentage is that of all elements, including NaN and infinities. "
+    "Empty tensors never match.";
 constexpr char kFinitePairs[] =
-    "Elements that are NaN or infinite now or were a step earlier are left "
-    "out; where nothing is left, it is not met.";
+    "Elements that are NaN or infinite now or in the previous step are "
+    "ignored. Tensors without other elements never match.";
 
 Parameter Number(absl::string_view name, absl::string_view title) {
   Parameter parameter;
@@ -32,15 +32,15 @@ Parameter Tested(absl::string_view name, absl::string_view title) {
   return parameter;
 }
 
-// What is compared is never below zero.
+// A tested quantity that is never negative.
 Parameter TestedSize(absl::string_view name, absl::string_view title) {
   Parameter parameter = Tested(name, title);
   parameter.min = 0;
   return parameter;
 }
 
-Parameter TestedShare(absl::string_view name, absl::string_view title,
-                      std::optional<double> default_value = std::nullopt) {
+Parameter TestedPercentage(absl::string_view name, absl::string_view title,
+                           std::optional<double> default_value = std::nullopt) {
   Parameter parameter = TestedSize(name, title);
   parameter.max = 100;
   parameter.unit = "percent";
@@ -88,21 +88,21 @@ Condition Row(const char* id, const char* title, const char* help,
 
 Condition NonFinite(const char* id, const char* title, const char* help,
                     const char* target, int wire_condition) {
-  return Row(id, title, help, target, {}, "An empty tensor does not meet it.",
+  return Row(id, title, help, target, {}, "Empty tensors never match.",
              wire_condition);
 }
 
 Condition Overflow(const char* id, const char* title, const char* target,
                    const char* help =
-                       "At least one element is NaN or infinite. Infinities "
-                       "that the program asked for by name are not reported.") {
+                       "At least one element is NaN or infinite. Deliberate "
+                       "infinities (e.g. masks) are ignored.") {
   return NonFinite(id, title, help, target, 13);
 }
 
 Condition TooLarge(const char* id, const char* title, const char* target) {
   return Row(id, title,
              "The mean absolute value, the maximum, the minimum or the mean is "
-             "above the value given for it.",
+             "greater than its threshold.",
              target,
              {Suggested(TestedSize("abs_mean_gt", "mean |x|"), 1e3),
               Tested("max_gt", "max"), Tested("min_gt", "min"),
@@ -113,7 +113,7 @@ Condition TooLarge(const char* id, const char* title, const char* target) {
 Condition TooSmall(const char* id, const char* title, const char* target) {
   return Row(id, title,
              "The mean absolute value, the maximum, the minimum or the mean is "
-             "below the value given for it.",
+             "less than its threshold.",
              target,
              {Suggested(TestedSize("abs_mean_lt", "mean |x|"), 1e-9),
               Tested("max_lt", "max"), Tested("min_lt", "min"),
@@ -122,21 +122,22 @@ Condition TooSmall(const char* id, const char* title, const char* target) {
 }
 
 Condition Range(const char* id, const char* title, const char* target) {
-  return Row(id, title,
-             "The share of elements from range_start_inclusive to "
-             "range_end_inclusive, or the difference of maximum and minimum, "
-             "lies beyond the value given for it.",
-             target,
-             {Number("range_start_inclusive", "range from"),
-              Number("range_end_inclusive", "range to"),
-              TestedShare("range_percentage_lt", "share in range"),
-              TestedShare("range_percentage_gt", "share in range"),
-              AboveZero(Tested("max_min_lt", "max - min")),
-              TestedSize("max_min_gt", "max - min")},
-             "In the share, NaN and infinities count as outside; maximum and "
-             "minimum are of the finite elements. An empty tensor does not "
-             "meet it.",
-             21);
+  return Row(
+      id, title,
+      "The percentage of elements between range_start_inclusive and "
+      "range_end_inclusive, or the difference between maximum and "
+      "minimum, exceeds its threshold.",
+      target,
+      {Number("range_start_inclusive", "range start"),
+       Number("range_end_inclusive", "range end"),
+       TestedPercentage("range_percentage_lt", "percentage in range"),
+       TestedPercentage("range_percentage_gt", "percentage in range"),
+       AboveZero(Tested("max_min_lt", "max - min")),
+       TestedSize("max_min_gt", "max - min")},
+      "In the percentage, NaN and infinities count as outside the range. "
+      "Maximum and minimum are those of the finite elements. Empty "
+      "tensors never match.",
+      21);
 }
 
 Condition NotChanged(const char* id, const char* title, const char* target) {
@@ -146,20 +147,20 @@ Condition NotChanged(const char* id, const char* title, const char* target) {
   Parameter rtol = Default(Number("rtol", "relative tolerance"), 1e-5);
   rtol.min = 0;
   return Row(id, title,
-             "Every element is what it was a step earlier, but for at most "
-             "atol + rtol * |old value|.",
+             "Every element differs from its value in the previous step by at "
+             "most atol + rtol * |previous value|.",
              target,
              {rtol, Advanced("atol", "absolute tolerance", 1e-8), equal_nan},
-             "Infinities are unchanged if they are the same, NaN only with "
-             "equal_nan; an empty tensor does not meet it.",
+             "Infinities are unchanged if they are equal, NaN only with "
+             "equal_nan. Empty tensors never match.",
              20);
 }
 
 Condition ChangeTooLarge() {
   return Row(
-      "weight_change_too_large", "Weight changes too much",
-      "The mean absolute change since the previous step, over the mean "
-      "absolute value that it had then, is above the value.",
+      "weight_change_too_large", "Weight change too large",
+      "The mean absolute change since the previous step, relative to the mean "
+      "absolute previous value, is greater than the threshold.",
       "weight",
       {Default(TestedSize("abs_mean_update_ratio_gt", "change / value"), 0.1),
        Advanced("epsilon", "epsilon", 1e-9)},
@@ -168,9 +169,9 @@ Condition ChangeTooLarge() {
 
 Condition ChangeTooSmall() {
   return Row(
-      "weight_change_too_small", "Weight changes too little",
-      "The mean absolute change since the previous step, over the mean "
-      "absolute value that it had then, is below the value.",
+      "weight_change_too_small", "Weight change too small",
+      "The mean absolute change since the previous step, relative to the mean "
+      "absolute previous value, is less than the threshold.",
       "weight",
       {Default(TestedSize("abs_mean_update_ratio_lt", "change / value"), 1e-4),
        Advanced("epsilon", "epsilon", 1e-9)},
@@ -179,14 +180,14 @@ Condition ChangeTooSmall() {
 
 Condition WeightInitialization() {
   Condition condition =
-      Row("weight_initialization", "Weight starts badly",
-          "Before the first step, the share of zeros reaches a value, or the "
-          "maximum or the minimum lies beyond the one given for it.",
+      Row("weight_initialization", "Bad weight initialization",
+          "Before the first step, the percentage of zeros, the maximum or the "
+          "minimum exceeds its threshold.",
           "weight",
-          {TestedShare("zero_percentage_ge", "zeros", 100),
+          {TestedPercentage("zero_percentage_ge", "zeros", 100),
            Tested("max_gt", "max"), Tested("min_lt", "min")},
-          "Shares are of all elements, maximum and minimum of the finite ones; "
-          "an empty tensor does not meet it.",
+          "The percentage is that of all elements. Maximum and minimum are "
+          "those of the finite elements. Empty tensors never match.",
           14);
   condition.before_first_step = true;
   return condition;
@@ -194,28 +195,31 @@ Condition WeightInitialization() {
 
 Condition OperatorOverflow() {
   Condition condition =
-      NonFinite("operator_overflow", "Overflow flag of the device",
-                "The device raised its overflow flag: of the operator, if the "
-                "one before is watched as well.",
+      NonFinite("operator_overflow", "Device overflow flag",
+                "The device raised its overflow flag since the flag was last "
+                "read. To attribute it to one operator, watch the preceding "
+                "one as well.",
                 "tensor", 2);
   condition.backends = {"ascend"};
   return condition;
 }
 
-Condition OwnExpression() {
+Condition CustomExpression() {
   Parameter expression;
   expression.name = "expression";
   expression.title = "expression";
   expression.type = "expression";
   expression.required = true;
-  return Row("expression", "Expression over statistics",
-             "An expression of your own holds, as \"abs_max > 1e3 && step > "
-             "100\": && || ! < <= > >= == != + - * / parentheses, abs, log10, "
-             "sqrt, min and max, over the statistics of a tensor.",
+  return Row("expression", "Custom expression",
+             "A custom expression is true, for example \"abs_max > 1e3 && step "
+             "> 100\". It consists of statistics of the tensor, numbers, "
+             "&& || ! < <= > >= == != + - * /, parentheses, and the functions "
+             "abs, log10, sqrt, min and max.",
              "tensor", {expression},
-             "Statistics are of the finite elements. One that does not exist "
-             "is unknown, as is a comparison with it; && and || are unknown if "
-             "the other side does not decide. It is met if it is true.",
+             "Statistics are those of the finite elements. A statistic that "
+             "does not exist is unknown, and so is a comparison with it; && "
+             "and || are unknown if the other side does not decide. An unknown "
+             "expression does not match.",
              std::nullopt);
 }
 
@@ -223,7 +227,7 @@ Condition OwnExpression() {
 struct Compared {
   const char* name;
   bool never_negative;
-  // Of the condition "above"; the one of "below" follows.
+  // The number of the condition "above"; that of "below" is the next one.
   std::optional<int> wire_condition;
 };
 
@@ -238,17 +242,17 @@ constexpr Compared kCompared[] = {
 };
 
 Condition Comparison(const Compared& compared, bool greater) {
-  const char* words = FindMeasure(compared.name)->words;
+  const char* description = FindMeasure(compared.name)->description;
   const char* relation = greater ? "above" : "below";
   Parameter value = Number("value", "value");
   value.required = true;
   if (compared.never_negative) value.min = 0;
   Condition condition;
   condition.id = absl::StrCat(compared.name, greater ? "_gt" : "_lt");
-  condition.title = absl::StrCat(words, " ", relation, " a number");
+  condition.title = absl::StrCat(description, " ", relation, " a value");
   condition.title[0] = static_cast<char>(condition.title[0] - 'a' + 'A');
   condition.help =
-      absl::StrCat("The ", words, " of the tensor's finite elements is ",
+      absl::StrCat("The ", description, " of the tensor's finite elements is ",
                    relation, " the value.");
   condition.target = "tensor";
   condition.params = {value};
@@ -261,48 +265,48 @@ Condition Comparison(const Compared& compared, bool greater) {
 
 std::vector<Condition> MakeCatalogue() {
   std::vector<Condition> rows = {
-      NonFinite("nan", "Not a number", "At least one element is NaN.", "tensor",
-                0),
-      NonFinite("inf", "Infinity",
-                "At least one element is infinite. Infinities that the program "
-                "asked for by name, as in masked_fill(mask, -inf), are not "
-                "reported.",
-                "tensor", 1),
+      NonFinite("nan", "NaN", "At least one element is NaN.", "tensor", 0),
+      NonFinite(
+          "inf", "Infinity",
+          "At least one element is infinite. Deliberate infinities, as in "
+          "masked_fill(mask, -inf), are ignored.",
+          "tensor", 1),
       Overflow("overflow", "NaN or infinity", "tensor"),
       Overflow("tensor_overflow", "NaN or infinity", "tensor",
                "The same as \"overflow\", under MindSpore's name."),
       OperatorOverflow(),
       TooLarge("tensor_too_large", "Tensor too large", "tensor"),
       TooSmall("tensor_too_small", "Tensor too small", "tensor"),
-      Row("tensor_all_zero", "Tensor all zero",
-          "The share of elements that are zero reaches the value.", "tensor",
-          {TestedShare("zero_percentage_ge", "zeros", 100)}, kShareOfAll, 17),
+      Row("tensor_all_zero", "All-zero tensor",
+          "The percentage of zeros reaches the threshold.", "tensor",
+          {TestedPercentage("zero_percentage_ge", "zeros", 100)},
+          kPercentageOfAll, 17),
       Range("tensor_range", "Tensor out of range", "tensor"),
-      Row("tensor_variance", "Variance of a tensor",
-          "The variance is above or below the value given for it.", "tensor",
+      Row("tensor_variance", "Tensor variance",
+          "The variance is greater than or less than its threshold.", "tensor",
           {TestedSize("variance_gt", "variance"),
            AboveZero(Tested("variance_lt", "variance"))},
           kFiniteOnly, std::nullopt),
-      NotChanged("tensor_not_changed", "Tensor does not change", "tensor"),
+      NotChanged("tensor_not_changed", "Unchanged tensor", "tensor"),
       WeightInitialization(),
-      Overflow("weight_overflow", "Weight overflows", "weight"),
+      Overflow("weight_overflow", "Weight overflow", "weight"),
       TooLarge("weight_too_large", "Weight too large", "weight"),
       TooSmall("weight_too_small", "Weight too small", "weight"),
-      NotChanged("weight_not_changed", "Weight does not change", "weight"),
+      NotChanged("weight_not_changed", "Unchanged weight", "weight"),
       ChangeTooLarge(),
       ChangeTooSmall(),
-      Overflow("gradient_exploding", "Gradient explodes", "gradient"),
+      Overflow("gradient_exploding", "Exploding gradient", "gradient"),
       TooLarge("gradient_too_large", "Gradient too large", "gradient"),
-      TooSmall("gradient_vanishing", "Gradient vanishes", "gradient"),
+      TooSmall("gradient_vanishing", "Vanishing gradient", "gradient"),
       Range("activation_range", "Activation out of range", "activation"),
-      Row("activation_inactive", "Activation inactive",
-          "The share of elements that are zero or below reaches the value: "
-          "dead ReLUs.",
+      Row("activation_inactive", "Inactive activation",
+          "The percentage of elements that are zero or negative reaches the "
+          "threshold, as with a dead ReLU.",
           "activation",
-          {TestedShare("inactive_percentage_ge", "zero or below", 100)},
-          kShareOfAll, std::nullopt),
+          {TestedPercentage("inactive_percentage_ge", "zero or negative", 100)},
+          kPercentageOfAll, std::nullopt),
   };
-  rows.push_back(OwnExpression());
+  rows.push_back(CustomExpression());
   for (const Compared& compared : kCompared) {
     rows.push_back(Comparison(compared, true));
     rows.push_back(Comparison(compared, false));

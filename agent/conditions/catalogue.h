@@ -1,5 +1,5 @@
-// The conditions that a watchpoint can have: one row each, from which the
-// agent, the server's API, the page and the documentation are made.
+// The catalogue of conditions that a watchpoint can have. The agent's checks,
+// the server's API and the page are all derived from it.
 #ifndef AGENT_CONDITIONS_CATALOGUE_H_
 #define AGENT_CONDITIONS_CATALOGUE_H_
 
@@ -18,26 +18,26 @@ namespace graphdbg::conditions {
 
 struct Parameter {
   std::string name;
-  // In words; of what is tested, without the relation that ends the name:
-  // "mean |x|" of abs_mean_gt.
+  // The displayed name. For a tested quantity, without the relation at the end
+  // of `name`: "mean |x|" for abs_mean_gt.
   std::string title;
-  // Name of a type in the API: "number"; "bool", a number that is 0 or 1; or
-  // "expression", a text as expression.h has it.
+  // The name of the type in the API: "number"; "bool", a number that is 0 or 1;
+  // or "expression", a string in the syntax of expression.h.
   std::string type;
   std::optional<double> default_value;
-  // Where there is no default, a value to begin with: what forms show.
+  // An initial value that forms show if there is no default.
   std::optional<double> suggested;
-  // "percent", or empty: a plain number, in the tensor's own unit.
+  // "percent", or empty for a number in the unit of the tensor.
   std::string unit;
   bool required = false;
-  // It is compared with; of these, at least one has to be given, and the
-  // condition is met if any that is given holds. The defaults of these count
-  // only where none is given.
+  // A quantity is compared with it. At least one tested parameter must be
+  // given, and the condition matches if any comparison that is given is true.
+  // Defaults of tested parameters apply only if none is given.
   bool tested = false;
-  // Seldom changed.
+  // Rarely changed.
   bool advanced = false;
   std::optional<double> min, max;
-  // The value has to be above `min`, not equal to it.
+  // The value must be greater than `min`, not equal to it.
   bool above_min = false;
 };
 
@@ -46,28 +46,27 @@ struct Condition {
   std::string id;
   std::string title;
   std::string help;
-  // What it is about: "weight", "gradient", "activation", or "tensor" for all
-  // of them.
+  // The tensors that it applies to: "weight", "gradient", "activation", or
+  // "tensor" for all of them.
   std::string target;
   std::vector<Parameter> params;
-  // What it answers for NaN, infinities and empty tensors.
+  // How it treats NaN, infinities and empty tensors.
   std::string nan_policy;
   // Its number in MindSpore's debugger.
   std::optional<int> wire_condition;
-  // Where it can be checked: on tensors of these devices.
+  // The devices whose tensors it can be checked on.
   std::vector<std::string> backends = {"cpu", "cuda", "ascend"};
-  // Only the values from before the first step are looked at.
+  // Only checks the values before the first step.
   bool before_first_step = false;
 };
 
-// All conditions, in the order in which people should see them. Lives for
-// ever; any thread.
+// All conditions in display order. Exists until the process ends. Any thread.
 const std::vector<Condition>& Catalogue();
 
-// Null if there is none of this id.
+// Null if there is no condition with this id.
 const Condition* Find(absl::string_view id);
 
-// The only nodes that it applies to; absent: all.
+// The category of the nodes that it applies to; absent if it applies to all.
 std::optional<Category> TargetOf(const Condition& condition);
 
 // A watchpoint's parameters, by name.
@@ -76,14 +75,14 @@ struct Arguments {
   std::map<std::string, std::string> texts;
 };
 
-// The error names the wrong field in its message and, for programs, in its
-// payload "graphdbg/field": "condition.id", "condition.params.value". Its
-// payload "graphdbg/reason" is "unknown_condition" or "invalid_condition". An
-// error within a text has its column, from 1, as payload "graphdbg/column".
+// Errors name the invalid field in the message and in the payload
+// "graphdbg/field", for example "condition.id" or "condition.params.value". The
+// payload "graphdbg/reason" is "unknown_condition" or "invalid_condition". For
+// an error within an expression, the payload "graphdbg/column" is its column
+// from 1.
 absl::Status Validate(absl::string_view id, const Arguments& arguments);
 
-// Errors as Validate, and UNIMPLEMENTED with the reason "unsupported_condition"
-// for what cannot be checked in host memory.
+// Fails with the same errors as Validate.
 absl::StatusOr<Predicate> Compile(absl::string_view id,
                                   const Arguments& arguments);
 

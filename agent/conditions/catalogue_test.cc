@@ -19,7 +19,7 @@ std::string FieldOf(const absl::Status& status) {
   return field ? std::string(*field) : "";
 }
 
-// A row's required parameters, and of those that are tested the first.
+// The required parameters of a condition, and the first tested one.
 Arguments Enough(const Condition& condition) {
   if (condition.id == "expression") return {{}, {{"expression", "mean > 1"}}};
   Params params;
@@ -44,14 +44,14 @@ TEST(CatalogueTest, HasThePromisedConditionsOnceEach) {
     EXPECT_FALSE(condition.backends.empty());
   }
   const std::set<std::string> promised = {
-      // Of MindSpore's user interface.
+      // MindSpore's user interface.
       "tensor_overflow", "operator_overflow", "tensor_too_large",
       "tensor_too_small", "tensor_all_zero", "tensor_range",
       "weight_initialization", "weight_overflow", "weight_too_large",
       "weight_too_small", "weight_not_changed", "weight_change_too_large",
       "weight_change_too_small", "gradient_vanishing", "gradient_too_large",
       "gradient_exploding", "activation_range",
-      // The simple ones.
+      // Simple conditions.
       "nan", "inf", "overflow", "max_gt", "max_lt", "min_gt", "min_lt",
       "max_min_gt", "max_min_lt", "mean_gt", "mean_lt", "sd_gt", "sd_lt",
       // Others.

@@ -1,5 +1,5 @@
-// Rows of the catalogue with a watchpoint's parameters: whether these make
-// sense, and the predicate.
+// Validates a watchpoint's condition against the catalogue, and compiles it
+// into a predicate.
 #include <cmath>
 #include <utility>
 
@@ -9,6 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "agent/conditions/catalogue.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::conditions {
 namespace {
@@ -44,11 +45,11 @@ const Parameter* FindParameter(const Condition& condition,
 
 absl::Status CheckValue(const Parameter& parameter, double value) {
   const auto wrong = [&](auto... limit) {
-    return ParameterError(
-        parameter.name, absl::StrCat("has to be ", limit..., ", not ", value));
+    return ParameterError(parameter.name,
+                          absl::StrCat("must be ", limit..., ", not ", value));
   };
   if (!std::isfinite(value)) {
-    return ParameterError(parameter.name, "has to be a finite number");
+    return ParameterError(parameter.name, "must be a finite number");
   }
   if (parameter.type == "bool" && value != 0 && value != 1) {
     return wrong("true or false");
@@ -65,7 +66,8 @@ absl::Status CheckValue(const Parameter& parameter, double value) {
   return absl::OkStatus();
 }
 
-// The condition's parameter of this name, which has to be a text or a number.
+// Returns the condition's parameter of this name, which must be of the given
+// type.
 absl::StatusOr<const Parameter*> Lookup(const Condition& condition,
                                         const std::string& name, bool text) {
   const Parameter* parameter = FindParameter(condition, name);
@@ -76,7 +78,7 @@ absl::StatusOr<const Parameter*> Lookup(const Condition& condition,
   }
   if ((parameter->type == kExpression) != text) {
     return ParameterError(
-        name, absl::StrCat("has to be a ", text ? "number" : "text"));
+        name, absl::StrCat("must be a ", text ? "number" : "string"));
   }
   return parameter;
 }
@@ -94,25 +96,22 @@ absl::Status CheckExpression(const std::string& text) {
 absl::Status CheckTexts(const Condition& condition,
                         const std::map<std::string, std::string>& texts) {
   for (const auto& [name, text] : texts) {
-    absl::Status status = Lookup(condition, name, /*text=*/true).status();
-    if (status.ok()) status = CheckExpression(text);
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(Lookup(condition, name, /*text=*/true).status());
+    RETURN_IF_ERROR(CheckExpression(text));
   }
   return absl::OkStatus();
 }
 
 absl::Status CheckNumbers(const Condition& condition, const Params& params) {
   for (const auto& [name, value] : params) {
-    const auto parameter = Lookup(condition, name, /*text=*/false);
-    if (!parameter.ok()) return parameter.status();
-    if (absl::Status status = CheckValue(**parameter, value); !status.ok()) {
-      return status;
-    }
+    ASSIGN_OR_RETURN(const Parameter* parameter,
+                     Lookup(condition, name, /*text=*/false));
+    RETURN_IF_ERROR(CheckValue(*parameter, value));
   }
   return absl::OkStatus();
 }
 
-// The values that count: those given, and defaults.
+// Returns the values that apply: those given, and defaults.
 Params Resolve(const Condition& condition, const Params& params) {
   bool any_tested = false;
   for (const Parameter& parameter : condition.params) {
@@ -136,7 +135,7 @@ absl::Status CheckPresent(const Condition& condition, const Params& resolved,
     if (parameter.required && !present) {
       return ParameterError(
           parameter.name,
-          absl::StrCat("condition \"", condition.id, "\" needs a value"));
+          absl::StrCat("condition \"", condition.id, "\" requires a value"));
     }
     if (!parameter.tested) continue;
     tested.push_back(parameter.name);
@@ -145,7 +144,7 @@ absl::Status CheckPresent(const Condition& condition, const Params& resolved,
   if (tested.empty() || any) return absl::OkStatus();
   return FieldError(
       "invalid_condition", "condition.params",
-      absl::StrCat("condition \"", condition.id, "\" needs at least one of ",
+      absl::StrCat("condition \"", condition.id, "\" requires at least one of ",
                    absl::StrJoin(tested, ", ")));
 }
 
@@ -155,7 +154,7 @@ absl::Status CheckRange(const Params& resolved) {
     if (resolved.count(share) == 0) continue;
     for (const char* bound : {kRangeStart, kRangeEnd}) {
       if (resolved.count(bound) == 0) {
-        return ParameterError(bound, absl::StrCat(share, " needs it"));
+        return ParameterError(bound, absl::StrCat("required by ", share));
       }
     }
   }
@@ -164,11 +163,11 @@ absl::Status CheckRange(const Params& resolved) {
     return absl::OkStatus();
   }
   return ParameterError(kRangeStart,
-                        absl::StrCat("has to be at most ", kRangeEnd, " (",
+                        absl::StrCat("must be at most ", kRangeEnd, " (",
                                      end->second, "), not ", start->second));
 }
 
-// "max_gt" is the measure "max" and a relation.
+// Splits "max_gt" into the measure "max" and its relation.
 absl::string_view SplitRelation(absl::string_view text, Relation* relation) {
   struct Suffix {
     const char* text;
@@ -226,27 +225,26 @@ absl::Status Validate(absl::string_view id, const Arguments& arguments) {
   if (condition == nullptr) {
     return FieldError(
         "unknown_condition", "condition.id",
-        absl::StrCat("there is no condition \"", id.substr(0, 100), "\""));
+        absl::StrCat("unknown condition \"", id.substr(0, 100), "\""));
   }
   const Params resolved = Resolve(*condition, arguments.numbers);
-  absl::Status status = CheckNumbers(*condition, arguments.numbers);
-  if (status.ok()) status = CheckTexts(*condition, arguments.texts);
-  if (status.ok()) status = CheckPresent(*condition, resolved, arguments);
-  if (status.ok()) status = CheckRange(resolved);
-  return status;
+  RETURN_IF_ERROR(CheckNumbers(*condition, arguments.numbers));
+  RETURN_IF_ERROR(CheckTexts(*condition, arguments.texts));
+  RETURN_IF_ERROR(CheckPresent(*condition, resolved, arguments));
+  return CheckRange(resolved);
 }
 
 absl::StatusOr<Predicate> Compile(absl::string_view id,
                                   const Arguments& arguments) {
-  absl::Status status = Validate(id, arguments);
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(Validate(id, arguments));
   const Condition& condition = *Find(id);
   if (id == "operator_overflow") return Predicate::OverflowFlag();
   if (condition.params.empty()) {
     return Predicate::NonFinite(id != "inf", id != "nan");
   }
   if (!arguments.texts.empty()) {
-    return Predicate::Of(*Expression::Parse(arguments.texts.at(kExpression)));
+    return Predicate::FromExpression(
+        *Expression::Parse(arguments.texts.at(kExpression)));
   }
   Predicate predicate = Predicate::AnyOf(
       TermsOf(condition, Resolve(condition, arguments.numbers)));

@@ -33,7 +33,7 @@ bool Expression::needs_previous() const {
 
 double Expression::Evaluate(TensorMeasurements* measurements) const {
   std::array<double, kMaxStack> stack;
-  // The parser has seen to it that it stays within.
+  // The parser ensures that the stack does not overflow.
   size_t top = 0;
   for (size_t i = 0; i < program_.size(); ++i) {
     const Instruction& instruction = program_[i];

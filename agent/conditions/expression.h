@@ -1,4 +1,4 @@
-// Conditions that users write themselves: comparisons of measures, as
+// Conditions that users write as comparisons of measures, for example
 //   abs_max > 1e3 && step > 100
 //   nan_count > 0 || change_ratio > 0.5 * sqrt(step)
 //
@@ -11,13 +11,14 @@
 //   primary  = number | measure | function "(" or { "," or } ")" | "(" or ")"
 //
 // Functions: abs, log10, sqrt, and min and max of two or more. Numbers and
-// conditions are different things: both sides of && are conditions, both of <
-// are numbers, and the whole is a condition.
+// conditions are different types: both sides of && are conditions, both sides
+// of < are numbers, and the whole expression is a condition.
 //
-// A measure that does not exist (no finite element, no previous value) and what
-// is computed from it is unknown, as is 0/0. A comparison with it is unknown;
-// ! of unknown is unknown; && and || are unknown only if the other side does
-// not decide. A whole that is unknown is not met.
+// A measure that does not exist (no finite element, no previous value) is
+// unknown, as is 0/0 and everything computed from them. A comparison with an
+// unknown number is unknown, and so is its negation; && and || are unknown only
+// if the other side does not decide. An expression that is unknown does not
+// match.
 #ifndef AGENT_CONDITIONS_EXPRESSION_H_
 #define AGENT_CONDITIONS_EXPRESSION_H_
 
@@ -35,22 +36,23 @@ namespace graphdbg::conditions {
 class Expression {
  public:
   static constexpr size_t kMaxBytes = 1000;
-  // Of parentheses, functions and signs in each other.
+  // Nesting of parentheses, functions and signs.
   static constexpr size_t kMaxDepth = 32;
-  // Of numbers that wait for their right side.
+  // Numbers that wait for the right side of an operator.
   static constexpr size_t kMaxStack = 32;
 
-  // INVALID_ARGUMENT whose message begins with "column 7: " and whose payload
-  // "graphdbg/column" is that number, from 1, in bytes.
+  // Errors are INVALID_ARGUMENT. The message begins with "column 7: ", and the
+  // payload "graphdbg/column" has that number, in bytes from 1.
   static absl::StatusOr<Expression> Parse(absl::string_view text);
 
-  // 1: met, 0: not met, NaN: unknown. Allocates nothing.
+  // Returns 1 if it is true, 0 if it is false, NaN if it is unknown. Allocates
+  // nothing.
   double Evaluate(TensorMeasurements* measurements) const;
 
-  // False if the evidence's sketch rules out that it is met. Allocates nothing.
+  // Returns false if the sketch rules out that it is true. Allocates nothing.
   bool MayHold(const TensorMeasurements& measurements) const;
 
-  // Those that occur, each once.
+  // The measures that occur, once each.
   const std::vector<const Measure*>& measures() const { return measures_; }
   bool needs_previous() const;
 
@@ -79,7 +81,7 @@ class Expression {
     kSqrt,
     kMin,
     kMax,
-    // To `target` if the top of the stack is false (true): it decides.
+    // Jump to `target` if the top of the stack is false (true) and so decides.
     kSkipIfFalse,
     kSkipIfTrue,
   };

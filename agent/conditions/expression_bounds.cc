@@ -1,9 +1,9 @@
-// The program run with bounds in place of numbers: whether it can be met at
-// all.
+// Runs the program on bounds instead of numbers, to find out whether it can be
+// true at all.
 //
-// A condition is an interval, too: {0, 0} is false, {1, 1} true, {0, 1}
-// undecided. What is unknown in the sense of Evaluate may be taken for either:
-// it never leads to a condition that is met.
+// Conditions are intervals, too: {0, 0} is false, {1, 1} true, {0, 1}
+// undecided. Values that Evaluate treats as unknown may be treated as either,
+// because they never lead to an expression that is true.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr Interval kFalse = {0, 0};
 constexpr Interval kTrue = {1, 1};
 constexpr Interval kUndecided = {0, 1};
 
-// Ends that are no numbers, as of 0 * infinity, bound nothing.
+// If an end is NaN, as for 0 * infinity, there is no bound.
 Interval Between(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return kAnything;
   return {std::min(a, b), std::max(a, b)};
@@ -127,7 +127,7 @@ Interval Expression::BinaryBounds(Op op, const Interval& a, const Interval& b) {
       return Equal(a, b);
     case Op::kNotEqual:
       return Not(Equal(a, b));
-    // Of the ends, as of numbers.
+    // These apply to the ends like to numbers.
     case Op::kAnd:
     case Op::kMin:
       return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};

@@ -1,4 +1,4 @@
-// Text to program, by recursive descent.
+// A recursive descent parser from text to program.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -22,7 +22,7 @@ class ExpressionParser {
  private:
   using Op = Expression::Op;
   enum class Type { kNumber, kCondition };
-  // What a part of the text is, and where it begins.
+  // The type of a part of the text, and where it begins.
   struct Part {
     Type type;
     size_t at;
@@ -37,8 +37,8 @@ class ExpressionParser {
     bool two_or_more;
   };
 
-  // After the first error the rest of the text reads as its end, and nothing
-  // more is reported.
+  // Records the first error. Afterwards the text appears to end, and no further
+  // errors are recorded.
   void Fail(size_t at, absl::string_view message);
   bool ok() const { return error_.ok(); }
 
@@ -58,18 +58,18 @@ class ExpressionParser {
   Part ParseFunction(const Function& function);
   Part ParseMeasure();
 
-  // A left-associative chain of operators on numbers.
+  // Parses a left-associative chain of operators on numbers.
   template <size_t kCount>
   Part Chain(const Operator (&operators)[kCount],
              Part (ExpressionParser::*operand)());
-  // One of conditions, whose left side may decide.
+  // Parses a chain of && or ||, whose left side may decide.
   Part Logic(absl::string_view token, Op op, Op skip,
              Part (ExpressionParser::*operand)());
 
   void Want(const Part& part, Type type, absl::string_view by);
-  // Fails where the program would need a larger stack than it has.
+  // Fails if the program would need too large a stack.
   void Emit(Op op);
-  void UnknownName(absl::string_view name);
+  void UnknownName(absl::string_view name, bool is_function);
 
   static const Function* FindFunction(absl::string_view name);
   static const Operator kSums[2];
@@ -78,7 +78,8 @@ class ExpressionParser {
   static const Function kFunctions[5];
 
   const absl::string_view text_;
-  // The present token, where it begins, and where the next one is looked for.
+  // The current token, where it begins, and where the search for the next one
+  // begins.
   absl::string_view token_;
   size_t at_ = 0;
   size_t next_ = 0;
@@ -115,7 +116,8 @@ size_t NameLength(absl::string_view text) {
   return n;
 }
 
-// Digits, points, and an exponent's sign; what is no number shows later.
+// Accepts digits, points, letters and an exponent's sign. Whether they form a
+// number is checked later.
 size_t NumberLength(absl::string_view text) {
   size_t n = 0;
   while (n < text.size() && (IsNamePart(text[n]) || text[n] == '.' ||
@@ -136,7 +138,7 @@ size_t TokenLength(absl::string_view text) {
   return 1;
 }
 
-// What people used to other languages write.
+// Suggests the right operator for those of other languages.
 const char* HintFor(absl::string_view token) {
   if (token == "=") return "write == to compare";
   if (token == "&" || token == "and") return "write && for \"and\"";
@@ -169,7 +171,8 @@ void ExpressionParser::Emit(Op op) {
   switch (op) {
     case Op::kNumber:
     case Op::kMeasure:
-      if (++height_ > Expression::kMaxStack) Fail(at_, "too complex");
+      if (++height_ > Expression::kMaxStack)
+        Fail(at_, "the expression is too complex");
       return;
     case Op::kNegate:
     case Op::kNot:
@@ -200,15 +203,15 @@ void ExpressionParser::Want(const Part& part, Type type, absl::string_view by) {
   if (part.type == type) return;
   Fail(part.at,
        type == Type::kNumber
-           ? absl::StrCat("this is a condition, but ", by, " needs a number")
+           ? absl::StrCat("this is a condition, but ", by, " requires a number")
            : absl::StrCat("this is a number, but ", by,
-                          " needs a condition, as abs_max > 1"));
+                          " requires a condition, for example abs_max > 1"));
 }
 
 absl::StatusOr<Expression> ExpressionParser::Parse() {
   if (text_.size() > Expression::kMaxBytes) {
     Fail(Expression::kMaxBytes,
-         absl::StrCat("an expression has at most ", Expression::kMaxBytes,
+         absl::StrCat("the expression is longer than ", Expression::kMaxBytes,
                       " characters"));
     return error_;
   }
@@ -216,9 +219,8 @@ absl::StatusOr<Expression> ExpressionParser::Parse() {
   const Part whole = ParseOr();
   if (ok() && !token_.empty()) {
     const char* hint = HintFor(token_);
-    Fail(at_, hint != nullptr
-                  ? hint
-                  : absl::StrCat("\"", token_, "\" makes no sense here"));
+    Fail(at_,
+         hint != nullptr ? hint : absl::StrCat("unexpected \"", token_, "\""));
   }
   Want(whole, Type::kCondition, "a watchpoint");
   if (!ok()) return error_;
@@ -328,7 +330,7 @@ ExpressionParser::Part ExpressionParser::ParsePrimary() {
   if (const char* hint = HintFor(token_)) {
     Fail(at, hint);
   } else if (token_.empty()) {
-    Fail(at, "something is missing at the end");
+    Fail(at, "the expression is incomplete");
   } else {
     Fail(at, absl::StrCat("expected a number or a statistic, not \"", token_,
                           "\""));
@@ -344,9 +346,9 @@ ExpressionParser::Part ExpressionParser::ParseNumber() {
   const bool decimal = token_.find_first_of("xX") == token_.npos;
   if (!decimal || result.ptr != end ||
       result.ec == std::errc::invalid_argument) {
-    Fail(at, absl::StrCat("\"", token_, "\" is no number"));
+    Fail(at, absl::StrCat("\"", token_, "\" is not a number"));
   } else if (result.ec != std::errc()) {
-    Fail(at, absl::StrCat(token_, " is beyond what float64 holds"));
+    Fail(at, absl::StrCat(token_, " is out of range for float64"));
   }
   Emit(Op::kNumber);
   expression_.program_.back().number = number;
@@ -377,9 +379,11 @@ ExpressionParser::Part ExpressionParser::ParseFunction(
     Emit(function.op);
   } while (Take(","));
   if (function.two_or_more && count < 2) {
-    Fail(at, absl::StrCat(function.name,
-                          " takes two numbers or more; the tensor's own is \"",
-                          function.name, "\" without parentheses"));
+    Fail(at,
+         absl::StrCat(function.name,
+                      " takes two or more numbers; for the statistic of the "
+                      "tensor, write ",
+                      function.name, " without parentheses"));
   }
   Expect(")", absl::StrCat("to close ", function.name, "("));
   return {Type::kNumber, at};
@@ -394,7 +398,7 @@ ExpressionParser::Part ExpressionParser::ParseMeasure() {
   }
   const Measure* measure = FindMeasure(token_);
   if (measure == nullptr || call) {
-    UnknownName(call ? absl::StrCat(token_, "()") : token_);
+    UnknownName(token_, /*is_function=*/call);
     return part;
   }
   Emit(Op::kMeasure);
@@ -407,16 +411,17 @@ ExpressionParser::Part ExpressionParser::ParseMeasure() {
   return part;
 }
 
-void ExpressionParser::UnknownName(absl::string_view name) {
+void ExpressionParser::UnknownName(absl::string_view name, bool is_function) {
   if (const char* hint = HintFor(token_)) return Fail(at_, hint);
   std::vector<absl::string_view> names;
-  if (absl::EndsWith(name, "()")) {
+  if (is_function) {
     for (const Function& function : kFunctions) names.push_back(function.name);
   } else {
     for (const Measure& measure : Measures()) names.push_back(measure.name);
   }
-  Fail(at_, absl::StrCat("there is no \"", name, "\"; there are ",
-                         absl::StrJoin(names, ", ")));
+  Fail(at_,
+       absl::StrCat("unknown ", is_function ? "function" : "statistic", " \"",
+                    name, "\"; expected one of ", absl::StrJoin(names, ", ")));
 }
 
 absl::StatusOr<Expression> Expression::Parse(absl::string_view text) {

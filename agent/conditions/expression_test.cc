@@ -27,7 +27,7 @@ Statistics Sample() {
   return s;
 }
 
-// At step 7.
+// Evaluates an expression at step 7.
 double Value(const std::string& text, const Statistics& statistics = Sample(),
              const PairStatistics* change = nullptr) {
   const absl::StatusOr<Expression> expression = Expression::Parse(text);
@@ -134,9 +134,11 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(
         ErrorCase{"", 1, "empty"}, ErrorCase{"  ", 1, "empty"},
         ErrorCase{"abs_max", 1, "this is a number, but a watchpoint"},
-        ErrorCase{"mean > ", 8, "missing at the end"},
-        ErrorCase{"absmax > 3", 1, "there is no \"absmax\"; there are min, "},
-        ErrorCase{"mean > exp(2)", 8, "there is no \"exp()\"; there are abs, "},
+        ErrorCase{"mean > ", 8, "incomplete"},
+        ErrorCase{"absmax > 3", 1,
+                  "unknown statistic \"absmax\"; expected one of min, "},
+        ErrorCase{"mean > exp(2)", 8,
+                  "unknown function \"exp\"; expected one of abs, "},
         ErrorCase{"mean > 3 && max", 13, "this is a number, but &&"},
         ErrorCase{"3 && mean > 3", 1, "this is a number, but &&"},
         ErrorCase{"(mean > 3) + 1 > 2", 1, "this is a condition, but +"},
@@ -147,17 +149,17 @@ INSTANTIATE_TEST_SUITE_P(
         ErrorCase{"mean > 3 | max > 1", 10, "write ||"},
         ErrorCase{"not (mean > 3)", 1, "write !"},
         ErrorCase{"(mean > 3", 10, "to close the parenthesis"},
-        ErrorCase{"mean > 3)", 9, "\")\" makes no sense here"},
-        ErrorCase{"mean > 3 max", 10, "\"max\" makes no sense here"},
-        ErrorCase{"mean > 1e", 8, "\"1e\" is no number"},
-        ErrorCase{"mean > 1.2.3", 8, "\"1.2.3\" is no number"},
-        ErrorCase{"mean > 0x10", 8, "\"0x10\" is no number"},
-        ErrorCase{"mean > 1e999", 8, "beyond what float64 holds"},
+        ErrorCase{"mean > 3)", 9, "unexpected \")\""},
+        ErrorCase{"mean > 3 max", 10, "unexpected \"max\""},
+        ErrorCase{"mean > 1e", 8, "\"1e\" is not a number"},
+        ErrorCase{"mean > 1.2.3", 8, "\"1.2.3\" is not a number"},
+        ErrorCase{"mean > 0x10", 8, "\"0x10\" is not a number"},
+        ErrorCase{"mean > 1e999", 8, "out of range for float64"},
         ErrorCase{"abs(mean, 1) > 1", 1, "abs takes one number"},
-        ErrorCase{"min(mean) > 1", 1, "min takes two numbers or more"},
+        ErrorCase{"min(mean) > 1", 1, "min takes two or more numbers"},
         ErrorCase{"abs(mean > 1", 5, "this is a condition, but abs"},
         ErrorCase{"mean > $", 8, "expected a number or a statistic"},
-        ErrorCase{"mean\xC3\xA9 > 1", 5, "makes no sense here"}));
+        ErrorCase{"mean\xC3\xA9 > 1", 5, "unexpected"}));
 
 TEST(ExpressionTest, IsBounded) {
   const auto nested = [](size_t levels) {
@@ -173,7 +175,7 @@ TEST(ExpressionTest, IsBounded) {
   EXPECT_FALSE(Expression::Parse(text).ok());
 }
 
-// Each level leaves numbers on the stack until the innermost is known.
+// Each level leaves numbers on the stack until the innermost one is evaluated.
 TEST(ExpressionTest, TheStackIsBounded) {
   std::string text;
   size_t levels = 0;

@@ -1,4 +1,4 @@
-// The numbers that conditions compare.
+// The quantities that conditions compare.
 #ifndef AGENT_CONDITIONS_MEASURE_H_
 #define AGENT_CONDITIONS_MEASURE_H_
 
@@ -10,26 +10,27 @@
 
 namespace graphdbg::conditions {
 
-// A statistic by its name, as expressions and hits have it.
+// A statistic, by the name that expressions and hits use.
 struct Measure {
   const char* name;
   // "largest absolute value"
-  const char* words;
+  const char* description;
+  // It compares with the previous step.
   bool compares_steps;
-  // NaN where it does not exist: no finite element, no previous value.
+  // NaN if it does not exist: no finite element, no previous value.
   double (*value)(TensorMeasurements* measurements);
-  // Between what a sketch says that it is; null: it says nothing.
+  // Its bounds according to a sketch; null if sketches do not bound it.
   Interval (*bounds)(const Sketch& sketch);
 };
 
-// In the order in which people should see them. Lives for ever; any thread.
+// In display order. Exists until the process ends. Any thread.
 const std::vector<Measure>& Measures();
 // Null if there is none.
 const Measure* FindMeasure(absl::string_view name);
 
-// Measures with parameters: each is one more pass over the tensor.
+// Measures with parameters. Each takes another pass over the tensor.
 
-// Share of the elements within [start, end], of 100.
+// Percentage of the elements within [start, end].
 struct RangePercentage {
   double start;
   double end;
@@ -38,8 +39,8 @@ struct RangePercentage {
 struct UpdateRatio {
   double epsilon;
 };
-// How many elements are not close to what they were a step earlier; any number
-// above 0 where it is not 0.
+// How many elements are not close to their previous values. Only whether it is
+// 0 is exact: counting stops early.
 struct ChangedCount {
   Tolerance tolerance;
 };
@@ -47,16 +48,15 @@ struct ChangedCount {
 using Quantity =
     std::variant<const Measure*, RangePercentage, UpdateRatio, ChangedCount>;
 
-// NaN where it does not exist.
+// NaN if it does not exist.
 double ValueOf(const Quantity& quantity, TensorMeasurements* measurements);
-// Between what the evidence's sketch says that it is, if it exists. The ends
-// may be infinite.
+// Its bounds according to the sketch, if it exists. They may be infinite.
 Interval BoundsOf(const Measure& measure,
                   const TensorMeasurements& measurements);
 Interval BoundsOf(const Quantity& quantity,
                   const TensorMeasurements& measurements);
 bool NeedsPrevious(const Quantity& quantity);
-// Whether it can be told from statistics alone, without the values.
+// Whether it can be derived from statistics, without the values.
 bool IsStatistic(const Quantity& quantity);
 
 }  // namespace graphdbg::conditions

@@ -40,7 +40,7 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
   return predicate;
 }
 
-Predicate Predicate::Of(Expression expression) {
+Predicate Predicate::FromExpression(Expression expression) {
   Predicate predicate;
   predicate.needs_ = {true, expression.needs_previous()};
   predicate.uses_statistics_only_ = !expression.needs_previous();
@@ -75,7 +75,7 @@ bool Predicate::MayHold(const TensorMeasurements& measurements) const {
   return false;
 }
 
-// 1: met, 0: not met, NaN: not known.
+// Returns 1 for a match, 0 for none, and NaN if that is unknown.
 double Predicate::Evaluate(TensorMeasurements* measurements) const {
   if (expression_ != nullptr) return expression_->Evaluate(measurements);
   double outcome = HasNonFinite(measurements) ? 1 : 0;

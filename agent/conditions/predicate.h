@@ -1,4 +1,4 @@
-// A condition with its parameters, ready to be tested.
+// A condition with its parameters, compiled so that it can be tested.
 #ifndef AGENT_CONDITIONS_PREDICATE_H_
 #define AGENT_CONDITIONS_PREDICATE_H_
 
@@ -13,63 +13,63 @@
 
 namespace graphdbg::conditions {
 
-// What was found, by name: the counts or the numbers that were compared.
+// The values that a condition was tested on, by name.
 using Actual = std::map<std::string, double>;
 
 enum class Outcome {
   kNotMatched,
   kMatched,
-  // It compares with the previous step, and that value is not known.
+  // It compares with the value of the previous step, which is not known.
   kNoPrevious,
-  // It asks the device whether the op overflowed, which does not tell.
+  // It tests the overflow flag, which the device does not have.
   kNoFlag,
 };
 
 enum class Relation { kGreater, kGreaterEqual, kLess, kLessEqual };
 
-// One comparison. Numbers that do not exist compare as false.
+// One comparison. Comparisons with a number that does not exist are false.
 struct Term {
-  // In Actual.
+  // Its key in Actual.
   std::string name;
   Quantity quantity;
   Relation relation;
   double bound;
 };
 
-// Free to copy. Testing allocates nothing unless `actual` is asked for; any
+// Cheap to copy. Testing allocates nothing unless `actual` is requested. Any
 // thread.
 class Predicate {
  public:
-  // Met by elements of these kinds.
+  // Matches tensors that contain elements of these kinds.
   static Predicate NonFinite(bool nan, bool inf);
-  // Met if any term holds.
+  // Matches if any term is true.
   static Predicate AnyOf(std::vector<Term> terms);
-  static Predicate Of(Expression expression);
-  // Met if the device says that the op overflowed.
+  static Predicate FromExpression(Expression expression);
+  // Matches if the device reports that the op overflowed.
   static Predicate OverflowFlag();
 
-  // Not met at any step but 0.
+  // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
-  // What evidence has to measure, at least.
+  // The measurements that are needed before a test.
   const Needs& needs() const { return needs_; }
-  // Statistics alone decide it: no value is looked at again.
+  // Statistics are sufficient, so that values are not read again.
   bool uses_statistics_only() const { return uses_statistics_only_; }
-  // It is about the op and not about values.
+  // It tests a property of the op and not of values.
   bool uses_overflow_flag() const { return overflow_flag_; }
-  // Infinities alone can meet it, as "inf" and "overflow".
+  // Infinities alone match it, as with "inf" and "overflow".
   bool matches_infinities() const { return inf_; }
 
-  // NaN or infinities alone can meet it.
+  // NaN or infinities alone match it.
   bool matches_non_finite() const { return nan_ || inf_; }
 
-  // `evidence` was measured. If the condition is met and `actual` is not null,
-  // what was found for each term is put there.
+  // Measure must have succeeded on `measurements`. If the condition matches and
+  // `actual` is not null, it receives the value of each term.
   Outcome Test(TensorMeasurements* measurements,
                Actual* actual = nullptr) const;
 
  private:
-  // False if the evidence's sketch rules it out.
+  // Returns false if the sketch rules out a match.
   bool MayHold(const TensorMeasurements& measurements) const;
   bool HasNonFinite(TensorMeasurements* measurements) const;
   double Evaluate(TensorMeasurements* measurements) const;

@@ -158,7 +158,7 @@ TEST(PredicateTest, RangesAreInclusiveAndTheirSharesInPercent) {
 TEST(PredicateTest, InitialWeightsAreThoseBeforeTheFirstStep) {
   EXPECT_TRUE(Met("weight_initialization", {}, {0, 0}, std::nullopt, 0));
   EXPECT_FALSE(Met("weight_initialization", {}, {0, 0}, std::nullopt, 1));
-  // The default counts only where nothing is given.
+  // The default applies only if no parameter is given.
   EXPECT_FALSE(
       Met("weight_initialization", {{"max_gt", 1}}, {0, 0}, std::nullopt, 0));
   EXPECT_TRUE(
@@ -169,7 +169,7 @@ TEST(PredicateTest, NotChangedIsAllcloseWithTheOlderValue) {
   const Params params = {{"rtol", 0.1}, {"atol", 0}};
   EXPECT_TRUE(Met("weight_not_changed", params, {1.09, -kInf}, {{1, -kInf}}));
   EXPECT_FALSE(Met("weight_not_changed", params, {1.12, -kInf}, {{1, -kInf}}));
-  // The tolerance is of the older value, not of the new one.
+  // The tolerance is relative to the previous value, not to the new one.
   EXPECT_FALSE(Met("weight_not_changed", params, {1.11}, {{1}}));
   EXPECT_TRUE(Met("weight_not_changed", params, {1}, {{1.11}}));
   EXPECT_FALSE(Met("weight_not_changed", params, {kNan}, {{kNan}}));
@@ -220,8 +220,8 @@ TEST(PredicateTest, StatisticsOfRecordedTensorsDo) {
             Outcome::kNoPrevious);
 }
 
-TEST(EvidenceTest, PartsOfComplexNumbersAreElements) {
-  // 2 x 2, transposed; a NaN in an imaginary part.
+TEST(TensorMeasurementsTest, PartsOfComplexNumbersAreElements) {
+  // A transposed 2 x 2 tensor with a NaN in an imaginary part.
   const float data[] = {1, 2, 3, 4, 5, std::nanf(""), 7, 8};
   const int64_t shape[] = {2, 2}, strides[] = {1, 2};
   const TensorView view{DType::kComplex64, data, 2, shape, strides};
@@ -239,7 +239,7 @@ TEST(EvidenceTest, PartsOfComplexNumbersAreElements) {
   EXPECT_TRUE(small.all_finite());
 }
 
-TEST(EvidenceTest, WhatCannotBeReadIsSaid) {
+TEST(TensorMeasurementsTest, WhatCannotBeReadIsSaid) {
   const int64_t size = 1;
   const double data = 1;
   const TensorView view{DType::kOther, &data, 1, &size, nullptr};

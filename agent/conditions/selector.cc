@@ -33,7 +33,7 @@ bool IsStar(const Token& token) {
   return token.kind == Token::kSegment || token.kind == Token::kAcross;
 }
 
-// Whether `token` may stand for (also) this character.
+// Whether the token matches the character.
 bool Takes(const Token& token, char c) {
   switch (token.kind) {
     case Token::kChar:
@@ -47,7 +47,8 @@ bool Takes(const Token& token, char c) {
   return false;
 }
 
-// A star may stand for nothing: marks what lies behind reached stars.
+// A star may match nothing, so the positions after reached stars are reached
+// too.
 void SkipStars(const std::vector<Token>& tokens, std::vector<char>* reached) {
   for (size_t i = 0; i < tokens.size(); ++i) {
     if ((*reached)[i] && IsStar(tokens[i])) (*reached)[i + 1] = true;
@@ -68,7 +69,7 @@ bool Any(const Container& container, const Test& test) {
 
 bool MatchesPattern(absl::string_view pattern, absl::string_view name) {
   const std::vector<Token> tokens = Tokenize(pattern);
-  // reached[i]: the first i tokens can stand for what was read of the name.
+  // reached[i]: the first i tokens match the characters read so far.
   std::vector<char> reached(tokens.size() + 1, false);
   std::vector<char> next(tokens.size() + 1, false);
   reached[0] = true;

@@ -1,4 +1,4 @@
-// Which nodes a watchpoint is about, known or not yet known.
+// The nodes that a watchpoint covers, whether or not they are known yet.
 #ifndef AGENT_CONDITIONS_SELECTOR_H_
 #define AGENT_CONDITIONS_SELECTOR_H_
 
@@ -19,17 +19,17 @@ enum class Category {
   kOptimizer = 4,
 };
 
-// The union of what is listed; all empty: every node.
+// The union of the lists. If all are empty, every node is selected.
 struct NodeSelection {
   // Full names.
   std::vector<std::string> nodes;
-  // Scopes, without trailing slash; all below them.
+  // Scopes, without trailing slash, which select all nodes below them.
   std::vector<std::string> scopes;
   // Shell patterns over full names, see MatchesPattern.
   std::vector<std::string> patterns;
   std::vector<Category> categories;
-  // Of what is listed, nodes of this category alone: the condition is about no
-  // others.
+  // If set, restricts the selection to the category that the condition applies
+  // to.
   std::optional<Category> target;
 
   bool everything() const {
@@ -41,9 +41,9 @@ struct NodeSelection {
 bool Matches(const NodeSelection& selection, absl::string_view name,
              Category category);
 
-// `*` stands for any characters but `/`, `**` for any characters, `?` for one
-// character but `/`; everything else for itself. The whole name must match.
-// Time grows with the product of the lengths at worst.
+// `*` matches any characters except `/`, `**` any characters, `?` one character
+// except `/`, and everything else itself. The whole name must match. Takes at
+// most time proportional to the product of the lengths.
 bool MatchesPattern(absl::string_view pattern, absl::string_view name);
 
 }  // namespace graphdbg::conditions

@@ -61,7 +61,7 @@ INSTANTIATE_TEST_SUITE_P(
         PatternCase{"*a*b*", "xxbxxaxx", false},
         PatternCase{"[a]", "[a]", true}, PatternCase{"[a]", "a", false}));
 
-// Backtracking matchers take time exponential in the number of stars here.
+// Matchers that backtrack take exponential time for this many stars.
 TEST(PatternTest, ManyStarsAreNotExponential) {
   std::string pattern;
   for (int i = 0; i < 60; ++i) pattern += "**a";

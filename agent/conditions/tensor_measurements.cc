@@ -21,7 +21,7 @@ TensorMeasurements::TensorMeasurements(const TensorView* now,
 
 TensorMeasurements::~TensorMeasurements() = default;
 
-void TensorMeasurements::SeeParts() {
+void TensorMeasurements::UseComplexParts() {
   parts_ = std::make_unique<Parts>();
   parts_->now_view = parts_->now.AsReal(*now_);
   now_ = &parts_->now_view;
@@ -43,10 +43,10 @@ TensorMeasurements::TensorMeasurements(const Statistics& statistics,
 
 bool TensorMeasurements::Measure(const Needs& needs, const ScanResult& known) {
   if (measured_) return true;
-  if (ComplexParts::IsApplicable(*now_)) SeeParts();
+  if (ComplexParts::IsApplicable(*now_)) UseComplexParts();
   if (backend_ != nullptr) return MeasureStatistics();
   if (needs.statistics) {
-    // A sketch knows no scale.
+    // Sketches cannot be scaled.
     if (scale_ == 1) {
       sketch_ = known.sketch ? known.sketch : cpu::ComputeSketch(*now_);
     }
@@ -110,10 +110,10 @@ std::optional<uint64_t> TensorMeasurements::CountChanged(
 }
 
 std::optional<bool> TensorMeasurements::TakeOverflowFlag() {
-  if (!asked_flag_ && backend_ != nullptr) {
+  if (!read_flag_ && backend_ != nullptr) {
     overflow_flag_ = backend_->TakeOverflowFlag();
   }
-  asked_flag_ = true;
+  read_flag_ = true;
   return overflow_flag_;
 }
 

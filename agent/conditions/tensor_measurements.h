@@ -1,4 +1,4 @@
-// What is known of one tensor when conditions are tested.
+// Measurements of one tensor that conditions are tested on.
 #ifndef AGENT_CONDITIONS_TENSOR_MEASUREMENTS_H_
 #define AGENT_CONDITIONS_TENSOR_MEASUREMENTS_H_
 
@@ -13,11 +13,11 @@
 
 namespace graphdbg::conditions {
 
-// What has to be at hand before a condition can be tested.
+// The measurements that a condition needs.
 struct Needs {
   // More than whether all elements are finite.
   bool statistics = false;
-  // The tensor's value a step earlier.
+  // The tensor's value in the previous step.
   bool previous = false;
 
   void Add(const Needs& other) {
@@ -26,70 +26,74 @@ struct Needs {
   }
 };
 
-// What a light pass over a tensor showed.
+// The result of one quick pass over a tensor.
 struct ScanResult {
-  // False: not known to be.
+  // False if some are not, or if it is not known.
   bool all_finite = false;
   std::optional<Sketch> sketch;
 };
 
-// Each thing is measured once, when it is first asked for. One thread.
-// Allocates nothing, except for complex tensors, of which real and imaginary
-// parts are the elements.
+// Each property is measured once, when it is first needed. Used by one thread.
+// Allocates nothing, except for complex tensors, whose elements are their real
+// and imaginary parts.
 class TensorMeasurements {
  public:
-  // Of values now and a step earlier (null: not known); both must outlive
-  // this. `step` is 0 before the first step.
+  // Measures the current values. `previous` are those of the previous step;
+  // null if they are not known. Both must outlive this. `step` is 0 before the
+  // first step.
   TensorMeasurements(const TensorView* now, const TensorView* previous,
                      uint64_t step);
-  // Of what was measured elsewhere; `change` may be null.
+  // Uses measurements that were made elsewhere; `change` may be null.
   TensorMeasurements(const Statistics& statistics, const PairStatistics* change,
                      uint64_t step);
   ~TensorMeasurements();
 
-  // The values are not in host memory: this measures them, and outlives this.
-  // There is no light pass then. Called before Measure; null: they are.
+  // Measures with this backend, which must outlive this, because the values are
+  // not in host memory. There is then no quick pass. Null for host memory.
+  // Called before Measure.
   void set_backend(const StatisticsBackend* backend) { backend_ = backend; }
 
-  // The values are this much too large: gradients of a loss that was scaled.
-  // Statistics are those of the true ones. Called before Measure.
+  // The factor by which the values are too large, because they are gradients of
+  // a scaled loss. Statistics are those of the unscaled values. Called before
+  // Measure.
   void set_scale(double scale) { scale_ = scale; }
 
-  // To be called first. Takes a light pass, and statistics only if there is
-  // something to measure that it does not see: NaN or infinities, or a type
-  // that has no sketch. What `known` tells of these values takes the place of a
-  // pass. False if the tensor's values cannot be read.
+  // Must be called first. Makes a quick pass, and computes statistics only if
+  // that is not sufficient: if there are NaN or infinities, or the type has no
+  // sketch. If `known` has the result of an earlier pass, it is used instead.
+  // Returns false if the tensor's values cannot be read.
   bool Measure(const Needs& needs, const ScanResult& known = {});
-  // After Measure.
+  // The result of the quick pass. Valid after Measure.
   ScanResult scan_result() const { return {all_finite_, sketch_}; }
 
   uint64_t step() const { return step_; }
-  // These need Measure to have succeeded.
+  // The following are valid only if Measure succeeded.
   bool all_finite() const { return all_finite_; }
-  // Null if there is none, or statistics are at hand.
+  // Null if there is none, or if statistics were computed.
   const Sketch* sketch() const {
     return sketch_ && !measured_ ? &*sketch_ : nullptr;
   }
-  // Measured when they are first asked for.
+  // Computed on the first call.
   const Statistics& statistics();
   bool has_previous() const { return previous_ != nullptr || change_; }
 
   // Null if there is no previous value of the same dtype and shape.
   const PairStatistics* change();
-  // Absent if the values are not at hand, or as above.
+  // Absent if the values are not available, or there is no comparable previous
+  // value.
   std::optional<uint64_t> CountInRange(double start, double end);
   // May stop counting at `enough`.
   std::optional<uint64_t> CountChanged(const Tolerance& tolerance,
                                        uint64_t enough);
-  // Whether the device says that an op overflowed since it was last asked;
-  // absent if it does not tell.
+  // Whether an op overflowed since the device's flag was last read; absent if
+  // the device has no such flag.
   std::optional<bool> TakeOverflowFlag();
 
  private:
   struct Parts;
 
   bool MeasureStatistics();
-  void SeeParts();
+  void UseComplexParts();
 
   const TensorView* now_ = nullptr;
   const TensorView* previous_ = nullptr;
@@ -99,7 +103,7 @@ class TensorMeasurements {
   bool all_finite_ = false;
   bool measured_ = false;
   bool compared_ = false;
-  bool asked_flag_ = false;
+  bool read_flag_ = false;
   std::optional<bool> overflow_flag_;
   std::optional<Sketch> sketch_;
   Statistics statistics_;

@@ -7,6 +7,7 @@
 #include "agent/core/log.h"
 #include "agent/core/refusal.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 #include "proto/wire/utf8.h"
 
 namespace graphdbg::agent {
@@ -200,10 +201,9 @@ void Agent::ApplyDisconnectPolicy() {
 void Agent::UpdateInterest() { level_.Set(interest_.Update()); }
 
 absl::StatusOr<uint32_t> Agent::DeclareNode(const graphdbg_node_info& info) {
-  absl::StatusOr<uint32_t> id = nodes_.Declare(info);
-  if (!id.ok()) return id;
-  watch_.AddNode(*id);
-  if (info.kind == GRAPHDBG_OP) gate_.NodeDeclared(info.name, *id);
+  ASSIGN_OR_RETURN(const uint32_t id, nodes_.Declare(info));
+  watch_.AddNode(id);
+  if (info.kind == GRAPHDBG_OP) gate_.NodeDeclared(info.name, id);
   return id;
 }
 

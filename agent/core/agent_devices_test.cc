@@ -1,5 +1,5 @@
-// A program with tensors on a GPU, which is the stub's: what waits for the
-// device and what does not, and that both find the same.
+// A program with tensors on an emulated GPU: which checks wait for the device,
+// and that those that do not wait find the same.
 #include <cmath>
 #include <cstring>
 #include <future>
@@ -22,7 +22,7 @@ using testing_support::StubLibrary;
 
 const float kNan = std::nanf("");
 
-// Waits for a stream, of the agent's own, while it opens a device.
+// How often the agent waits for a stream of its own while it opens a device.
 constexpr int kAtOpening = 1;
 
 StubLibrary& Stub() {
@@ -62,7 +62,7 @@ TEST_F(AgentDevicesTest, PauseAtTheStepsEndWaitsOnlyThere) {
   EXPECT_EQ(ExecuteOnGpu(third, worse, second_, &bad), GRAPHDBG_OK);
   EXPECT_EQ(Stub().CallsOf("cuStreamSynchronize"), kAtOpening);
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), 3);
-  // The device comes to it only now.
+  // The device executes the measurement only now.
   bad[1] = kNan;
   auto stopped = Stop([this] { EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK); });
   Resume(&stopped);
@@ -78,10 +78,11 @@ TEST_F(AgentDevicesTest, TheFirstOffendingNodeIsTheOriginThoughNothingWaited) {
   EXPECT_EQ(ExecuteOnGpu(first_, good), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(second_, bad, first_, &good), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(third, bad, second_, &bad), GRAPHDBG_OK);
-  // Nothing stops there, so nothing is waited for.
+  // No watchpoint stops there, so nothing is waited for.
   EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
   EXPECT_EQ(Stub().CallsOf("cuStreamSynchronize"), kAtOpening);
-  // The device comes to it; the agent's own thread judges.
+  // The device executes the measurement; the agent's thread completes the
+  // check.
   Stub().FinishAll();
   const v1::Hit origin = server_->WaitForHit();
   EXPECT_EQ(origin.node_id(), second_);
@@ -99,7 +100,7 @@ TEST_F(AgentDevicesTest, PauseAtTheNodeStopsThere) {
   const std::vector<float> good = {1, 2}, bad = {1, kNan};
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(first_, good), GRAPHDBG_OK);
-  // What is not watched is not waited for.
+  // Tensors that are not watched are not waited for.
   EXPECT_EQ(Stub().CallsOf("cuStreamSynchronize"), 0);
   auto stopped = Stop([&] {
     EXPECT_EQ(ExecuteOnGpu(second_, bad, first_, &good), GRAPHDBG_OK);
@@ -131,7 +132,7 @@ TEST_F(AgentDevicesTest,
   host_.SetStream(&fast);
   EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
   EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
-  // The one that comes first in the program is the first hit all the same.
+  // The node that executed first is still the first hit.
   Stub().Finish(&fast);
   Stub().Finish(&slow);
   EXPECT_EQ(server_->WaitForHit().node_id(), first_);
@@ -169,9 +170,9 @@ TEST_F(AgentDevicesTest, CapturedGraphsAreLeftAloneAndThatIsSaid) {
   EXPECT_EQ(ExecuteOnGpu(first_, bad), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
   EXPECT_EQ(Stub().CallsOf("cuLaunchKernel"), launches);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(), HasSubstr("captured into a CUDA graph"));
+  EXPECT_THAT(sent.log().message(), HasSubstr("captured into a CUDA graph"));
 }
 
 TEST_F(AgentDevicesTest, ChangesSinceTheStepBeforeAreFoundOnTheDevice) {
@@ -184,7 +185,7 @@ TEST_F(AgentDevicesTest, ChangesSinceTheStepBeforeAreFoundOnTheDevice) {
   }
   EXPECT_EQ(server_->WaitForHit().step(), 3u);
   EXPECT_GE(Stub().CallsOf("cuMemcpyDtoDAsync"), 3);
-  // Nothing of the values came to the host.
+  // No values were copied to the host.
   EXPECT_EQ(Stub().CallsOf("cuMemcpyDtoHAsync"), 0);
 }
 
@@ -219,7 +220,7 @@ TEST_F(AgentDevicesTest, AStopShowsValuesOfTheDevice) {
   Resume(&stopped);
 }
 
-// Stops before its first step and at the end of the next.
+// Stops before the first step and at its end.
 class SteppedDevicesTest : public AgentDevicesTest {
  protected:
   SteppedDevicesTest() { config_.wait = true; }
@@ -243,7 +244,7 @@ TEST_F(SteppedDevicesTest, ARecheckMeasuresOnTheDevice) {
 
 TEST_F(AgentDevicesTest, ADeviceThatIsFarBehindLosesNoResult) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NONE);
-  // More than one block each.
+  // Each needs more than one block.
   const std::vector<float> large(100000, kNan);
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
   Stub().Hold(true);
@@ -272,7 +273,7 @@ TEST_F(AgentDevicesTest, AnErrorOfTheDeviceHarmsNothing) {
   Stub().Fail("cuLaunchKernel", 700);
   EXPECT_EQ(ExecuteOnGpu(second_, bad), GRAPHDBG_OK);
   Stub().Reset();
-  // While the values are there.
+  // While the values exist.
   Stub().FinishAll();
 }
 
@@ -283,9 +284,9 @@ TEST_F(AgentDevicesTest, ThatADeviceFailedIsSaid) {
   Stub().Fail("cuStreamSynchronize", 700, kAtOpening);
   EXPECT_EQ(ExecuteOnGpu(first_, good), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOnGpu(second_, good), GRAPHDBG_OK);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(),
+  EXPECT_THAT(sent.log().message(),
               HasSubstr("tensors on GPU 0 are no longer checked: "
                         "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS"));
 }
@@ -294,9 +295,9 @@ TEST_F(AgentDevicesTest, WhatHasNoLibraryIsSaidAndNotChecked) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
   EXPECT_EQ(ExecuteOn(GRAPHDBG_NPU, 0, first_, {kNan}), GRAPHDBG_OK);
-  const v1::AgentMessage said = server_->WaitFor(
+  const v1::AgentMessage sent = server_->WaitFor(
       [](const v1::AgentMessage& message) { return message.has_log(); });
-  EXPECT_THAT(said.log().message(),
+  EXPECT_THAT(sent.log().message(),
               HasSubstr("tensors on NPU 0 are not checked: libascendcl.so"));
 }
 

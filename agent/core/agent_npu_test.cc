@@ -1,5 +1,4 @@
-// A program with tensors on an Ascend NPU, which is the stub's: its overflow
-// flag.
+// The overflow flag of an emulated Ascend NPU.
 #include <cmath>
 #include <future>
 #include <string>
@@ -36,7 +35,7 @@ class AgentNpuTest : public AgentFixture {
     return ExecuteOn(GRAPHDBG_NPU, 0, node, values);
   }
 
-  // Why a watchpoint is not checked.
+  // Waits for the reason why a watchpoint is not checked.
   v1::WatchpointStatus WaitForUnchecked() {
     return server_
         ->WaitFor([](const v1::AgentMessage& message) {
@@ -68,7 +67,7 @@ TEST_F(AgentNpuTest, TheOpThatRaisedTheOverflowFlagIsAHit) {
   Stub().SetOverflow(true);
   auto stopped = std::async(std::launch::async, [this] {
     EXPECT_EQ(ExecuteOnNpu(second_), GRAPHDBG_OK);
-    // It was cleared.
+    // Reading the flag has cleared it.
     EXPECT_EQ(ExecuteOnNpu(first_), GRAPHDBG_OK);
   });
   const v1::Hit hit = server_->WaitForHit();
@@ -86,7 +85,7 @@ TEST_F(AgentNpuTest, ALibraryWithoutTheFlagIsSaid) {
   EXPECT_EQ(ExecuteOnNpu(first_), GRAPHDBG_OK);
   const v1::WatchpointStatus status = WaitForUnchecked();
   EXPECT_EQ(status.id(), 1u);
-  EXPECT_EQ(status.error().message(), "this NPU does not tell of overflows");
+  EXPECT_EQ(status.error().message(), "this NPU does not report overflows");
 }
 
 TEST_F(AgentNpuTest, AProgramWithoutAnNpuIsToldThatTheFlagIsNotChecked) {
@@ -105,12 +104,12 @@ TEST_F(AgentNpuTest, TensorsOfTheHostBesideThoseOfAnNpuAreNoReason) {
   auto stopped = std::async(std::launch::async, [this] {
     EXPECT_EQ(ExecuteOnNpu(first_), GRAPHDBG_OK);
   });
-  // Nothing was said before.
-  const v1::AgentMessage said =
+  // Nothing was reported before.
+  const v1::AgentMessage sent =
       server_->WaitFor([](const v1::AgentMessage& message) {
         return message.has_hit() || message.watchpoint_status().has_error();
       });
-  EXPECT_TRUE(said.has_hit());
+  EXPECT_TRUE(sent.has_hit());
   server_->WaitForPause();
   Resume(&stopped);
 }

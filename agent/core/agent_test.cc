@@ -1,4 +1,4 @@
-// The agent as a whole, without network and without the C interface.
+// The whole agent, without network and C interface.
 #include <cmath>
 #include <future>
 #include <limits>
@@ -62,14 +62,14 @@ TEST_F(AgentTest, OnlyWatchedNodesAreReportedWhenNothingStops) {
   const v1::Hit hit = server_->WaitForHit();
   EXPECT_EQ(hit.node_id(), b);
   EXPECT_EQ(hit.step(), 2u);
-  // The execution that nobody looked at counts.
+  // The execution that was not followed counts.
   EXPECT_EQ(hit.order(), 2u);
   agent_->StepEnd();
   EXPECT_EQ(host_.retained(), 0);
 }
 
-// What runs as one, as a loop, is not taken apart because the program may stop
-// somewhere else.
+// Ops that run as one, like a loop, are not split up merely because the program
+// may stop elsewhere.
 TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
   Run();
   const uint32_t a = Declare("a");
@@ -90,7 +90,7 @@ TEST_F(AgentTest, NodesThatSomebodyLooksAtAreToldFromTheOthers) {
   command.mutable_step()->set_steps(1);
   server_->Command(command);
   stopped.get();
-  // Its user may want to see any value of this step.
+  // The user may want to see any value of this step.
   EXPECT_EQ(agent_->Interest(a), GRAPHDBG_INTEREST_REQUIRED);
 }
 
@@ -102,7 +102,7 @@ TEST_F(AgentTest, WatchpointsThatWereThereBeforeHoldFromTheFirstStep) {
     const std::vector<float> bad = {kNan};
     EXPECT_TRUE(Execute(node, bad));
   });
-  // It waits although it was told not to wait for the user.
+  // The program waits although it is configured not to wait for the user.
   for (int i = 0; host_.waits() == 0; ++i) {
     ASSERT_LT(i, 3000) << "the program did not wait";
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -128,7 +128,8 @@ TEST_F(AgentTest, AllOfAStepIsKeptUntilItEnds) {
   const v1::TensorData gone = server_->Tensor("a");
   EXPECT_EQ(gone.error().reason(), "value_gone");
   EXPECT_THAT(gone.error().message(), HasSubstr("next step"));
-  // Not before: whoever answered the last request lets go of its value after.
+  // Not earlier, because the agent's thread releases the value after it has
+  // answered the last request.
   EXPECT_EQ(host_.retained(), 0);
 }
 
@@ -184,7 +185,7 @@ TEST_F(AgentTest, ABadParameterStopsAtTheEndOfItsStep) {
   EXPECT_TRUE(pause.step_ended());
   EXPECT_EQ(server_->Tensor("weight").data().size(), 8u);
   Resume(&ended);
-  // It runs: its parameters may be written at any time.
+  // While the program runs, its parameters may be written at any time.
   EXPECT_EQ(server_->Tensor("weight").error().reason(), "value_gone");
 }
 
@@ -195,7 +196,7 @@ TEST_F(AgentTest, AMaskThatWasMadeWithInfinitiesIsNoHit) {
   host_.SetBound(this, &mask);
   EXPECT_TRUE(agent_->BindTensor(node, this).ok());
   server_->Watch(1, "overflow", "", v1::PAUSE_MODE_NODE);
-  // Neither stops.
+  // Neither stops the program.
   EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
   EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
 }
@@ -222,10 +223,10 @@ TEST_F(AgentTest, HitsOfALostConnectionComeWithTheNext) {
   server_->Watch(1, "nan", "", v1::PAUSE_MODE_NODE);
   server_->Disconnect();
   const std::vector<float> bad = {kNan};
-  // Nobody could let it go on: it does not stop.
+  // The program does not stop, because nobody could continue it.
   EXPECT_TRUE(Execute(a, bad));
   server_->Connect();
-  // The node comes first.
+  // The node is sent before its hit.
   const v1::AgentMessage graph = server_->WaitFor(
       [](const v1::AgentMessage& m) { return m.has_graph() || m.has_hit(); });
   ASSERT_TRUE(graph.has_graph());
@@ -262,7 +263,7 @@ TEST_F(AgentTest, MessagesThatBreakTheRulesAreIgnoredWithALine) {
   server_->Send(v1::ServerMessage());
   const v1::AgentMessage log =
       server_->WaitFor([](const v1::AgentMessage& m) { return m.has_log(); });
-  EXPECT_THAT(log.log().message(), HasSubstr("was ignored"));
+  EXPECT_THAT(log.log().message(), HasSubstr("ignored an invalid message"));
 }
 
 TEST_F(AgentTest, ThreadsMayExecuteAtOnce) {

@@ -1,5 +1,5 @@
-// Which values are there at a stop: those of the step before, those that were
-// asked for, those that are large or of odd shapes.
+// The values that are available at a pause: those of the previous step,
+// requested ones, and large ones or those with unusual shapes.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -33,7 +33,7 @@ class AgentValuesTest : public AgentFixture {
  protected:
   AgentValuesTest() { config_.wait = true; }
 
-  // A parameter of these values.
+  // Declares a parameter with these values.
   uint32_t Bind(std::vector<float>* values) {
     const uint32_t node = Declare("weight", GRAPHDBG_PARAMETER);
     host_.SetBound(this, values);
@@ -47,7 +47,7 @@ class AgentValuesTest : public AgentFixture {
     server_->Send(message);
   }
 
-  // Stops before the first step; then steps and goes on as told.
+  // Stops before the first step, then steps and continues.
   std::future<void> Train(std::function<void()> step, int steps) {
     return Stop([this, step = std::move(step), steps] {
       EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
@@ -173,7 +173,8 @@ TEST_F(AgentValuesTest, PartialMemoryHasWhatIsLookedAt) {
   auto trained = Train([&] { Execute(a, values); }, 4);
   StepOnce();
   EXPECT_EQ(server_->Tensor("a").error().reason(), "value_gone");
-  // Who asks once has it at the next stop, and then as long as he asks.
+  // A request makes the value available at the next pause, and as long as it is
+  // repeated.
   StepOnce();
   EXPECT_THAT(FloatsOf(server_->Tensor("a")), ElementsAre(7));
   StepOnce();
@@ -196,7 +197,7 @@ TEST_F(AgentValuesTest, WhatIsCaughtIsThereAtTheNextStop) {
           ran.set_value();
           paused.get_future().wait();
         }
-        // The pause comes before this step's value of `a`.
+        // The pause is before `a` executes in this step.
         Execute(b, values);
         Execute(a, values);
       },
@@ -215,7 +216,7 @@ TEST_F(AgentValuesTest, WhatIsCaughtIsThereAtTheNextStop) {
   EXPECT_EQ(caught.header().step(), 1u);
   Resume(&trained);
   EXPECT_EQ(host_.level(), GRAPHDBG_LEVEL_STEPS);
-  // The agent's thread may still let go of what it read.
+  // The agent's thread may still hold the value that it read.
   const auto deadline =
       std::chrono::steady_clock::now() + std::chrono::seconds(5);
   while (host_.retained() > 0 && std::chrono::steady_clock::now() < deadline) {
@@ -224,7 +225,7 @@ TEST_F(AgentValuesTest, WhatIsCaughtIsThereAtTheNextStop) {
   EXPECT_EQ(host_.retained(), 0);
 }
 
-// Views of one element: as many elements as one likes, without the memory.
+// Views of one element have any number of elements without using memory.
 TEST_F(AgentValuesTest, MoreElementsThanFourGigaAreCutWhereTheyLie) {
   Run();
   const uint32_t a = Declare("a");

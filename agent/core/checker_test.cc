@@ -18,13 +18,13 @@ using ::testing::IsEmpty;
 constexpr float kInf = std::numeric_limits<float>::infinity();
 const float kNan = std::nanf("");
 
-// One op after the other, each with float32 vectors in and out.
+// Executes single ops with float32 vectors as inputs and outputs.
 class CheckerTest : public testing::Test {
  protected:
   struct In {
     uint32_t node;
     std::vector<float> values;
-    // Written over by the op.
+    // The op overwrites it.
     bool overwritten = false;
   };
 
@@ -94,7 +94,7 @@ class CheckerTest : public testing::Test {
     return findings;
   }
 
-  // A gradient op in float16, of which the bits are given.
+  // Executes a gradient op in float16, whose outputs are given as bits.
   Findings ExecuteHalf(uint32_t node, const std::vector<In>& in,
                        const std::vector<uint16_t>& out, double scale,
                        uint64_t step = 1) {
@@ -230,7 +230,7 @@ TEST_F(CheckerTest, WhatAnOverwrittenInputsMakerShowedTellsTheOrigin) {
   EXPECT_EQ(OriginOf(Execute(divide, {overwritten, {0, {0}}}, {kNan},
                              GRAPHDBG_IN_PLACE)),
             v1::HIT_ORIGIN_ORIGIN);
-  // It is what the first made no more.
+  // It is no longer what the first op produced.
   EXPECT_EQ(OriginOf(Execute(divide, {overwritten, {0, {0}}}, {kNan},
                              GRAPHDBG_IN_PLACE)),
             v1::HIT_ORIGIN_UNKNOWN);
@@ -286,7 +286,7 @@ TEST_F(CheckerTest, MovingValuesIsNoOrigin) {
             v1::HIT_ORIGIN_UNKNOWN);
 }
 
-// scores.masked_fill(mask, -inf) and what is made of it.
+// scores.masked_fill(mask, -inf) and values derived from it.
 TEST_F(CheckerTest, InfinitiesThatWereAskedForAreNoHit) {
   const uint32_t fill = Declare("masked_fill");
   const uint32_t add = Declare("add");
@@ -298,7 +298,7 @@ TEST_F(CheckerTest, InfinitiesThatWereAskedForAreNoHit) {
   EXPECT_THAT(
       Execute(add, {{other, {1, 2}}, {fill, {0, -kInf}}}, {1, -kInf}).hits,
       IsEmpty());
-  // The mark goes along.
+  // The mark is passed on.
   EXPECT_THAT(Execute(other, {{add, {1, -kInf}}}, {2, -kInf}).hits, IsEmpty());
 }
 
@@ -311,7 +311,7 @@ TEST_F(CheckerTest, AnInfinityFromElsewhereIsAHitBesideAMeantOne) {
   EXPECT_EQ(Execute(exp, {{0, {100}}}, {kInf}).hits.size(), 1u);
   EXPECT_EQ(Execute(add, {{fill, {-kInf}}, {exp, {kInf}}}, {-kInf}).hits.size(),
             1u);
-  // Nobody knows where this one is from.
+  // The origin of this one is unknown.
   EXPECT_EQ(Execute(add, {{0, {kInf, 1}}}, {kInf, 1}).hits.size(), 1u);
 }
 
@@ -330,7 +330,7 @@ TEST_F(CheckerTest, NanIsAHitWhateverWasMeant) {
   EXPECT_EQ(
       Execute(fill, {}, {kNan, -kInf}, GRAPHDBG_EXPLICIT_NONFINITE).hits.size(),
       1u);
-  // A row that is masked all over: this is where the NaN is made.
+  // A row that is masked completely: the NaN originates here.
   EXPECT_EQ(OriginOf(Execute(softmax, {{fill, {-kInf, -kInf}}}, {kNan, kNan})),
             v1::HIT_ORIGIN_ORIGIN);
 }
@@ -354,7 +354,7 @@ TEST_F(CheckerTest, BuffersMadeWithInfinitiesAreMeantForEver) {
   EXPECT_THAT(Execute(add, {{mask, {-kInf}}}, {-kInf}, 0, 9).hits, IsEmpty());
 }
 
-// Masks are often made before the first step, where nobody looks.
+// Masks are often created before the first step, which is not followed.
 TEST_F(CheckerTest, AMaskFromOutOfSightIsMeantAndNothingElseFromThere) {
   const uint32_t view = Declare("unsqueeze");
   const uint32_t add = Declare("add");
@@ -391,7 +391,7 @@ TEST_F(CheckerTest, WhatCannotBeCheckedIsSaidOnce) {
   EXPECT_EQ(complaints_.size(), 1u);
 }
 
-// Bits of float16.
+// Values in float16.
 constexpr uint16_t kHalfOne = 0x3c00;
 constexpr uint16_t kHalfInf = 0x7c00;
 constexpr uint16_t kHalfNan = 0x7e00;
@@ -454,7 +454,7 @@ TEST_F(ScaledGradients, AnOptimizerThatTakesItIntoAWeightIsAHit) {
                     GRAPHDBG_IN_PLACE)
                 .hits.size(),
             1u);
-  // The gradient itself, which a fused optimizer also writes, is none.
+  // The gradient itself, which a fused optimizer also writes, does not count.
   EXPECT_THAT(
       Execute(update_, {{mm_, {}, true}}, {kNan}, GRAPHDBG_IN_PLACE).hits,
       IsEmpty());

@@ -62,7 +62,7 @@ class DeferredChecks {
     std::vector<runtime::Ticket> tickets;
     // A watchpoint stops the program at the end of the step.
     bool stops = false;
-    // What the execution's arrays point to: identities, types and shapes of
+    // The execution's arrays point to these: identities, types and shapes of
     // tensors, but not their memory.
     std::vector<graphdbg_input> inputs;
     std::vector<graphdbg_tensor> outputs;

@@ -1,4 +1,4 @@
-// Where training threads stop: the one place that decides whether they run.
+// The gate at which training threads stop. It alone decides whether they run.
 //
 //          Continue, Step, NextNode, ContinueTo
 //        .--------------------------------------.
@@ -34,7 +34,7 @@ class Gate {
  public:
   enum class Mode { kFree, kSteps, kNextNode, kUntilNode };
 
-  // What the rest of the agent has to follow.
+  // Executions and values that the rest of the agent has to follow.
   struct Needs {
     // Every node is an execution point now.
     bool every_node = false;
@@ -157,7 +157,7 @@ class Gate {
   v1::StateUpdate State() const GRAPHDBG_REQUIRES(mu_);
   void Report() GRAPHDBG_REQUIRES(mu_);
 
-  // What an execution point returns at an open gate.
+  // The result of an execution point at an open gate.
   graphdbg_status Result() const GRAPHDBG_REQUIRES(mu_);
   // Blocks while the gate is closed.
   graphdbg_status WaitUntilOpen() GRAPHDBG_EXCLUDES(mu_, reading_mu_);

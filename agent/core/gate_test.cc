@@ -16,7 +16,8 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// Runs execution points on threads of their own and notes what is told.
+// Runs each execution point on a thread of its own, and records what is
+// reported.
 class GateTest : public testing::Test {
  protected:
   GateTest() {
@@ -59,7 +60,7 @@ class GateTest : public testing::Test {
     });
   }
 
-  // The newest state, which must be a pause.
+  // Waits for a pause and returns its state.
   v1::StateUpdate WaitForPause() {
     MutexLock lock(&mu_);
     const auto deadline =
@@ -123,7 +124,7 @@ class GateTest : public testing::Test {
     gate_->Apply(command, 0);
   }
 
-  // Starts, waits, and lets it go.
+  // Starts, waits for the pause, and continues.
   void StartWith(const std::function<void()>& order) {
     auto start = std::async(std::launch::async,
                             [this] { return gate_->Start(true, {}); });
@@ -132,12 +133,22 @@ class GateTest : public testing::Test {
     EXPECT_EQ(start.get(), GRAPHDBG_OK);
   }
 
+  std::vector<v1::StateUpdate> states() {
+    MutexLock lock(&mu_);
+    return states_;
+  }
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results() {
+    MutexLock lock(&mu_);
+    return results_;
+  }
+
   std::atomic<bool> interrupted_{false};
   Host host_;
   Mutex mu_;
   CondVar changed_;
-  std::vector<v1::StateUpdate> states_;
-  std::vector<std::pair<uint64_t, absl::StatusCode>> results_;
+  std::vector<v1::StateUpdate> states_ GRAPHDBG_GUARDED_BY(mu_);
+  std::vector<std::pair<uint64_t, absl::StatusCode>> results_
+      GRAPHDBG_GUARDED_BY(mu_);
   uint64_t last_id_ = 0;
   std::unique_ptr<Gate> gate_;
 };
@@ -146,9 +157,9 @@ TEST_F(GateTest, FreeProgramsPass) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
-  ASSERT_EQ(states_.size(), 1u);
-  EXPECT_EQ(states_[0].state(), v1::RUN_STATE_RUNNING);
-  EXPECT_EQ(states_[0].step(), 0u);
+  ASSERT_EQ(states().size(), 1u);
+  EXPECT_EQ(states()[0].state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states()[0].step(), 0u);
 }
 
 TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
@@ -167,7 +178,7 @@ TEST_F(GateTest, StepsCountFromWhereTheProgramStands) {
   EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_NODE);
   EXPECT_EQ(pause.step(), 3u);
   EXPECT_EQ(pause.node_id(), 7u);
-  // Inside step 3 its own end counts.
+  // Within step 3, its own end counts.
   Step(1);
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
   end = StepEnd(3);
@@ -213,8 +224,8 @@ TEST_F(GateTest, ANodeIsAStrongerReasonThanAPauseByHand) {
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_NODE);
   Continue();
   EXPECT_EQ(node.get(), GRAPHDBG_OK);
-  // The pause has come, too: it was answered and is not owed any more.
-  EXPECT_THAT(results_, testing::Contains(answer));
+  // The pause command has taken effect as well, and was answered.
+  EXPECT_THAT(results(), testing::Contains(answer));
   EXPECT_EQ(gate_->AtNode(4, {}), GRAPHDBG_OK);
 }
 
@@ -236,20 +247,20 @@ TEST_F(GateTest, AllThreadsStopWhileItIsClosed) {
 TEST_F(GateTest, CommandsThatDoNotFitAreRefused) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   Continue();
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
   Step(1);
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
   ContinueTo(0);
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kNotFound);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kNotFound);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
 }
 
 TEST_F(GateTest, ContinueTakesBackAPauseThatHasNotCome) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   Pause();
-  EXPECT_TRUE(results_.empty());
+  EXPECT_TRUE(results().empty());
   Continue();
-  EXPECT_EQ(results_.size(), 2u);
+  EXPECT_EQ(results().size(), 2u);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
 }
 
@@ -257,12 +268,12 @@ TEST_F(GateTest, APauseAtTheStepsEndTellsWhichOneAndPassesNodes) {
   StartWith([&] { Continue(); });
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
   PauseAtStepEnd();
-  EXPECT_EQ(states_.back().state(), v1::RUN_STATE_RUNNING);
-  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  EXPECT_EQ(states().back().state(), v1::RUN_STATE_RUNNING);
+  EXPECT_EQ(states().back().pauses_after(), 2u);
   EXPECT_FALSE(gate_->needs().every_node);
   EXPECT_TRUE(gate_->needs().tensors);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
-  EXPECT_EQ(states_.back().pauses_after(), 2u);
+  EXPECT_EQ(states().back().pauses_after(), 2u);
   auto end = StepEnd(2);
   const v1::StateUpdate pause = WaitForPause();
   EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_USER);
@@ -293,7 +304,7 @@ TEST_F(GateTest, AStepPastHitsStopsAtItsEnd) {
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_STEP);
   Continue();
   EXPECT_EQ(end.get(), GRAPHDBG_OK);
-  // That was for one step only.
+  // It applied to one step only.
   auto again = Node(3, {7});
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_WATCHPOINT);
   Continue();
@@ -310,7 +321,7 @@ TEST_F(GateTest, TerminateEndsAWaitAndAllThatFollow) {
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_TERMINATE);
   EXPECT_TRUE(gate_->terminating());
   Continue();
-  EXPECT_EQ(results_.back().second, absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
 }
 
 TEST_F(GateTest, AnInterruptOpensIt) {
@@ -343,16 +354,16 @@ TEST_F(GateTest, WithHoldItStopsAndWaitsForTheServer) {
 TEST_F(GateTest, TheStepIsToldAgainOnlyWhenItChanged) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   gate_->ReportState(false);
-  EXPECT_EQ(states_.size(), 1u);
+  EXPECT_EQ(states().size(), 1u);
   gate_->AtStepEnd(1, {});
   gate_->ReportState(false);
-  ASSERT_EQ(states_.size(), 2u);
-  EXPECT_EQ(states_[1].step(), 1u);
+  ASSERT_EQ(states().size(), 2u);
+  EXPECT_EQ(states()[1].step(), 1u);
   gate_->ReportState(true);
-  EXPECT_EQ(states_.size(), 3u);
+  EXPECT_EQ(states().size(), 3u);
 }
 
-// Needed so that a tensor is not read while the program writes it.
+// Otherwise a tensor could be read while the program writes it.
 TEST_F(GateTest, AReaderHoldsThePauseUntilItIsThrough) {
   StartWith([&] { NextNode(); });
   auto node = Node(1);

@@ -1,4 +1,4 @@
-// How closely the host has to report what it executes.
+// The level at which the host reports what it executes.
 #ifndef AGENT_CORE_HOST_LEVEL_H_
 #define AGENT_CORE_HOST_LEVEL_H_
 

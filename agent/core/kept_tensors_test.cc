@@ -5,7 +5,7 @@
 namespace graphdbg::agent {
 namespace {
 
-// Tensors of float32 whose owner is a counter of references.
+// float32 tensors whose owners count their references.
 class KeptTensorsTest : public testing::Test {
  protected:
   KeptTensorsTest() {
@@ -47,7 +47,7 @@ TEST_F(KeptTensorsTest, HoldsAReferenceUntilCleared) {
   EXPECT_EQ(kept.Find(1, 1), nullptr);
   kept.Clear();
   EXPECT_EQ(kept.Find(1, 0), nullptr);
-  // Whoever still reads it keeps it alive.
+  // A reader keeps it alive.
   EXPECT_EQ(owners_[0], 1);
   tensor.reset();
   EXPECT_EQ(owners_[0], 0);
@@ -109,7 +109,7 @@ TEST_F(KeptTensorsTest, WhatIsNotFollowedAnyMoreMayBeOverwritten) {
   auto tensor = kept.Find(1, 0);
   kept.Clear();
   EXPECT_TRUE(kept.Overwritten(*tensor));
-  // Nor is it known when the storage is followed again.
+  // Following the storage again does not change that.
   kept.Keep(1, 0, Tensor(&ten_, 7, &owners_[0]), 2);
   EXPECT_TRUE(kept.Overwritten(*tensor));
   EXPECT_FALSE(kept.Overwritten(*kept.Find(1, 0)));
@@ -128,7 +128,7 @@ TEST_F(KeptTensorsTest, SomeNodesMayStay) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].node, 2u);
   EXPECT_EQ(all[0].slot, 1u);
-  // It is followed on.
+  // The storage is still followed.
   kept.RecordWrite(8);
   EXPECT_TRUE(kept.Overwritten(*all[0].tensor));
 }

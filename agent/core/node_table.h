@@ -37,11 +37,11 @@ enum NodeFlag : uint8_t {
   kWrites = 16,
   // The program passes non-finite numbers to it explicitly.
   kExplicitNonFinite = 32,
-  // A user looks at its values.
+  // A user inspects its values.
   kRequested = 64,
 };
 
-// What the hot path knows about a node.
+// The state of a node that the hot path uses.
 struct NodeFacts {
   std::atomic<uint8_t> flags{0};
   // A hash of its inputs and outputs as last seen; 0 before.
@@ -225,7 +225,7 @@ class NodeTable {
   std::map<std::string, size_t> graphs_ GRAPHDBG_GUARDED_BY(mu_);
   std::map<ScopeKey, std::string> scope_types_ GRAPHDBG_GUARDED_BY(mu_);
   StringPool pool_ GRAPHDBG_GUARDED_BY(mu_);
-  // What the next updates contain.
+  // The content of the next updates.
   std::deque<uint32_t> changed_nodes_ GRAPHDBG_GUARDED_BY(mu_);
   std::deque<ScopeKey> changed_scopes_ GRAPHDBG_GUARDED_BY(mu_);
   // The next node whose last step may have to be reported.

@@ -89,7 +89,7 @@ TEST_F(NodeTableTest, ExecutionsTeachEdgesAndShapes) {
   const v1::GraphUpdate update = Take();
   ASSERT_EQ(update.nodes_size(), 2);
   const v1::Node& node = update.nodes(1);
-  // Producers that are not known are no edges.
+  // Unknown producers do not become edges.
   ASSERT_EQ(node.inputs_size(), 1);
   EXPECT_EQ(node.inputs(0).node_id(), a);
   EXPECT_EQ(node.first_step(), 4u);
@@ -169,7 +169,7 @@ TEST_F(NodeTableTest, AnUpdateIsOfOneGraph) {
     ASSERT_TRUE(nodes_.Declare(info).ok());
   }
   ASSERT_TRUE(nodes_.DeclareScope("b", "b", "Model").ok());
-  // In the order in which they came.
+  // In the order in which they were declared.
   for (const char* graph : {"", "a", "b"}) {
     const v1::GraphUpdate update = Take();
     EXPECT_EQ(update.graph(), graph);
@@ -208,7 +208,7 @@ TEST_F(NodeTableTest, AGraphCanBeKnownBeforeItRuns) {
   ASSERT_TRUE(nodes_.Declare(info).ok());
   const v1::GraphUpdate update = Take();
   const v1::Node& conv = update.nodes(1);
-  // Of nodes that are not there, nothing is said.
+  // Nodes that do not exist are not reported.
   ASSERT_EQ(conv.inputs_size(), 1);
   EXPECT_EQ(conv.inputs(0).node_id(), weight);
   EXPECT_EQ(conv.inputs(0).slot(), 1u);

@@ -187,7 +187,8 @@ TEST(OutboxTest, StatisticsAreLeftOutRatherThanPiledUp) {
   report.set_step(11);
   outbox.PutStatistics(report);
   EXPECT_EQ(MustTake(&outbox).statistics().step(), 11u);
-  // None of a stream that is over, and none for a server that knows none.
+  // Neither for a stream that has ended, nor for a server that does not accept
+  // them.
   outbox.PutStatistics(report);
   outbox.EndStream();
   outbox.OpenStream();

@@ -67,11 +67,11 @@ TEST(PreviousValuesTest, AnExecutionOfTheSameStepReplaces) {
 
 TEST(PreviousValuesTest, AreDenseWhateverTheStrides) {
   PreviousValues kept(1, 1000);
-  // A transposed 2x3 matrix, a scalar, nothing.
+  // A transposed 2x3 matrix, a scalar, and an empty tensor.
   kept.Keep(1, 0, TensorOf({1, 2, 3, 4, 5, 6}, {3, 2}, {1, 3}), 1);
   EXPECT_THAT(FloatsOf(kept.Before(2, 1, 0)), ElementsAre(1, 4, 2, 5, 3, 6));
   EXPECT_STREQ(kept.Before(2, 1, 0)->tensor().framework_dtype, "toy.float32");
-  // Every other element; two rows that are one; backwards.
+  // Every other element; two rows at the same address; negative strides.
   kept.Keep(4, 0, TensorOf({1, 2, 3, 4, 5}, {3}, {2}), 1);
   EXPECT_THAT(FloatsOf(kept.Before(2, 4, 0)), ElementsAre(1, 3, 5));
   kept.Keep(5, 0, TensorOf({1, 2}, {2, 2}, {0, 1}), 1);

@@ -18,7 +18,7 @@ absl::Status NotPaused() {
                          "the program is running");
 }
 
-// A tensor without values, in place of one that is no longer what it was.
+// A tensor without values, which replaces one whose values have changed.
 graphdbg_tensor NoTensor() {
   graphdbg_tensor tensor = {};
   tensor.struct_size = sizeof(tensor);

@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 const float kNan = std::nanf("");
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-// Watchpoints are set when the program has stopped already.
+// Watchpoints are set after the program has stopped.
 class RecheckerTest : public AgentFixture {
  protected:
   RecheckerTest() { config_.wait = true; }
@@ -46,7 +46,7 @@ class RecheckerTest : public AgentFixture {
     return outcome;
   }
 
-  // The output of `node` as an input of another.
+  // The output of `node` as an input of another node.
   graphdbg_input From(uint32_t node, const std::vector<float>& values) {
     shapes_.push_back({static_cast<int64_t>(values.size())});
     return {node, 0, TensorOf(values, shapes_.back().data())};
@@ -75,7 +75,7 @@ TEST_F(RecheckerTest, TestsTheValuesOfThisStopWithoutRunning) {
   EXPECT_EQ(outcome.hits[1].node_id(), b);
   EXPECT_EQ(outcome.hits[1].origin(), v1::HIT_ORIGIN_PROPAGATED);
   EXPECT_EQ(outcome.line, "recheck: 2 tensors checked, 2 hits");
-  // It is where it was.
+  // The program is still at the same point.
   EXPECT_EQ(server_->Tensor("a").data().size(), 4u);
   Resume(&trained);
 }
@@ -107,7 +107,8 @@ TEST_F(RecheckerTest, SkipsWhatWasOverwrittenAndSaysSo) {
   const Outcome outcome = Recheck({1});
   ASSERT_EQ(outcome.hits.size(), 1u);
   EXPECT_EQ(outcome.hits[0].node_id(), relu);
-  EXPECT_THAT(outcome.line, HasSubstr("1 tensor skipped, overwritten since"));
+  EXPECT_THAT(outcome.line,
+              HasSubstr("1 tensor skipped because the program overwrote it"));
   Resume(&trained);
 }
 
@@ -120,7 +121,7 @@ TEST_F(RecheckerTest, SaysWhatIsNotKept) {
   server_->Watch(1, "nan");
   const Outcome outcome = Recheck({1});
   EXPECT_TRUE(outcome.hits.empty());
-  EXPECT_THAT(outcome.line, HasSubstr("the values of 1 node are not kept"));
+  EXPECT_THAT(outcome.line, HasSubstr("values of 1 node are no longer kept"));
   Resume(&trained);
 }
 

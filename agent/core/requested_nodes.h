@@ -1,4 +1,4 @@
-// Nodes whose values users look at, or want to.
+// Nodes whose values users inspect or requested.
 #ifndef AGENT_CORE_REQUESTED_NODES_H_
 #define AGENT_CORE_REQUESTED_NODES_H_
 
@@ -22,7 +22,7 @@ class RequestedNodes {
   // `nodes` must outlive this.
   explicit RequestedNodes(const NodeTable* nodes) : nodes_(nodes) {}
 
-  // A user looked at the node during or after the pause with this number.
+  // A user inspected the node during or after the pause with this number.
   void Add(uint32_t node, uint64_t pause) GRAPHDBG_EXCLUDES(mu_);
   // The same, but the request lasts until the value was available at a pause:
   // the agent has to follow ops for it.
@@ -44,7 +44,7 @@ class RequestedNodes {
     std::optional<uint64_t> catch_since;
   };
 
-  // More than any user looks at. Further requests are ignored.
+  // More than any user inspects. Further requests are ignored.
   static constexpr size_t kMaxRequests = 10'000;
 
   const NodeTable* const nodes_;

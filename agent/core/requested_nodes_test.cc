@@ -46,7 +46,7 @@ TEST_F(RequestedNodesTest, WhoAsksAtEachStopKeepsIt) {
 TEST_F(RequestedNodesTest, ACatchHoldsUntilTheValueWasThere) {
   requests_.Catch(node_, 1);
   EXPECT_EQ(requests_.to_catch().count(node_), 1u);
-  // The value of this very stop is not what it waits for.
+  // The value of the pause at which it was requested does not count.
   Resume(1, true);
   Resume(2, false);
   EXPECT_EQ(requests_.to_catch().count(node_), 1u);

@@ -1,4 +1,4 @@
-// What checks have found out about memory in the current step.
+// Findings of checks about memory in the current step.
 #ifndef AGENT_CORE_SEEN_VALUES_H_
 #define AGENT_CORE_SEEN_VALUES_H_
 

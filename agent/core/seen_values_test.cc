@@ -11,7 +11,7 @@ constexpr uint64_t kStorage = 7;
 constexpr int64_t kRows = 100;
 constexpr int64_t kColumns = 60;
 
-// A matrix of float32, and views of it.
+// A float32 matrix and views of it.
 class SeenValuesTest : public testing::Test {
  protected:
   struct Tensor : graphdbg_tensor {
@@ -120,12 +120,12 @@ TEST_F(SeenValuesTest, ViewsShareACopy) {
   const int64_t bytes = values.bytes();
   EXPECT_EQ(bytes, kRows * kColumns * 4);
 
-  // Row 2 and after, transposed.
+  // The rows from the second on, transposed.
   Tensor view = View({kColumns, kRows - 2}, {1, kColumns}, 2 * kColumns);
   values.Keep(2, 0, view, 1, seen_.Find(view).copy);
   EXPECT_EQ(values.bytes(), bytes);
   memory_.assign(memory_.size(), -1);
-  // The next step's value does not take the bytes away.
+  // The value of the next step does not reuse the bytes.
   values.Keep(1, 0, Whole(), 2);
   const auto before = values.Before(2, 2, 0);
   ASSERT_NE(before, nullptr);

@@ -20,7 +20,7 @@ namespace graphdbg::agent {
 //                            '-------- OnWelcome ---------'
 //
 // The transport's threads report events, training threads wait for the server
-// before the first step, and the agent's thread asks how long the server has
+// before the first step, and the agent's thread checks how long the server has
 // been lost. All functions are safe on any thread; only WaitUntilReady blocks.
 class ServerConnection {
  public:
@@ -65,7 +65,7 @@ class ServerConnection {
   // When the server was lost; absent unless it is lost now.
   std::optional<std::chrono::steady_clock::time_point> lost_since() const
       GRAPHDBG_EXCLUDES(mu_);
-  // The agent detaches: wakes whoever waits for the server.
+  // The agent detaches. Wakes threads that wait for the server.
   void Abandon() GRAPHDBG_EXCLUDES(mu_);
   // The program ends: no further attempts to connect. Returns whether the
   // server is connected.

@@ -30,9 +30,9 @@ class StatisticsRecorderTest : public testing::Test {
   std::vector<float> values_ = {1, -3, 0, 6};
 };
 
-// Measuring takes no part in these.
+// Limits under which the time spent on measuring does not matter.
 constexpr StatisticsRecorder::Limits kBySize = {
-    /*tensors_per_step=*/3, /*per_second=*/2, /*time_share=*/1e9};
+    /*tensors_per_step=*/3, /*tensors_per_second=*/2, /*time_share=*/1e9};
 
 TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
   StatisticsRecorder recorder(kBySize);
@@ -53,7 +53,7 @@ TEST_F(StatisticsRecorderTest, GivesWhatTheStepMade) {
 TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatThereIsToSend) {
   StatisticsRecorder recorder(kBySize);
   const Clock::time_point start = Clock::now();
-  // The first second's worth, at once.
+  // The allowance of the first second is available at once.
   for (uint64_t step = 1; step <= 3; ++step) {
     ASSERT_TRUE(recorder.recording());
     Record(&recorder, 1);
@@ -64,14 +64,15 @@ TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatThereIsToSend) {
   EXPECT_FALSE(recorder.recording());
   recorder.EndStep(5, start + milliseconds(500));
   EXPECT_TRUE(recorder.recording());
-  // Nothing was watched: the next step may do better.
+  // Nothing was watched, so the next step is recorded as well.
   EXPECT_EQ(recorder.EndStep(6, start + milliseconds(501)).tensors_size(), 0);
   EXPECT_TRUE(recorder.recording());
 }
 
 TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatItTook) {
   values_.assign(1 << 20, 1.0f);
-  StatisticsRecorder recorder({/*tensors_per_step=*/10, /*per_second=*/1e9,
+  StatisticsRecorder recorder({/*tensors_per_step=*/10,
+                               /*tensors_per_second=*/1e9,
                                /*time_share=*/1e-9});
   const Clock::time_point start = Clock::now();
   Record(&recorder, 1);
@@ -83,9 +84,10 @@ TEST_F(StatisticsRecorderTest, PutsTheNextStepOffByWhatItTook) {
 
 TEST_F(StatisticsRecorderTest, ABurstOfStepsDoesNotSpendWhatAWaitSaved) {
   values_.assign(1 << 20, 1.0f);
-  // A measurement, however fast, takes more than may be saved, and however
-  // slow, less than falls due in 1,000 hours.
-  StatisticsRecorder recorder({/*tensors_per_step=*/10, /*per_second=*/1e9,
+  // Any measurement takes longer than the allowance that accumulates, but less
+  // than the allowance of 1,000 hours.
+  StatisticsRecorder recorder({/*tensors_per_step=*/10,
+                               /*tensors_per_second=*/1e9,
                                /*time_share=*/1e-4});
   const Clock::time_point start = Clock::now();
   Record(&recorder, 1);

@@ -20,7 +20,7 @@ TEST(StepMapTest, FindsWhatWasPutThere) {
 
 TEST(StepMapTest, GrowsWithKeysAlike) {
   StepMap<uint64_t> map;
-  // As addresses and node numbers are.
+  // Keys like addresses and node numbers.
   for (const uint64_t factor :
        {uint64_t{1}, uint64_t{4096}, uint64_t{1} << 32}) {
     for (uint64_t i = 1; i <= 5000; ++i) map.At(i * factor) = i;

@@ -108,7 +108,7 @@ class TensorRequests::PieceReader {
     if (device == nullptr) reader_.emplace(ViewOf(tensor), slice_);
   }
 
-  // Where the tensor was when the reader was opened.
+  // The address of the tensor when the reader was opened.
   const void* address() const { return tensor_.data; }
   bool done() const { return reader_ ? reader_->done() : left_ == 0; }
 
@@ -151,7 +151,7 @@ struct TensorRequests::Value {
   uint64_t pause = 0;
   uint64_t step = 0;
   bool overwritten = false;
-  // As last located.
+  // The view when it was last located.
   graphdbg_tensor tensor{};
 };
 

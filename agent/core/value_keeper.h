@@ -24,7 +24,7 @@ namespace graphdbg::agent {
 //    is paused;
 //  - copies of bound tensors at the end of the last step, and of outputs in
 //    this step and the one before, to compare with;
-//  - what checks already found out about memory in this step.
+//  - findings of checks about memory in this step.
 //
 // Training threads call the functions of their section; any thread may call the
 // others. Has no lock of its own: what is kept is guarded by the classes that
@@ -33,9 +33,9 @@ class ValueKeeper {
  public:
   enum class Mode : uint8_t { kNothing, kWatched, kEverything };
 
-  // What the current commands and watchpoints need.
+  // The needs of the current commands and watchpoints.
   struct Demand {
-    // Whose outputs are kept for the current step.
+    // The nodes whose outputs are kept for the current step.
     Mode mode = Mode::kNothing;
     // Some nodes' values are kept from step to step, see RequestedNodes.
     bool catching = false;
@@ -62,7 +62,7 @@ class ValueKeeper {
 
   // --- Training threads, for an execution.
 
-  // What is known about memory in this step; null unless every write is seen.
+  // Findings about memory in this step; null unless every write is seen.
   SeenValues* seen() { return sees_writes_ ? &seen_ : nullptr; }
   // Outputs of the execution may have been overwritten.
   void RecordWrites(const Execution& execution);

@@ -8,6 +8,7 @@
 #include "agent/conditions/catalogue.h"
 #include "proto/wire/error.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -96,7 +97,7 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
     watchpoints_[message.id()] = std::move(watchpoint);
   }
   const uint32_t count = Rebuild(message.id());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return count;
 }
 

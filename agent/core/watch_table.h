@@ -111,7 +111,7 @@ class WatchTable {
 
   const NodeTable* const nodes_;
   mutable Mutex mu_;
-  // Those that are enabled.
+  // The enabled ones, by id.
   std::map<uint32_t, std::shared_ptr<const Watchpoint>> watchpoints_
       GRAPHDBG_GUARDED_BY(mu_);
   std::shared_ptr<WatchSnapshot> current_ GRAPHDBG_GUARDED_BY(mu_);

@@ -76,7 +76,7 @@ Answer ListConditions(const Services&, const http::Request&) {
   }
   Json measures = Json::array();
   for (const conditions::Measure& measure : conditions::Measures()) {
-    measures.push_back({{"name", measure.name}, {"title", measure.words}});
+    measures.push_back({{"name", measure.name}, {"title", measure.description}});
   }
   co_return JsonResponse(
       {{"conditions", std::move(list)}, {"measures", std::move(measures)}});

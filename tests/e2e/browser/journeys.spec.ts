@@ -30,11 +30,11 @@ test("a gradient that vanishes is found by the recommended set", async ({ page, 
   server.job("deep", [host("deep_sigmoid.py")]);
   await openJob(page, url, "deep_sigmoid.py");
   await button(page, "Add recommended set").click();
-  await expect(page.getByRole("switch", { name: /Gradient vanishes/ })).toBeVisible();
+  await expect(page.getByRole("switch", { name: /Vanishing gradient/ })).toBeVisible();
   await button(page, "Continue").click();
   const hits = page.getByRole("listbox", { name: "Hits" });
   await expect(state(page)).toHaveText(/by a watchpoint/i, STOP);
-  const vanished = hits.getByRole("option", { name: /backward\/.*Gradient vanishes/ }).first();
+  const vanished = hits.getByRole("option", { name: /backward\/.*Vanishing gradient/ }).first();
   await expect(vanished).toBeVisible(STOP);
   await vanished.click();
   await expect(page.getByRole("region", { name: "Source" })).toContainText("model(images[batch])");
