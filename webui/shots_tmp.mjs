@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chromium } from 'playwright-core';
+const out = process.argv[2];
+const fixture = async (...flags) => {
+  const p = spawn(process.execPath, ['dev/fixture_server.mjs', '--port', '0', ...flags], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const [line] = await once(p.stdout, 'data');
+  return { p, url: line.toString().trim() };
+};
+const chrome = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+const { p, url } = await fixture('--ranks', '2', '--burst', '30', '--dropped', '1234');
+const page = await (await chrome.newContext({ viewport: { width: 1280, height: 720 }, colorScheme: 'light' })).newPage();
+page.setDefaultTimeout(20000);
+const shot = async (name) => {
+  await page.waitForTimeout(400);
+  await page.screenshot({ path: `${out}/${name}.png` });
+  const cut = await page.evaluate(() => [...document.querySelectorAll('body *')].filter((e) => e.children.length === 0 && e.textContent.trim() && e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflow !== 'visible' && e.clientWidth > 0).map((e) => `${e.className}: ${e.textContent.slice(0, 80)}`));
+  console.log(name, JSON.stringify(cut));
+};
+const b = (n) => page.getByRole('button', { name: n, exact: true });
+await page.goto(url); await page.getByRole('link', { name: 'digits_cnn.py' }).waitFor(); await shot('01-jobs');
+await page.goto(`${url}#/jobs/digits-1`); await b('Continue').waitFor(); await page.waitForTimeout(800); await shot('02-start');
+await b('Add watchpoint').first().click(); await page.getByLabel('When').waitFor(); await shot('03-form');
+await page.getByLabel('Then').selectOption('step'); await b('Add').click(); await page.getByRole('switch').waitFor(); await shot('04-watch');
+await b('Step').click(); await page.getByTestId('step').getByText('1', { exact: true }).waitFor();
+await b('Step').click(); await page.getByTestId('step').getByText('2', { exact: true }).waitFor();
+await b('Add watchpoint').first().click(); await page.getByLabel('Then').waitFor(); await page.getByLabel('Then').selectOption('node'); await b('Add').click();
+await b('Continue').click(); await page.getByRole('grid').waitFor(); await page.waitForTimeout(1000); await shot('05-hit');
+await b('Next node').click(); await page.waitForTimeout(1500); await b('Continue').click(); await page.waitForTimeout(1500); await shot('06-propagated');
+for (const [i, t] of ['Heat map', 'Histogram', 'History', 'Compare'].entries()) { await page.getByRole('tab', { name: t }).click(); await page.waitForTimeout(1200); await shot(`1${i}-${t.replace(' ', '')}`); }
+await page.getByRole('tab', { name: 'Values' }).first().click();
+await page.getByRole('tab', { name: 'Log' }).click(); await shot('20-log');
+await page.keyboard.press('Escape'); await page.goto(`${url}#/jobs/digits-1?node=forward/log&around=2`); await page.waitForTimeout(1500); await shot('21-around');
+await page.goto(`${url}#/jobs/digits-1?node=forward`); await page.waitForTimeout(1200); await shot('22-scope');
+await page.getByRole('button', { name: /^Rank 0 of 2/ }).click(); await shot('23-ranks'); await page.keyboard.press('Escape');
+await page.getByRole('treeitem').first().click({ button: 'right' }); await shot('24-menu'); await page.keyboard.press('Escape');
+await page.keyboard.press('Control+k'); await shot('25-palette'); await page.keyboard.press('Escape');
+await page.locator('body').click({ position: { x: 600, y: 3 } }); await page.keyboard.press('?'); await shot('26-keys'); await page.keyboard.press('Escape');
+await page.goto(`${url}#/jobs/warmup-7`); await page.waitForTimeout(1200); await shot('30-ended');
+await page.goto(`${url}#/jobs/digits-1`); await page.waitForTimeout(1000); p.kill('SIGKILL'); await page.waitForTimeout(3500); await shot('31-lost');
+await chrome.close(); process.exit(0);
