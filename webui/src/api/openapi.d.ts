@@ -11,7 +11,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The conditions that watchpoints can have. */
+        /** Lists the conditions that watchpoints can have. */
         get: operations["listConditions"];
         put?: never;
         post?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Whether a condition with its parameters makes sense. */
+        /** Checks whether a condition and its parameters are valid. */
         post: operations["checkCondition"];
         delete?: never;
         options?: never;
@@ -46,20 +46,21 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * A WebSocket that tells what changes.
-         * @description Text messages, each a JSON object. The client's first is
-         *     `{"token": TOKEN}`, unless the upgrade carried an Authorization header
-         *     or the server needs no token. The server says `{"type": "ready"}`, or
-         *     `{"type": "error", "code", "detail"}` and closes with 1008.
+         * Opens a WebSocket that sends events.
+         * @description Messages are text, each a JSON object. The client first sends
+         *     `{"token": TOKEN}`, unless the upgrade request had an Authorization
+         *     header or the server requires no token. The server replies
+         *     `{"type": "ready"}`, or `{"type": "error", "code", "detail"}` and closes
+         *     the connection with 1008.
          *
-         *     `{"subscribe": {"job": ID}}` asks for a job's events, from a snapshot
-         *     on; with `"after": SEQ`, for those after one that was seen, without a
-         *     gap if the server still has them and from a snapshot if not. The job
-         *     `"*"` stands for the `job` and `state` events of all jobs and starts
-         *     with one `job` event for each. `{"unsubscribe": {"job": ID}}` ends it.
-         *     A reader that is too slow gets a snapshot.
+         *     `{"subscribe": {"job": ID}}` subscribes to the events of a job, starting
+         *     with a snapshot. With `"after": SEQ` the events after that one follow
+         *     without a gap if the server still has them, else a snapshot. The job
+         *     `"*"` selects the `job` and `state` events of all jobs, starting with one
+         *     `job` event for each. `{"unsubscribe": {"job": ID}}` ends a subscription.
+         *     A client that reads too slowly gets a snapshot.
          *
-         *     Each event is an Event of the schemas below.
+         *     Each event has the schema Event.
          */
         get: operations["readEvents"];
         put?: never;
@@ -80,8 +81,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Shows an ONNX model without running it.
-         * @description The body is the file, of at most 1 GiB. It becomes a job that has ended, with the model's graph and without values: weights beside the model are not looked for. A file that is no model is 422 `invalid_model`, one that is too large 413 `body_too_large`; two are read at a time, then it is 429 `too_many_imports`.
+         * Opens an ONNX model without running it.
+         * @description The body is the file, of at most 1 GiB. The server creates a job that has ended and has the model's graph but no values; external weight files are not loaded. A file that is not a model is refused with 422 `invalid_model`, one that is too large with 413 `body_too_large`. The server reads two files at a time and refuses others with 429 `too_many_imports`.
          */
         post: operations["openModel"];
         delete?: never;
@@ -97,7 +98,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** All jobs that the server knows. */
+        /** Lists all jobs. */
         get: operations["listJobs"];
         put?: never;
         post?: never;
@@ -116,11 +117,11 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One job. */
+        /** Returns one job. */
         get: operations["getJob"];
         put?: never;
         post?: never;
-        /** Forgets a job that has ended. */
+        /** Removes a job that has ended. */
         delete: operations["forgetJob"];
         options?: never;
         head?: never;
@@ -138,7 +139,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Gives a command, whose outcome comes as a `state` event. */
+        /** Sends a command. A `state` event reports its outcome. */
         post: operations["controlJob"];
         delete?: never;
         options?: never;
@@ -156,12 +157,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The graph as a file.
-         * @description As ONNX a model of this graph alone, without values: ops of PyTorch are of
-         *     the domain `aten` and the like, others of `graphdbg`; a tensor is called
-         *     NODE:SLOT; parameters, buffers, constants and inputs are the model's
-         *     inputs, and so is NODE:SLOT@previous, which an op takes from the step
-         *     before.
+         * Exports the graph as a file.
+         * @description In ONNX format the file has only the graph, without values. PyTorch ops
+         *     have domains such as `aten`, other ops have the domain `graphdbg`. Tensors
+         *     are named NODE:SLOT. The model's inputs are parameters, buffers, constants
+         *     and inputs, and also NODE:SLOT@previous for a tensor of the previous step.
          */
         get: operations["exportGraph"];
         put?: never;
@@ -182,8 +182,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The whole graph as packed columns.
-         * @description Compressed with gzip unless the client does not take it. The layout is in
+         * Returns the whole graph as packed columns.
+         * @description Compressed with gzip if the client accepts it. The format is described in
          *     proto/docs/graph-index.md.
          */
         get: operations["getGraphIndex"];
@@ -204,7 +204,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** What a tensor is made of, and what is made of it. */
+        /** Returns the nodes around a tensor, both producers and consumers. */
         get: operations["getNeighbours"];
         put?: never;
         post?: never;
@@ -223,7 +223,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One node with all that is known of it. */
+        /** Returns one node with all details. */
         get: operations["getNode"];
         put?: never;
         post?: never;
@@ -242,7 +242,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The children of a scope, and the edges between them. */
+        /** Returns the children of a scope and the edges between them. */
         get: operations["getScope"];
         put?: never;
         post?: never;
@@ -261,7 +261,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Nodes that meet all conditions given. */
+        /** Searches for nodes that match all parameters. */
         get: operations["searchNodes"];
         put?: never;
         post?: never;
@@ -280,7 +280,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The graphs of a job. */
+        /** Lists the graphs of a job. */
         get: operations["listGraphs"];
         put?: never;
         post?: never;
@@ -299,7 +299,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Hits in execution order. */
+        /** Lists hits in execution order. */
         get: operations["listHits"];
         put?: never;
         post?: never;
@@ -319,10 +319,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The values of a tensor, or of a slice of it.
-         * @description As JSON at most 100,000 elements, else 413 `slice_too_large`. With
-         *     `Accept: application/octet-stream` little-endian bytes, row-major, up
-         *     to 256 MiB.
+         * Returns the values of a tensor or of a slice.
+         * @description JSON responses have at most 100,000 elements; a larger slice is refused
+         *     with 413 `slice_too_large`. With `Accept: application/octet-stream` the
+         *     response has up to 256 MiB of little-endian values in row-major order.
          */
         get: operations["getTensor"];
         put?: never;
@@ -344,7 +344,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Keeps a node's outputs from its next execution until the first stop at which they are there. For values that are gone (`value_gone`). */
+        /** Keeps the outputs of a node from its next execution until the first stop after it. For values that are no longer available (`value_gone`). */
         post: operations["catchTensors"];
         delete?: never;
         options?: never;
@@ -364,7 +364,8 @@ export interface paths {
         /**
          * Compares a tensor element by element with itself at another step or on another rank, or with another tensor of the same shape.
          * @description Two elements are close as in `numpy.allclose` with equal_nan:
-         *     |left - right| <= atol + rtol * |right|. Of at most 256 MiB of elements.
+         *     |left - right| <= atol + rtol * |right|. The elements may have at most
+         *     256 MiB.
          */
         get: operations["compareTensors"];
         put?: never;
@@ -385,11 +386,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * The whole of a tensor as a file, whatever its size.
-         * @description The server holds but a few pieces of it at a time. If the job goes on
-         *     while it is read, the connection is broken off before all bytes that
-         *     Content-Length announces have come. npy has no bfloat16 and no float8,
-         *     safetensors no complex128: 400 `no_such_dtype`.
+         * Downloads a whole tensor of any size as a file.
+         * @description The server streams the tensor in pieces. If the job resumes during the
+         *     download, the connection is closed before all bytes of Content-Length are
+         *     sent. A dtype that the format does not support is refused with 400
+         *     `no_such_dtype`: bfloat16 and float8 in npy, complex128 in safetensors.
          */
         get: operations["downloadTensor"];
         put?: never;
@@ -410,10 +411,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * How the elements of a tensor, or of a slice of it, are spread.
-         * @description Bins of equal width from the smallest finite element to the largest, as
-         *     `numpy.histogram`; NaN and infinities are counted apart. Of at most
-         *     256 MiB of elements.
+         * Returns the histogram of a tensor or of a slice.
+         * @description Bins have equal width from the smallest to the largest finite element, as
+         *     in `numpy.histogram`. NaN and infinities are counted separately. The
+         *     elements may have at most 256 MiB.
          */
         get: operations["getTensorHistogram"];
         put?: never;
@@ -434,9 +435,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is known of a tensor's statistics, step by step.
-         * @description From hits and from answers to those who asked: of a tensor the newest
-         *     1,000 steps, also of a job that has ended.
+         * Returns the known statistics of a tensor by step.
+         * @description Statistics come from hits and from requests for the tensor. The newest
+         *     1,000 steps are kept, also after the job has ended.
          */
         get: operations["getTensorHistory"];
         put?: never;
@@ -456,7 +457,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** Statistics of a whole tensor. */
+        /** Returns statistics of a whole tensor. */
         get: operations["getTensorStatistics"];
         put?: never;
         post?: never;
@@ -475,7 +476,7 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The tensors of a node's inputs and outputs. */
+        /** Lists the input and output tensors of a node. */
         get: operations["listTensors"];
         put?: never;
         post?: never;
@@ -494,12 +495,12 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** The watchpoints of a job. */
+        /** Lists the watchpoints of a job. */
         get: operations["listWatchpoints"];
         put?: never;
         /**
-         * Makes a watchpoint.
-         * @description A body with a wrong field is answered with 422, which names it.
+         * Adds a watchpoint.
+         * @description An invalid field is refused with 422. The problem names the field.
          */
         post: operations["addWatchpoint"];
         delete?: never;
@@ -518,15 +519,15 @@ export interface paths {
             };
             cookie?: never;
         };
-        /** One watchpoint. */
+        /** Returns one watchpoint. */
         get: operations["getWatchpoint"];
         put?: never;
         post?: never;
-        /** Removes a watchpoint; its hits stay. */
+        /** Removes a watchpoint and keeps its hits. */
         delete: operations["removeWatchpoint"];
         options?: never;
         head?: never;
-        /** Changes the fields given. */
+        /** Changes the given fields of a watchpoint. */
         patch: operations["changeWatchpoint"];
         trace?: never;
     };
@@ -542,9 +543,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * How many nodes a watchpoint would cover.
-         * @description The body is a watchpoint's; its condition's parameters do not count and
-         *     may be missing. Nothing is made.
+         * Returns how many nodes a watchpoint would cover.
+         * @description The body is the same as for a new watchpoint. The parameters of the
+         *     condition are ignored and may be absent. No watchpoint is created.
          */
         post: operations["previewWatchpoint"];
         delete?: never;
@@ -565,9 +566,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Makes the recommended watchpoints that are not there yet.
-         * @description Those that are there stay as they are, also with other values and
-         *     switched off. `recommended_offered` of a job says that none is there.
+         * Creates the recommended watchpoints that do not exist yet.
+         * @description Existing ones stay unchanged, even if they have other parameters or are
+         *     disabled. `recommended_offered` of a job is true if none exists.
          */
         post: operations["addRecommended"];
         delete?: never;
@@ -585,7 +586,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Trades the one-time code of the page's address for the token. */
+        /** Exchanges the one-time code in the page's address for the token. */
         post: operations["login"];
         delete?: never;
         options?: never;
@@ -602,7 +603,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** A new one-time code, for an address of the page with `code=`. */
+        /** Creates a one-time code for an address of the page with `code=`. */
         post: operations["issueLoginCode"];
         delete?: never;
         options?: never;
@@ -617,7 +618,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The server's counters. */
+        /** Returns the server's metrics. */
         get: operations["getMetrics"];
         put?: never;
         post?: never;
@@ -651,7 +652,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** What this server is and where it listens. */
+        /** Returns the version and the addresses of the server. */
         get: operations["getServer"];
         put?: never;
         post?: never;
@@ -668,7 +669,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether the process answers. */
+        /** Succeeds if the process is running. */
         get: operations["livez"];
         put?: never;
         post?: never;
@@ -685,7 +686,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether both ports are open. */
+        /** Succeeds if both ports are open. */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -718,7 +719,7 @@ export interface components {
             max_abs_difference: components["schemas"]["NullableNumber"];
             max_relative_difference: components["schemas"]["NullableNumber"];
             mean_abs_difference: components["schemas"]["NullableNumber"];
-            /** @description Pairs with a NaN or an infinity; they are not in the differences and the cosine, which are null without other pairs. */
+            /** @description Pairs with a NaN or an infinity. They are excluded from the differences and the cosine, which are null without other pairs. */
             non_finite_count: number;
             not_close_count: number;
             right: components["schemas"]["ComparedTensor"];
@@ -732,20 +733,20 @@ export interface components {
             id: string;
             nan_policy: string;
             params: {
-                /** @description The value has to be above `min`, not equal to it. */
+                /** @description The value must be greater than `min`, not equal to it. */
                 above_min: boolean;
-                /** @description Seldom changed. */
+                /** @description Rarely changed. */
                 advanced: boolean;
                 default: components["schemas"]["NullableNumber"] | boolean;
                 max: components["schemas"]["NullableNumber"];
                 min: components["schemas"]["NullableNumber"];
                 name: string;
                 required: boolean;
-                /** @description A value to begin with, where there is no default. */
+                /** @description An initial value, where there is no default. */
                 suggested: components["schemas"]["NullableNumber"];
-                /** @description It is compared with. At least one of these has to be given, and the condition is met if any of those given holds; their defaults count only where none is given. */
+                /** @description The parameter is a limit that is compared with a measured value. The condition matches if any comparison with a given limit is true. If no limit is given, the defaults apply. */
                 tested: boolean;
-                /** @description In words; of what is tested, without the relation that ends the name. */
+                /** @description Title for users. For a tested parameter, without the relation at the end of its name. */
                 title: string;
                 /** @enum {unknown} */
                 type: "number" | "bool" | "expression";
@@ -753,12 +754,12 @@ export interface components {
                 unit: "percent" | null;
             }[];
             /**
-             * @description Nodes of another category are not checked.
+             * @description Only nodes of this category are checked.
              * @enum {unknown}
              */
             target: "tensor" | "weight" | "gradient" | "activation";
             title: string;
-            /** @description Its number in MindSpore. */
+            /** @description Number of the condition in MindSpore. */
             wire_condition?: number;
         };
         ConditionInstance: {
@@ -771,7 +772,7 @@ export interface components {
             /** @description For `continue_to`. */
             node?: string;
             /**
-             * @description For `continue_to`: the node may be one that is not known yet, as ops before the first step. Without it such a name is `unknown_node`.
+             * @description For `continue_to`: allows a node that is not known yet, such as an op before the first step. Otherwise it is refused with `unknown_node`.
              * @default false
              */
             pending?: boolean;
@@ -790,52 +791,52 @@ export interface components {
             node: string;
         };
         Event: {
-            /** @description With `command`, when one was accepted. */
+            /** @description In `command`, which is sent when a command is accepted. */
             command?: {
-                /** @description What gave it, by its User-Agent, `browser` for all browsers. */
+                /** @description The client that sent it, from its User-Agent; `browser` for all browsers. */
                 client: string;
                 /** @enum {unknown} */
                 command: "continue" | "step" | "next_node" | "continue_to" | "pause" | "terminate" | "recheck";
-                /** @description Of `continue_to`. */
+                /** @description For `continue_to`. */
                 node: string | null;
-                /** @description From where. */
+                /** @description Address of the client. */
                 peer: string;
-                /** @description Null for all. */
+                /** @description Null for all ranks. */
                 rank: number | null;
-                /** @description Of `step`. */
+                /** @description For `step`. */
                 steps: number | null;
             };
-            /** @description With `command`; with `state`, if it took effect or was refused. */
+            /** @description In `command`, and in the `state` that reports its outcome. */
             command_id?: string | null;
-            /** @description Why it was refused. */
+            /** @description Why the command was refused. */
             error?: string | null;
             hit?: components["schemas"]["Hit"];
-            /** @description With `snapshot`; the newest 1,000 in order of arrival. */
+            /** @description In `snapshot`, the newest 1,000 in order of arrival. */
             hits?: components["schemas"]["Hit"][];
-            /** @description With `watchpoint`. */
+            /** @description In `watchpoint`. */
             id?: number;
-            /** @description With `job`, `state` and `snapshot`; null for a job that was forgotten or is not known. */
+            /** @description In `job`, `state` and `snapshot`. Null for a job that was removed or is unknown. */
             info?: components["schemas"]["Job"] | null;
             job: string;
             /**
-             * @description With `log`.
+             * @description In `log`.
              * @enum {unknown}
              */
             level?: "info" | "warning" | "error";
-            /** @description With `log`. */
+            /** @description In `log`. */
             message?: string;
-            /** @description With `graph`. */
+            /** @description In `graph`. */
             node_count?: number;
             rank?: number;
-            /** @description From 1 in the job, without gaps. */
+            /** @description Consecutive within the job, starting at 1. */
             seq: number;
             /** Format: date-time */
             time?: string;
             /** @enum {unknown} */
             type: "snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command";
-            /** @description With `watchpoint`; null if it was removed. */
+            /** @description In `watchpoint`; null if it was removed. */
             watchpoint?: components["schemas"]["Watchpoint"] | null;
-            /** @description With `snapshot`. */
+            /** @description In `snapshot`. */
             watchpoints?: components["schemas"]["Watchpoint"][];
         };
         Exception: {
@@ -845,10 +846,10 @@ export interface components {
             type: string;
         };
         Frame: components["schemas"]["Source"] & {
-            /** @description A line of the user's own code. */
+            /** @description True for a line of the user's own code. */
             user: boolean;
         };
-        /** @description These are gradients of a loss that was multiplied with this number (mixed precision training); the values are as they lie in memory, statistics are those of the true gradients. null where there is none. */
+        /** @description The factor by which the loss was multiplied (mixed-precision training). The values of these gradients are scaled as in memory; statistics are unscaled. Null if there is no scaling. */
         GradScale: number | null;
         Graph: {
             edge_count: number;
@@ -880,7 +881,7 @@ export interface components {
         };
         Histogram: components["schemas"]["TensorHead"] & {
             counts: number[];
-            /** @description One more than there are counts. */
+            /** @description One more than `counts`. */
             edges: components["schemas"]["Number"][];
             nan_count: number;
             neg_inf_count: number;
@@ -905,7 +906,7 @@ export interface components {
             shape: components["schemas"]["Shape"];
             slot: number;
             source: components["schemas"]["NullableSource"];
-            /** @description Null where the job told only what was compared. */
+            /** @description Null if the job reported only the compared values. */
             statistics: components["schemas"]["Statistics"] | null;
             step: number;
             /** Format: date-time */
@@ -915,7 +916,7 @@ export interface components {
         Job: {
             /** Format: date-time */
             created_at: string;
-            /** @description Besides those, so many were met since the server started that came faster than the job could send them, and are lost. */
+            /** @description Number of hits lost since the server started because they occurred faster than the job could send them. Not included in `hit_count`. */
             dropped_hit_count: number;
             exception: components["schemas"]["Exception"] | null;
             exit_code: number | null;
@@ -923,23 +924,23 @@ export interface components {
             framework_version: string;
             hit_count: number;
             id: string;
-            /** @description Of those, so many can be asked for, the first of the job. */
+            /** @description Number of stored hits, which are the first hits of the job. */
             kept_hit_count: number;
             name: string;
-            /** @description Empty at a step's end. */
+            /** @description Empty at the end of a step. */
             node: string;
             /** @enum {unknown} */
             pause_reason: "start" | "step" | "node" | "watchpoint" | "user" | "error" | null;
             ranks: components["schemas"]["Rank"][];
-            /** @description The recommended watchpoints could be made, and none of them is there. */
+            /** @description The recommended watchpoints are supported and none of them exists. */
             recommended_offered: boolean;
             state: components["schemas"]["JobState"];
             step: number;
-            /** @description Watchpoints that caused the pause. */
+            /** @description Ids of the watchpoints that caused the pause. */
             stopped_by: number[];
-            /** @description Watchpoints that were set or changed since the job stopped; `recheck` checks them on the values of this stop. */
+            /** @description Ids of the watchpoints added or changed since the job stopped; `recheck` checks them on the current values. */
             unchecked_watchpoints: number[];
-            /** @description Commands that the job's backend cannot follow, each with the reason; they are refused with `unsupported_command`. Or that several ranks cannot follow all together; `several_ranks` then, unless one is named. */
+            /** @description Commands that the job does not support, with the reason. If its backend does not support a command, it is refused with `unsupported_command`; if several ranks cannot execute it together, with `several_ranks`, unless a rank is given. */
             unsupported_commands: {
                 [key: string]: string;
             };
@@ -948,30 +949,30 @@ export interface components {
         /** @enum {unknown} */
         JobState: "connecting" | "paused" | "running" | "pausing" | "finished" | "terminated" | "lost";
         NamedTensor: components["schemas"]["Endpoint"] & {
-            /** @description NODE:SLOT. */
+            /** @description Name of the tensor, NODE:SLOT. */
             name: string;
         };
         Neighbours: {
             edges: components["schemas"]["TensorEdge"][];
-            /** @description By distance and execution order. */
+            /** @description Sorted by distance and execution order. */
             nodes: (components["schemas"]["Node"] & {
-                /** @description 0 makes the tensor; below 0 are nodes that it is made of, above 0 those made of it. */
+                /** @description 0 for the node that produces the tensor, negative for nodes that it depends on, positive for nodes that depend on it. */
                 distance: number;
             })[];
             tensor: components["schemas"]["NamedTensor"];
-            /** @description Outputs of the nodes. */
+            /** @description The outputs of the nodes. */
             tensors: (components["schemas"]["NamedTensor"] & {
-                /** @description Of all ranks. */
+                /** @description Number of hits on all ranks. */
                 hit_count: number;
-                /** @description The newest five of them. */
+                /** @description The newest five hits. */
                 hits: components["schemas"]["Hit"][];
                 statistics: components["schemas"]["Statistics"] | null;
                 statistics_step: number | null;
             })[];
-            /** @description There are more nodes. */
+            /** @description True if nodes were left out. */
             truncated: boolean;
         };
-        /** @description Nested lists, or one scalar; complex numbers are pairs. */
+        /** @description Nested lists, or a scalar. Complex numbers are pairs. */
         Nested: components["schemas"]["Number"] | boolean | components["schemas"]["Nested"][];
         Node: {
             category: components["schemas"]["Category"];
@@ -981,7 +982,7 @@ export interface components {
             hit_count: number;
             kind: components["schemas"]["NodeKind"];
             label: string;
-            /** @description The newest step in which the node was seen to execute, as of the last stop; ops are followed closely only while something is watched or the job is stepped. */
+            /** @description The newest step in which the node is known to have executed, as of the last stop. Execution is tracked closely only while nodes are watched or the job is stepped. */
             last_step: number;
             name: string;
             op_type: string;
@@ -996,7 +997,7 @@ export interface components {
                 [key: string]: string;
             };
             consumers: components["schemas"]["Endpoint"][];
-            /** @description Id of the graph that it lies in. */
+            /** @description Id of the graph that contains the node. */
             graph: string;
             inputs: components["schemas"]["Endpoint"][];
             stack: components["schemas"]["Frame"][];
@@ -1018,13 +1019,13 @@ export interface components {
             [key: string]: components["schemas"]["Number"] | boolean | string;
         };
         Problem: {
-            /** @description For programs, as `unknown_job`. */
+            /** @description Stable code for programs, such as `unknown_job`. */
             code: string;
-            /** @description Where the error is in the text of that part, from 1. */
+            /** @description Position of the error in the text of that part, starting at 1. */
             column?: number;
-            /** @description For people. */
+            /** @description Message for users. */
             detail: string;
-            /** @description The part of the request that is wrong. */
+            /** @description The invalid part of the request. */
             field?: string;
             status: number;
             title: string;
@@ -1060,7 +1061,7 @@ export interface components {
             line: number;
             text: string;
         };
-        /** @description `min` to `l2` are over the finite elements. */
+        /** @description `min` to `l2` are computed over the finite elements. */
         Statistics: {
             abs_max: components["schemas"]["NullableNumber"];
             abs_mean: components["schemas"]["NullableNumber"];
@@ -1081,7 +1082,7 @@ export interface components {
         Tensor: components["schemas"]["TensorHead"] & {
             data: components["schemas"]["Nested"];
             grad_scale: components["schemas"]["GradScale"];
-            /** @description The value was overwritten in place since; this is what lies there now. */
+            /** @description The value was overwritten in place; these are the new values. */
             overwritten: boolean;
             slice: string;
             slice_shape: components["schemas"]["Shape"];
@@ -1091,7 +1092,7 @@ export interface components {
             from: string;
             /** @enum {unknown} */
             kind: "data" | "control";
-            /** @description Argument of the consumer. */
+            /** @description Index of the consumer's argument. */
             position: number;
             slot: number;
             to: string;
@@ -1150,7 +1151,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description It is. */
+        /** @description Success. */
         Ok: {
             headers: {
                 [name: string]: unknown;
@@ -1159,7 +1160,7 @@ export interface components {
                 "text/plain": string;
             };
         };
-        /** @description What is wrong. */
+        /** @description The error. */
         Problem: {
             headers: {
                 [name: string]: unknown;
@@ -1170,17 +1171,17 @@ export interface components {
         };
     };
     parameters: {
-        /** @description The `next_cursor` of the page before. */
+        /** @description The `next_cursor` of the previous page. */
         cursor: string;
-        /** @description Id of the graph; the main one if absent, or the first where all have names. */
+        /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
         graph: string;
         job: string;
         rank: number;
-        /** @description NumPy's basic indexing, as `[0,:,10:20,...]`. */
+        /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
         slice: string;
-        /** @description `current` (as if absent), `previous`, or a step. */
+        /** @description `current` (the default), `previous`, or a step. */
         step: string;
-        /** @description NODE:SLOT. */
+        /** @description Name of the tensor, NODE:SLOT. */
         tensor: string;
     };
     requestBodies: never;
@@ -1198,7 +1199,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description In the order in which people should see them. */
+            /** @description The conditions in the order in which to show them. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1206,7 +1207,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         conditions: components["schemas"]["Condition"][];
-                        /** @description The names that expressions may use. */
+                        /** @description Names that expressions may use. */
                         measures: {
                             name: string;
                             title: string;
@@ -1232,7 +1233,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It does. */
+            /** @description The condition is valid. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -1265,7 +1266,7 @@ export interface operations {
     openModel: {
         parameters: {
             query: {
-                /** @description The file's name, as `cnn.onnx`. */
+                /** @description Name of the file, such as `cnn.onnx`. */
                 name: string;
             };
             header?: never;
@@ -1278,7 +1279,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The graph is there. */
+            /** @description The graph is available. */
             201: {
                 headers: {
                     [name: string]: unknown;
@@ -1350,7 +1351,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is forgotten. */
+            /** @description The job was removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -1375,7 +1376,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The command was taken. */
+            /** @description The command was accepted. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -1393,7 +1394,7 @@ export interface operations {
         parameters: {
             query?: {
                 format?: "json" | "onnx";
-                /** @description Id of the graph; the main one if absent, or the first where all have names. */
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
                 graph?: components["parameters"]["graph"];
             };
             header?: never;
@@ -1420,7 +1421,7 @@ export interface operations {
     getGraphIndex: {
         parameters: {
             query?: {
-                /** @description Id of the graph; the main one if absent, or the first where all have names. */
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
                 graph?: components["parameters"]["graph"];
             };
             header?: never;
@@ -1442,7 +1443,7 @@ export interface operations {
                     "application/octet-stream": string;
                 };
             };
-            /** @description It is the one of the If-None-Match header. */
+            /** @description The graph matches the If-None-Match header. */
             304: {
                 headers: {
                     [name: string]: unknown;
@@ -1455,9 +1456,9 @@ export interface operations {
     getNeighbours: {
         parameters: {
             query: {
-                /** @description How many edges to go, up and down. */
+                /** @description Maximum number of edges in each direction. */
                 depth?: number;
-                /** @description Full name of the node that makes it. */
+                /** @description Full name of the node that produces the tensor. */
                 name: string;
                 rank?: components["parameters"]["rank"];
                 slot?: number;
@@ -1470,7 +1471,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description At most 500 nodes, the nearest. */
+            /** @description The nearest nodes, at most 500. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1511,11 +1512,11 @@ export interface operations {
     getScope: {
         parameters: {
             query?: {
-                /** @description More than so many children whose labels differ by their number alone are shown as one of the kind `aggregate`, called `SCOPE/LABEL[*]`, or in it `SCOPE/LABEL[1000:2000]`; its name is opened as a scope's is. Absent: all children. */
+                /** @description More children than this whose labels differ only in a number are returned as one node of kind `aggregate` with the name `SCOPE/LABEL[*]`, or, inside it, `SCOPE/LABEL[1000:2000]`. These names can be used as `name`. If absent, all children are returned. */
                 aggregate?: number;
-                /** @description Id of the graph; the main one if absent, or the first where all have names. */
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
                 graph?: components["parameters"]["graph"];
-                /** @description Full name of the scope, or of an aggregate; empty for the top. */
+                /** @description Full name of the scope or aggregate; empty for the top scope. */
                 name?: string;
             };
             header?: never;
@@ -1542,14 +1543,14 @@ export interface operations {
         parameters: {
             query?: {
                 category?: components["schemas"]["Category"];
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
                 kind?: components["schemas"]["NodeKind"];
                 limit?: number;
                 op_type?: string;
-                /** @description Part of the full name; case does not count. */
+                /** @description Part of the full name, ignoring case. */
                 q?: string;
-                /** @description FILE or FILE:LINE, from the path's end. */
+                /** @description FILE or FILE:LINE, where FILE is the end of the path. */
                 source?: string;
                 /** @description Nodes that this watchpoint covers. */
                 watchpoint?: number;
@@ -1605,10 +1606,10 @@ export interface operations {
     listHits: {
         parameters: {
             query?: {
-                /** @description The `next_cursor` of the page before. */
+                /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
                 limit?: number;
-                /** @description Full name. */
+                /** @description Full name of the node. */
                 node?: string;
                 rank?: number;
                 step?: number;
@@ -1640,14 +1641,14 @@ export interface operations {
     getTensor: {
         parameters: {
             query: {
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
-                /** @description NumPy's basic indexing, as `[0,:,10:20,...]`. */
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
                 slice?: components["parameters"]["slice"];
-                /** @description 1 for statistics of the whole tensor beside the values. */
+                /** @description 1 to include statistics of the whole tensor. */
                 statistics?: "0" | "1" | "true" | "false";
-                /** @description `current` (as if absent), `previous`, or a step. */
+                /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
             };
             header?: never;
@@ -1661,10 +1662,10 @@ export interface operations {
             /** @description The values. */
             200: {
                 headers: {
-                    /** @description With octet-stream only, as the other two. */
+                    /** @description With octet-stream only, like the other headers. */
                     "X-Graphdbg-Dtype"?: string;
                     "X-Graphdbg-Overwritten"?: boolean;
-                    /** @description Of the slice, separated by commas. */
+                    /** @description Shape of the slice, separated by commas. */
                     "X-Graphdbg-Shape"?: string;
                     "X-Graphdbg-Step"?: number;
                     [name: string]: unknown;
@@ -1696,7 +1697,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The rank was told. */
+            /** @description The request was sent to the rank. */
             202: {
                 headers: {
                     [name: string]: unknown;
@@ -1715,13 +1716,13 @@ export interface operations {
         parameters: {
             query: {
                 atol?: number;
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
                 rtol?: number;
-                /** @description NumPy's basic indexing, as `[0,:,10:20,...]`. */
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
                 slice?: components["parameters"]["slice"];
-                /** @description `current` (as if absent), `previous`, or a step. */
+                /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
                 /** @description `previous`, `step:N`, `rank:R` or `tensor:NODE:SLOT`. */
                 with: string;
@@ -1750,10 +1751,10 @@ export interface operations {
         parameters: {
             query: {
                 format?: "npy" | "safetensors";
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
-                /** @description `current` (as if absent), `previous`, or a step. */
+                /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
             };
             header?: never;
@@ -1783,12 +1784,12 @@ export interface operations {
         parameters: {
             query: {
                 bins?: number;
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
-                /** @description NumPy's basic indexing, as `[0,:,10:20,...]`. */
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
                 slice?: components["parameters"]["slice"];
-                /** @description `current` (as if absent), `previous`, or a step. */
+                /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
             };
             header?: never;
@@ -1799,7 +1800,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The histogram; without finite elements it has no bins. */
+            /** @description The histogram. It has no bins if there are no finite elements. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1814,7 +1815,7 @@ export interface operations {
     getTensorHistory: {
         parameters: {
             query: {
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
             };
@@ -1826,7 +1827,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Ascending by step. */
+            /** @description The statistics in ascending order of steps. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1841,10 +1842,10 @@ export interface operations {
     getTensorStatistics: {
         parameters: {
             query: {
-                /** @description NODE:SLOT. */
+                /** @description Name of the tensor, NODE:SLOT. */
                 name: components["parameters"]["tensor"];
                 rank?: components["parameters"]["rank"];
-                /** @description `current` (as if absent), `previous`, or a step. */
+                /** @description `current` (the default), `previous`, or a step. */
                 step?: components["parameters"]["step"];
             };
             header?: never;
@@ -1885,7 +1886,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is known of each. */
+            /** @description The tensors. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1911,7 +1912,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description By id. */
+            /** @description The watchpoints, sorted by id. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -1988,7 +1989,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is gone. */
+            /** @description The watchpoint was removed. */
             204: {
                 headers: {
                     [name: string]: unknown;
@@ -2014,7 +2015,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The watchpoint as it is now. */
+            /** @description The changed watchpoint. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2041,7 +2042,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The count, of the nodes known by now. */
+            /** @description The number of nodes in the current graph. */
             200: {
                 headers: {
                     [name: string]: unknown;
@@ -2070,27 +2071,27 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The set; 201 if one of it is new. */
+            /** @description The recommended watchpoints; 201 if at least one is new. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description Ids of those that are new. */
+                        /** @description Ids of the new watchpoints. */
                         made: number[];
                         watchpoints: components["schemas"]["Watchpoint"][];
                     };
                 };
             };
-            /** @description The set; 201 if one of it is new. */
+            /** @description The recommended watchpoints; 201 if at least one is new. */
             201: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
-                        /** @description Ids of those that are new. */
+                        /** @description Ids of the new watchpoints. */
                         made: number[];
                         watchpoints: components["schemas"]["Watchpoint"][];
                     };
@@ -2160,7 +2161,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Prometheus' text format. */
+            /** @description The metrics in the Prometheus text format. */
             200: {
                 headers: {
                     [name: string]: unknown;

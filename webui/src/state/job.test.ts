@@ -106,7 +106,7 @@ describe('the journal', () => {
     const model = after(one, joined, joined, lost, { ...base, rank: 1, type: 'log', level: 'info', message: 'slow' }, failed);
     expect(texts(model).slice(1)).toEqual([
       'rank: Rank 1 connected: process 43 on node7, cpu',
-      'rank: Rank 1 is back: process 43 on node7, cpu',
+      'rank: Rank 1 reconnected: process 43 on node7, cpu',
       'rank: Rank 1 left: lost, step 0',
       'log: Rank 1: slow',
       'error: Failed, step 3: ValueError: bad',
