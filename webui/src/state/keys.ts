@@ -27,7 +27,7 @@ export const KEY_GROUPS: KeyGroup[] = [
       { keys: ['Ctrl+K', 'Ctrl+Shift+P'], text: 'Commands and nodes' },
       { keys: ['/', 'Ctrl+F'], text: 'Search nodes' },
       { keys: ['N', 'Shift+N'], text: 'Next or previous hit' },
-      { keys: ['.', ','], text: 'Next or previous node in execution order' },
+      { keys: ['.', ','], text: 'Next or previous node to run' },
       { keys: ['[', ']'], text: 'Go to producer, consumer' },
       { keys: ['?'], text: 'Keyboard shortcuts' },
     ],
@@ -36,8 +36,8 @@ export const KEY_GROUPS: KeyGroup[] = [
     title: 'Graph',
     keys: [
       { keys: ['Enter'], text: 'Open or close the selected scope' },
-      { keys: ['A'], text: 'Show neighbourhood of the selected node' },
-      { keys: ['F'], text: 'Focus selection; again: fit it to the view' },
+      { keys: ['A'], text: 'Neighbourhood of the selected node' },
+      { keys: ['F'], text: 'Focus selection; again: zoom to it' },
       { keys: ['G'], text: 'Go to current node' },
       { keys: ['Space'], text: 'Fit graph to view' },
       { keys: ['+', '−', '0'], text: 'Zoom in, out, to 100 %' },
@@ -48,7 +48,7 @@ export const KEY_GROUPS: KeyGroup[] = [
     title: 'Tree',
     keys: [
       { keys: ['↑', '↓'], text: 'Previous or next row' },
-      { keys: ['→', '←'], text: 'Open or go to first child; close or go to parent' },
+      { keys: ['→', '←'], text: 'Open, close; go to child, parent' },
       { keys: ['a … z'], text: 'Type to find a row' },
       { keys: ['Space'], text: 'Select for the watchpoint form' },
     ],

@@ -1,4 +1,4 @@
-// Builds a graph index for tests from lines such as "forward/fc/addmm < forward/x, forward/fc/w".
+// Builds a graph index for tests. `types` has the classes of modules by the names of their scopes.
 
 import type { Column } from '../index/columns';
 import { buildIndex, GraphIndex, NONE } from '../index/graph_index';

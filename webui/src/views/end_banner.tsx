@@ -14,18 +14,18 @@ function textOf(job: Job): { strong: string; rest: string } {
   if (isOpenedModel(job)) {
     return { strong: words.openedModel, rest: words.modelNotRun };
   }
-  const after = words.after(plural(job.step, 'step'));
+  const when = words.after(plural(job.step, 'step'));
   if (job.state === 'lost') {
-    return { strong: words.jobLost, rest: words.processStoppedResponding(after) };
+    return { strong: words.jobLost, rest: words.processStoppedResponding(when) };
   }
   const verbs = words.endVerbs;
   if (job.exception) {
     const { type, message } = job.exception;
-    return { strong: words.jobEnded(verbs.failed, after, ''), rest: `${type}: ${message}` };
+    return { strong: words.jobEnded(verbs.failed, when, ''), rest: `${type}: ${message}` };
   }
   const verb = job.state === 'terminated' ? verbs.terminated : hasFailed(job) ? verbs.failed : verbs.finished;
   const code = job.exit_code === null || job.exit_code === undefined ? '' : `, ${words.exitCode(job.exit_code)}`;
-  return { strong: words.jobEnded(verb, after, code), rest: words.afterTheEnd };
+  return { strong: words.jobEnded(verb, when, code), rest: words.afterTheEnd };
 }
 
 export function EndBanner() {

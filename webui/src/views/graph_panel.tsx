@@ -9,7 +9,7 @@ import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
-import { MOST_AROUND } from '../state/route';
+import { MAX_AROUND } from '../state/route';
 import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -68,9 +68,9 @@ function ScaleText({ control }: { control: CameraControl }) {
 export function GraphPanel() {
   const { route, current } = useJobContext();
   const views = useScopes((state) => state.views);
-  const whole = useScene();
-  const near = useNeighbourScene();
-  const scene = near.scene ?? whole;
+  const wholeScene = useScene();
+  const neighbourhood = useNeighbourScene();
+  const scene = neighbourhood.scene ?? wholeScene;
   const frame = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const size = useSize(frame);
@@ -158,7 +158,7 @@ export function GraphPanel() {
   useWalkKeys();
   const target: GraphKeyTarget = {
     scene, size, selected, now, move, glide, fitAll, select, toggle, goToCurrent,
-    around: near.depth,
+    around: neighbourhood.depth,
   };
   const empty = views.has('') && scene.boxes.length === 0;
   return (
@@ -173,10 +173,10 @@ export function GraphPanel() {
           <ScaleText control={control} />
           <Button label={words.zoomIn} icon={Plus} iconOnly small tone="quiet" shortcut="+"
             onClick={() => move(zoomAt(now(), size.width / 2, size.height / 2, 1.3))} />
-          <Button label={near.depth === null ? words.neighbourhood : words.showWholeGraph}
-            icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={near.depth !== null}
+          <Button label={neighbourhood.depth === null ? words.neighbourhood : words.showWholeGraph}
+            icon={Waypoints} iconOnly small tone="quiet" shortcut="A" pressed={neighbourhood.depth !== null}
             disabledReason={selected === null ? selectNodeFirst : undefined}
-            onClick={() => showAround(near.depth === null ? 1 : null)} />
+            onClick={() => showAround(neighbourhood.depth === null ? 1 : null)} />
           <Button label={words.goToCurrentNode} icon={LocateFixed} iconOnly small tone="quiet" shortcut="G"
             disabledReason={current === null ? words.noCurrentNode : undefined}
             onClick={goToCurrent} />
@@ -211,19 +211,19 @@ export function GraphPanel() {
           </Notice>
         </div>
       )}
-      {near.depth !== null && selected !== null && (
+      {neighbourhood.depth !== null && selected !== null && (
         <div className="graph-around" role="group" aria-label={words.neighbourhood}>
           <span className="ellipsis">
             {words.around} <b className="mono">{selected.slice(selected.lastIndexOf('/') + 1)}</b>
           </span>
           <Button label={words.decreaseDistance} icon={Minus} iconOnly small tone="quiet"
-            disabledReason={near.depth <= 1 ? words.minimumDistance : undefined}
-            onClick={() => showAround(Math.max(1, (near.depth ?? 1) - 1))} />
-          <span className="mono" role="status" aria-label={words.distance}>{near.depth}</span>
+            disabledReason={neighbourhood.depth <= 1 ? words.minimumDistance : undefined}
+            onClick={() => showAround(Math.max(1, (neighbourhood.depth ?? 1) - 1))} />
+          <span className="mono" role="status" aria-label={words.distance}>{neighbourhood.depth}</span>
           <Button label={words.increaseDistance} icon={Plus} iconOnly small tone="quiet"
-            disabledReason={near.depth >= MOST_AROUND ? words.maximumDistance : undefined}
-            onClick={() => showAround(Math.min(MOST_AROUND, (near.depth ?? 1) + 1))} />
-          {near.note !== null && <span className="graph-around-note">{near.note}</span>}
+            disabledReason={neighbourhood.depth >= MAX_AROUND ? words.maximumDistance : undefined}
+            onClick={() => showAround(Math.min(MAX_AROUND, (neighbourhood.depth ?? 1) + 1))} />
+          {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
           <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
         </div>
       )}

@@ -32,7 +32,7 @@ import { HitsPanel } from './hits_panel';
 import { NodePanel } from './node_panel';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
-import { useAfterGraph } from './use_after_graph';
+import { useGraphPainted } from './use_graph_painted';
 import { WatchPanel } from './watch_panel';
 import { Welcome } from './welcome';
 import { JobContext, OpenContext, type JobContextValue } from './job_context';
@@ -166,7 +166,7 @@ const JobLayout = memo(function JobLayout() {
   const tall = useTall();
   const selected = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
   const menu = useUi((state) => state.node_menu !== null);
-  const after = useAfterGraph();
+  const graphPainted = useGraphPainted();
   return (
     <div className="job">
       <header className="job-head">
@@ -182,7 +182,7 @@ const JobLayout = memo(function JobLayout() {
             gridTemplateColumns: `${sizes.left}px 1px minmax(200px, 1fr) 1px ${sizes.right}px`,
           }}
         >
-          {after ? <TreePanel /> : <Placeholder />}
+          {graphPainted ? <TreePanel /> : <Placeholder />}
           <Splitter panel="left" label={words.resizeTree} side="before" orientation="vertical" />
           <GraphPanel />
           <Splitter
@@ -191,13 +191,13 @@ const JobLayout = memo(function JobLayout() {
             side="after"
             orientation="vertical"
           />
-          {after ? <Right height={sizes.watch} /> : <Placeholder />}
+          {graphPainted ? <Right height={sizes.watch} /> : <Placeholder />}
         </div>
         {selected ? (
           <>
             <Splitter panel="bottom" label={words.resizeNodePanel} side="after" orientation="horizontal" />
             <div className="job-bottom" style={{ height: sizes.bottom }}>
-              {after ? <NodePanel /> : <Placeholder />}
+              {graphPainted ? <NodePanel /> : <Placeholder />}
             </div>
           </>
         ) : (

@@ -17,12 +17,14 @@ export function KeysDialog() {
         <h2>{keyboardShortcuts}</h2>
       </header>
       <div className="keys-groups" tabIndex={0} role="group" aria-label={shortcutList}>
-        {KEY_GROUPS.map(({ title, keys }) => (
-          <section key={title}>
-            <h3>{title}</h3>
-            <KeyList keys={keys} />
-          </section>
-        ))}
+        <div className="keys-columns">
+          {KEY_GROUPS.map(({ title, keys }) => (
+            <section key={title}>
+              <h3>{title}</h3>
+              <KeyList keys={keys} />
+            </section>
+          ))}
+        </div>
       </div>
       {/* Last, so that the list gets the focus first. */}
       <span className="keys-close">

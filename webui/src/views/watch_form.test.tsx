@@ -219,7 +219,7 @@ it('changes a watchpoint, with what it has in the fields', async () => {
       pause: 'step',
     },
   ]);
-  // It stays switched off if it was.
+  // A disabled watchpoint stays disabled.
   expect(posted[0]).not.toHaveProperty('enabled');
 });
 

@@ -36,7 +36,7 @@ export interface HeatTable {
   nan: number;
   inf: number;
   neg_inf: number;
-  // Outside the tensor.
+  // The colour of pixels outside the tensor.
   nothing: number;
 }
 

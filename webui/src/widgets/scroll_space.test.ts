@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { elementLength, LONGEST_PX, placeInView, placeOfScroll, scrollOfPlace } from './scroll_space';
+import { elementLength, MAX_ELEMENT_PX, placeInView, placeOfScroll, scrollOfPlace } from './scroll_space';
 
 const WINDOW = 300;
 
@@ -12,9 +12,9 @@ describe('a scroll space', () => {
 
   it('reaches both ends of what is longer, and comes back to where it was', () => {
     const length = 20 * 4_000_000;
-    expect(elementLength(length)).toBe(LONGEST_PX);
+    expect(elementLength(length)).toBe(MAX_ELEMENT_PX);
     expect(placeOfScroll(0, length, WINDOW)).toBe(0);
-    expect(placeOfScroll(LONGEST_PX - WINDOW, length, WINDOW)).toBe(length - WINDOW);
+    expect(placeOfScroll(MAX_ELEMENT_PX - WINDOW, length, WINDOW)).toBe(length - WINDOW);
     for (const place of [20, 1_000_000, length - 2 * WINDOW]) {
       expect(placeOfScroll(scrollOfPlace(place, length, WINDOW), length, WINDOW)).toBeCloseTo(place, 3);
     }

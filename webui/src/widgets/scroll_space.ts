@@ -2,24 +2,24 @@
 // Beyond the limit, one pixel of scrolling moves the content by more than one pixel.
 
 // Engines clip elements somewhere above 16 million pixels.
-export const LONGEST_PX = 8_000_000;
+export const MAX_ELEMENT_PX = 8_000_000;
 
 // The length of the element for content of `length` pixels.
 export function elementLength(length: number): number {
-  return Math.min(length, LONGEST_PX);
+  return Math.min(length, MAX_ELEMENT_PX);
 }
 
 // The position in the content when the element is scrolled to `at`.
 export function placeOfScroll(at: number, length: number, window: number): number {
-  if (length <= LONGEST_PX) return at;
-  const way = Math.max(1, LONGEST_PX - window);
-  return (Math.min(at, way) / way) * (length - window);
+  if (length <= MAX_ELEMENT_PX) return at;
+  const range = Math.max(1, MAX_ELEMENT_PX - window);
+  return (Math.min(at, range) / range) * (length - window);
 }
 
 // The scroll position of the element that shows the content at `place`.
 export function scrollOfPlace(place: number, length: number, window: number): number {
-  if (length <= LONGEST_PX) return place;
-  return (place / Math.max(1, length - window)) * (LONGEST_PX - window);
+  if (length <= MAX_ELEMENT_PX) return place;
+  return (place / Math.max(1, length - window)) * (MAX_ELEMENT_PX - window);
 }
 
 // The position nearest to `place` at which [from, from + size) is in view.

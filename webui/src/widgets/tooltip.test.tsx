@@ -6,7 +6,7 @@ import { Tooltip } from './tooltip';
 import './tip';
 
 beforeEach(() => {
-  // Long after the tooltip of the test before.
+  // Long after the tooltip of the previous test.
   vi.useFakeTimers({ now: Date.now() + 1e6, shouldAdvanceTime: false });
   render(
     <>

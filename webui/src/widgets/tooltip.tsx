@@ -30,7 +30,7 @@ interface Props {
   text: ReactNode;
   shortcut?: string | undefined;
   side?: 'top' | 'bottom' | 'left' | 'right';
-  // Takes the handlers for pointer and focus, so it must have none of its own.
+  // Receives the pointer and focus handlers, so it must have none of its own.
   children: ReactElement<HTMLAttributes<HTMLElement>>;
 }
 

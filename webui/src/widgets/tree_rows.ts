@@ -6,7 +6,7 @@ import { canOpen } from '../graph/scene';
 export interface TreeRow {
   name: string;
   node: GraphNode;
-  // From 1.
+  // Counted from 1.
   level: number;
   position: number;
   siblings: number;

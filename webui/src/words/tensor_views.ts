@@ -25,7 +25,7 @@ export const stepsRecorded = (steps: string) => `${steps} recorded`;
 export const someSteps = (some: string, all: string) => `${some} of ${all} steps`;
 export const withHits = (count: string) => `, ${count} with hits`;
 export const shownStatistics = 'Statistics shown';
-export const logScale = 'log scale';
+export const logScale = 'log';
 export const hitAtStep = (step: number, condition: string) => `Hit at step ${step}: ${condition}`;
 export const atStep = (step: number, text: string) => `Step ${step}: ${text}`;
 export const stepFigures = (step: number, text: string) => `step ${step}: ${text}`;

@@ -7,7 +7,7 @@ import { firstGraph } from '../base/timing';
 const WAIT_MS = 250;
 
 // False until the graph of a new page has been painted.
-export function useAfterGraph(): boolean {
+export function useGraphPainted(): boolean {
   const [after, setAfter] = useState(false);
   useEffect(() => {
     let gone = false;
