@@ -77,7 +77,7 @@ export async function heapBytes(browser) {
 
 async function heapOf(session, targetId) {
   const { sessionId } = await session.send('Target.attachToTarget', { targetId, flatten: false });
-  const ask = (id, method) =>
+  const send = (id, method) =>
     new Promise((resolve) => {
       const listen = (event) => {
         const message = JSON.parse(event.message);
@@ -88,8 +88,8 @@ async function heapOf(session, targetId) {
       session.on('Target.receivedMessageFromTarget', listen);
       void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
     });
-  await ask(1, 'HeapProfiler.collectGarbage');
-  const usage = await ask(2, 'Runtime.getHeapUsage');
+  await send(1, 'HeapProfiler.collectGarbage');
+  const usage = await send(2, 'Runtime.getHeapUsage');
   await session.send('Target.detachFromTarget', { sessionId });
   return usage.usedSize + (usage.backingStorageSize ?? 0);
 }

@@ -16,7 +16,7 @@ export type Category = Schemas['Category'];
 export type NodeKind = Schemas['NodeKind'];
 export type Output = Schemas['Output'];
 export type NodeDetail = Schemas['NodeDetail'];
-// Of the lines in a graph index only `file` and `line` are known.
+// A source line. The graph index contains only `file` and `line`.
 export type SourceLine = Pick<Schemas['Frame'], 'file' | 'line'> & Partial<Schemas['Frame']>;
 export type GraphEdge = Schemas['Edge'];
 export type GraphSummary = Schemas['Graph'];

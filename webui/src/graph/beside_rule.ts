@@ -1,5 +1,5 @@
-// Which nodes are placed beside another one: parameters, buffers and constants that are read by
-// exactly one op of their scope. Nodes with notes need space below them and get a place in a row.
+// Decides which nodes are placed beside another one: parameters, buffers and constants that are read
+// by exactly one op of their scope. Nodes with notes need space below them and get a place in a row.
 
 import type { GraphNode } from '../api/types';
 

@@ -99,7 +99,7 @@ function longestPath(count: number, links: Links, rank: Int32Array): Int32Array 
   return layer;
 }
 
-// How many levels of inputs may move down together with a node.
+// Maximum number of levels of inputs that move down together with a node.
 const FOLLOWERS = 4;
 
 // Moves nodes down to just above their first consumer where that shortens edges in total. This

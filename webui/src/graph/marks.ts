@@ -2,7 +2,7 @@
 
 import type { PathTo } from './scene';
 
-// Whether NaN or infinity started at a node or came from its inputs.
+// NaN or infinity started at the node, or came from its inputs.
 export type Trail = 'origin' | 'propagated';
 
 export interface Marks {

@@ -95,7 +95,7 @@ describe('scenes', () => {
   it('can be told in words', () => {
     const marks = { ...NO_MARKS, current: 'forward/log', hits: new Map([['forward/log', 2]]) };
     expect(summarise(sceneOf(['forward']), marks)).toBe(
-      'Graph: 1 node, 1 open scope and 3 closed scopes shown; current node forward/log; 1 box with hits.',
+      'Graph: 1 node, 1 open scope and 3 closed scopes shown; current node: forward/log; 1 box with hits.',
     );
   });
 });

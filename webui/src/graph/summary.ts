@@ -16,7 +16,7 @@ export function summarise(scene: Scene, marks: Marks): string {
   const parts = [
     `Graph: ${plural(leaves.length - closed, 'node')}, ${plural(open, 'open scope')} and ${plural(closed, 'closed scope')} shown`,
   ];
-  if (marks.current !== null) parts.push(`current node ${marks.current}`);
+  if (marks.current !== null) parts.push(`current node: ${marks.current}`);
   if (hit > 0) parts.push(`${plural(hit, 'box', 'boxes')} with hits`);
   if (watched > 0) parts.push(`${plural(watched, 'box', 'boxes')} watched`);
   if (marks.selected !== null) parts.push(`selected: ${marks.selected}`);

@@ -1,5 +1,5 @@
-// Which nodes watchpoints cover. Uses the same rules as the server (agent/conditions/selector.cc),
-// so that a change is visible immediately.
+// Computes which nodes watchpoints cover, by the same rules as the server
+// (agent/conditions/selector.cc), so that a change is visible immediately.
 
 import type { Category, WatchpointSpec } from '../api/types';
 import type { GraphIndex } from './graph_index';

@@ -15,7 +15,7 @@ function isType(type: string, wanted: string): boolean {
   return type.startsWith(wanted) || bareType(type).startsWith(wanted);
 }
 
-// Whether a plain word matches an op type or the class of a module. Single letters are excluded
+// Returns whether a plain word matches an op type or the class of a module. Single letters are excluded
 // because they match too many types, and a namespace alone because it matches all of them.
 function wordIsType(type: string, word: string): boolean {
   return word.length > 1 && (bareType(type).startsWith(word) || (word.includes('::') && type.startsWith(word)));
@@ -78,7 +78,7 @@ export class NameSearch {
     return true;
   }
 
-  // Whether find() can run without preparing the text first.
+  // True if find() can run without preparing the text first.
   get ready(): boolean {
     return this.joined !== '';
   }

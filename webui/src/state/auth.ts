@@ -1,4 +1,4 @@
-// Whether the server accepts the page's requests.
+// Authentication: tracks whether the server accepts the page's requests.
 
 import { create } from 'zustand';
 import { api } from '../api/client';

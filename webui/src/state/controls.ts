@@ -1,4 +1,4 @@
-// Which commands are available in which state, and why others are not. Pure functions.
+// Availability of commands by job state, with reasons. Pure functions.
 
 import type { ControlCommand, Job, JobState } from '../api/types';
 

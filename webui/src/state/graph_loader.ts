@@ -53,7 +53,7 @@ function currentStep(): number {
   return useJob.getState().model.info?.step ?? 0;
 }
 
-// Whether the page still shows this graph.
+// Returns whether the page still shows this graph.
 function isShown(key: GraphKey): boolean {
   const { job, graph } = useScopes.getState();
   return key.job === job && key.graph === graph;
@@ -190,8 +190,8 @@ class GraphLoad {
     this.requestWatched();
   }
 
-  // What is already known stays. Without an index scopes are fetched one by one; after any
-  // other failure the next event tries again.
+  // An index that is already loaded stays. If the server provides none, scopes are fetched one by
+  // one. After any other failure the next event retries.
   private receiveFailure(refused: boolean): void {
     this.loading_index = false;
     if (!refused || useScopes.getState().index !== null) return;

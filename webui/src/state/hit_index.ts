@@ -38,8 +38,8 @@ export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, num
 
 const NOT_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow', 'weight_overflow', 'operator_overflow']);
 
-// Where NaN and infinities started and where they were propagated, in the newest step that has any:
-// by node, and by each scope and aggregate that contains it.
+// Traces NaN and infinities in the newest step that has any. Returns, by node and by each scope and
+// aggregate that contains it, whether they started there or were propagated.
 export function indexTrail(hits: readonly Hit[], folds: Folds | null = null): ReadonlyMap<string, 'origin' | 'propagated'> {
   const trail = new Map<string, 'origin' | 'propagated'>();
   const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && hit.origin !== 'unknown');

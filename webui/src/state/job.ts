@@ -27,7 +27,7 @@ export interface JobModel {
   refusal: { command_id: string; message: string } | null;
   // Log messages of the last batch of events.
   logs: LogLine[];
-  // What happened since the page was opened, newest last.
+  // Events since the page was opened, newest last.
   journal: JournalEntry[];
   // Watchpoints as reported by events; `watchpoints` may be ahead of them.
   reported: ReadonlyMap<number, Watchpoint>;
@@ -191,7 +191,7 @@ export function dropWatchpoint(model: JobModel, id: number): JobModel {
   return withWatchpoint(model, id, null);
 }
 
-// Whether the job is an opened model file, which was not run.
+// Returns whether the job is an opened model file, which was not run.
 export function isOpenedModel(job: Job): boolean {
   return job.framework === 'onnx';
 }

@@ -7,7 +7,7 @@ import { hasFailed, stateWords } from './words';
 
 export type EntryKind = 'command' | 'refused' | 'state' | 'watchpoint' | 'rank' | 'log' | 'warning' | 'error';
 
-// Where a click goes.
+// The target of a click on the entry.
 export type Place = { node: string } | { watchpoint: number } | { rank: number };
 
 export interface Line {

@@ -42,7 +42,7 @@ export function keepingText(condition: Condition): string | null {
   return what === null ? null : WORDS[what];
 }
 
-// Whether a watchpoint with this condition makes the job keep such data for the tensors it watches.
+// Returns whether a watchpoint with this condition makes the job keep such data.
 export function keeps(what: Keeping, { id, params }: Condition): boolean {
   if (what === 'history') return true;
   if (id === 'expression') return /\b(change|previous)_/.test(String(params['expression']));

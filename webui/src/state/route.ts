@@ -14,7 +14,7 @@ export interface JobRoute {
   slice: string | null;
   // The view of the tensor, such as "heat"; null for numbers.
   panel: string | null;
-  // What the tensor is compared with, such as "step:3"; null for the previous step.
+  // The other side of the comparison, such as "step:3"; null for the previous step.
   against: string | null;
   // Depth of the node's neighbourhood in tensors; null shows the whole graph.
   around: number | null;
@@ -23,7 +23,7 @@ export interface JobRoute {
 }
 
 // The server's limit.
-export const MOST_AROUND = 20;
+export const MAX_AROUND = 20;
 
 export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
 
@@ -101,7 +101,7 @@ export function parseRoute(fragment: string): Route {
       slice: text('slice'),
       panel: text('panel'),
       against: text('with'),
-      around: Number.isInteger(around) && around >= 1 ? Math.min(around, MOST_AROUND) : null,
+      around: Number.isInteger(around) && around >= 1 ? Math.min(around, MAX_AROUND) : null,
       open:
         open === undefined
           ? null

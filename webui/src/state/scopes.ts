@@ -14,7 +14,7 @@ import { patchRoute, useRouter } from './router';
 
 interface ScopeState {
   job: string | null;
-  // As named in the address.
+  // The graph named in the address.
   graph: string | null;
   // Null while it is loading, and if the server provides none.
   index: GraphIndex | null;

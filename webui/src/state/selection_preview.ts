@@ -1,5 +1,5 @@
-// Which nodes the watchpoint form would cover, by the page's own evaluation of the graph
-// index. The tree shows them with its check boxes.
+// Preview of the nodes that the watchpoint form would cover. The page computes it from the graph
+// index, and the tree shows it with check boxes.
 
 import { create } from 'zustand';
 import { lazy } from '../base/lazy';

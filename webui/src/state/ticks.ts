@@ -8,7 +8,7 @@ export interface Ticked {
   scopes: string[];
 }
 
-// Whether all, some or none of the nodes in a scope are selected.
+// State of a check box: all, some or none of the nodes in a scope are selected.
 export type Tick = 'all' | 'some' | 'none';
 
 // Returns undefined for a scope whose children are not known yet.

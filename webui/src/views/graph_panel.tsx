@@ -9,7 +9,7 @@ import { boxOf, EMPTY_SCENE, type Box, type Scene } from '../graph/scene';
 import { detailOf } from '../graph/sizes';
 import { summarise } from '../graph/summary';
 import { useNode } from '../state/queries';
-import { MOST_AROUND } from '../state/route';
+import { MAX_AROUND } from '../state/route';
 import { pathOf, revealNode, selectNode, showAround, toggleScope, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
 import { Button } from '../widgets/button';
@@ -221,8 +221,8 @@ export function GraphPanel() {
             onClick={() => showAround(Math.max(1, (neighbourhood.depth ?? 1) - 1))} />
           <span className="mono" role="status" aria-label={words.distance}>{neighbourhood.depth}</span>
           <Button label={words.increaseDistance} icon={Plus} iconOnly small tone="quiet"
-            disabledReason={neighbourhood.depth >= MOST_AROUND ? words.maximumDistance : undefined}
-            onClick={() => showAround(Math.min(MOST_AROUND, (neighbourhood.depth ?? 1) + 1))} />
+            disabledReason={neighbourhood.depth >= MAX_AROUND ? words.maximumDistance : undefined}
+            onClick={() => showAround(Math.min(MAX_AROUND, (neighbourhood.depth ?? 1) + 1))} />
           {neighbourhood.note !== null && <span className="graph-around-note">{neighbourhood.note}</span>}
           <Button label={words.wholeGraph} small onClick={() => showAround(null)} />
         </div>

@@ -23,7 +23,7 @@ class GraphWorker {
     this.post({ type: 'load', key, token });
   }
 
-  // Whether loadEarly() requested the index of this graph. True at most once.
+  // Returns whether loadEarly() requested the index of this graph; true at most once.
   takeEarly(key: GraphKey): boolean {
     const { early } = this;
     this.early = null;

@@ -19,9 +19,9 @@ export function sameGraph(a: GraphKey, b: GraphKey): boolean {
 export type ToWorker =
   // Fetches the index of the graph; answered with `index`, `same` or `failed`.
   | { type: 'load'; key: GraphKey; token: string | null }
-  // Which nodes the watchpoints cover; answered with `watched`.
+  // Computes the nodes that the watchpoints cover; answered with `watched`.
   | { type: 'watch'; selections: WatchSelection[] }
-  // Which nodes one selection covers; answered with `covered`.
+  // Computes the nodes that one selection covers; answered with `covered`.
   | { type: 'cover'; selection: WatchSelection }
   | { type: 'search'; id: number; text: string }
   // Lays out `scopes`, or, where that is null, the open scopes of the index. With `answered`
