@@ -1,5 +1,5 @@
-// A server of its own under `graphdbg start`, which can be killed and started again
-// on the same ports and data, and jobs that know it by their environment.
+// A fixture that runs `graphdbg start`. The server can be killed and restarted with the same
+// ports and data, and its address is in the environment of the jobs.
 import { test as base } from "@playwright/test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,5 +1,5 @@
-// A training job under `graphdbg run`, as a fixture: the job's process, the
-// address of its page, and a folder for screenshots that are kept.
+// A fixture that runs a training job under `graphdbg run`: the job's process, the address of
+// its page, and a folder for screenshots.
 import { test as base } from "@playwright/test";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -30,7 +30,7 @@ export class DebuggedJob {
       });
       this.process.once("exit", () => reject(new Error(`no page address:\n${this.stderr.join("\n")}`)));
     });
-    // Whoever needs the address awaits it and sees the error there.
+    // The error is reported where the address is awaited.
     this.address.catch(() => {});
   }
 

@@ -1,4 +1,4 @@
-// A program with two models: each is a graph, of which the page shows one.
+// A program with two models has two graphs, of which the page shows one at a time.
 import { expect, type Page } from "@playwright/test";
 import { screenshot, test } from "./debugged_job.ts";
 
@@ -22,13 +22,13 @@ test("every graph of a job can be looked at", async ({ page, debug }) => {
   expect(page.url()).toContain("graph=decoder");
   await page.screenshot({ path: screenshot("graphs-1-the-second-of-two") });
 
-  // The address alone brings it back, and Back the first.
+  // A reload shows the same graph, and Back returns to the first one.
   await page.reload();
   await expect(chooser(page)).toHaveValue("decoder");
   await page.goBack();
   await expect(chooser(page)).toHaveValue("encoder");
 
-  // The search finds nodes of all graphs, and what is found is shown where it is.
+  // The search covers all graphs, and choosing a result switches to its graph.
   await page.getByRole("searchbox", { name: "Search nodes" }).fill("Sigmoid");
   await page.keyboard.press("Enter");
   await expect(chooser(page)).toHaveValue("decoder");
@@ -36,7 +36,7 @@ test("every graph of a job can be looked at", async ({ page, debug }) => {
   await page.keyboard.press("Escape");
   await expect(tree(page).getByRole("treeitem", { name: /^Sigmoid/, selected: true })).toBeVisible();
 
-  // So is where the job stops.
+  // The page also switches to the graph in which the job pauses.
   for (const node of ["encoder/x", "encoder/linear/MatMul", "encoder/Relu", "decoder/codes"]) {
     await button(page, "Next node").click();
     await expect(page.getByTestId("current-node")).toHaveText(node, { timeout: 30_000 });

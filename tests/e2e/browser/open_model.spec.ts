@@ -18,7 +18,7 @@ function exportedModel(): string {
     "import sys, onnx.parser",
     'text = \'<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) <float[3] w = {1, 2, 3}> { a = Add(x, w) y = Sigmoid(a) }\'',
     "model = onnx.parser.parse_model(text)",
-    // Only raw data can lie beside a model.
+    // Only raw data can be stored in a separate file.
     "model.graph.initializer[0].CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(model.graph.initializer[0]), 'w'))",
     "beside = dict(save_as_external_data=True, location=sys.argv[2], size_threshold=0)",
     "onnx.save(model, sys.argv[1], **beside)",

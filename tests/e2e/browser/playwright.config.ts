@@ -1,13 +1,13 @@
 import { defineConfig } from "@playwright/test";
 
-// Debian's Chromium, against a real server and a real training job. The flags
-// keep the browser from calling home.
+// Runs Debian's Chromium with a real server and a real training job. The flags disable the
+// browser's own network requests.
 export default defineConfig({
   testDir: ".",
   outputDir: "../../../.build/browser-results",
   timeout: 120_000,
   workers: 1,
-  // As ATTEMPTS in tools/dev.
+  // The same as ATTEMPTS in tools/dev.
   retries: process.env.CI ? 1 : 0,
   reporter: [["list"], ["junit"]],
   use: {

@@ -12,6 +12,7 @@ import { Button } from '../widgets/button';
 import { HIT_PX, HitRowView, STEP_PX, type ShownHitLine } from '../widgets/hit_row_view';
 import { Notice } from '../widgets/notice';
 import { useRowWindow, type RowKind } from '../widgets/row_window';
+import { useElementSize } from '../widgets/use_size';
 import * as words from '../words/hits';
 import '../widgets/full_name.css';
 import { useJobContext } from './job_context';
@@ -114,13 +115,15 @@ function Lines({ hits }: { hits: readonly Hit[] }) {
   }, [rows, lines, tops, selected, showRank, conditionTitle, actualText]);
   // Keeps the newest step in view until the user scrolls elsewhere.
   const following = useRef(true);
-  const wanted = useRef(0);
+  const setTop = useRef(0);
+  const size = useElementSize(scroller);
   useEffect(() => {
     const element = scroller.current;
     if (element === null || !following.current) return;
-    wanted.current = newestAt(lines, stopHit, element.clientHeight);
-    element.scrollTop = wanted.current;
-  }, [lines, stopHit]);
+    element.scrollTop = newestAt(lines, stopHit, element.clientHeight);
+    // The browser may have limited the position.
+    setTop.current = element.scrollTop;
+  }, [lines, stopHit, size]);
 
   // The step of the topmost line is shown in a heading that stays in place.
   const top = lines[Math.min(first, lines.length - 1)];
@@ -159,7 +162,7 @@ function Lines({ hits }: { hits: readonly Hit[] }) {
       onScroll={(event) => {
         const { scrollTop, clientHeight, scrollHeight } = event.currentTarget;
         const end = scrollHeight - clientHeight;
-        const own = Math.abs(scrollTop - Math.min(wanted.current, end)) < 2;
+        const own = Math.abs(scrollTop - Math.min(setTop.current, end)) < 2;
         following.current = own || scrollTop >= end - 2;
         setFirst(rows.current?.indexAt(scrollTop) ?? 0);
       }}
