@@ -24,7 +24,7 @@ void Single(std::string& text, const char* name, const char* type,
 }  // namespace
 
 boost::asio::awaitable<std::string> MetricsText(const Services& services) {
-  using session::JobState;
+  using model::JobState;
   std::map<JobState, uint64_t> jobs = {
       {JobState::kConnecting, 0}, {JobState::kPaused, 0},
       {JobState::kRunning, 0},    {JobState::kPausing, 0},
@@ -32,7 +32,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
       {JobState::kLost, 0}};
   uint64_t hits = 0;
   for (const auto& job : services.directory.Jobs()) {
-    absl::StatusOr<session::JobInfo> info = co_await job->Describe();
+    absl::StatusOr<model::Job> info = co_await job->Describe();
     if (!info.ok()) continue;
     ++jobs[info->state];
     hits += info->hit_count;

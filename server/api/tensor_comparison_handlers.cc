@@ -9,8 +9,8 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 
 constexpr uint64_t kDefaultBins = 64;
 constexpr uint64_t kMaxBins = 10'000;

@@ -20,8 +20,8 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 using tensor::FileFormat;
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
@@ -48,7 +48,7 @@ class Slot {
 class Download {
  public:
   // `first` is the tensor without its elements, `head` what comes before them.
-  Download(std::unique_ptr<Slot> slot, std::shared_ptr<session::Job> job,
+  Download(std::unique_ptr<Slot> slot, std::shared_ptr<jobs::Job> job,
            TensorQuery query, TensorValue first, std::string head,
            uint64_t item_bytes)
       : slot_(std::move(slot)),
@@ -82,7 +82,7 @@ class Download {
   }
 
   const std::unique_ptr<Slot> slot_;
-  const std::shared_ptr<session::Job> job_;
+  const std::shared_ptr<jobs::Job> job_;
   const TensorQuery query_;
   const TensorValue first_;
   std::string head_;

@@ -10,8 +10,8 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 
 class TensorDownloadTest : public testing::ApiTest {
  protected:

@@ -10,8 +10,8 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 
 constexpr uint64_t kMaxJsonElements = 100'000;
 
@@ -89,7 +89,7 @@ Answer ListTensors(const Services& services, const http::Request& request) {
   std::string node = arguments.RequiredText("node");
   uint32_t rank = arguments.Number32("rank").value_or(0);
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<std::vector<session::TensorSummary>> tensors =
+  absl::StatusOr<std::vector<model::TensorSummary>> tensors =
       co_await (*job)->Tensors(node, rank);
   if (!tensors.ok()) co_return tensors.status();
   co_return JsonResponse({{"node", node}, {"tensors", EncodeAll(*tensors)}});
@@ -125,7 +125,7 @@ Answer GetTensorHistory(const Services& services,
   // No step: all of them.
   const TensorQuery query = ReadTensorQuery(arguments);
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::TensorHistory> history =
+  absl::StatusOr<model::TensorHistory> history =
       co_await (*job)->History(query.node, query.slot, query.rank);
   if (!history.ok()) co_return history.status();
   Json json = Encode(*history);

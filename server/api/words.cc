@@ -5,57 +5,63 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
-
 template <class Enum>
 struct Row {
   Enum value;
   std::string_view word;
 };
 
-constexpr Row<JobState> kJobStates[] = {{JobState::kConnecting, "connecting"},
-                                        {JobState::kPaused, "paused"},
-                                        {JobState::kRunning, "running"},
-                                        {JobState::kPausing, "pausing"},
-                                        {JobState::kFinished, "finished"},
-                                        {JobState::kTerminated, "terminated"},
-                                        {JobState::kLost, "lost"}};
-constexpr Row<PauseReason> kPauseReasons[] = {
-    {PauseReason::kNone, "none"},
-    {PauseReason::kStart, "start"},
-    {PauseReason::kStep, "step"},
-    {PauseReason::kNode, "node"},
-    {PauseReason::kWatchpoint, "watchpoint"},
-    {PauseReason::kUser, "user"},
-    {PauseReason::kError, "error"}};
-constexpr Row<NodeKind> kNodeKinds[] = {
-    {NodeKind::kScope, "scope"},         {NodeKind::kOp, "op"},
-    {NodeKind::kParameter, "parameter"}, {NodeKind::kBuffer, "buffer"},
-    {NodeKind::kConstant, "constant"},   {NodeKind::kInput, "input"},
-    {NodeKind::kAggregate, "aggregate"}};
-constexpr Row<Category> kCategories[] = {{Category::kWeight, "weight"},
-                                         {Category::kGradient, "gradient"},
-                                         {Category::kActivation, "activation"},
-                                         {Category::kOptimizer, "optimizer"},
-                                         {Category::kOther, "other"}};
-constexpr Row<Watched> kWatched[] = {
-    {Watched::kAll, "all"}, {Watched::kSome, "some"}, {Watched::kNone, "none"}};
-constexpr Row<EdgeKind> kEdgeKinds[] = {{EdgeKind::kData, "data"},
-                                        {EdgeKind::kControl, "control"}};
-constexpr Row<PauseMode> kPauseModes[] = {{PauseMode::kNode, "node"},
-                                          {PauseMode::kStep, "step"},
-                                          {PauseMode::kNone, "none"}};
-constexpr Row<Origin> kOrigins[] = {{Origin::kOrigin, "origin"},
-                                    {Origin::kPropagated, "propagated"},
-                                    {Origin::kUnknown, "unknown"}};
-constexpr Row<ControlVerb> kControlVerbs[] = {
-    {ControlVerb::kContinue, "continue"},
-    {ControlVerb::kStep, "step"},
-    {ControlVerb::kNextNode, "next_node"},
-    {ControlVerb::kContinueTo, "continue_to"},
-    {ControlVerb::kPause, "pause"},
-    {ControlVerb::kTerminate, "terminate"},
-    {ControlVerb::kRecheck, "recheck"}};
+constexpr Row<model::JobState> kJobStates[] = {
+    {model::JobState::kConnecting, "connecting"},
+    {model::JobState::kPaused, "paused"},
+    {model::JobState::kRunning, "running"},
+    {model::JobState::kPausing, "pausing"},
+    {model::JobState::kFinished, "finished"},
+    {model::JobState::kTerminated, "terminated"},
+    {model::JobState::kLost, "lost"}};
+constexpr Row<model::PauseReason> kPauseReasons[] = {
+    {model::PauseReason::kNone, "none"},
+    {model::PauseReason::kStart, "start"},
+    {model::PauseReason::kStep, "step"},
+    {model::PauseReason::kNode, "node"},
+    {model::PauseReason::kWatchpoint, "watchpoint"},
+    {model::PauseReason::kUser, "user"},
+    {model::PauseReason::kError, "error"}};
+constexpr Row<model::NodeKind> kNodeKinds[] = {
+    {model::NodeKind::kScope, "scope"},
+    {model::NodeKind::kOp, "op"},
+    {model::NodeKind::kParameter, "parameter"},
+    {model::NodeKind::kBuffer, "buffer"},
+    {model::NodeKind::kConstant, "constant"},
+    {model::NodeKind::kInput, "input"},
+    {model::NodeKind::kAggregate, "aggregate"}};
+constexpr Row<model::Category> kCategories[] = {
+    {model::Category::kWeight, "weight"},
+    {model::Category::kGradient, "gradient"},
+    {model::Category::kActivation, "activation"},
+    {model::Category::kOptimizer, "optimizer"},
+    {model::Category::kOther, "other"}};
+constexpr Row<model::Watched> kWatched[] = {{model::Watched::kAll, "all"},
+                                            {model::Watched::kSome, "some"},
+                                            {model::Watched::kNone, "none"}};
+constexpr Row<model::EdgeKind> kEdgeKinds[] = {
+    {model::EdgeKind::kData, "data"}, {model::EdgeKind::kControl, "control"}};
+constexpr Row<model::PauseMode> kPauseModes[] = {
+    {model::PauseMode::kNode, "node"},
+    {model::PauseMode::kStep, "step"},
+    {model::PauseMode::kNone, "none"}};
+constexpr Row<model::Origin> kOrigins[] = {
+    {model::Origin::kOrigin, "origin"},
+    {model::Origin::kPropagated, "propagated"},
+    {model::Origin::kUnknown, "unknown"}};
+constexpr Row<model::ControlVerb> kControlVerbs[] = {
+    {model::ControlVerb::kContinue, "continue"},
+    {model::ControlVerb::kStep, "step"},
+    {model::ControlVerb::kNextNode, "next_node"},
+    {model::ControlVerb::kContinueTo, "continue_to"},
+    {model::ControlVerb::kPause, "pause"},
+    {model::ControlVerb::kTerminate, "terminate"},
+    {model::ControlVerb::kRecheck, "recheck"}};
 
 template <class Enum>
 std::string_view Find(std::span<const Row<Enum>> rows, Enum value) {
@@ -100,14 +106,14 @@ std::string List(std::span<const Row<Enum>> rows) {
     return List<Enum>(rows);                            \
   }
 
-GRAPHDBG_DEFINE_WORDS(JobState, kJobStates)
-GRAPHDBG_DEFINE_WORDS(PauseReason, kPauseReasons)
-GRAPHDBG_DEFINE_WORDS(NodeKind, kNodeKinds)
-GRAPHDBG_DEFINE_WORDS(Category, kCategories)
-GRAPHDBG_DEFINE_WORDS(Watched, kWatched)
-GRAPHDBG_DEFINE_WORDS(EdgeKind, kEdgeKinds)
-GRAPHDBG_DEFINE_WORDS(PauseMode, kPauseModes)
-GRAPHDBG_DEFINE_WORDS(Origin, kOrigins)
-GRAPHDBG_DEFINE_WORDS(ControlVerb, kControlVerbs)
+GRAPHDBG_DEFINE_WORDS(model::JobState, kJobStates)
+GRAPHDBG_DEFINE_WORDS(model::PauseReason, kPauseReasons)
+GRAPHDBG_DEFINE_WORDS(model::NodeKind, kNodeKinds)
+GRAPHDBG_DEFINE_WORDS(model::Category, kCategories)
+GRAPHDBG_DEFINE_WORDS(model::Watched, kWatched)
+GRAPHDBG_DEFINE_WORDS(model::EdgeKind, kEdgeKinds)
+GRAPHDBG_DEFINE_WORDS(model::PauseMode, kPauseModes)
+GRAPHDBG_DEFINE_WORDS(model::Origin, kOrigins)
+GRAPHDBG_DEFINE_WORDS(model::ControlVerb, kControlVerbs)
 
 }  // namespace graphdbg::api

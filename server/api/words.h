@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/session/types.h"
+#include "server/model/job.h"
 
 namespace graphdbg::api {
 
@@ -22,13 +22,13 @@ std::optional<Enum> FromWord(std::string_view word);
 template <class Enum>
 std::string AllWords();
 
-#define GRAPHDBG_DECLARE_WORDS(Enum)                            \
-  template <>                                                   \
-  std::string_view Word(session::Enum value);                   \
-  template <>                                                   \
-  std::optional<session::Enum> FromWord(std::string_view word); \
-  template <>                                                   \
-  std::string AllWords<session::Enum>();
+#define GRAPHDBG_DECLARE_WORDS(Enum)                          \
+  template <>                                                 \
+  std::string_view Word(model::Enum value);                   \
+  template <>                                                 \
+  std::optional<model::Enum> FromWord(std::string_view word); \
+  template <>                                                 \
+  std::string AllWords<model::Enum>();
 
 GRAPHDBG_DECLARE_WORDS(JobState)
 GRAPHDBG_DECLARE_WORDS(PauseReason)

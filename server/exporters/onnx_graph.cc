@@ -17,9 +17,9 @@
 namespace graphdbg::exporters {
 namespace {
 
-using session::EdgeKind;
-using session::ExportNode;
-using session::NodeKind;
+using model::EdgeKind;
+using model::ExportNode;
+using model::NodeKind;
 
 // Of libonnx 1.12, the oldest that is built with.
 constexpr int64_t kIrVersion = 8;
@@ -164,7 +164,7 @@ class Model {
     made_.insert(node.node.name);
   }
 
-  std::string InputName(const session::NeighbourEdge& edge) {
+  std::string InputName(const model::NeighbourEdge& edge) {
     std::string name = TensorName(edge.from, edge.slot);
     if (made_.contains(edge.from)) return name;
     name += "@previous";

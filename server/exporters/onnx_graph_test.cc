@@ -7,9 +7,9 @@
 namespace graphdbg::exporters {
 namespace {
 
-using session::EdgeKind;
-using session::ExportNode;
-using session::NodeKind;
+using model::EdgeKind;
+using model::ExportNode;
+using model::NodeKind;
 
 ExportNode Make(const std::string& name, NodeKind kind,
                 const std::string& op_type, uint64_t order) {
@@ -34,7 +34,7 @@ class OnnxGraphTest : public testing::Test {
     Connect("fc/addmm", 1, 1);
     nodes_[2].attributes = {{"alpha", "1"}};
     nodes_[2].node.source =
-        session::SourceLine{"train.py", 12, "forward", "", true};
+        model::SourceLine{"train.py", 12, "forward", "", true};
   }
 
   void Connect(const std::string& from, uint32_t slot, size_t to,

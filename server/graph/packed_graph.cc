@@ -108,7 +108,7 @@ class Packer {
       outputs.push_back(OutputOf(node));
       output_counts.push_back(
           static_cast<uint8_t>(std::min<size_t>(node.outputs.size(), 255)));
-      const session::SourceLine* source = store_.SourceOf(n);
+      const model::SourceLine* source = store_.SourceOf(n);
       files.push_back(source ? strings_.Number(source->file) : 0);
       lines.push_back(source ? source->line : 0);
       if (node.order != 0) {
@@ -134,7 +134,7 @@ class Packer {
   // The text "float32[2, 3]" of the first output; few differ.
   uint32_t OutputOf(const Node& node) {
     if (node.outputs.empty()) return 0;
-    const session::TensorTypeInfo& type = node.outputs.front().type;
+    const model::TensorType& type = node.outputs.front().type;
     const auto [text, is_new] = texts_.insert(
         absl::StrCat(type.dtype, "[", absl::StrJoin(type.shape, ", "), "]"));
     return strings_.Number(*text);

@@ -10,7 +10,7 @@
 namespace graphdbg::ingest {
 namespace {
 
-using session::AgentReport;
+using jobs::AgentReport;
 
 std::string NumpyName(const v1::TensorType& type) {
   switch (type.dtype()) {
@@ -55,15 +55,15 @@ std::string NumpyName(const v1::TensorType& type) {
   }
 }
 
-session::TensorTypeInfo TypeOf(const v1::TensorType& type) {
-  session::TensorTypeInfo info;
+model::TensorType TypeOf(const v1::TensorType& type) {
+  model::TensorType info;
   if (type.dtype() != v1::DTYPE_UNSPECIFIED) info.dtype = NumpyName(type);
   info.shape.assign(type.shape().begin(), type.shape().end());
   return info;
 }
 
-session::StatisticsInfo StatisticsOf(const v1::Statistics& s) {
-  session::StatisticsInfo info;
+model::Statistics StatisticsOf(const v1::Statistics& s) {
+  model::Statistics info;
   info.count = s.count();
   info.nan_count = s.nan_count();
   info.pos_inf_count = s.pos_inf_count();
@@ -82,68 +82,68 @@ session::StatisticsInfo StatisticsOf(const v1::Statistics& s) {
   return info;
 }
 
-session::SourceLine SourceOf(const v1::SourceFrame& frame) {
+model::SourceLine SourceOf(const v1::SourceFrame& frame) {
   return {frame.file(), frame.line(), frame.function(), frame.text(),
           frame.user()};
 }
 
-session::NodeKind KindOf(v1::NodeKind kind) {
+model::NodeKind KindOf(v1::NodeKind kind) {
   switch (kind) {
     case v1::NODE_KIND_PARAMETER:
-      return session::NodeKind::kParameter;
+      return model::NodeKind::kParameter;
     case v1::NODE_KIND_BUFFER:
-      return session::NodeKind::kBuffer;
+      return model::NodeKind::kBuffer;
     case v1::NODE_KIND_CONSTANT:
-      return session::NodeKind::kConstant;
+      return model::NodeKind::kConstant;
     case v1::NODE_KIND_INPUT:
-      return session::NodeKind::kInput;
+      return model::NodeKind::kInput;
     default:
-      return session::NodeKind::kOp;
+      return model::NodeKind::kOp;
   }
 }
 
-session::Category CategoryOf(v1::NodeCategory category) {
+model::Category CategoryOf(v1::NodeCategory category) {
   switch (category) {
     case v1::NODE_CATEGORY_WEIGHT:
-      return session::Category::kWeight;
+      return model::Category::kWeight;
     case v1::NODE_CATEGORY_GRADIENT:
-      return session::Category::kGradient;
+      return model::Category::kGradient;
     case v1::NODE_CATEGORY_ACTIVATION:
-      return session::Category::kActivation;
+      return model::Category::kActivation;
     case v1::NODE_CATEGORY_OPTIMIZER:
-      return session::Category::kOptimizer;
+      return model::Category::kOptimizer;
     default:
-      return session::Category::kOther;
+      return model::Category::kOther;
   }
 }
 
-session::PauseReason ReasonOf(v1::PauseReason reason) {
+model::PauseReason ReasonOf(v1::PauseReason reason) {
   switch (reason) {
     case v1::PAUSE_REASON_START:
-      return session::PauseReason::kStart;
+      return model::PauseReason::kStart;
     case v1::PAUSE_REASON_STEP:
-      return session::PauseReason::kStep;
+      return model::PauseReason::kStep;
     case v1::PAUSE_REASON_NODE:
-      return session::PauseReason::kNode;
+      return model::PauseReason::kNode;
     case v1::PAUSE_REASON_WATCHPOINT:
-      return session::PauseReason::kWatchpoint;
+      return model::PauseReason::kWatchpoint;
     case v1::PAUSE_REASON_USER:
-      return session::PauseReason::kUser;
+      return model::PauseReason::kUser;
     case v1::PAUSE_REASON_ERROR:
-      return session::PauseReason::kError;
+      return model::PauseReason::kError;
     default:
-      return session::PauseReason::kNone;
+      return model::PauseReason::kNone;
   }
 }
 
-session::Origin OriginOf(v1::HitOrigin origin) {
+model::Origin OriginOf(v1::HitOrigin origin) {
   switch (origin) {
     case v1::HIT_ORIGIN_ORIGIN:
-      return session::Origin::kOrigin;
+      return model::Origin::kOrigin;
     case v1::HIT_ORIGIN_PROPAGATED:
-      return session::Origin::kPropagated;
+      return model::Origin::kPropagated;
     default:
-      return session::Origin::kUnknown;
+      return model::Origin::kUnknown;
   }
 }
 
@@ -188,7 +188,7 @@ AgentReport Decode(v1::GraphUpdate& update) {
 }
 
 AgentReport Decode(const v1::StateUpdate& state) {
-  session::RunReport report;
+  jobs::RunReport report;
   report.paused = state.state() == v1::RUN_STATE_PAUSED;
   report.reason = ReasonOf(state.reason());
   report.step = state.step();
@@ -202,7 +202,7 @@ AgentReport Decode(const v1::StateUpdate& state) {
 }
 
 AgentReport Decode(const v1::Hit& hit) {
-  session::HitReport report;
+  jobs::HitReport report;
   report.number = hit.number();
   report.watchpoint = hit.watchpoint();
   report.revision = hit.revision();
@@ -221,11 +221,11 @@ AgentReport Decode(const v1::Hit& hit) {
 }
 
 AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
-  session::TensorPiece piece;
+  jobs::TensorPiece piece;
   piece.request_id = tensor.request_id();
   if (tensor.has_header()) {
     const v1::TensorData::Header& from = tensor.header();
-    session::TensorHeader& header = piece.header.emplace();
+    jobs::TensorHeader& header = piece.header.emplace();
     header.type = TypeOf(from.type());
     header.slice_shape.assign(from.slice_shape().begin(),
                               from.slice_shape().end());
@@ -244,14 +244,14 @@ AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
 }
 
 AgentReport Decode(const v1::CommandResult& result) {
-  session::CommandOutcome outcome;
+  jobs::CommandOutcome outcome;
   outcome.command_id = result.command_id();
   if (result.has_error()) outcome.error = wire::FromError(result.error());
   return outcome;
 }
 
 AgentReport Decode(const v1::WatchpointStatus& status) {
-  session::WatchpointReport report;
+  jobs::WatchpointReport report;
   report.id = status.id();
   report.revision = status.revision();
   if (status.has_error()) report.error = wire::FromError(status.error());
@@ -259,7 +259,7 @@ AgentReport Decode(const v1::WatchpointStatus& status) {
 }
 
 AgentReport Decode(const v1::StatisticsReport& statistics) {
-  session::StatisticsReport report;
+  jobs::StatisticsReport report;
   report.step = statistics.step();
   report.tensors.reserve(static_cast<size_t>(statistics.tensors_size()));
   for (const v1::StatisticsReport::Tensor& tensor : statistics.tensors()) {
@@ -270,7 +270,7 @@ AgentReport Decode(const v1::StatisticsReport& statistics) {
 }
 
 AgentReport Decode(const v1::Log& log) {
-  session::LogReport report;
+  jobs::LogReport report;
   report.level = log.level() == v1::Log::LEVEL_ERROR     ? "error"
                  : log.level() == v1::Log::LEVEL_WARNING ? "warning"
                                                          : "info";
@@ -280,7 +280,7 @@ AgentReport Decode(const v1::Log& log) {
 }
 
 AgentReport Decode(const v1::Goodbye& goodbye) {
-  session::Farewell farewell;
+  jobs::Farewell farewell;
   farewell.exit_code = goodbye.exit_code();
   if (goodbye.has_exception()) {
     const v1::ExceptionInfo& from = goodbye.exception();
@@ -294,8 +294,8 @@ AgentReport Decode(const v1::Goodbye& goodbye) {
 
 }  // namespace
 
-session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
-  session::AgentHello out;
+jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
+  jobs::AgentHello out;
   out.job = hello.job();
   out.job_name = hello.job_name();
   out.rank = hello.rank();
@@ -311,7 +311,7 @@ session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   return out;
 }
 
-session::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
+jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data) {
   using Case = v1::AgentMessage::MessageCase;
   switch (message.message_case()) {
     case Case::kGraph:

@@ -55,15 +55,15 @@ const BookNode* NodeOfHit(const debugger::WatchpointHit& hit,
   return book.ByWireName(hit.tensor().node_name());
 }
 
-session::HitReport TranslateHit(const debugger::WatchpointHit& hit,
-                                const WireWatchpoint& watchpoint,
-                                const BookNode& node) {
-  session::HitReport report;
+jobs::HitReport TranslateHit(const debugger::WatchpointHit& hit,
+                             const WireWatchpoint& watchpoint,
+                             const BookNode& node) {
+  jobs::HitReport report;
   report.watchpoint = watchpoint.watchpoint;
   report.revision = watchpoint.revision;
   report.node_id = node.id;
   if (!absl::SimpleAtoi(hit.tensor().slot(), &report.slot)) report.slot = 0;
-  for (const session::OutputInfo& output : node.outputs) {
+  for (const model::Output& output : node.outputs) {
     if (output.slot == report.slot) report.type = output.type;
   }
   report.source = node.source;

@@ -12,8 +12,8 @@
 namespace graphdbg::mindspore {
 namespace {
 
-using session::TensorOrder;
-using session::TensorPiece;
+using jobs::TensorOrder;
+using jobs::TensorPiece;
 
 // Beyond this a client's average is that of a part of the tensor.
 constexpr int32_t kAveragedAsOne = 20'000;
@@ -40,7 +40,7 @@ absl::Status TooLarge(uint64_t count, const char* what, uint64_t limit) {
                             "; the limit is ", limit));
 }
 
-absl::Status CheckSize(const session::TensorQuery& query, uint64_t elements,
+absl::Status CheckSize(const model::TensorQuery& query, uint64_t elements,
                        uint64_t item_bytes) {
   if (query.max_elements > 0 && elements > query.max_elements) {
     return TooLarge(elements, "elements", query.max_elements);
@@ -51,8 +51,8 @@ absl::Status CheckSize(const session::TensorQuery& query, uint64_t elements,
   return absl::OkStatus();
 }
 
-session::StatisticsInfo ToInfo(const Statistics& s) {
-  session::StatisticsInfo info;
+model::Statistics ToInfo(const Statistics& s) {
+  model::Statistics info;
   info.count = s.count;
   info.nan_count = s.nan_count;
   info.pos_inf_count = s.pos_inf_count;
@@ -72,26 +72,26 @@ session::StatisticsInfo ToInfo(const Statistics& s) {
   return info;
 }
 
-TensorPiece Begin(const TensorOrder& order, session::TensorTypeInfo type,
+TensorPiece Begin(const TensorOrder& order, model::TensorType type,
                   uint64_t step) {
   TensorPiece piece;
   piece.request_id = order.request_id;
   piece.last = true;
-  session::TensorHeader& header = piece.header.emplace();
+  jobs::TensorHeader& header = piece.header.emplace();
   header.slice_shape = type.shape;
   header.type = std::move(type);
   header.step = step;
   return piece;
 }
 
-session::TensorTypeInfo TypeOf(const debugger::TensorBase& base) {
-  session::TensorTypeInfo type;
+model::TensorType TypeOf(const debugger::TensorBase& base) {
+  model::TensorType type;
   type.dtype = NumpyNameOf(base.data_type());
   type.shape.assign(base.shape().begin(), base.shape().end());
   return type;
 }
 
-absl::Status FillData(const session::TensorQuery& query, const Value& value,
+absl::Status FillData(const model::TensorQuery& query, const Value& value,
                       TensorPiece& piece) {
   const TensorView view = ViewOf(value);
   absl::StatusOr<Slice> slice = ParseSlice(query.slice, value.type.shape);
@@ -110,7 +110,7 @@ absl::Status FillData(const session::TensorQuery& query, const Value& value,
 
 }  // namespace
 
-std::optional<session::StatisticsInfo> Measure(const Value& value) {
+std::optional<model::Statistics> Measure(const Value& value) {
   Statistics statistics;
   if (!cpu::ComputeStatistics(ViewOf(value), &statistics)) return std::nullopt;
   return ToInfo(statistics);
@@ -127,8 +127,8 @@ TensorPiece AnswerWith(const TensorOrder& order, const Value& value,
   return piece;
 }
 
-session::StatisticsInfo StatisticsOf(const debugger::Statistics& s) {
-  session::StatisticsInfo info;
+model::Statistics StatisticsOf(const debugger::Statistics& s) {
+  model::Statistics info;
   info.count = s.count();
   info.nan_count = s.nan_count();
   info.pos_inf_count = s.pos_inf_count();

@@ -12,8 +12,8 @@ constexpr int kMaxOutputs = 10'000;
 constexpr int kMaxDimensions = 64;
 
 // The type is empty unless the whole shape is known.
-session::TensorTypeInfo TypeOf(const debugger::TypeProto::Tensor& tensor) {
-  session::TensorTypeInfo info;
+model::TensorType TypeOf(const debugger::TypeProto::Tensor& tensor) {
+  model::TensorType info;
   if (tensor.shape().dim_size() > kMaxDimensions) return info;
   for (const auto& dim : tensor.shape().dim()) {
     if (dim.size() < 0) return {};
@@ -23,16 +23,16 @@ session::TensorTypeInfo TypeOf(const debugger::TypeProto::Tensor& tensor) {
   return info;
 }
 
-session::TensorTypeInfo TypeOf(const debugger::TypeProto& type) {
+model::TensorType TypeOf(const debugger::TypeProto& type) {
   if (type.has_tensor_type()) return TypeOf(type.tensor_type());
-  session::TensorTypeInfo scalar;
+  model::TensorType scalar;
   const DType dtype = DTypeOf(type.data_type());
   if (ItemSize(dtype) > 0) scalar.dtype = NumpyName(dtype);
   return scalar;
 }
 
 // An element of a tuple: its type comes without a shape.
-session::TensorTypeInfo TypeInTuple(const debugger::TypeProto& type) {
+model::TensorType TypeInTuple(const debugger::TypeProto& type) {
   if (type.has_tensor_type() && !type.tensor_type().has_shape()) return {};
   return TypeOf(type);
 }
@@ -87,8 +87,8 @@ std::string NumpyNameOf(int data_type) {
       debugger::DataType_Name(static_cast<debugger::DataType>(data_type)));
 }
 
-std::vector<session::OutputInfo> OutputsOf(const debugger::TypeProto& type) {
-  std::vector<session::OutputInfo> outputs;
+std::vector<model::Output> OutputsOf(const debugger::TypeProto& type) {
+  std::vector<model::Output> outputs;
   if (type.has_sequence_type()) {
     for (const auto& element : type.sequence_type().elem_types()) {
       if (outputs.size() >= kMaxOutputs) break;

@@ -7,7 +7,7 @@
 
 #include "agent/tensor/dtype.h"
 #include "proto/mindspore/graph.pb.h"
-#include "server/session/types.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::mindspore {
 
@@ -20,7 +20,7 @@ std::string NumpyNameOf(int data_type);
 
 // One for each output of a node of this type. Where the shape is not known,
 // the type is left empty, as an empty shape is a scalar's.
-std::vector<session::OutputInfo> OutputsOf(const debugger::TypeProto& type);
+std::vector<model::Output> OutputsOf(const debugger::TypeProto& type);
 
 }  // namespace graphdbg::mindspore
 

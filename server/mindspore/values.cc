@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/utf8.h"
+#include "server/jobs/dtype.h"
 #include "server/mindspore/types.h"
-#include "server/session/dtype.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -29,9 +29,9 @@ std::optional<Value> TensorOf(const debugger::TensorProto& tensor) {
   Value value;
   value.type.dtype = NumpyNameOf(tensor.data_type());
   value.type.shape.assign(tensor.dims().begin(), tensor.dims().end());
-  const auto item_bytes = session::ItemBytes(value.type.dtype);
+  const auto item_bytes = jobs::ItemBytes(value.type.dtype);
   if (!item_bytes) return std::nullopt;
-  const auto bytes = session::DenseBytes(*item_bytes, value.type.shape);
+  const auto bytes = jobs::DenseBytes(*item_bytes, value.type.shape);
   if (!bytes || *bytes != tensor.tensor_content().size()) return std::nullopt;
   value.data = tensor.tensor_content();
   return value;

@@ -14,27 +14,27 @@ constexpr char kLeaf[] = "leaf";
 // Tag and length of a nested message of this size.
 constexpr size_t kOverhead = 8;
 
-conditions::Category CategoryOf(session::Category category) {
+conditions::Category CategoryOf(model::Category category) {
   switch (category) {
-    case session::Category::kWeight:
+    case model::Category::kWeight:
       return conditions::Category::kWeight;
-    case session::Category::kGradient:
+    case model::Category::kGradient:
       return conditions::Category::kGradient;
-    case session::Category::kActivation:
+    case model::Category::kActivation:
       return conditions::Category::kActivation;
-    case session::Category::kOptimizer:
+    case model::Category::kOptimizer:
       return conditions::Category::kOptimizer;
-    case session::Category::kOther:
+    case model::Category::kOther:
       break;
   }
   return conditions::Category::kOther;
 }
 
-conditions::NodeSelection SelectionOf(const session::WatchpointSpec& spec) {
+conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   conditions::NodeSelection selection;
   selection.scopes = spec.selection.scopes;
   selection.patterns = spec.selection.patterns;
-  for (session::Category category : spec.selection.categories) {
+  for (model::Category category : spec.selection.categories) {
     selection.categories.push_back(CategoryOf(category));
   }
   if (const auto* row = conditions::Find(spec.condition.id)) {
@@ -50,7 +50,7 @@ void WatchDesk::Configure(const Profile& profile, bool ascend) {
   ascend_ = ascend;
 }
 
-absl::Status WatchDesk::Set(const session::SetWatchpointOrder& order) {
+absl::Status WatchDesk::Set(const jobs::SetWatchpointOrder& order) {
   Entry& entry = entries_[order.id];
   entry.order = order;
   const absl::Status applied = Apply(entry);
@@ -159,7 +159,7 @@ std::map<int, WireWatchpoint> WatchDesk::Known() const {
 void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
                         Leaves& leaves) const {
   // Constants are not loaded; what has no output has nothing to watch.
-  if (node.kind == session::NodeKind::kConstant || node.outputs.empty()) return;
+  if (node.kind == model::NodeKind::kConstant || node.outputs.empty()) return;
   uint32_t slot = 0;
   const BookNode& owner = book_.OwnerOf(node, slot);
   if (!owner.sayable || !seen.insert(owner.wire_name).second) return;
@@ -169,7 +169,7 @@ void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
   if (profile_.graph_names) leaf.set_graph_name(owner.graph);
 }
 
-WatchDesk::Leaves WatchDesk::Expand(const session::WatchpointSpec& spec) const {
+WatchDesk::Leaves WatchDesk::Expand(const model::WatchpointSpec& spec) const {
   Leaves leaves;
   std::set<std::string> seen;
   conditions::NodeSelection rest = SelectionOf(spec);

@@ -5,13 +5,13 @@
 namespace graphdbg::store {
 namespace {
 
-using session::Category;
-using session::ControlVerb;
-using session::JobState;
-using session::NodeKind;
-using session::Origin;
-using session::PauseMode;
-using session::PauseReason;
+using model::Category;
+using model::ControlVerb;
+using model::JobState;
+using model::NodeKind;
+using model::Origin;
+using model::PauseMode;
+using model::PauseReason;
 
 // Files hold these numbers: enumerators may be added at the end only.
 static_assert(static_cast<int>(JobState::kLost) == 6);
@@ -33,16 +33,16 @@ E Enumerator(uint32_t number, E last) {
   return number <= Number(last) ? static_cast<E>(number) : E{};
 }
 
-void Fill(const session::TensorTypeInfo& type, TensorType& out) {
+void Fill(const model::TensorType& type, TensorType& out) {
   out.set_dtype(type.dtype);
   for (int64_t size : type.shape) out.add_shape(size);
 }
 
-session::TensorTypeInfo TypeOf(const TensorType& type) {
+model::TensorType TypeOf(const TensorType& type) {
   return {type.dtype(), {type.shape().begin(), type.shape().end()}};
 }
 
-void Fill(const session::ConditionInstance& condition, Condition& out) {
+void Fill(const model::Condition& condition, Condition& out) {
   out.set_id(condition.id);
   out.mutable_params()->insert(condition.params.begin(),
                                condition.params.end());
@@ -52,7 +52,7 @@ void Fill(const session::ConditionInstance& condition, Condition& out) {
 
 }  // namespace
 
-Hello Encode(const session::AgentHello& hello) {
+Hello Encode(const jobs::AgentHello& hello) {
   Hello out;
   out.set_job_name(hello.job_name);
   out.set_world_size(hello.world_size);
@@ -70,8 +70,8 @@ Hello Encode(const session::AgentHello& hello) {
   return out;
 }
 
-session::AgentHello Decode(const Hello& hello) {
-  session::AgentHello out;
+jobs::AgentHello Decode(const Hello& hello) {
+  jobs::AgentHello out;
   out.job_name = hello.job_name();
   out.world_size = hello.world_size();
   out.framework = hello.framework();
@@ -89,8 +89,7 @@ session::AgentHello Decode(const Hello& hello) {
   return out;
 }
 
-RankState Encode(const session::RunState& run,
-                 const session::Farewell* farewell) {
+RankState Encode(const jobs::RunState& run, const jobs::Farewell* farewell) {
   RankState out;
   out.set_state(Number(run.state));
   out.set_reason(Number(run.reason));
@@ -111,8 +110,8 @@ RankState Encode(const session::RunState& run,
   return out;
 }
 
-session::RunState DecodeRun(const RankState& state) {
-  session::RunState run;
+jobs::RunState DecodeRun(const RankState& state) {
+  jobs::RunState run;
   run.state = Enumerator(state.state(), JobState::kLost);
   run.reason = Enumerator(state.reason(), PauseReason::kError);
   run.step = state.step();
@@ -121,10 +120,10 @@ session::RunState DecodeRun(const RankState& state) {
   return run;
 }
 
-std::optional<session::Farewell> DecodeFarewell(const RankState& state) {
+std::optional<jobs::Farewell> DecodeFarewell(const RankState& state) {
   if (!state.has_farewell()) return std::nullopt;
   const Farewell& from = state.farewell();
-  session::Farewell farewell;
+  jobs::Farewell farewell;
   farewell.exit_code = from.exit_code();
   farewell.steps = from.steps();
   farewell.terminated = from.terminated();
@@ -135,7 +134,7 @@ std::optional<session::Farewell> DecodeFarewell(const RankState& state) {
   return farewell;
 }
 
-Frame Encode(const session::SourceLine& line) {
+Frame Encode(const model::SourceLine& line) {
   Frame out;
   out.set_file(line.file);
   out.set_line(line.line);
@@ -145,7 +144,7 @@ Frame Encode(const session::SourceLine& line) {
   return out;
 }
 
-session::SourceLine Decode(const Frame& frame) {
+model::SourceLine Decode(const Frame& frame) {
   return {frame.file(), frame.line(), frame.function(), frame.text(),
           frame.user()};
 }
@@ -170,7 +169,7 @@ Node Encode(const graph::GraphStore& graph, graph::NodeIndex index) {
     to.set_slot(input.slot);
     to.set_control(input.control);
   }
-  for (const session::OutputInfo& output : node.outputs) {
+  for (const model::Output& output : node.outputs) {
     Output& to = *out.add_outputs();
     to.set_slot(output.slot);
     Fill(output.type, *to.mutable_type());
@@ -202,7 +201,7 @@ graph::NodeRecord Decode(const Node& node, graph::NodeIndex index) {
   return out;
 }
 
-Watchpoint Encode(const session::WatchpointSpec& spec) {
+Watchpoint Encode(const model::WatchpointSpec& spec) {
   Watchpoint out;
   Fill(spec.condition, *out.mutable_condition());
   for (const auto& node : spec.selection.nodes) out.add_nodes(node);
@@ -216,15 +215,15 @@ Watchpoint Encode(const session::WatchpointSpec& spec) {
   return out;
 }
 
-session::WatchpointSpec Decode(const Watchpoint& watchpoint) {
-  session::WatchpointSpec spec;
+model::WatchpointSpec Decode(const Watchpoint& watchpoint) {
+  model::WatchpointSpec spec;
   const Condition& condition = watchpoint.condition();
   spec.condition.id = condition.id();
   spec.condition.params.insert(condition.params().begin(),
                                condition.params().end());
   spec.condition.text_params.insert(condition.text_params().begin(),
                                     condition.text_params().end());
-  session::Selection& selection = spec.selection;
+  model::Selection& selection = spec.selection;
   selection.nodes.assign(watchpoint.nodes().begin(), watchpoint.nodes().end());
   selection.scopes.assign(watchpoint.scopes().begin(),
                           watchpoint.scopes().end());
@@ -238,7 +237,7 @@ session::WatchpointSpec Decode(const Watchpoint& watchpoint) {
   return spec;
 }
 
-Statistics Encode(const session::StatisticsInfo& s) {
+Statistics Encode(const model::Statistics& s) {
   Statistics out;
   out.set_count(s.count);
   out.set_nan_count(s.nan_count);
@@ -258,8 +257,8 @@ Statistics Encode(const session::StatisticsInfo& s) {
   return out;
 }
 
-session::StatisticsInfo Decode(const Statistics& s) {
-  session::StatisticsInfo out;
+model::Statistics Decode(const Statistics& s) {
+  model::Statistics out;
   out.count = s.count();
   out.nan_count = s.nan_count();
   out.pos_inf_count = s.pos_inf_count();

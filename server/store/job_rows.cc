@@ -48,7 +48,7 @@ void JobRows::Insert(const std::string& id, const std::string& asked_for,
   });
 }
 
-void JobRows::NoteHello(uint32_t rank, const session::AgentHello& hello,
+void JobRows::NoteHello(uint32_t rank, const jobs::AgentHello& hello,
                         bool same_process) {
   writer_->Put([job = key_, rank, same_process,
                 record = Encode(hello).SerializeAsString()](Statements& db) {
@@ -73,8 +73,8 @@ void JobRows::NoteHello(uint32_t rank, const session::AgentHello& hello,
   });
 }
 
-void JobRows::NoteState(uint32_t rank, const session::RunState& run,
-                        const session::Farewell* farewell) {
+void JobRows::NoteState(uint32_t rank, const jobs::RunState& run,
+                        const jobs::Farewell* farewell) {
   writer_->Put(
       [job = key_, rank,
        record = Encode(run, farewell).SerializeAsString()](Statements& db) {
@@ -168,7 +168,7 @@ void JobRows::NoteLastSteps(const graph::GraphStore& graph) {
 }
 
 void JobRows::NoteWatchpoint(uint32_t id, uint32_t revision,
-                             const session::WatchpointSpec* spec) {
+                             const model::WatchpointSpec* spec) {
   std::optional<std::string> record;
   if (spec != nullptr) record = Encode(*spec).SerializeAsString();
   writer_->Put(
@@ -209,7 +209,7 @@ void JobRows::NoteHit(const watch::HitRecord& hit, uint64_t number, bool kept) {
 
 void JobRows::NoteStatistics(uint32_t rank, graph::NodeIndex node,
                              uint32_t slot, uint64_t step,
-                             const session::StatisticsInfo& statistics) {
+                             const model::Statistics& statistics) {
   writer_->Put(
       [job = key_, rank, node, slot, step,
        record = Encode(statistics).SerializeAsString()](Statements& db) {

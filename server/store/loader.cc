@@ -11,7 +11,7 @@
 namespace graphdbg::store {
 namespace {
 
-using session::SavedJob;
+using jobs::SavedJob;
 
 // One job's rows, table by table.
 class JobLoader {
@@ -78,7 +78,7 @@ absl::Status JobLoader::LoadRanks() {
           return false;
         }
         const auto number = static_cast<uint32_t>(row.Int(0));
-        session::SavedRank& rank = job_.ranks[number];
+        jobs::SavedRank& rank = job_.ranks[number];
         rank.hello = Decode(hello);
         rank.hello.job = job_.asked_for;
         rank.hello.rank = number;
@@ -155,7 +155,7 @@ absl::Status JobLoader::LoadWatchpoints() {
       "SELECT id, revision, record FROM watchpoint WHERE job = ?"
       " ORDER BY id, revision",
       "watchpoint", [this](const Statement& row) {
-        session::SavedRevision& saved = job_.watchpoints.emplace_back();
+        jobs::SavedRevision& saved = job_.watchpoints.emplace_back();
         saved.id = static_cast<uint32_t>(row.Int(0));
         saved.revision = static_cast<uint32_t>(row.Int(1));
         if (row.IsNull(2)) return true;

@@ -17,8 +17,8 @@ namespace graphdbg::store {
 namespace {
 
 namespace fs = std::filesystem;
-using session::Journal;
-using session::SavedJob;
+using jobs::Journal;
+using jobs::SavedJob;
 
 class StoreTest : public testing::Test {
  protected:
@@ -54,7 +54,7 @@ class StoreTest : public testing::Test {
     return jobs;
   }
 
-  static absl::Status Kept(session::JobJournal& job) {
+  static absl::Status Kept(jobs::JobJournal& job) {
     auto kept = std::make_shared<std::promise<absl::Status>>();
     job.WhenKept([kept](absl::Status status) { kept->set_value(status); });
     return kept->get_future().get();
@@ -68,8 +68,8 @@ class StoreTest : public testing::Test {
   fs::path dir_;
 };
 
-session::AgentHello HelloOf(const std::string& incarnation) {
-  session::AgentHello hello;
+jobs::AgentHello HelloOf(const std::string& incarnation) {
+  jobs::AgentHello hello;
   hello.job = "train";
   hello.rank = 3;
   hello.job_name = "train.py";
@@ -86,8 +86,8 @@ graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
   graph::NodeRecord a;
   a.id = 11;
   a.name = scope + "/a";
-  a.kind = session::NodeKind::kParameter;
-  a.category = session::Category::kWeight;
+  a.kind = model::NodeKind::kParameter;
+  a.category = model::Category::kWeight;
   a.outputs = {{0, {"float32", {2, 3}}}};
   graph::NodeRecord b;
   b.id = 12;
@@ -121,12 +121,12 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
     auto second = journal->Open("train-2", "train", 22);
     auto first = journal->Open("a", "a", 11);
     second->NoteHello(3, HelloOf("x"), false);
-    session::RunState run;
-    run.state = session::JobState::kFinished;
+    jobs::RunState run;
+    run.state = model::JobState::kFinished;
     run.step = 9;
     run.node = "forward/log";
     run.stopped_by = {1, 4};
-    session::Farewell farewell;
+    jobs::Farewell farewell;
     farewell.exit_code = 1;
     farewell.exception = {"ValueError", "no", "trace", "forward/log"};
     second->NoteState(3, run, &farewell);
@@ -145,12 +145,12 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
   EXPECT_EQ(job.asked_for, "train");
   EXPECT_EQ(job.created_at_unix_nano, 22);
   ASSERT_EQ(job.ranks.count(3), 1u);
-  const session::SavedRank& rank = job.ranks.at(3);
+  const jobs::SavedRank& rank = job.ranks.at(3);
   EXPECT_EQ(rank.hello.job, "train");
   EXPECT_EQ(rank.hello.rank, 3u);
   EXPECT_EQ(rank.hello.incarnation, "x");
   EXPECT_EQ(rank.hello.pid, 1234u);
-  EXPECT_EQ(rank.run.state, session::JobState::kFinished);
+  EXPECT_EQ(rank.run.state, model::JobState::kFinished);
   EXPECT_EQ(rank.run.stopped_by, (std::vector<uint32_t>{1, 4}));
   ASSERT_TRUE(rank.farewell.has_value());
   EXPECT_EQ(rank.farewell->exit_code, 1);
@@ -219,15 +219,15 @@ TEST_F(StoreTest, ANodeThatComesAgainUnchangedIsNotWrittenAgain) {
 }
 
 TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "expression";
   spec.condition.params = {{"value", 0.5}};
   spec.condition.text_params = {{"expression", "max > 1"}};
   spec.selection.nodes = {"a", "b"};
   spec.selection.scopes = {"s"};
   spec.selection.patterns = {"**"};
-  spec.selection.categories = {session::Category::kGradient};
-  spec.pause = session::PauseMode::kStep;
+  spec.selection.categories = {model::Category::kGradient};
+  spec.pause = model::PauseMode::kStep;
   spec.enabled = false;
   {
     auto journal = Open();
@@ -243,14 +243,14 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   EXPECT_EQ(job.watchpoints[0].id, 1u);
   EXPECT_FALSE(job.watchpoints[1].spec.has_value());
   EXPECT_EQ(job.watchpoints[2].id, 2u);
-  const session::WatchpointSpec& again = *job.watchpoints[2].spec;
+  const model::WatchpointSpec& again = *job.watchpoints[2].spec;
   EXPECT_EQ(again.condition.params, spec.condition.params);
   EXPECT_EQ(again.condition.text_params, spec.condition.text_params);
   EXPECT_EQ(again.selection.nodes, spec.selection.nodes);
   EXPECT_EQ(again.selection.scopes, spec.selection.scopes);
   EXPECT_EQ(again.selection.patterns, spec.selection.patterns);
   EXPECT_EQ(again.selection.categories, spec.selection.categories);
-  EXPECT_EQ(again.pause, session::PauseMode::kStep);
+  EXPECT_EQ(again.pause, model::PauseMode::kStep);
   EXPECT_FALSE(again.enabled);
 }
 
@@ -269,8 +269,8 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
     hit.statistics.count = 6;
     hit.statistics.max = 3.5;
     hit.type = {"float32", {2, 3}};
-    hit.origin = session::Origin::kOrigin;
-    hit.source = session::SourceLine{"train.py", 3, "f", "x", true};
+    hit.origin = model::Origin::kOrigin;
+    hit.source = model::SourceLine{"train.py", 3, "f", "x", true};
     hit.error = "no previous value";
     hit.time_unix_nano = 99;
     job->NoteHit(hit, 41, true);
@@ -291,7 +291,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(hit.statistics.max, 3.5);
   EXPECT_FALSE(hit.statistics.min.has_value());
   EXPECT_EQ(hit.type.shape, (std::vector<int64_t>{2, 3}));
-  EXPECT_EQ(hit.origin, session::Origin::kOrigin);
+  EXPECT_EQ(hit.origin, model::Origin::kOrigin);
   EXPECT_EQ(hit.source->line, 3u);
   EXPECT_EQ(hit.error, "no previous value");
   EXPECT_EQ(hit.time_unix_nano, 99);
@@ -301,7 +301,7 @@ TEST_F(StoreTest, KeepsStatisticsByStepUntilTheyAreDropped) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
-    session::StatisticsInfo statistics;
+    model::Statistics statistics;
     for (uint64_t step : {9, 2, 5}) {
       statistics.count = 10 * step;
       job->NoteStatistics(1, 7, 2, step, statistics);
@@ -395,7 +395,7 @@ TEST_F(StoreTest, TellsWhenMoreIsKeptThanWasAllowed) {
   auto job = journal->Open("train", "train", 1);
   EXPECT_TRUE(Kept(*job).ok());
   EXPECT_FALSE(journal->over_limit());
-  session::AgentHello hello = HelloOf("x");
+  jobs::AgentHello hello = HelloOf("x");
   hello.peer = std::string(512 << 10, 'x');
   job->NoteHello(0, hello, false);
   EXPECT_TRUE(Kept(*job).ok());

@@ -21,7 +21,7 @@ bool IsOrLiesIn(std::string_view name, std::string_view wanted) {
 
 }  // namespace
 
-session::HitInfo HitLog::Add(HitRecord record) {
+model::Hit HitLog::Add(HitRecord record) {
   if (record.id == 0) record.id = Reserve();
   ++total_;
   ++watchpoint_counts_[record.watchpoint];
@@ -32,10 +32,10 @@ session::HitInfo HitLog::Add(HitRecord record) {
     if (graph_.scope(s).parent == s) break;
   }
   if (!record.source) {
-    const session::SourceLine* source = graph_.SourceOf(record.node);
+    const model::SourceLine* source = graph_.SourceOf(record.node);
     if (source != nullptr) record.source = *source;
   }
-  session::HitInfo info = Render(record);
+  model::Hit info = Render(record);
   if (Keeps(record.id)) {
     by_execution_.insert({record.step, record.order, record.rank, record.id});
     by_node_[record.node].push_back(record.id);
@@ -73,8 +73,8 @@ HitLog::OfTensor HitLog::Of(graph::NodeIndex node, uint32_t slot,
   return of;
 }
 
-absl::StatusOr<session::HitResult> HitLog::Query(
-    const session::HitQuery& query) const {
+absl::StatusOr<model::HitPage> HitLog::Query(
+    const model::HitQuery& query) const {
   auto at = by_execution_.begin();
   if (!query.cursor.empty()) {
     auto key = ParseCursor(query.cursor);
@@ -84,7 +84,7 @@ absl::StatusOr<session::HitResult> HitLog::Query(
     at = by_execution_.lower_bound(Key{*query.step, 0, 0, 0});
   }
   const uint32_t limit = std::clamp<uint32_t>(query.limit, 1, kMaxLimit);
-  session::HitResult result;
+  model::HitPage result;
   for (; at != by_execution_.end(); ++at) {
     if (query.step && at->step > *query.step) break;
     const HitRecord& hit = hits_[at->id - 1];
@@ -99,8 +99,8 @@ absl::StatusOr<session::HitResult> HitLog::Query(
   return result;
 }
 
-std::vector<session::HitInfo> HitLog::Newest(size_t limit) const {
-  std::vector<session::HitInfo> newest;
+std::vector<model::Hit> HitLog::Newest(size_t limit) const {
+  std::vector<model::Hit> newest;
   for (size_t i = hits_.size() - std::min(limit, hits_.size());
        i < hits_.size(); ++i) {
     newest.push_back(Render(hits_[i]));
@@ -127,8 +127,7 @@ absl::StatusOr<HitLog::Key> HitLog::ParseCursor(const std::string& cursor) {
   return Key{parts[0], parts[1], static_cast<uint32_t>(parts[2]), parts[3]};
 }
 
-bool HitLog::Matches(const HitRecord& hit,
-                     const session::HitQuery& query) const {
+bool HitLog::Matches(const HitRecord& hit, const model::HitQuery& query) const {
   if (query.watchpoint && hit.watchpoint != *query.watchpoint) return false;
   if (query.rank && hit.rank != *query.rank) return false;
   if (query.step && hit.step != *query.step) return false;
@@ -136,9 +135,9 @@ bool HitLog::Matches(const HitRecord& hit,
          IsOrLiesIn(graph_.node(hit.node).name, query.node);
 }
 
-session::HitInfo HitLog::Render(const HitRecord& hit) const {
+model::Hit HitLog::Render(const HitRecord& hit) const {
   const graph::Node& node = graph_.node(hit.node);
-  session::HitInfo info;
+  model::Hit info;
   info.id = hit.id;
   info.watchpoint = hit.watchpoint;
   info.rank = hit.rank;

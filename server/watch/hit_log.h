@@ -14,7 +14,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "server/graph/graph_store.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/tensor.h"
+#include "server/model/watch.h"
 #include "server/watch/watch_table.h"
 
 namespace graphdbg::watch {
@@ -32,10 +34,10 @@ struct HitRecord {
   uint32_t slot = 0;
   uint64_t order = 0;
   std::map<std::string, double> actual;
-  session::StatisticsInfo statistics;
-  session::TensorTypeInfo type;
-  session::Origin origin = session::Origin::kUnknown;
-  std::optional<session::SourceLine> source;
+  model::Statistics statistics;
+  model::TensorType type;
+  model::Origin origin = model::Origin::kUnknown;
+  std::optional<model::SourceLine> source;
   std::string error;
   int64_t time_unix_nano = 0;
 };
@@ -55,7 +57,7 @@ class HitLog {
   // Whether the hit of this id is kept, and not only counted.
   bool Keeps(uint64_t id) const { return id <= max_hits_; }
   // Hits come in the order of their ids. Returns the hit as people see it.
-  session::HitInfo Add(HitRecord record);
+  model::Hit Add(HitRecord record);
   // There were so many hits, of which the last were only counted.
   void RestoreTotal(uint64_t total);
 
@@ -70,16 +72,15 @@ class HitLog {
   // first.
   struct OfTensor {
     uint64_t count = 0;
-    std::vector<session::HitInfo> newest;
+    std::vector<model::Hit> newest;
   };
   OfTensor Of(graph::NodeIndex node, uint32_t slot, size_t limit) const;
 
   // In execution order: by step, position in the step, rank. The query's node
   // may be a scope, for all below it. INVALID_ARGUMENT "invalid_cursor".
-  absl::StatusOr<session::HitResult> Query(
-      const session::HitQuery& query) const;
+  absl::StatusOr<model::HitPage> Query(const model::HitQuery& query) const;
   // Of those that are kept, the last that came, oldest first.
-  std::vector<session::HitInfo> Newest(size_t limit) const;
+  std::vector<model::Hit> Newest(size_t limit) const;
 
  private:
   struct Key {
@@ -92,8 +93,8 @@ class HitLog {
   };
 
   static absl::StatusOr<Key> ParseCursor(const std::string& cursor);
-  bool Matches(const HitRecord& hit, const session::HitQuery& query) const;
-  session::HitInfo Render(const HitRecord& hit) const;
+  bool Matches(const HitRecord& hit, const model::HitQuery& query) const;
+  model::Hit Render(const HitRecord& hit) const;
 
   const graph::GraphStore& graph_;
   const size_t max_hits_;

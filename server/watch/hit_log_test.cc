@@ -32,8 +32,8 @@ class HitLogTest : public testing::Test {
                        const graph::NodeIndex node, uint32_t rank = 0) {
     HitRecord record;
     record.watchpoint = watchpoint;
-    record.condition = std::make_shared<const session::ConditionInstance>(
-        session::ConditionInstance{"nan", {}});
+    record.condition =
+        std::make_shared<const model::Condition>(model::Condition{"nan", {}});
     record.rank = rank;
     record.step = step;
     record.order = order;
@@ -42,7 +42,7 @@ class HitLogTest : public testing::Test {
   }
 
   static std::vector<uint64_t> Ids(
-      const absl::StatusOr<session::HitResult>& result) {
+      const absl::StatusOr<model::HitPage>& result) {
     std::vector<uint64_t> ids;
     EXPECT_TRUE(result.ok()) << result.status();
     for (const auto& hit : result->hits) ids.push_back(hit.id);
@@ -81,7 +81,7 @@ TEST_F(HitLogTest, Filters) {
   log.Add(Hit(1, 1, 1, 0));
   log.Add(Hit(2, 1, 2, 1));
   log.Add(Hit(1, 2, 2, 2, 1));
-  session::HitQuery query;
+  model::HitQuery query;
   query.watchpoint = 1;
   EXPECT_EQ(Ids(log.Query(query)), (Numbers{1, 3}));
   query = {};
@@ -115,7 +115,7 @@ TEST_F(HitLogTest, KnowsTheNewestOfATensor) {
 TEST_F(HitLogTest, PagesWithoutLossWhileHitsCome) {
   HitLog log(graph_);
   for (uint64_t order = 1; order <= 5; ++order) log.Add(Hit(1, 1, order, 0));
-  session::HitQuery query;
+  model::HitQuery query;
   query.limit = 2;
   Numbers seen;
   for (int page = 0; page < 10; ++page) {
@@ -136,7 +136,7 @@ TEST_F(HitLogTest, TakesTheLineOfTheNodeIfTheAgentSentNone) {
   HitLog log(graph_);
   EXPECT_EQ(log.Add(Hit(1, 1, 1, 1)).source->line, 2u);
   HitRecord record = Hit(1, 1, 1, 1);
-  record.source = session::SourceLine{"other.py", 99, "", "", true};
+  record.source = model::SourceLine{"other.py", 99, "", "", true};
   EXPECT_EQ(log.Add(record).source->line, 99u);
 }
 
