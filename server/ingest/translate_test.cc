@@ -93,7 +93,7 @@ TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
       *message.mutable_tensor()->mutable_header()->mutable_type();
   type.set_dtype(v1::DTYPE_OTHER);
   type.set_framework_dtype("float32");
-  EXPECT_EQ(Decoded<jobs::TensorPiece>(message).header->type.dtype,
+  EXPECT_EQ(Decoded<jobs::TensorChunk>(message).header->type.dtype,
             "other:float32");
 }
 

@@ -15,7 +15,7 @@
 namespace graphdbg::store {
 
 Hello Encode(const jobs::AgentHello& hello);
-RankState Encode(const jobs::RunState& run, const jobs::Farewell* farewell);
+RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell);
 Frame Encode(const model::SourceLine& line);
 Node Encode(const graph::GraphStore& graph, graph::NodeIndex index);
 Watchpoint Encode(const model::WatchpointSpec& spec);
@@ -25,7 +25,7 @@ Hit Encode(const watch::HitRecord& hit);
 // Without job and rank, which are columns.
 jobs::AgentHello Decode(const Hello& hello);
 jobs::RunState DecodeRun(const RankState& state);
-std::optional<jobs::Farewell> DecodeFarewell(const RankState& state);
+std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state);
 model::SourceLine Decode(const Frame& frame);
 // Its id is its index plus one; the stack is empty, for its frames are by
 // number.
