@@ -27,7 +27,7 @@ model::TensorType TypeOf(const debugger::TypeProto& type) {
   if (type.has_tensor_type()) return TypeOf(type.tensor_type());
   model::TensorType scalar;
   const DType dtype = DTypeOf(type.data_type());
-  if (ItemSize(dtype) > 0) scalar.dtype = NumpyName(dtype);
+  if (ItemSize(dtype) > 0) scalar.dtype = ToString(dtype);
   return scalar;
 }
 
@@ -78,7 +78,7 @@ DType DTypeOf(int data_type) {
 std::string NumpyNameOf(int data_type) {
   const DType dtype = DTypeOf(data_type);
   if (dtype == DType::kUnspecified) return {};
-  if (dtype != DType::kOther) return NumpyName(dtype);
+  if (dtype != DType::kOther) return ToString(dtype);
   if (!debugger::DataType_IsValid(data_type)) {
     return absl::StrCat("other:", data_type);
   }
