@@ -15,7 +15,7 @@ model::Node Addmm() {
   node.label = "addmm";
   node.op_type = "aten::addmm";
   node.category = model::Category::kActivation;
-  node.outputs = {{0, {"float32", {8, 10}}}};
+  node.outputs = {{0, {DType::kFloat32, {8, 10}}}};
   node.watched = model::Watched::kSome;
   node.source =
       model::SourceLine{"train.py", 12, "forward", "x = self.fc(x)", true};

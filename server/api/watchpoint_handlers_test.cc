@@ -124,7 +124,7 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
   hit.actual = {{"max", std::numeric_limits<double>::infinity()}};
   hit.statistics.count = 10;
   hit.statistics.neg_inf_count = 10;
-  hit.type = {"float32", {10}};
+  hit.type = {DType::kFloat32, {10}};
   hit.origin = model::Origin::kOrigin;
   hit.time_unix_nano = 1'000'000'000;
   job_->hits.hits = {hit};

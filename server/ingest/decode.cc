@@ -12,53 +12,12 @@ namespace {
 
 using jobs::AgentReport;
 
-std::string NumpyName(const v1::TensorType& type) {
-  switch (type.dtype()) {
-    case v1::DTYPE_BOOL:
-      return "bool";
-    case v1::DTYPE_INT8:
-      return "int8";
-    case v1::DTYPE_INT16:
-      return "int16";
-    case v1::DTYPE_INT32:
-      return "int32";
-    case v1::DTYPE_INT64:
-      return "int64";
-    case v1::DTYPE_UINT8:
-      return "uint8";
-    case v1::DTYPE_UINT16:
-      return "uint16";
-    case v1::DTYPE_UINT32:
-      return "uint32";
-    case v1::DTYPE_UINT64:
-      return "uint64";
-    case v1::DTYPE_FLOAT16:
-      return "float16";
-    case v1::DTYPE_BFLOAT16:
-      return "bfloat16";
-    case v1::DTYPE_FLOAT32:
-      return "float32";
-    case v1::DTYPE_FLOAT64:
-      return "float64";
-    case v1::DTYPE_COMPLEX64:
-      return "complex64";
-    case v1::DTYPE_COMPLEX128:
-      return "complex128";
-    case v1::DTYPE_FLOAT8_E4M3FN:
-      return "float8_e4m3fn";
-    case v1::DTYPE_FLOAT8_E5M2:
-      return "float8_e5m2";
-    default:
-      // An engine's own type never passes for one whose elements are read.
-      return type.framework_dtype().empty() ? "other"
-                                            : "other:" + type.framework_dtype();
-  }
-}
-
 model::TensorType TypeOf(const v1::TensorType& type) {
-  model::TensorType info;
-  if (type.dtype() != v1::DTYPE_UNSPECIFIED) info.dtype = NumpyName(type);
-  info.shape.assign(type.shape().begin(), type.shape().end());
+  model::TensorType info{DTypeFromNumber(type.dtype()),
+                         {type.shape().begin(), type.shape().end()}};
+  if (info.dtype == DType::kOther) {
+    info.framework_dtype = type.framework_dtype();
+  }
   return info;
 }
 

@@ -69,7 +69,7 @@ TEST(DecodeTest, KeepsAllOfANode) {
   EXPECT_EQ(record.inputs[0].slot, 1u);
   EXPECT_TRUE(record.inputs[0].control);
   EXPECT_EQ(record.outputs[0].slot, 4u);
-  EXPECT_EQ(record.outputs[0].type.dtype, "bfloat16");
+  EXPECT_EQ(record.outputs[0].type.dtype, DType::kBfloat16);
   EXPECT_EQ(record.outputs[0].type.shape, std::vector<int64_t>{5});
   EXPECT_EQ(record.stack[0].line, 9u);
   EXPECT_TRUE(record.stack[0].user);
@@ -93,7 +93,7 @@ TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
       *message.mutable_tensor()->mutable_header()->mutable_type();
   type.set_dtype(v1::DTYPE_OTHER);
   type.set_framework_dtype("float32");
-  EXPECT_EQ(Decoded<jobs::TensorPiece>(message).header->type.dtype,
+  EXPECT_EQ(model::DTypeName(Decoded<jobs::TensorPiece>(message).header->type),
             "other:float32");
 }
 

@@ -9,6 +9,7 @@
 #include "server/base/error.h"
 #include "server/jobs/job_impl.h"
 #include "server/jobs/strand_call.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 
@@ -54,10 +55,10 @@ StatusTask JobImpl::Retire() {
       strand_,
       [self = shared_from_this()](std::function<void(absl::Status)> complete) {
         if (!IsEnded(self->run_.state)) {
-          return complete(
-              Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-                    absl::StrCat("cannot forget job ", self->id_, ": it is ",
-                                 std::string(Word(self->run_.state)))));
+          return complete(Error(
+              absl::StatusCode::kFailedPrecondition, "invalid_state",
+              absl::StrCat("cannot forget job ", self->id_, ": it is ",
+                           std::string(model::ToString(self->run_.state)))));
         }
         self->DoRetire();
         self->WhenKept(

@@ -8,6 +8,7 @@
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
 #include "server/jobs/job_impl.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -158,10 +159,11 @@ absl::StatusOr<std::set<uint32_t>> JobImpl::TargetsOf(
   }
   if (!targets.empty()) return targets;
   if (under_way) {
-    return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-                 absl::StrCat("cannot ", std::string(Word(request.verb)),
-                              ": the command before it is on its way to the "
-                              "job and has not taken effect yet"));
+    return Error(
+        absl::StatusCode::kFailedPrecondition, "invalid_state",
+        absl::StrCat("cannot ", std::string(model::ToString(request.verb)),
+                     ": the command before it is on its way to the "
+                     "job and has not taken effect yet"));
   }
   const model::JobState state =
       request.rank ? ranks_.at(*request.rank).run.state : run_.state;
@@ -255,9 +257,10 @@ absl::StatusOr<Rank*> JobImpl::RankForTensor(const model::TensorQuery& query) {
   auto it = ranks_.find(query.rank);
   if (it == ranks_.end()) return UnknownRank(query.rank);
   if (it->second.link) return &it->second;
-  return JobGone(absl::StrCat("rank ", query.rank, " is ",
-                              std::string(Word(it->second.run.state)),
-                              ": its tensors are gone"));
+  return JobGone(
+      absl::StrCat("rank ", query.rank, " is ",
+                   std::string(model::ToString(it->second.run.state)),
+                   ": its tensors are gone"));
 }
 
 absl::Status JobImpl::DoCatchTensors(const std::string& node, uint32_t number) {
@@ -271,8 +274,9 @@ absl::Status JobImpl::DoCatchTensors(const std::string& node, uint32_t number) {
   auto it = ranks_.find(number);
   if (it == ranks_.end()) return UnknownRank(number);
   if (!it->second.link) {
-    return JobGone(absl::StrCat("rank ", number, " is ",
-                                std::string(Word(it->second.run.state))));
+    return JobGone(
+        absl::StrCat("rank ", number, " is ",
+                     std::string(model::ToString(it->second.run.state))));
   }
   it->second.link->Send(CatchTensorOrder{node});
   return absl::OkStatus();

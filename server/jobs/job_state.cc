@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/jobs/job_impl.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 
@@ -20,13 +21,15 @@ void JobImpl::Transition(Rank& rank, RunState next) {
   NoteState(rank);
   if (options_->log && before != rank.run.state) {
     options_->log(absl::StrCat(
-        "job ", id_, " rank ", rank.hello.rank, ": ", std::string(Word(before)),
-        " -> ", std::string(Word(rank.run.state)), " at step ", rank.run.step,
-        rank.run.node.empty() ? "" : ", ", rank.run.node));
+        "job ", id_, " rank ", rank.hello.rank, ": ",
+        std::string(model::ToString(before)), " -> ",
+        std::string(model::ToString(rank.run.state)), " at step ",
+        rank.run.step, rank.run.node.empty() ? "" : ", ", rank.run.node));
   }
   if (options_->log && job_before != run_.state) {
-    options_->log(absl::StrCat("job ", id_, ": ", std::string(Word(job_before)),
-                               " -> ", std::string(Word(run_.state))));
+    options_->log(absl::StrCat("job ", id_, ": ",
+                               std::string(model::ToString(job_before)), " -> ",
+                               std::string(model::ToString(run_.state))));
   }
   TellState(rank.hello.rank);
 }

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,10 +24,6 @@ struct RunState {
 
   bool operator==(const RunState&) const = default;
 };
-
-// "paused" and the like, as in the API.
-std::string_view Word(model::JobState state);
-std::string_view Word(model::ControlVerb verb);
 
 // Finished, terminated or lost.
 bool IsEnded(model::JobState state);

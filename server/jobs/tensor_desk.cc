@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
-#include "server/jobs/dtype.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -99,12 +99,12 @@ absl::Status TensorDesk::TakeHeader(Pending& pending,
                      pending.max_bytes, " are allowed"));
   }
   // Fronts read the elements by type and shape and rely on there being enough.
-  const auto item_bytes = ItemBytes(header.type.dtype);
-  const bool fits =
-      pending.want_data
-          ? !item_bytes || DenseBytes(*item_bytes, header.slice_shape) ==
-                               header.total_bytes
-          : header.total_bytes == 0;
+  const DType dtype = header.type.dtype;
+  const bool fits = pending.want_data
+                        ? ItemSize(dtype) == 0 ||
+                              tensor::DenseBytes(dtype, header.slice_shape) ==
+                                  header.total_bytes
+                        : header.total_bytes == 0;
   if (!fits) {
     return BadAnswer(absl::StrCat("its size of ", header.total_bytes,
                                   " bytes does not fit its type and shape"));

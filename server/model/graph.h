@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/conditions/selector.h"
 #include "server/model/tensor.h"
 
 namespace graphdbg::model {
@@ -34,7 +35,9 @@ enum class NodeKind {
   kAggregate
 };
 
-enum class Category { kOther, kWeight, kGradient, kActivation, kOptimizer };
+// What a node contributes to training. Agents select nodes by it, so they
+// define it.
+using Category = conditions::Category;
 
 // Whether enabled watchpoints cover a node, or the nodes in a scope.
 enum class Watched { kNone, kSome, kAll };

@@ -34,12 +34,13 @@ E Enumerator(uint32_t number, E last) {
 }
 
 void Fill(const model::TensorType& type, TensorType& out) {
-  out.set_dtype(type.dtype);
+  out.set_dtype(model::DTypeName(type));
   for (int64_t size : type.shape) out.add_shape(size);
 }
 
 model::TensorType TypeOf(const TensorType& type) {
-  return {type.dtype(), {type.shape().begin(), type.shape().end()}};
+  return model::ParseTensorType(type.dtype(),
+                                {type.shape().begin(), type.shape().end()});
 }
 
 void Fill(const model::Condition& condition, Condition& out) {

@@ -88,13 +88,13 @@ graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
   a.name = scope + "/a";
   a.kind = model::NodeKind::kParameter;
   a.category = model::Category::kWeight;
-  a.outputs = {{0, {"float32", {2, 3}}}};
+  a.outputs = {{0, {DType::kFloat32, {2, 3}}}};
   graph::NodeRecord b;
   b.id = 12;
   b.name = scope + "/b";
   b.op_type = "relu";
   b.inputs = {{11, 0, false}};
-  b.outputs = {{1, {"float16", {}}}};
+  b.outputs = {{1, {DType::kFloat16, {}}}};
   b.stack = {{"train.py", 7, "main", "b = relu(a)", true},
              {"lib.py", 8, "run", "", false}};
   b.attributes = {{"inplace", "true"}};
@@ -268,7 +268,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
     hit.actual = {{"max", 3.5}};
     hit.statistics.count = 6;
     hit.statistics.max = 3.5;
-    hit.type = {"float32", {2, 3}};
+    hit.type = {DType::kFloat32, {2, 3}};
     hit.origin = model::Origin::kOrigin;
     hit.source = model::SourceLine{"train.py", 3, "f", "x", true};
     hit.error = "no previous value";
