@@ -60,7 +60,9 @@ Json EncodeException(const model::Exception& exception) {
           {"node", NullIfEmpty(exception.node)}};
 }
 
-Json EncodeSource(const std::optional<model::SourceLine>& source) {
+// `source` is an optional or a pointer.
+template <class Source>
+Json EncodeSource(const Source& source) {
   if (!source) return nullptr;
   return {{"file", source->file},
           {"line", source->line},
@@ -254,6 +256,9 @@ Json Encode(const model::Watchpoint& watchpoint) {
 }
 
 Json Encode(const model::Hit& hit) {
+  static const auto* const kNoCondition = new model::Condition();
+  const model::Condition& condition =
+      hit.condition ? *hit.condition : *kNoCondition;
   return {{"id", hit.id},
           {"watchpoint", hit.watchpoint},
           {"rank", hit.rank},
@@ -262,8 +267,8 @@ Json Encode(const model::Hit& hit) {
           {"slot", hit.slot},
           {"op_type", hit.op_type},
           {"order", hit.order},
-          {"condition", hit.condition.id},
-          {"params", EncodeParams(hit.condition)},
+          {"condition", condition.id},
+          {"params", EncodeParams(condition)},
           {"actual", Numbers(hit.actual)},
           {"statistics",
            hit.statistics.count > 0 ? Encode(hit.statistics) : Json()},

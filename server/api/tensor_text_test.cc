@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "server/base/error.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::api {
 namespace {
@@ -129,10 +130,10 @@ TEST(TensorTextTest, TypesWithoutReadableValuesAreRefused) {
 }
 
 TEST(ElementCountTest, CountsOrGivesUp) {
-  EXPECT_EQ(ElementCount({}), 1u);
-  EXPECT_EQ(ElementCount({2, 3}), 6u);
-  EXPECT_EQ(ElementCount({INT64_MAX, 3}), std::nullopt);
-  EXPECT_EQ(ElementCount({-1}), std::nullopt);
+  EXPECT_EQ(tensor::ElementCount({}), 1u);
+  EXPECT_EQ(tensor::ElementCount({2, 3}), 6u);
+  EXPECT_EQ(tensor::ElementCount({INT64_MAX, 3}), std::nullopt);
+  EXPECT_EQ(tensor::ElementCount({-1}), std::nullopt);
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ TEST(DecodeTest, TellsAbsentStatisticsFromZero) {
   v1::AgentMessage message;
   message.mutable_hit()->mutable_statistics()->set_min(0);
   message.mutable_hit()->mutable_statistics()->set_nan_count(4);
-  const auto hit = Decoded<jobs::HitReport>(message);
+  const auto hit = Decoded<jobs::HitReport>(message).hit;
   EXPECT_EQ(hit.statistics.min, 0.0);
   EXPECT_FALSE(hit.statistics.max.has_value());
   EXPECT_EQ(hit.statistics.nan_count, 4u);

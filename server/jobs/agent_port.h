@@ -68,19 +68,9 @@ struct HitReport {
   // was not dealt with when a stream broke: a number that was there before is
   // not recorded twice. 0: the front does not know.
   uint64_t number = 0;
-  uint32_t watchpoint = 0;
-  uint32_t revision = 0;
-  uint64_t step = 0;
+  // The agent's own id of the node.
   uint32_t node_id = 0;
-  uint32_t slot = 0;
-  uint64_t order = 0;
-  std::map<std::string, double> actual;
-  model::Statistics statistics;
-  model::TensorType type;
-  model::Origin origin = model::Origin::kUnknown;
-  std::optional<model::SourceLine> source;
-  std::string error;
-  int64_t time_unix_nano = 0;
+  model::Hit hit;
 };
 
 // What a step made of watched tensors.

@@ -270,34 +270,22 @@ void JobImpl::On(Rank& rank, HitReport& report, const Done& done) {
     rank.last_hit = report.number;
   }
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
+  const uint32_t watchpoint = report.hit.watchpoint;
   const watch::ConditionPtr condition =
-      watch_.ConditionAt(report.watchpoint, report.revision);
+      watch_.ConditionAt(watchpoint, report.hit.revision);
   if (node == graph::kNoNode || condition == nullptr) {
     TellLog(
         rank.hello.rank, "warning",
-        absl::StrCat("a hit of watchpoint ", report.watchpoint, " at node ",
+        absl::StrCat("a hit of watchpoint ", watchpoint, " at node ",
                      report.node_id, " was dropped: one of them is not known"));
     return dealt_with();
   }
-  watch::HitRecord record;
-  record.id = hits_.Reserve();
-  record.watchpoint = report.watchpoint;
-  record.revision = report.revision;
-  record.condition = condition;
-  record.rank = rank.hello.rank;
-  record.step = report.step;
-  record.node = node;
-  record.slot = report.slot;
-  record.order = report.order;
-  record.actual = std::move(report.actual);
-  record.statistics = report.statistics;
-  record.type = std::move(report.type);
-  record.origin = report.origin;
-  record.source = std::move(report.source);
-  record.error = std::move(report.error);
-  record.time_unix_nano = report.time_unix_nano;
+  watch::HitRecord record{node, std::move(report.hit)};
+  record.hit.id = hits_.Reserve();
+  record.hit.condition = condition;
+  record.hit.rank = rank.hello.rank;
   if (noting()) {
-    journal_->NoteHit(record, report.number, hits_.Keeps(record.id));
+    journal_->NoteHit(record, report.number, hits_.Keeps(record.hit.id));
   }
   // Nobody sees a hit that a restarted server might not know of.
   WhenKept([this, record = std::move(record), dealt_with]() mutable {
@@ -307,10 +295,10 @@ void JobImpl::On(Rank& rank, HitReport& report, const Done& done) {
 }
 
 void JobImpl::Record(watch::HitRecord record) {
-  const uint32_t rank = record.rank;
-  if (TellsOfTensor(record)) {
-    NoteStatistics(rank, record.node, record.slot, record.step,
-                   record.statistics, KnownStatistics::Source::kHit);
+  const uint32_t rank = record.hit.rank;
+  if (TellsOfTensor(record.hit)) {
+    NoteStatistics(rank, record.node, record.hit.slot, record.hit.step,
+                   record.hit.statistics, KnownStatistics::Source::kHit);
   }
   const bool was_full = hits_.full();
   model::Event event;
@@ -326,7 +314,7 @@ void JobImpl::Record(watch::HitRecord record) {
   }
 }
 
-bool JobImpl::TellsOfTensor(const watch::HitRecord& hit) {
+bool JobImpl::TellsOfTensor(const model::Hit& hit) {
   // Some fronts' hits tell of the tensor only what was compared, and one that
   // could not be checked tells nothing.
   return hit.error.empty() && hit.statistics.count != 0;

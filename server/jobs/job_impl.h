@@ -120,7 +120,7 @@ class JobImpl final : public Job,
   void On(Rank& rank, HitReport& report, const Done& done);
   void Record(watch::HitRecord hit);
   // Whether its statistics are those of the tensor.
-  static bool TellsOfTensor(const watch::HitRecord& hit);
+  static bool TellsOfTensor(const model::Hit& hit);
   void NoteMemory();
   absl::Status On(Rank& rank, RunReport& report);
   void NoteDevice(Rank& rank, const RunReport& report);

@@ -89,16 +89,17 @@ absl::Status JobImpl::RestoreWatch(SavedJob& saved) {
                                    each.spec ? &*each.spec : nullptr);
     if (!restored.ok()) return restored;
   }
-  for (watch::HitRecord& hit : saved.hits) {
+  for (watch::HitRecord& record : saved.hits) {
+    model::Hit& hit = record.hit;
     hit.condition = watch_.ConditionAt(hit.watchpoint, hit.revision);
     const bool good = hit.condition != nullptr && hit.id == hits_.Reserve() &&
-                      hit.node < graph_.node_count();
+                      record.node < graph_.node_count();
     if (!good) return absl::DataLossError(absl::StrCat("hit ", hit.id));
     if (TellsOfTensor(hit)) {
-      known_.Note(hit.rank, hit.node, hit.slot, hit.step, hit.statistics,
+      known_.Note(hit.rank, record.node, hit.slot, hit.step, hit.statistics,
                   KnownStatistics::Source::kHit);
     }
-    hits_.Add(std::move(hit));
+    hits_.Add(std::move(record));
   }
   hits_.RestoreTotal(saved.hit_total);
   for (const SavedStatistics& each : saved.statistics) {

@@ -90,7 +90,7 @@ model::NeighbourTensor JobImpl::TensorAt(const graph::GraphView& view,
     tensor.statistics = known->statistics;
     tensor.statistics_step = known->step;
   }
-  watch::HitLog::OfTensor hits = hits_.Of(node, slot, kHitsOfATensor);
+  watch::HitLog::TensorHits hits = hits_.OnTensor(node, slot, kHitsOfATensor);
   tensor.hit_count = hits.count;
   tensor.hits = std::move(hits.newest);
   return tensor;

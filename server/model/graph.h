@@ -21,6 +21,8 @@ struct SourceLine {
   std::string text;
   // The frame is in the user's own code, not in a library.
   bool user = false;
+
+  bool operator==(const SourceLine&) const = default;
 };
 
 // The kinds of Node in the HTTP API.
