@@ -45,7 +45,7 @@ uint64_t WeightOf(const Node& node) {
                    node.inputs.size() * (sizeof(Input) + sizeof(Consumer)) +
                    node.stack.size() * sizeof(FrameIndex);
   for (const auto& output : node.outputs) {
-    bytes += sizeof(output) + output.type.dtype.size() +
+    bytes += sizeof(output) + output.type.framework_dtype.size() +
              output.type.shape.size() * sizeof(int64_t);
   }
   for (const auto& [key, value] : node.attributes) {

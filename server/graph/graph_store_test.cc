@@ -253,14 +253,14 @@ TEST_F(GraphStoreTest, MakesOneNodeOfWhatSeveralAgentsCallTheSame) {
 
 TEST_F(GraphStoreTest, TellsConsumersAndTypes) {
   NodeRecord x = MakeNode(1, "x", 1);
-  x.outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {2}}}};
+  x.outputs = {{0, {DType::kFloat32, {2, 3}}}, {1, {DType::kInt64, {2}}}};
   ASSERT_TRUE(Put({x, MakeNode(2, "y", 2, {{1, 1}})}).ok());
   auto detail = GraphView(store_, none_).Detail("x");
   ASSERT_TRUE(detail.ok());
   ASSERT_EQ(detail->consumers.size(), 1u);
   EXPECT_EQ(detail->consumers[0].node, "y");
   EXPECT_EQ(detail->consumers[0].slot, 1u);
-  EXPECT_EQ(detail->consumers[0].type.dtype, "int64");
+  EXPECT_EQ(detail->consumers[0].type.dtype, DType::kInt64);
   detail = GraphView(store_, none_).Detail("y");
   ASSERT_EQ(detail->inputs.size(), 1u);
   EXPECT_EQ(detail->inputs[0].type.shape, std::vector<int64_t>{2});

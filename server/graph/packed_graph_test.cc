@@ -121,7 +121,8 @@ class PackedGraphTest : public testing::Test {
     patch_.nodes[0].kind = model::NodeKind::kParameter;
     patch_.nodes[0].category = model::Category::kWeight;
     patch_.nodes[3].forward_node_id = 2;
-    patch_.nodes[1].outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {}}}};
+    patch_.nodes[1].outputs = {{0, {DType::kFloat32, {2, 3}}},
+                               {1, {DType::kInt64, {}}}};
     patch_.nodes[1].stack = {{"module.py", 9, "forward", "", false},
                              {"train.py", 77, "main", "", true}};
     patch_.scope_types["forward/fc"] = "Linear";

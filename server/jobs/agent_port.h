@@ -70,19 +70,9 @@ struct HitReport {
   // unconfirmed hits after a reconnection number them so that no hit is
   // recorded twice. 0: the protocol does not number hits.
   uint64_t number = 0;
-  uint32_t watchpoint = 0;
-  uint32_t revision = 0;
-  uint64_t step = 0;
+  // The agent's own id of the node.
   uint32_t node_id = 0;
-  uint32_t slot = 0;
-  uint64_t order = 0;
-  std::map<std::string, double> actual;
-  model::Statistics statistics;
-  model::TensorType type;
-  model::Origin origin = model::Origin::kUnknown;
-  std::optional<model::SourceLine> source;
-  std::string error;
-  int64_t time_unix_nano = 0;
+  model::Hit hit;
 };
 
 // Statistics of watched tensors at one step.

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 
@@ -111,10 +112,11 @@ absl::StatusOr<std::set<uint32_t>> CommandDispatcher::SelectRanks(
 absl::Status CommandDispatcher::NoRankAccepts(
     const model::ControlRequest& request, bool resuming) const {
   if (resuming) {
-    return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-                 absl::StrCat("cannot ", std::string(Word(request.verb)),
-                              ": the previous command has not taken effect "
-                              "yet"));
+    return Error(
+        absl::StatusCode::kFailedPrecondition, "invalid_state",
+        absl::StrCat("cannot ", std::string(model::ToString(request.verb)),
+                     ": the previous command has not taken effect "
+                     "yet"));
   }
   const model::JobState state = request.rank
                                     ? machine_.Find(*request.rank)->run.state

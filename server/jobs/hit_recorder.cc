@@ -5,29 +5,7 @@
 #include "absl/strings/str_cat.h"
 
 namespace graphdbg::jobs {
-namespace {
-
-watch::HitRecord RecordOf(const Rank& rank, HitReport report) {
-  watch::HitRecord record;
-  record.watchpoint = report.watchpoint;
-  record.revision = report.revision;
-  record.rank = rank.hello.rank;
-  record.step = report.step;
-  record.slot = report.slot;
-  record.order = report.order;
-  record.actual = std::move(report.actual);
-  record.statistics = report.statistics;
-  record.type = std::move(report.type);
-  record.origin = report.origin;
-  record.source = std::move(report.source);
-  record.error = std::move(report.error);
-  record.time_unix_nano = report.time_unix_nano;
-  return record;
-}
-
-}  // namespace
-
-bool HasStatistics(const watch::HitRecord& hit) {
+bool HasStatistics(const model::Hit& hit) {
   return hit.error.empty() && hit.statistics.count != 0;
 }
 
@@ -50,22 +28,22 @@ void HitRecorder::OnReport(Rank& rank, HitReport report,
     rank.last_hit = number;
   }
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
+  const uint32_t watchpoint = report.hit.watchpoint;
   const watch::ConditionPtr condition =
-      watchpoints_.ConditionAt(report.watchpoint, report.revision);
+      watchpoints_.ConditionAt(watchpoint, report.hit.revision);
   if (node == graph::kNoNode || condition == nullptr) {
-    events_.PublishLog(
-        rank.hello.rank, "warning",
-        absl::StrCat("dropped a hit of watchpoint ", report.watchpoint,
-                     " at node ", report.node_id, ": unknown ",
-                     condition ? "node" : "watchpoint"));
+    events_.PublishLog(rank.hello.rank, "warning",
+                       absl::StrCat("dropped a hit of watchpoint ", watchpoint,
+                                    " at node ", report.node_id, ": unknown ",
+                                    condition ? "node" : "watchpoint"));
     return succeed();
   }
-  watch::HitRecord record = RecordOf(rank, std::move(report));
-  record.id = hits_.Reserve();
-  record.node = node;
-  record.condition = condition;
+  watch::HitRecord record{node, std::move(report.hit)};
+  record.hit.id = hits_.Reserve();
+  record.hit.condition = condition;
+  record.hit.rank = rank.hello.rank;
   if (JobJournal* journal = recorder_.journal()) {
-    journal->RecordHit(record, number, hits_.Keeps(record.id));
+    journal->RecordHit(record, number, hits_.Keeps(record.hit.id));
   }
   recorder_.WhenDurable([this, record = std::move(record), succeed]() mutable {
     Add(std::move(record));
@@ -73,14 +51,15 @@ void HitRecorder::OnReport(Rank& rank, HitReport report,
   });
 }
 
-void HitRecorder::Add(watch::HitRecord hit) {
+void HitRecorder::Add(watch::HitRecord record) {
+  const model::Hit& hit = record.hit;
   const uint32_t rank = hit.rank;
   if (HasStatistics(hit)) {
-    statistics_.Record(rank, hit.node, hit.slot, hit.step, hit.statistics,
+    statistics_.Record(rank, record.node, hit.slot, hit.step, hit.statistics,
                        KnownStatistics::Source::kHit);
   }
   const bool was_full = hits_.full();
-  events_.PublishHit(rank, hits_.Add(std::move(hit)));
+  events_.PublishHit(rank, hits_.Add(std::move(record)));
   if (was_full || !hits_.full()) return;
   events_.PublishLog(rank, "warning",
                      absl::StrCat("the job has ", hits_.total(),

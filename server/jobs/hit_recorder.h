@@ -36,7 +36,7 @@ class HitRecorder {
 
  private:
   // Makes a durable hit visible.
-  void Add(watch::HitRecord hit);
+  void Add(watch::HitRecord record);
 
   const watch::WatchTable& watchpoints_;
   watch::HitLog& hits_;
@@ -49,7 +49,7 @@ class HitRecorder {
 // Whether the hit's statistics cover the whole tensor. Hits of some protocols
 // contain only the compared values, and hits that could not be evaluated
 // contain nothing.
-bool HasStatistics(const watch::HitRecord& hit);
+bool HasStatistics(const model::Hit& hit);
 
 }  // namespace graphdbg::jobs
 

@@ -30,20 +30,21 @@ absl::Status RestoreWatchpoints(SavedJob& saved, const RestoredParts& parts) {
 }
 
 absl::Status RestoreHits(SavedJob& saved, const RestoredParts& parts) {
-  for (watch::HitRecord& hit : saved.hits) {
+  for (watch::HitRecord& record : saved.hits) {
+    model::Hit& hit = record.hit;
     hit.condition = parts.watchpoints.ConditionAt(hit.watchpoint, hit.revision);
     const bool consistent = hit.condition != nullptr &&
                             hit.id == parts.hits.Reserve() &&
-                            hit.node < parts.graph.node_count();
+                            record.node < parts.graph.node_count();
     if (!consistent) {
       return absl::DataLossError(absl::StrCat(
           "hit ", hit.id, " does not match the recorded watchpoints or graph"));
     }
     if (HasStatistics(hit)) {
-      parts.statistics.Add(hit.rank, hit.node, hit.slot, hit.step,
+      parts.statistics.Add(hit.rank, record.node, hit.slot, hit.step,
                            hit.statistics, KnownStatistics::Source::kHit);
     }
-    parts.hits.Add(std::move(hit));
+    parts.hits.Add(std::move(record));
   }
   parts.hits.RestoreTotal(saved.hit_total);
   return absl::OkStatus();

@@ -12,6 +12,7 @@
 #include "server/jobs/job_description.h"
 #include "server/jobs/job_restoration.h"
 #include "server/jobs/strand_call.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -274,7 +275,7 @@ StatusTask LiveJob::Retire() {
       return complete(
           Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
                 absl::StrCat("cannot forget job ", job.id_, ": it is ",
-                             std::string(Word(state)))));
+                             std::string(model::ToString(state)))));
     }
     job.RetireOnStrand();
     job.recorder_.WhenDurable(
@@ -326,17 +327,17 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
 void LiveJob::LogStateChange(const JobStateMachine::Change& change) const {
   const Rank& rank = change.rank;
   if (change.rank_before != rank.run.state) {
-    options_->log(absl::StrCat("job ", id_, " rank ", rank.hello.rank, ": ",
-                               std::string(Word(change.rank_before)), " -> ",
-                               std::string(Word(rank.run.state)), " at step ",
-                               rank.run.step, rank.run.node.empty() ? "" : ", ",
-                               rank.run.node));
+    options_->log(absl::StrCat(
+        "job ", id_, " rank ", rank.hello.rank, ": ",
+        std::string(model::ToString(change.rank_before)), " -> ",
+        std::string(model::ToString(rank.run.state)), " at step ",
+        rank.run.step, rank.run.node.empty() ? "" : ", ", rank.run.node));
   }
   const model::JobState state = machine_.job().state;
   if (change.job_before != state) {
     options_->log(absl::StrCat("job ", id_, ": ",
-                               std::string(Word(change.job_before)), " -> ",
-                               std::string(Word(state))));
+                               std::string(model::ToString(change.job_before)),
+                               " -> ", std::string(model::ToString(state))));
   }
 }
 

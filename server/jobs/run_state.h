@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -25,10 +24,6 @@ struct RunState {
 
   bool operator==(const RunState&) const = default;
 };
-
-// The words that the API uses, for example "paused".
-std::string_view Word(model::JobState state);
-std::string_view Word(model::ControlVerb verb);
 
 // True for finished, terminated and lost.
 bool IsEnded(model::JobState state);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/base/error.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -87,10 +88,11 @@ TEST(CheckControlTest, AcceptsTheCommandsOfEachStateAndNamesTheStateOtherwise) {
     for (size_t i = 0; i < states.size(); ++i) {
       const absl::Status status = CheckControl(row.verb, states[i]);
       EXPECT_EQ(status.ok(), row.fits[i] == 'y')
-          << Word(row.verb) << " while " << Word(states[i]);
+          << model::ToString(row.verb) << " while "
+          << model::ToString(states[i]);
       if (status.ok()) continue;
       EXPECT_EQ(ReasonOf(status), "invalid_state");
-      EXPECT_NE(std::string(status.message()).find(Word(states[i])),
+      EXPECT_NE(std::string(status.message()).find(model::ToString(states[i])),
                 std::string::npos);
     }
   }

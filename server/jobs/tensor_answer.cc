@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
-#include "server/jobs/dtype.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -49,11 +49,12 @@ absl::Status TensorAnswer::ReadHeader(const TensorHeader& header) {
                               " bytes; the limit is ", max_bytes_));
   }
   // Frontends read the elements by type and shape and rely on their number.
-  const auto item_bytes = ItemBytes(header.type.dtype);
-  const bool fits =
-      want_data_ ? !item_bytes || DenseBytes(*item_bytes, header.slice_shape) ==
-                                      header.total_bytes
-                 : header.total_bytes == 0;
+  const DType dtype = header.type.dtype;
+  const bool fits = want_data_
+                        ? ItemSize(dtype) == 0 ||
+                              tensor::DenseBytes(dtype, header.slice_shape) ==
+                                  header.total_bytes
+                        : header.total_bytes == 0;
   if (!fits) {
     return BadAnswer(absl::StrCat("a size of ", header.total_bytes,
                                   " bytes does not match type and shape"));

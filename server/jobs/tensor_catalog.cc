@@ -118,7 +118,7 @@ model::NeighbourTensor TensorCatalog::Describe(graph::NodeIndex node,
     tensor.statistics = newest->statistics;
     tensor.statistics_step = newest->step;
   }
-  watch::HitLog::OfTensor hits = hits_.Of(node, slot, kMaxHitsOfTensor);
+  watch::HitLog::TensorHits hits = hits_.OnTensor(node, slot, kMaxHitsOfTensor);
   tensor.hit_count = hits.count;
   tensor.hits = std::move(hits.newest);
   return tensor;

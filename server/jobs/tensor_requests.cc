@@ -8,6 +8,7 @@
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
 #include "server/jobs/tensor_catalog.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -72,10 +73,10 @@ absl::StatusOr<const Rank*> TensorRequests::ConnectedRank(
   RETURN_IF_ERROR(machine_.CheckRank(number));
   const Rank* rank = machine_.Find(number);
   if (rank->link) return rank;
-  return Error(
-      absl::StatusCode::kUnavailable, "job_gone",
-      absl::StrCat("rank ", number, " is ", std::string(Word(rank->run.state)),
-                   "; its tensors are no longer available"));
+  return Error(absl::StatusCode::kUnavailable, "job_gone",
+               absl::StrCat("rank ", number, " is ",
+                            std::string(model::ToString(rank->run.state)),
+                            "; its tensors are no longer available"));
 }
 
 absl::Status TensorRequests::Catch(const std::string& node, uint32_t number) {

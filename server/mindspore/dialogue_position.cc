@@ -134,10 +134,10 @@ std::vector<uint32_t> Dialogue::DeliverHits() {
   for (const auto& [node, hit] : known) {
     const WireWatchpoint& about = *watch_.Find(hit.id());
     jobs::HitReport report = TranslateHit(hit, about, *node);
-    report.step = step_;
-    report.order = ++hit_order_;
-    report.number = report.order;
-    report.time_unix_nano = now_unix_nano_();
+    report.number = ++hit_order_;
+    report.hit.step = step_;
+    report.hit.order = report.number;
+    report.hit.time_unix_nano = now_unix_nano_();
     reports_.push_back(std::move(report));
     if (!IsWorthAStop(hit.error_code())) continue;
     if (about.pause == model::PauseMode::kNone) continue;

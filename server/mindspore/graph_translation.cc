@@ -175,7 +175,7 @@ class Translator {
     node.alias_slot = static_cast<uint32_t>(slot);
     // Types in a tuple come without a shape; this one has it.
     for (model::Output& output : producer->second->outputs) {
-      if (output.slot == slot && output.type.dtype.empty() &&
+      if (output.slot == slot && output.type.dtype == DType::kUnspecified &&
           !node.outputs.empty()) {
         output.type = node.outputs.front().type;
       }

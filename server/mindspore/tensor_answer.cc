@@ -18,16 +18,9 @@ using jobs::TensorOrder;
 // Beyond this a client's average is that of a part of the tensor.
 constexpr int32_t kAveragedAsOne = 20'000;
 
-DType DTypeNamed(const std::string& name) {
-  for (int number = 1; number <= debugger::DT_FLOAT64; ++number) {
-    if (NumpyNameOf(number) == name) return DTypeOf(number);
-  }
-  return DType::kOther;
-}
-
 TensorView ViewOf(const Value& value) {
   TensorView view;
-  view.dtype = DTypeNamed(value.type.dtype);
+  view.dtype = value.type.dtype;
   view.data = value.data.data();
   view.ndim = value.type.shape.size();
   view.shape = value.type.shape.data();
@@ -85,8 +78,7 @@ TensorChunk Begin(const TensorOrder& order, model::TensorType type,
 }
 
 model::TensorType TypeOf(const debugger::TensorBase& base) {
-  model::TensorType type;
-  type.dtype = NumpyNameOf(base.data_type());
+  model::TensorType type = ScalarOf(base.data_type());
   type.shape.assign(base.shape().begin(), base.shape().end());
   return type;
 }

@@ -2,7 +2,6 @@
 #ifndef SERVER_MINDSPORE_TYPES_H_
 #define SERVER_MINDSPORE_TYPES_H_
 
-#include <string>
 #include <vector>
 
 #include "agent/tensor/dtype.h"
@@ -15,8 +14,8 @@ namespace graphdbg::mindspore {
 // number: clients may be newer than this.
 DType DTypeOf(int data_type);
 
-// NumPy's name; empty for DT_UNDEFINED.
-std::string NumpyNameOf(int data_type);
+// A scalar of this type; kOther carries MindSpore's own name or number.
+model::TensorType ScalarOf(int data_type);
 
 // One for each output of a node of this type. Where the shape is not known,
 // the type is left empty, as an empty shape is a scalar's.

@@ -14,29 +14,11 @@ constexpr char kLeaf[] = "leaf";
 // Tag and length of a nested message of this size.
 constexpr size_t kOverhead = 8;
 
-conditions::Category CategoryOf(model::Category category) {
-  switch (category) {
-    case model::Category::kWeight:
-      return conditions::Category::kWeight;
-    case model::Category::kGradient:
-      return conditions::Category::kGradient;
-    case model::Category::kActivation:
-      return conditions::Category::kActivation;
-    case model::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-    case model::Category::kOther:
-      break;
-  }
-  return conditions::Category::kOther;
-}
-
 conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   conditions::NodeSelection selection;
   selection.scopes = spec.selection.scopes;
   selection.patterns = spec.selection.patterns;
-  for (model::Category category : spec.selection.categories) {
-    selection.categories.push_back(CategoryOf(category));
-  }
+  selection.categories = spec.selection.categories;
   if (const auto* row = conditions::Find(spec.condition.id)) {
     selection.target = conditions::TargetOf(*row);
   }
@@ -177,12 +159,12 @@ WatchDesk::Leaves WatchDesk::Expand(const model::WatchpointSpec& spec) const {
   for (const std::string& name : spec.selection.nodes) {
     const BookNode* node = book_.ByName(name);
     if (node == nullptr) continue;
-    if (rest.target && *rest.target != CategoryOf(node->category)) continue;
+    if (rest.target && *rest.target != node->category) continue;
     AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
   for (const BookNode& node : book_.nodes()) {
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       AddLeaf(node, seen, leaves);
     }
   }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/model/messages.h"
 #include "server/store/encode.h"
 
 namespace graphdbg::store {
@@ -112,7 +113,8 @@ void JobRows::PutFrames(const graph::GraphStore& graph) {
   Numbered rows;
   for (; frames_ < graph.frame_count(); ++frames_) {
     const auto frame = static_cast<graph::FrameIndex>(frames_);
-    rows.emplace_back(frame, Encode(graph.frame(frame)).SerializeAsString());
+    rows.emplace_back(frame,
+                      model::ToMessage(graph.frame(frame)).SerializeAsString());
   }
   writer_->Put(PutNumbered(
       key_, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)", std::move(rows)));
@@ -180,18 +182,19 @@ void JobRows::RecordWatchpoint(uint32_t id, uint32_t revision,
       });
 }
 
-void JobRows::RecordHit(const watch::HitRecord& hit, uint64_t number,
+void JobRows::RecordHit(const watch::HitRecord& record, uint64_t number,
                         bool kept) {
-  std::string record;
-  if (kept) record = Encode(hit).SerializeAsString();
-  writer_->Put([job = key_, id = static_cast<int64_t>(hit.id), rank = hit.rank,
-                number, kept, record = std::move(record)](Statements& db) {
+  std::string blob;
+  if (kept) blob = Encode(record).SerializeAsString();
+  writer_->Put([job = key_, id = static_cast<int64_t>(record.hit.id),
+                rank = record.hit.rank, number, kept,
+                blob = std::move(blob)](Statements& db) {
     absl::Status status;
     if (kept) {
       status = db["INSERT INTO hit VALUES (?, ?, ?)"]
                    .Bind(1, job)
                    .Bind(2, id)
-                   .BindBlob(3, record)
+                   .BindBlob(3, blob)
                    .Run();
     } else {
       status = db["UPDATE job SET hit_total = ? WHERE job = ?"]
@@ -211,18 +214,18 @@ void JobRows::RecordHit(const watch::HitRecord& hit, uint64_t number,
 void JobRows::RecordStatistics(uint32_t rank, graph::NodeIndex node,
                                uint32_t slot, uint64_t step,
                                const model::Statistics& statistics) {
-  writer_->Put(
-      [job = key_, rank, node, slot, step,
-       record = Encode(statistics).SerializeAsString()](Statements& db) {
-        return db["INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?, ?, ?)"]
-            .Bind(1, job)
-            .Bind(2, int64_t{rank})
-            .Bind(3, int64_t{node})
-            .Bind(4, int64_t{slot})
-            .Bind(5, static_cast<int64_t>(step))
-            .BindBlob(6, record)
-            .Run();
-      });
+  writer_->Put([job = key_, rank, node, slot, step,
+                record = model::ToMessage(statistics).SerializeAsString()](
+                   Statements& db) {
+    return db["INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?, ?, ?)"]
+        .Bind(1, job)
+        .Bind(2, int64_t{rank})
+        .Bind(3, int64_t{node})
+        .Bind(4, int64_t{slot})
+        .Bind(5, static_cast<int64_t>(step))
+        .BindBlob(6, record)
+        .Run();
+  });
 }
 
 void JobRows::EraseStatistics(uint32_t rank, graph::NodeIndex node,

@@ -88,13 +88,13 @@ graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
   a.name = scope + "/a";
   a.kind = model::NodeKind::kParameter;
   a.category = model::Category::kWeight;
-  a.outputs = {{0, {"float32", {2, 3}}}};
+  a.outputs = {{0, {DType::kFloat32, {2, 3}}}};
   graph::NodeRecord b;
   b.id = 12;
   b.name = scope + "/b";
   b.op_type = "relu";
   b.inputs = {{11, 0, false}};
-  b.outputs = {{1, {"float16", {}}}};
+  b.outputs = {{1, {DType::kFloat16, {}}}};
   b.stack = {{"train.py", 7, "main", "b = relu(a)", true},
              {"lib.py", 8, "run", "", false}};
   b.attributes = {{"inplace", "true"}};
@@ -259,23 +259,25 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
     job->RecordHello(0, HelloOf("x"), false);
-    watch::HitRecord hit;
+    watch::HitRecord record;
+    record.node = 0;
+    model::Hit& hit = record.hit;
     hit.id = 1;
     hit.watchpoint = 7;
     hit.revision = 2;
     hit.step = 5;
-    hit.node = 0;
     hit.actual = {{"max", 3.5}};
     hit.statistics.count = 6;
     hit.statistics.max = 3.5;
-    hit.type = {"float32", {2, 3}};
+    hit.type = {DType::kFloat32, {2, 3}};
     hit.origin = model::Origin::kOrigin;
-    hit.source = model::SourceLine{"train.py", 3, "f", "x", true};
+    hit.source = std::make_shared<const model::SourceLine>(
+        model::SourceLine{"train.py", 3, "f", "x", true});
     hit.error = "no previous value";
     hit.time_unix_nano = 99;
-    job->RecordHit(hit, 41, true);
+    job->RecordHit(record, 41, true);
     hit.id = 2;
-    job->RecordHit(hit, 42, false);
+    job->RecordHit(record, 42, false);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -283,7 +285,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(job.hit_total, 2u);
   EXPECT_EQ(job.ranks.at(0).last_hit, 42u);
   ASSERT_EQ(job.hits.size(), 1u);
-  const watch::HitRecord& hit = job.hits[0];
+  const model::Hit& hit = job.hits[0].hit;
   EXPECT_EQ(hit.id, 1u);
   EXPECT_EQ(hit.revision, 2u);
   EXPECT_EQ(hit.actual.at("max"), 3.5);
@@ -335,9 +337,9 @@ TEST_F(StoreTest, AnotherProcessStartsItsNumbersAnew) {
     graph::GraphChanges changes;
     ASSERT_TRUE(graph.Apply(Patch("", "s"), ids, &changes).ok());
     job->RecordGraph(0, graph, changes);
-    watch::HitRecord hit;
-    hit.id = 1;
-    job->RecordHit(hit, 41, true);
+    watch::HitRecord record;
+    record.hit.id = 1;
+    job->RecordHit(record, 41, true);
     // The same one, back again: nothing changes.
     job->RecordHello(0, HelloOf("x"), true);
     EXPECT_TRUE(Kept(*job).ok());

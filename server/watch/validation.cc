@@ -59,22 +59,6 @@ absl::Status CheckList(const std::vector<std::string>& list,
 
 }  // namespace
 
-conditions::Category CategoryOf(model::Category category) {
-  switch (category) {
-    case model::Category::kOther:
-      return conditions::Category::kOther;
-    case model::Category::kWeight:
-      return conditions::Category::kWeight;
-    case model::Category::kGradient:
-      return conditions::Category::kGradient;
-    case model::Category::kActivation:
-      return conditions::Category::kActivation;
-    case model::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-  }
-  return conditions::Category::kOther;
-}
-
 absl::Status ValidateSpec(const model::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
   auto condition = conditions::Validate(
@@ -102,7 +86,7 @@ absl::Status ValidateSelection(const model::WatchpointSpec& spec,
     const graph::NodeIndex node = graph.FindNode(selection.nodes[i]);
     if (node == graph::kNoNode) return UnknownNode(field, selection.nodes[i]);
     const auto target = conditions::TargetOf(row);
-    if (target && *target != CategoryOf(graph.node(node).category)) {
+    if (target && *target != graph.node(node).category) {
       return Wrong(
           field, absl::StrCat("\"", selection.nodes[i], "\" is no ", row.target,
                               ", which condition \"", row.id, "\" is about"));

@@ -3,14 +3,11 @@
 #define SERVER_WATCH_VALIDATION_H_
 
 #include "absl/status/status.h"
-#include "agent/conditions/selector.h"
 #include "server/graph/graph_store.h"
 #include "server/model/graph.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::watch {
-
-conditions::Category CategoryOf(model::Category category);
 
 // INVALID_ARGUMENT with the wrong field named through WithField:
 // "condition.id", "condition.params.value", "nodes[0]". Nodes must be known

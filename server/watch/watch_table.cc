@@ -19,9 +19,7 @@ conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   out.nodes = selection.nodes;
   out.scopes = selection.scopes;
   out.patterns = selection.patterns;
-  for (model::Category category : selection.categories) {
-    out.categories.push_back(CategoryOf(category));
-  }
+  out.categories = selection.categories;
   out.target = conditions::TargetOf(*conditions::Find(spec.condition.id));
   return out;
 }
@@ -145,7 +143,7 @@ void WatchTable::Match(Entry& entry, NodeIndex from) {
   for (NodeIndex i = from; i < matched_; ++i) {
     if (entry.covers[i]) continue;
     const graph::Node& node = graph_.node(i);
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       Cover(entry, i);
     }
   }
