@@ -14,7 +14,7 @@ using http::testing::Fetch;
 using http::testing::Fields;
 using http::testing::Reply;
 using http::testing::WebSocketClient;
-using session::Event;
+using model::Event;
 
 constexpr char kEvents[] = "/api/v1/events";
 
@@ -43,7 +43,7 @@ class ApiNetworkTest : public ::testing::Test {
     event.message = message;
     fixture_->directory.Emit(event);
   }
-  void EmitState(session::JobState state, const std::string& job = "train") {
+  void EmitState(model::JobState state, const std::string& job = "train") {
     Event event;
     event.type = Event::Type::kState;
     event.job = job;
@@ -183,7 +183,7 @@ TEST_F(ApiNetworkTest, ASnapshotIsFollowedByWhatHappens) {
   EXPECT_EQ(snapshot["info"]["step"], 3);
   EXPECT_EQ(snapshot["watchpoints"][0]["id"], 1);
   EXPECT_EQ(snapshot["hits"][0]["id"], 1);
-  EmitState(session::JobState::kRunning);
+  EmitState(model::JobState::kRunning);
   Json state = Next(*client);
   EXPECT_EQ(state["type"], "state");
   EXPECT_EQ(state["seq"], 2);
@@ -265,7 +265,7 @@ TEST_F(ApiNetworkTest, AllJobsTellOnlyTheirStates) {
   }
   EXPECT_EQ(jobs, (std::set<std::string>{"other", "train"}));
   EmitLog("not for all");
-  EmitState(session::JobState::kPaused, "other");
+  EmitState(model::JobState::kPaused, "other");
   Json event = Next(*client);
   EXPECT_EQ(event["type"], "state");
   EXPECT_EQ(event["job"], "other");
@@ -273,7 +273,7 @@ TEST_F(ApiNetworkTest, AllJobsTellOnlyTheirStates) {
 
 TEST_F(ApiNetworkTest, AForgottenJobIsTakenBackFromAllReaders) {
   Start();
-  job_->info.state = session::JobState::kFinished;
+  job_->info.state = model::JobState::kFinished;
   EmitLog("end");
   auto client = Connect();
   client->Send(R"({"subscribe":{"job":"train"}})");
@@ -331,7 +331,7 @@ TEST_F(ApiNetworkTest, AReaderThatUnsubscribedHearsNothing) {
 
 TEST_F(ApiNetworkTest, LargeTensorsCrossWhole) {
   Start();
-  job_->tensor.type = {"uint8", {64 << 20}};
+  job_->tensor.type = {DType::kUint8, {64 << 20}};
   job_->tensor.slice_shape = {64 << 20};
   job_->tensor.data.assign(64 << 20, '\x2a');
   Reply reply =

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/api/json.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 
@@ -44,8 +44,9 @@ class BodyReader {
   std::optional<Enum> Choice(const char* name) {
     auto word = Text(name);
     if (!word) return std::nullopt;
-    auto value = FromWord<Enum>(*word);
-    if (!value) Fail(name, "'" + *word + "' is none of " + AllWords<Enum>());
+    auto value = model::Parse<Enum>(*word);
+    if (!value)
+      Fail(name, "'" + *word + "' is none of " + model::AllNames<Enum>());
     return value;
   }
   // A reader of the object of this name; absent if there is none.

@@ -9,14 +9,12 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
-
 constexpr uint64_t kMaxSteps = 1'000'000'000;
 
-std::optional<ConditionInstance> ReadCondition(BodyReader& body) {
+std::optional<model::Condition> ReadCondition(BodyReader& body) {
   auto reader = body.Object("condition");
   if (!reader) return std::nullopt;
-  ConditionInstance condition;
+  model::Condition condition;
   Scalars params = reader->ReadScalars("params");
   condition.params = std::move(params.numbers);
   condition.text_params = std::move(params.texts);
@@ -28,7 +26,8 @@ std::optional<ConditionInstance> ReadCondition(BodyReader& body) {
 }
 
 // Absent if the body gives no part of it.
-std::optional<Selection> ReadSelection(BodyReader& body, Selection selection) {
+std::optional<model::Selection> ReadSelection(BodyReader& body,
+                                              model::Selection selection) {
   bool given = false;
   auto take = [&](const char* name, std::vector<std::string>& into) {
     auto texts = body.Texts(name);
@@ -44,11 +43,11 @@ std::optional<Selection> ReadSelection(BodyReader& body, Selection selection) {
     given = true;
     selection.categories.clear();
     for (const std::string& word : *words) {
-      auto category = FromWord<Category>(word);
+      auto category = model::Parse<model::Category>(word);
       if (!category) {
         body.Fail(
             "categories[" + std::to_string(selection.categories.size()) + "]",
-            "'" + word + "' is none of " + AllWords<Category>());
+            "'" + word + "' is none of " + model::AllNames<model::Category>());
         break;
       }
       selection.categories.push_back(*category);
@@ -60,18 +59,18 @@ std::optional<Selection> ReadSelection(BodyReader& body, Selection selection) {
 
 }  // namespace
 
-absl::StatusOr<ControlRequest> DecodeControl(std::string_view text) {
+absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
   auto object = ParseObject(text);
   if (!object.ok()) return object.status();
   absl::Status status;
   BodyReader body(*object, "", status);
-  ControlRequest request;
-  auto verb = body.Choice<ControlVerb>("command");
+  model::ControlRequest request;
+  auto verb = body.Choice<model::ControlVerb>("command");
   if (!verb) body.Fail("command", "is missing");
-  request.verb = verb.value_or(ControlVerb::kContinue);
+  request.verb = verb.value_or(model::ControlVerb::kContinue);
   request.steps = body.Integer("steps", 1, kMaxSteps).value_or(1);
   request.node = body.Text("node").value_or("");
-  if (request.verb == ControlVerb::kContinueTo && request.node.empty()) {
+  if (request.verb == model::ControlVerb::kContinueTo && request.node.empty()) {
     body.Fail("node", "is missing: the node to continue to");
   }
   request.pending = body.Boolean("pending").value_or(false);
@@ -82,7 +81,7 @@ absl::StatusOr<ControlRequest> DecodeControl(std::string_view text) {
   return request;
 }
 
-absl::StatusOr<ConditionInstance> DecodeCondition(std::string_view text) {
+absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
   auto object = ParseObject(text);
   if (!object.ok()) return object.status();
   absl::Status status;
@@ -94,33 +93,34 @@ absl::StatusOr<ConditionInstance> DecodeCondition(std::string_view text) {
   return *std::move(condition);
 }
 
-absl::StatusOr<WatchpointSpec> DecodeWatchpoint(std::string_view text) {
+absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
   auto object = ParseObject(text);
   if (!object.ok()) return object.status();
   absl::Status status;
   BodyReader body(*object, "", status);
-  WatchpointSpec spec;
+  model::WatchpointSpec spec;
   auto condition = ReadCondition(body);
   if (!condition) body.Fail("condition", "is missing");
-  spec.condition = std::move(condition).value_or(ConditionInstance{});
-  spec.selection = ReadSelection(body, {}).value_or(Selection{});
-  spec.pause = body.Choice<PauseMode>("pause").value_or(PauseMode::kNode);
+  spec.condition = std::move(condition).value_or(model::Condition{});
+  spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
+  spec.pause =
+      body.Choice<model::PauseMode>("pause").value_or(model::PauseMode::kNode);
   spec.enabled = body.Boolean("enabled").value_or(true);
   body.RefuseOthers();
   if (!status.ok()) return status;
   return spec;
 }
 
-absl::StatusOr<WatchpointChange> DecodeWatchpointChange(
-    std::string_view text, const WatchpointSpec& old) {
+absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
+    std::string_view text, const model::WatchpointSpec& old) {
   auto object = ParseObject(text);
   if (!object.ok()) return object.status();
   absl::Status status;
   BodyReader body(*object, "", status);
-  WatchpointChange change;
+  model::WatchpointChange change;
   change.condition = ReadCondition(body);
   change.selection = ReadSelection(body, old.selection);
-  change.pause = body.Choice<PauseMode>("pause");
+  change.pause = body.Choice<model::PauseMode>("pause");
   change.enabled = body.Boolean("enabled");
   body.RefuseOthers();
   if (!status.ok()) return status;

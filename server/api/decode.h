@@ -7,19 +7,19 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/session/types.h"
+#include "server/model/job.h"
+#include "server/model/watch.h"
 
 namespace graphdbg::api {
 
-absl::StatusOr<session::ControlRequest> DecodeControl(std::string_view body);
+absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view body);
 // {"condition": …} alone.
-absl::StatusOr<session::ConditionInstance> DecodeCondition(
-    std::string_view text);
-absl::StatusOr<session::WatchpointSpec> DecodeWatchpoint(std::string_view body);
+absl::StatusOr<model::Condition> DecodeCondition(std::string_view text);
+absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view body);
 // Absent nodes, scopes, patterns and categories of a selection of which one is
 // given are taken from `old`.
-absl::StatusOr<session::WatchpointChange> DecodeWatchpointChange(
-    std::string_view body, const session::WatchpointSpec& old);
+absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
+    std::string_view body, const model::WatchpointSpec& old);
 struct CatchRequest {
   std::string node;
   uint32_t rank = 0;

@@ -9,24 +9,23 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
-
 TEST(DecodeControlTest, ReadsEveryCommand) {
   EXPECT_EQ(DecodeControl(R"({"command":"continue"})")->verb,
-            ControlVerb::kContinue);
+            model::ControlVerb::kContinue);
   EXPECT_EQ(DecodeControl(R"({"command":"next_node"})")->verb,
-            ControlVerb::kNextNode);
-  EXPECT_EQ(DecodeControl(R"({"command":"pause"})")->verb, ControlVerb::kPause);
+            model::ControlVerb::kNextNode);
+  EXPECT_EQ(DecodeControl(R"({"command":"pause"})")->verb,
+            model::ControlVerb::kPause);
   EXPECT_EQ(DecodeControl(R"({"command":"terminate"})")->verb,
-            ControlVerb::kTerminate);
+            model::ControlVerb::kTerminate);
   EXPECT_EQ(DecodeControl(R"({"command":"recheck"})")->verb,
-            ControlVerb::kRecheck);
+            model::ControlVerb::kRecheck);
   auto step = DecodeControl(R"({"command":"step","steps":5,"rank":3})");
-  EXPECT_EQ(step->verb, ControlVerb::kStep);
+  EXPECT_EQ(step->verb, model::ControlVerb::kStep);
   EXPECT_EQ(step->steps, 5u);
   EXPECT_EQ(step->rank, 3u);
   auto until = DecodeControl(R"({"command":"continue_to","node":"a/b"})");
-  EXPECT_EQ(until->verb, ControlVerb::kContinueTo);
+  EXPECT_EQ(until->verb, model::ControlVerb::kContinueTo);
   EXPECT_EQ(until->node, "a/b");
   EXPECT_FALSE(until->pending);
   EXPECT_TRUE(
@@ -79,8 +78,9 @@ TEST(DecodeWatchpointTest, ReadsAllFields) {
   EXPECT_EQ(spec->selection.scopes, (std::vector<std::string>{"b", "c"}));
   EXPECT_EQ(spec->selection.patterns, std::vector<std::string>{"*/d"});
   EXPECT_EQ(spec->selection.categories,
-            (std::vector<Category>{Category::kWeight, Category::kGradient}));
-  EXPECT_EQ(spec->pause, PauseMode::kStep);
+            (std::vector<model::Category>{model::Category::kWeight,
+                                          model::Category::kGradient}));
+  EXPECT_EQ(spec->pause, model::PauseMode::kStep);
   EXPECT_FALSE(spec->enabled);
 }
 
@@ -88,7 +88,7 @@ TEST(DecodeWatchpointTest, TheConditionAloneIsEnough) {
   auto spec = DecodeWatchpoint(R"({"condition":{"id":"nan"}})");
   ASSERT_TRUE(spec.ok()) << spec.status();
   EXPECT_TRUE(spec->condition.params.empty());
-  EXPECT_EQ(spec->pause, PauseMode::kNode);
+  EXPECT_EQ(spec->pause, model::PauseMode::kNode);
   EXPECT_TRUE(spec->enabled);
 }
 
@@ -134,7 +134,7 @@ TEST(DecodeWatchpointTest, ErrorsNameTheField) {
 }
 
 TEST(DecodeWatchpointChangeTest, WhatIsNotGivenStays) {
-  WatchpointSpec old;
+  model::WatchpointSpec old;
   old.selection.nodes = {"a"};
   old.selection.scopes = {"s"};
   auto change = DecodeWatchpointChange(R"({"enabled":false})", old);

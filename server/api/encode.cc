@@ -3,12 +3,10 @@
 #include <utility>
 
 #include "agent/conditions/catalogue.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 namespace {
-
-using namespace session;
 
 Json NullIfEmpty(const std::string& text) {
   return text.empty() ? Json() : Json(text);
@@ -21,7 +19,7 @@ Json Numbers(const std::map<std::string, double>& values) {
 }
 
 // As people give them: texts among numbers, true and false.
-Json EncodeParams(const ConditionInstance& instance) {
+Json EncodeParams(const model::Condition& instance) {
   Json object = Numbers(instance.params);
   for (const auto& [name, text] : instance.text_params) object[name] = text;
   const conditions::Condition* row = conditions::Find(instance.id);
@@ -43,22 +41,28 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Encode(*value) : Json();
 }
 
-Json EncodeRank(const RankInfo& rank) {
-  return {{"rank", rank.rank},         {"host", rank.host},
-          {"pid", rank.pid},           {"peer", rank.peer},
-          {"device", rank.device},     {"device_id", rank.device_id},
-          {"state", Word(rank.state)}, {"step", rank.step},
+Json EncodeRank(const model::Rank& rank) {
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"pid", rank.pid},
+          {"peer", rank.peer},
+          {"device", rank.device},
+          {"device_id", rank.device_id},
+          {"state", model::ToString(rank.state)},
+          {"step", rank.step},
           {"node", rank.node}};
 }
 
-Json EncodeException(const ExceptionInfo& exception) {
+Json EncodeException(const model::Exception& exception) {
   return {{"type", exception.type},
           {"message", exception.message},
           {"traceback", exception.traceback},
           {"node", NullIfEmpty(exception.node)}};
 }
 
-Json EncodeSource(const std::optional<SourceLine>& source) {
+// `source` is an optional or a pointer.
+template <class Source>
+Json EncodeSource(const Source& source) {
   if (!source) return nullptr;
   return {{"file", source->file},
           {"line", source->line},
@@ -66,7 +70,7 @@ Json EncodeSource(const std::optional<SourceLine>& source) {
           {"function", source->function}};
 }
 
-Json EncodeFrame(const SourceLine& frame) {
+Json EncodeFrame(const model::SourceLine& frame) {
   return {{"file", frame.file},
           {"line", frame.line},
           {"function", frame.function},
@@ -74,33 +78,33 @@ Json EncodeFrame(const SourceLine& frame) {
           {"user", frame.user}};
 }
 
-Json EncodeOutput(const OutputInfo& output) {
+Json EncodeOutput(const model::Output& output) {
   return {{"slot", output.slot},
-          {"dtype", output.type.dtype},
+          {"dtype", model::DTypeName(output.type)},
           {"shape", output.type.shape}};
 }
 
-Json EncodeEndpoint(const Endpoint& end) {
+Json EncodeEndpoint(const model::Endpoint& end) {
   return {{"node", end.node},
           {"slot", end.slot},
-          {"dtype", end.type.dtype},
+          {"dtype", model::DTypeName(end.type)},
           {"shape", end.type.shape}};
 }
 
 // With the name under which tensors are asked for.
-Json EncodeTensor(const Endpoint& tensor) {
+Json EncodeTensor(const model::Endpoint& tensor) {
   Json json = {{"name", tensor.node + ":" + std::to_string(tensor.slot)}};
   json.update(EncodeEndpoint(tensor));
   return json;
 }
 
-Json EncodeNeighbour(const NeighbourNode& at) {
+Json EncodeNeighbour(const model::NeighbourNode& at) {
   Json json = Encode(at.node);
   json["distance"] = at.distance;
   return json;
 }
 
-Json EncodeNeighbourTensor(const NeighbourTensor& at) {
+Json EncodeNeighbourTensor(const model::NeighbourTensor& at) {
   const bool known = at.statistics.has_value();
   Json json = EncodeTensor(at.tensor);
   json["statistics"] = OrNull(at.statistics);
@@ -110,15 +114,15 @@ Json EncodeNeighbourTensor(const NeighbourTensor& at) {
   return json;
 }
 
-Json EncodePoint(const StatisticsPoint& point) {
+Json EncodePoint(const model::StatisticsPoint& point) {
   return {{"step", point.step}, {"statistics", Encode(point.statistics)}};
 }
 
-Json EncodeEdge(const EdgeInfo& edge) {
+Json EncodeEdge(const model::Edge& edge) {
   return {{"from", edge.from},
           {"to", edge.to},
           {"tensors", edge.tensors},
-          {"kind", Word(edge.kind)}};
+          {"kind", model::ToString(edge.kind)}};
 }
 
 template <class T, class Encoder>
@@ -128,47 +132,26 @@ Json List(const std::vector<T>& values, Encoder encode) {
   return list;
 }
 
-Json EncodeUnsupported(const JobInfo& job) {
+Json EncodeUnsupported(const model::Job& job) {
   Json object = Json::object();
   for (const auto& [verb, why] : job.unsupported) {
-    object[std::string(Word(verb))] = why;
+    object[std::string(model::ToString(verb))] = why;
   }
   return object;
 }
 
-std::string_view TypeWord(Event::Type type) {
-  switch (type) {
-    case Event::Type::kJob:
-      return "job";
-    case Event::Type::kState:
-      return "state";
-    case Event::Type::kGraph:
-      return "graph";
-    case Event::Type::kHit:
-      return "hit";
-    case Event::Type::kTensor:
-      return "tensor";
-    case Event::Type::kWatchpoint:
-      return "watchpoint";
-    case Event::Type::kLog:
-      return "log";
-    case Event::Type::kCommand:
-      return "command";
-  }
-  return "unknown";
-}
-
 }  // namespace
 
-Json Encode(const JobInfo& job) {
-  bool has_reason = job.pause_reason != PauseReason::kNone;
+Json Encode(const model::Job& job) {
+  bool has_reason = job.pause_reason != model::PauseReason::kNone;
   return {
       {"id", job.id},
       {"name", job.name},
       {"framework", job.framework},
       {"framework_version", job.framework_version},
-      {"state", Word(job.state)},
-      {"pause_reason", has_reason ? Json(Word(job.pause_reason)) : Json()},
+      {"state", model::ToString(job.state)},
+      {"pause_reason",
+       has_reason ? Json(model::ToString(job.pause_reason)) : Json()},
       {"step", job.step},
       {"node", job.node},
       {"world_size", job.world_size},
@@ -185,30 +168,30 @@ Json Encode(const JobInfo& job) {
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
 }
 
-Json Encode(const GraphInfo& graph) {
+Json Encode(const model::GraphSummary& graph) {
   return {{"id", graph.id},
           {"node_count", graph.node_count},
           {"edge_count", graph.edge_count}};
 }
 
-Json Encode(const NodeInfo& node) {
+Json Encode(const model::Node& node) {
   return {{"name", node.name},
           {"label", node.label},
-          {"kind", Word(node.kind)},
+          {"kind", model::ToString(node.kind)},
           {"op_type", node.op_type},
-          {"category", Word(node.category)},
+          {"category", model::ToString(node.category)},
           {"child_count", node.child_count},
           {"descendant_count", node.descendant_count},
           {"outputs", List(node.outputs, EncodeOutput)},
           {"hit_count", node.hit_count},
-          {"watched", Word(node.watched)},
+          {"watched", model::ToString(node.watched)},
           {"source", EncodeSource(node.source)},
           {"order", node.order},
           {"first_step", node.first_step},
           {"last_step", node.last_step}};
 }
 
-Json Encode(const NodeDetail& detail) {
+Json Encode(const model::NodeDetail& detail) {
   Json json = Encode(detail.node);
   json["graph"] = detail.graph;
   json["inputs"] = List(detail.inputs, EncodeEndpoint);
@@ -221,31 +204,31 @@ Json Encode(const NodeDetail& detail) {
   return json;
 }
 
-Json Encode(const ScopeView& view) {
+Json Encode(const model::ScopeView& view) {
   return {{"scope", view.scope},
           {"nodes", EncodeAll(view.nodes)},
           {"edges", List(view.edges, EncodeEdge)}};
 }
 
-Json Encode(const SearchResult& result) {
+Json Encode(const model::SearchResult& result) {
   return {{"nodes", EncodeAll(result.nodes)},
           {"next_cursor", NullIfEmpty(result.next_cursor)}};
 }
 
-Json Encode(const NeighbourEdge& edge) {
+Json Encode(const model::NeighbourEdge& edge) {
   return {{"from", edge.from},
           {"slot", edge.slot},
           {"to", edge.to},
           {"position", edge.position},
-          {"kind", Word(edge.kind)}};
+          {"kind", model::ToString(edge.kind)}};
 }
 
-Json EncodeExport(const ExportNode& exported) {
-  const NodeInfo& node = exported.node;
+Json EncodeExport(const model::ExportNode& exported) {
+  const model::Node& node = exported.node;
   return {{"name", node.name},
-          {"kind", Word(node.kind)},
+          {"kind", model::ToString(node.kind)},
           {"op_type", node.op_type},
-          {"category", Word(node.category)},
+          {"category", model::ToString(node.category)},
           {"outputs", List(node.outputs, EncodeOutput)},
           {"attributes", exported.attributes},
           {"source", EncodeSource(node.source)},
@@ -254,8 +237,8 @@ Json EncodeExport(const ExportNode& exported) {
           {"last_step", node.last_step}};
 }
 
-Json Encode(const WatchpointInfo& watchpoint) {
-  const WatchpointSpec& spec = watchpoint.spec;
+Json Encode(const model::Watchpoint& watchpoint) {
+  const model::WatchpointSpec& spec = watchpoint.spec;
   return {
       {"id", watchpoint.id},
       {"condition",
@@ -263,15 +246,19 @@ Json Encode(const WatchpointInfo& watchpoint) {
       {"nodes", spec.selection.nodes},
       {"scopes", spec.selection.scopes},
       {"patterns", spec.selection.patterns},
-      {"categories", List(spec.selection.categories, Word<Category>)},
-      {"pause", Word(spec.pause)},
+      {"categories",
+       List(spec.selection.categories, model::ToString<model::Category>)},
+      {"pause", model::ToString(spec.pause)},
       {"enabled", spec.enabled},
       {"node_count", watchpoint.node_count},
       {"hit_count", watchpoint.hit_count},
       {"error", NullIfEmpty(watchpoint.error)}};
 }
 
-Json Encode(const HitInfo& hit) {
+Json Encode(const model::Hit& hit) {
+  static const auto* const kNoCondition = new model::Condition();
+  const model::Condition& condition =
+      hit.condition ? *hit.condition : *kNoCondition;
   return {{"id", hit.id},
           {"watchpoint", hit.watchpoint},
           {"rank", hit.rank},
@@ -280,25 +267,25 @@ Json Encode(const HitInfo& hit) {
           {"slot", hit.slot},
           {"op_type", hit.op_type},
           {"order", hit.order},
-          {"condition", hit.condition.id},
-          {"params", EncodeParams(hit.condition)},
+          {"condition", condition.id},
+          {"params", EncodeParams(condition)},
           {"actual", Numbers(hit.actual)},
           {"statistics",
            hit.statistics.count > 0 ? Encode(hit.statistics) : Json()},
-          {"dtype", hit.type.dtype},
+          {"dtype", model::DTypeName(hit.type)},
           {"shape", hit.type.shape},
-          {"origin", Word(hit.origin)},
+          {"origin", model::ToString(hit.origin)},
           {"source", EncodeSource(hit.source)},
           {"error", NullIfEmpty(hit.error)},
           {"time", TimeText(hit.time_unix_nano)}};
 }
 
-Json Encode(const HitResult& result) {
+Json Encode(const model::HitPage& result) {
   return {{"hits", EncodeAll(result.hits)},
           {"next_cursor", NullIfEmpty(result.next_cursor)}};
 }
 
-Json Encode(const StatisticsInfo& s) {
+Json Encode(const model::Statistics& s) {
   return {{"count", s.count},
           {"nan_count", s.nan_count},
           {"pos_inf_count", s.pos_inf_count},
@@ -316,21 +303,21 @@ Json Encode(const StatisticsInfo& s) {
           {"l2", OptionalNumber(s.l2)}};
 }
 
-Json Encode(const TensorSummary& summary) {
-  const Endpoint& tensor = summary.tensor;
+Json Encode(const model::TensorSummary& summary) {
+  const model::Endpoint& tensor = summary.tensor;
   bool known = summary.statistics.has_value();
   return {{"role", summary.role},
           {"index", summary.index},
           {"name", tensor.node + ":" + std::to_string(tensor.slot)},
           {"node", tensor.node},
           {"slot", tensor.slot},
-          {"dtype", tensor.type.dtype},
+          {"dtype", model::DTypeName(tensor.type)},
           {"shape", tensor.type.shape},
           {"statistics", OrNull(summary.statistics)},
           {"statistics_step", known ? Json(summary.statistics_step) : Json()}};
 }
 
-Json Encode(const Neighbours& neighbours) {
+Json Encode(const model::Neighbours& neighbours) {
   return {{"tensor", EncodeTensor(neighbours.tensor)},
           {"nodes", List(neighbours.nodes, EncodeNeighbour)},
           {"edges", EncodeAll(neighbours.edges)},
@@ -338,67 +325,68 @@ Json Encode(const Neighbours& neighbours) {
           {"truncated", neighbours.truncated}};
 }
 
-Json Encode(const TensorHistory& history) {
+Json Encode(const model::TensorHistory& history) {
   Json json = EncodeTensor(history.tensor);
   json["points"] = List(history.points, EncodePoint);
   return json;
 }
 
-Json EncodeHead(const TensorValue& value) {
+Json EncodeHead(const model::TensorValue& value) {
   return {{"name", value.node + ":" + std::to_string(value.slot)},
           {"node", value.node},
           {"slot", value.slot},
           {"rank", value.rank},
           {"step", value.step},
-          {"dtype", value.type.dtype},
+          {"dtype", model::DTypeName(value.type)},
           {"shape", value.type.shape}};
 }
 
-Json EncodeCommand(const ControlRequest& request) {
-  return {{"command", Word(request.verb)},
-          {"steps",
-           request.verb == ControlVerb::kStep ? Json(request.steps) : Json()},
-          {"node", NullIfEmpty(request.node)},
-          {"rank", request.rank ? Json(*request.rank) : Json()},
-          {"client", request.client},
-          {"peer", request.peer}};
+Json EncodeCommand(const model::ControlRequest& request) {
+  return {
+      {"command", model::ToString(request.verb)},
+      {"steps", request.verb == model::ControlVerb::kStep ? Json(request.steps)
+                                                          : Json()},
+      {"node", NullIfEmpty(request.node)},
+      {"rank", request.rank ? Json(*request.rank) : Json()},
+      {"client", request.client},
+      {"peer", request.peer}};
 }
 
-Json Encode(const Event& event, int64_t time_unix_nano) {
+Json Encode(const model::Event& event, int64_t time_unix_nano) {
   Json json = {{"seq", event.seq},
-               {"type", TypeWord(event.type)},
+               {"type", model::ToString(event.type)},
                {"job", event.job},
                {"rank", event.rank},
                {"time", TimeText(time_unix_nano)}};
   switch (event.type) {
-    case Event::Type::kJob:
+    case model::Event::Type::kJob:
       json["info"] = OrNull(event.job_info);
       break;
-    case Event::Type::kState:
+    case model::Event::Type::kState:
       json["info"] = OrNull(event.job_info);
       json["command_id"] = NullIfEmpty(event.command_id);
       json["error"] = NullIfEmpty(event.message);
       break;
-    case Event::Type::kGraph:
+    case model::Event::Type::kGraph:
       json["node_count"] = event.node_count;
       break;
-    case Event::Type::kHit:
+    case model::Event::Type::kHit:
       json["hit"] = OrNull(event.hit);
       break;
-    case Event::Type::kWatchpoint:
+    case model::Event::Type::kWatchpoint:
       json["watchpoint"] = OrNull(event.watchpoint);
       json["id"] =
           event.watchpoint ? event.watchpoint->id : event.watchpoint_id;
       break;
-    case Event::Type::kLog:
+    case model::Event::Type::kLog:
       json["level"] = event.level;
       json["message"] = event.message;
       break;
-    case Event::Type::kCommand:
+    case model::Event::Type::kCommand:
       json["command_id"] = event.command_id;
       json["command"] = EncodeCommand(*event.command);
       break;
-    case Event::Type::kTensor:
+    case model::Event::Type::kTensor:
       break;
   }
   return json;

@@ -3,31 +3,35 @@
 #define SERVER_API_ENCODE_H_
 
 #include "server/api/json.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/job.h"
+#include "server/model/neighbours.h"
+#include "server/model/tensor.h"
+#include "server/model/watch.h"
 
 namespace graphdbg::api {
 
-Json Encode(const session::JobInfo& job);
-Json Encode(const session::GraphInfo& graph);
-Json Encode(const session::NodeInfo& node);
-Json Encode(const session::NodeDetail& detail);
-Json Encode(const session::ScopeView& view);
-Json Encode(const session::SearchResult& result);
+Json Encode(const model::Job& job);
+Json Encode(const model::GraphSummary& graph);
+Json Encode(const model::Node& node);
+Json Encode(const model::NodeDetail& detail);
+Json Encode(const model::ScopeView& view);
+Json Encode(const model::SearchResult& result);
 // As exports say it: what does not change while others look.
-Json EncodeExport(const session::ExportNode& node);
-Json Encode(const session::NeighbourEdge& edge);
-Json Encode(const session::WatchpointInfo& watchpoint);
-Json Encode(const session::HitInfo& hit);
-Json Encode(const session::HitResult& result);
-Json Encode(const session::StatisticsInfo& statistics);
-Json Encode(const session::TensorSummary& summary);
-Json Encode(const session::Neighbours& neighbours);
-Json Encode(const session::TensorHistory& history);
+Json EncodeExport(const model::ExportNode& node);
+Json Encode(const model::NeighbourEdge& edge);
+Json Encode(const model::Watchpoint& watchpoint);
+Json Encode(const model::Hit& hit);
+Json Encode(const model::HitPage& result);
+Json Encode(const model::Statistics& statistics);
+Json Encode(const model::TensorSummary& summary);
+Json Encode(const model::Neighbours& neighbours);
+Json Encode(const model::TensorHistory& history);
 // All but the data: what JSON and statistics answers have in common.
-Json EncodeHead(const session::TensorValue& value);
+Json EncodeHead(const model::TensorValue& value);
 
 // One message of the event stream.
-Json Encode(const session::Event& event, int64_t time_unix_nano);
+Json Encode(const model::Event& event, int64_t time_unix_nano);
 
 template <class T>
 Json EncodeAll(const std::vector<T>& values) {

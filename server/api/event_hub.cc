@@ -9,7 +9,7 @@
 
 namespace graphdbg::api {
 
-using session::Event;
+using model::Event;
 
 namespace {
 
@@ -59,7 +59,7 @@ EventHub::Page EventHub::Log::After(uint64_t number, size_t max) const {
   return page;
 }
 
-EventHub::EventHub(session::Directory& directory, Limits limits)
+EventHub::EventHub(jobs::Directory& directory, Limits limits)
     : limits_(limits),
       subscription_(directory.Subscribe(
           [this](const std::shared_ptr<const Event>& event) { Take(event); })) {

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "server/session/interfaces.h"
+#include "server/jobs/interfaces.h"
 
 namespace graphdbg::api {
 
@@ -25,17 +25,16 @@ namespace graphdbg::api {
 // from any thread.
 class EventRecord {
  public:
-  EventRecord(std::shared_ptr<const session::Event> event,
-              int64_t time_unix_nano)
+  EventRecord(std::shared_ptr<const model::Event> event, int64_t time_unix_nano)
       : event_(std::move(event)), time_unix_nano_(time_unix_nano) {}
 
-  const session::Event& event() const { return *event_; }
+  const model::Event& event() const { return *event_; }
   std::shared_ptr<const std::string> Text() const;
   // The text takes no memory any more; who wants it has it written anew.
   void DropText() const;
 
  private:
-  const std::shared_ptr<const session::Event> event_;
+  const std::shared_ptr<const model::Event> event_;
   const int64_t time_unix_nano_;
   mutable std::mutex mu_;
   mutable std::shared_ptr<const std::string> text_;  // Guarded by mu_.
@@ -52,9 +51,9 @@ class EventHub {
     size_t farewells = 1'000;
   };
 
-  explicit EventHub(session::Directory& directory)
+  explicit EventHub(jobs::Directory& directory)
       : EventHub(directory, Limits()) {}
-  EventHub(session::Directory& directory, Limits limits);
+  EventHub(jobs::Directory& directory, Limits limits);
   ~EventHub();
 
   EventHub(const EventHub&) = delete;
@@ -97,7 +96,7 @@ class EventHub {
                 const Limits& limits);
     Page After(uint64_t number, size_t max) const;
   };
-  void Take(const std::shared_ptr<const session::Event>& event);
+  void Take(const std::shared_ptr<const model::Event>& event);
   // With mu_ held.
   void TakeOfJob(const std::shared_ptr<const EventRecord>& record);
 

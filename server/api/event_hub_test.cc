@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "server/api/json.h"
-#include "server/api/testing/fake_session.h"
+#include "server/api/testing/fake_jobs.h"
 
 namespace graphdbg::api {
 namespace {
 
-using session::Event;
+using model::Event;
 
 class EventHubTest : public ::testing::Test {
  protected:

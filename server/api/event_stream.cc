@@ -14,7 +14,7 @@ namespace graphdbg::api {
 namespace {
 
 namespace asio = boost::asio;
-using session::Event;
+using model::Event;
 
 constexpr char kAllJobs[] = "*";
 constexpr std::chrono::seconds kTokenDeadline{10};
@@ -196,12 +196,12 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
   const uint64_t seq = services_.events.LastSeq(job);
   places_[job] = {seq, false};
   Json snapshot = {{"type", "snapshot"}, {"seq", seq}, {"job", job}};
-  std::shared_ptr<session::Job> found = services_.directory.Find(job);
+  std::shared_ptr<jobs::Job> found = services_.directory.Find(job);
   if (found && !services_.events.IsForgotten(job)) {
-    absl::StatusOr<session::JobInfo> info = co_await found->Describe();
-    absl::StatusOr<std::vector<session::WatchpointInfo>> watchpoints =
+    absl::StatusOr<model::Job> info = co_await found->Describe();
+    absl::StatusOr<std::vector<model::Watchpoint>> watchpoints =
         co_await found->Watchpoints();
-    absl::StatusOr<std::vector<session::HitInfo>> hits =
+    absl::StatusOr<std::vector<model::Hit>> hits =
         co_await found->NewestHits(kSnapshotHits);
     if (info.ok() && watchpoints.ok() && hits.ok()) {
       snapshot["info"] = Encode(*info);
@@ -223,7 +223,7 @@ asio::awaitable<bool> EventStream::SendAllJobs() {
     event.type = Event::Type::kJob;
     event.job = job->id();
     event.seq = services_.events.LastSeq(job->id());
-    absl::StatusOr<session::JobInfo> info = co_await job->Describe();
+    absl::StatusOr<model::Job> info = co_await job->Describe();
     if (!info.ok()) continue;
     event.job_info = *std::move(info);
     if (!co_await Send(Encode(event, services_.now_unix_nano()))) {

@@ -12,13 +12,13 @@
 namespace graphdbg::api {
 namespace {
 
-using session::GraphPage;
+using model::GraphPage;
 
 // All nodes, then all edges, in pages that are asked for twice rather than
 // held.
 class JsonExport {
  public:
-  JsonExport(std::shared_ptr<session::Job> job, GraphPage first)
+  JsonExport(std::shared_ptr<jobs::Job> job, GraphPage first)
       : job_(std::move(job)), graph_(first.graph), page_(std::move(first)) {}
 
   boost::asio::awaitable<absl::StatusOr<std::string>> Next() {
@@ -30,7 +30,7 @@ class JsonExport {
     }
     std::string text;
     if (part_ == Part::kNodes && from_ == 0) text = Opening();
-    for (const session::ExportNode& node : page_.nodes) Append(node, text);
+    for (const model::ExportNode& node : page_.nodes) Append(node, text);
     has_page_ = false;
     from_ = page_.next;
     if (from_ == 0) text += Closing();
@@ -52,7 +52,7 @@ class JsonExport {
     return text + ",\"nodes\":[";
   }
 
-  void Append(const session::ExportNode& node, std::string& text) {
+  void Append(const model::ExportNode& node, std::string& text) {
     if (part_ == Part::kNodes) return AppendItem(EncodeExport(node), text);
     for (const auto& edge : node.inputs) AppendItem(Encode(edge), text);
   }
@@ -70,7 +70,7 @@ class JsonExport {
     return nodes ? "],\"edges\":[" : "]}\n";
   }
 
-  const std::shared_ptr<session::Job> job_;
+  const std::shared_ptr<jobs::Job> job_;
   const std::string graph_;
   GraphPage page_;
   bool has_page_ = true;
@@ -80,12 +80,12 @@ class JsonExport {
   bool has_items_ = false;
 };
 
-Answer OnnxFile(const Services& services, std::shared_ptr<session::Job> job,
+Answer OnnxFile(const Services& services, std::shared_ptr<jobs::Job> job,
                 GraphPage page) {
   exporters::OnnxOptions options;
   options.graph = page.graph;
   options.producer_version = services.identity.version;
-  std::vector<session::ExportNode> nodes = std::move(page.nodes);
+  std::vector<model::ExportNode> nodes = std::move(page.nodes);
   while (page.next != 0) {
     absl::StatusOr<GraphPage> next =
         co_await job->Export(options.graph, page.next);

@@ -11,7 +11,6 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
 class GraphExportTest : public testing::ApiTest {
@@ -25,12 +24,13 @@ class GraphExportTest : public testing::ApiTest {
     Connect(9, "mul", "log");
   }
 
-  static GraphPage Page(const std::vector<std::string>& names, uint64_t next) {
-    GraphPage page;
+  static model::GraphPage Page(const std::vector<std::string>& names,
+                               uint64_t next) {
+    model::GraphPage page;
     page.graph = "main";
     page.next = next;
     for (const std::string& name : names) {
-      ExportNode& node = page.nodes.emplace_back();
+      model::ExportNode& node = page.nodes.emplace_back();
       node.node.name = name;
       node.node.op_type = "aten::" + name;
       node.attributes = {{"alpha", "1"}};
@@ -39,8 +39,8 @@ class GraphExportTest : public testing::ApiTest {
   }
   void Connect(uint64_t page, const std::string& from, const std::string& to) {
     auto& inputs = job_->pages[page].nodes[0].inputs;
-    inputs.push_back(
-        {from, 0, to, static_cast<uint32_t>(inputs.size()), EdgeKind::kData});
+    inputs.push_back({from, 0, to, static_cast<uint32_t>(inputs.size()),
+                      model::EdgeKind::kData});
   }
 
   // All pieces of a response, which end with an empty one.

@@ -13,7 +13,7 @@ constexpr uint64_t kMaxDepth = 20;
 Answer ListGraphs(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<std::vector<session::GraphInfo>> graphs =
+  absl::StatusOr<std::vector<model::GraphSummary>> graphs =
       co_await (*job)->Graphs();
   if (!graphs.ok()) co_return graphs.status();
   co_return JsonResponse({{"graphs", EncodeAll(*graphs)}});
@@ -27,7 +27,7 @@ Answer GetScope(const Services& services, const http::Request& request) {
   std::string name = arguments.Text("name");
   const auto aggregate = arguments.Number32("aggregate");
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::ScopeView> view =
+  absl::StatusOr<model::ScopeView> view =
       co_await (*job)->Scope(std::move(graph), std::move(name), aggregate);
   if (!view.ok()) co_return view.status();
   co_return JsonResponse(Encode(*view));
@@ -39,7 +39,7 @@ Answer GetNode(const Services& services, const http::Request& request) {
   Arguments arguments(request);
   std::string name = arguments.RequiredText("name");
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::NodeDetail> node =
+  absl::StatusOr<model::NodeDetail> node =
       co_await (*job)->Node(std::move(name));
   if (!node.ok()) co_return node.status();
   co_return JsonResponse(Encode(*node));
@@ -49,14 +49,14 @@ Answer GetNeighbours(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  session::NeighbourQuery query;
+  model::NeighbourQuery query;
   query.node = arguments.RequiredText("name");
   query.slot = arguments.Number32("slot").value_or(0);
   query.depth = static_cast<uint32_t>(
       arguments.Integer("depth", 1, kMaxDepth).value_or(query.depth));
   query.rank = arguments.Number32("rank").value_or(0);
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::Neighbours> neighbours =
+  absl::StatusOr<model::Neighbours> neighbours =
       co_await (*job)->Around(std::move(query));
   if (!neighbours.ok()) co_return neighbours.status();
   co_return JsonResponse(Encode(*neighbours));
@@ -66,10 +66,10 @@ Answer SearchNodes(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.q = arguments.Text("q");
-  query.category = arguments.Choice<session::Category>("category");
-  query.kind = arguments.Choice<session::NodeKind>("kind");
+  query.category = arguments.Choice<model::Category>("category");
+  query.kind = arguments.Choice<model::NodeKind>("kind");
   query.op_type = arguments.Text("op_type");
   query.source = arguments.Text("source");
   query.watchpoint = arguments.Number32("watchpoint");
@@ -77,7 +77,7 @@ Answer SearchNodes(const Services& services, const http::Request& request) {
       arguments.Integer("limit", 1, kMaxSearchPage).value_or(query.limit));
   query.cursor = arguments.Text("cursor");
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::SearchResult> result =
+  absl::StatusOr<model::SearchResult> result =
       co_await (*job)->Search(std::move(query));
   if (!result.ok()) co_return result.status();
   co_return JsonResponse(Encode(*result));

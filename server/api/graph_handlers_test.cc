@@ -7,18 +7,18 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
-NodeInfo Addmm() {
-  NodeInfo node;
+model::Node Addmm() {
+  model::Node node;
   node.name = "forward/fc/addmm";
   node.label = "addmm";
   node.op_type = "aten::addmm";
-  node.category = Category::kActivation;
-  node.outputs = {{0, {"float32", {8, 10}}}};
-  node.watched = Watched::kSome;
-  node.source = SourceLine{"train.py", 12, "forward", "x = self.fc(x)", true};
+  node.category = model::Category::kActivation;
+  node.outputs = {{0, {DType::kFloat32, {8, 10}}}};
+  node.watched = model::Watched::kSome;
+  node.source =
+      model::SourceLine{"train.py", 12, "forward", "x = self.fc(x)", true};
   node.order = 5;
   return node;
 }
@@ -81,7 +81,7 @@ TEST_F(GraphIndexTest, OfAnUnknownGraphIsRefused) {
 TEST_F(GraphHandlersTest, AScopeHasNodesAndEdges) {
   job_->scope.scope = "forward";
   job_->scope.nodes = {Addmm()};
-  job_->scope.edges = {{"a", "b", 3, EdgeKind::kControl}};
+  job_->scope.edges = {{"a", "b", 3, model::EdgeKind::kControl}};
   Json view = BodyOf(Get("/jobs/train/graph/scope?name=forward&graph=main"));
   EXPECT_EQ(job_->asked_scope,
             std::make_pair(std::string("main"), std::string("forward")));
@@ -116,7 +116,7 @@ TEST_F(GraphHandlersTest, ANodeComesWithAllThatIsKnown) {
   job_->node.node = Addmm();
   job_->node.node.source.reset();
   job_->node.inputs = {{"forward/flatten", 0, {"float32", {8, 64}}}};
-  job_->node.consumers = {{"forward/relu", 0, {"float32", {8, 10}}}};
+  job_->node.consumers = {{"forward/relu", 0, {DType::kFloat32, {8, 10}}}};
   job_->node.attributes = {{"alpha", "1"}};
   job_->node.stack = {{"train.py", 3, "main", "loss.backward()", true}};
   Json node = BodyOf(Get("/jobs/train/graph/node?name=forward%2Ffc%2Faddmm"));
@@ -138,11 +138,13 @@ TEST_F(GraphHandlersTest, ANodeNeedsAName) {
 }
 
 TEST_F(GraphHandlersTest, NeighboursComeWithStatisticsAndHits) {
-  const Endpoint output{"forward/fc/addmm", 0, {"float32", {8, 10}}};
+  const model::Endpoint output{
+      "forward/fc/addmm", 0, {DType::kFloat32, {8, 10}}};
   job_->neighbours.tensor = output;
   job_->neighbours.nodes = {{Addmm(), -2}};
-  job_->neighbours.edges = {{"a", 1, "b", 2, EdgeKind::kData}};
-  NeighbourTensor known{output, StatisticsInfo(), 4, 1, {HitInfo()}};
+  job_->neighbours.edges = {{"a", 1, "b", 2, model::EdgeKind::kData}};
+  model::NeighbourTensor known{
+      output, model::Statistics(), 4, 1, {model::Hit()}};
   known.statistics->count = 80;
   known.hits[0].id = 17;
   job_->neighbours.tensors = {known, {output, std::nullopt, 0, 0, {}}};
@@ -191,10 +193,10 @@ TEST_F(GraphHandlersTest, SearchReadsAllItsParameters) {
   EXPECT_EQ(page["nodes"].size(), 1u);
   EXPECT_EQ(page["next_cursor"], "next");
   ASSERT_TRUE(job_->asked_search);
-  const SearchQuery& query = *job_->asked_search;
+  const model::SearchQuery& query = *job_->asked_search;
   EXPECT_EQ(query.q, "FC");
-  EXPECT_EQ(query.category, Category::kWeight);
-  EXPECT_EQ(query.kind, NodeKind::kParameter);
+  EXPECT_EQ(query.category, model::Category::kWeight);
+  EXPECT_EQ(query.kind, model::NodeKind::kParameter);
   EXPECT_EQ(query.op_type, "aten::t");
   EXPECT_EQ(query.source, "train.py:12");
   EXPECT_EQ(query.watchpoint, 3u);

@@ -11,7 +11,7 @@ Answer GetGraphIndex(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  absl::StatusOr<std::shared_ptr<const session::GraphFile>> file =
+  absl::StatusOr<std::shared_ptr<const model::GraphFile>> file =
       co_await (*job)->Index(arguments.Text("graph"));
   if (!file.ok()) co_return file.status();
   // Who says nothing of encodings takes any (RFC 9110 section 12.5.3).

@@ -11,7 +11,7 @@
 #include "server/api/json.h"
 #include "server/api/services.h"
 #include "server/http/message.h"
-#include "server/session/interfaces.h"
+#include "server/jobs/interfaces.h"
 
 namespace graphdbg::api {
 
@@ -64,8 +64,8 @@ Answer GetTensorHistory(const Services&, const http::Request&);
 Answer CompareTensors(const Services&, const http::Request&);
 
 // NOT_FOUND "unknown_job".
-absl::StatusOr<std::shared_ptr<session::Job>> JobOf(
-    const Services& services, const http::Request& request);
+absl::StatusOr<std::shared_ptr<jobs::Job>> JobOf(const Services& services,
+                                                 const http::Request& request);
 
 http::Response JsonResponse(const Json& json, int status = 200);
 

@@ -19,7 +19,7 @@ std::string ClientOf(const http::Request& request) {
 Answer ListJobs(const Services& services, const http::Request&) {
   Json jobs = Json::array();
   for (const auto& job : services.directory.Jobs()) {
-    absl::StatusOr<session::JobInfo> info = co_await job->Describe();
+    absl::StatusOr<model::Job> info = co_await job->Describe();
     // One that was forgotten since is no longer in the list.
     if (info.ok()) jobs.push_back(Encode(*info));
   }
@@ -29,7 +29,7 @@ Answer ListJobs(const Services& services, const http::Request&) {
 Answer GetJob(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<session::JobInfo> info = co_await (*job)->Describe();
+  absl::StatusOr<model::Job> info = co_await (*job)->Describe();
   if (!info.ok()) co_return info.status();
   co_return JsonResponse(Encode(*info));
 }
@@ -47,7 +47,7 @@ Answer DeleteJob(const Services& services, const http::Request& request) {
 Answer ControlJob(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<session::ControlRequest> control = DecodeControl(request.body);
+  absl::StatusOr<model::ControlRequest> control = DecodeControl(request.body);
   if (!control.ok()) co_return control.status();
   control->client = ClientOf(request);
   control->peer = request.peer;

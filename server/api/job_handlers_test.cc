@@ -6,7 +6,6 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
 class JobHandlersTest : public testing::ApiTest {};
@@ -14,18 +13,18 @@ class JobHandlersTest : public testing::ApiTest {};
 TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
   job_->info.name = "Digits";
   job_->info.framework = "pytorch";
-  job_->info.state = JobState::kPaused;
-  job_->info.pause_reason = PauseReason::kWatchpoint;
+  job_->info.state = model::JobState::kPaused;
+  job_->info.pause_reason = model::PauseReason::kWatchpoint;
   job_->info.step = 7;
   job_->info.node = "forward/fc/addmm";
   job_->info.created_at_unix_nano = 1'700'000'000'123'456'000;
   job_->info.stopped_by = {2};
   job_->info.unchecked = {3};
-  job_->info.unsupported = {{session::ControlVerb::kNextNode, "no nodes"}};
-  RankInfo rank;
+  job_->info.unsupported = {{model::ControlVerb::kNextNode, "no nodes"}};
+  model::Rank rank;
   rank.pid = 42;
   rank.device = "cpu";
-  rank.state = JobState::kPaused;
+  rank.state = model::JobState::kPaused;
   job_->info.ranks = {rank};
   Json job = BodyOf(Get("/jobs/train"));
   EXPECT_EQ(job["id"], "train");
@@ -46,9 +45,9 @@ TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
 }
 
 TEST_F(JobHandlersTest, AnEndedJobSaysHow) {
-  job_->info.state = JobState::kFinished;
+  job_->info.state = model::JobState::kFinished;
   job_->info.exit_code = 1;
-  job_->info.exception = ExceptionInfo{"ValueError", "bad", "trace", ""};
+  job_->info.exception = model::Exception{"ValueError", "bad", "trace", ""};
   Json job = BodyOf(Get("/jobs/train"));
   EXPECT_TRUE(job["pause_reason"].is_null());
   EXPECT_EQ(job["exit_code"], 1);
@@ -78,9 +77,9 @@ TEST_F(JobHandlersTest, NamesOfJobsMayHoldAnything) {
 }
 
 TEST_F(JobHandlersTest, OnlyAnEndedJobCanBeForgotten) {
-  job_->info.state = JobState::kRunning;
+  job_->info.state = model::JobState::kRunning;
   ExpectProblem(fixture_.Call("DELETE", "/jobs/train"), 409, "invalid_state");
-  job_->info.state = JobState::kFinished;
+  job_->info.state = model::JobState::kFinished;
   http::Response response = fixture_.Call("DELETE", "/jobs/train");
   EXPECT_EQ(response.status, 204);
   EXPECT_TRUE(response.bytes().empty());
@@ -93,7 +92,7 @@ TEST_F(JobHandlersTest, ControlIsTakenAndItsOutcomeComesLater) {
   EXPECT_EQ(response.status, 202);
   EXPECT_EQ(BodyOf(response)["command_id"], "command-1");
   ASSERT_TRUE(job_->asked_control);
-  EXPECT_EQ(job_->asked_control->verb, ControlVerb::kStep);
+  EXPECT_EQ(job_->asked_control->verb, model::ControlVerb::kStep);
   EXPECT_EQ(job_->asked_control->steps, 3u);
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 namespace {
@@ -24,7 +24,7 @@ void Single(std::string& text, const char* name, const char* type,
 }  // namespace
 
 boost::asio::awaitable<std::string> MetricsText(const Services& services) {
-  using session::JobState;
+  using model::JobState;
   std::map<JobState, uint64_t> jobs = {
       {JobState::kConnecting, 0}, {JobState::kPaused, 0},
       {JobState::kRunning, 0},    {JobState::kPausing, 0},
@@ -32,7 +32,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
       {JobState::kLost, 0}};
   uint64_t hits = 0;
   for (const auto& job : services.directory.Jobs()) {
-    absl::StatusOr<session::JobInfo> info = co_await job->Describe();
+    absl::StatusOr<model::Job> info = co_await job->Describe();
     if (!info.ok()) continue;
     ++jobs[info->state];
     hits += info->hit_count;
@@ -41,8 +41,8 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
   std::string text;
   Head(text, "graphdbg_jobs", "gauge", "Jobs that the server knows.");
   for (const auto& [state, count] : jobs) {
-    absl::StrAppend(&text, "graphdbg_jobs{state=\"", std::string(Word(state)),
-                    "\"} ", count, "\n");
+    absl::StrAppend(&text, "graphdbg_jobs{state=\"",
+                    std::string(model::ToString(state)), "\"} ", count, "\n");
   }
   Single(text, "graphdbg_hits", "gauge", "Hits of all jobs known.", hits);
   Head(text, "graphdbg_http_responses_total", "counter",

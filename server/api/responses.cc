@@ -3,10 +3,10 @@
 
 namespace graphdbg::api {
 
-absl::StatusOr<std::shared_ptr<session::Job>> JobOf(
-    const Services& services, const http::Request& request) {
+absl::StatusOr<std::shared_ptr<jobs::Job>> JobOf(const Services& services,
+                                                 const http::Request& request) {
   const std::string& id = request.path_params.at("job");
-  std::shared_ptr<session::Job> job = services.directory.Find(id);
+  std::shared_ptr<jobs::Job> job = services.directory.Find(id);
   if (!job) {
     return Error(absl::StatusCode::kNotFound, "unknown_job",
                  "there is no job '" + id + "'");

@@ -75,7 +75,7 @@ TEST_F(ServerHandlersTest, ReadinessIsToldFromLife) {
 }
 
 TEST_F(ServerHandlersTest, MetricsCountJobsByState) {
-  job_->info.state = session::JobState::kPaused;
+  job_->info.state = model::JobState::kPaused;
   job_->info.hit_count = 5;
   std::string text = Get("/metrics").body;
   EXPECT_NE(text.find("graphdbg_jobs{state=\"paused\"} 1\n"),

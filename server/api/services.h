@@ -10,7 +10,7 @@
 #include "server/api/event_hub.h"
 #include "server/auth/authenticator.h"
 #include "server/http/server.h"
-#include "server/session/interfaces.h"
+#include "server/jobs/interfaces.h"
 
 namespace graphdbg::api {
 
@@ -30,7 +30,7 @@ struct ApiCounters {
 };
 
 struct Services {
-  session::Directory& directory;
+  jobs::Directory& directory;
   auth::Authenticator& auth;
   EventHub& events;
   ApiCounters& counters;
@@ -41,8 +41,8 @@ struct Services {
   std::function<http::ServerCounters()> http_counters;
   std::function<int64_t()> now_unix_nano;
   // Makes a job of a model file of that name and gives its id.
-  std::function<session::Task<std::string>(std::string name,
-                                           http::NextPiece bytes)>
+  std::function<jobs::Task<std::string>(std::string name,
+                                        http::NextPiece bytes)>
       open_model;
 };
 

@@ -6,7 +6,7 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
+using model::TensorQuery;
 
 void ReadName(Arguments& arguments, TensorQuery& query) {
   const std::string name = arguments.RequiredText("name");

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "server/api/arguments.h"
-#include "server/session/types.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::api {
 
@@ -14,10 +14,10 @@ namespace graphdbg::api {
 inline constexpr uint64_t kMaxTensorBytes = uint64_t{256} << 20;
 
 // From "name", "rank" and "step".
-session::TensorQuery ReadTensorQuery(Arguments& arguments);
+model::TensorQuery ReadTensorQuery(Arguments& arguments);
 
 // Splits "node:slot" into the query. Nodes' names may hold colons.
-bool ParseTensorName(const std::string& name, session::TensorQuery& query);
+bool ParseTensorName(const std::string& name, model::TensorQuery& query);
 
 std::optional<uint64_t> ParseNumber(const std::string& text);
 

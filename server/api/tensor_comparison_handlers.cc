@@ -9,8 +9,8 @@
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 
 constexpr uint64_t kDefaultBins = 64;
 constexpr uint64_t kMaxBins = 10'000;
@@ -105,9 +105,9 @@ absl::StatusOr<tensor::Comparison> Compare(const TensorValue& left,
                  "the shapes differ: " + Json(left.slice_shape).dump() +
                      " and " + Json(right.slice_shape).dump());
   }
-  auto lefts = tensor::Numbers::Of(left.type.dtype, left.data);
+  auto lefts = tensor::Numbers::Of(left.type, left.data);
   if (!lefts.ok()) return lefts.status();
-  auto rights = tensor::Numbers::Of(right.type.dtype, right.data);
+  auto rights = tensor::Numbers::Of(right.type, right.data);
   if (!rights.ok()) return rights.status();
   return tensor::Compare(*lefts, *rights, rtol, atol);
 }
@@ -128,7 +128,7 @@ Answer GetTensorHistogram(const Services& services,
   const std::string slice = query.slice;
   absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
   if (!value.ok()) co_return value.status();
-  auto numbers = tensor::Numbers::Of(value->type.dtype, value->data);
+  auto numbers = tensor::Numbers::Of(value->type, value->data);
   if (!numbers.ok()) co_return numbers.status();
   Json json = EncodeSide(*value);
   json["slice"] = slice;

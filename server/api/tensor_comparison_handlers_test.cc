@@ -6,16 +6,15 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
 class TensorComparisonTest : public testing::ApiTest {
  protected:
   TensorComparisonTest() {
-    TensorValue& value = job_->tensor;
+    model::TensorValue& value = job_->tensor;
     value.node = "forward/fc";
     value.step = 9;
-    value.type = {"uint8", {4, 3}};
+    value.type = {DType::kUint8, {4, 3}};
     value.slice_shape = {2, 2};
     value.data = "\x01\x02\x03\x04";
     job_->second_tensor = value;
@@ -69,10 +68,10 @@ TEST_F(TensorComparisonTest, TheOtherTensorDiffersInWhatIsNamed) {
   Get(path + "step:5");
   Get(path + "rank:3");
   Get(path + "tensor:b:c:4");
-  const std::vector<TensorQuery>& asked = job_->tensor_queries;
+  const std::vector<model::TensorQuery>& asked = job_->tensor_queries;
   ASSERT_EQ(asked.size(), 8u);
-  for (const TensorQuery& query : asked) EXPECT_EQ(query.slice, "[0]");
-  EXPECT_EQ(asked[1].version, TensorQuery::Version::kPrevious);
+  for (const model::TensorQuery& query : asked) EXPECT_EQ(query.slice, "[0]");
+  EXPECT_EQ(asked[1].version, model::TensorQuery::Version::kPrevious);
   EXPECT_EQ(asked[3].step, 5u);
   EXPECT_EQ(asked[5].rank, 3u);
   EXPECT_EQ(asked[5].step, 7u);

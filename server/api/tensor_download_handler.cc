@@ -12,16 +12,16 @@
 #include "absl/strings/str_cat.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
-#include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/tensor/piece_plan.h"
+#include "server/tensor/shape.h"
 #include "server/tensor/tensor_file.h"
 
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 using tensor::FileFormat;
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
@@ -48,7 +48,7 @@ class Slot {
 class Download {
  public:
   // `first` is the tensor without its elements, `head` what comes before them.
-  Download(std::unique_ptr<Slot> slot, std::shared_ptr<session::Job> job,
+  Download(std::unique_ptr<Slot> slot, std::shared_ptr<jobs::Job> job,
            TensorQuery query, TensorValue first, std::string head,
            uint64_t item_bytes)
       : slot_(std::move(slot)),
@@ -82,7 +82,7 @@ class Download {
   }
 
   const std::unique_ptr<Slot> slot_;
-  const std::shared_ptr<session::Job> job_;
+  const std::shared_ptr<jobs::Job> job_;
   const TensorQuery query_;
   const TensorValue first_;
   std::string head_;
@@ -112,11 +112,8 @@ std::string FileName(const TensorValue& value, FileFormat format) {
 }
 
 tensor::FileTensor FileTensorOf(const TensorValue& value, uint64_t bytes) {
-  tensor::FileTensor file{absl::StrCat(value.node, ":", value.slot),
-                          value.type.dtype,
-                          value.type.shape,
-                          bytes,
-                          {}};
+  tensor::FileTensor file{
+      absl::StrCat(value.node, ":", value.slot), value.type, bytes, {}};
   file.metadata = {{"node", value.node},
                    {"slot", absl::StrCat(value.slot)},
                    {"rank", absl::StrCat(value.rank)},
@@ -147,14 +144,14 @@ Answer DownloadTensor(const Services& services, const http::Request& request) {
   about.want_data = false;
   absl::StatusOr<TensorValue> first = co_await (*job)->Tensor(std::move(about));
   if (!first.ok()) co_return first.status();
-  const auto item_bytes = ItemBytes(first->type.dtype);
-  const auto count = ElementCount(first->type.shape);
-  uint64_t bytes = 0;
-  if (item_bytes &&
-      (!count || __builtin_mul_overflow(*item_bytes, *count, &bytes))) {
+  const uint64_t item_bytes = ItemSize(first->type.dtype);
+  const auto dense_bytes =
+      tensor::DenseBytes(first->type.dtype, first->type.shape);
+  if (item_bytes != 0 && !dense_bytes) {
     co_return Error(absl::StatusCode::kInternal, "bad_tensor",
                     "the job told of a shape that cannot be");
   }
+  const uint64_t bytes = dense_bytes.value_or(0);
   auto head = tensor::FileHead(format, FileTensorOf(*first, bytes));
   if (!head.ok()) co_return head.status();
 
@@ -170,7 +167,7 @@ Answer DownloadTensor(const Services& services, const http::Request& request) {
   response.pieces_bytes = head->size() + bytes;
   auto download = std::make_shared<Download>(
       std::move(slot), *job, std::move(query), *std::move(first),
-      *std::move(head), item_bytes.value_or(0));
+      *std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

@@ -6,12 +6,13 @@
 #include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/http/text.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::api {
 namespace {
 
-using session::TensorQuery;
-using session::TensorValue;
+using model::TensorQuery;
+using model::TensorValue;
 
 constexpr uint64_t kMaxJsonElements = 100'000;
 
@@ -28,16 +29,17 @@ bool Fits(uint64_t bytes, uint64_t count, uint64_t item_bytes) {
 }
 
 absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
-  auto item = ItemBytes(value.type.dtype);
-  auto count = ElementCount(value.slice_shape);
-  if (!count || (item && !Fits(value.data.size(), *count, *item))) {
+  auto count = tensor::ElementCount(value.slice_shape);
+  const uint64_t item_bytes = ItemSize(value.type.dtype);
+  if (!count ||
+      (item_bytes != 0 && !Fits(value.data.size(), *count, item_bytes))) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
                  "the job sent bytes that do not fit the shape of the slice");
   }
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Cache-Control", "no-store");
-  response.headers.Set("X-Graphdbg-Dtype", value.type.dtype);
+  response.headers.Set("X-Graphdbg-Dtype", model::DTypeName(value.type));
   response.headers.Set("X-Graphdbg-Shape", Dimensions(value.slice_shape));
   response.headers.Set("X-Graphdbg-Step", std::to_string(value.step));
   response.headers.Set("X-Graphdbg-Overwritten",
@@ -56,7 +58,7 @@ Json GradScale(const TensorValue& value) {
 
 absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
                                               const std::string& slice) {
-  auto count = ElementCount(value.slice_shape);
+  auto count = tensor::ElementCount(value.slice_shape);
   if (count && *count > kMaxJsonElements) {
     return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
                  "the slice has " + std::to_string(*count) +
@@ -65,7 +67,7 @@ absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
                      " are sent: ask for less, or for "
                      "application/octet-stream");
   }
-  auto data = NestedLists(value.type.dtype, value.slice_shape, value.data);
+  auto data = NestedLists(value.type, value.slice_shape, value.data);
   if (!data.ok()) return data.status();
   Json json = EncodeHead(value);
   json["slice"] = slice;
@@ -89,7 +91,7 @@ Answer ListTensors(const Services& services, const http::Request& request) {
   std::string node = arguments.RequiredText("node");
   uint32_t rank = arguments.Number32("rank").value_or(0);
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<std::vector<session::TensorSummary>> tensors =
+  absl::StatusOr<std::vector<model::TensorSummary>> tensors =
       co_await (*job)->Tensors(node, rank);
   if (!tensors.ok()) co_return tensors.status();
   co_return JsonResponse({{"node", node}, {"tensors", EncodeAll(*tensors)}});
@@ -125,7 +127,7 @@ Answer GetTensorHistory(const Services& services,
   // No step: all of them.
   const TensorQuery query = ReadTensorQuery(arguments);
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::TensorHistory> history =
+  absl::StatusOr<model::TensorHistory> history =
       co_await (*job)->History(query.node, query.slot, query.rank);
   if (!history.ok()) co_return history.status();
   Json json = Encode(*history);

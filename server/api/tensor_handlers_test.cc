@@ -6,17 +6,16 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
 class TensorHandlersTest : public testing::ApiTest {
  protected:
   TensorHandlersTest() {
-    TensorValue& value = job_->tensor;
+    model::TensorValue& value = job_->tensor;
     value.node = "forward/fc";
     value.slot = 1;
     value.step = 9;
-    value.type = {"uint8", {4, 3}};
+    value.type = {DType::kUint8, {4, 3}};
     value.slice_shape = {2, 2};
     value.data = "\x01\x02\x03\x04";
   }
@@ -41,13 +40,13 @@ TEST_F(TensorHandlersTest, ValuesComeAsNestedLists) {
   EXPECT_EQ(job_->asked_tensor->slot, 1u);
   EXPECT_EQ(job_->asked_tensor->slice, "[:2,:2]");
   EXPECT_EQ(job_->asked_tensor->max_elements, 100'000u);
-  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kCurrent);
+  EXPECT_EQ(job_->asked_tensor->version, model::TensorQuery::Version::kCurrent);
   EXPECT_TRUE(job_->asked_tensor->want_data);
   EXPECT_FALSE(job_->asked_tensor->want_statistics);
 }
 
 TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
-  job_->tensor.statistics = StatisticsInfo();
+  job_->tensor.statistics = model::Statistics();
   job_->tensor.statistics->count = 12;
   job_->tensor.statistics->max = 4;
   Json tensor = BodyOf(Get("/jobs/train/tensor?name=a:0&statistics=1"));
@@ -59,7 +58,7 @@ TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
 
 TEST_F(TensorHandlersTest, TheHistoryIsToldStepByStep) {
   job_->history.tensor = {"forward/fc", 1, {"float32", {2}}};
-  job_->history.points = {{3, StatisticsInfo()}, {8, StatisticsInfo()}};
+  job_->history.points = {{3, model::Statistics()}, {8, model::Statistics()}};
   job_->history.points[1].statistics.mean = 0.5;
   Json json =
       BodyOf(Get("/jobs/train/tensor/history?name=forward/fc:1&rank=2"));
@@ -91,12 +90,13 @@ TEST_F(TensorHandlersTest, BytesComeWithTypeAndShape) {
 
 TEST_F(TensorHandlersTest, VersionsAreCurrentPreviousOrAStep) {
   Get("/jobs/train/tensor?name=a:0&step=current");
-  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kCurrent);
+  EXPECT_EQ(job_->asked_tensor->version, model::TensorQuery::Version::kCurrent);
   Get("/jobs/train/tensor?name=a:0&step=previous&rank=3");
-  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kPrevious);
+  EXPECT_EQ(job_->asked_tensor->version,
+            model::TensorQuery::Version::kPrevious);
   EXPECT_EQ(job_->asked_tensor->rank, 3u);
   Get("/jobs/train/tensor?name=a:0&step=12");
-  EXPECT_EQ(job_->asked_tensor->version, TensorQuery::Version::kStep);
+  EXPECT_EQ(job_->asked_tensor->version, model::TensorQuery::Version::kStep);
   EXPECT_EQ(job_->asked_tensor->step, 12u);
 }
 
@@ -166,19 +166,19 @@ TEST_F(TensorHandlersTest, BytesOfTheWrongLengthAreNotPassedOn) {
   job_->tensor.data = "12345";
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
   // Also where a whole division hides it.
-  job_->tensor.type.dtype = "int16";
+  job_->tensor.type.dtype = DType::kInt16;
   job_->tensor.slice_shape = {2};
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
 }
 
 TEST_F(TensorHandlersTest, TypesWithoutReadableValuesComeAsBytesOnly) {
-  job_->tensor.type.dtype = "quint4x2";
+  job_->tensor.type.dtype = DType::kOther;
   ExpectProblem(Get("/jobs/train/tensor?name=a:0"), 501, "unreadable_dtype");
   EXPECT_EQ(GetBytes("/jobs/train/tensor?name=a:0").body.size(), 4u);
 }
 
 TEST_F(TensorHandlersTest, StatisticsAloneNeedNoData) {
-  job_->tensor.statistics = StatisticsInfo();
+  job_->tensor.statistics = model::Statistics();
   job_->tensor.statistics->nan_count = 3;
   Json json = BodyOf(Get("/jobs/train/tensor/statistics?name=a:0"));
   EXPECT_FALSE(job_->asked_tensor->want_data);
@@ -188,13 +188,13 @@ TEST_F(TensorHandlersTest, StatisticsAloneNeedNoData) {
 }
 
 TEST_F(TensorHandlersTest, TensorsOfANodeAreListed) {
-  TensorSummary input;
+  model::TensorSummary input;
   input.role = "input";
   input.tensor = {"forward/relu", 2, {"float32", {8}}};
   input.index = 1;
-  TensorSummary output = input;
+  model::TensorSummary output = input;
   output.role = "output";
-  output.statistics = StatisticsInfo();
+  output.statistics = model::Statistics();
   output.statistics_step = 4;
   job_->tensors = {input, output};
   Json json = BodyOf(Get("/jobs/train/tensors?node=forward/fc&rank=1"));

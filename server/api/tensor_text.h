@@ -3,29 +3,22 @@
 #define SERVER_API_TENSOR_TEXT_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::api {
-
-// Of one element; absent for a type that has values graphdbg does not read.
-std::optional<uint64_t> ItemBytes(std::string_view dtype);
-
-// Elements of a shape; absent if it is negative somewhere or too large to
-// count.
-std::optional<uint64_t> ElementCount(const std::vector<int64_t>& shape);
 
 // Little-endian, row-major elements as nested lists, a scalar for no
 // dimensions. Floats are the shortest decimals that read back as the same
 // value of their type; NaN and infinities are strings, complex numbers
 // [re, im]. UNIMPLEMENTED "unreadable_dtype" for other types, INTERNAL
 // "bad_tensor" if the bytes do not fit the shape.
-absl::StatusOr<std::string> NestedLists(std::string_view dtype,
+absl::StatusOr<std::string> NestedLists(const model::TensorType& type,
                                         const std::vector<int64_t>& shape,
                                         std::string_view data);
 

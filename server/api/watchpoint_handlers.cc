@@ -83,7 +83,7 @@ Answer ListConditions(const Services&, const http::Request&) {
 }
 
 Answer CheckCondition(const Services&, const http::Request& request) {
-  const absl::StatusOr<session::ConditionInstance> condition =
+  const absl::StatusOr<model::Condition> condition =
       DecodeCondition(request.body);
   if (!condition.ok()) co_return condition.status();
   const absl::Status valid = conditions::Validate(
@@ -97,7 +97,7 @@ Answer CheckCondition(const Services&, const http::Request& request) {
 Answer ListWatchpoints(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<std::vector<session::WatchpointInfo>> watchpoints =
+  absl::StatusOr<std::vector<model::Watchpoint>> watchpoints =
       co_await (*job)->Watchpoints();
   if (!watchpoints.ok()) co_return watchpoints.status();
   co_return JsonResponse({{"watchpoints", EncodeAll(*watchpoints)}});
@@ -106,9 +106,9 @@ Answer ListWatchpoints(const Services& services, const http::Request& request) {
 Answer AddWatchpoint(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<session::WatchpointSpec> spec = DecodeWatchpoint(request.body);
+  absl::StatusOr<model::WatchpointSpec> spec = DecodeWatchpoint(request.body);
   if (!spec.ok()) co_return spec.status();
-  absl::StatusOr<session::WatchpointInfo> made =
+  absl::StatusOr<model::Watchpoint> made =
       co_await (*job)->AddWatchpoint(*std::move(spec));
   if (!made.ok()) co_return made.status();
   http::Response response = JsonResponse(Encode(*made), 201);
@@ -121,7 +121,7 @@ Answer PreviewWatchpoint(const Services& services,
                          const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
-  absl::StatusOr<session::WatchpointSpec> spec = DecodeWatchpoint(request.body);
+  absl::StatusOr<model::WatchpointSpec> spec = DecodeWatchpoint(request.body);
   if (!spec.ok()) co_return spec.status();
   absl::StatusOr<uint64_t> count =
       co_await (*job)->CountNodes(*std::move(spec));
@@ -134,7 +134,7 @@ Answer AddRecommended(const Services& services, const http::Request& request) {
   if (!job.ok()) co_return job.status();
   absl::Status empty = DecodeNothing(request.body);
   if (!empty.ok()) co_return empty;
-  absl::StatusOr<session::RecommendedInfo> recommended =
+  absl::StatusOr<model::RecommendedSet> recommended =
       co_await (*job)->AddRecommended();
   if (!recommended.ok()) co_return recommended.status();
   co_return JsonResponse({{"watchpoints", EncodeAll(recommended->watchpoints)},
@@ -147,8 +147,7 @@ Answer GetWatchpoint(const Services& services, const http::Request& request) {
   if (!job.ok()) co_return job.status();
   absl::StatusOr<uint32_t> id = WatchpointId(request);
   if (!id.ok()) co_return id.status();
-  absl::StatusOr<session::WatchpointInfo> found =
-      co_await (*job)->GetWatchpoint(*id);
+  absl::StatusOr<model::Watchpoint> found = co_await (*job)->GetWatchpoint(*id);
   if (!found.ok()) co_return found.status();
   co_return JsonResponse(Encode(*found));
 }
@@ -159,13 +158,12 @@ Answer ChangeWatchpoint(const Services& services,
   if (!job.ok()) co_return job.status();
   absl::StatusOr<uint32_t> id = WatchpointId(request);
   if (!id.ok()) co_return id.status();
-  absl::StatusOr<session::WatchpointInfo> old =
-      co_await (*job)->GetWatchpoint(*id);
+  absl::StatusOr<model::Watchpoint> old = co_await (*job)->GetWatchpoint(*id);
   if (!old.ok()) co_return old.status();
-  absl::StatusOr<session::WatchpointChange> change =
+  absl::StatusOr<model::WatchpointChange> change =
       DecodeWatchpointChange(request.body, old->spec);
   if (!change.ok()) co_return change.status();
-  absl::StatusOr<session::WatchpointInfo> changed =
+  absl::StatusOr<model::Watchpoint> changed =
       co_await (*job)->ChangeWatchpoint(*id, *std::move(change));
   if (!changed.ok()) co_return changed.status();
   co_return JsonResponse(Encode(*changed));
@@ -188,7 +186,7 @@ Answer ListHits(const Services& services, const http::Request& request) {
   auto job = JobOf(services, request);
   if (!job.ok()) co_return job.status();
   Arguments arguments(request);
-  session::HitQuery query;
+  model::HitQuery query;
   query.watchpoint = arguments.Number32("watchpoint");
   query.rank = arguments.Number32("rank");
   query.step = arguments.Integer("step", 0, UINT64_MAX);
@@ -197,7 +195,7 @@ Answer ListHits(const Services& services, const http::Request& request) {
       arguments.Integer("limit", 1, kMaxHitsPage).value_or(query.limit));
   query.cursor = arguments.Text("cursor");
   if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<session::HitResult> result =
+  absl::StatusOr<model::HitPage> result =
       co_await (*job)->Hits(std::move(query));
   if (!result.ok()) co_return result.status();
   co_return JsonResponse(Encode(*result));

@@ -9,7 +9,6 @@
 namespace graphdbg::api {
 namespace {
 
-using namespace session;
 using testing::BodyOf;
 
 class WatchpointHandlersTest : public testing::ApiTest {};
@@ -116,17 +115,17 @@ TEST_F(WatchpointHandlersTest, AnIdThatIsNoneIsUnknown) {
 }
 
 TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
-  HitInfo hit;
+  model::Hit hit;
   hit.id = 1;
   hit.watchpoint = 2;
   hit.node = "forward/log";
-  hit.condition.id = "max_gt";
-  hit.condition.params = {{"value", 2}};
+  hit.condition = std::make_shared<const model::Condition>(
+      model::Condition{"max_gt", {{"value", 2}}});
   hit.actual = {{"max", std::numeric_limits<double>::infinity()}};
   hit.statistics.count = 10;
   hit.statistics.neg_inf_count = 10;
-  hit.type = {"float32", {10}};
-  hit.origin = Origin::kOrigin;
+  hit.type = {DType::kFloat32, {10}};
+  hit.origin = model::Origin::kOrigin;
   hit.time_unix_nano = 1'000'000'000;
   job_->hits.hits = {hit};
   Json page = BodyOf(Get("/jobs/train/hits"));
@@ -167,7 +166,7 @@ TEST_F(WatchpointHandlersTest, NodesAreCountedBeforeAWatchpointIsMade) {
 }
 
 TEST_F(WatchpointHandlersTest, TheRecommendedSetIsMadeOnce) {
-  session::WatchpointInfo one;
+  model::Watchpoint one;
   one.id = 4;
   one.spec.condition.id = "tensor_overflow";
   job_->recommended.watchpoints = {one};

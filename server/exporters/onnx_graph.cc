@@ -17,37 +17,50 @@
 namespace graphdbg::exporters {
 namespace {
 
-using session::EdgeKind;
-using session::ExportNode;
-using session::NodeKind;
+using model::EdgeKind;
+using model::ExportNode;
+using model::NodeKind;
 
 // Of libonnx 1.12, the oldest that is built with.
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOpset = 17;
 
-int32_t ElementType(std::string_view dtype) {
+int32_t ElementType(DType dtype) {
   using Proto = onnx::TensorProto;
-  static constexpr std::pair<std::string_view, int32_t> kTypes[] = {
-      {"float32", Proto::FLOAT},
-      {"float64", Proto::DOUBLE},
-      {"float16", Proto::FLOAT16},
-      {"bfloat16", Proto::BFLOAT16},
-      {"int8", Proto::INT8},
-      {"int16", Proto::INT16},
-      {"int32", Proto::INT32},
-      {"int64", Proto::INT64},
-      {"uint8", Proto::UINT8},
-      {"uint16", Proto::UINT16},
-      {"uint32", Proto::UINT32},
-      {"uint64", Proto::UINT64},
-      {"bool", Proto::BOOL},
-      {"complex64", Proto::COMPLEX64},
-      {"complex128", Proto::COMPLEX128},
-  };
-  for (const auto& [name, type] : kTypes) {
-    if (name == dtype) return type;
+  switch (dtype) {
+    case DType::kFloat32:
+      return Proto::FLOAT;
+    case DType::kFloat64:
+      return Proto::DOUBLE;
+    case DType::kFloat16:
+      return Proto::FLOAT16;
+    case DType::kBfloat16:
+      return Proto::BFLOAT16;
+    case DType::kInt8:
+      return Proto::INT8;
+    case DType::kInt16:
+      return Proto::INT16;
+    case DType::kInt32:
+      return Proto::INT32;
+    case DType::kInt64:
+      return Proto::INT64;
+    case DType::kUint8:
+      return Proto::UINT8;
+    case DType::kUint16:
+      return Proto::UINT16;
+    case DType::kUint32:
+      return Proto::UINT32;
+    case DType::kUint64:
+      return Proto::UINT64;
+    case DType::kBool:
+      return Proto::BOOL;
+    case DType::kComplex64:
+      return Proto::COMPLEX64;
+    case DType::kComplex128:
+      return Proto::COMPLEX128;
+    default:
+      return Proto::UNDEFINED;
   }
-  return Proto::UNDEFINED;
 }
 
 // "aten::relu" is relu of the domain aten.
@@ -164,7 +177,7 @@ class Model {
     made_.insert(node.node.name);
   }
 
-  std::string InputName(const session::NeighbourEdge& edge) {
+  std::string InputName(const model::NeighbourEdge& edge) {
     std::string name = TensorName(edge.from, edge.slot);
     if (made_.contains(edge.from)) return name;
     name += "@previous";

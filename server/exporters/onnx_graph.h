@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::exporters {
 
@@ -22,8 +22,8 @@ struct OnnxOptions {
 
 // The bytes of a ModelProto. RESOURCE_EXHAUSTED "graph_too_large" if it would
 // be over the 2 GiB that protobuf allows.
-absl::StatusOr<std::string> ToOnnx(
-    const std::vector<session::ExportNode>& nodes, const OnnxOptions& options);
+absl::StatusOr<std::string> ToOnnx(const std::vector<model::ExportNode>& nodes,
+                                   const OnnxOptions& options);
 
 }  // namespace graphdbg::exporters
 

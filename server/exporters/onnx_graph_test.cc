@@ -7,9 +7,9 @@
 namespace graphdbg::exporters {
 namespace {
 
-using session::EdgeKind;
-using session::ExportNode;
-using session::NodeKind;
+using model::EdgeKind;
+using model::ExportNode;
+using model::NodeKind;
 
 ExportNode Make(const std::string& name, NodeKind kind,
                 const std::string& op_type, uint64_t order) {
@@ -18,7 +18,7 @@ ExportNode Make(const std::string& name, NodeKind kind,
   node.node.kind = kind;
   node.node.op_type = op_type;
   node.node.order = order;
-  node.node.outputs = {{0, {"float32", {2, 3}}}};
+  node.node.outputs = {{0, {DType::kFloat32, {2, 3}}}};
   return node;
 }
 
@@ -34,7 +34,7 @@ class OnnxGraphTest : public testing::Test {
     Connect("fc/addmm", 1, 1);
     nodes_[2].attributes = {{"alpha", "1"}};
     nodes_[2].node.source =
-        session::SourceLine{"train.py", 12, "forward", "", true};
+        model::SourceLine{"train.py", 12, "forward", "", true};
   }
 
   void Connect(const std::string& from, uint32_t slot, size_t to,
@@ -111,7 +111,7 @@ TEST_F(OnnxGraphTest, WhatComesFromTheStepBeforeIsAnInput) {
 }
 
 TEST_F(OnnxGraphTest, TypesThatOnnxLacksAreLeftOpen) {
-  nodes_[0].node.outputs[0].type.dtype = "float8_e4m3fn";
+  nodes_[0].node.outputs[0].type.dtype = DType::kFloat8E4m3fn;
   nodes_[3].node.op_type = "";
   const onnx::ModelProto model = Export();
   EXPECT_EQ(model.graph().input(0).type().tensor_type().elem_type(),

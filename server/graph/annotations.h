@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "server/graph/graph_store.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::graph {
 
@@ -14,7 +14,7 @@ class Annotations {
   virtual ~Annotations() = default;
 
   virtual uint64_t HitsOf(Child child) const = 0;
-  virtual session::Watched WatchedOf(Child child) const = 0;
+  virtual model::Watched WatchedOf(Child child) const = 0;
   // Whether this watchpoint covers the node.
   virtual bool Covers(uint32_t watchpoint, NodeIndex node) const = 0;
 };

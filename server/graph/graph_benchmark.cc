@@ -28,8 +28,8 @@ constexpr uint32_t kNodesOfAPatch = 1'000;
 class Watching final : public Annotations {
  public:
   uint64_t HitsOf(Child) const override { return 0; }
-  session::Watched WatchedOf(Child) const override {
-    return session::Watched::kNone;
+  model::Watched WatchedOf(Child) const override {
+    return model::Watched::kNone;
   }
   bool Covers(uint32_t, NodeIndex node) const override {
     return node % 1'000 == 7;
@@ -55,11 +55,11 @@ std::vector<GraphPatch> MakePatches(uint32_t count) {
                     : (layer % 2 == 0 ? "forward" : "backward") +
                           ("/encoder/layers/" + module) + op + "_" + number;
     node.op_type = "aten::" + op;
-    node.category = optimizer ? session::Category::kOptimizer
-                              : session::Category::kActivation;
+    node.category =
+        optimizer ? model::Category::kOptimizer : model::Category::kActivation;
     node.order = i + 1;
     node.first_step = node.last_step = 1;
-    node.outputs = {{0, {"float32", {32, 128, 768}}}};
+    node.outputs = {{0, {DType::kFloat32, {32, 128, 768}}}};
     if (i > 0) node.inputs.push_back({i, 0, false});
     if (i > 50) node.inputs.push_back({i - 50, 0, false});
     node.attributes = {{"dtype", "float32"}};
@@ -93,13 +93,13 @@ void Report(const char* what, const std::function<size_t()>& work) {
 }
 
 size_t Find(const GraphStore& store, const Annotations& watching,
-            const session::SearchQuery& query) {
+            const model::SearchQuery& query) {
   return Search(store, watching, query)->nodes.size();
 }
 
 void ReportSearches(const GraphStore& store, const Annotations& watching) {
   const auto search = [&](const char* what, auto fill) {
-    session::SearchQuery query;
+    model::SearchQuery query;
     fill(query);
     Report(what, [&] { return Find(store, watching, query); });
   };
@@ -108,7 +108,7 @@ void ReportSearches(const GraphStore& store, const Annotations& watching) {
   search("search: a common part", [](auto& q) { q.q = "attention"; });
   search("search: op type", [](auto& q) { q.op_type = "aten::nothing"; });
   search("search: category",
-         [](auto& q) { q.category = session::Category::kGradient; });
+         [](auto& q) { q.category = model::Category::kGradient; });
   search("search: source line",
          [](auto& q) { q.source = "model_file.py:99999"; });
   search("search: watchpoint", [](auto& q) {

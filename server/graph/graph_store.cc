@@ -45,7 +45,7 @@ uint64_t WeightOf(const Node& node) {
                    node.inputs.size() * (sizeof(Input) + sizeof(Consumer)) +
                    node.stack.size() * sizeof(FrameIndex);
   for (const auto& output : node.outputs) {
-    bytes += sizeof(output) + output.type.dtype.size() +
+    bytes += sizeof(output) + output.type.framework_dtype.size() +
              output.type.shape.size() * sizeof(int64_t);
   }
   for (const auto& [key, value] : node.attributes) {
@@ -107,8 +107,8 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
   return absl::OkStatus();
 }
 
-void GraphStore::RestoreFrames(const std::vector<session::SourceLine>& frames) {
-  for (const session::SourceLine& frame : frames) frames_.Add(frame);
+void GraphStore::RestoreFrames(const std::vector<model::SourceLine>& frames) {
+  for (const model::SourceLine& frame : frames) frames_.Add(frame);
 }
 
 void GraphStore::RestoreLastSteps(const std::vector<uint64_t>& steps) {
@@ -221,7 +221,7 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   node.last_step = std::max(node.last_step, record.last_step);
   set(node.forward, ids.Find(record.forward_node_id));
   std::vector<FrameIndex> stack;
-  for (const session::SourceLine& line : record.stack) {
+  for (const model::SourceLine& line : record.stack) {
     stack.push_back(frames_.Add(line));
   }
   set(node.stack, std::move(stack));
@@ -357,7 +357,7 @@ absl::StatusOr<ScopeIndex> GraphStore::FindScope(std::string_view graph,
   return it->second;
 }
 
-const session::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
+const model::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
   const Node& node = nodes_[i];
   // One step only: a forward op has no forward op of its own.
   const Node& origin = node.forward == kNoNode ? node : nodes_[node.forward];

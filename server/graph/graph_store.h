@@ -27,7 +27,8 @@
 #include "server/graph/agent_ids.h"
 #include "server/graph/node_record.h"
 #include "server/graph/source_pool.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::graph {
 
@@ -95,8 +96,8 @@ struct Node {
   std::string name;
   ScopeIndex scope = 0;
   uint32_t graph = 0;
-  session::NodeKind kind = session::NodeKind::kOp;
-  session::Category category = session::Category::kOther;
+  model::NodeKind kind = model::NodeKind::kOp;
+  model::Category category = model::Category::kOther;
   std::string op_type;
   NodeIndex forward = kNoNode;
   uint64_t order = 0;
@@ -106,7 +107,7 @@ struct Node {
   // Counts changes of `inputs`.
   uint32_t inputs_revision = 0;
   std::vector<Consumer> consumers;
-  std::vector<session::OutputInfo> outputs;
+  std::vector<model::Output> outputs;
   std::vector<FrameIndex> stack;
   std::map<std::string, std::string> attributes;
   uint64_t weight_bytes = 0;
@@ -151,7 +152,7 @@ class GraphStore {
                      GraphChanges* changes = nullptr);
 
   // What was known before, of an empty store; the order is that of indices.
-  void RestoreFrames(const std::vector<session::SourceLine>& frames);
+  void RestoreFrames(const std::vector<model::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
   // Counts the patches that changed anything but last steps.
@@ -173,13 +174,13 @@ class GraphStore {
                                        std::string_view name) const;
 
   size_t frame_count() const { return frames_.size(); }
-  const session::SourceLine& frame(FrameIndex i) const {
+  const model::SourceLine& frame(FrameIndex i) const {
     return frames_.frame(i);
   }
   // Held by all of this, about.
   uint64_t bytes() const { return bytes_ + frames_.bytes(); }
   // The user's own line, of the forward op for a backward op; null if unknown.
-  const session::SourceLine* SourceOf(NodeIndex i) const;
+  const model::SourceLine* SourceOf(NodeIndex i) const;
 
  private:
   absl::StatusOr<uint32_t> EnsureGraph(const std::string& id);

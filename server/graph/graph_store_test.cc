@@ -14,8 +14,8 @@ namespace {
 class NoAnnotations final : public Annotations {
  public:
   uint64_t HitsOf(Child) const override { return 0; }
-  session::Watched WatchedOf(Child) const override {
-    return session::Watched::kNone;
+  model::Watched WatchedOf(Child) const override {
+    return model::Watched::kNone;
   }
   bool Covers(uint32_t, NodeIndex) const override { return false; }
 };
@@ -40,11 +40,11 @@ class GraphStoreTest : public testing::Test {
     return store_.Apply(patch, ids_);
   }
 
-  session::ScopeView View(const std::string& name,
-                          const std::string& graph = "") {
+  model::ScopeView View(const std::string& name,
+                        const std::string& graph = "") {
     auto view = GraphView(store_, none_).ScopeNamed(graph, name);
     EXPECT_TRUE(view.ok()) << view.status();
-    return view.ok() ? *view : session::ScopeView();
+    return view.ok() ? *view : model::ScopeView();
   }
 
   std::vector<std::string> Names(const std::string& scope) {
@@ -57,7 +57,7 @@ class GraphStoreTest : public testing::Test {
   std::vector<std::string> Edges(const std::string& scope) {
     std::vector<std::string> edges;
     for (const auto& edge : View(scope).edges) {
-      const char* arrow = edge.kind == session::EdgeKind::kData ? ">" : "~";
+      const char* arrow = edge.kind == model::EdgeKind::kData ? ">" : "~";
       edges.push_back(edge.from + arrow + edge.to + ":" +
                       std::to_string(edge.tensors));
     }
@@ -86,21 +86,21 @@ class AggregatesTest : public GraphStoreTest {
         MakeNode(count + 1, "o/norm", count + 1, {{count, 0, false}}));
     ASSERT_TRUE(Put(nodes).ok());
   }
-  session::ScopeView Open(const std::string& name, size_t above) {
+  model::ScopeView Open(const std::string& name, size_t above) {
     auto view = GraphView(store_, none_).ScopeNamed("", name, above);
     EXPECT_TRUE(view.ok()) << view.status();
-    return view.ok() ? *view : session::ScopeView();
+    return view.ok() ? *view : model::ScopeView();
   }
 };
 
 TEST_F(AggregatesTest, StandForLikeSiblingsAboveTheLimit) {
   PutChain(5);
   EXPECT_EQ(Open("o", 5).nodes.size(), 6u);
-  const session::ScopeView view = Open("o", 4);
+  const model::ScopeView view = Open("o", 4);
   ASSERT_EQ(view.nodes.size(), 2u);
-  const session::NodeInfo& adds = view.nodes[0];
+  const model::Node& adds = view.nodes[0];
   EXPECT_EQ(adds.name, "o/add[*]");
-  EXPECT_EQ(adds.kind, session::NodeKind::kAggregate);
+  EXPECT_EQ(adds.kind, model::NodeKind::kAggregate);
   EXPECT_EQ(adds.op_type, "aten::add");
   EXPECT_EQ(adds.child_count, 5u);
   EXPECT_EQ(adds.order, 1u);
@@ -117,14 +117,14 @@ TEST_F(AggregatesTest, StandForLikeSiblingsAboveTheLimit) {
 
 TEST_F(AggregatesTest, AreOpenedInRangesWhenThereAreMany) {
   PutChain(2'500);
-  const session::ScopeView view = Open("o/add[*]", 10);
+  const model::ScopeView view = Open("o/add[*]", 10);
   std::vector<std::string> labels;
   for (const auto& node : view.nodes) labels.push_back(node.label);
   EXPECT_EQ(labels,
             (Strings{"add[0:1000]", "add[1000:2000]", "add[2000:3000]"}));
   EXPECT_EQ(view.nodes[2].child_count, 500u);
   EXPECT_EQ(view.edges.size(), 2u);
-  const session::ScopeView last = Open("o/add[2000:3000]", 10);
+  const model::ScopeView last = Open("o/add[2000:3000]", 10);
   ASSERT_EQ(last.nodes.size(), 500u);
   EXPECT_EQ(last.nodes[0].name, "o/add_2000");
 }
@@ -138,7 +138,7 @@ TEST_F(AggregatesTest, OfScopesCountWhatIsBelow) {
         MakeNode(2 * i + 2, layer + "/b", 10 - i, {{2 * i + 1, 0, false}}));
   }
   ASSERT_TRUE(Put(nodes).ok());
-  const session::ScopeView view = Open("l", 3);
+  const model::ScopeView view = Open("l", 3);
   ASSERT_EQ(view.nodes.size(), 1u);
   EXPECT_EQ(view.nodes[0].name, "l/[*]");
   EXPECT_EQ(view.nodes[0].descendant_count, 8u);
@@ -253,14 +253,14 @@ TEST_F(GraphStoreTest, MakesOneNodeOfWhatSeveralAgentsCallTheSame) {
 
 TEST_F(GraphStoreTest, TellsConsumersAndTypes) {
   NodeRecord x = MakeNode(1, "x", 1);
-  x.outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {2}}}};
+  x.outputs = {{0, {DType::kFloat32, {2, 3}}}, {1, {DType::kInt64, {2}}}};
   ASSERT_TRUE(Put({x, MakeNode(2, "y", 2, {{1, 1}})}).ok());
   auto detail = GraphView(store_, none_).Detail("x");
   ASSERT_TRUE(detail.ok());
   ASSERT_EQ(detail->consumers.size(), 1u);
   EXPECT_EQ(detail->consumers[0].node, "y");
   EXPECT_EQ(detail->consumers[0].slot, 1u);
-  EXPECT_EQ(detail->consumers[0].type.dtype, "int64");
+  EXPECT_EQ(detail->consumers[0].type.dtype, DType::kInt64);
   detail = GraphView(store_, none_).Detail("y");
   ASSERT_EQ(detail->inputs.size(), 1u);
   EXPECT_EQ(detail->inputs[0].type.shape, std::vector<int64_t>{2});
@@ -287,7 +287,7 @@ TEST_F(GraphStoreTest, ShowsModulesBeforeTheirOpsAreKnown) {
   ASSERT_TRUE(store_.Apply(patch, ids_).ok());
   const auto view = View("forward");
   ASSERT_EQ(view.nodes.size(), 1u);
-  EXPECT_EQ(view.nodes[0].kind, session::NodeKind::kScope);
+  EXPECT_EQ(view.nodes[0].kind, model::NodeKind::kScope);
   EXPECT_EQ(view.nodes[0].op_type, "Conv2d");
   EXPECT_EQ(view.nodes[0].descendant_count, 0u);
 }

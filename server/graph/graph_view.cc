@@ -20,7 +20,7 @@ std::string LabelOf(std::string_view name) {
                                                      : name.substr(slash + 1));
 }
 
-bool ShownBefore(const session::NodeInfo& a, const session::NodeInfo& b) {
+bool ShownBefore(const model::Node& a, const model::Node& b) {
   // 0 means that it does not execute: after all that do.
   const uint64_t order_a = a.order - 1;
   const uint64_t order_b = b.order - 1;
@@ -34,18 +34,18 @@ absl::Status UnknownNode(std::string_view name) {
                absl::StrCat("no node \"", std::string(name), "\""));
 }
 
-std::vector<session::GraphInfo> GraphView::Graphs() const {
-  std::vector<session::GraphInfo> infos;
+std::vector<model::GraphSummary> GraphView::Graphs() const {
+  std::vector<model::GraphSummary> infos;
   for (const Graph& graph : store_.graphs()) {
     infos.push_back({graph.id, graph.node_count, graph.edge_count});
   }
   return infos;
 }
 
-absl::StatusOr<session::ScopeView> GraphView::ScopeNamed(
+absl::StatusOr<model::ScopeView> GraphView::ScopeNamed(
     std::string_view graph, std::string_view name,
     size_t aggregate_above) const {
-  session::ScopeView view;
+  model::ScopeView view;
   view.scope = std::string(name);
   const bool main = graph.empty() || graph == kMainGraph;
   if (main && name.empty() && store_.FindGraph(graph) == nullptr) return view;
@@ -80,8 +80,8 @@ absl::StatusOr<GraphView::Opened> GraphView::Open(
   return opened;
 }
 
-std::vector<session::EdgeInfo> GraphView::EdgesOf(
-    const Opened& opened, const std::vector<session::NodeInfo>& nodes) const {
+std::vector<model::Edge> GraphView::EdgesOf(
+    const Opened& opened, const std::vector<model::Node>& nodes) const {
   // Which of the things shown a node or scope belongs to.
   std::vector<uint32_t> node_places(store_.node_count(), kNotShown);
   std::vector<uint32_t> scope_places(store_.scope_count(), kNotShown);
@@ -100,25 +100,25 @@ std::vector<session::EdgeInfo> GraphView::EdgesOf(
     const bool shown = from != kNotShown && to != kNotShown && from != to;
     if (shown) counts[{from, to, edge.control}] += count;
   }
-  std::vector<session::EdgeInfo> edges;
+  std::vector<model::Edge> edges;
   edges.reserve(counts.size());
   for (const auto& [ends, count] : counts) {
     const auto& [from, to, control] = ends;
     edges.push_back(
         {nodes[from].name, nodes[to].name, count,
-         control ? session::EdgeKind::kControl : session::EdgeKind::kData});
+         control ? model::EdgeKind::kControl : model::EdgeKind::kData});
   }
   std::sort(edges.begin(), edges.end(),
-            [](const session::EdgeInfo& a, const session::EdgeInfo& b) {
+            [](const model::Edge& a, const model::Edge& b) {
               return std::tie(a.from, a.to, a.kind) <
                      std::tie(b.from, b.to, b.kind);
             });
   return edges;
 }
 
-absl::StatusOr<session::NodeDetail> GraphView::Detail(
+absl::StatusOr<model::NodeDetail> GraphView::Detail(
     std::string_view name) const {
-  session::NodeDetail detail;
+  model::NodeDetail detail;
   const NodeIndex index = store_.FindNode(name);
   if (index == kNoNode) {
     for (const Graph& graph : store_.graphs()) {
@@ -141,7 +141,7 @@ absl::StatusOr<session::NodeDetail> GraphView::Detail(
     const Node& to = store_.node(consumer.node);
     const Input& input = to.inputs[consumer.position];
     if (input.control) continue;
-    session::Endpoint end = EndpointOf(index, input.slot);
+    model::Endpoint end = EndpointOf(index, input.slot);
     end.node = to.name;
     detail.consumers.push_back(std::move(end));
   }
@@ -152,7 +152,7 @@ absl::StatusOr<session::NodeDetail> GraphView::Detail(
   return detail;
 }
 
-absl::StatusOr<session::NodeDetail> GraphView::AggregateNamed(
+absl::StatusOr<model::NodeDetail> GraphView::AggregateNamed(
     std::string_view name) const {
   const auto aggregate = ParseAggregate(name);
   if (!aggregate) return UnknownNode(name);
@@ -165,7 +165,7 @@ absl::StatusOr<session::NodeDetail> GraphView::AggregateNamed(
       all.children.insert(all.children.end(), shown.children.begin(),
                           shown.children.end());
     }
-    session::NodeDetail detail;
+    model::NodeDetail detail;
     detail.node = AggregateOf(*opened->scope, all);
     detail.graph = graph.id;
     return detail;
@@ -173,9 +173,9 @@ absl::StatusOr<session::NodeDetail> GraphView::AggregateNamed(
   return UnknownNode(name);
 }
 
-absl::StatusOr<session::GraphPage> GraphView::Page(std::string_view graph,
-                                                   uint64_t from) const {
-  session::GraphPage page;
+absl::StatusOr<model::GraphPage> GraphView::Page(std::string_view graph,
+                                                 uint64_t from) const {
+  model::GraphPage page;
   const Graph* found = store_.FindGraph(graph);
   const bool main = graph.empty() || graph == kMainGraph;
   page.graph = found != nullptr ? found->id : std::string(kMainGraph);
@@ -194,37 +194,37 @@ absl::StatusOr<session::GraphPage> GraphView::Page(std::string_view graph,
   return page;
 }
 
-std::vector<session::NeighbourEdge> GraphView::InputsOf(NodeIndex index) const {
+std::vector<model::NeighbourEdge> GraphView::InputsOf(NodeIndex index) const {
   const Node& node = store_.node(index);
-  std::vector<session::NeighbourEdge> edges;
+  std::vector<model::NeighbourEdge> edges;
   for (uint32_t i = 0; i < node.inputs.size(); ++i) {
     const Input& input = node.inputs[i];
     if (input.node == kNoNode) continue;
-    edges.push_back({store_.node(input.node).name, input.slot, node.name, i,
-                     input.control ? session::EdgeKind::kControl
-                                   : session::EdgeKind::kData});
+    edges.push_back(
+        {store_.node(input.node).name, input.slot, node.name, i,
+         input.control ? model::EdgeKind::kControl : model::EdgeKind::kData});
   }
   return edges;
 }
 
-session::NodeInfo GraphView::Info(Child child) const {
+model::Node GraphView::Info(Child child) const {
   return child.is_scope ? ScopeOf(child.index) : NodeOf(child.index);
 }
 
-session::Endpoint GraphView::EndpointOf(NodeIndex node, uint32_t slot) const {
-  session::Endpoint end;
+model::Endpoint GraphView::EndpointOf(NodeIndex node, uint32_t slot) const {
+  model::Endpoint end;
   end.node = store_.node(node).name;
   end.slot = slot;
-  for (const session::OutputInfo& output : store_.node(node).outputs) {
+  for (const model::Output& output : store_.node(node).outputs) {
     if (output.slot == slot) end.type = output.type;
   }
   return end;
 }
 
-session::NodeInfo GraphView::NodeOf(NodeIndex index) const {
+model::Node GraphView::NodeOf(NodeIndex index) const {
   const Node& node = store_.node(index);
   const Child child{false, index};
-  session::NodeInfo info;
+  model::Node info;
   info.name = node.name;
   info.label = LabelOf(node.name);
   info.kind = node.kind;
@@ -240,13 +240,13 @@ session::NodeInfo GraphView::NodeOf(NodeIndex index) const {
   return info;
 }
 
-session::NodeInfo GraphView::ScopeOf(ScopeIndex index) const {
+model::Node GraphView::ScopeOf(ScopeIndex index) const {
   const Scope& scope = store_.scope(index);
   const Child child{true, index};
-  session::NodeInfo info;
+  model::Node info;
   info.name = scope.name;
   info.label = LabelOf(scope.name);
-  info.kind = session::NodeKind::kScope;
+  info.kind = model::NodeKind::kScope;
   info.op_type = scope.type;
   info.child_count =
       static_cast<uint32_t>(scope.scopes.size() + scope.nodes.size());
@@ -263,17 +263,16 @@ GraphView::Facts GraphView::FactsOf(Child child) const {
     return {node.op_type, node.category, node.order, 1};
   }
   const Scope& scope = store_.scope(child.index);
-  return {scope.type, session::Category::kOther, scope.order,
-          scope.descendants};
+  return {scope.type, model::Category::kOther, scope.order, scope.descendants};
 }
 
-session::NodeInfo GraphView::AggregateOf(const Scope& scope,
-                                         const Shown& shown) const {
-  session::NodeInfo info;
+model::Node GraphView::AggregateOf(const Scope& scope,
+                                   const Shown& shown) const {
+  model::Node info;
   info.label = shown.aggregate_label;
   info.name = scope.name.empty() ? info.label
                                  : absl::StrCat(scope.name, "/", info.label);
-  info.kind = session::NodeKind::kAggregate;
+  info.kind = model::NodeKind::kAggregate;
   info.child_count = static_cast<uint32_t>(shown.children.size());
   const Facts first = FactsOf(shown.children.front());
   info.op_type = std::string(first.type);
@@ -286,20 +285,20 @@ session::NodeInfo GraphView::AggregateOf(const Scope& scope,
     // What they do not have in common is not told.
     if (facts.type != first.type) info.op_type.clear();
     if (facts.category != first.category) {
-      info.category = session::Category::kOther;
+      info.category = model::Category::kOther;
     }
     // 0 is none, and later than all.
     info.order = std::min(info.order - 1, facts.order - 1) + 1;
     info.descendant_count += facts.descendants;
     info.hit_count += annotations_.HitsOf(child);
-    const session::Watched state = annotations_.WatchedOf(child);
-    watched += state == session::Watched::kAll;
-    unwatched += state == session::Watched::kNone;
+    const model::Watched state = annotations_.WatchedOf(child);
+    watched += state == model::Watched::kAll;
+    unwatched += state == model::Watched::kNone;
   }
-  info.watched = session::Watched::kSome;
-  if (watched == shown.children.size()) info.watched = session::Watched::kAll;
+  info.watched = model::Watched::kSome;
+  if (watched == shown.children.size()) info.watched = model::Watched::kAll;
   if (unwatched == shown.children.size()) {
-    info.watched = session::Watched::kNone;
+    info.watched = model::Watched::kNone;
   }
   return info;
 }

@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::graph {
 
@@ -25,13 +26,13 @@ struct NodeRecord {
   uint32_t id = 0;
   // Full name: non-empty segments joined by "/".
   std::string name;
-  session::NodeKind kind = session::NodeKind::kOp;
+  model::NodeKind kind = model::NodeKind::kOp;
   std::string op_type;
-  session::Category category = session::Category::kOther;
+  model::Category category = model::Category::kOther;
   std::vector<InputRecord> inputs;
-  std::vector<session::OutputInfo> outputs;
+  std::vector<model::Output> outputs;
   // Innermost frame first.
-  std::vector<session::SourceLine> stack;
+  std::vector<model::SourceLine> stack;
   std::map<std::string, std::string> attributes;
   // 0 for nodes that do not execute.
   uint64_t order = 0;

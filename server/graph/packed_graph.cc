@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,23 +11,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/graph/column_file.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::graph {
 namespace {
 
 constexpr uint32_t kNone = kNoNode;
 
-// The words of the API, in the order of the enumerations.
-const nlohmann::ordered_json& Kinds() {
-  static const auto* const kWords = new nlohmann::ordered_json(
-      {"scope", "op", "parameter", "buffer", "constant", "input", "aggregate"});
-  return *kWords;
-}
-
-const nlohmann::ordered_json& Categories() {
-  static const auto* const kWords = new nlohmann::ordered_json(
-      {"other", "weight", "gradient", "activation", "optimizer"});
-  return *kWords;
+// The names of an enumeration, indexed by the numbers in the file's columns.
+template <class Enum>
+std::vector<std::string> NamesByNumber() {
+  const auto rows = model::EnumNames<Enum>();
+  std::vector<std::string> names(rows.size());
+  for (const auto& [value, name] : rows) {
+    names[static_cast<size_t>(value)] = name;
+  }
+  return names;
 }
 
 std::string_view Label(std::string_view name) {
@@ -45,12 +45,13 @@ class Packer {
     PackNodes();
     PackExecution();
     strings_.AddTo(file_);
-    return std::move(file_).Finish({{"graph", graph_.id},
-                                    {"scope_count", scopes_.size()},
-                                    {"node_count", nodes_.size()},
-                                    {"edge_count", edges_.backs.size()},
-                                    {"kinds", Kinds()},
-                                    {"categories", Categories()}});
+    return std::move(file_).Finish(
+        {{"graph", graph_.id},
+         {"scope_count", scopes_.size()},
+         {"node_count", nodes_.size()},
+         {"edge_count", edges_.backs.size()},
+         {"kinds", NamesByNumber<model::NodeKind>()},
+         {"categories", NamesByNumber<model::Category>()}});
   }
 
  private:
@@ -108,7 +109,7 @@ class Packer {
       outputs.push_back(OutputOf(node));
       output_counts.push_back(
           static_cast<uint8_t>(std::min<size_t>(node.outputs.size(), 255)));
-      const session::SourceLine* source = store_.SourceOf(n);
+      const model::SourceLine* source = store_.SourceOf(n);
       files.push_back(source ? strings_.Number(source->file) : 0);
       lines.push_back(source ? source->line : 0);
       if (node.order != 0) {
@@ -134,9 +135,9 @@ class Packer {
   // The text "float32[2, 3]" of the first output; few differ.
   uint32_t OutputOf(const Node& node) {
     if (node.outputs.empty()) return 0;
-    const session::TensorTypeInfo& type = node.outputs.front().type;
-    const auto [text, is_new] = texts_.insert(
-        absl::StrCat(type.dtype, "[", absl::StrJoin(type.shape, ", "), "]"));
+    const model::TensorType& type = node.outputs.front().type;
+    const auto [text, is_new] = texts_.insert(absl::StrCat(
+        model::DTypeName(type), "[", absl::StrJoin(type.shape, ", "), "]"));
     return strings_.Number(*text);
   }
 

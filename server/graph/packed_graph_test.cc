@@ -118,10 +118,11 @@ class PackedGraphTest : public testing::Test {
                     Make(2, "forward/fc/addmm", 2, {{1, 0, false}}),
                     Make(3, "forward/\xc3\xa9t\xc3\xa9", 1),
                     Make(4, "loss", 3, {{2, 1, false}, {3, 0, true}})};
-    patch_.nodes[0].kind = session::NodeKind::kParameter;
-    patch_.nodes[0].category = session::Category::kWeight;
+    patch_.nodes[0].kind = model::NodeKind::kParameter;
+    patch_.nodes[0].category = model::Category::kWeight;
     patch_.nodes[3].forward_node_id = 2;
-    patch_.nodes[1].outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {}}}};
+    patch_.nodes[1].outputs = {{0, {DType::kFloat32, {2, 3}}},
+                               {1, {DType::kInt64, {}}}};
     patch_.nodes[1].stack = {{"module.py", 9, "forward", "", false},
                              {"train.py", 77, "main", "", true}};
     patch_.scope_types["forward/fc"] = "Linear";

@@ -83,7 +83,7 @@ struct SourceFilter {
     return {text.substr(0, colon), line};
   }
 
-  bool Matches(const session::SourceLine& source) const {
+  bool Matches(const model::SourceLine& source) const {
     if (line != 0 && source.line != line) return false;
     const std::string_view path = source.file;
     if (!path.ends_with(file)) return false;
@@ -95,7 +95,7 @@ struct SourceFilter {
 class Filter {
  public:
   Filter(const GraphStore& store, const Annotations& annotations,
-         const session::SearchQuery& query)
+         const model::SearchQuery& query)
       : store_(store),
         annotations_(annotations),
         query_(query),
@@ -113,7 +113,7 @@ class Filter {
       return false;
     }
     if (!query_.source.empty()) {
-      const session::SourceLine* source = store_.SourceOf(index);
+      const model::SourceLine* source = store_.SourceOf(index);
       if (source == nullptr || !source_.Matches(*source)) return false;
     }
     return q_.IsIn(node.name);
@@ -135,17 +135,17 @@ class Filter {
  private:
   const GraphStore& store_;
   const Annotations& annotations_;
-  const session::SearchQuery& query_;
+  const model::SearchQuery& query_;
   const FoldedFinder q_;
   const SourceFilter source_;
 };
 
 }  // namespace
 
-absl::StatusOr<session::SearchResult> Search(
-    const GraphStore& store, const Annotations& annotations,
-    const session::SearchQuery& query) {
-  const bool scopes = query.kind == session::NodeKind::kScope;
+absl::StatusOr<model::SearchResult> Search(const GraphStore& store,
+                                           const Annotations& annotations,
+                                           const model::SearchQuery& query) {
+  const bool scopes = query.kind == model::NodeKind::kScope;
   const size_t size = scopes ? store.scope_count() : store.node_count();
   size_t next = 0;
   if (!query.cursor.empty()) {
@@ -161,7 +161,7 @@ absl::StatusOr<session::SearchResult> Search(
   const GraphView view(store, annotations);
   const Filter filter(store, annotations, query);
   const uint32_t limit = std::clamp<uint32_t>(query.limit, 1, kMaxLimit);
-  session::SearchResult result;
+  model::SearchResult result;
   for (; next < size; ++next) {
     const uint32_t index = static_cast<uint32_t>(next);
     if (!(scopes ? filter.Scope(index) : filter.Node(index))) continue;

@@ -5,16 +5,16 @@
 #include "absl/status/statusor.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::graph {
 
 // Nodes, or scopes if the query's kind asks for them, in the order in which
 // they became known: a cursor stays good while the graph grows.
 // INVALID_ARGUMENT "invalid_cursor".
-absl::StatusOr<session::SearchResult> Search(const GraphStore& store,
-                                             const Annotations& annotations,
-                                             const session::SearchQuery& query);
+absl::StatusOr<model::SearchResult> Search(const GraphStore& store,
+                                           const Annotations& annotations,
+                                           const model::SearchQuery& query);
 
 }  // namespace graphdbg::graph
 

@@ -15,8 +15,8 @@ namespace {
 class FirstIsWatched final : public Annotations {
  public:
   uint64_t HitsOf(Child) const override { return 0; }
-  session::Watched WatchedOf(Child) const override {
-    return session::Watched::kNone;
+  model::Watched WatchedOf(Child) const override {
+    return model::Watched::kNone;
   }
   bool Covers(uint32_t watchpoint, NodeIndex node) const override {
     return watchpoint == 1 && node == 0;
@@ -30,8 +30,8 @@ class SearchTest : public testing::Test {
     Add("forward/Conv1/weight", "", 10);
     Add("forward/log", "aten::log", 42);
     Add("backward/log/log_backward", "LogBackward0", 42);
-    patch_.nodes[1].kind = session::NodeKind::kParameter;
-    patch_.nodes[1].category = session::Category::kWeight;
+    patch_.nodes[1].kind = model::NodeKind::kParameter;
+    patch_.nodes[1].category = model::Category::kWeight;
     patch_.scope_types["forward/Conv1"] = "Conv2d";
     AgentIds ids;
     EXPECT_TRUE(store_.Apply(patch_, ids).ok());
@@ -46,7 +46,7 @@ class SearchTest : public testing::Test {
     patch_.nodes.push_back(record);
   }
 
-  std::vector<std::string> Find(const session::SearchQuery& query) {
+  std::vector<std::string> Find(const model::SearchQuery& query) {
     std::vector<std::string> labels;
     auto result = Search(store_, annotations_, query);
     EXPECT_TRUE(result.ok()) << result.status();
@@ -62,7 +62,7 @@ class SearchTest : public testing::Test {
 using Labels = std::vector<std::string>;
 
 TEST_F(SearchTest, FindsPartsOfNamesInAnyCase) {
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.q = "CONV";
   EXPECT_EQ(Find(query), (Labels{"conv2d", "weight"}));
   query.q = "log";
@@ -79,7 +79,7 @@ TEST_F(SearchTest, FindsPartsWhereverTheyLie) {
       expected += absl::AsciiStrToLower(node.name).find(
                       absl::AsciiStrToLower(part)) != std::string::npos;
     }
-    session::SearchQuery query;
+    model::SearchQuery query;
     query.q = part;
     EXPECT_GT(expected, 0u) << part;
     EXPECT_EQ(Find(query).size(), expected) << part;
@@ -87,11 +87,11 @@ TEST_F(SearchTest, FindsPartsWhereverTheyLie) {
 }
 
 TEST_F(SearchTest, FindsByKindCategoryAndOpType) {
-  session::SearchQuery query;
-  query.kind = session::NodeKind::kParameter;
+  model::SearchQuery query;
+  query.kind = model::NodeKind::kParameter;
   EXPECT_EQ(Find(query), (Labels{"weight"}));
   query = {};
-  query.category = session::Category::kWeight;
+  query.category = model::Category::kWeight;
   EXPECT_EQ(Find(query), (Labels{"weight"}));
   query = {};
   query.op_type = "conv2d";
@@ -102,13 +102,13 @@ TEST_F(SearchTest, FindsByKindCategoryAndOpType) {
   query.op_type = "og";
   EXPECT_TRUE(Find(query).empty());
   query = {};
-  query.kind = session::NodeKind::kScope;
+  query.kind = model::NodeKind::kScope;
   query.q = "conv";
   EXPECT_EQ(Find(query), (Labels{"Conv1"}));
 }
 
 TEST_F(SearchTest, FindsBySourceLine) {
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.source = "train.py:42";
   EXPECT_EQ(Find(query), (Labels{"log", "log_backward"}));
   query.source = "src/train.py";
@@ -119,13 +119,13 @@ TEST_F(SearchTest, FindsBySourceLine) {
 }
 
 TEST_F(SearchTest, FindsWhatAWatchpointCovers) {
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.watchpoint = 1;
   EXPECT_EQ(Find(query), (Labels{"conv2d"}));
 }
 
 TEST_F(SearchTest, PagesWithoutLossOrRepetition) {
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.limit = 3;
   auto first = Search(store_, annotations_, query);
   ASSERT_TRUE(first.ok());

@@ -2,17 +2,17 @@
 
 namespace graphdbg::graph {
 
-SourcePool::Key SourcePool::KeyOf(const session::SourceLine& line) {
+SourcePool::Key SourcePool::KeyOf(const model::SourceLine& line) {
   return {line.file, line.line, line.function, line.text, line.user};
 }
 
-FrameIndex SourcePool::Add(const session::SourceLine& line) {
+FrameIndex SourcePool::Add(const model::SourceLine& line) {
   auto it = index_.find(KeyOf(line));
   if (it != index_.end()) return it->second;
   const FrameIndex index = static_cast<FrameIndex>(frames_.size());
   frames_.push_back(line);
   index_.emplace(KeyOf(frames_.back()), index);
-  bytes_ += sizeof(session::SourceLine) + sizeof(Key) + line.file.size() +
+  bytes_ += sizeof(model::SourceLine) + sizeof(Key) + line.file.size() +
             line.function.size() + line.text.size();
   return index;
 }

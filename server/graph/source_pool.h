@@ -10,7 +10,7 @@
 #include <tuple>
 
 #include "absl/container/flat_hash_map.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::graph {
 
@@ -19,8 +19,8 @@ using FrameIndex = uint32_t;
 // Not thread safe. Never forgets; bytes() is for the owner to bound.
 class SourcePool {
  public:
-  FrameIndex Add(const session::SourceLine& line);
-  const session::SourceLine& frame(FrameIndex i) const { return frames_[i]; }
+  FrameIndex Add(const model::SourceLine& line);
+  const model::SourceLine& frame(FrameIndex i) const { return frames_[i]; }
   size_t size() const { return frames_.size(); }
   uint64_t bytes() const { return bytes_; }
 
@@ -28,9 +28,9 @@ class SourcePool {
   // Views into `frames_`.
   using Key = std::tuple<std::string_view, uint32_t, std::string_view,
                          std::string_view, bool>;
-  static Key KeyOf(const session::SourceLine& line);
+  static Key KeyOf(const model::SourceLine& line);
 
-  std::deque<session::SourceLine> frames_;
+  std::deque<model::SourceLine> frames_;
   absl::flat_hash_map<Key, FrameIndex> index_;
   uint64_t bytes_ = 0;
 };

@@ -18,14 +18,14 @@
 #include "proto/wire/validate.h"
 #include "server/base/error.h"
 #include "server/ingest/decode.h"
-#include "server/session/strand_call.h"
+#include "server/jobs/strand_call.h"
 
 namespace graphdbg::imports {
 namespace {
 
 namespace asio = boost::asio;
-using session::AgentPort;
-using session::AgentReport;
+using jobs::AgentPort;
+using jobs::AgentReport;
 using Port = absl::StatusOr<std::shared_ptr<AgentPort>>;
 
 constexpr size_t kMaxNameBytes = 200;
@@ -55,10 +55,10 @@ std::string HostName() {
 }
 
 // Takes no orders: the job has ended when somebody could give one.
-class NoOrders final : public session::AgentLink {
+class NoOrders final : public jobs::AgentLink {
  public:
-  void Send(session::AgentOrder order) override {
-    if (auto* welcome = std::get_if<session::WelcomeOrder>(&order)) {
+  void Send(jobs::AgentOrder order) override {
+    if (auto* welcome = std::get_if<jobs::WelcomeOrder>(&order)) {
       job_ = std::move(welcome->job);
     }
   }
@@ -100,13 +100,13 @@ absl::StatusOr<std::vector<AgentReport>> ParseReports(
 // Neither is a coroutine: GCC 12 frees what a lambda inside of co_await holds
 // twice.
 asio::awaitable<Port> Attach(asio::any_io_executor executor,
-                             session::AgentEntrance& entrance,
-                             const session::AgentHello& hello,
-                             std::shared_ptr<session::AgentLink> link) {
+                             jobs::AgentAcceptor& entrance,
+                             const jobs::AgentHello& hello,
+                             std::shared_ptr<jobs::AgentLink> link) {
   auto start = [&entrance, hello, link](std::function<void(Port)> complete) {
     entrance.Attach(hello, link, std::move(complete));
   };
-  return session::StartOn<Port>(std::move(executor), std::move(start));
+  return jobs::StartOn<Port>(std::move(executor), std::move(start));
 }
 
 asio::awaitable<absl::Status> Deliver(asio::any_io_executor executor,
@@ -116,17 +116,17 @@ asio::awaitable<absl::Status> Deliver(asio::any_io_executor executor,
                    std::function<void(absl::Status)> complete) mutable {
     port->Deliver(std::move(report), std::move(complete));
   };
-  return session::StartOn<absl::Status>(std::move(executor), std::move(start));
+  return jobs::StartOn<absl::Status>(std::move(executor), std::move(start));
 }
 
 }  // namespace
 
-ModelImport::ModelImport(std::shared_ptr<session::AgentEntrance> entrance,
+ModelImport::ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
                          ImportOptions options)
     : entrance_(std::move(entrance)), options_(std::move(options)) {}
 
-session::Task<std::string> ModelImport::Run(std::string name,
-                                            http::NextPiece bytes) {
+jobs::Task<std::string> ModelImport::Run(std::string name,
+                                         http::NextPiece bytes) {
   if (running_.fetch_add(1) >= options_.at_once) {
     --running_;
     co_return Error(
@@ -141,8 +141,8 @@ session::Task<std::string> ModelImport::Run(std::string name,
   co_return co_await Read(std::move(file), std::move(bytes));
 }
 
-session::Task<std::string> ModelImport::Read(std::string file,
-                                             http::NextPiece bytes) {
+jobs::Task<std::string> ModelImport::Read(std::string file,
+                                          http::NextPiece bytes) {
   const std::string graph(absl::StripSuffix(file, ".onnx"));
   std::vector<std::string> command = {options_.program, "--graph",
                                       graph.empty() ? file : graph};
@@ -162,7 +162,7 @@ session::Task<std::string> ModelImport::Read(std::string file,
   absl::StatusOr<std::vector<AgentReport>> reports = ParseReports(end->output);
   if (!reports.ok()) co_return reports.status();
 
-  session::AgentHello hello;
+  jobs::AgentHello hello;
   hello.job = file;
   hello.job_name = file;
   hello.framework = "onnx";
@@ -187,7 +187,7 @@ session::Task<std::string> ModelImport::Read(std::string file,
     status = co_await Deliver(executor, *port, std::move(report));
   }
   // Whatever was refused: nothing follows.
-  AgentReport farewell = session::Farewell();
+  AgentReport farewell = jobs::ExitReport();
   absl::Status left = co_await Deliver(executor, *port, std::move(farewell));
   (*port)->Closed();
   if (!status.ok()) co_return status;

@@ -12,8 +12,8 @@
 
 #include "server/http/message.h"
 #include "server/imports/child_process.h"
-#include "server/session/agent_port.h"
-#include "server/session/interfaces.h"
+#include "server/jobs/agent_port.h"
+#include "server/jobs/interfaces.h"
 
 namespace graphdbg::imports {
 
@@ -28,18 +28,18 @@ struct ImportOptions {
 // Any thread.
 class ModelImport {
  public:
-  ModelImport(std::shared_ptr<session::AgentEntrance> entrance,
+  ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
               ImportOptions options);
 
   // The job's id. `name` is the file's, as "cnn.onnx". INVALID_ARGUMENT
   // "invalid_model" in one line if the bytes are no model, RESOURCE_EXHAUSTED
   // "too_many_imports" or at a limit, and what RunChild says.
-  session::Task<std::string> Run(std::string name, http::NextPiece bytes);
+  jobs::Task<std::string> Run(std::string name, http::NextPiece bytes);
 
  private:
-  session::Task<std::string> Read(std::string file, http::NextPiece bytes);
+  jobs::Task<std::string> Read(std::string file, http::NextPiece bytes);
 
-  const std::shared_ptr<session::AgentEntrance> entrance_;
+  const std::shared_ptr<jobs::AgentAcceptor> entrance_;
   const ImportOptions options_;
   std::atomic<uint32_t> running_{0};
 };

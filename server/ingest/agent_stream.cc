@@ -140,7 +140,7 @@ void AgentStream::Handle() {
     said_hello_ = true;
     return HandleHello();
   }
-  std::shared_ptr<session::AgentPort> port;
+  std::shared_ptr<jobs::AgentPort> port;
   {
     std::lock_guard lock(mu_);
     port = port_;
@@ -181,13 +181,13 @@ void AgentStream::HandleHello() {
   auto self = shared_from_this();
   shared_->entrance->Attach(
       DecodeHello(frame_.message().hello(), Address(context_->peer())), self,
-      [self](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+      [self](absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port) {
         self->Attached(std::move(port));
       });
 }
 
 void AgentStream::Attached(
-    absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+    absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port) {
   if (!port.ok()) return Close(port.status());
   bool gone = false;
   {
@@ -200,7 +200,7 @@ void AgentStream::Attached(
 }
 
 void AgentStream::TellClosed() {
-  std::shared_ptr<session::AgentPort> port;
+  std::shared_ptr<jobs::AgentPort> port;
   {
     std::lock_guard lock(mu_);
     input_over_ = true;
@@ -209,7 +209,7 @@ void AgentStream::TellClosed() {
   if (port != nullptr) port->Closed();
 }
 
-void AgentStream::Send(session::AgentOrder order) {
+void AgentStream::Send(jobs::AgentOrder order) {
   Push(Encode(order, shared_->names));
 }
 

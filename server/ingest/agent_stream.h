@@ -18,7 +18,7 @@
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/frame.h"
 #include "server/ingest/encode.h"
-#include "server/session/agent_port.h"
+#include "server/jobs/agent_port.h"
 
 namespace graphdbg::ingest {
 
@@ -31,12 +31,12 @@ namespace graphdbg::ingest {
 // keep Finish(), after which none may be called, waiting.
 class AgentStream final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
-      public session::AgentLink,
+      public jobs::AgentLink,
       public std::enable_shared_from_this<AgentStream> {
  public:
   // Shared by the streams of a server.
   struct Shared {
-    std::shared_ptr<session::AgentEntrance> entrance;
+    std::shared_ptr<jobs::AgentAcceptor> entrance;
     ServerNames names;
     std::atomic<uint32_t> streams = 0;
   };
@@ -47,8 +47,8 @@ class AgentStream final
                            absl::Status admission);
   ~AgentStream() override;
 
-  // session::AgentLink.
-  void Send(session::AgentOrder order) override;
+  // jobs::AgentLink.
+  void Send(jobs::AgentOrder order) override;
   void Close(absl::Status status) override;
 
  private:
@@ -66,7 +66,7 @@ class AgentStream final
   absl::Status Decode();
   void Handle();
   void HandleHello();
-  void Attached(absl::StatusOr<std::shared_ptr<session::AgentPort>> port);
+  void Attached(absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port);
   void TellClosed();
   void ConfirmHits(uint64_t through);
   void Push(v1::ServerMessage message);
@@ -100,7 +100,7 @@ class AgentStream final
   bool finished_ = false;
   // No message of the agent comes any more.
   bool input_over_ = false;
-  std::shared_ptr<session::AgentPort> port_;
+  std::shared_ptr<jobs::AgentPort> port_;
 };
 
 }  // namespace graphdbg::ingest

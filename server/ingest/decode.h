@@ -6,16 +6,15 @@
 #include <string>
 
 #include "proto/graphdbg/v1/agent_service.pb.h"
-#include "server/session/agent_port.h"
+#include "server/jobs/agent_port.h"
 
 namespace graphdbg::ingest {
 
-session::AgentHello DecodeHello(const v1::Hello& hello, std::string peer);
+jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer);
 
 // Anything but Hello; `data` is that of a tensor. May take the message's
 // strings.
-session::AgentReport DecodeReport(v1::AgentMessage& message,
-                                  absl::Cord data = {});
+jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data = {});
 
 }  // namespace graphdbg::ingest
 

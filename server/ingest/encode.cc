@@ -3,107 +3,68 @@
 #include <variant>
 
 #include "server/ingest/capabilities.h"
+#include "server/model/messages.h"
 
 namespace graphdbg::ingest {
 namespace {
 
-v1::NodeCategory CategoryOf(session::Category category) {
-  switch (category) {
-    case session::Category::kOther:
-      return v1::NODE_CATEGORY_OTHER;
-    case session::Category::kWeight:
-      return v1::NODE_CATEGORY_WEIGHT;
-    case session::Category::kGradient:
-      return v1::NODE_CATEGORY_GRADIENT;
-    case session::Category::kActivation:
-      return v1::NODE_CATEGORY_ACTIVATION;
-    case session::Category::kOptimizer:
-      return v1::NODE_CATEGORY_OPTIMIZER;
-  }
-  return v1::NODE_CATEGORY_OTHER;
-}
+// The wire numbers these enumerations as server/model does.
+static_assert(int{v1::NODE_CATEGORY_OPTIMIZER} ==
+              int(model::Category::kOptimizer));
+static_assert(int{v1::PAUSE_MODE_NONE} == int(model::PauseMode::kNone));
+static_assert(int{v1::TensorRequest::VERSION_STEP} ==
+              int(model::TensorQuery::Version::kStep));
 
-v1::PauseMode PauseOf(session::PauseMode pause) {
-  switch (pause) {
-    case session::PauseMode::kNode:
-      return v1::PAUSE_MODE_NODE;
-    case session::PauseMode::kStep:
-      return v1::PAUSE_MODE_STEP;
-    case session::PauseMode::kNone:
-      return v1::PAUSE_MODE_NONE;
-  }
-  return v1::PAUSE_MODE_NODE;
-}
-
-v1::TensorRequest::Version VersionOf(session::TensorQuery::Version version) {
-  switch (version) {
-    case session::TensorQuery::Version::kCurrent:
-      return v1::TensorRequest::VERSION_CURRENT;
-    case session::TensorQuery::Version::kPrevious:
-      return v1::TensorRequest::VERSION_PREVIOUS;
-    case session::TensorQuery::Version::kStep:
-      return v1::TensorRequest::VERSION_STEP;
-  }
-  return v1::TensorRequest::VERSION_CURRENT;
-}
-
-void Fill(const session::CommandOrder& order, v1::Command& command) {
+void Fill(const jobs::CommandOrder& order, v1::Command& command) {
   command.set_id(order.id);
   switch (order.verb) {
-    case session::ControlVerb::kContinue:
+    case model::ControlVerb::kContinue:
       command.mutable_continue_();
       break;
-    case session::ControlVerb::kStep:
+    case model::ControlVerb::kStep:
       command.mutable_step()->set_steps(order.steps);
       command.mutable_step()->set_past_hits(order.past_hits);
       break;
-    case session::ControlVerb::kNextNode:
+    case model::ControlVerb::kNextNode:
       command.mutable_next_node();
       break;
-    case session::ControlVerb::kContinueTo:
+    case model::ControlVerb::kContinueTo:
       command.mutable_continue_to()->set_node(order.node);
       command.mutable_continue_to()->set_pending(order.pending);
       break;
-    case session::ControlVerb::kPause:
+    case model::ControlVerb::kPause:
       command.mutable_pause()->set_at_step_end(order.at_step_end);
       break;
-    case session::ControlVerb::kTerminate:
+    case model::ControlVerb::kTerminate:
       command.mutable_terminate();
       break;
-    case session::ControlVerb::kRecheck:
+    case model::ControlVerb::kRecheck:
       *command.mutable_recheck()->mutable_watchpoints() = {
           order.watchpoints.begin(), order.watchpoints.end()};
       break;
   }
 }
 
-void Fill(const session::SetWatchpointOrder& order,
+void Fill(const jobs::SetWatchpointOrder& order,
           v1::SetWatchpoint& watchpoint) {
-  const session::WatchpointSpec& spec = order.spec;
+  const model::WatchpointSpec& spec = order.spec;
   watchpoint.set_id(order.id);
   watchpoint.set_revision(order.revision);
-  watchpoint.set_pause(PauseOf(spec.pause));
+  watchpoint.set_pause(static_cast<v1::PauseMode>(spec.pause));
   watchpoint.set_enabled(spec.enabled);
-  watchpoint.mutable_condition()->set_id(spec.condition.id);
-  auto& params = *watchpoint.mutable_condition()->mutable_params();
-  for (const auto& [name, value] : spec.condition.params) params[name] = value;
-  auto& texts = *watchpoint.mutable_condition()->mutable_text_params();
-  for (const auto& [name, text] : spec.condition.text_params) {
-    texts[name] = text;
-  }
-  v1::NodeSelection& selection = *watchpoint.mutable_selection();
-  for (const auto& node : spec.selection.nodes) selection.add_nodes(node);
-  for (const auto& scope : spec.selection.scopes) selection.add_scopes(scope);
-  for (const auto& pattern : spec.selection.patterns) {
-    selection.add_patterns(pattern);
-  }
-  for (session::Category category : spec.selection.categories) {
-    selection.add_categories(CategoryOf(category));
+  *watchpoint.mutable_condition() = model::ToMessage(spec.condition);
+  const model::Selection& from = spec.selection;
+  v1::NodeSelection& to = *watchpoint.mutable_selection();
+  *to.mutable_nodes() = {from.nodes.begin(), from.nodes.end()};
+  *to.mutable_scopes() = {from.scopes.begin(), from.scopes.end()};
+  *to.mutable_patterns() = {from.patterns.begin(), from.patterns.end()};
+  for (model::Category category : from.categories) {
+    to.add_categories(static_cast<v1::NodeCategory>(category));
   }
 }
 
-void Fill(const session::TensorOrder& order, v1::TensorRequest& request) {
-  const session::TensorQuery& query = order.query;
+void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
+  const model::TensorQuery& query = order.query;
   request.set_request_id(order.request_id);
   request.set_node(query.node);
   request.set_slot(query.slot);
@@ -112,7 +73,7 @@ void Fill(const session::TensorOrder& order, v1::TensorRequest& request) {
   request.set_want_statistics(query.want_statistics);
   request.set_max_elements(query.max_elements);
   request.set_max_bytes(query.max_bytes);
-  request.set_version(VersionOf(query.version));
+  request.set_version(static_cast<v1::TensorRequest::Version>(query.version));
   request.set_step(query.step);
 }
 
@@ -120,7 +81,7 @@ class Encoder {
  public:
   explicit Encoder(const ServerNames& names) : names_(names) {}
 
-  void operator()(const session::WelcomeOrder& order) {
+  void operator()(const jobs::WelcomeOrder& order) {
     v1::Welcome& welcome = *message_.mutable_welcome();
     for (const std::string& name : OwnCapabilities()) {
       welcome.add_capabilities(name);
@@ -130,23 +91,22 @@ class Encoder {
     welcome.set_job(order.job);
     welcome.set_watchpoint_count(order.watchpoint_count);
   }
-  void operator()(const session::CommandOrder& order) {
+  void operator()(const jobs::CommandOrder& order) {
     Fill(order, *message_.mutable_command());
   }
-  void operator()(const session::SetWatchpointOrder& order) {
+  void operator()(const jobs::SetWatchpointOrder& order) {
     Fill(order, *message_.mutable_set_watchpoint());
   }
-  void operator()(const session::RemoveWatchpointOrder& order) {
+  void operator()(const jobs::RemoveWatchpointOrder& order) {
     message_.mutable_remove_watchpoint()->set_id(order.id);
   }
-  void operator()(const session::TensorOrder& order) {
+  void operator()(const jobs::TensorOrder& order) {
     Fill(order, *message_.mutable_tensor_request());
   }
-  void operator()(const session::CancelTensorOrder& order) {
+  void operator()(const jobs::CancelTensorOrder& order) {
     message_.mutable_tensor_cancel()->set_request_id(order.request_id);
   }
-
-  void operator()(const session::CatchTensorOrder& order) {
+  void operator()(const jobs::CatchTensorOrder& order) {
     message_.mutable_catch_tensor()->set_node(order.node);
   }
 
@@ -158,7 +118,7 @@ class Encoder {
 
 }  // namespace
 
-v1::ServerMessage Encode(const session::AgentOrder& order,
+v1::ServerMessage Encode(const jobs::AgentOrder& order,
                          const ServerNames& names) {
   Encoder encoder(names);
   std::visit(encoder, order);

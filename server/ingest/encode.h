@@ -5,7 +5,7 @@
 #include <string>
 
 #include "proto/graphdbg/v1/agent_service.pb.h"
-#include "server/session/agent_port.h"
+#include "server/jobs/agent_port.h"
 
 namespace graphdbg::ingest {
 
@@ -16,7 +16,7 @@ struct ServerNames {
   std::string page_address;
 };
 
-v1::ServerMessage Encode(const session::AgentOrder& order,
+v1::ServerMessage Encode(const jobs::AgentOrder& order,
                          const ServerNames& names);
 
 }  // namespace graphdbg::ingest

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/session/agent_port.h"
+#include "server/jobs/agent_port.h"
 
 namespace grpc {
 class Service;
@@ -49,7 +49,7 @@ struct IngestOptions {
 // own; the destructor stops.
 class IngestServer {
  public:
-  IngestServer(std::shared_ptr<session::AgentEntrance> entrance,
+  IngestServer(std::shared_ptr<jobs::AgentAcceptor> entrance,
                IngestOptions options);
   ~IngestServer();
 

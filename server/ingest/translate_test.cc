@@ -12,11 +12,11 @@
 namespace graphdbg::ingest {
 namespace {
 
-using session::ControlVerb;
+using model::ControlVerb;
 
 template <class T>
 T Decoded(v1::AgentMessage message) {
-  session::AgentReport report = DecodeReport(message);
+  jobs::AgentReport report = DecodeReport(message);
   EXPECT_TRUE(std::holds_alternative<T>(report));
   return std::get<T>(std::move(report));
 }
@@ -58,8 +58,8 @@ TEST(DecodeTest, KeepsAllOfANode) {
   const graph::NodeRecord& record = patch.nodes[0];
   EXPECT_EQ(record.id, 3u);
   EXPECT_EQ(record.name, "f/conv/conv2d");
-  EXPECT_EQ(record.kind, session::NodeKind::kBuffer);
-  EXPECT_EQ(record.category, session::Category::kGradient);
+  EXPECT_EQ(record.kind, model::NodeKind::kBuffer);
+  EXPECT_EQ(record.category, model::Category::kGradient);
   EXPECT_EQ(record.op_type, "aten::conv2d");
   EXPECT_EQ(record.order, 7u);
   EXPECT_EQ(record.first_step, 2u);
@@ -69,7 +69,7 @@ TEST(DecodeTest, KeepsAllOfANode) {
   EXPECT_EQ(record.inputs[0].slot, 1u);
   EXPECT_TRUE(record.inputs[0].control);
   EXPECT_EQ(record.outputs[0].slot, 4u);
-  EXPECT_EQ(record.outputs[0].type.dtype, "bfloat16");
+  EXPECT_EQ(record.outputs[0].type.dtype, DType::kBfloat16);
   EXPECT_EQ(record.outputs[0].type.shape, std::vector<int64_t>{5});
   EXPECT_EQ(record.stack[0].line, 9u);
   EXPECT_TRUE(record.stack[0].user);
@@ -80,7 +80,7 @@ TEST(DecodeTest, TellsAbsentStatisticsFromZero) {
   v1::AgentMessage message;
   message.mutable_hit()->mutable_statistics()->set_min(0);
   message.mutable_hit()->mutable_statistics()->set_nan_count(4);
-  const auto hit = Decoded<session::HitReport>(message);
+  const auto hit = Decoded<jobs::HitReport>(message).hit;
   EXPECT_EQ(hit.statistics.min, 0.0);
   EXPECT_FALSE(hit.statistics.max.has_value());
   EXPECT_EQ(hit.statistics.nan_count, 4u);
@@ -93,7 +93,7 @@ TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
       *message.mutable_tensor()->mutable_header()->mutable_type();
   type.set_dtype(v1::DTYPE_OTHER);
   type.set_framework_dtype("float32");
-  EXPECT_EQ(Decoded<session::TensorPiece>(message).header->type.dtype,
+  EXPECT_EQ(model::DTypeName(Decoded<jobs::TensorChunk>(message).header->type),
             "other:float32");
 }
 
@@ -104,7 +104,7 @@ TEST(DecodeTest, MakesAnErrorOfAnErrorWhateverItsCode) {
   error.set_reason("busy");
   for (int code : {0, 3, 99, -1}) {
     error.set_code(code);
-    const auto outcome = Decoded<session::CommandOutcome>(message);
+    const auto outcome = Decoded<jobs::CommandOutcome>(message);
     EXPECT_FALSE(outcome.error.ok()) << code;
     EXPECT_EQ(ReasonOf(outcome.error), "busy");
   }
@@ -115,7 +115,7 @@ TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
        {ControlVerb::kContinue, ControlVerb::kStep, ControlVerb::kNextNode,
         ControlVerb::kContinueTo, ControlVerb::kPause, ControlVerb::kTerminate,
         ControlVerb::kRecheck}) {
-    session::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
+    jobs::CommandOrder order{5, verb, 2, "f/x", true, {4, 6}};
     const auto message = Encode(order, {});
     EXPECT_TRUE(wire::Validate(message).ok()) << message.ShortDebugString();
     const v1::Command& command = message.command();
@@ -133,15 +133,15 @@ TEST(EncodeTest, GivesEveryCommandAnActionThatAgentsAccept) {
 }
 
 TEST(EncodeTest, KeepsAllOfAWatchpoint) {
-  session::SetWatchpointOrder order;
+  jobs::SetWatchpointOrder order;
   order.id = 4;
   order.revision = 2;
   order.spec.condition = {"max_gt", {{"value", 1.5}}, {{"text", "mean > 1"}}};
   order.spec.selection.nodes = {"a"};
   order.spec.selection.scopes = {"b"};
   order.spec.selection.patterns = {"c*"};
-  order.spec.selection.categories = {session::Category::kOptimizer};
-  order.spec.pause = session::PauseMode::kStep;
+  order.spec.selection.categories = {model::Category::kOptimizer};
+  order.spec.pause = model::PauseMode::kStep;
   order.spec.enabled = true;
   const auto message = Encode(order, {});
   EXPECT_TRUE(wire::Validate(message).ok());
@@ -159,7 +159,7 @@ TEST(EncodeTest, KeepsAllOfAWatchpoint) {
 }
 
 TEST(EncodeTest, WelcomesWithWhatTheServerUnderstands) {
-  const auto message = Encode(session::WelcomeOrder{"digits-2", 3},
+  const auto message = Encode(jobs::WelcomeOrder{"digits-2", 3},
                               {"1.2.3", "http://127.0.0.1:8080/"});
   EXPECT_EQ(message.welcome().job(), "digits-2");
   EXPECT_EQ(message.welcome().watchpoint_count(), 3u);

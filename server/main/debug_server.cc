@@ -31,10 +31,10 @@
 #include "server/http/tls.h"
 #include "server/imports/model_import.h"
 #include "server/ingest/ingest_server.h"
+#include "server/jobs/directory.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_front.h"
-#include "server/session/directory.h"
 #include "server/store/store.h"
 
 extern "C" const unsigned char graphdbg_web_assets[];
@@ -150,8 +150,8 @@ class DebugServer::Rooms {
   std::shared_ptr<http::Tls> tls_;
   std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
-  std::shared_ptr<session::Journal> journal_;
-  std::shared_ptr<session::SessionDirectory> directory_;
+  std::shared_ptr<jobs::Journal> journal_;
+  std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventHub> events_;
   std::unique_ptr<imports::ModelImport> imports_;
   std::optional<api::Services> services_;
@@ -204,16 +204,16 @@ absl::Status DebugServer::Rooms::LoadTls() {
 }
 
 absl::Status DebugServer::Rooms::RestoreJobs() {
-  absl::StatusOr<std::shared_ptr<session::Journal>> journal =
+  absl::StatusOr<std::shared_ptr<jobs::Journal>> journal =
       store::OpenStore(options_.data_dir, {options_.max_disk_bytes, log_});
   if (!journal.ok()) return journal.status();
   journal_ = *journal;
-  session::SessionOptions sessions;
+  jobs::JobOptions sessions;
   sessions.log = log_;
   sessions.journal = journal_;
   sessions.max_jobs = options_.max_jobs;
   sessions.max_memory_bytes = options_.max_memory_bytes;
-  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
+  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(sessions));
   events_ = std::make_unique<api::EventHub>(*directory_);
   return directory_->Restore();
 }

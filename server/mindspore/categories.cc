@@ -10,7 +10,7 @@
 namespace graphdbg::mindspore {
 namespace {
 
-using session::Category;
+using model::Category;
 
 constexpr absl::string_view kActivations[] = {
     "elu",       "fastgelu",   "gelu",       "hsigmoid", "hswish",

@@ -4,13 +4,13 @@
 
 #include <string_view>
 
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::mindspore {
 
 // Names are full ones; a parameter's has the scope of its first consumer.
-session::Category CategoryOfParameter(std::string_view name);
-session::Category CategoryOfOp(std::string_view name, std::string_view op_type);
+model::Category CategoryOfParameter(std::string_view name);
+model::Category CategoryOfOp(std::string_view name, std::string_view op_type);
 
 }  // namespace graphdbg::mindspore
 

@@ -19,8 +19,8 @@ size_t HashOf(const debugger::GraphProto& graph) {
   return std::hash<std::string>()(graph.SerializeAsString());
 }
 
-bool IsHit(const session::AgentReport& report) {
-  return std::holds_alternative<session::HitReport>(report);
+bool IsHit(const jobs::AgentReport& report) {
+  return std::holds_alternative<jobs::HitReport>(report);
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ Conversation::Conversation(std::shared_ptr<const Shared> shared,
 void Conversation::Locked(const std::function<void()>& change) {
   debugger::EventReply reply;
   std::shared_ptr<WaitCall> call;
-  std::optional<session::AgentHello> hello;
+  std::optional<jobs::AgentHello> hello;
   uint64_t attachment = 0;
   {
     std::lock_guard lock(mu_);
@@ -87,7 +87,7 @@ std::shared_ptr<WaitCall> Conversation::TakeAnswer(
 }
 
 void Conversation::DeliverReports() {
-  for (session::AgentReport& report : dialogue_.TakeReports()) {
+  for (jobs::AgentReport& report : dialogue_.TakeReports()) {
     backlog_.push_back(std::move(report));
   }
   if (session_ == Session::kRefused) backlog_.clear();
@@ -95,7 +95,7 @@ void Conversation::DeliverReports() {
   const bool ends = lost_ || dialogue_.terminated();
   if (backlog_.empty() && delivering_ == 0 && ends) return Detach();
   while (!backlog_.empty() && MayDeliver()) {
-    session::AgentReport report = std::move(backlog_.front());
+    jobs::AgentReport report = std::move(backlog_.front());
     backlog_.pop_front();
     ++delivering_;
     delivering_hits_ = IsHit(report);

@@ -17,11 +17,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/client_files.h"
 #include "server/mindspore/dialogue.h"
 #include "server/mindspore/identity.h"
 #include "server/mindspore/wait_call.h"
-#include "server/session/agent_port.h"
 
 namespace graphdbg::mindspore {
 
@@ -31,7 +31,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
  public:
   // Shared by the conversations of a server.
   struct Shared {
-    std::shared_ptr<session::AgentEntrance> entrance;
+    std::shared_ptr<jobs::AgentAcceptor> entrance;
     std::function<int64_t()> now_unix_nano;
     std::function<void(std::string_view)> log;
     // After which a call that waits is answered with nothing, so that it is
@@ -94,17 +94,17 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   void WantSession();
   void TellGraphs();
   void Detach();
-  session::AgentHello Hello() const;
+  jobs::AgentHello Hello() const;
   void DeliverReports();
   bool MayDeliver() const;
   void Delivered(uint64_t attachment, const absl::Status& dealt_with);
   std::shared_ptr<WaitCall> TakeAnswer(debugger::EventReply& reply);
 
   // Without the lock.
-  void Attach(session::AgentHello hello, uint64_t attachment);
+  void Attach(jobs::AgentHello hello, uint64_t attachment);
   void Attached(uint64_t attachment,
-                absl::StatusOr<std::shared_ptr<session::AgentPort>> port);
-  void Send(uint64_t attachment, session::AgentOrder order);
+                absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port);
+  void Send(uint64_t attachment, jobs::AgentOrder order);
   void Closed(uint64_t attachment, const absl::Status& status);
 
   const std::shared_ptr<const Shared> shared_;
@@ -137,15 +137,15 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
   bool ever_attached_ = false;
   // How many other jobs have the name that it would have.
   int namesakes_ = 0;
-  std::shared_ptr<session::AgentPort> port_;
+  std::shared_ptr<jobs::AgentPort> port_;
   // Not handed to the session yet, which takes one at a time: a pause is not
   // to be seen before the hits that caused it.
-  std::deque<session::AgentReport> backlog_;
+  std::deque<jobs::AgentReport> backlog_;
   // Handed over and not dealt with; several only of hits.
   size_t delivering_ = 0;
   bool delivering_hits_ = false;
   // To be said to the session once the lock is free: it may answer at once.
-  std::optional<session::AgentHello> hello_;
+  std::optional<jobs::AgentHello> hello_;
 };
 
 }  // namespace graphdbg::mindspore

@@ -16,12 +16,12 @@ constexpr int kMaxNamesakes = 100;
 }  // namespace
 
 // The session's way to the client, as long as one attachment lasts.
-class Conversation::Link final : public session::AgentLink {
+class Conversation::Link final : public jobs::AgentLink {
  public:
   Link(std::weak_ptr<Conversation> conversation, uint64_t attachment)
       : conversation_(std::move(conversation)), attachment_(attachment) {}
 
-  void Send(session::AgentOrder order) override {
+  void Send(jobs::AgentOrder order) override {
     if (auto self = conversation_.lock()) {
       self->Send(attachment_, std::move(order));
     }
@@ -43,11 +43,11 @@ void Conversation::WantSession() {
   hello_ = Hello();
 }
 
-void Conversation::Attach(session::AgentHello hello, uint64_t attachment) {
+void Conversation::Attach(jobs::AgentHello hello, uint64_t attachment) {
   shared_->entrance->Attach(
       std::move(hello), std::make_shared<Link>(weak_from_this(), attachment),
       [self = shared_from_this(),
-       attachment](absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+       attachment](absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port) {
         self->Attached(attachment, std::move(port));
       });
 }
@@ -60,8 +60,8 @@ void Conversation::Detach() {
   if (auto port = std::move(port_)) port->Closed();
 }
 
-session::AgentHello Conversation::Hello() const {
-  session::AgentHello hello;
+jobs::AgentHello Conversation::Hello() const {
+  jobs::AgentHello hello;
   hello.job = JobNameOf(*identity_);
   if (namesakes_ > 0) absl::StrAppend(&hello.job, ".", namesakes_ + 1);
   hello.framework = "mindspore";
@@ -79,7 +79,7 @@ session::AgentHello Conversation::Hello() const {
 
 void Conversation::Attached(
     uint64_t attachment,
-    absl::StatusOr<std::shared_ptr<session::AgentPort>> port) {
+    absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port) {
   bool void_already = false;
   Locked([&] {
     void_already = attachment != attachment_;
@@ -112,12 +112,12 @@ void Conversation::Attached(
 // Before all that refers to them.
 void Conversation::TellGraphs() {
   dialogue_.TellGraphs(shared_->files->Graphs(incarnation_));
-  std::vector<session::AgentReport> graphs = dialogue_.TakeReports();
+  std::vector<jobs::AgentReport> graphs = dialogue_.TakeReports();
   backlog_.insert(backlog_.begin(), std::make_move_iterator(graphs.begin()),
                   std::make_move_iterator(graphs.end()));
 }
 
-void Conversation::Send(uint64_t attachment, session::AgentOrder order) {
+void Conversation::Send(uint64_t attachment, jobs::AgentOrder order) {
   Locked([&] {
     if (attachment != attachment_) return;
     dialogue_.Order(order);

@@ -51,7 +51,7 @@ void Dialogue::Met(const debugger::Metadata& metadata) {
   stop_at_step_end_.clear();
   goal_ = Goal{};
   sent_ = Sent::kNothing;
-  reason_ = session::PauseReason::kStart;
+  reason_ = model::PauseReason::kStart;
   stopped_by_.clear();
   watch_.ClientIsNew();
   unchecked_ = watch_.has_unsent();
@@ -67,7 +67,7 @@ void Dialogue::Graphs(const std::vector<debugger::GraphProto>& graphs) {
   // Another network was compiled in mid-session: people want to see it before
   // it runs.
   goal_ = Goal{};
-  reason_ = session::PauseReason::kStart;
+  reason_ = model::PauseReason::kStart;
   stopped_by_.clear();
   ever_asked_ = false;
 }
@@ -76,57 +76,57 @@ void Dialogue::Hit(debugger::WatchpointHit hit) {
   if (hits_.size() < kMaxHits) {
     hits_.push_back(std::move(hit));
   } else if (!std::exchange(told_of_dropped_hits_, true)) {
-    reports_.push_back(session::LogReport{
+    reports_.push_back(jobs::LogReport{
         "warning", absl::StrCat("a step had more than ", kMaxHits,
                                 " hits; those beyond are not kept")});
   }
 }
 
-void Dialogue::Order(const session::AgentOrder& order) {
+void Dialogue::Order(const jobs::AgentOrder& order) {
   std::visit([this](const auto& of_a_kind) { On(of_a_kind); }, order);
 }
 
-void Dialogue::On(const session::WelcomeOrder& order) {
+void Dialogue::On(const jobs::WelcomeOrder& order) {
   graphs_wanted_ = !order.resumed;
   watch_.SessionBegins(order.watchpoint_count);
 }
 
-void Dialogue::On(const session::SetWatchpointOrder& order) {
-  session::WatchpointReport report{order.id, order.revision, watch_.Set(order)};
+void Dialogue::On(const jobs::SetWatchpointOrder& order) {
+  jobs::WatchpointReport report{order.id, order.revision, watch_.Set(order)};
   unchecked_ |= report.error.ok() && order.spec.enabled;
   reports_.push_back(std::move(report));
 }
 
-void Dialogue::On(const session::RemoveWatchpointOrder& order) {
+void Dialogue::On(const jobs::RemoveWatchpointOrder& order) {
   watch_.Remove(order.id);
 }
 
-void Dialogue::On(const session::CancelTensorOrder& order) {
+void Dialogue::On(const jobs::CancelTensorOrder& order) {
   views_.Cancel(order.request_id);
 }
 
-void Dialogue::On(const session::CatchTensorOrder& order) {
+void Dialogue::On(const jobs::CatchTensorOrder& order) {
   if (const BookNode* node = book_.ByName(order.node)) watch_.Keep(*node);
 }
 
-void Dialogue::On(const session::CommandOrder& order) {
+void Dialogue::On(const jobs::CommandOrder& order) {
   // The session knows, unless the client said late who it is.
   const auto cannot = unsupported();
   if (auto why = cannot.find(order.verb); why != cannot.end()) {
     return Answer(order.id, Unsupported(why->second));
   }
   switch (order.verb) {
-    case session::ControlVerb::kPause:
+    case model::ControlVerb::kPause:
       if (goal_.kind == Goal::Kind::kStop) return Answer(order.id);
       pause_wanted_ = true;
       pause_command_ = order.id;
       // It stands, and was about to be told to run.
-      if (sent_ != Sent::kRun) Stop(session::PauseReason::kUser);
+      if (sent_ != Sent::kRun) Stop(model::PauseReason::kUser);
       return;
-    case session::ControlVerb::kTerminate:
+    case model::ControlVerb::kTerminate:
       terminating_ = true;
       return Answer(order.id);
-    case session::ControlVerb::kRecheck:
+    case model::ControlVerb::kRecheck:
       recheck_wanted_ = true;
       recheck_command_ = order.id;
       return;
@@ -138,22 +138,22 @@ void Dialogue::On(const session::CommandOrder& order) {
   Answer(order.id, started);
 }
 
-absl::Status Dialogue::Start(const session::CommandOrder& order) {
+absl::Status Dialogue::Start(const jobs::CommandOrder& order) {
   if (goal_.kind != Goal::Kind::kStop) {
     return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
                  "the job is running");
   }
   Goal goal;
   switch (order.verb) {
-    case session::ControlVerb::kStep:
+    case model::ControlVerb::kStep:
       goal.kind = Goal::Kind::kSteps;
       // The step that it stands in counts.
       goal.step = step_ + order.steps - (inside_step_ ? 1 : 0);
       break;
-    case session::ControlVerb::kNextNode:
-    case session::ControlVerb::kContinueTo: {
+    case model::ControlVerb::kNextNode:
+    case model::ControlVerb::kContinueTo: {
       goal.kind = Goal::Kind::kNextNode;
-      if (order.verb == session::ControlVerb::kNextNode) break;
+      if (order.verb == model::ControlVerb::kNextNode) break;
       auto node = WireNodeOf(order.node);
       if (!node.ok()) return node.status();
       goal.kind = Goal::Kind::kToNode;
@@ -177,7 +177,7 @@ absl::StatusOr<std::string> Dialogue::WireNodeOf(
   uint32_t slot = 0;
   const BookNode& owner = book_.OwnerOf(*node, slot);
   // It would never be reached.
-  if (owner.kind != session::NodeKind::kOp) {
+  if (owner.kind != model::NodeKind::kOp) {
     return Unsupported(absl::StrCat("\"", name, "\" does not execute"));
   }
   if (!owner.sayable) {
@@ -189,7 +189,7 @@ absl::StatusOr<std::string> Dialogue::WireNodeOf(
 }
 
 void Dialogue::Answer(uint64_t command_id, absl::Status status) {
-  reports_.push_back(session::CommandOutcome{command_id, std::move(status)});
+  reports_.push_back(jobs::CommandOutcome{command_id, std::move(status)});
 }
 
 void Dialogue::Release() {
@@ -202,7 +202,7 @@ std::optional<debugger::EventReply> Dialogue::Next() {
   if (terminating_ || terminated_) {
     reply.set_exit(true);
     if (!std::exchange(terminated_, true)) {
-      session::Farewell farewell;
+      jobs::ExitReport farewell;
       farewell.steps = step_;
       farewell.terminated = true;
       reports_.push_back(std::move(farewell));
@@ -258,8 +258,8 @@ debugger::EventReply Dialogue::RunReply() {
   return reply;
 }
 
-std::vector<session::AgentReport> Dialogue::TakeReports() {
-  for (session::TensorPiece& piece : views_.TakeAnswers()) {
+std::vector<jobs::AgentReport> Dialogue::TakeReports() {
+  for (jobs::TensorChunk& piece : views_.TakeAnswers()) {
     reports_.push_back(std::move(piece));
   }
   return std::exchange(reports_, {});

@@ -15,12 +15,12 @@
 #include <vector>
 
 #include "proto/mindspore/debugger.pb.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/node_book.h"
 #include "server/mindspore/profile.h"
 #include "server/mindspore/saved_client.pb.h"
 #include "server/mindspore/view_desk.h"
 #include "server/mindspore/watch_desk.h"
-#include "server/session/agent_port.h"
 
 namespace graphdbg::mindspore {
 
@@ -62,7 +62,7 @@ class Dialogue {
 
   // --- From the session ----------------------------------------------------
 
-  void Order(const session::AgentOrder& order);
+  void Order(const jobs::AgentOrder& order);
   // What was reported is dealt with: hits need not be reported again.
   void ReportsAreKept() { told_hits_.clear(); }
   // All watchpoints are known: the job may run. Until then it is held.
@@ -78,13 +78,13 @@ class Dialogue {
   // sent.
   std::optional<debugger::EventReply> Next();
   // For the session, in order, since the last call.
-  std::vector<session::AgentReport> TakeReports();
+  std::vector<jobs::AgentReport> TakeReports();
 
   // The session has its last report.
   bool terminated() const { return terminated_; }
   bool has_graph() const { return has_graph_; }
   // What the client cannot do, and why.
-  std::map<session::ControlVerb, std::string> unsupported() const {
+  std::map<model::ControlVerb, std::string> unsupported() const {
     return UnsupportedCommands(profile_, gpu());
   }
   std::vector<debugger::WatchpointHit> TakeHits() {
@@ -122,20 +122,19 @@ class Dialogue {
   std::vector<uint32_t> DeliverHits();
   void DecideAboutStop(std::vector<uint32_t> hit_by);
   bool GoalIsReached() const;
-  void Stop(session::PauseReason reason,
-            std::vector<uint32_t> watchpoints = {});
+  void Stop(model::PauseReason reason, std::vector<uint32_t> watchpoints = {});
   void ReportPaused();
   void ReportRunning();
 
   // --- Commands --------------------------------------------------------------
-  void On(const session::WelcomeOrder& order);
-  void On(const session::CommandOrder& order);
-  void On(const session::SetWatchpointOrder& order);
-  void On(const session::RemoveWatchpointOrder& order);
-  void On(const session::TensorOrder& order) { views_.Ask(order); }
-  void On(const session::CancelTensorOrder& order);
-  void On(const session::CatchTensorOrder& order);
-  absl::Status Start(const session::CommandOrder& order);
+  void On(const jobs::WelcomeOrder& order);
+  void On(const jobs::CommandOrder& order);
+  void On(const jobs::SetWatchpointOrder& order);
+  void On(const jobs::RemoveWatchpointOrder& order);
+  void On(const jobs::TensorOrder& order) { views_.Ask(order); }
+  void On(const jobs::CancelTensorOrder& order);
+  void On(const jobs::CatchTensorOrder& order);
+  absl::Status Start(const jobs::CommandOrder& order);
   absl::StatusOr<std::string> WireNodeOf(const std::string& node) const;
   void Answer(uint64_t command_id, absl::Status status = absl::OkStatus());
   debugger::EventReply RunReply();
@@ -173,7 +172,7 @@ class Dialogue {
   bool ever_asked_ = false;
   bool report_due_ = false;
   bool ever_ran_ = false;
-  session::PauseReason reason_ = session::PauseReason::kStart;
+  model::PauseReason reason_ = model::PauseReason::kStart;
   // Where it stopped last, and the watchpoints that stopped it there.
   uint64_t stopped_at_ = 0;
   std::vector<uint32_t> stopped_by_;
@@ -197,7 +196,7 @@ class Dialogue {
   // Of the recheck that people asked for; 0: our own before the first step.
   uint64_t recheck_command_ = 0;
 
-  std::vector<session::AgentReport> reports_;
+  std::vector<jobs::AgentReport> reports_;
 };
 
 }  // namespace graphdbg::mindspore

@@ -10,7 +10,7 @@ namespace graphdbg::mindspore {
 namespace {
 
 using debugger::WatchCondition;
-using session::PauseReason;
+using model::PauseReason;
 
 // Checked when a step ends, not at nodes.
 bool IsOfStepEnd(const debugger::WatchpointHit& hit) {
@@ -133,16 +133,16 @@ std::vector<uint32_t> Dialogue::DeliverHits() {
   std::vector<uint32_t> now;
   for (const auto& [node, hit] : known) {
     const WireWatchpoint& about = *watch_.Find(hit.id());
-    session::HitReport report = TranslateHit(hit, about, *node);
-    report.step = step_;
-    report.order = ++hit_order_;
-    report.number = report.order;
-    report.time_unix_nano = now_unix_nano_();
+    jobs::HitReport report = TranslateHit(hit, about, *node);
+    report.number = ++hit_order_;
+    report.hit.step = step_;
+    report.hit.order = report.number;
+    report.hit.time_unix_nano = now_unix_nano_();
     reports_.push_back(std::move(report));
     if (!IsWorthAStop(hit.error_code())) continue;
-    if (about.pause == session::PauseMode::kNone) continue;
+    if (about.pause == model::PauseMode::kNone) continue;
     const bool finish_step =
-        inside_step_ && about.pause == session::PauseMode::kStep;
+        inside_step_ && about.pause == model::PauseMode::kStep;
     Unite(finish_step ? stop_at_step_end_ : now, {about.watchpoint});
   }
   return now;
@@ -188,7 +188,7 @@ void Dialogue::Stop(PauseReason reason, std::vector<uint32_t> watchpoints) {
 }
 
 void Dialogue::ReportPaused() {
-  session::RunReport report;
+  jobs::RunReport report;
   report.paused = true;
   report.reason = reason_;
   report.step = step_;
@@ -202,7 +202,7 @@ void Dialogue::ReportPaused() {
 }
 
 void Dialogue::ReportRunning() {
-  session::RunReport report;
+  jobs::RunReport report;
   report.step = step_;
   reports_.push_back(std::move(report));
 }
@@ -219,7 +219,7 @@ void Dialogue::Done(const debugger::Metadata& metadata) {
   }
   Gone();
   if (terminated_) return;
-  session::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.steps = step_;
   farewell.terminated = terminating_;
   terminated_ = true;

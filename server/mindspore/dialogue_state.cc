@@ -29,7 +29,7 @@ WireWatchpoint Decode(const SavedWatchpoint& saved) {
   WireWatchpoint watchpoint;
   watchpoint.watchpoint = saved.watchpoint();
   watchpoint.revision = saved.revision();
-  watchpoint.pause = Enumerator(saved.pause(), session::PauseMode::kNone);
+  watchpoint.pause = Enumerator(saved.pause(), model::PauseMode::kNone);
   for (const auto& name : saved.names()) {
     watchpoint.names[name.on_wire()] = name.shown();
   }
@@ -76,7 +76,7 @@ void Dialogue::Restore(const SavedDialogue& saved,
   goal_.node = saved.goal_node();
   step_ = stopped_at_ = saved.stopped_at();
   inside_step_ = saved.inside_step();
-  reason_ = Enumerator(saved.reason(), session::PauseReason::kError);
+  reason_ = Enumerator(saved.reason(), model::PauseReason::kError);
   stopped_by_.assign(saved.stopped_by().begin(), saved.stopped_by().end());
   steps_before_ = saved.steps_before();
   steps_late_ = saved.steps_late();

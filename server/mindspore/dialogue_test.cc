@@ -12,7 +12,7 @@ namespace graphdbg::mindspore {
 namespace {
 
 using debugger::EventReply;
-using session::ControlVerb;
+using model::ControlVerb;
 
 constexpr char kOp[] = "Default/a-op1";
 
@@ -36,7 +36,7 @@ class DialogueTest : public testing::Test {
     dialogue_.TakeReports();
   }
   void Order(ControlVerb verb, uint64_t steps = 1) {
-    session::CommandOrder order;
+    jobs::CommandOrder order;
     order.id = 7;
     order.verb = verb;
     order.steps = steps;
@@ -53,10 +53,10 @@ class DialogueTest : public testing::Test {
     return reply ? reply->run_cmd().run_level() : "";
   }
   // The last report of where it stands.
-  session::RunReport Stands() {
-    session::RunReport last;
-    for (session::AgentReport& report : dialogue_.TakeReports()) {
-      auto* run = std::get_if<session::RunReport>(&report);
+  jobs::RunReport Stands() {
+    jobs::RunReport last;
+    for (jobs::AgentReport& report : dialogue_.TakeReports()) {
+      auto* run = std::get_if<jobs::RunReport>(&report);
       if (run != nullptr) last = *run;
     }
     return last;
@@ -71,9 +71,9 @@ TEST_F(DialogueTest, APauseTakesBackARunThatWasNotFetched) {
   Order(ControlVerb::kContinue);
   Order(ControlVerb::kPause);
   EXPECT_EQ(NextRun(), "");
-  const session::RunReport stands = Stands();
+  const jobs::RunReport stands = Stands();
   EXPECT_TRUE(stands.paused);
-  EXPECT_EQ(stands.reason, session::PauseReason::kUser);
+  EXPECT_EQ(stands.reason, model::PauseReason::kUser);
   EXPECT_EQ(stands.step, 0u);
 }
 
@@ -135,8 +135,8 @@ TEST_F(DialogueTest, ItIsSaidOnceThatAStepHadMoreHitsThanAreKept) {
     dialogue_.Hit(debugger::WatchpointHit());
   }
   int told = 0;
-  for (const session::AgentReport& report : dialogue_.TakeReports()) {
-    const auto* log = std::get_if<session::LogReport>(&report);
+  for (const jobs::AgentReport& report : dialogue_.TakeReports()) {
+    const auto* log = std::get_if<jobs::LogReport>(&report);
     told += log != nullptr && log->level == "warning";
   }
   EXPECT_EQ(told, 1);

@@ -103,8 +103,8 @@ class Translator {
     const std::string name = Scoped(parameter.name(), parameter.name());
     // With a scope: on GPU a bare name would not be found.
     BookNode& node = book_.Ensure(graph_.name(), name, name);
-    node.kind = IsInput(parameter.name()) ? session::NodeKind::kInput
-                                          : session::NodeKind::kParameter;
+    node.kind = IsInput(parameter.name()) ? model::NodeKind::kInput
+                                          : model::NodeKind::kParameter;
     node.category = CategoryOfParameter(node.name);
     node.op_type = "Parameter";
     node.outputs = OutputsOf(parameter.type());
@@ -117,7 +117,7 @@ class Translator {
         constant.full_name().empty() ? constant.key() : constant.full_name();
     const std::string scoped = Scoped(constant.key(), name);
     BookNode& node = book_.Ensure(graph_.name(), scoped, scoped);
-    node.kind = session::NodeKind::kConstant;
+    node.kind = model::NodeKind::kConstant;
     node.op_type = "Constant";
     node.value = ValueOf(constant.value());
     node.outputs.clear();
@@ -157,7 +157,7 @@ class Translator {
       record.attributes[Word(attribute.name())] = TextOf(attribute.value());
     }
     record.stack = SourceLinesOf(from.source_address());
-    const session::SourceLine* line = UserLine(record.stack);
+    const model::SourceLine* line = UserLine(record.stack);
     node.source.reset();
     if (line != nullptr) node.source = *line;
   }
@@ -174,8 +174,8 @@ class Translator {
     node.alias_of = producer->second->id;
     node.alias_slot = static_cast<uint32_t>(slot);
     // Types in a tuple come without a shape; this one has it.
-    for (session::OutputInfo& output : producer->second->outputs) {
-      if (output.slot == slot && output.type.dtype.empty() &&
+    for (model::Output& output : producer->second->outputs) {
+      if (output.slot == slot && output.type.dtype == DType::kUnspecified &&
           !node.outputs.empty()) {
         output.type = node.outputs.front().type;
       }

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "proto/mindspore/debugger.pb.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/node_book.h"
 #include "server/mindspore/wire_watchpoint.h"
-#include "server/session/agent_port.h"
 
 namespace graphdbg::mindspore {
 
@@ -24,9 +24,9 @@ const BookNode* NodeOfHit(const debugger::WatchpointHit& hit,
                           const NodeBook& book);
 
 // Without order, step and statistics, which the wire does not tell.
-session::HitReport TranslateHit(const debugger::WatchpointHit& hit,
-                                const WireWatchpoint& watchpoint,
-                                const BookNode& node);
+jobs::HitReport TranslateHit(const debugger::WatchpointHit& hit,
+                             const WireWatchpoint& watchpoint,
+                             const BookNode& node);
 
 }  // namespace graphdbg::mindspore
 

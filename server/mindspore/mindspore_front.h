@@ -14,8 +14,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/allow_list.h"
-#include "server/session/agent_port.h"
 
 namespace grpc {
 class Service;
@@ -41,7 +41,7 @@ struct FrontOptions {
 
 class MindSporeFront {
  public:
-  MindSporeFront(std::shared_ptr<session::AgentEntrance> entrance,
+  MindSporeFront(std::shared_ptr<jobs::AgentAcceptor> entrance,
                  FrontOptions options);
   // After the gRPC server that has the service has ended, if there is one.
   ~MindSporeFront();

@@ -12,7 +12,8 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "server/mindspore/values.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::mindspore {
 
@@ -27,13 +28,13 @@ struct BookNode {
   bool sayable = true;
   // MindSpore's name of the graph.
   std::string graph;
-  session::NodeKind kind = session::NodeKind::kOp;
-  session::Category category = session::Category::kOther;
+  model::NodeKind kind = model::NodeKind::kOp;
+  model::Category category = model::Category::kOther;
   std::string op_type;
-  std::vector<session::OutputInfo> outputs;
+  std::vector<model::Output> outputs;
   // Place in the graph's order of execution; 0: does not execute.
   uint64_t order = 0;
-  std::optional<session::SourceLine> source;
+  std::optional<model::SourceLine> source;
   // Of a constant that the graph has with its value.
   std::optional<Value> value;
   // Stands for an output of another node and has no tensor of its own: that

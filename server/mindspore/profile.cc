@@ -36,19 +36,19 @@ Profile ProfileOf(std::string_view ms_version) {
   return profile;
 }
 
-std::map<session::ControlVerb, std::string> UnsupportedCommands(
+std::map<model::ControlVerb, std::string> UnsupportedCommands(
     const Profile& profile, bool gpu) {
-  std::map<session::ControlVerb, std::string> unsupported;
+  std::map<model::ControlVerb, std::string> unsupported;
   if (!gpu) {
     for (auto verb :
-         {session::ControlVerb::kNextNode, session::ControlVerb::kContinueTo}) {
+         {model::ControlVerb::kNextNode, model::ControlVerb::kContinueTo}) {
       unsupported[verb] =
           "MindSpore runs whole steps on Ascend; it stops at nodes only on a "
           "GPU";
     }
   }
   if (profile.simple_conditions) {
-    unsupported[session::ControlVerb::kRecheck] =
+    unsupported[model::ControlVerb::kRecheck] =
         "MindSpore 1.0 checks watchpoints only while it runs";
   }
   return unsupported;

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "server/session/types.h"
+#include "server/model/job.h"
 
 namespace graphdbg::mindspore {
 
@@ -28,7 +28,7 @@ struct Profile {
 Profile ProfileOf(std::string_view ms_version);
 
 // What clients of this release cannot do, and why.
-std::map<session::ControlVerb, std::string> UnsupportedCommands(
+std::map<model::ControlVerb, std::string> UnsupportedCommands(
     const Profile& profile, bool gpu);
 
 }  // namespace graphdbg::mindspore

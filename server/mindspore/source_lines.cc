@@ -21,7 +21,7 @@ bool IsUsers(absl::string_view file) {
 }
 
 // Of "/home/me/net.py:42/x = self.conv(x)/".
-bool Parse(absl::string_view text, session::SourceLine& line) {
+bool Parse(absl::string_view text, model::SourceLine& line) {
   size_t colon = text.find(':');
   while (colon != absl::string_view::npos) {
     const size_t slash = text.find('/', colon);
@@ -43,12 +43,12 @@ bool Parse(absl::string_view text, session::SourceLine& line) {
 
 }  // namespace
 
-std::vector<session::SourceLine> SourceLinesOf(std::string_view address) {
-  std::vector<session::SourceLine> lines;
+std::vector<model::SourceLine> SourceLinesOf(std::string_view address) {
+  std::vector<model::SourceLine> lines;
   for (absl::string_view text : absl::StrSplit(
            absl::string_view(address.data(), address.size()), '\n')) {
     const size_t at = text.find(kInFile);
-    session::SourceLine line;
+    model::SourceLine line;
     if (at == absl::string_view::npos || lines.size() >= kMaxFrames) continue;
     if (Parse(text.substr(at + sizeof(kInFile) - 1), line)) {
       lines.push_back(std::move(line));
@@ -57,9 +57,8 @@ std::vector<session::SourceLine> SourceLinesOf(std::string_view address) {
   return lines;
 }
 
-const session::SourceLine* UserLine(
-    const std::vector<session::SourceLine>& lines) {
-  for (const session::SourceLine& line : lines) {
+const model::SourceLine* UserLine(const std::vector<model::SourceLine>& lines) {
+  for (const model::SourceLine& line : lines) {
     if (line.user) return &line;
   }
   return lines.empty() ? nullptr : &lines.front();

@@ -5,18 +5,17 @@
 #include <string_view>
 #include <vector>
 
-#include "server/session/types.h"
+#include "server/model/graph.h"
 
 namespace graphdbg::mindspore {
 
 // Of NodeProto.source_address, lines of "# In file <path>:<line>/<text>/" with
 // or without a mark before "In"; what is no such line is left out. Innermost
 // first, as MindSpore lists them.
-std::vector<session::SourceLine> SourceLinesOf(std::string_view address);
+std::vector<model::SourceLine> SourceLinesOf(std::string_view address);
 
 // The first line that is the user's, else the first; null if there is none.
-const session::SourceLine* UserLine(
-    const std::vector<session::SourceLine>& lines);
+const model::SourceLine* UserLine(const std::vector<model::SourceLine>& lines);
 
 }  // namespace graphdbg::mindspore
 

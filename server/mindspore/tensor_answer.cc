@@ -12,22 +12,15 @@
 namespace graphdbg::mindspore {
 namespace {
 
-using session::TensorOrder;
-using session::TensorPiece;
+using jobs::TensorChunk;
+using jobs::TensorOrder;
 
 // Beyond this a client's average is that of a part of the tensor.
 constexpr int32_t kAveragedAsOne = 20'000;
 
-DType DTypeNamed(const std::string& name) {
-  for (int number = 1; number <= debugger::DT_FLOAT64; ++number) {
-    if (NumpyNameOf(number) == name) return DTypeOf(number);
-  }
-  return DType::kOther;
-}
-
 TensorView ViewOf(const Value& value) {
   TensorView view;
-  view.dtype = DTypeNamed(value.type.dtype);
+  view.dtype = value.type.dtype;
   view.data = value.data.data();
   view.ndim = value.type.shape.size();
   view.shape = value.type.shape.data();
@@ -40,7 +33,7 @@ absl::Status TooLarge(uint64_t count, const char* what, uint64_t limit) {
                             "; the limit is ", limit));
 }
 
-absl::Status CheckSize(const session::TensorQuery& query, uint64_t elements,
+absl::Status CheckSize(const model::TensorQuery& query, uint64_t elements,
                        uint64_t item_bytes) {
   if (query.max_elements > 0 && elements > query.max_elements) {
     return TooLarge(elements, "elements", query.max_elements);
@@ -51,8 +44,8 @@ absl::Status CheckSize(const session::TensorQuery& query, uint64_t elements,
   return absl::OkStatus();
 }
 
-session::StatisticsInfo ToInfo(const Statistics& s) {
-  session::StatisticsInfo info;
+model::Statistics ToInfo(const Statistics& s) {
+  model::Statistics info;
   info.count = s.count;
   info.nan_count = s.nan_count;
   info.pos_inf_count = s.pos_inf_count;
@@ -72,27 +65,26 @@ session::StatisticsInfo ToInfo(const Statistics& s) {
   return info;
 }
 
-TensorPiece Begin(const TensorOrder& order, session::TensorTypeInfo type,
+TensorChunk Begin(const TensorOrder& order, model::TensorType type,
                   uint64_t step) {
-  TensorPiece piece;
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
-  session::TensorHeader& header = piece.header.emplace();
+  jobs::TensorHeader& header = piece.header.emplace();
   header.slice_shape = type.shape;
   header.type = std::move(type);
   header.step = step;
   return piece;
 }
 
-session::TensorTypeInfo TypeOf(const debugger::TensorBase& base) {
-  session::TensorTypeInfo type;
-  type.dtype = NumpyNameOf(base.data_type());
+model::TensorType TypeOf(const debugger::TensorBase& base) {
+  model::TensorType type = ScalarOf(base.data_type());
   type.shape.assign(base.shape().begin(), base.shape().end());
   return type;
 }
 
-absl::Status FillData(const session::TensorQuery& query, const Value& value,
-                      TensorPiece& piece) {
+absl::Status FillData(const model::TensorQuery& query, const Value& value,
+                      TensorChunk& piece) {
   const TensorView view = ViewOf(value);
   absl::StatusOr<Slice> slice = ParseSlice(query.slice, value.type.shape);
   if (!slice.ok()) return slice.status();
@@ -110,15 +102,15 @@ absl::Status FillData(const session::TensorQuery& query, const Value& value,
 
 }  // namespace
 
-std::optional<session::StatisticsInfo> Measure(const Value& value) {
+std::optional<model::Statistics> Measure(const Value& value) {
   Statistics statistics;
   if (!cpu::ComputeStatistics(ViewOf(value), &statistics)) return std::nullopt;
   return ToInfo(statistics);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, const Value& value,
+TensorChunk AnswerWith(const TensorOrder& order, const Value& value,
                        uint64_t step) {
-  TensorPiece piece = Begin(order, value.type, step);
+  TensorChunk piece = Begin(order, value.type, step);
   if (order.query.want_data) {
     auto filled = FillData(order.query, value, piece);
     if (!filled.ok()) return AnswerWith(order, filled);
@@ -127,8 +119,8 @@ TensorPiece AnswerWith(const TensorOrder& order, const Value& value,
   return piece;
 }
 
-session::StatisticsInfo StatisticsOf(const debugger::Statistics& s) {
-  session::StatisticsInfo info;
+model::Statistics StatisticsOf(const debugger::Statistics& s) {
+  model::Statistics info;
   info.count = s.count();
   info.nan_count = s.nan_count();
   info.pos_inf_count = s.pos_inf_count();
@@ -147,20 +139,20 @@ session::StatisticsInfo StatisticsOf(const debugger::Statistics& s) {
   return info;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorSummary& summary, uint64_t step) {
-  TensorPiece piece = Begin(order, TypeOf(summary.tensor_base()), step);
+  TensorChunk piece = Begin(order, TypeOf(summary.tensor_base()), step);
   piece.header->statistics = StatisticsOf(summary.statistics());
   return piece;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorBase& base, uint64_t step) {
   return Begin(order, TypeOf(base), step);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, absl::Status error) {
-  TensorPiece piece;
+TensorChunk AnswerWith(const TensorOrder& order, absl::Status error) {
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
   piece.error = std::move(error);

@@ -12,27 +12,26 @@ constexpr int kMaxOutputs = 10'000;
 constexpr int kMaxDimensions = 64;
 
 // The type is empty unless the whole shape is known.
-session::TensorTypeInfo TypeOf(const debugger::TypeProto::Tensor& tensor) {
-  session::TensorTypeInfo info;
-  if (tensor.shape().dim_size() > kMaxDimensions) return info;
+model::TensorType TypeOf(const debugger::TypeProto::Tensor& tensor) {
+  if (tensor.shape().dim_size() > kMaxDimensions) return {};
+  model::TensorType info = ScalarOf(tensor.elem_type());
   for (const auto& dim : tensor.shape().dim()) {
     if (dim.size() < 0) return {};
     info.shape.push_back(dim.size());
   }
-  info.dtype = NumpyNameOf(tensor.elem_type());
   return info;
 }
 
-session::TensorTypeInfo TypeOf(const debugger::TypeProto& type) {
+model::TensorType TypeOf(const debugger::TypeProto& type) {
   if (type.has_tensor_type()) return TypeOf(type.tensor_type());
-  session::TensorTypeInfo scalar;
+  model::TensorType scalar;
   const DType dtype = DTypeOf(type.data_type());
-  if (ItemSize(dtype) > 0) scalar.dtype = ToString(dtype);
+  if (ItemSize(dtype) > 0) scalar.dtype = dtype;
   return scalar;
 }
 
 // An element of a tuple: its type comes without a shape.
-session::TensorTypeInfo TypeInTuple(const debugger::TypeProto& type) {
+model::TensorType TypeInTuple(const debugger::TypeProto& type) {
   if (type.has_tensor_type() && !type.tensor_type().has_shape()) return {};
   return TypeOf(type);
 }
@@ -75,20 +74,18 @@ DType DTypeOf(int data_type) {
   }
 }
 
-std::string NumpyNameOf(int data_type) {
-  const DType dtype = DTypeOf(data_type);
-  if (dtype == DType::kUnspecified) return {};
-  if (dtype != DType::kOther) return ToString(dtype);
-  if (!debugger::DataType_IsValid(data_type)) {
-    return absl::StrCat("other:", data_type);
-  }
-  return absl::StrCat(
-      "other:",
-      debugger::DataType_Name(static_cast<debugger::DataType>(data_type)));
+model::TensorType ScalarOf(int data_type) {
+  model::TensorType scalar{DTypeOf(data_type), {}};
+  if (scalar.dtype != DType::kOther) return scalar;
+  scalar.framework_dtype =
+      debugger::DataType_IsValid(data_type)
+          ? debugger::DataType_Name(static_cast<debugger::DataType>(data_type))
+          : absl::StrCat(data_type);
+  return scalar;
 }
 
-std::vector<session::OutputInfo> OutputsOf(const debugger::TypeProto& type) {
-  std::vector<session::OutputInfo> outputs;
+std::vector<model::Output> OutputsOf(const debugger::TypeProto& type) {
+  std::vector<model::Output> outputs;
   if (type.has_sequence_type()) {
     for (const auto& element : type.sequence_type().elem_types()) {
       if (outputs.size() >= kMaxOutputs) break;

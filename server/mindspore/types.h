@@ -2,12 +2,11 @@
 #ifndef SERVER_MINDSPORE_TYPES_H_
 #define SERVER_MINDSPORE_TYPES_H_
 
-#include <string>
 #include <vector>
 
 #include "agent/tensor/dtype.h"
 #include "proto/mindspore/graph.pb.h"
-#include "server/session/types.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::mindspore {
 
@@ -15,12 +14,12 @@ namespace graphdbg::mindspore {
 // number: clients may be newer than this.
 DType DTypeOf(int data_type);
 
-// NumPy's name; empty for DT_UNDEFINED.
-std::string NumpyNameOf(int data_type);
+// A scalar of this type; kOther carries MindSpore's own name or number.
+model::TensorType ScalarOf(int data_type);
 
 // One for each output of a node of this type. Where the shape is not known,
 // the type is left empty, as an empty shape is a scalar's.
-std::vector<session::OutputInfo> OutputsOf(const debugger::TypeProto& type);
+std::vector<model::Output> OutputsOf(const debugger::TypeProto& type);
 
 }  // namespace graphdbg::mindspore
 

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "proto/mindspore/graph.pb.h"
-#include "server/session/types.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::mindspore {
 
 // A whole tensor, row major, little endian.
 struct Value {
-  session::TensorTypeInfo type;
+  model::TensorType type;
   std::string data;
 };
 

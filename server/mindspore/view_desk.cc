@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
 #include "server/mindspore/types.h"
-#include "server/session/dtype.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -23,17 +23,15 @@ absl::Status NotKept(const std::string& what) {
 }
 
 bool IsBound(const BookNode& node) {
-  return node.kind == session::NodeKind::kParameter ||
-         node.kind == session::NodeKind::kInput;
+  return node.kind == model::NodeKind::kParameter ||
+         node.kind == model::NodeKind::kInput;
 }
 
 // Absent if type or shape are not known.
 std::optional<uint64_t> BytesOf(const BookNode& node, uint32_t slot) {
-  for (const session::OutputInfo& output : node.outputs) {
+  for (const model::Output& output : node.outputs) {
     if (output.slot != slot) continue;
-    const auto item_bytes = session::ItemBytes(output.type.dtype);
-    if (!item_bytes) return std::nullopt;
-    return session::DenseBytes(*item_bytes, output.type.shape);
+    return tensor::DenseBytes(output.type.dtype, output.type.shape);
   }
   return std::nullopt;
 }
@@ -50,7 +48,7 @@ void ViewDesk::Configure(const Profile& profile, bool gpu) {
   gpu_ = gpu;
 }
 
-void ViewDesk::Ask(const session::TensorOrder& order) {
+void ViewDesk::Ask(const jobs::TensorOrder& order) {
   auto request = Plan(order);
   if (!request.ok()) {
     answers_.push_back(AnswerWith(order, request.status()));
@@ -62,8 +60,8 @@ void ViewDesk::Ask(const session::TensorOrder& order) {
 }
 
 absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
-    const session::TensorOrder& order) const {
-  const session::TensorQuery& query = order.query;
+    const jobs::TensorOrder& order) const {
+  const model::TensorQuery& query = order.query;
   const BookNode* named = book_.ByName(query.node);
   if (named == nullptr) {
     return Error(absl::StatusCode::kNotFound, "unknown_node",
@@ -75,10 +73,10 @@ absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
   request.order = order;
   request.key.slot = absl::StrCat(slot);
   request.key.node_name = node.wire_name;
-  if (node.kind == session::NodeKind::kConstant) {
+  if (node.kind == model::NodeKind::kConstant) {
     request.key.node_name = LastPart(node.wire_name);
   }
-  request.key.truncate = node.kind != session::NodeKind::kOp;
+  request.key.truncate = node.kind != model::NodeKind::kOp;
   if (auto known = PlanVersion(query, node, request); !known.ok()) return known;
   const auto bytes = BytesOf(node, slot);
   // A client that can is asked for the size first: it may be too large for it.
@@ -89,10 +87,10 @@ absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
   return request;
 }
 
-absl::Status ViewDesk::PlanVersion(const session::TensorQuery& query,
+absl::Status ViewDesk::PlanVersion(const model::TensorQuery& query,
                                    const BookNode& node,
                                    Request& request) const {
-  using Version = session::TensorQuery::Version;
+  using Version = model::TensorQuery::Version;
   request.step = step_;
   const bool previous =
       query.version == Version::kPrevious ||
@@ -116,7 +114,7 @@ absl::Status ViewDesk::PlanVersion(const session::TensorQuery& query,
 
 absl::Status ViewDesk::PlanLevel(uint64_t bytes, Request& request) const {
   request.bytes = bytes;
-  const session::TensorQuery& query = request.order.query;
+  const model::TensorQuery& query = request.order.query;
   request.level = debugger::ViewCMD::value;
   if (profile_.view_levels && !query.want_data) {
     if (!query.want_statistics) request.level = debugger::ViewCMD::base;
@@ -192,7 +190,7 @@ void ViewDesk::Take(const debugger::TensorProto& piece) {
   Incoming& incoming = incoming_[key];
   if (!incoming.begun) {
     incoming.begun = true;
-    incoming.value.type.dtype = NumpyNameOf(piece.data_type());
+    incoming.value.type = ScalarOf(piece.data_type());
     incoming.value.type.shape.assign(piece.dims().begin(), piece.dims().end());
   }
   std::string& data = incoming.value.data;
@@ -207,19 +205,21 @@ void ViewDesk::Take(const debugger::TensorProto& piece) {
 }
 
 void ViewDesk::Finish(const Key& key, Incoming incoming) {
-  session::TensorTypeInfo& type = incoming.value.type;
-  if (type.dtype.empty()) return AnswerAll(key, absl::OkStatus());
+  model::TensorType& type = incoming.value.type;
+  if (type.dtype == DType::kUnspecified) {
+    return AnswerAll(key, absl::OkStatus());
+  }
   // Some clients write a scalar's shape so.
   if (type.shape == std::vector<int64_t>{0} && !incoming.value.data.empty()) {
     type.shape.clear();
   }
-  const auto item_bytes = session::ItemBytes(type.dtype);
-  if (!item_bytes) {
-    return AnswerAll(key, Error(absl::StatusCode::kUnimplemented, "unreadable",
-                                absl::StrCat("values of type ", type.dtype,
-                                             " cannot be read")));
+  if (ItemSize(type.dtype) == 0) {
+    return AnswerAll(
+        key, Error(absl::StatusCode::kUnimplemented, "unreadable",
+                   absl::StrCat("values of type ", model::DTypeName(type),
+                                " cannot be read")));
   }
-  if (session::DenseBytes(*item_bytes, type.shape) !=
+  if (tensor::DenseBytes(type.dtype, type.shape) !=
       incoming.value.data.size()) {
     return AnswerAll(
         key, Error(absl::StatusCode::kInternal, "bad_answer",
@@ -257,7 +257,7 @@ void ViewDesk::Take(size_t index, const debugger::TensorBase& base) {
   if (base.data_size() == 0) {
     // Its values would be no answer at all.
     Value empty;
-    empty.type.dtype = NumpyNameOf(base.data_type());
+    empty.type = ScalarOf(base.data_type());
     empty.type.shape.assign(base.shape().begin(), base.shape().end());
     return AnswerAll(key, std::make_shared<const Value>(std::move(empty)));
   }
@@ -291,12 +291,12 @@ void ViewDesk::ClientAsks() {
         book_.OwnerOf(*book_.ByName(request.order.query.node), slot);
     // Of a tensor without elements nothing comes at all.
     Value empty;
-    for (const session::OutputInfo& output : node.outputs) {
+    for (const model::Output& output : node.outputs) {
       if (output.slot == slot) empty.type = output.type;
     }
     const auto& shape = empty.type.shape;
     const bool is_empty =
-        !empty.type.dtype.empty() &&
+        empty.type.dtype != DType::kUnspecified &&
         std::find(shape.begin(), shape.end(), 0) != shape.end();
     answers_.push_back(is_empty ? AnswerWith(request.order, empty, request.step)
                                 : AnswerWith(request.order, Gone(request)));
@@ -337,7 +337,7 @@ absl::Status ViewDesk::Gone(const Request& request) const {
              "start"));
 }
 
-std::vector<session::TensorPiece> ViewDesk::TakeAnswers() {
+std::vector<jobs::TensorChunk> ViewDesk::TakeAnswers() {
   return std::exchange(answers_, {});
 }
 

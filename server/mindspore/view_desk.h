@@ -14,10 +14,10 @@
 
 #include "absl/status/statusor.h"
 #include "proto/mindspore/debugger.pb.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/node_book.h"
 #include "server/mindspore/profile.h"
 #include "server/mindspore/tensor_answer.h"
-#include "server/session/agent_port.h"
 
 namespace graphdbg::mindspore {
 
@@ -40,7 +40,7 @@ class ViewDesk {
 
   void Configure(const Profile& profile, bool gpu);
 
-  void Ask(const session::TensorOrder& order);
+  void Ask(const jobs::TensorOrder& order);
   void Cancel(uint64_t request_id);
 
   // The next command; absent if nothing is asked for. Before the client has
@@ -61,7 +61,7 @@ class ViewDesk {
   void SetStep(uint64_t step);
 
   // The answers since the last call.
-  std::vector<session::TensorPiece> TakeAnswers();
+  std::vector<jobs::TensorChunk> TakeAnswers();
 
  private:
   using Level = debugger::ViewCMD::Level;
@@ -78,7 +78,7 @@ class ViewDesk {
     bool operator==(const Key& o) const { return Tuple() == o.Tuple(); }
   };
   struct Request {
-    session::TensorOrder order;
+    jobs::TensorOrder order;
     Key key;
     Level level = debugger::ViewCMD::value;
     // 0: not known.
@@ -97,8 +97,8 @@ class ViewDesk {
   };
   using ValuePtr = std::shared_ptr<const Value>;
 
-  absl::StatusOr<Request> Plan(const session::TensorOrder& order) const;
-  absl::Status PlanVersion(const session::TensorQuery& query,
+  absl::StatusOr<Request> Plan(const jobs::TensorOrder& order) const;
+  absl::Status PlanVersion(const model::TensorQuery& query,
                            const BookNode& node, Request& request) const;
   // Once it is known how large the tensor is. RESOURCE_EXHAUSTED.
   absl::Status PlanLevel(uint64_t bytes, Request& request) const;
@@ -121,7 +121,7 @@ class ViewDesk {
   std::map<Key, Incoming> incoming_;
   std::map<Key, ValuePtr> kept_;
   uint64_t kept_bytes_ = 0;
-  std::vector<session::TensorPiece> answers_;
+  std::vector<jobs::TensorChunk> answers_;
 };
 
 }  // namespace graphdbg::mindspore

@@ -183,8 +183,7 @@ absl::StatusOr<std::vector<WireCondition>> ComposedOf(
 }  // namespace
 
 absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
-    const session::ConditionInstance& condition, const Profile& profile,
-    bool ascend) {
+    const model::Condition& condition, const Profile& profile, bool ascend) {
   const conditions::Condition* row = conditions::Find(condition.id);
   if (row == nullptr) return Unsupported(condition.id, "it is not known");
   const Numbers values = Resolve(*row, condition.params);

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "proto/mindspore/debugger.pb.h"
 #include "server/mindspore/profile.h"
-#include "server/session/types.h"
+#include "server/model/watch.h"
 
 namespace graphdbg::mindspore {
 
@@ -23,8 +23,7 @@ struct WireCondition {
 // the order in which clients read them. UNIMPLEMENTED "unsupported_condition"
 // if this release, or the device, cannot check it.
 absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
-    const session::ConditionInstance& condition, const Profile& profile,
-    bool ascend);
+    const model::Condition& condition, const Profile& profile, bool ascend);
 
 // Never met; a client keeps the tensors of the nodes that it watches.
 WireCondition NeverMet(const Profile& profile);

@@ -14,29 +14,11 @@ constexpr char kLeaf[] = "leaf";
 // Tag and length of a nested message of this size.
 constexpr size_t kOverhead = 8;
 
-conditions::Category CategoryOf(session::Category category) {
-  switch (category) {
-    case session::Category::kWeight:
-      return conditions::Category::kWeight;
-    case session::Category::kGradient:
-      return conditions::Category::kGradient;
-    case session::Category::kActivation:
-      return conditions::Category::kActivation;
-    case session::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-    case session::Category::kOther:
-      break;
-  }
-  return conditions::Category::kOther;
-}
-
-conditions::NodeSelection SelectionOf(const session::WatchpointSpec& spec) {
+conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   conditions::NodeSelection selection;
   selection.scopes = spec.selection.scopes;
   selection.patterns = spec.selection.patterns;
-  for (session::Category category : spec.selection.categories) {
-    selection.categories.push_back(CategoryOf(category));
-  }
+  selection.categories = spec.selection.categories;
   if (const auto* row = conditions::Find(spec.condition.id)) {
     selection.target = conditions::TargetOf(*row);
   }
@@ -50,7 +32,7 @@ void WatchDesk::Configure(const Profile& profile, bool ascend) {
   ascend_ = ascend;
 }
 
-absl::Status WatchDesk::Set(const session::SetWatchpointOrder& order) {
+absl::Status WatchDesk::Set(const jobs::SetWatchpointOrder& order) {
   Entry& entry = entries_[order.id];
   entry.order = order;
   const absl::Status applied = Apply(entry);
@@ -159,7 +141,7 @@ std::map<int, WireWatchpoint> WatchDesk::Known() const {
 void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
                         Leaves& leaves) const {
   // Constants are not loaded; what has no output has nothing to watch.
-  if (node.kind == session::NodeKind::kConstant || node.outputs.empty()) return;
+  if (node.kind == model::NodeKind::kConstant || node.outputs.empty()) return;
   uint32_t slot = 0;
   const BookNode& owner = book_.OwnerOf(node, slot);
   if (!owner.sayable || !seen.insert(owner.wire_name).second) return;
@@ -169,7 +151,7 @@ void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
   if (profile_.graph_names) leaf.set_graph_name(owner.graph);
 }
 
-WatchDesk::Leaves WatchDesk::Expand(const session::WatchpointSpec& spec) const {
+WatchDesk::Leaves WatchDesk::Expand(const model::WatchpointSpec& spec) const {
   Leaves leaves;
   std::set<std::string> seen;
   conditions::NodeSelection rest = SelectionOf(spec);
@@ -177,12 +159,12 @@ WatchDesk::Leaves WatchDesk::Expand(const session::WatchpointSpec& spec) const {
   for (const std::string& name : spec.selection.nodes) {
     const BookNode* node = book_.ByName(name);
     if (node == nullptr) continue;
-    if (rest.target && *rest.target != CategoryOf(node->category)) continue;
+    if (rest.target && *rest.target != node->category) continue;
     AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
   for (const BookNode& node : book_.nodes()) {
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       AddLeaf(node, seen, leaves);
     }
   }

@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "proto/mindspore/debugger.pb.h"
+#include "server/jobs/agent_port.h"
 #include "server/mindspore/node_book.h"
 #include "server/mindspore/profile.h"
 #include "server/mindspore/watch_conditions.h"
 #include "server/mindspore/wire_watchpoint.h"
-#include "server/session/agent_port.h"
 
 namespace graphdbg::mindspore {
 
@@ -36,7 +36,7 @@ class WatchDesk {
 
   // UNIMPLEMENTED if the client cannot check it; then it is not sent, and what
   // the client had of it before is taken back.
-  absl::Status Set(const session::SetWatchpointOrder& order);
+  absl::Status Set(const jobs::SetWatchpointOrder& order);
   void Remove(uint32_t watchpoint);
   // The client keeps the node's tensors from the next step on.
   void Keep(const BookNode& node);
@@ -65,7 +65,7 @@ class WatchDesk {
  private:
   // Of a watchpoint, or of the nodes to keep (kKeptNodes).
   struct Entry {
-    session::SetWatchpointOrder order;
+    jobs::SetWatchpointOrder order;
     std::vector<int> numbers;
   };
   struct Unsent {
@@ -76,7 +76,7 @@ class WatchDesk {
 
   static constexpr uint32_t kKeptNodes = 0;
 
-  Leaves Expand(const session::WatchpointSpec& spec) const;
+  Leaves Expand(const model::WatchpointSpec& spec) const;
   Leaves KeptLeaves() const;
   void AddLeaf(const BookNode& node, std::set<std::string>& seen,
                Leaves& leaves) const;

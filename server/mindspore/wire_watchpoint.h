@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "server/session/types.h"
+#include "server/model/watch.h"
 
 namespace graphdbg::mindspore {
 
@@ -14,7 +14,7 @@ struct WireWatchpoint {
   // The session's.
   uint32_t watchpoint = 0;
   uint32_t revision = 0;
-  session::PauseMode pause = session::PauseMode::kNode;
+  model::PauseMode pause = model::PauseMode::kNode;
   // What people call the measured values, by the wire's parameter names.
   std::map<std::string, std::string> names;
 };

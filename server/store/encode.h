@@ -1,38 +1,35 @@
-// Values of a session as records of the store, and back.
+// Conversions of a job's values from and to the records of the store.
 #ifndef SERVER_STORE_ENCODE_H_
 #define SERVER_STORE_ENCODE_H_
 
+#include <optional>
+
 #include "server/graph/graph_store.h"
 #include "server/graph/node_record.h"
-#include "server/session/agent_port.h"
-#include "server/session/run_state.h"
-#include "server/session/types.h"
+#include "server/jobs/agent_port.h"
+#include "server/jobs/run_state.h"
+#include "server/model/watch.h"
 #include "server/store/records.pb.h"
 #include "server/watch/hit_log.h"
 
 namespace graphdbg::store {
 
-Hello Encode(const session::AgentHello& hello);
-RankState Encode(const session::RunState& run,
-                 const session::Farewell* farewell);
-Frame Encode(const session::SourceLine& line);
+Hello Encode(const jobs::AgentHello& hello);
+RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell);
 Node Encode(const graph::GraphStore& graph, graph::NodeIndex index);
-Watchpoint Encode(const session::WatchpointSpec& spec);
-Statistics Encode(const session::StatisticsInfo& statistics);
-Hit Encode(const watch::HitRecord& hit);
+Watchpoint Encode(const model::WatchpointSpec& spec);
+Hit Encode(const watch::HitRecord& record);
 
-// Without job and rank, which are columns.
-session::AgentHello Decode(const Hello& hello);
-session::RunState DecodeRun(const RankState& state);
-std::optional<session::Farewell> DecodeFarewell(const RankState& state);
-session::SourceLine Decode(const Frame& frame);
-// Its id is its index plus one; the stack is empty, for its frames are by
-// number.
+// The job and rank are missing; they are in columns of their own.
+jobs::AgentHello Decode(const Hello& hello);
+jobs::RunState DecodeRun(const RankState& state);
+std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state);
+// The id is the index plus one. The stack is empty; the record contains the
+// indices of its frames.
 graph::NodeRecord Decode(const Node& node, graph::NodeIndex index);
-session::WatchpointSpec Decode(const Watchpoint& watchpoint);
-session::StatisticsInfo Decode(const Statistics& statistics);
-// Without id and condition.
-watch::HitRecord Decode(const Hit& hit);
+model::WatchpointSpec Decode(const Watchpoint& watchpoint);
+// The id and the condition are missing.
+watch::HitRecord Decode(const Hit& record);
 
 }  // namespace graphdbg::store
 

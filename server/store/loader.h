@@ -6,7 +6,7 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "server/session/journal.h"
+#include "server/jobs/journal.h"
 #include "server/store/sqlite.h"
 
 namespace graphdbg::store {
@@ -15,7 +15,7 @@ namespace graphdbg::store {
 // in the order in which jobs came. DATA_LOSS if a row makes no sense.
 absl::Status LoadJobs(
     const Database& db,
-    const std::function<absl::Status(int64_t key, session::SavedJob)>& each);
+    const std::function<absl::Status(int64_t key, jobs::SavedJob)>& each);
 
 }  // namespace graphdbg::store
 

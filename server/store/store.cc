@@ -40,7 +40,7 @@ absl::Status MakePrivate(const std::string& file) {
   return absl::OkStatus();
 }
 
-class Store final : public session::Journal {
+class Store final : public jobs::Journal {
  public:
   Store(DirLock lock, Database db, uint64_t life, StoreOptions options)
       : lock_(std::move(lock)),
@@ -51,25 +51,23 @@ class Store final : public session::Journal {
             std::make_shared<Writer>(std::move(db), std::move(options.log))) {}
   ~Store() override { Store::Close(); }
 
-  uint64_t life() const override { return life_; }
+  uint64_t generation() const override { return life_; }
 
   absl::Status Load(
-      const std::function<absl::Status(session::SavedJob)>& each) override {
+      const std::function<absl::Status(jobs::SavedJob)>& each) override {
     auto db = OpenDatabase(file_);
     if (!db.ok()) return WithAdvice(db.status());
-    absl::Status loaded =
-        LoadJobs(*db, [&](int64_t key, session::SavedJob job) {
-          last_key_ = key;
-          job.journal =
-              std::make_unique<JobRows>(writer_, key, job.frames.size());
-          return each(std::move(job));
-        });
+    absl::Status loaded = LoadJobs(*db, [&](int64_t key, jobs::SavedJob job) {
+      last_key_ = key;
+      job.journal = std::make_unique<JobRows>(writer_, key, job.frames.size());
+      return each(std::move(job));
+    });
     // Only now that all of the file has proved to be good.
     if (loaded.ok()) loaded = db->Run("UPDATE server SET lives = lives + 1");
     return WithAdvice(loaded);
   }
 
-  std::unique_ptr<session::JobJournal> Open(
+  std::unique_ptr<jobs::JobJournal> Open(
       const std::string& id, const std::string& asked_for,
       int64_t created_at_unix_nano) override {
     auto rows = std::make_unique<JobRows>(writer_, ++last_key_);
@@ -97,7 +95,7 @@ class Store final : public session::Journal {
 
 }  // namespace
 
-absl::StatusOr<std::shared_ptr<session::Journal>> OpenStore(
+absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
     const std::string& data_dir, StoreOptions options) {
   auto lock = DirLock::Take(data_dir);
   if (!lock.ok()) return lock.status();

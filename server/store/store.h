@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "server/session/journal.h"
+#include "server/jobs/journal.h"
 
 namespace graphdbg::store {
 
@@ -24,7 +24,7 @@ struct StoreOptions {
 // The directory exists. Errors are lines for the user and leave the file as it
 // is: DATA_LOSS if it is damaged, FAILED_PRECONDITION if it is of a newer
 // version, or if another server uses the directory.
-absl::StatusOr<std::shared_ptr<session::Journal>> OpenStore(
+absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
     const std::string& data_dir, StoreOptions options = {});
 
 }  // namespace graphdbg::store

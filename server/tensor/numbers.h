@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::tensor {
 
@@ -16,9 +17,9 @@ namespace graphdbg::tensor {
 // real part, imaginary part. Refers to `data`.
 class Numbers {
  public:
-  // UNIMPLEMENTED "unreadable_dtype", INTERNAL "bad_tensor" if bytes are left
-  // over. `dtype` is NumPy's name.
-  static absl::StatusOr<Numbers> Of(std::string_view dtype,
+  // UNIMPLEMENTED "unreadable_dtype"; INTERNAL "bad_tensor" if the data ends in
+  // the middle of an element. Only the element type of `type` counts.
+  static absl::StatusOr<Numbers> Of(const model::TensorType& type,
                                     std::string_view data);
 
   uint64_t size() const { return data_.size() / item_bytes_; }

@@ -12,45 +12,46 @@ namespace {
 
 // Null where the format has no such type.
 struct Row {
-  std::string_view dtype;
+  DType dtype;
   const char* npy;
   const char* safetensors;
 };
 
 constexpr Row kRows[] = {
-    {"bool", "|b1", "BOOL"},
-    {"int8", "|i1", "I8"},
-    {"uint8", "|u1", "U8"},
-    {"int16", "<i2", "I16"},
-    {"uint16", "<u2", "U16"},
-    {"int32", "<i4", "I32"},
-    {"uint32", "<u4", "U32"},
-    {"int64", "<i8", "I64"},
-    {"uint64", "<u8", "U64"},
-    {"float16", "<f2", "F16"},
-    {"bfloat16", nullptr, "BF16"},
-    {"float32", "<f4", "F32"},
-    {"float64", "<f8", "F64"},
-    {"complex64", "<c8", "C64"},
-    {"complex128", "<c16", nullptr},
-    {"float8_e4m3fn", nullptr, "F8_E4M3"},
-    {"float8_e5m2", nullptr, "F8_E5M2"},
+    {DType::kBool, "|b1", "BOOL"},
+    {DType::kInt8, "|i1", "I8"},
+    {DType::kUint8, "|u1", "U8"},
+    {DType::kInt16, "<i2", "I16"},
+    {DType::kUint16, "<u2", "U16"},
+    {DType::kInt32, "<i4", "I32"},
+    {DType::kUint32, "<u4", "U32"},
+    {DType::kInt64, "<i8", "I64"},
+    {DType::kUint64, "<u8", "U64"},
+    {DType::kFloat16, "<f2", "F16"},
+    {DType::kBfloat16, nullptr, "BF16"},
+    {DType::kFloat32, "<f4", "F32"},
+    {DType::kFloat64, "<f8", "F64"},
+    {DType::kComplex64, "<c8", "C64"},
+    {DType::kComplex128, "<c16", nullptr},
+    {DType::kFloat8E4m3fn, nullptr, "F8_E4M3"},
+    {DType::kFloat8E5m2, nullptr, "F8_E5M2"},
 };
 
 absl::StatusOr<std::string> TypeName(FileFormat format,
-                                     const std::string& dtype) {
+                                     const model::TensorType& type) {
   for (const Row& row : kRows) {
-    if (row.dtype != dtype) continue;
+    if (row.dtype != type.dtype) continue;
     const bool npy = format == FileFormat::kNpy;
     if (const char* name = npy ? row.npy : row.safetensors) return name;
-    return WithField(
-        Error(absl::StatusCode::kInvalidArgument, "no_such_dtype",
-              absl::StrCat(npy ? "npy" : "safetensors", " has no ", dtype,
-                           "; ask for ", npy ? "safetensors" : "npy")),
-        "format");
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "no_such_dtype",
+                           absl::StrCat(npy ? "npy" : "safetensors", " has no ",
+                                        ToString(type.dtype), "; ask for ",
+                                        npy ? "safetensors" : "npy")),
+                     "format");
   }
   return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-               absl::StrCat("elements of type ", dtype, " are not read"));
+               absl::StrCat("values of type ", model::DTypeName(type),
+                            " cannot be read"));
 }
 
 // numpy.lib.format, version 1.0: elements begin at a multiple of 64.
@@ -79,7 +80,7 @@ std::string SafetensorsHead(const std::string& dtype,
   header["__metadata__"] = tensor.metadata;
   header[tensor.name] = {
       {"dtype", dtype},
-      {"shape", tensor.shape},
+      {"shape", tensor.type.shape},
       {"data_offsets", std::vector<uint64_t>{0, tensor.bytes}}};
   std::string text = header.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -94,9 +95,9 @@ std::string SafetensorsHead(const std::string& dtype,
 
 absl::StatusOr<std::string> FileHead(FileFormat format,
                                      const FileTensor& tensor) {
-  absl::StatusOr<std::string> type = TypeName(format, tensor.dtype);
+  absl::StatusOr<std::string> type = TypeName(format, tensor.type);
   if (!type.ok()) return type.status();
-  return format == FileFormat::kNpy ? NpyHead(*type, tensor.shape)
+  return format == FileFormat::kNpy ? NpyHead(*type, tensor.type.shape)
                                     : SafetensorsHead(*type, tensor);
 }
 

@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::tensor {
 
@@ -16,9 +15,7 @@ enum class FileFormat { kNpy, kSafetensors };
 
 struct FileTensor {
   std::string name;
-  // NumPy's name of the type.
-  std::string dtype;
-  std::vector<int64_t> shape;
+  model::TensorType type;
   // Of all elements.
   uint64_t bytes = 0;
   // In formats that have room for it.

@@ -11,7 +11,10 @@ namespace graphdbg::tensor {
 namespace {
 
 FileTensor Tensor(const std::string& dtype, std::vector<int64_t> shape = {2}) {
-  return {"forward/fc:0", dtype, std::move(shape), 24, {{"step", "7"}}};
+  return {"forward/fc:0",
+          model::ParseTensorType(dtype, std::move(shape)),
+          24,
+          {{"step", "7"}}};
 }
 
 // The text of an npy header, which has to be of this very form: NumPy reads it

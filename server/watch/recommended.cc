@@ -8,9 +8,9 @@
 namespace graphdbg::watch {
 namespace {
 
-using session::PauseMode;
-using session::Selection;
-using session::WatchpointSpec;
+using model::PauseMode;
+using model::Selection;
+using model::WatchpointSpec;
 
 WatchpointSpec Spec(const char* condition, std::map<std::string, double> params,
                     PauseMode pause, Selection selection = {}) {

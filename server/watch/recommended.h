@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "server/session/types.h"
+#include "server/model/watch.h"
 #include "server/watch/watch_table.h"
 
 namespace graphdbg::watch {
@@ -15,16 +15,16 @@ namespace graphdbg::watch {
 // looked for where layers have their weights, outputs and gradients: elsewhere
 // they are where things begin, and would stop jobs in good health.
 // `ascend`: with the device's own overflow flag.
-std::vector<session::WatchpointSpec> RecommendedSet(bool ascend);
+std::vector<model::WatchpointSpec> RecommendedSet(bool ascend);
 
 // Whether the watchpoint is this one of the set, whatever people made of its
 // values since.
-bool IsRecommended(const session::WatchpointSpec& watchpoint,
-                   const session::WatchpointSpec& of_set);
+bool IsRecommended(const model::WatchpointSpec& watchpoint,
+                   const model::WatchpointSpec& of_set);
 
 // The id of a watchpoint of the table that is this one of the set; 0: none.
 uint32_t FindRecommended(const WatchTable& table,
-                         const session::WatchpointSpec& of_set);
+                         const model::WatchpointSpec& of_set);
 
 }  // namespace graphdbg::watch
 

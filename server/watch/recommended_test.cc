@@ -13,7 +13,7 @@ using Strings = std::set<std::string>;
 
 class RecommendedTest : public testing::Test {
  protected:
-  void Add(const std::string& name, session::Category category) {
+  void Add(const std::string& name, model::Category category) {
     graph::NodeRecord record;
     record.id = static_cast<uint32_t>(patch_.nodes.size() + 1);
     record.name = name;
@@ -21,7 +21,7 @@ class RecommendedTest : public testing::Test {
     patch_.nodes.push_back(record);
   }
   void Build() {
-    using session::Category;
+    using model::Category;
     Add("forward/fc/weight", Category::kWeight);
     Add("forward/fc/addmm", Category::kActivation);
     Add("forward/act/relu", Category::kActivation);
@@ -99,7 +99,7 @@ TEST_F(RecommendedTest, StayThemselvesWhenTheirValuesAreChanged) {
   WatchTable table(graph_);
   auto spec = RecommendedSet(false)[3];
   const auto id = table.Add(spec);
-  session::WatchpointChange change;
+  model::WatchpointChange change;
   change.condition = spec.condition;
   change.condition->params["abs_mean_lt"] = 1e-6;
   change.enabled = false;

@@ -59,36 +59,20 @@ absl::Status CheckList(const std::vector<std::string>& list,
 
 }  // namespace
 
-conditions::Category CategoryOf(session::Category category) {
-  switch (category) {
-    case session::Category::kOther:
-      return conditions::Category::kOther;
-    case session::Category::kWeight:
-      return conditions::Category::kWeight;
-    case session::Category::kGradient:
-      return conditions::Category::kGradient;
-    case session::Category::kActivation:
-      return conditions::Category::kActivation;
-    case session::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-  }
-  return conditions::Category::kOther;
-}
-
-absl::Status ValidateSpec(const session::WatchpointSpec& spec,
+absl::Status ValidateSpec(const model::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
   auto condition = conditions::Validate(
       spec.condition.id, {spec.condition.params, spec.condition.text_params});
   return condition.ok() ? ValidateSelection(spec, graph) : condition;
 }
 
-absl::Status ValidateSelection(const session::WatchpointSpec& spec,
+absl::Status ValidateSelection(const model::WatchpointSpec& spec,
                                const graph::GraphStore& graph) {
   if (conditions::Find(spec.condition.id) == nullptr) {
     // It says which conditions there are.
     return conditions::Validate(spec.condition.id, {});
   }
-  const session::Selection& selection = spec.selection;
+  const model::Selection& selection = spec.selection;
   for (const absl::Status& status :
        {CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes),
         CheckList(selection.scopes, "scopes", kMaxScopes, kMaxNameBytes),
@@ -102,7 +86,7 @@ absl::Status ValidateSelection(const session::WatchpointSpec& spec,
     const graph::NodeIndex node = graph.FindNode(selection.nodes[i]);
     if (node == graph::kNoNode) return UnknownNode(field, selection.nodes[i]);
     const auto target = conditions::TargetOf(row);
-    if (target && *target != CategoryOf(graph.node(node).category)) {
+    if (target && *target != graph.node(node).category) {
       return Wrong(
           field, absl::StrCat("\"", selection.nodes[i], "\" is no ", row.target,
                               ", which condition \"", row.id, "\" is about"));

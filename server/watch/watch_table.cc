@@ -13,21 +13,19 @@ namespace {
 using graph::NodeIndex;
 using graph::ScopeIndex;
 
-conditions::NodeSelection SelectionOf(const session::WatchpointSpec& spec) {
-  const session::Selection& selection = spec.selection;
+conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
+  const model::Selection& selection = spec.selection;
   conditions::NodeSelection out;
   out.nodes = selection.nodes;
   out.scopes = selection.scopes;
   out.patterns = selection.patterns;
-  for (session::Category category : selection.categories) {
-    out.categories.push_back(CategoryOf(category));
-  }
+  out.categories = selection.categories;
   out.target = conditions::TargetOf(*conditions::Find(spec.condition.id));
   return out;
 }
 
 // "a/b/" is what people may write for the scope "a/b".
-void Normalise(session::Selection& selection) {
+void Normalise(model::Selection& selection) {
   for (std::string& scope : selection.scopes) {
     while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
   }
@@ -40,7 +38,7 @@ absl::Status UnknownWatchpoint(uint32_t id) {
 
 }  // namespace
 
-absl::StatusOr<uint32_t> WatchTable::Add(session::WatchpointSpec spec) {
+absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
   Normalise(spec.selection);
   if (auto valid = ValidateSpec(spec, graph_); !valid.ok()) return valid;
   if (live_ >= kMaxWatchpoints || entries_.size() >= 10 * kMaxWatchpoints) {
@@ -56,8 +54,7 @@ absl::StatusOr<uint32_t> WatchTable::Add(session::WatchpointSpec spec) {
   return id;
 }
 
-absl::StatusOr<uint64_t> WatchTable::CountOf(
-    session::WatchpointSpec spec) const {
+absl::StatusOr<uint64_t> WatchTable::CountOf(model::WatchpointSpec spec) const {
   Normalise(spec.selection);
   if (auto valid = ValidateSelection(spec, graph_); !valid.ok()) return valid;
   WatchTable scratch(graph_);
@@ -68,10 +65,10 @@ absl::StatusOr<uint64_t> WatchTable::CountOf(
 }
 
 absl::Status WatchTable::Change(uint32_t id,
-                                const session::WatchpointChange& change) {
+                                const model::WatchpointChange& change) {
   Entry* entry = Find(id);
   if (entry == nullptr) return UnknownWatchpoint(id);
-  session::WatchpointSpec spec = entry->spec;
+  model::WatchpointSpec spec = entry->spec;
   if (change.condition) spec.condition = *change.condition;
   if (change.selection) spec.selection = *change.selection;
   if (change.pause) spec.pause = *change.pause;
@@ -96,7 +93,7 @@ absl::Status WatchTable::Remove(uint32_t id) {
 }
 
 absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
-                                 const session::WatchpointSpec* spec) {
+                                 const model::WatchpointSpec* spec) {
   const auto lost = [&](const char* what) {
     return absl::DataLossError(
         absl::StrCat("watchpoint ", id, ", revision ", revision, ": ", what));
@@ -120,11 +117,11 @@ absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
   return absl::OkStatus();
 }
 
-void WatchTable::Install(Entry& entry, session::WatchpointSpec spec) {
+void WatchTable::Install(Entry& entry, model::WatchpointSpec spec) {
   entry.spec = std::move(spec);
   entry.selection = SelectionOf(entry.spec);
   entry.conditions.push_back(
-      std::make_shared<const session::ConditionInstance>(entry.spec.condition));
+      std::make_shared<const model::Condition>(entry.spec.condition));
   entry.errors.clear();
   entry.covers.assign(matched_, false);
   entry.node_count = 0;
@@ -146,7 +143,7 @@ void WatchTable::Match(Entry& entry, NodeIndex from) {
   for (NodeIndex i = from; i < matched_; ++i) {
     if (entry.covers[i]) continue;
     const graph::Node& node = graph_.node(i);
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       Cover(entry, i);
     }
   }
@@ -212,7 +209,7 @@ absl::Status WatchTable::Check(uint32_t id) const {
   return Find(id) == nullptr ? UnknownWatchpoint(id) : absl::OkStatus();
 }
 
-const session::WatchpointSpec& WatchTable::SpecOf(uint32_t id) const {
+const model::WatchpointSpec& WatchTable::SpecOf(uint32_t id) const {
   return entries_.at(id).spec;
 }
 
@@ -258,18 +255,18 @@ bool WatchTable::Covers(uint32_t id, NodeIndex node) const {
   return entry != nullptr && node < entry->covers.size() && entry->covers[node];
 }
 
-session::Watched WatchTable::WatchedOf(graph::Child child) const {
+model::Watched WatchTable::WatchedOf(graph::Child child) const {
   if (!child.is_scope) {
     const bool watched =
         child.index < watchers_.size() && watchers_[child.index] > 0;
-    return watched ? session::Watched::kAll : session::Watched::kNone;
+    return watched ? model::Watched::kAll : model::Watched::kNone;
   }
   const uint32_t watched =
       child.index < watched_below_.size() ? watched_below_[child.index] : 0;
-  if (watched == 0) return session::Watched::kNone;
+  if (watched == 0) return model::Watched::kNone;
   return watched == graph_.scope(child.index).descendants
-             ? session::Watched::kAll
-             : session::Watched::kSome;
+             ? model::Watched::kAll
+             : model::Watched::kSome;
 }
 
 const WatchTable::Entry* WatchTable::Find(uint32_t id) const {

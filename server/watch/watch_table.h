@@ -13,11 +13,12 @@
 #include "absl/status/statusor.h"
 #include "agent/conditions/selector.h"
 #include "server/graph/graph_store.h"
-#include "server/session/types.h"
+#include "server/model/graph.h"
+#include "server/model/watch.h"
 
 namespace graphdbg::watch {
 
-using ConditionPtr = std::shared_ptr<const session::ConditionInstance>;
+using ConditionPtr = std::shared_ptr<const model::Condition>;
 
 // Not thread safe. Ids count from 1 and are never used again.
 class WatchTable {
@@ -30,19 +31,19 @@ class WatchTable {
 
   // INVALID_ARGUMENT with the field that is wrong, see ValidateSpec;
   // RESOURCE_EXHAUSTED "too_many_watchpoints".
-  absl::StatusOr<uint32_t> Add(session::WatchpointSpec spec);
+  absl::StatusOr<uint32_t> Add(model::WatchpointSpec spec);
   // How many of the known nodes it would cover, whatever its condition's
   // parameters are. INVALID_ARGUMENT as Add.
-  absl::StatusOr<uint64_t> CountOf(session::WatchpointSpec spec) const;
+  absl::StatusOr<uint64_t> CountOf(model::WatchpointSpec spec) const;
   // NOT_FOUND "unknown_watchpoint", or errors as Add.
-  absl::Status Change(uint32_t id, const session::WatchpointChange& change);
+  absl::Status Change(uint32_t id, const model::WatchpointChange& change);
   absl::Status Remove(uint32_t id);
 
   // What was known before, of a table without this revision: a watchpoint as
   // it was then, or null if it was removed. By id and revision, each from 1.
   // DATA_LOSS if it is not the next one, or of an unknown condition.
   absl::Status Restore(uint32_t id, uint32_t revision,
-                       const session::WatchpointSpec* spec);
+                       const model::WatchpointSpec* spec);
 
   // In order of their ids, without those that were removed.
   std::vector<uint32_t> Ids() const;
@@ -50,7 +51,7 @@ class WatchTable {
   // NOT_FOUND "unknown_watchpoint" if there is none or it was removed.
   absl::Status Check(uint32_t id) const;
   // These need Check(id) to be OK.
-  const session::WatchpointSpec& SpecOf(uint32_t id) const;
+  const model::WatchpointSpec& SpecOf(uint32_t id) const;
   uint32_t RevisionOf(uint32_t id) const;
   uint64_t NodeCountOf(uint32_t id) const;
   std::string ErrorOf(uint32_t id) const;
@@ -70,11 +71,11 @@ class WatchTable {
 
   bool Covers(uint32_t id, graph::NodeIndex node) const;
   // By watchpoints that are enabled.
-  session::Watched WatchedOf(graph::Child child) const;
+  model::Watched WatchedOf(graph::Child child) const;
 
  private:
   struct Entry {
-    session::WatchpointSpec spec;
+    model::WatchpointSpec spec;
     conditions::NodeSelection selection;
     // One for each revision, from 1.
     std::vector<ConditionPtr> conditions;
@@ -86,7 +87,7 @@ class WatchTable {
 
   const Entry* Find(uint32_t id) const;
   Entry* Find(uint32_t id);
-  void Install(Entry& entry, session::WatchpointSpec spec);
+  void Install(Entry& entry, model::WatchpointSpec spec);
   void Match(Entry& entry, graph::NodeIndex from);
   // Sets entry.covers[node] and what hangs on it.
   void Cover(Entry& entry, graph::NodeIndex node);

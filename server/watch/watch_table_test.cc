@@ -11,7 +11,7 @@
 namespace graphdbg::watch {
 namespace {
 
-using session::Watched;
+using model::Watched;
 
 class WatchTableTest : public testing::Test {
  protected:
@@ -25,15 +25,14 @@ class WatchTableTest : public testing::Test {
       graph::NodeRecord record;
       record.id = ++last_id_;
       record.name = name;
-      if (name.ends_with("weight"))
-        record.category = session::Category::kWeight;
+      if (name.ends_with("weight")) record.category = model::Category::kWeight;
       patch.nodes.push_back(record);
     }
     ASSERT_TRUE(graph_.Apply(patch, ids_).ok());
   }
 
-  static session::WatchpointSpec Nan() {
-    session::WatchpointSpec spec;
+  static model::WatchpointSpec Nan() {
+    model::WatchpointSpec spec;
     spec.condition.id = "nan";
     return spec;
   }
@@ -52,7 +51,7 @@ class WatchTableTest : public testing::Test {
 };
 
 TEST_F(WatchTableTest, NodesAreCountedWithoutAWatchpoint) {
-  session::WatchpointSpec spec = Nan();
+  model::WatchpointSpec spec = Nan();
   EXPECT_EQ(*table_.CountOf(spec), 3u);
   spec.selection.nodes = {"forward/log"};
   spec.selection.scopes = {"forward/conv/"};
@@ -71,7 +70,7 @@ TEST_F(WatchTableTest, NodesAreCountedWithoutAWatchpoint) {
 }
 
 TEST_F(WatchTableTest, ConditionsAboutWeightsCoverWeightsAlone) {
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "weight_overflow";
   EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
   EXPECT_EQ(OfNode("forward/conv/weight"), Watched::kAll);
@@ -108,7 +107,7 @@ TEST_F(WatchTableTest, TellsAllSomeAndNone) {
 TEST_F(WatchTableTest, CountsOnlyWatchpointsThatAreOn) {
   const uint32_t one = *table_.Add(Nan());
   const uint32_t two = *table_.Add(Nan());
-  session::WatchpointChange off;
+  model::WatchpointChange off;
   off.enabled = false;
   ASSERT_TRUE(table_.Change(one, off).ok());
   EXPECT_EQ(OfScope(""), Watched::kAll);
@@ -123,7 +122,7 @@ TEST_F(WatchTableTest, SelectsByPatternAndCategory) {
   spec.selection.patterns = {"forward/*"};
   EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 1u);
   spec.selection.patterns = {"**/conv*"};
-  spec.selection.categories = {session::Category::kWeight};
+  spec.selection.categories = {model::Category::kWeight};
   EXPECT_EQ(table_.NodeCountOf(*table_.Add(spec)), 2u);
 }
 
@@ -137,12 +136,12 @@ TEST_F(WatchTableTest, NeverUsesAnIdAgain) {
 }
 
 TEST_F(WatchTableTest, RemembersWhatAHitOfAnEarlierRevisionMeant) {
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition = {"max_gt", {{"value", 1.0}}};
   const uint32_t id = *table_.Add(spec);
   EXPECT_EQ(table_.RevisionOf(id), 1u);
-  session::WatchpointChange change;
-  change.condition = session::ConditionInstance{"max_gt", {{"value", 2.0}}};
+  model::WatchpointChange change;
+  change.condition = model::Condition{"max_gt", {{"value", 2.0}}};
   ASSERT_TRUE(table_.Change(id, change).ok());
   EXPECT_EQ(table_.RevisionOf(id), 2u);
   ASSERT_TRUE(table_.Remove(id).ok());
@@ -153,12 +152,12 @@ TEST_F(WatchTableTest, RemembersWhatAHitOfAnEarlierRevisionMeant) {
 }
 
 TEST_F(WatchTableTest, NamesTheFieldThatIsWrong) {
-  auto field_of = [&](const session::WatchpointSpec& spec) {
+  auto field_of = [&](const model::WatchpointSpec& spec) {
     const absl::Status status = table_.Add(spec).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
     return FieldOf(status);
   };
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "no_such";
   EXPECT_EQ(field_of(spec), "condition.id");
   spec.condition.id = "max_gt";
@@ -182,8 +181,8 @@ TEST_F(WatchTableTest, NamesTheFieldThatIsWrong) {
 
 TEST_F(WatchTableTest, LeavesAWatchpointAsItWasIfAChangeIsWrong) {
   const uint32_t id = *table_.Add(Nan());
-  session::WatchpointChange change;
-  change.condition = session::ConditionInstance{"no_such", {}};
+  model::WatchpointChange change;
+  change.condition = model::Condition{"no_such", {}};
   EXPECT_EQ(FieldOf(table_.Change(id, change)), "condition.id");
   EXPECT_EQ(table_.SpecOf(id).condition.id, "nan");
   EXPECT_EQ(table_.RevisionOf(id), 1u);

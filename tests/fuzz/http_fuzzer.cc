@@ -28,7 +28,7 @@ void Take(uint8_t kind, std::string_view text) {
       return NeedsReason(DecodeWatchpoint(text).status());
     case 3:
       return NeedsReason(
-          DecodeWatchpointChange(text, session::WatchpointSpec()).status());
+          DecodeWatchpointChange(text, model::WatchpointSpec()).status());
     case 4:
       return NeedsReason(DecodeCatch(text).status());
     case 5:

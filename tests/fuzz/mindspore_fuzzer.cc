@@ -43,7 +43,7 @@ void TakeValue(const std::string& bytes) {
   const std::optional<Value> value = ValueOf(proto);
   if (!value) return;
   Measure(*value);
-  session::TensorOrder order;
+  jobs::TensorOrder order;
   AnswerWith(order, *value, 1);
 }
 

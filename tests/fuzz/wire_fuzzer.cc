@@ -75,7 +75,7 @@ void TakeAgentMessages(ArrayInputStream* stream) {
     if (valid.ok() && message.has_hello()) {
       ingest::DecodeHello(message.hello(), "ipv4:127.0.0.1:1");
     } else if (valid.ok()) {
-      const session::AgentReport report = ingest::DecodeReport(message);
+      const jobs::AgentReport report = ingest::DecodeReport(message);
       if (const auto* patch = std::get_if<graph::GraphPatch>(&report)) {
         (void)store.Apply(*patch, ids);
       }

@@ -62,7 +62,7 @@ TEST_F(IngestTest, TakesOneHello) {
   agent.SendHello(hello);
   const grpc::Status status = agent.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
-  WaitForState("digits", session::JobState::kLost);
+  WaitForState("digits", model::JobState::kLost);
 }
 
 TEST_F(IngestTest, EndsAStreamWhoseMessagesBreakTheRulesAndServesOn) {
@@ -99,7 +99,7 @@ TEST_F(IngestTest, EndsAStreamWithTextThatIsNoText) {
   message.mutable_log()->set_message("\xff\xfe");
   agent.Send(message);
   EXPECT_FALSE(agent.End().ok());
-  WaitForState("digits", session::JobState::kLost);
+  WaitForState("digits", model::JobState::kLost);
 }
 
 TEST_F(IngestTest, RefusesIdsThatCannotStandInAnAddress) {
@@ -124,7 +124,7 @@ TEST_F(IngestTest, TakesNoMoreStreamsThanItMay) {
 }
 
 TEST_F(IngestTest, ForgetsTheOldestEndedJobWhenFullAndRefusesWhenAllLive) {
-  session::SessionOptions options;
+  jobs::JobOptions options;
   options.max_jobs = 2;
   Start(options);
   ScriptedAgent one(port());
@@ -136,13 +136,13 @@ TEST_F(IngestTest, ForgetsTheOldestEndedJobWhenFullAndRefusesWhenAllLive) {
   three.SendHello(ScriptedAgent::MakeHello("three"));
   EXPECT_EQ(three.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
   one.Break();
-  WaitForState("one", session::JobState::kLost);
+  WaitForState("one", model::JobState::kLost);
   four.Join(ScriptedAgent::MakeHello("four"));
   EXPECT_EQ(directory().Find("one"), nullptr);
   EXPECT_NE(directory().Find("two"), nullptr);
   // Clients that watch the deleted job are notified.
-  WaitFor([](const session::Event& event) {
-    return event.job == "one" && event.type == session::Event::Type::kJob &&
+  WaitFor([](const model::Event& event) {
+    return event.job == "one" && event.type == model::Event::Type::kJob &&
            !event.job_info;
   });
 }

@@ -52,7 +52,7 @@ TEST_F(LargeGraphTest, IsHeldAndAnsweredFrom) {
     ASSERT_TRUE(agent.SendGraph(nodes));
     nodes.clear();
   }
-  WaitFor([](const session::Event& e) { return e.node_count == kNodes; });
+  WaitFor([](const model::Event& e) { return e.node_count == kNodes; });
   auto job = directory().Find("large");
   ASSERT_NE(job, nullptr);
   EXPECT_EQ(Await(job->Graphs())->at(0).edge_count, kNodes - 1);
@@ -66,7 +66,7 @@ TEST_F(LargeGraphTest, IsHeldAndAnsweredFrom) {
   EXPECT_EQ(one->nodes[0].child_count, kNodes / 3);
   EXPECT_TRUE(one->edges.empty());
 
-  session::SearchQuery query;
+  model::SearchQuery query;
   query.source = "train.py:77";
   query.op_type = "mul";
   query.limit = 1'000;

@@ -15,8 +15,8 @@ namespace graphdbg::integration {
 namespace {
 
 using debugger::EventReply;
-using session::ControlVerb;
-using session::JobState;
+using model::ControlVerb;
+using model::JobState;
 using std::chrono::milliseconds;
 
 constexpr char kJob[] = "mindspore-0";
@@ -39,7 +39,7 @@ class MindSporeWaitTest : public ServerFixture {
     return asking;
   }
   void Control(ControlVerb verb) {
-    session::ControlRequest request;
+    model::ControlRequest request;
     request.verb = verb;
     EXPECT_TRUE(Await(directory().Find(kJob)->Control(request)).ok());
   }
@@ -58,7 +58,7 @@ TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
   WaitForState(kJob, JobState::kPaused);
   // A repeated wait-for-command call does not emit an event.
   size_t pauses = 0;
-  for (const session::Event& event : Events()) {
+  for (const model::Event& event : Events()) {
     pauses += event.job_info && event.job_info->state == JobState::kPaused;
   }
   EXPECT_EQ(pauses, 1u);
@@ -125,7 +125,7 @@ TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
   StartWith(std::move(options));
   auto client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
   auto asking = Begin(*client);
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(directory().Find(kJob)->AddWatchpoint(spec)).ok());
   const int number = asking.get().set_cmd().id();

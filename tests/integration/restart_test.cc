@@ -11,8 +11,8 @@ namespace graphdbg::integration {
 namespace {
 
 namespace fs = std::filesystem;
-using session::Event;
-using session::JobState;
+using model::Event;
+using model::JobState;
 
 class RestartTest : public ServerFixture {
  protected:
@@ -23,35 +23,35 @@ class RestartTest : public ServerFixture {
     fs::create_directories(dir_);
   }
 
-  session::SessionOptions Options() {
-    session::SessionOptions options;
+  jobs::JobOptions Options() {
+    jobs::JobOptions options;
     auto journal = store::OpenStore(dir_.string());
     EXPECT_TRUE(journal.ok()) << journal.status();
     if (journal.ok()) options.journal = *journal;
     return options;
   }
   // Stops the server and starts another one on another port.
-  void Restart(std::function<void(session::SessionOptions&)> change = {}) {
+  void Restart(std::function<void(jobs::JobOptions&)> change = {}) {
     Stop();
-    session::SessionOptions options = Options();
+    jobs::JobOptions options = Options();
     if (change) change(options);
     Start(std::move(options));
   }
 
-  std::shared_ptr<session::Job> Find(const std::string& id) {
+  std::shared_ptr<jobs::Job> Find(const std::string& id) {
     auto job = directory().Find(id);
     EXPECT_NE(job, nullptr) << id;
     return job;
   }
-  session::JobInfo InfoOf(const std::string& id) {
+  model::Job InfoOf(const std::string& id) {
     return *Await(Find(id)->Describe());
   }
-  std::vector<session::HitInfo> HitsOf(const std::string& id) {
+  std::vector<model::Hit> HitsOf(const std::string& id) {
     return Await(Find(id)->Hits({}))->hits;
   }
 
-  static session::WatchpointSpec Nan() {
-    session::WatchpointSpec spec;
+  static model::WatchpointSpec Nan() {
+    model::WatchpointSpec spec;
     spec.condition.id = "nan";
     return spec;
   }
@@ -140,8 +140,8 @@ TEST_F(RestartTest, WatchpointsKeepTheirRevisionsAndIdsAreNotUsedAgain) {
   for (int i = 0; i < 3; ++i) {
     ASSERT_TRUE(Await(job->AddWatchpoint(Nan())).ok());
   }
-  session::WatchpointChange change;
-  change.pause = session::PauseMode::kNone;
+  model::WatchpointChange change;
+  change.pause = model::PauseMode::kNone;
   change.selection.emplace().nodes = {"forward/log"};
   ASSERT_TRUE(Await(job->ChangeWatchpoint(2, change)).ok());
   ASSERT_TRUE(Await(job->RemoveWatchpoint(3)).ok());
@@ -151,7 +151,7 @@ TEST_F(RestartTest, WatchpointsKeepTheirRevisionsAndIdsAreNotUsedAgain) {
   const auto infos = *Await(job->Watchpoints());
   ASSERT_EQ(infos.size(), 1u);
   EXPECT_EQ(infos[0].id, 2u);
-  EXPECT_EQ(infos[0].spec.pause, session::PauseMode::kNone);
+  EXPECT_EQ(infos[0].spec.pause, model::PauseMode::kNone);
   EXPECT_EQ(infos[0].node_count, 1u);
   EXPECT_EQ(Await(job->AddWatchpoint(Nan()))->id, 4u);
   ScriptedAgent again(port());
@@ -168,7 +168,7 @@ TEST_F(RestartTest, AProcessThatDoesNotComeBackIsLost) {
   Start(Options());
   ScriptedAgent agent(port());
   StartJob(agent, ScriptedAgent::MakeHello("digits"));
-  Restart([](session::SessionOptions& options) {
+  Restart([](jobs::JobOptions& options) {
     options.return_deadline = std::chrono::milliseconds(1);
   });
   WaitForState("digits", JobState::kLost);
@@ -200,7 +200,7 @@ TEST_F(RestartTest, AnEndedJobStaysAsItWas) {
   WaitForState("digits", JobState::kFinished);
   const auto before = *Await(Find("digits")->Node("forward/log"));
   Restart();
-  const session::JobInfo info = InfoOf("digits");
+  const model::Job info = InfoOf("digits");
   EXPECT_EQ(info.state, JobState::kFinished);
   EXPECT_EQ(info.exit_code, 3);
   EXPECT_EQ(info.step, 7u);
@@ -224,8 +224,7 @@ TEST_F(RestartTest, OldestEndedJobsGoWhenMemoryRunsOut) {
     EXPECT_TRUE(agent.End().ok());
     WaitForState(id, JobState::kFinished);
   }
-  Restart(
-      [](session::SessionOptions& options) { options.max_memory_bytes = 1; });
+  Restart([](jobs::JobOptions& options) { options.max_memory_bytes = 1; });
   EXPECT_EQ(directory().Jobs().size(), 3u);
   directory().Trim();
   EXPECT_EQ(directory().Find("b"), nullptr);

@@ -31,13 +31,13 @@ void ServerFixture::Stop() {
   events_.clear();
 }
 
-void ServerFixture::Start(session::SessionOptions sessions,
+void ServerFixture::Start(jobs::JobOptions sessions,
                           ingest::IngestOptions agents,
                           mindspore::FrontOptions mindspore) {
   journal_ = sessions.journal;
-  directory_ = session::MakeDirectory(io_.get_executor(), std::move(sessions));
+  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(sessions));
   subscription_ = directory_->Subscribe(
-      [this](const std::shared_ptr<const session::Event>& event) {
+      [this](const std::shared_ptr<const model::Event>& event) {
         std::lock_guard lock(mu_);
         events_.push_back(event);
         came_.notify_all();
@@ -55,7 +55,7 @@ void ServerFixture::Start(session::SessionOptions sessions,
   port_ = *port;
 }
 
-session::Event ServerFixture::WaitFor(const Test& test, size_t from) {
+model::Event ServerFixture::WaitFor(const Test& test, size_t from) {
   std::unique_lock lock(mu_);
   const auto until = std::chrono::steady_clock::now() + kPatience;
   for (size_t i = from;; ++i) {
@@ -70,31 +70,30 @@ session::Event ServerFixture::WaitFor(const Test& test, size_t from) {
   }
 }
 
-session::Event ServerFixture::WaitForState(const std::string& job,
-                                           session::JobState state,
-                                           size_t from) {
+model::Event ServerFixture::WaitForState(const std::string& job,
+                                         model::JobState state, size_t from) {
   return WaitFor(
-      [&](const session::Event& event) {
+      [&](const model::Event& event) {
         return event.job == job && event.job_info &&
                event.job_info->state == state;
       },
       from);
 }
 
-std::vector<session::Event> ServerFixture::Events() {
+std::vector<model::Event> ServerFixture::Events() {
   std::lock_guard lock(mu_);
-  std::vector<session::Event> events;
+  std::vector<model::Event> events;
   for (const auto& event : events_) events.push_back(*event);
   return events;
 }
 
-std::shared_ptr<session::Job> ServerFixture::StartJob(ScriptedAgent& agent,
-                                                      const v1::Hello& hello) {
+std::shared_ptr<jobs::Job> ServerFixture::StartJob(ScriptedAgent& agent,
+                                                   const v1::Hello& hello) {
   const size_t from = Events().size();
   const std::string id = agent.Join(hello).job();
   EXPECT_TRUE(agent.SendGraph(SmallGraph()));
   EXPECT_TRUE(agent.SendPaused(v1::PAUSE_REASON_START, 0));
-  WaitForState(id, session::JobState::kPaused, from);
+  WaitForState(id, model::JobState::kPaused, from);
   return directory_->Find(id);
 }
 

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "server/ingest/ingest_server.h"
+#include "server/jobs/directory.h"
 #include "server/mindspore/mindspore_front.h"
-#include "server/session/directory.h"
 #include "tests/integration/scripted_agent.h"
 
 namespace graphdbg::integration {
@@ -29,8 +29,7 @@ class ServerFixture : public testing::Test {
   ~ServerFixture() override;
 
   // Starts the server. Tests that need other options call it first.
-  void Start(session::SessionOptions sessions = {},
-             ingest::IngestOptions agents = {},
+  void Start(jobs::JobOptions sessions = {}, ingest::IngestOptions agents = {},
              mindspore::FrontOptions mindspore = {});
 
   // Stops the server as if it were killed. It can be started again, on another
@@ -38,10 +37,8 @@ class ServerFixture : public testing::Test {
   void Stop();
 
   uint16_t port() const { return port_; }
-  session::SessionDirectory& directory() { return *directory_; }
-  std::shared_ptr<session::SessionDirectory> shared_directory() {
-    return directory_;
-  }
+  jobs::JobDirectory& directory() { return *directory_; }
+  std::shared_ptr<jobs::JobDirectory> shared_directory() { return directory_; }
 
   // Runs a coroutine of a job to its end.
   template <class T>
@@ -55,27 +52,26 @@ class ServerFixture : public testing::Test {
     return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future);
   }
 
-  using Test = std::function<bool(const session::Event&)>;
+  using Test = std::function<bool(const model::Event&)>;
   // Waits for an event that passes and returns the first one, starting at
   // number `from` (counted over all jobs). Fails the test after 30 s.
-  session::Event WaitFor(const Test& test, size_t from = 0);
+  model::Event WaitFor(const Test& test, size_t from = 0);
   // The first event in which the job has this state.
-  session::Event WaitForState(const std::string& job, session::JobState state,
-                              size_t from = 0);
-  std::vector<session::Event> Events();
+  model::Event WaitForState(const std::string& job, model::JobState state,
+                            size_t from = 0);
+  std::vector<model::Event> Events();
   // The event that reports the outcome of a command.
-  session::Event WaitForEnd(const std::string& command_id) {
-    return WaitFor([&](const session::Event& event) {
-      return event.type == session::Event::Type::kState &&
+  model::Event WaitForEnd(const std::string& command_id) {
+    return WaitFor([&](const model::Event& event) {
+      return event.type == model::Event::Type::kState &&
              event.command_id == command_id;
     });
   }
 
-  absl::StatusOr<std::string> Control(session::Job& job,
-                                      session::ControlVerb verb,
+  absl::StatusOr<std::string> Control(jobs::Job& job, model::ControlVerb verb,
                                       std::string node = "",
                                       uint64_t steps = 1) {
-    session::ControlRequest request;
+    model::ControlRequest request;
     request.verb = verb;
     request.node = std::move(node);
     request.steps = steps;
@@ -83,16 +79,16 @@ class ServerFixture : public testing::Test {
   }
 
   // Starts a job that has the small graph and waits before its first step.
-  std::shared_ptr<session::Job> StartJob(ScriptedAgent& agent,
-                                         const v1::Hello& hello);
+  std::shared_ptr<jobs::Job> StartJob(ScriptedAgent& agent,
+                                      const v1::Hello& hello);
 
  private:
   boost::asio::io_context io_;
   boost::asio::executor_work_guard<boost::asio::io_context::executor_type>
       work_{io_.get_executor()};
   std::vector<std::thread> threads_;
-  std::shared_ptr<session::Journal> journal_;
-  std::shared_ptr<session::SessionDirectory> directory_;
+  std::shared_ptr<jobs::Journal> journal_;
+  std::shared_ptr<jobs::JobDirectory> directory_;
   std::shared_ptr<void> subscription_;
   std::unique_ptr<mindspore::MindSporeFront> mindspore_;
   std::unique_ptr<ingest::IngestServer> server_;
@@ -100,7 +96,7 @@ class ServerFixture : public testing::Test {
 
   std::mutex mu_;
   std::condition_variable came_;
-  std::vector<std::shared_ptr<const session::Event>> events_;
+  std::vector<std::shared_ptr<const model::Event>> events_;
 };
 
 }  // namespace graphdbg::integration

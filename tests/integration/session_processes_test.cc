@@ -9,9 +9,9 @@
 namespace graphdbg::integration {
 namespace {
 
-using session::ControlVerb;
-using session::Event;
-using session::JobState;
+using model::ControlVerb;
+using model::Event;
+using model::JobState;
 
 class SessionProcessesTest : public ServerFixture {};
 
@@ -21,7 +21,7 @@ TEST_F(SessionProcessesTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
   auto command = Control(*job, ControlVerb::kContinue);
   ASSERT_TRUE(command.ok());
-  session::TensorQuery query;
+  model::TensorQuery query;
   query.node = "forward/log";
   auto tensor = Begin(job->Tensor(query));
   EXPECT_TRUE(agent.Receive().has_command());
@@ -50,7 +50,7 @@ TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
   const v1::Hello hello = ScriptedAgent::MakeHello("digits");
   ScriptedAgent agent(port());
   auto job = StartJob(agent, hello);
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
@@ -112,7 +112,7 @@ TEST_F(SessionProcessesTest, KeepsTwoJobsApart) {
   ScriptedAgent two(port());
   auto first = StartJob(one, ScriptedAgent::MakeHello("one"));
   auto second = StartJob(two, ScriptedAgent::MakeHello("two"));
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(second->AddWatchpoint(spec)).ok());
   EXPECT_TRUE(two.Receive().has_set_watchpoint());
@@ -128,7 +128,7 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
   ScriptedAgent zero(port());
   ScriptedAgent one(port());
   auto job = StartJob(zero, ScriptedAgent::MakeHello("pair", 0, 2));
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   one.Join(ScriptedAgent::MakeHello("pair", 1, 2));
@@ -175,7 +175,7 @@ class TwoRanksTest : public SessionProcessesTest {
 
   ScriptedAgent& zero() { return At(zero_); }
   ScriptedAgent& one() { return At(one_); }
-  session::Job& job() { return *job_; }
+  jobs::Job& job() { return *job_; }
 
  private:
   ScriptedAgent& At(std::unique_ptr<ScriptedAgent>& rank) {
@@ -185,7 +185,7 @@ class TwoRanksTest : public SessionProcessesTest {
 
   std::unique_ptr<ScriptedAgent> zero_;
   std::unique_ptr<ScriptedAgent> one_;
-  std::shared_ptr<session::Job> job_;
+  std::shared_ptr<jobs::Job> job_;
 };
 
 TEST_F(TwoRanksTest, EndOnceTheyHaveMetAtTheEndOfAStep) {

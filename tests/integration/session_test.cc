@@ -7,11 +7,11 @@
 namespace graphdbg::integration {
 namespace {
 
-using session::ControlRequest;
-using session::ControlVerb;
-using session::Event;
-using session::JobState;
-using session::PauseReason;
+using model::ControlRequest;
+using model::ControlVerb;
+using model::Event;
+using model::JobState;
+using model::PauseReason;
 
 class SessionTest : public ServerFixture {};
 
@@ -90,7 +90,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
 
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "inf";
   auto made = Await(job->AddWatchpoint(spec));
   ASSERT_TRUE(made.ok()) << made.status();
@@ -141,7 +141,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   ASSERT_TRUE(scope.ok());
   EXPECT_EQ(scope->nodes[0].name, "forward");
   EXPECT_EQ(scope->nodes[0].hit_count, 1u);
-  EXPECT_EQ(scope->nodes[0].watched, session::Watched::kAll);
+  EXPECT_EQ(scope->nodes[0].watched, model::Watched::kAll);
   // The statistics of a hit are shown at its node.
   auto tensors = Await(job->Tensors("backward/log/log_backward", 0));
   ASSERT_TRUE(tensors.ok());
@@ -272,7 +272,7 @@ TEST_F(SessionTest, ContinuesToANodeThatIsNotKnownYetIfAskedTo) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
-  session::ControlRequest request;
+  model::ControlRequest request;
   request.verb = ControlVerb::kContinueTo;
   request.node = "forward/later";
   request.pending = true;
@@ -286,12 +286,12 @@ TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
-  session::WatchpointChange off;
+  model::WatchpointChange off;
   off.enabled = false;
   ASSERT_TRUE(Await(job->ChangeWatchpoint(2, off)).ok());
   EXPECT_EQ(Await(job->Describe())->unchecked, (std::vector<uint32_t>{1, 3}));

@@ -10,8 +10,8 @@ namespace {
 
 class TensorTest : public ServerFixture {
  protected:
-  static session::TensorQuery Query(const std::string& slice = "") {
-    session::TensorQuery query;
+  static model::TensorQuery Query(const std::string& slice = "") {
+    model::TensorQuery query;
     query.node = "forward/log";
     query.slice = slice;
     return query;
@@ -66,7 +66,7 @@ TEST_F(TensorTest, PutsChunksOfASliceTogether) {
   auto value = tensor.get();
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_EQ(value->data, bytes);
-  EXPECT_EQ(value->type.dtype, "float32");
+  EXPECT_EQ(value->type.dtype, DType::kFloat32);
   EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(value->step, 7u);
   // Statistics that have been fetched are stored.
@@ -79,7 +79,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
-  session::WatchpointSpec spec;
+  model::WatchpointSpec spec;
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   const auto pushed = agent.Receive().set_watchpoint();
@@ -122,7 +122,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
             "unknown_slot");
 
   // The neighbours of the tensor have the same statistics.
-  session::NeighbourQuery around;
+  model::NeighbourQuery around;
   around.node = "forward/conv1/conv2d";
   auto neighbours = Await(job->Around(around));
   ASSERT_TRUE(neighbours.ok()) << neighbours.status();
@@ -133,7 +133,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
                                       "forward/conv1/conv2d", "forward/log"}));
   EXPECT_EQ(neighbours->edges.size(), 2u);
   ASSERT_EQ(neighbours->tensors.size(), 3u);
-  const session::NeighbourTensor& log = neighbours->tensors[2];
+  const model::NeighbourTensor& log = neighbours->tensors[2];
   EXPECT_EQ(log.tensor.node, "forward/log");
   EXPECT_EQ(log.statistics_step, 9u);
   EXPECT_EQ(log.hit_count, 2u);
@@ -176,7 +176,7 @@ TEST_F(TensorTest, RefusesAnAnswerThatDoesNotFitItsShape) {
 }
 
 TEST_F(TensorTest, RefusesAnAnswerLargerThanAllowed) {
-  session::SessionOptions options;
+  jobs::JobOptions options;
   options.max_tensor_bytes = 100;
   Start(options);
   ScriptedAgent agent(port());
@@ -191,7 +191,7 @@ TEST_F(TensorTest, RefusesAnAnswerLargerThanAllowed) {
 }
 
 TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
-  session::SessionOptions options;
+  jobs::JobOptions options;
   options.tensor_deadline = std::chrono::milliseconds(1);
   Start(options);
   ScriptedAgent agent(port());
@@ -203,7 +203,7 @@ TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
   // A late response is ignored.
   agent.Send(Header(id, 2));
   agent.SendRunning(1);
-  WaitForState("digits", session::JobState::kRunning);
+  WaitForState("digits", model::JobState::kRunning);
 }
 
 TEST_F(TensorTest, NamesWhatItDoesNotKnow) {

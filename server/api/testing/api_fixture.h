@@ -9,7 +9,7 @@
 
 #include "server/api/json.h"
 #include "server/api/routes.h"
-#include "server/api/testing/fake_session.h"
+#include "server/api/testing/fake_jobs.h"
 
 namespace graphdbg::api::testing {
 

@@ -1,0 +1,114 @@
+// A session with one scripted answer per question, for tests of handlers.
+#ifndef SERVER_API_TESTING_FAKE_JOBS_H_
+#define SERVER_API_TESTING_FAKE_JOBS_H_
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "server/jobs/interfaces.h"
+
+namespace graphdbg::api::testing {
+
+// Answers what is set in it and remembers what it was asked. Set the answers
+// before requests come.
+class FakeJob : public jobs::Job {
+ public:
+  explicit FakeJob(std::string id);
+
+  const std::string& id() const override { return info.id; }
+  jobs::Task<model::Job> Describe() override;
+  jobs::Task<std::string> Control(model::ControlRequest request) override;
+  jobs::Task<std::vector<model::GraphSummary>> Graphs() override;
+  jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
+      std::string graph) override;
+  jobs::Task<model::GraphPage> Export(std::string graph,
+                                      uint64_t from) override;
+  jobs::Task<model::ScopeView> Scope(
+      std::string graph, std::string name,
+      std::optional<uint32_t> aggregate_above) override;
+  jobs::Task<model::NodeDetail> Node(std::string name) override;
+  jobs::Task<model::SearchResult> Search(model::SearchQuery query) override;
+  jobs::Task<model::Neighbours> Around(model::NeighbourQuery query) override;
+  jobs::Task<std::vector<model::Watchpoint>> Watchpoints() override;
+  jobs::Task<model::Watchpoint> GetWatchpoint(uint32_t id) override;
+  jobs::Task<model::Watchpoint> AddWatchpoint(
+      model::WatchpointSpec spec) override;
+  jobs::Task<uint64_t> CountNodes(model::WatchpointSpec spec) override;
+  jobs::Task<model::Watchpoint> ChangeWatchpoint(
+      uint32_t id, model::WatchpointChange change) override;
+  jobs::StatusTask RemoveWatchpoint(uint32_t id) override;
+  jobs::Task<model::RecommendedSet> AddRecommended() override;
+  jobs::Task<model::HitPage> Hits(model::HitQuery query) override;
+  jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override;
+  jobs::Task<std::vector<model::TensorSummary>> Tensors(std::string node,
+                                                        uint32_t rank) override;
+  jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override;
+  jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
+                                           uint32_t rank) override;
+  jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
+
+  model::Job info;
+  // If not OK, the answer to everything but Describe.
+  absl::Status error;
+  model::GraphFile index;
+  // By where they begin.
+  std::map<uint64_t, model::GraphPage> pages;
+  model::ScopeView scope;
+  model::NodeDetail node;
+  model::SearchResult found;
+  model::Neighbours neighbours;
+  model::TensorHistory history;
+  // By id.
+  std::map<uint32_t, model::Watchpoint> watchpoints;
+  model::RecommendedSet recommended;
+  model::HitPage hits;
+  std::vector<model::TensorSummary> tensors;
+  model::TensorValue tensor;
+  // The answer from the second request on, if there is one.
+  std::optional<model::TensorValue> second_tensor;
+
+  std::optional<model::ControlRequest> asked_control;
+  std::optional<model::SearchQuery> asked_search;
+  std::optional<model::HitQuery> asked_hits;
+  std::optional<model::NeighbourQuery> asked_neighbours;
+  // Node, slot and rank.
+  std::tuple<std::string, uint32_t, uint32_t> asked_history;
+  // The last one, and all.
+  std::optional<model::TensorQuery> asked_tensor;
+  std::vector<model::TensorQuery> tensor_queries;
+  std::string asked_index;
+  std::optional<uint32_t> asked_aggregates;
+  // Graph and name, node and rank.
+  std::pair<std::string, std::string> asked_scope;
+  std::string asked_node;
+  std::pair<std::string, uint32_t> asked_tensors;
+  std::pair<std::string, uint32_t> asked_catch;
+};
+
+class FakeDirectory : public jobs::Directory {
+ public:
+  std::shared_ptr<FakeJob> Add(const std::string& id);
+
+  // Gives the event its seq and tells the subscribers.
+  void Emit(model::Event event);
+
+  std::vector<std::shared_ptr<jobs::Job>> Jobs() const override;
+  std::shared_ptr<jobs::Job> Find(const std::string& id) const override;
+  jobs::StatusTask Forget(std::string id) override;
+  std::shared_ptr<void> Subscribe(jobs::EventSink sink) override;
+
+ private:
+  mutable std::mutex mu_;
+  std::map<std::string, std::shared_ptr<FakeJob>> jobs_;
+  std::map<std::string, uint64_t> seqs_;
+  std::vector<std::weak_ptr<jobs::EventSink>> sinks_;
+};
+
+}  // namespace graphdbg::api::testing
+
+#endif  // SERVER_API_TESTING_FAKE_JOBS_H_

@@ -1,0 +1,247 @@
+// The interface between jobs and the protocols that agents speak: the reports
+// of a rank and the orders to it, as plain values. graphdbg's own wire (ingest)
+// and MindSpore's debugger protocol both translate to these values.
+//
+// Every method may be called on any thread and never blocks.
+#ifndef SERVER_JOBS_AGENT_PORT_H_
+#define SERVER_JOBS_AGENT_PORT_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/cord.h"
+#include "server/graph/node_record.h"
+#include "server/model/graph.h"
+#include "server/model/job.h"
+#include "server/model/tensor.h"
+#include "server/model/watch.h"
+
+namespace graphdbg::jobs {
+
+// --- From the agent -------------------------------------------------------
+
+struct AgentHello {
+  std::string job;
+  std::string job_name;
+  uint32_t rank = 0;
+  uint32_t world_size = 1;
+  std::string framework;
+  std::string framework_version;
+  std::string host;
+  uint64_t pid = 0;
+  // The address that the agent connected from.
+  std::string peer;
+  std::string device;
+  int32_t device_id = 0;
+  // Random, one per process: distinguishes a reconnection from a new process.
+  std::string incarnation;
+  // Commands that the agent does not support, with the reason.
+  std::map<model::ControlVerb, std::string> unsupported = {};
+};
+
+// A rank has paused, resumed or reached a new step.
+struct RunReport {
+  bool paused = false;
+  model::PauseReason reason = model::PauseReason::kNone;
+  uint64_t step = 0;
+  // 0 at the end of a step.
+  uint32_t node_id = 0;
+  // A requested pause takes effect at the end of this step at the latest. 0: no
+  // pause is pending.
+  uint64_t pauses_after = 0;
+  std::vector<uint32_t> watchpoints;
+  // The accelerator that holds the program's tensors, as in AgentHello. Empty
+  // if the agent has not seen one.
+  std::string device;
+  int32_t device_id = 0;
+};
+
+// A tensor matched the condition of a watchpoint.
+struct HitReport {
+  // The process's own number of the hit, ascending from 1. Agents that resend
+  // unconfirmed hits after a reconnection number them so that no hit is
+  // recorded twice. 0: the protocol does not number hits.
+  uint64_t number = 0;
+  // The agent's own id of the node.
+  uint32_t node_id = 0;
+  model::Hit hit;
+};
+
+// Statistics of watched tensors at one step.
+struct StatisticsReport {
+  struct Tensor {
+    uint32_t node_id = 0;
+    uint32_t slot = 0;
+    model::Statistics statistics;
+  };
+  uint64_t step = 0;
+  std::vector<Tensor> tensors;
+};
+
+// Describes the tensor whose bytes follow.
+struct TensorHeader {
+  model::TensorType type;
+  std::vector<int64_t> slice_shape;
+  uint64_t total_bytes = 0;
+  uint64_t step = 0;
+  bool overwritten = false;
+  double grad_scale = 0;
+  std::optional<model::Statistics> statistics;
+};
+
+// A part of the answer to a TensorOrder.
+struct TensorChunk {
+  uint64_t request_id = 0;
+  // Set in the first chunk only.
+  std::optional<TensorHeader> header;
+  absl::Cord data;
+  bool last = false;
+  // If not OK, the agent cannot answer, or cannot complete the answer.
+  absl::Status error;
+};
+
+// A command took effect or was refused.
+struct CommandOutcome {
+  uint64_t command_id = 0;
+  absl::Status error;
+};
+
+// Whether the agent can check this revision of a watchpoint.
+struct WatchpointReport {
+  uint32_t id = 0;
+  uint32_t revision = 0;
+  absl::Status error;
+};
+
+// A message for the job's log.
+struct LogReport {
+  // "info", "warning" or "error".
+  std::string level;
+  std::string message;
+  // The number of hits that the agent has dropped, if the message reports that.
+  uint64_t dropped_hits = 0;
+};
+
+// The last report of an agent that ends in good order.
+struct ExitReport {
+  int32_t exit_code = 0;
+  std::optional<model::Exception> exception;
+  uint64_t steps = 0;
+  bool terminated = false;
+};
+
+using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
+                                 TensorChunk, CommandOutcome, WatchpointReport,
+                                 StatisticsReport, LogReport, ExitReport>;
+
+// --- To the agent ---------------------------------------------------------
+
+// Always the first order.
+struct WelcomeOrder {
+  // The job's id, which may differ from the requested one.
+  std::string job;
+  // The number of SetWatchpointOrders that follow immediately.
+  uint32_t watchpoint_count = 0;
+  // The job knows this process and the graph that it has reported.
+  bool resumed = false;
+};
+
+struct CommandOrder {
+  uint64_t id = 0;
+  model::ControlVerb verb = model::ControlVerb::kContinue;
+  uint64_t steps = 1;
+  std::string node;
+  bool pending = false;
+  // kRecheck: the watchpoints to check again.
+  std::vector<uint32_t> watchpoints = {};
+  // kStep: watchpoints do not stop the rank before the last step has ended.
+  bool past_hits = false;
+  // kPause: pause at the end of the current step, not at a node.
+  bool at_step_end = false;
+};
+
+struct SetWatchpointOrder {
+  uint32_t id = 0;
+  uint32_t revision = 0;
+  model::WatchpointSpec spec;
+};
+
+struct RemoveWatchpointOrder {
+  uint32_t id = 0;
+};
+
+struct TensorOrder {
+  uint64_t request_id = 0;
+  model::TensorQuery query;
+};
+
+struct CancelTensorOrder {
+  uint64_t request_id = 0;
+};
+
+// Keep the outputs of the node when it executes next.
+struct CatchTensorOrder {
+  std::string node;
+};
+
+using AgentOrder = std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
+                                RemoveWatchpointOrder, TensorOrder,
+                                CancelTensorOrder, CatchTensorOrder>;
+
+// Sends orders to one agent. Implemented by each agent protocol.
+class AgentLink {
+ public:
+  virtual ~AgentLink() = default;
+
+  // Sends orders in the order of the calls. Orders that cannot be sent are
+  // dropped; a broken link is reported through AgentPort::Closed.
+  virtual void Send(AgentOrder order) = 0;
+
+  // Ends the stream after the orders sent so far. Only the first call counts.
+  virtual void Close(absl::Status status) = 0;
+};
+
+// Delivers the reports of one agent to its job. Created by AgentAcceptor.
+class AgentPort {
+ public:
+  virtual ~AgentPort() = default;
+
+  // Reports take effect in the order of the calls. `done` is called once, on
+  // any thread, when the report has been processed; a hit has been stored
+  // durably by then. A protocol that waits for `done` before it reads the next
+  // report never holds more than one report in memory. If the status is not OK,
+  // it names the rule that the report violated, and the stream must end.
+  virtual void Deliver(AgentReport report,
+                       std::function<void(absl::Status)> done) = 0;
+
+  // The stream has ended, in good order or not. Must be the last call.
+  virtual void Closed() = 0;
+};
+
+// Accepts agents and assigns them to jobs.
+class AgentAcceptor {
+ public:
+  virtual ~AgentAcceptor() = default;
+
+  using Answer =
+      std::function<void(absl::StatusOr<std::shared_ptr<AgentPort>>)>;
+
+  // Finds or creates the job and claims the rank. Calls `answer` once, on any
+  // thread, after the welcome and the job's watchpoints have been passed to
+  // `link`. ALREADY_EXISTS if another live process holds the rank,
+  // RESOURCE_EXHAUSTED if the server is full.
+  virtual void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+                      Answer answer) = 0;
+};
+
+}  // namespace graphdbg::jobs
+
+#endif  // SERVER_JOBS_AGENT_PORT_H_

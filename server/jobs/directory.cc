@@ -1,0 +1,249 @@
+#include "server/jobs/directory.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/jobs/event_bus.h"
+#include "server/jobs/live_job.h"
+
+namespace graphdbg::jobs {
+namespace {
+
+constexpr size_t kMaxJobIdBytes = 256;
+
+int64_t SystemUnixNano() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// Ids are part of URLs, log lines and file names.
+absl::Status CheckJobId(const std::string& id) {
+  const bool printable = std::none_of(id.begin(), id.end(), [](char c) {
+    return static_cast<unsigned char>(c) < ' ' || c == '/' || c == 0x7f;
+  });
+  if (!id.empty() && id.size() <= kMaxJobIdBytes && printable) {
+    return absl::OkStatus();
+  }
+  return WithField(
+      Error(absl::StatusCode::kInvalidArgument, "invalid_job_id",
+            absl::StrCat("a job's id has 1 to ", kMaxJobIdBytes,
+                         " bytes without slashes and control characters")),
+      "job");
+}
+
+class DirectoryImpl final : public JobDirectory,
+                            public std::enable_shared_from_this<DirectoryImpl> {
+ public:
+  DirectoryImpl(boost::asio::any_io_executor executor, JobOptions options)
+      : executor_(std::move(executor)),
+        options_(std::make_shared<const JobOptions>(std::move(options))),
+        bus_(std::make_shared<EventBus>()) {}
+
+  std::vector<std::shared_ptr<Job>> Jobs() const override {
+    absl::MutexLock lock(&mu_);
+    std::vector<std::shared_ptr<Job>> jobs;
+    for (const Entry& entry : entries_) jobs.push_back(entry.job);
+    return jobs;
+  }
+
+  std::shared_ptr<Job> Find(const std::string& id) const override {
+    return FindLive(id);
+  }
+
+  StatusTask Forget(std::string id) override;
+
+  std::shared_ptr<void> Subscribe(EventSink sink) override {
+    return bus_->Subscribe(std::move(sink));
+  }
+
+  void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+              Answer answer) override;
+
+  absl::Status Restore() override;
+  void Trim() override;
+
+ private:
+  struct Entry {
+    // The id that agents request. Several runs of a job share it.
+    std::string requested_id;
+    std::shared_ptr<LiveJob> job;
+  };
+  using JobPtr = std::shared_ptr<LiveJob>;
+
+  std::shared_ptr<LiveJob> FindLive(const std::string& id) const;
+  // Attaches the agent to `job`, or to its successor if `job` has ended.
+  void AttachTo(JobPtr job, AgentHello hello, std::shared_ptr<AgentLink> link,
+                Answer answer);
+  // Returns the newest job of this id, or creates one if there is none or if it
+  // is `ended`. RESOURCE_EXHAUSTED "too_many_jobs".
+  absl::StatusOr<JobPtr> FindOrCreate(const std::string& requested_id,
+                                      const JobPtr& ended);
+  JobPtr Create(const std::string& requested_id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether a job has exactly this id.
+  bool Exists(const std::string& id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets the oldest ended job. Returns false if there is none.
+  bool EvictOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool ExceedsLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Remove(const JobPtr& job);
+
+  const boost::asio::any_io_executor executor_;
+  const std::shared_ptr<const JobOptions> options_;
+  const std::shared_ptr<EventBus> bus_;
+
+  mutable absl::Mutex mu_;
+  // In the order of creation.
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
+};
+
+std::shared_ptr<LiveJob> DirectoryImpl::FindLive(const std::string& id) const {
+  absl::MutexLock lock(&mu_);
+  for (const Entry& entry : entries_) {
+    if (entry.job->id() == id) return entry.job;
+  }
+  return nullptr;
+}
+
+StatusTask DirectoryImpl::Forget(std::string id) {
+  auto self = shared_from_this();
+  JobPtr job = FindLive(id);
+  if (job == nullptr) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_job",
+                    absl::StrCat("no job \"", id, "\""));
+  }
+  absl::Status retired = co_await job->Retire();
+  if (retired.ok()) self->Remove(job);
+  co_return retired;
+}
+
+void DirectoryImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+                           Answer answer) {
+  if (auto valid = CheckJobId(hello.job); !valid.ok()) return answer(valid);
+  auto job = FindOrCreate(hello.job, nullptr);
+  if (!job.ok()) return answer(job.status());
+  AttachTo(*job, std::move(hello), std::move(link), std::move(answer));
+}
+
+void DirectoryImpl::AttachTo(JobPtr job, AgentHello hello,
+                             std::shared_ptr<AgentLink> link, Answer answer) {
+  auto next = [self = shared_from_this(), job, hello, link,
+               answer](absl::StatusOr<std::shared_ptr<AgentPort>> port) {
+    if (!port.ok() || *port != nullptr) return answer(std::move(port));
+    auto newer = self->FindOrCreate(hello.job, job);
+    if (!newer.ok()) return answer(newer.status());
+    self->AttachTo(*newer, hello, link, answer);
+  };
+  job->Attach(std::move(hello), std::move(link), std::move(next));
+}
+
+absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::FindOrCreate(
+    const std::string& requested_id, const JobPtr& ended) {
+  absl::MutexLock lock(&mu_);
+  for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
+    if (it->requested_id != requested_id) continue;
+    if (it->job != ended) return it->job;
+    break;
+  }
+  RETURN_IF_ERROR(MakeRoom());
+  return Create(requested_id);
+}
+
+bool DirectoryImpl::Exists(const std::string& id) const {
+  for (const Entry& entry : entries_) {
+    if (entry.job->id() == id) return true;
+  }
+  return false;
+}
+
+DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
+  std::string id = requested_id;
+  for (int run = 2; Exists(id); ++run) {
+    id = absl::StrCat(requested_id, "-", run);
+  }
+  const int64_t now = options_->now_unix_nano();
+  std::unique_ptr<JobJournal> journal;
+  if (options_->journal) {
+    journal = options_->journal->Open(id, requested_id, now);
+  }
+  auto job = std::make_shared<LiveJob>(id, now, std::move(journal), executor_,
+                                       options_, bus_);
+  entries_.push_back({requested_id, job});
+  return job;
+}
+
+absl::Status DirectoryImpl::MakeRoom() {
+  if (entries_.size() < options_->max_jobs || EvictOne()) {
+    return absl::OkStatus();
+  }
+  return Error(
+      absl::StatusCode::kResourceExhausted, "too_many_jobs",
+      absl::StrCat("the server has ", entries_.size(), " jobs, all alive"));
+}
+
+bool DirectoryImpl::EvictOne() {
+  auto it = std::find_if(entries_.begin(), entries_.end(),
+                         [](const Entry& e) { return e.job->ended(); });
+  if (it == entries_.end()) return false;
+  it->job->Evict();
+  if (options_->log) {
+    options_->log(absl::StrCat("job ", it->job->id(),
+                               ": forgotten to make room for others"));
+  }
+  entries_.erase(it);
+  return true;
+}
+
+bool DirectoryImpl::ExceedsLimit() const {
+  uint64_t bytes = 0;
+  for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
+  return bytes > options_->max_memory_bytes ||
+         (options_->journal && options_->journal->over_limit());
+}
+
+void DirectoryImpl::Trim() {
+  absl::MutexLock lock(&mu_);
+  // Only one job at a time: disk space is freed in the background.
+  if (ExceedsLimit()) EvictOne();
+}
+
+absl::Status DirectoryImpl::Restore() {
+  if (!options_->journal) return absl::OkStatus();
+  return options_->journal->Load([this](SavedJob saved) -> absl::Status {
+    auto job = std::make_shared<LiveJob>(saved.id, saved.created_at_unix_nano,
+                                         std::move(saved.journal), executor_,
+                                         options_, bus_);
+    const std::string requested_id = saved.requested_id;
+    RETURN_IF_ERROR(job->Restore(std::move(saved)));
+    absl::MutexLock lock(&mu_);
+    entries_.push_back({requested_id, std::move(job)});
+    return absl::OkStatus();
+  });
+}
+
+void DirectoryImpl::Remove(const JobPtr& job) {
+  absl::MutexLock lock(&mu_);
+  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
+                                [&](const Entry& e) { return e.job == job; }),
+                 entries_.end());
+}
+
+}  // namespace
+
+std::shared_ptr<JobDirectory> MakeDirectory(
+    boost::asio::any_io_executor executor, JobOptions options) {
+  if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
+  return std::make_shared<DirectoryImpl>(std::move(executor),
+                                         std::move(options));
+}
+
+}  // namespace graphdbg::jobs

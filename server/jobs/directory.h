@@ -1,0 +1,79 @@
+// All jobs of a server, for frontends that serve users (Directory, in
+// interfaces.h) and for protocols that agents speak (AgentAcceptor).
+//
+//   boost::asio::io_context io;                     // run by some threads
+//   auto jobs = jobs::MakeDirectory(io.get_executor());
+//   ingest::IngestServer agents(jobs, {...});       // accepts agents
+//   api::Dispatcher users(jobs, ...);               // serves users
+//
+// Shut down in this order: stop the frontends, stop the threads of the
+// io_context, release the directory, destroy the io_context.
+#ifndef SERVER_JOBS_DIRECTORY_H_
+#define SERVER_JOBS_DIRECTORY_H_
+
+#include <boost/asio/any_io_executor.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "server/jobs/agent_port.h"
+#include "server/jobs/interfaces.h"
+#include "server/jobs/journal.h"
+
+namespace graphdbg::jobs {
+
+// The directory as the server's main program sees it.
+class JobDirectory : public Directory, public AgentAcceptor {
+ public:
+  // Restores the jobs of the journal and publishes a job event for each. Must
+  // be called once, before any other method except Subscribe. Errors as
+  // Journal::Load.
+  virtual absl::Status Restore() = 0;
+  // Forgets the oldest ended job if a limit on memory or disk space is
+  // exceeded. Live jobs are never forgotten. To be called periodically, on any
+  // thread.
+  virtual void Trim() = 0;
+};
+
+struct JobOptions {
+  // Receives one line for each change of the state of a job or rank. Called on
+  // any thread. If empty, nothing is logged.
+  std::function<void(std::string_view line)> log;
+  // Unix time in nanoseconds. If empty, the system clock is used.
+  std::function<int64_t()> now_unix_nano;
+
+  // Null if jobs are not recorded.
+  std::shared_ptr<Journal> journal;
+  // How long the server waits, after a restart, for the ranks of a job that was
+  // alive.
+  std::chrono::milliseconds return_deadline{30'000};
+
+  // How long the ranks of a job may take to reach a common step before they are
+  // terminated.
+  std::chrono::milliseconds end_deadline{10'000};
+
+  // How long an agent may take to answer a tensor request.
+  std::chrono::milliseconds tensor_deadline{30'000};
+  // Limits for the bytes of one answer, and of all pending answers of a job.
+  uint64_t max_tensor_bytes = uint64_t{256} << 20;
+  uint64_t max_pending_tensor_bytes = uint64_t{1} << 30;
+
+  // Above this number the oldest ended job is forgotten. If all are alive, new
+  // jobs are refused.
+  size_t max_jobs = 1'000;
+  // Approximate limit for the graphs, hits and statistics of all jobs. Above it
+  // ended jobs are forgotten as long as there are any.
+  uint64_t max_memory_bytes = uint64_t{4} << 30;
+};
+
+// The execution context of `executor` must outlive the directory and all jobs
+// that were obtained from it.
+std::shared_ptr<JobDirectory> MakeDirectory(
+    boost::asio::any_io_executor executor, JobOptions options = {});
+
+}  // namespace graphdbg::jobs
+
+#endif  // SERVER_JOBS_DIRECTORY_H_

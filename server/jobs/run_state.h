@@ -1,0 +1,45 @@
+// States of ranks, the job state that they add up to, and the commands that
+// each state accepts.
+#ifndef SERVER_JOBS_RUN_STATE_H_
+#define SERVER_JOBS_RUN_STATE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "server/model/job.h"
+
+namespace graphdbg::jobs {
+
+// The state and position of a rank, or of a job as a whole.
+struct RunState {
+  model::JobState state = model::JobState::kConnecting;
+  model::PauseReason reason = model::PauseReason::kNone;
+  uint64_t step = 0;
+  // Full name; empty between steps and while running.
+  std::string node;
+  // The watchpoints that caused the pause, in ascending order.
+  std::vector<uint32_t> stopped_by;
+
+  bool operator==(const RunState&) const = default;
+};
+
+// True for finished, terminated and lost.
+bool IsEnded(model::JobState state);
+
+// The state of a job whose ranks are in the given states. If any rank is alive,
+// only live ranks count: the job is pausing if one of them is, and paused if
+// all of them are. Reason and node come from the rank whose pause is the most
+// informative (a watchpoint before an error before a node, and so on). The step
+// is the furthest of all ranks. A job without ranks is connecting.
+RunState Combine(const std::vector<const RunState*>& ranks);
+
+// FAILED_PRECONDITION "invalid_state", naming the state. A job that has ended
+// accepts no command, only a paused job can resume, and only a running job can
+// pause.
+absl::Status CheckControl(model::ControlVerb verb, model::JobState state);
+
+}  // namespace graphdbg::jobs
+
+#endif  // SERVER_JOBS_RUN_STATE_H_

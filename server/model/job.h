@@ -1,0 +1,162 @@
+// Jobs, their ranks, the commands that control them, and their events.
+#ifndef SERVER_MODEL_JOB_H_
+#define SERVER_MODEL_JOB_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/model/watch.h"
+
+namespace graphdbg::model {
+
+// The state of a job or of one rank.
+enum class JobState {
+  kConnecting,
+  kPaused,
+  kRunning,
+  // A pause was requested and has not taken effect yet.
+  kPausing,
+  kFinished,
+  kTerminated,
+  // The connection was lost and the process has not come back.
+  kLost,
+};
+
+// Why a job is paused.
+enum class PauseReason {
+  kNone,
+  kStart,
+  kStep,
+  kNode,
+  kWatchpoint,
+  kUser,
+  kError
+};
+
+// The commands of POST /control.
+enum class ControlVerb {
+  kContinue,
+  kStep,
+  kNextNode,
+  kContinueTo,
+  kPause,
+  kTerminate,
+  kRecheck
+};
+
+// One process of a job.
+struct Rank {
+  uint32_t rank = 0;
+  std::string host;
+  uint64_t pid = 0;
+  // The address that the agent connected from.
+  std::string peer;
+  // The device that the rank trains on, for example "cuda".
+  std::string device;
+  int32_t device_id = 0;
+  JobState state = JobState::kConnecting;
+  uint64_t step = 0;
+  // Full name of the current node; empty at the end of a step.
+  std::string node;
+};
+
+// The exception that ended a job.
+struct Exception {
+  std::string type;
+  std::string message;
+  std::string traceback;
+  std::string node;
+};
+
+// A job as GET /jobs reports it.
+struct Job {
+  std::string id;
+  std::string name;
+  std::string framework;
+  std::string framework_version;
+  JobState state = JobState::kConnecting;
+  PauseReason pause_reason = PauseReason::kNone;
+  uint64_t step = 0;
+  // Full name of the current node; empty at the end of a step.
+  std::string node;
+  uint32_t world_size = 1;
+  int64_t created_at_unix_nano = 0;
+  std::vector<Rank> ranks;
+  uint64_t hit_count = 0;
+  // The number of these hits that are stored and can be queried.
+  uint64_t kept_hit_count = 0;
+  // Further hits that agents dropped before they reached the server.
+  uint64_t dropped_hit_count = 0;
+  // The recommended watchpoints can be created and none of them exists yet.
+  bool recommended_offered = false;
+  // Ids of the watchpoints that caused the current pause.
+  std::vector<uint32_t> stopped_by;
+  // Ids of watchpoints that were set or changed since the job stopped and have
+  // not been rechecked.
+  std::vector<uint32_t> unchecked;
+  // Commands that the job's framework does not support, with the reason.
+  std::map<ControlVerb, std::string> unsupported;
+  // Both are set once the job has ended.
+  std::optional<int32_t> exit_code;
+  std::optional<Exception> exception;
+};
+
+// A command from a client.
+struct ControlRequest {
+  ControlVerb verb = ControlVerb::kContinue;
+  uint64_t steps = 1;
+  std::string node;
+  // kContinueTo: accept a node that is not known yet.
+  bool pending = false;
+  // Absent for all ranks.
+  std::optional<uint32_t> rank;
+  // The client that sent the command, for example "graphdbg" or "browser", and
+  // its address.
+  std::string client;
+  std::string peer;
+};
+
+// A change that subscribers of GET /events receive. Which fields are set
+// depends on the type.
+struct Event {
+  enum class Type {
+    kJob,
+    kState,
+    kGraph,
+    kHit,
+    kTensor,
+    kWatchpoint,
+    kLog,
+    kCommand
+  };
+  Type type = Type::kState;
+  // Assigned by the job: consecutive, from 1.
+  uint64_t seq = 0;
+  std::string job;
+  uint32_t rank = 0;
+  // kJob, kState: the job after the change. Absent in the kJob event that
+  // reports the job's removal, which is its last event.
+  std::optional<Job> job_info;
+  // kHit.
+  std::optional<Hit> hit;
+  // kWatchpoint: the watchpoint after the change; only the id if it was
+  // removed.
+  std::optional<Watchpoint> watchpoint;
+  uint32_t watchpoint_id = 0;
+  // kGraph: the number of nodes after the change.
+  uint64_t node_count = 0;
+  // kLog; also kState when a command failed ("error" and the reason).
+  std::string level;
+  std::string message;
+  // kCommand: the command was accepted.
+  std::optional<ControlRequest> command;
+  // kCommand; also kState when the command took effect or was refused.
+  std::string command_id;
+};
+
+}  // namespace graphdbg::model
+
+#endif  // SERVER_MODEL_JOB_H_

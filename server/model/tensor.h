@@ -1,0 +1,127 @@
+// Tensors as the server reports them: types, statistics, values.
+#ifndef SERVER_MODEL_TENSOR_H_
+#define SERVER_MODEL_TENSOR_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "agent/tensor/dtype.h"
+
+namespace graphdbg::model {
+
+// Element type and shape of a tensor.
+struct TensorType {
+  // kUnspecified if it is unknown.
+  DType dtype = DType::kUnspecified;
+  std::vector<int64_t> shape;
+  // The framework's own name of the type if `dtype` is kOther. May be empty.
+  std::string framework_dtype = {};
+
+  bool operator==(const TensorType&) const = default;
+};
+
+// The name of the element type in the HTTP API, in files and in messages:
+// "float32", "bfloat16", "other:torch.quint8". Empty if it is unknown.
+std::string DTypeName(const TensorType& type);
+
+// The inverse of DTypeName. Any other name becomes the framework's own.
+TensorType ParseTensorType(std::string_view dtype_name,
+                           std::vector<int64_t> shape);
+
+// One output slot of a node.
+struct Output {
+  uint32_t slot = 0;
+  TensorType type;
+
+  bool operator==(const Output&) const = default;
+};
+
+// The tensor at one end of an edge: an output slot of a node.
+struct Endpoint {
+  std::string node;
+  uint32_t slot = 0;
+  TensorType type;
+};
+
+// Statistics of one tensor. Counts cover all elements; the values from min to
+// l2 cover the finite elements, are accumulated in float64, and are absent if
+// there are no finite elements or the agent did not report them.
+struct Statistics {
+  uint64_t count = 0;
+  uint64_t nan_count = 0;
+  uint64_t pos_inf_count = 0;
+  uint64_t neg_inf_count = 0;
+  uint64_t zero_count = 0;
+  uint64_t negative_count = 0;
+  uint64_t positive_count = 0;
+  std::optional<double> min, max, mean, abs_mean, abs_max, variance, l1, l2;
+};
+
+// A request for a tensor's values, statistics, or both.
+struct TensorQuery {
+  std::string node;
+  uint32_t slot = 0;
+  uint32_t rank = 0;
+  enum class Version { kCurrent, kPrevious, kStep } version = Version::kCurrent;
+  // Used with Version::kStep only.
+  uint64_t step = 0;
+  // NumPy basic indexing, with or without brackets. Empty selects everything.
+  std::string slice;
+  bool want_data = true;
+  bool want_statistics = false;
+  // Larger slices are refused. 0: no limit.
+  uint64_t max_elements = 0;
+  uint64_t max_bytes = 0;
+};
+
+// The answer to a TensorQuery.
+struct TensorValue {
+  std::string node;
+  uint32_t slot = 0;
+  uint32_t rank = 0;
+  uint64_t step = 0;
+  TensorType type;
+  std::vector<int64_t> slice_shape;
+  // The slice's elements: little-endian, row-major.
+  std::string data;
+  // The tensor was modified in place after the node produced it.
+  bool overwritten = false;
+  // The factor by which a scaled loss has enlarged this gradient. 0: not
+  // scaled.
+  double grad_scale = 0;
+  std::optional<Statistics> statistics;
+  // How many times the rank had resumed before this answer. Answers with the
+  // same number come from the same stop.
+  uint64_t stops_left = 0;
+};
+
+// One input or output of a node, as listed by GET /tensors.
+struct TensorSummary {
+  // "input" or "output".
+  std::string role;
+  Endpoint tensor;
+  // Output slot, or argument position of an input.
+  uint32_t index = 0;
+  // The most recent known statistics, and the step they belong to.
+  std::optional<Statistics> statistics;
+  uint64_t statistics_step = 0;
+};
+
+// Statistics of a tensor at one step.
+struct StatisticsPoint {
+  uint64_t step = 0;
+  Statistics statistics;
+};
+
+// The known statistics of one tensor on one rank, in ascending order of steps.
+struct TensorHistory {
+  Endpoint tensor;
+  std::vector<StatisticsPoint> points;
+};
+
+}  // namespace graphdbg::model
+
+#endif  // SERVER_MODEL_TENSOR_H_

@@ -1,0 +1,130 @@
+// Watchpoints, their conditions and their hits.
+#ifndef SERVER_MODEL_WATCH_H_
+#define SERVER_MODEL_WATCH_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/model/graph.h"
+#include "server/model/tensor.h"
+
+namespace graphdbg::model {
+
+// A condition with its parameters.
+struct Condition {
+  // Id in the condition catalogue.
+  std::string id;
+  // Numeric and boolean parameters (true is 1, false is 0).
+  std::map<std::string, double> params = {};
+  std::map<std::string, std::string> text_params = {};
+};
+
+// The nodes that a watchpoint covers: the union of all fields. An empty
+// selection covers every node.
+struct Selection {
+  std::vector<std::string> nodes;
+  std::vector<std::string> scopes;
+  std::vector<std::string> patterns;
+  std::vector<Category> categories;
+
+  bool operator==(const Selection&) const = default;
+};
+
+// Where a hit pauses the job: at the node, at the end of the step, or nowhere.
+enum class PauseMode { kNode, kStep, kNone };
+
+// A watchpoint as the user defines it.
+struct WatchpointSpec {
+  Condition condition;
+  Selection selection;
+  PauseMode pause = PauseMode::kNode;
+  bool enabled = true;
+};
+
+// An edit of a watchpoint. Absent fields keep their values.
+struct WatchpointChange {
+  std::optional<Condition> condition;
+  std::optional<Selection> selection;
+  std::optional<PauseMode> pause;
+  std::optional<bool> enabled;
+};
+
+// A watchpoint of a job.
+struct Watchpoint {
+  // From 1 in the job; never reused.
+  uint32_t id = 0;
+  WatchpointSpec spec;
+  // Number of known nodes that it covers.
+  uint64_t node_count = 0;
+  uint64_t hit_count = 0;
+  // Why the agent cannot check it. Empty if it can.
+  std::string error;
+};
+
+// The recommended watchpoints of a job.
+struct RecommendedSet {
+  std::vector<Watchpoint> watchpoints;
+  // Ids of those that were created now.
+  std::vector<uint32_t> made;
+};
+
+// Whether a bad value arose at the node or came in through its inputs.
+enum class Origin { kUnknown, kOrigin, kPropagated };
+
+// One tensor that matched a watchpoint's condition, at one step on one rank.
+// Reports, the hit log and the store identify the node by a number of their
+// own; they leave its name and op type empty.
+struct Hit {
+  // From 1 in the job, in order of arrival. 0 in reports.
+  uint64_t id = 0;
+  uint32_t watchpoint = 0;
+  // The revision of the watchpoint that was checked, and its condition, which
+  // all hits of the revision share. The condition is null in reports.
+  uint32_t revision = 0;
+  std::shared_ptr<const Condition> condition;
+  uint32_t rank = 0;
+  uint64_t step = 0;
+  std::string node;
+  std::string op_type;
+  uint32_t slot = 0;
+  // Position in the execution order of the step.
+  uint64_t order = 0;
+  // The measured values that the condition compared, by name.
+  std::map<std::string, double> actual;
+  Statistics statistics;
+  TensorType type;
+  Origin origin = Origin::kUnknown;
+  // The user's own line; for a backward op, that of its forward op. Null if it
+  // is unknown. Hits at the same line may share it.
+  std::shared_ptr<const SourceLine> source;
+  // Why the condition could not be evaluated. Empty if it was.
+  std::string error;
+  int64_t time_unix_nano = 0;
+};
+
+// Criteria for hits; a hit must match all of them.
+struct HitQuery {
+  std::optional<uint32_t> watchpoint;
+  std::optional<uint32_t> rank;
+  std::optional<uint64_t> step;
+  // A node or a scope. Empty: any.
+  std::string node;
+  uint32_t limit = 200;
+  // HitPage::next_cursor of the previous page. Empty: the first page.
+  std::string cursor;
+};
+
+// Hits in execution order.
+struct HitPage {
+  std::vector<Hit> hits;
+  // Empty on the last page.
+  std::string next_cursor;
+};
+
+}  // namespace graphdbg::model
+
+#endif  // SERVER_MODEL_WATCH_H_
