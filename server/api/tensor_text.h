@@ -13,18 +13,18 @@
 
 namespace graphdbg::api {
 
-// Of one element; absent for a type that has values graphdbg does not read.
+// The size of one element. Absent for dtypes whose values graphdbg cannot read.
 std::optional<uint64_t> ItemBytes(std::string_view dtype);
 
-// Elements of a shape; absent if it is negative somewhere or too large to
-// count.
+// The number of elements. Absent if a dimension is negative or if the number
+// overflows.
 std::optional<uint64_t> ElementCount(const std::vector<int64_t>& shape);
 
-// Little-endian, row-major elements as nested lists, a scalar for no
-// dimensions. Floats are the shortest decimals that read back as the same
-// value of their type; NaN and infinities are strings, complex numbers
-// [re, im]. UNIMPLEMENTED "unreadable_dtype" for other types, INTERNAL
-// "bad_tensor" if the bytes do not fit the shape.
+// Converts little-endian, row-major elements into nested lists, or into a
+// scalar if the shape has no dimensions. Floats are the shortest decimals that
+// round-trip in their dtype, NaN and infinities are strings, and complex
+// numbers are [re, im]. Returns UNIMPLEMENTED "unreadable_dtype" for other
+// dtypes, and INTERNAL "bad_tensor" if the data does not match the shape.
 absl::StatusOr<std::string> NestedLists(std::string_view dtype,
                                         const std::vector<int64_t>& shape,
                                         std::string_view data);
