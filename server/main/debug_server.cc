@@ -35,7 +35,7 @@
 #include "server/jobs/directory.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
-#include "server/mindspore/mindspore_front.h"
+#include "server/mindspore/mindspore_frontend.h"
 #include "server/store/store.h"
 
 extern "C" const unsigned char graphdbg_web_assets[];
@@ -158,7 +158,7 @@ class DebugServer::Impl {
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
   // Declared before `ingest_`, with which its service is registered.
-  std::unique_ptr<mindspore::MindSporeFront> mindspore_;
+  std::unique_ptr<mindspore::MindSporeFrontend> mindspore_;
   std::unique_ptr<ingest::IngestServer> ingest_;
   std::vector<std::thread> threads_;
 };
@@ -268,13 +268,13 @@ void DebugServer::Impl::CreateAgentServer() {
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);
   };
-  mindspore::FrontOptions mindspore_options;
+  mindspore::FrontendOptions mindspore_options;
   mindspore_options.log = log_;
   if (options_.mindspore_allow) {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
-  mindspore_ = std::make_unique<mindspore::MindSporeFront>(
+  mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
   ingest_ = std::make_unique<ingest::IngestServer>(directory_,
@@ -353,7 +353,7 @@ void DebugServer::Impl::Wait() {
 void DebugServer::Impl::Close() {
   ready_ = false;
   if (http_) http_->Stop();
-  if (mindspore_) mindspore_->StopKeeping();
+  if (mindspore_) mindspore_->StopSaving();
   // The journal must not record that the agents' streams end: the jobs are not
   // lost, they reconnect to the next server.
   if (journal_) journal_->Close();
