@@ -34,11 +34,35 @@
       GRAPHDBG_STATUS_MACROS_CONCAT_(graphdbg_status_or_, __LINE__), lhs, \
       (__VA_ARGS__))
 
+// The same for coroutines, whose result is an absl::Status or absl::StatusOr.
+// `expr` may contain co_await.
+//
+//   CO_ASSIGN_OR_RETURN(const Reply reply, co_await client.Fetch(request));
+#define CO_RETURN_IF_ERROR(expr)                      \
+  do {                                                \
+    absl::Status graphdbg_status_ = (expr);           \
+    if (ABSL_PREDICT_FALSE(!graphdbg_status_.ok())) { \
+      co_return graphdbg_status_;                     \
+    }                                                 \
+  } while (false)
+
+#define CO_ASSIGN_OR_RETURN(lhs, ...)                                     \
+  GRAPHDBG_CO_ASSIGN_OR_RETURN_IMPL_(                                     \
+      GRAPHDBG_STATUS_MACROS_CONCAT_(graphdbg_status_or_, __LINE__), lhs, \
+      (__VA_ARGS__))
+
 #define GRAPHDBG_ASSIGN_OR_RETURN_IMPL_(result, lhs, expr) \
   auto result = expr;                                      \
   if (ABSL_PREDICT_FALSE(!result.ok())) {                  \
     return std::move(result).status();                     \
   }                                                        \
+  lhs = *std::move(result)
+
+#define GRAPHDBG_CO_ASSIGN_OR_RETURN_IMPL_(result, lhs, expr) \
+  auto result = expr;                                         \
+  if (ABSL_PREDICT_FALSE(!result.ok())) {                     \
+    co_return std::move(result).status();                     \
+  }                                                           \
   lhs = *std::move(result)
 
 #define GRAPHDBG_STATUS_MACROS_CONCAT_(a, b) \

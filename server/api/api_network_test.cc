@@ -1,4 +1,4 @@
-// The API behind a real listener: credentials, hosts, origins, events.
+// Tests the API over real connections: credentials, hosts, origins, events.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +21,7 @@ constexpr char kEvents[] = "/api/v1/events";
 class ApiNetworkTest : public ::testing::Test {
  protected:
   void Start(bool auth_required = true,
-             EventHub::Limits limits = EventHub::Limits()) {
+             EventBuffer::Limits limits = EventBuffer::Limits()) {
     fixture_ = std::make_unique<testing::ApiFixture>(auth_required, limits);
     job_ = fixture_->directory.Add("train");
     io_ = std::make_unique<http::testing::IoThreads>();
@@ -58,7 +58,7 @@ class ApiNetworkTest : public ::testing::Test {
     EXPECT_TRUE(text.has_value()) << "closed";
     return text ? Json::parse(*text) : Json();
   }
-  // Says who it is and waits for the answer.
+  // Connects and authenticates.
   std::unique_ptr<WebSocketClient> Connect() {
     auto client = std::make_unique<WebSocketClient>(port_, kEvents);
     client->Send(R"({"token":")" + std::string(testing::kToken) + "\"}");
@@ -98,7 +98,7 @@ TEST_F(ApiNetworkTest, RouteByCredentialByHostByOrigin) {
       {{{"Origin", "null"}}, 403},
   };
   for (const Route& route : Routes()) {
-    if (route.operation == nullptr) continue;
+    if (route.is_event_socket()) continue;
     const bool writes = route.method == "POST" || route.method == "PATCH";
     std::string path = route.path;
     for (const auto& [name, value] :
@@ -123,7 +123,7 @@ TEST_F(ApiNetworkTest, RouteByCredentialByHostByOrigin) {
           EXPECT_EQ(status, 401) << what;
         } else {
           EXPECT_TRUE(status != 403 && status != 421) << what;
-          // A login without a code is no answer to the credential.
+          // A login without a code fails for another reason.
           EXPECT_NE(status, 401) << what;
         }
       }
@@ -136,7 +136,7 @@ TEST_F(ApiNetworkTest, WithoutAuthenticationNoTokenIsNeeded) {
   EXPECT_EQ(Fetch(port_, "GET", "/api/v1/jobs").status, 200);
   WebSocketClient client(port_, kEvents);
   EXPECT_EQ(Next(client)["type"], "ready");
-  // Pages say it anyway.
+  // The page sends its token anyway.
   client.Send(R"({"token":""})");
   client.Send(R"({"subscribe":{"job":"train"}})");
   EXPECT_EQ(Next(client)["type"], "snapshot");
@@ -208,7 +208,7 @@ TEST_F(ApiNetworkTest, AReaderResumesWithoutAGap) {
 }
 
 TEST_F(ApiNetworkTest, AReaderThatIsTooLateGetsASnapshot) {
-  Start(true, {.events_per_job = 10, .farewells = 10});
+  Start(true, {.events_per_job = 10, .deleted_jobs = 10});
   for (int i = 1; i <= 30; ++i) EmitLog(std::to_string(i));
   for (const char* after : {"5", "31", "1000"}) {
     auto client = Connect();
@@ -221,14 +221,14 @@ TEST_F(ApiNetworkTest, AReaderThatIsTooLateGetsASnapshot) {
 }
 
 TEST_F(ApiNetworkTest, ASlowReaderHoldsNobodyBackAndCatchesUpByASnapshot) {
-  Start(true, {.events_per_job = 100, .farewells = 10});
+  Start(true, {.events_per_job = 100, .deleted_jobs = 10});
   auto slow = Connect();
   slow->Send(R"({"subscribe":{"job":"train"}})");
   EXPECT_EQ(Next(*slow)["type"], "snapshot");
   auto quick = Connect();
   quick->Send(R"({"subscribe":{"job":"train"}})");
   EXPECT_EQ(Next(*quick)["type"], "snapshot");
-  // Far more than the sockets' buffers and the events kept.
+  // Far more than the socket buffers and the event buffer hold.
   constexpr int kRounds = 400;
   const std::string large(100'000, 'x');
   for (int i = 1; i <= kRounds; ++i) {
@@ -293,10 +293,10 @@ TEST_F(ApiNetworkTest, AForgottenJobIsTakenBackFromAllReaders) {
 TEST_F(ApiNetworkTest, AnUnknownJobIsNone) {
   Start();
   auto client = Connect();
-  client->Send(R"({"subscribe":{"job":"nobody"}})");
+  client->Send(R"({"subscribe":{"job":"unknown"}})");
   Json event = Next(*client);
   EXPECT_EQ(event["type"], "job");
-  EXPECT_EQ(event["job"], "nobody");
+  EXPECT_EQ(event["job"], "unknown");
   EXPECT_TRUE(event["info"].is_null());
 }
 
@@ -321,7 +321,7 @@ TEST_F(ApiNetworkTest, AReaderThatUnsubscribedHearsNothing) {
   client->Send(R"({"subscribe":{"job":"train"}})");
   EXPECT_EQ(Next(*client)["type"], "snapshot");
   client->Send(R"({"unsubscribe":{"job":"train"}})");
-  // Its answer shows that what came before was understood.
+  // The reply shows that the previous message has been handled.
   client->Send("x");
   EXPECT_EQ(Next(*client)["type"], "error");
   EmitLog("unheard");

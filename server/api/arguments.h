@@ -1,4 +1,4 @@
-// A request's query, read by name and type.
+// Reads the parameters of a query by name and type.
 #ifndef SERVER_API_ARGUMENTS_H_
 #define SERVER_API_ARGUMENTS_H_
 
@@ -14,26 +14,27 @@
 
 namespace graphdbg::api {
 
-// INVALID_ARGUMENT naming a parameter that is not in `known` or comes twice.
+// INVALID_ARGUMENT, naming the parameter, if the query has a parameter that is
+// not in `known` or that occurs twice.
 absl::Status CheckQueryNames(const http::Request& request,
                              const std::vector<std::string_view>& known);
 
-// Keeps the first error; what is read after it is worthless, so check status()
-// once at the end. An empty value counts as absent.
+// Keeps the first error. Read all parameters, then check status() once; values
+// are only meaningful if it is OK. An empty value counts as absent.
 class Arguments {
  public:
-  // `request` outlives this.
+  // `request` must outlive this object.
   explicit Arguments(const http::Request& request) : request_(request) {}
 
   std::string Text(std::string_view name);
   std::string RequiredText(std::string_view name);
   std::optional<uint64_t> Integer(std::string_view name, uint64_t min,
                                   uint64_t max);
-  // An unsigned number of 32 bits.
-  std::optional<uint32_t> Number32(std::string_view name);
-  // A finite number from `min` up.
+  // A 32-bit unsigned integer.
+  std::optional<uint32_t> Integer32(std::string_view name);
+  // A finite number that is at least `min`.
   std::optional<double> Real(std::string_view name, double min);
-  // "1", "true", "0", "false"; false if absent.
+  // "1", "true", "0" or "false"; false if absent.
   bool Flag(std::string_view name);
   template <class Enum>
   std::optional<Enum> Choice(std::string_view name) {
@@ -41,7 +42,7 @@ class Arguments {
     if (text.empty()) return std::nullopt;
     auto value = model::Parse<Enum>(text);
     if (!value) {
-      Fail(name, "'" + text + "' is none of " + model::AllNames<Enum>());
+      Fail(name, "'" + text + "' is not one of " + model::AllNames<Enum>());
     }
     return value;
   }

@@ -25,17 +25,17 @@ absl::StatusOr<Json> ParseObject(std::string_view body) {
   Json json = Json::parse(body, nullptr, false);
   if (json.is_discarded()) {
     return Error(absl::StatusCode::kInvalidArgument, "bad_json",
-                 "the body is not JSON");
+                 "the request body is not valid JSON");
   }
   if (!json.is_object()) {
     return Error(absl::StatusCode::kInvalidArgument, "bad_json",
-                 "the body is not a JSON object");
+                 "the request body is not a JSON object");
   }
   return json;
 }
 
 const Json* BodyReader::Find(const char* name) {
-  asked_.insert(name);
+  read_.insert(name);
   auto it = object_.find(name);
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
@@ -56,7 +56,7 @@ std::optional<uint64_t> BodyReader::Integer(const char* name, uint64_t min,
   if (value == nullptr) return std::nullopt;
   if (!value->is_number_unsigned() || value->get<uint64_t>() < min ||
       value->get<uint64_t>() > max) {
-    Fail(name, "must be a whole number from " + std::to_string(min) + " to " +
+    Fail(name, "must be an integer from " + std::to_string(min) + " to " +
                    std::to_string(max));
     return std::nullopt;
   }
@@ -106,7 +106,8 @@ Scalars BodyReader::ReadScalars(const char* name) {
     } else if (item.is_string()) {
       scalars.texts[key] = item.get<std::string>();
     } else {
-      Fail(std::string(name) + "." + key, "must be a number or a text");
+      Fail(std::string(name) + "." + key,
+           "must be a number, a boolean or a string");
     }
   }
   return scalars;
@@ -132,7 +133,7 @@ void BodyReader::Fail(const std::string& name, const std::string& what) {
 
 void BodyReader::RefuseOthers() {
   for (const auto& [key, value] : object_.items()) {
-    if (asked_.count(key) == 0) Fail(key, "is not a field of this request");
+    if (read_.count(key) == 0) Fail(key, "is not a field of this request");
   }
 }
 

@@ -1,4 +1,4 @@
-// Reads the fields of a JSON object, each once and by type.
+// Reads the fields of a JSON object by name and type.
 #ifndef SERVER_API_BODY_READER_H_
 #define SERVER_API_BODY_READER_H_
 
@@ -17,7 +17,7 @@
 
 namespace graphdbg::api {
 
-// INVALID_ARGUMENT "bad_json" if it is not a JSON object.
+// INVALID_ARGUMENT "bad_json" if `body` is not a JSON object.
 absl::StatusOr<Json> ParseObject(std::string_view body);
 
 struct Scalars {
@@ -25,11 +25,12 @@ struct Scalars {
   std::map<std::string, std::string> texts;
 };
 
-// Keeps the first error, in a Status shared with the readers of objects
-// inside. Absent fields, and null ones, are absent values.
+// Keeps the first error, in a Status that it shares with the readers of nested
+// objects. Fields that are null count as absent.
 class BodyReader {
  public:
-  // `object` and `status` outlive this. `prefix` as "condition.".
+  // `object` and `status` must outlive this object. `prefix` is the path of a
+  // nested object, for example "condition.".
   BodyReader(const Json& object, std::string prefix, absl::Status& status)
       : object_(object), prefix_(std::move(prefix)), status_(status) {}
 
@@ -37,23 +38,25 @@ class BodyReader {
   std::optional<uint64_t> Integer(const char* name, uint64_t min, uint64_t max);
   std::optional<bool> Boolean(const char* name);
   std::optional<std::vector<std::string>> Texts(const char* name);
-  // Scalars by name; "NaN", "Infinity" and "-Infinity" are numbers too, true
-  // and false are 1 and 0.
+  // Reads an object whose values are scalars. The strings "NaN", "Infinity" and
+  // "-Infinity" count as numbers, and true and false as 1 and 0.
   Scalars ReadScalars(const char* name);
   template <class Enum>
   std::optional<Enum> Choice(const char* name) {
     auto word = Text(name);
     if (!word) return std::nullopt;
     auto value = model::Parse<Enum>(*word);
-    if (!value)
-      Fail(name, "'" + *word + "' is none of " + model::AllNames<Enum>());
+    if (!value) {
+      Fail(name, "is '" + *word + "', which is not one of " +
+                     model::AllNames<Enum>());
+    }
     return value;
   }
-  // A reader of the object of this name; absent if there is none.
+  // A reader for a nested object.
   std::optional<BodyReader> Object(const char* name);
 
   void Fail(const std::string& name, const std::string& what);
-  // Fails for a field that nobody asked for.
+  // Fails if the object has a field that has not been read.
   void RefuseOthers();
 
  private:
@@ -63,7 +66,7 @@ class BodyReader {
   const Json& object_;
   const std::string prefix_;
   absl::Status& status_;
-  std::set<std::string> asked_;
+  std::set<std::string> read_;
 };
 
 }  // namespace graphdbg::api

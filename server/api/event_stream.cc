@@ -18,13 +18,13 @@ using model::Event;
 
 constexpr char kAllJobs[] = "*";
 constexpr std::chrono::seconds kTokenDeadline{10};
-// RFC 6455: the peer broke a rule of the application.
+// RFC 6455 section 7.4.1.
 constexpr uint16_t kPolicyViolation = 1008;
-// The newest hits that a snapshot has.
+// A snapshot contains at most this many hits, the newest ones.
 constexpr uint32_t kSnapshotHits = 1'000;
-// Events sent before other jobs and messages get their turn.
+// Events of one job sent before those of other jobs.
 constexpr size_t kBatch = 64;
-// A peer beyond these is not one of ours.
+// No regular client exceeds these limits.
 constexpr size_t kMaxReplies = 100;
 constexpr size_t kMaxSubscriptions = 1'000;
 
@@ -34,7 +34,7 @@ Json ErrorMessage(const absl::Status& status) {
           {"detail", std::string(status.message())}};
 }
 
-// A forgotten or unknown job, as the event that says so.
+// The event for a deleted or unknown job.
 Json NoSuchJob(const std::string& job, uint64_t seq) {
   return {{"seq", seq}, {"type", "job"}, {"job", job}, {"info", nullptr}};
 }
@@ -61,9 +61,9 @@ asio::awaitable<void> EventStream::Run(http::Request request) {
     self->sleeper_.cancel();
   });
   while (!ended_) {
-    if (!co_await SendSome() && !ended_) co_await Sleep();
+    if (!co_await SendPending() && !ended_) co_await Sleep();
   }
-  // Ends the reading too, if sending failed first.
+  // Ends ReadMessages() too, if sending failed first.
   channel_->Abort();
 }
 
@@ -97,61 +97,63 @@ asio::awaitable<void> EventStream::ReadMessages() {
   while (true) {
     absl::StatusOr<std::string> message = co_await channel_->Receive();
     if (!message.ok()) co_return;
-    Understand(*message);
+    HandleMessage(*message);
     if (replies_.size() > kMaxReplies) co_return;
     sleeper_.cancel();
   }
 }
 
-void EventStream::Understand(const std::string& text) {
+void EventStream::HandleMessage(const std::string& text) {
   Json message = Json::parse(text, nullptr, false);
   if (!message.is_object()) {
-    Complain("bad_message", "a message is a JSON object");
+    QueueError("bad_message", "the message is not a JSON object");
   } else if (message.contains("subscribe")) {
     Subscribe(message["subscribe"]);
   } else if (message.contains("unsubscribe")) {
     const Json& from = message["unsubscribe"];
     if (from.is_object() && from.contains("job") && from["job"].is_string()) {
-      places_.erase(from["job"].get<std::string>());
+      subscriptions_.erase(from["job"].get<std::string>());
     }
   } else if (!message.contains("token")) {
-    Complain("bad_message",
-             "a message is {\"subscribe\": {\"job\": ..}} or "
-             "{\"unsubscribe\": {\"job\": ..}}");
+    QueueError("bad_message",
+               "the message is neither {\"subscribe\": {\"job\": ..}} nor "
+               "{\"unsubscribe\": {\"job\": ..}}");
   }
 }
 
-void EventStream::Subscribe(const Json& subscription) {
-  if (!subscription.is_object() || !subscription.contains("job") ||
-      !subscription["job"].is_string()) {
-    return Complain("bad_message", "'subscribe.job' must be a job's id or *");
+void EventStream::Subscribe(const Json& request) {
+  if (!request.is_object() || !request.contains("job") ||
+      !request["job"].is_string()) {
+    return QueueError("bad_message",
+                      "'subscribe.job' must be the id of a job or '*'");
   }
-  if (places_.size() >= kMaxSubscriptions) {
-    return Complain("too_many_subscriptions",
-                    "a connection takes " + std::to_string(kMaxSubscriptions) +
-                        " subscriptions");
+  if (subscriptions_.size() >= kMaxSubscriptions) {
+    return QueueError("too_many_subscriptions",
+                      "a connection may have at most " +
+                          std::to_string(kMaxSubscriptions) + " subscriptions");
   }
-  std::string job = subscription["job"].get<std::string>();
-  Place place;
-  if (subscription.contains("after") && !subscription["after"].is_null()) {
-    if (!subscription["after"].is_number_unsigned()) {
-      return Complain("bad_message", "'subscribe.after' must be a seq");
+  std::string job = request["job"].get<std::string>();
+  Subscription subscription;
+  if (request.contains("after") && !request["after"].is_null()) {
+    if (!request["after"].is_number_unsigned()) {
+      return QueueError("bad_message",
+                        "'subscribe.after' must be the seq of an event");
     }
     if (job != kAllJobs) {
-      place.next = subscription["after"].get<uint64_t>();
-      place.needs_snapshot = false;
+      subscription.next = request["after"].get<uint64_t>();
+      subscription.needs_snapshot = false;
     }
   }
-  places_[job] = place;
+  subscriptions_[job] = subscription;
 }
 
-void EventStream::Complain(std::string code, std::string detail) {
+void EventStream::QueueError(std::string code, std::string detail) {
   replies_.push_back({{"type", "error"},
                       {"code", std::move(code)},
                       {"detail", std::move(detail)}});
 }
 
-asio::awaitable<bool> EventStream::SendSome() {
+asio::awaitable<bool> EventStream::SendPending() {
   bool any = false;
   while (!replies_.empty() && !ended_) {
     Json reply = std::move(replies_.front());
@@ -159,31 +161,32 @@ asio::awaitable<bool> EventStream::SendSome() {
     any = co_await Send(reply);
   }
   std::vector<std::string> jobs;
-  for (const auto& [job, place] : places_) jobs.push_back(job);
+  for (const auto& [job, subscription] : subscriptions_) jobs.push_back(job);
   for (const std::string& job : jobs) {
     if (ended_) break;
-    bool sent = co_await SendOf(job);
+    bool sent = co_await SendEvents(job);
     any = any || sent;
   }
   co_return any;
 }
 
-asio::awaitable<bool> EventStream::SendOf(const std::string& job) {
-  auto place = places_.find(job);
-  if (place == places_.end()) co_return false;
+asio::awaitable<bool> EventStream::SendEvents(const std::string& job) {
+  auto found = subscriptions_.find(job);
+  if (found == subscriptions_.end()) co_return false;
+  Subscription& subscription = found->second;
   const bool all = job == kAllJobs;
-  EventHub::Page page;
-  if (!place->second.needs_snapshot) {
-    const uint64_t next = place->second.next;
-    page = all ? services_.events.StatesAfter(next, kBatch)
-               : services_.events.After(job, next, kBatch);
+  EventBuffer::Page page;
+  if (!subscription.needs_snapshot) {
+    page = all ? services_.events.StatesAfter(subscription.next, kBatch)
+               : services_.events.After(job, subscription.next, kBatch);
   }
-  if (place->second.needs_snapshot || !page.gapless) {
+  if (subscription.needs_snapshot || !page.gapless) {
     if (all) co_return co_await SendAllJobs();
     co_return co_await SendSnapshot(job);
   }
-  // Before the first wait: the peer may subscribe anew while this sends.
-  place->second.next = page.next;
+  // Must precede the first co_await: the peer may change its subscription while
+  // this function sends.
+  subscription.next = page.next;
   for (const auto& record : page.records) {
     if (!co_await Send(*record->Text())) co_return false;
   }
@@ -191,13 +194,13 @@ asio::awaitable<bool> EventStream::SendOf(const std::string& job) {
 }
 
 asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
-  // The values are asked for after the seq is read, so they are at least as
-  // new; events in between are sent again and change nothing.
+  // The seq is read before the values, which are therefore at least as new.
+  // Events in between are sent again, which has no effect.
   const uint64_t seq = services_.events.LastSeq(job);
-  places_[job] = {seq, false};
+  subscriptions_[job] = {seq, false};
   Json snapshot = {{"type", "snapshot"}, {"seq", seq}, {"job", job}};
   std::shared_ptr<jobs::Job> found = services_.directory.Find(job);
-  if (found && !services_.events.IsForgotten(job)) {
+  if (found && !services_.events.IsDeleted(job)) {
     absl::StatusOr<model::Job> info = co_await found->Describe();
     absl::StatusOr<std::vector<model::Watchpoint>> watchpoints =
         co_await found->Watchpoints();
@@ -211,14 +214,14 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
       co_return co_await Send(snapshot);
     }
   }
-  places_.erase(job);
+  subscriptions_.erase(job);
   co_return co_await Send(NoSuchJob(job, seq));
 }
 
 asio::awaitable<bool> EventStream::SendAllJobs() {
-  places_[kAllJobs] = {services_.events.LastPosition(), false};
+  subscriptions_[kAllJobs] = {services_.events.LastPosition(), false};
   for (const auto& job : services_.directory.Jobs()) {
-    if (services_.events.IsForgotten(job->id())) continue;
+    if (services_.events.IsDeleted(job->id())) continue;
     Event event;
     event.type = Event::Type::kJob;
     event.job = job->id();

@@ -1,4 +1,4 @@
-// One reader of events over a WebSocket (see proto/http/openapi.yaml).
+// Sends events to one client over a WebSocket (see proto/http/openapi.yaml).
 #ifndef SERVER_API_EVENT_STREAM_H_
 #define SERVER_API_EVENT_STREAM_H_
 
@@ -17,38 +17,39 @@
 
 namespace graphdbg::api {
 
-// Lives on the connection's strand; only Wake comes from elsewhere.
+// Runs on the connection's strand; only Wake() is called on other threads.
 class EventStream : public std::enable_shared_from_this<EventStream> {
  public:
-  // `services` outlives this.
+  // `services` must outlive the stream.
   EventStream(const Services& services, boost::asio::any_io_executor strand,
               std::shared_ptr<http::MessageChannel> channel);
 
-  // Until the peer closes, breaks off or is refused.
+  // Runs until the peer closes the connection or fails to authenticate.
   boost::asio::awaitable<void> Run(http::Request request);
 
  private:
-  struct Place {
-    // Seq of the last event sent; for all jobs the hub's position.
+  struct Subscription {
+    // The seq of the last event sent or, for all jobs, the buffer's position.
     uint64_t next = 0;
     bool needs_snapshot = true;
   };
 
   boost::asio::awaitable<bool> Authenticate(const http::Request& request);
   boost::asio::awaitable<void> ReadMessages();
-  void Understand(const std::string& message);
-  void Subscribe(const Json& subscription);
-  void Complain(std::string code, std::string detail);
+  void HandleMessage(const std::string& message);
+  void Subscribe(const Json& request);
+  void QueueError(std::string code, std::string detail);
 
-  // False when there was nothing to send, or nobody to send it to.
-  boost::asio::awaitable<bool> SendSome();
-  boost::asio::awaitable<bool> SendOf(const std::string& job);
+  // The Send functions return false if there was nothing to send or if sending
+  // failed.
+  boost::asio::awaitable<bool> SendPending();
+  boost::asio::awaitable<bool> SendEvents(const std::string& job);
   boost::asio::awaitable<bool> SendSnapshot(const std::string& job);
   boost::asio::awaitable<bool> SendAllJobs();
   boost::asio::awaitable<bool> Send(const Json& message);
   boost::asio::awaitable<bool> Send(std::string message);
   boost::asio::awaitable<void> Sleep();
-  // Any thread.
+  // May be called on any thread.
   void Wake();
 
   const Services& services_;
@@ -57,9 +58,9 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::steady_timer sleeper_;
   std::atomic<bool> wake_posted_{false};
   bool ended_ = false;
-  // By job id; "*" for all jobs.
-  std::map<std::string, Place> places_;
-  // What to tell the peer about its messages.
+  // Keyed by job id; "*" stands for all jobs.
+  std::map<std::string, Subscription> subscriptions_;
+  // Replies to invalid messages, not sent yet.
   std::deque<Json> replies_;
 };
 

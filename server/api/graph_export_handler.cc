@@ -1,9 +1,10 @@
-// The graph as a file. JSON is written a page of nodes at a time; an ONNX file
-// has to be known whole before its first byte.
+// Exports the graph as a file. JSON is sent one page of nodes at a time. An
+// ONNX file has to be complete before its first byte can be sent.
 #include <iterator>
 #include <memory>
 #include <utility>
 
+#include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
@@ -14,8 +15,8 @@ namespace {
 
 using model::GraphPage;
 
-// All nodes, then all edges, in pages that are asked for twice rather than
-// held.
+// Writes all nodes, then all edges. It requests each page twice instead of
+// keeping the whole graph in memory.
 class JsonExport {
  public:
   JsonExport(std::shared_ptr<jobs::Job> job, GraphPage first)
@@ -24,9 +25,7 @@ class JsonExport {
   boost::asio::awaitable<absl::StatusOr<std::string>> Next() {
     if (part_ == Part::kDone) co_return std::string();
     if (!has_page_) {
-      absl::StatusOr<GraphPage> page = co_await job_->Export(graph_, from_);
-      if (!page.ok()) co_return page.status();
-      page_ = *std::move(page);
+      CO_ASSIGN_OR_RETURN(page_, co_await job_->Export(graph_, from_));
     }
     std::string text;
     if (part_ == Part::kNodes && from_ == 0) text = Opening();
@@ -34,7 +33,7 @@ class JsonExport {
     has_page_ = false;
     from_ = page_.next;
     if (from_ == 0) text += Closing();
-    // Nodes may have no edges, and an empty piece would be the end.
+    // A page may contain no edges, and an empty piece would end the response.
     if (text.empty()) text = "\n";
     co_return text;
   }
@@ -62,7 +61,7 @@ class JsonExport {
     text += "\n" + Dump(item);
   }
 
-  // Of the present part, with what opens the next.
+  // Closes the current list and opens the next one.
   std::string Closing() {
     has_items_ = false;
     const bool nodes = part_ == Part::kNodes;
@@ -75,7 +74,7 @@ class JsonExport {
   GraphPage page_;
   bool has_page_ = true;
   Part part_ = Part::kNodes;
-  // Where the present page begins.
+  // The position of the current page.
   uint64_t from_ = 0;
   bool has_items_ = false;
 };
@@ -87,42 +86,35 @@ Answer OnnxFile(const Services& services, std::shared_ptr<jobs::Job> job,
   options.producer_version = services.identity.version;
   std::vector<model::ExportNode> nodes = std::move(page.nodes);
   while (page.next != 0) {
-    absl::StatusOr<GraphPage> next =
-        co_await job->Export(options.graph, page.next);
-    if (!next.ok()) co_return next.status();
-    page = *std::move(next);
+    CO_ASSIGN_OR_RETURN(page, co_await job->Export(options.graph, page.next));
     nodes.insert(nodes.end(), std::make_move_iterator(page.nodes.begin()),
                  std::make_move_iterator(page.nodes.end()));
   }
-  absl::StatusOr<std::string> bytes = exporters::ToOnnx(nodes, options);
-  if (!bytes.ok()) co_return bytes.status();
   http::Response response;
+  CO_ASSIGN_OR_RETURN(response.body, exporters::ToOnnx(nodes, options));
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Content-Disposition",
                        "attachment; filename=\"graph.onnx\"");
-  response.body = *std::move(bytes);
   co_return response;
 }
 
 }  // namespace
 
-Answer ExportGraph(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer ExportGraph(const Services& services, const http::Request& request,
+                   const JobPtr& job) {
   Arguments arguments(request);
   const std::string format = arguments.Text("format");
   if (!format.empty() && format != "json" && format != "onnx") {
-    arguments.Fail("format", "'" + format + "' is none of json, onnx");
+    arguments.Fail("format", "'" + format + "' is neither json nor onnx");
   }
-  if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<GraphPage> first =
-      co_await (*job)->Export(arguments.Text("graph"), 0);
-  if (!first.ok()) co_return first.status();
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(GraphPage first,
+                      co_await job->Export(arguments.Text("graph"), 0));
   absl::StatusOr<http::Response> response = http::Response();
   if (format == "onnx") {
-    response = co_await OnnxFile(services, *job, *std::move(first));
+    response = co_await OnnxFile(services, job, std::move(first));
   } else {
-    auto json = std::make_shared<JsonExport>(*job, *std::move(first));
+    auto json = std::make_shared<JsonExport>(job, std::move(first));
     response->next_piece = [json] { return json->Next(); };
     response->headers.Set("Content-Type", "application/json");
     response->headers.Set("Content-Disposition",

@@ -43,7 +43,7 @@ class GraphExportTest : public testing::ApiTest {
                       model::EdgeKind::kData});
   }
 
-  // All pieces of a response, which end with an empty one.
+  // Joins all pieces of a response. An empty piece ends it.
   static std::string Whole(const http::Response& response) {
     std::string whole;
     while (true) {

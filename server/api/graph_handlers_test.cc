@@ -65,7 +65,7 @@ TEST_F(GraphIndexTest, IsSentOnceToWhoKeepsIt) {
   response = Ask(headers);
   EXPECT_EQ(response.status, 304);
   EXPECT_TRUE(response.body.empty());
-  // As plain bytes it is another representation.
+  // The uncompressed index is another representation.
   headers.Set("Accept-Encoding", "identity");
   EXPECT_EQ(Ask(headers).status, 200);
   headers.Set("Accept-Encoding", "gzip");

@@ -1,28 +1,28 @@
 #include <utility>
 
+#include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/handlers.h"
 #include "server/base/gzip.h"
-#include "server/http/text.h"
+#include "server/http/header_lists.h"
 
 namespace graphdbg::api {
 
-Answer GetGraphIndex(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer GetGraphIndex(const Services&, const http::Request& request,
+                     const JobPtr& job) {
   Arguments arguments(request);
-  absl::StatusOr<std::shared_ptr<const model::GraphFile>> file =
-      co_await (*job)->Index(arguments.Text("graph"));
-  if (!file.ok()) co_return file.status();
-  // Who says nothing of encodings takes any (RFC 9110 section 12.5.3).
+  CO_ASSIGN_OR_RETURN(const std::shared_ptr<const model::GraphFile> file,
+                      co_await job->Index(arguments.Text("graph")));
+  // A client without this header accepts any encoding (RFC 9110 section
+  // 12.5.3).
   const std::string_view accepted = request.headers.Get("Accept-Encoding");
   const bool gzip = accepted.empty() || http::ListsToken(accepted, "gzip");
   const std::string etag =
-      "\"" + (*file)->version + (gzip ? "" : "-identity") + "\"";
+      "\"" + file->version + (gzip ? "" : "-identity") + "\"";
   http::Response response;
   response.headers.Set("ETag", etag);
   response.headers.Set("Vary", "Accept-Encoding");
-  // Asked again each time, and seldom sent again.
+  // Clients revalidate their copy each time; it rarely has changed.
   response.headers.Set("Cache-Control", "private, no-cache");
   if (http::MatchesEtag(request.headers.Get("If-None-Match"), etag)) {
     response.status = 304;
@@ -31,12 +31,10 @@ Answer GetGraphIndex(const Services& services, const http::Request& request) {
   response.headers.Set("Content-Type", "application/octet-stream");
   if (gzip) {
     response.headers.Set("Content-Encoding", "gzip");
-    response.body = (*file)->gzip;
+    response.body = file->gzip;
     co_return response;
   }
-  absl::StatusOr<std::string> plain = Gunzip((*file)->gzip, (*file)->bytes);
-  if (!plain.ok()) co_return plain.status();
-  response.body = *std::move(plain);
+  CO_ASSIGN_OR_RETURN(response.body, Gunzip(file->gzip, file->bytes));
   co_return response;
 }
 

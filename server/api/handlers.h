@@ -1,6 +1,9 @@
-// One function per route: reads its arguments, calls the session, encodes the
-// answer. The dispatcher has checked who asks and the names of the query's
-// parameters, and turns errors into problem documents.
+// One function per route. It reads the request's arguments, calls the server's
+// services or the job, and encodes the response.
+//
+// The dispatcher has already checked the client's token and the names of the
+// query's parameters, and has found the job. It turns errors into problem
+// documents.
 #ifndef SERVER_API_HANDLERS_H_
 #define SERVER_API_HANDLERS_H_
 
@@ -16,8 +19,13 @@
 namespace graphdbg::api {
 
 using Answer = boost::asio::awaitable<absl::StatusOr<http::Response>>;
-// Both arguments outlive the answer.
+using JobPtr = std::shared_ptr<jobs::Job>;
+
+// Arguments of both outlive the coroutine.
 using Operation = Answer (*)(const Services&, const http::Request&);
+// For routes below /jobs/{job}.
+using JobOperation = Answer (*)(const Services&, const http::Request&,
+                                const JobPtr& job);
 
 Answer Livez(const Services&, const http::Request&);
 Answer Readyz(const Services&, const http::Request&);
@@ -27,45 +35,42 @@ Answer Login(const Services&, const http::Request&);
 Answer IssueLoginCode(const Services&, const http::Request&);
 Answer GetServer(const Services&, const http::Request&);
 
-Answer ListJobs(const Services&, const http::Request&);
-Answer GetJob(const Services&, const http::Request&);
-Answer DeleteJob(const Services&, const http::Request&);
-Answer ControlJob(const Services&, const http::Request&);
+Answer ListConditions(const Services&, const http::Request&);
+Answer CheckCondition(const Services&, const http::Request&);
 
 Answer OpenModel(const Services&, const http::Request&);
 
-Answer ListGraphs(const Services&, const http::Request&);
-Answer GetGraphIndex(const Services&, const http::Request&);
-Answer GetScope(const Services&, const http::Request&);
-Answer GetNode(const Services&, const http::Request&);
-Answer SearchNodes(const Services&, const http::Request&);
+Answer ListJobs(const Services&, const http::Request&);
+Answer GetJob(const Services&, const http::Request&, const JobPtr&);
+Answer DeleteJob(const Services&, const http::Request&, const JobPtr&);
+Answer ControlJob(const Services&, const http::Request&, const JobPtr&);
 
-Answer ExportGraph(const Services&, const http::Request&);
-Answer GetNeighbours(const Services&, const http::Request&);
+Answer ListGraphs(const Services&, const http::Request&, const JobPtr&);
+Answer GetGraphIndex(const Services&, const http::Request&, const JobPtr&);
+Answer GetScope(const Services&, const http::Request&, const JobPtr&);
+Answer GetNode(const Services&, const http::Request&, const JobPtr&);
+Answer SearchNodes(const Services&, const http::Request&, const JobPtr&);
+Answer ExportGraph(const Services&, const http::Request&, const JobPtr&);
+Answer GetNeighbours(const Services&, const http::Request&, const JobPtr&);
 
-Answer ListConditions(const Services&, const http::Request&);
-Answer CheckCondition(const Services&, const http::Request&);
-Answer ListWatchpoints(const Services&, const http::Request&);
-Answer AddWatchpoint(const Services&, const http::Request&);
-Answer PreviewWatchpoint(const Services&, const http::Request&);
-Answer AddRecommended(const Services&, const http::Request&);
-Answer GetWatchpoint(const Services&, const http::Request&);
-Answer ChangeWatchpoint(const Services&, const http::Request&);
-Answer DeleteWatchpoint(const Services&, const http::Request&);
-Answer ListHits(const Services&, const http::Request&);
+Answer ListWatchpoints(const Services&, const http::Request&, const JobPtr&);
+Answer AddWatchpoint(const Services&, const http::Request&, const JobPtr&);
+Answer PreviewWatchpoint(const Services&, const http::Request&, const JobPtr&);
+Answer AddRecommended(const Services&, const http::Request&, const JobPtr&);
+Answer GetWatchpoint(const Services&, const http::Request&, const JobPtr&);
+Answer ChangeWatchpoint(const Services&, const http::Request&, const JobPtr&);
+Answer DeleteWatchpoint(const Services&, const http::Request&, const JobPtr&);
+Answer ListHits(const Services&, const http::Request&, const JobPtr&);
 
-Answer ListTensors(const Services&, const http::Request&);
-Answer GetTensor(const Services&, const http::Request&);
-Answer CatchTensors(const Services&, const http::Request&);
-Answer GetTensorStatistics(const Services&, const http::Request&);
-Answer GetTensorHistogram(const Services&, const http::Request&);
-Answer DownloadTensor(const Services&, const http::Request&);
-Answer GetTensorHistory(const Services&, const http::Request&);
-Answer CompareTensors(const Services&, const http::Request&);
-
-// NOT_FOUND "unknown_job".
-absl::StatusOr<std::shared_ptr<jobs::Job>> JobOf(const Services& services,
-                                                 const http::Request& request);
+Answer ListTensors(const Services&, const http::Request&, const JobPtr&);
+Answer GetTensor(const Services&, const http::Request&, const JobPtr&);
+Answer CatchTensors(const Services&, const http::Request&, const JobPtr&);
+Answer GetTensorStatistics(const Services&, const http::Request&,
+                           const JobPtr&);
+Answer GetTensorHistogram(const Services&, const http::Request&, const JobPtr&);
+Answer DownloadTensor(const Services&, const http::Request&, const JobPtr&);
+Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
+Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
 
 http::Response JsonResponse(const Json& json, int status = 200);
 

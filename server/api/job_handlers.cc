@@ -1,3 +1,4 @@
+#include "proto/wire/status_macros.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
@@ -5,7 +6,8 @@
 namespace graphdbg::api {
 namespace {
 
-// "graphdbg" of "graphdbg/0.1 (...)"; all browsers call themselves Mozilla.
+// The product in the User-Agent header: "graphdbg" for "graphdbg/0.1 (...)".
+// Every browser identifies itself as Mozilla.
 std::string ClientOf(const http::Request& request) {
   constexpr size_t kMaxLength = 64;
   const std::string_view agent = request.headers.Get("User-Agent");
@@ -20,41 +22,34 @@ Answer ListJobs(const Services& services, const http::Request&) {
   Json jobs = Json::array();
   for (const auto& job : services.directory.Jobs()) {
     absl::StatusOr<model::Job> info = co_await job->Describe();
-    // One that was forgotten since is no longer in the list.
+    // A job that has been deleted in the meantime is left out.
     if (info.ok()) jobs.push_back(Encode(*info));
   }
   co_return JsonResponse({{"jobs", std::move(jobs)}});
 }
 
-Answer GetJob(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
-  absl::StatusOr<model::Job> info = co_await (*job)->Describe();
-  if (!info.ok()) co_return info.status();
-  co_return JsonResponse(Encode(*info));
+Answer GetJob(const Services&, const http::Request&, const JobPtr& job) {
+  CO_ASSIGN_OR_RETURN(const model::Job info, co_await job->Describe());
+  co_return JsonResponse(Encode(info));
 }
 
-Answer DeleteJob(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
-  absl::Status forgotten = co_await services.directory.Forget((*job)->id());
-  if (!forgotten.ok()) co_return forgotten;
+Answer DeleteJob(const Services& services, const http::Request&,
+                 const JobPtr& job) {
+  CO_RETURN_IF_ERROR(co_await services.directory.Forget(job->id()));
   http::Response response;
   response.status = 204;
   co_return response;
 }
 
-Answer ControlJob(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
-  absl::StatusOr<model::ControlRequest> control = DecodeControl(request.body);
-  if (!control.ok()) co_return control.status();
-  control->client = ClientOf(request);
-  control->peer = request.peer;
-  absl::StatusOr<std::string> command =
-      co_await (*job)->Control(*std::move(control));
-  if (!command.ok()) co_return command.status();
-  co_return JsonResponse({{"command_id", *command}}, 202);
+Answer ControlJob(const Services&, const http::Request& request,
+                  const JobPtr& job) {
+  CO_ASSIGN_OR_RETURN(model::ControlRequest control,
+                      DecodeControl(request.body));
+  control.client = ClientOf(request);
+  control.peer = request.peer;
+  CO_ASSIGN_OR_RETURN(const std::string command,
+                      co_await job->Control(std::move(control)));
+  co_return JsonResponse({{"command_id", command}}, 202);
 }
 
 }  // namespace graphdbg::api

@@ -1,4 +1,4 @@
-// JSON as the API writes it.
+// The JSON conventions of the API.
 #ifndef SERVER_API_JSON_H_
 #define SERVER_API_JSON_H_
 
@@ -7,17 +7,18 @@
 
 namespace graphdbg::api {
 
-// Keys stay in the order of the contract.
+// Keeps keys in the order in which they are inserted.
 using Json = nlohmann::ordered_json;
 
-// JSON has no NaN and no infinities: they are the strings "NaN", "Infinity"
-// and "-Infinity".
+// JSON cannot represent NaN and infinities. They become the strings "NaN",
+// "Infinity" and "-Infinity".
 Json Number(double value);
 
-// ISO 8601 in UTC with microseconds, as "2026-01-31T12:00:00.000000Z".
+// ISO 8601 in UTC with microseconds: "2026-01-31T12:00:00.000000Z".
 std::string TimeText(int64_t unix_nano);
 
-// What is not UTF-8 in names from jobs becomes U+FFFD.
+// Serializes `json`. Replaces bytes that are not UTF-8, which names from jobs
+// may contain, with U+FFFD.
 std::string Dump(const Json& json);
 
 }  // namespace graphdbg::api

@@ -39,30 +39,30 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
   }
   http::ServerCounters http = services.http_counters();
   std::string text;
-  Head(text, "graphdbg_jobs", "gauge", "Jobs that the server knows.");
+  Head(text, "graphdbg_jobs", "gauge", "Jobs by state.");
   for (const auto& [state, count] : jobs) {
     absl::StrAppend(&text, "graphdbg_jobs{state=\"",
                     std::string(model::ToString(state)), "\"} ", count, "\n");
   }
-  Single(text, "graphdbg_hits", "gauge", "Hits of all jobs known.", hits);
+  Single(text, "graphdbg_hits", "gauge", "Hits of all jobs.", hits);
   Head(text, "graphdbg_http_responses_total", "counter",
-       "HTTP answers by class of status.");
+       "HTTP responses by status class.");
   for (size_t i = 1; i < http.responses.size(); ++i) {
     absl::StrAppend(&text, "graphdbg_http_responses_total{status=\"", i,
                     "xx\"} ", http.responses[i], "\n");
   }
   Single(text, "graphdbg_http_connections_total", "counter",
-         "Connections accepted.", http.connections);
+         "Accepted connections.", http.connections);
   Single(text, "graphdbg_http_connections_refused_total", "counter",
-         "Connections over the limit.", http.connections_refused);
-  Single(text, "graphdbg_http_connections", "gauge", "Connections open.",
+         "Connections refused because of the limit.", http.connections_refused);
+  Single(text, "graphdbg_http_connections", "gauge", "Open connections.",
          http.open_connections);
-  Single(text, "graphdbg_event_readers", "gauge",
-         "WebSockets that read events.", http.open_channels);
+  Single(text, "graphdbg_event_readers", "gauge", "Open event streams.",
+         http.open_channels);
   Single(text, "graphdbg_events_total", "counter", "Events of all jobs.",
          services.events.events());
   Single(text, "graphdbg_event_snapshots_total", "counter",
-         "Snapshots sent to readers that were new or too slow.",
+         "Snapshots sent to clients that were new or too slow.",
          services.counters.snapshots);
   co_return text;
 }

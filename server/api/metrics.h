@@ -1,4 +1,4 @@
-// The server's counters in Prometheus' text format.
+// The server's counters in the Prometheus text format.
 #ifndef SERVER_API_METRICS_H_
 #define SERVER_API_METRICS_H_
 

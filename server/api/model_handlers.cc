@@ -1,3 +1,4 @@
+#include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/handlers.h"
 
@@ -6,11 +7,11 @@ namespace graphdbg::api {
 Answer OpenModel(const Services& services, const http::Request& request) {
   Arguments arguments(request);
   std::string name = arguments.RequiredText("name");
-  if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<std::string> job =
-      co_await services.open_model(std::move(name), request.next_piece);
-  if (!job.ok()) co_return job.status();
-  co_return JsonResponse({{"job", *job}}, 201);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(
+      const std::string job,
+      co_await services.open_model(std::move(name), request.next_piece));
+  co_return JsonResponse({{"job", job}}, 201);
 }
 
 }  // namespace graphdbg::api

@@ -1,4 +1,4 @@
-// proto/http/openapi.yaml as it is served.
+// The OpenAPI description of the API, generated from proto/http/openapi.yaml.
 #ifndef SERVER_API_OPENAPI_H_
 #define SERVER_API_OPENAPI_H_
 
@@ -6,7 +6,7 @@
 
 namespace graphdbg::api {
 
-// JSON; lives as long as the program.
+// As JSON. Valid for the lifetime of the program.
 std::string_view OpenApiJson();
 
 }  // namespace graphdbg::api

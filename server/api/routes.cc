@@ -3,9 +3,11 @@
 #include <boost/asio/this_coro.hpp>
 #include <utility>
 
+#include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/event_stream.h"
 #include "server/api/status_problem.h"
+#include "server/base/error.h"
 
 namespace graphdbg::api {
 namespace {
@@ -28,7 +30,7 @@ std::vector<Route> MakeRoutes() {
       {"POST", kBase + "/login/codes", kToken, {}, IssueLoginCode},
       {"GET", kBase + "/metrics", kToken, {}, GetMetrics},
       {"GET", kBase + "/server", kToken, {}, GetServer},
-      {"GET", kBase + "/events", kToken, {}, nullptr},
+      {"GET", kBase + "/events", kToken, {}, EventSocket()},
       {"GET", kBase + "/conditions", kToken, {}, ListConditions},
       {"POST", kBase + "/conditions/check", kToken, {}, CheckCondition},
       {"POST", kBase + "/graphs", kToken, {"name"}, OpenModel, kMaxModelBytes},
@@ -103,18 +105,37 @@ std::vector<Route> MakeRoutes() {
   };
 }
 
+absl::StatusOr<JobPtr> FindJob(const Services& services,
+                               const http::Request& request) {
+  const std::string& id = request.path_params.at("job");
+  JobPtr job = services.directory.Find(id);
+  if (!job) {
+    return Error(absl::StatusCode::kNotFound, "unknown_job",
+                 "there is no job '" + id + "'");
+  }
+  return job;
+}
+
+Answer Execute(const Services& services, const Route& route,
+               const http::Request& request) {
+  if (route.access == Access::kToken) {
+    CO_RETURN_IF_ERROR(
+        services.auth.CheckAuthorization(request.headers.Get("Authorization")));
+  }
+  CO_RETURN_IF_ERROR(CheckQueryNames(request, route.query));
+  if (const auto* operation = std::get_if<Operation>(&route.operation)) {
+    co_return co_await (*operation)(services, request);
+  }
+  CO_ASSIGN_OR_RETURN(const JobPtr job, FindJob(services, request));
+  co_return co_await std::get<JobOperation>(route.operation)(services, request,
+                                                             job);
+}
+
 asio::awaitable<http::Response> Dispatch(const Services& services,
                                          const Route& route,
                                          http::Request request) {
-  if (route.access == Access::kToken) {
-    absl::Status allowed =
-        services.auth.CheckAuthorization(request.headers.Get("Authorization"));
-    if (!allowed.ok()) co_return ProblemOf(allowed, request.method);
-  }
-  absl::Status known = CheckQueryNames(request, route.query);
-  if (!known.ok()) co_return ProblemOf(known, request.method);
   absl::StatusOr<http::Response> response =
-      co_await route.operation(services, request);
+      co_await Execute(services, route, request);
   if (!response.ok()) co_return ProblemOf(response.status(), request.method);
   co_return *std::move(response);
 }
@@ -136,7 +157,7 @@ const std::vector<Route>& Routes() {
 
 void AddRoutes(const Services& services, http::Router& router) {
   for (const Route& route : Routes()) {
-    if (route.operation == nullptr) {
+    if (route.is_event_socket()) {
       router.AddChannel(
           route.path,
           [&services](http::Request request,

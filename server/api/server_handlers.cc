@@ -1,3 +1,4 @@
+#include "proto/wire/status_macros.h"
 #include "server/api/decode.h"
 #include "server/api/handlers.h"
 #include "server/api/metrics.h"
@@ -42,17 +43,14 @@ Answer GetOpenApi(const Services&, const http::Request&) {
 }
 
 Answer Login(const Services& services, const http::Request& request) {
-  absl::StatusOr<std::string> code = DecodeLogin(request.body);
-  if (!code.ok()) co_return code.status();
-  absl::StatusOr<std::string> token = services.auth.Redeem(*code);
-  if (!token.ok()) co_return token.status();
-  co_return JsonResponse({{"token", *token}});
+  CO_ASSIGN_OR_RETURN(const std::string code, DecodeLogin(request.body));
+  CO_ASSIGN_OR_RETURN(const std::string token, services.auth.Redeem(code));
+  co_return JsonResponse({{"token", token}});
 }
 
 Answer IssueLoginCode(const Services& services, const http::Request&) {
-  absl::StatusOr<std::string> code = services.auth.IssueCode();
-  if (!code.ok()) co_return code.status();
-  co_return JsonResponse({{"code", *code}}, 201);
+  CO_ASSIGN_OR_RETURN(const std::string code, services.auth.IssueCode());
+  co_return JsonResponse({{"code", code}}, 201);
 }
 
 Answer GetServer(const Services& services, const http::Request&) {

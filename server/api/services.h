@@ -1,4 +1,4 @@
-// What handlers work with. Everything in it outlives them.
+// The services that handlers use. All of them outlive the handlers.
 #ifndef SERVER_API_SERVICES_H_
 #define SERVER_API_SERVICES_H_
 
@@ -7,7 +7,7 @@
 #include <functional>
 #include <string>
 
-#include "server/api/event_hub.h"
+#include "server/api/event_buffer.h"
 #include "server/auth/authenticator.h"
 #include "server/http/server.h"
 #include "server/jobs/interfaces.h"
@@ -23,24 +23,24 @@ struct ServerIdentity {
 };
 
 struct ApiCounters {
-  // Snapshots sent to readers of events.
+  // Snapshots sent on event streams.
   std::atomic<uint64_t> snapshots{0};
-  // Of whole tensors, under way.
+  // Tensor downloads in progress.
   std::atomic<uint32_t> downloads{0};
 };
 
 struct Services {
   jobs::Directory& directory;
   auth::Authenticator& auth;
-  EventHub& events;
+  EventBuffer& events;
   ApiCounters& counters;
-  // Constant once requests come in.
+  // Constant before the first request arrives.
   const ServerIdentity& identity;
-  // Whether both ports are open and the server is not on its way down.
+  // Whether both ports are open and the server is not shutting down.
   std::function<bool()> ready;
   std::function<http::ServerCounters()> http_counters;
   std::function<int64_t()> now_unix_nano;
-  // Makes a job of a model file of that name and gives its id.
+  // Creates a job that shows the model file `name`, and returns the job's id.
   std::function<jobs::Task<std::string>(std::string name,
                                         http::NextPiece bytes)>
       open_model;

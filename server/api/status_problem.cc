@@ -10,11 +10,12 @@ namespace {
 
 struct Row {
   absl::StatusCode code;
-  // Empty: any other reason of the code.
+  // Empty matches any reason.
   std::string_view reason;
   int http_status;
 };
 
+// The first matching row applies.
 constexpr Row kTable[] = {
     {absl::StatusCode::kInvalidArgument, "invalid_model", 422},
     {absl::StatusCode::kInvalidArgument, "", 400},
@@ -44,7 +45,7 @@ bool HasBody(std::string_view method) {
 }  // namespace
 
 int HttpStatusOf(const absl::Status& status, std::string_view method) {
-  // The body was understood and one of its fields is wrong.
+  // The body is well-formed, but one of its fields is invalid.
   if (status.code() == absl::StatusCode::kInvalidArgument && HasBody(method) &&
       !FieldOf(status).empty()) {
     return 422;

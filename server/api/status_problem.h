@@ -1,4 +1,4 @@
-// The one place where a Status becomes an HTTP answer.
+// Converts an absl::Status into an HTTP response.
 #ifndef SERVER_API_STATUS_PROBLEM_H_
 #define SERVER_API_STATUS_PROBLEM_H_
 
@@ -9,7 +9,7 @@
 
 namespace graphdbg::api {
 
-// For a status that is not OK, in answer to a request of this method.
+// The HTTP status for an error, in response to a request with this method.
 int HttpStatusOf(const absl::Status& status, std::string_view method);
 
 http::Response ProblemOf(const absl::Status& status, std::string_view method);

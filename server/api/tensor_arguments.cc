@@ -11,7 +11,7 @@ using model::TensorQuery;
 void ReadName(Arguments& arguments, TensorQuery& query) {
   const std::string name = arguments.RequiredText("name");
   if (!ParseTensorName(name, query)) {
-    arguments.Fail("name", "'" + name + "' is not NODE:SLOT");
+    arguments.Fail("name", "'" + name + "' is not in the form NODE:SLOT");
   }
 }
 
@@ -25,7 +25,7 @@ void ReadStep(Arguments& arguments, TensorQuery& query) {
   const std::optional<uint64_t> number = ParseNumber(step);
   if (!number) {
     arguments.Fail("step",
-                   "'" + step + "' is neither current, previous nor a number");
+                   "'" + step + "' is not 'current', 'previous' or a number");
   }
   query.version = TensorQuery::Version::kStep;
   query.step = number.value_or(0);
@@ -37,7 +37,7 @@ TensorQuery ReadTensorQuery(Arguments& arguments) {
   TensorQuery query;
   ReadName(arguments, query);
   ReadStep(arguments, query);
-  query.rank = arguments.Number32("rank").value_or(0);
+  query.rank = arguments.Integer32("rank").value_or(0);
   return query;
 }
 

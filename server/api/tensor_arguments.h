@@ -1,4 +1,4 @@
-// What requests about tensors have in common.
+// Parameters that requests for tensors share.
 #ifndef SERVER_API_TENSOR_ARGUMENTS_H_
 #define SERVER_API_TENSOR_ARGUMENTS_H_
 
@@ -10,13 +10,13 @@
 
 namespace graphdbg::api {
 
-// In one answer, as bytes or as what is computed from them.
+// Limit for the data that one response contains or is computed from.
 inline constexpr uint64_t kMaxTensorBytes = uint64_t{256} << 20;
 
-// From "name", "rank" and "step".
+// Reads "name", "rank" and "step".
 model::TensorQuery ReadTensorQuery(Arguments& arguments);
 
-// Splits "node:slot" into the query. Nodes' names may hold colons.
+// Parses "node:slot" into the query. The name of the node may contain colons.
 bool ParseTensorName(const std::string& name, model::TensorQuery& query);
 
 std::optional<uint64_t> ParseNumber(const std::string& text);

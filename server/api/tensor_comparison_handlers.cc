@@ -1,4 +1,5 @@
 // Histograms and comparisons of tensors.
+#include "proto/wire/status_macros.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
@@ -14,12 +15,12 @@ using model::TensorValue;
 
 constexpr uint64_t kDefaultBins = 64;
 constexpr uint64_t kMaxBins = 10'000;
-// As numpy.allclose.
+// The defaults of numpy.allclose.
 constexpr double kDefaultRtol = 1e-5;
 constexpr double kDefaultAtol = 1e-8;
 
-// The other tensor: "previous", "step:N", "rank:R" or "tensor:NODE:SLOT", and
-// in all else the first.
+// Reads the tensor to compare with: "previous", "step:N", "rank:R" or
+// "tensor:NODE:SLOT". Otherwise it is the same as `first`.
 TensorQuery ReadOther(Arguments& arguments, const TensorQuery& first) {
   TensorQuery other = first;
   const std::string with = arguments.RequiredText("with");
@@ -37,13 +38,13 @@ TensorQuery ReadOther(Arguments& arguments, const TensorQuery& first) {
     other.rank = static_cast<uint32_t>(*number);
   } else if (kind != "tensor" || !ParseTensorName(rest, other)) {
     arguments.Fail("with", "'" + with +
-                               "' is none of previous, step:N, rank:R and "
+                               "' is not one of previous, step:N, rank:R, "
                                "tensor:NODE:SLOT");
   }
   return other;
 }
 
-// Row-major, of an element of this number.
+// The index of an element, given its position in row-major order.
 std::vector<uint64_t> IndexOf(uint64_t element,
                               const std::vector<int64_t>& shape) {
   std::vector<uint64_t> index(shape.size());
@@ -105,41 +106,37 @@ absl::StatusOr<tensor::Comparison> Compare(const TensorValue& left,
                  "the shapes differ: " + Json(left.slice_shape).dump() +
                      " and " + Json(right.slice_shape).dump());
   }
-  auto lefts = tensor::Numbers::Of(left.type, left.data);
-  if (!lefts.ok()) return lefts.status();
-  auto rights = tensor::Numbers::Of(right.type, right.data);
-  if (!rights.ok()) return rights.status();
-  return tensor::Compare(*lefts, *rights, rtol, atol);
+  ASSIGN_OR_RETURN(const auto lefts, tensor::Numbers::Of(left.type, left.data));
+  ASSIGN_OR_RETURN(const auto rights,
+                   tensor::Numbers::Of(right.type, right.data));
+  return tensor::Compare(lefts, rights, rtol, atol);
 }
 
 }  // namespace
 
-Answer GetTensorHistogram(const Services& services,
-                          const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer GetTensorHistogram(const Services&, const http::Request& request,
+                          const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
   query.max_bytes = kMaxTensorBytes;
   const uint64_t bins =
       arguments.Integer("bins", 1, kMaxBins).value_or(kDefaultBins);
-  if (!arguments.status().ok()) co_return arguments.status();
+  CO_RETURN_IF_ERROR(arguments.status());
   const std::string slice = query.slice;
-  absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
-  if (!value.ok()) co_return value.status();
-  auto numbers = tensor::Numbers::Of(value->type, value->data);
-  if (!numbers.ok()) co_return numbers.status();
-  Json json = EncodeSide(*value);
+  CO_ASSIGN_OR_RETURN(const TensorValue value,
+                      co_await job->Tensor(std::move(query)));
+  CO_ASSIGN_OR_RETURN(const auto numbers,
+                      tensor::Numbers::Of(value.type, value.data));
+  Json json = EncodeSide(value);
   json["slice"] = slice;
-  json["slice_shape"] = value->slice_shape;
-  json.update(Encode(tensor::MakeHistogram(*numbers, bins)));
+  json["slice_shape"] = value.slice_shape;
+  json.update(Encode(tensor::MakeHistogram(numbers, bins)));
   co_return JsonResponse(json);
 }
 
-Answer CompareTensors(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer CompareTensors(const Services&, const http::Request& request,
+                      const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
@@ -147,21 +144,20 @@ Answer CompareTensors(const Services& services, const http::Request& request) {
   TensorQuery other = ReadOther(arguments, query);
   const double rtol = arguments.Real("rtol", 0).value_or(kDefaultRtol);
   const double atol = arguments.Real("atol", 0).value_or(kDefaultAtol);
-  if (!arguments.status().ok()) co_return arguments.status();
+  CO_RETURN_IF_ERROR(arguments.status());
   const std::string slice = query.slice;
-  absl::StatusOr<TensorValue> left = co_await (*job)->Tensor(std::move(query));
-  if (!left.ok()) co_return left.status();
-  absl::StatusOr<TensorValue> right = co_await (*job)->Tensor(std::move(other));
-  if (!right.ok()) co_return right.status();
-  auto comparison = Compare(*left, *right, rtol, atol);
-  if (!comparison.ok()) co_return comparison.status();
-  Json json = {{"left", EncodeSide(*left)},
-               {"right", EncodeSide(*right)},
+  CO_ASSIGN_OR_RETURN(const TensorValue left,
+                      co_await job->Tensor(std::move(query)));
+  CO_ASSIGN_OR_RETURN(const TensorValue right,
+                      co_await job->Tensor(std::move(other)));
+  CO_ASSIGN_OR_RETURN(const auto comparison, Compare(left, right, rtol, atol));
+  Json json = {{"left", EncodeSide(left)},
+               {"right", EncodeSide(right)},
                {"slice", slice},
-               {"slice_shape", left->slice_shape},
+               {"slice_shape", left.slice_shape},
                {"rtol", rtol},
                {"atol", atol}};
-  json.update(Encode(*comparison, left->slice_shape));
+  json.update(Encode(comparison, left.slice_shape));
   co_return JsonResponse(json);
 }
 

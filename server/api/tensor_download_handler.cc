@@ -1,15 +1,16 @@
-// A whole tensor as a file.
+// Downloads a whole tensor as a file.
 //
-// The tensor is asked for slice by slice, a slice when the one before is on its
-// way to the client: the server never holds more than two, a slow client keeps
-// nobody else of the job's stream waiting, and the job sends nothing that
-// nobody takes.
+// The tensor is requested slice by slice, each one while the previous slice is
+// being sent to the client. The server never holds more than two slices, a slow
+// client does not block the job's stream, and the job sends no data that is not
+// needed.
 #include <atomic>
 #include <memory>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
 #include "server/base/error.h"
@@ -26,31 +27,30 @@ using tensor::FileFormat;
 
 constexpr uint64_t kPieceBytes = uint64_t{4} << 20;
 constexpr size_t kMaxFileNameBytes = 150;
-// Each may hold two pieces for as long as its client likes.
+// Each download may hold two pieces for as long as its client is connected.
 constexpr uint32_t kMaxDownloads = 64;
 
-// One of the downloads that may be under way.
-class Slot {
+// Counts a download while it is in progress.
+class DownloadSlot {
  public:
-  explicit Slot(std::atomic<uint32_t>& taken)
-      : taken_(taken), number_(++taken) {}
-  ~Slot() { --taken_; }
-  Slot(const Slot&) = delete;
-  Slot& operator=(const Slot&) = delete;
+  explicit DownloadSlot(std::atomic<uint32_t>& used)
+      : used_(used), number_(++used) {}
+  ~DownloadSlot() { --used_; }
+  DownloadSlot(const DownloadSlot&) = delete;
+  DownloadSlot& operator=(const DownloadSlot&) = delete;
 
-  bool good() const { return number_ <= kMaxDownloads; }
+  bool available() const { return number_ <= kMaxDownloads; }
 
  private:
-  std::atomic<uint32_t>& taken_;
+  std::atomic<uint32_t>& used_;
   const uint32_t number_;
 };
 
 class Download {
  public:
-  // `first` is the tensor without its elements, `head` what comes before them.
-  Download(std::unique_ptr<Slot> slot, std::shared_ptr<jobs::Job> job,
-           TensorQuery query, TensorValue first, std::string head,
-           uint64_t item_bytes)
+  // `first` is the tensor without its elements, `head` the file's header.
+  Download(std::unique_ptr<DownloadSlot> slot, JobPtr job, TensorQuery query,
+           TensorValue first, std::string head, uint64_t item_bytes)
       : slot_(std::move(slot)),
         job_(std::move(job)),
         query_(std::move(query)),
@@ -65,24 +65,25 @@ class Download {
     TensorQuery query = query_;
     query.slice = piece->slice;
     query.max_bytes = kPieceBytes;
-    absl::StatusOr<TensorValue> value = co_await job_->Tensor(std::move(query));
-    if (!value.ok()) co_return value.status();
-    if (!IsOfFirst(*value) || value->data.size() != piece->bytes) {
+    CO_ASSIGN_OR_RETURN(TensorValue value,
+                        co_await job_->Tensor(std::move(query)));
+    if (!IsSameValue(value) || value.data.size() != piece->bytes) {
       co_return Error(absl::StatusCode::kAborted, "value_gone",
-                      "the job went on while the tensor was read");
+                      "the job continued while the tensor was being read");
     }
-    co_return std::move(value->data);
+    co_return std::move(value.data);
   }
 
  private:
-  bool IsOfFirst(const TensorValue& value) const {
+  // Whether a slice belongs to the same value as the first response.
+  bool IsSameValue(const TensorValue& value) const {
     return value.step == first_.step && value.type == first_.type &&
            value.overwritten == first_.overwritten &&
            value.stops_left == first_.stops_left;
   }
 
-  const std::unique_ptr<Slot> slot_;
-  const std::shared_ptr<jobs::Job> job_;
+  const std::unique_ptr<DownloadSlot> slot_;
+  const JobPtr job_;
   const TensorQuery query_;
   const TensorValue first_;
   std::string head_;
@@ -93,7 +94,7 @@ FileFormat ReadFormat(Arguments& arguments) {
   const std::string format = arguments.Text("format");
   if (format == "safetensors") return FileFormat::kSafetensors;
   if (!format.empty() && format != "npy") {
-    arguments.Fail("format", "'" + format + "' is none of npy, safetensors");
+    arguments.Fail("format", "'" + format + "' is neither npy nor safetensors");
   }
   return FileFormat::kNpy;
 }
@@ -127,47 +128,48 @@ tensor::FileTensor FileTensorOf(const TensorValue& value, uint64_t bytes) {
 
 }  // namespace
 
-Answer DownloadTensor(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer DownloadTensor(const Services& services, const http::Request& request,
+                      const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   const FileFormat format = ReadFormat(arguments);
-  if (!arguments.status().ok()) co_return arguments.status();
+  CO_RETURN_IF_ERROR(arguments.status());
 
-  auto slot = std::make_unique<Slot>(services.counters.downloads);
-  if (!slot->good()) {
+  auto slot = std::make_unique<DownloadSlot>(services.counters.downloads);
+  if (!slot->available()) {
     co_return Error(absl::StatusCode::kResourceExhausted, "too_many_downloads",
-                    absl::StrCat(kMaxDownloads, " downloads are under way"));
+                    absl::StrCat("the limit of ", kMaxDownloads,
+                                 " concurrent downloads is reached; try again "
+                                 "when one has finished"));
   }
   TensorQuery about = query;
   about.want_data = false;
-  absl::StatusOr<TensorValue> first = co_await (*job)->Tensor(std::move(about));
-  if (!first.ok()) co_return first.status();
-  const uint64_t item_bytes = ItemSize(first->type.dtype);
+  CO_ASSIGN_OR_RETURN(TensorValue first,
+                      co_await job->Tensor(std::move(about)));
+  const uint64_t item_bytes = ItemSize(first.type.dtype);
   const auto dense_bytes =
-      tensor::DenseBytes(first->type.dtype, first->type.shape);
+      tensor::DenseBytes(first.type.dtype, first.type.shape);
   if (item_bytes != 0 && !dense_bytes) {
     co_return Error(absl::StatusCode::kInternal, "bad_tensor",
-                    "the job told of a shape that cannot be");
+                    "the job reported an invalid shape for this tensor");
   }
   const uint64_t bytes = dense_bytes.value_or(0);
-  auto head = tensor::FileHead(format, FileTensorOf(*first, bytes));
-  if (!head.ok()) co_return head.status();
+  CO_ASSIGN_OR_RETURN(auto head,
+                      tensor::FileHead(format, FileTensorOf(first, bytes)));
 
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Cache-Control", "no-store");
   response.headers.Set(
       "Content-Disposition",
-      "attachment; filename=\"" + FileName(*first, format) + "\"");
-  response.headers.Set("X-Graphdbg-Step", absl::StrCat(first->step));
+      "attachment; filename=\"" + FileName(first, format) + "\"");
+  response.headers.Set("X-Graphdbg-Step", absl::StrCat(first.step));
   response.headers.Set("X-Graphdbg-Overwritten",
-                       first->overwritten ? "true" : "false");
-  response.pieces_bytes = head->size() + bytes;
-  auto download = std::make_shared<Download>(
-      std::move(slot), *job, std::move(query), *std::move(first),
-      *std::move(head), item_bytes);
+                       first.overwritten ? "true" : "false");
+  response.pieces_bytes = head.size() + bytes;
+  auto download =
+      std::make_shared<Download>(std::move(slot), job, std::move(query),
+                                 std::move(first), std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

@@ -51,7 +51,7 @@ TEST_F(TensorDownloadTest, IsAFileOfAKnownLength) {
   EXPECT_EQ(NextOf(response).value(), "abcdef");
   EXPECT_EQ(NextOf(response).value(), "");
 
-  // The type and the shape, then the elements.
+  // The first request gets dtype and shape, the second one the elements.
   ASSERT_EQ(job_->tensor_queries.size(), 2u);
   EXPECT_FALSE(job_->tensor_queries[0].want_data);
   const TensorQuery& second = job_->tensor_queries[1];

@@ -1,11 +1,12 @@
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
 #include "server/api/tensor_text.h"
 #include "server/base/error.h"
-#include "server/http/text.h"
+#include "server/http/header_lists.h"
 #include "server/tensor/shape.h"
 
 namespace graphdbg::api {
@@ -34,7 +35,8 @@ absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
   if (!count ||
       (item_bytes != 0 && !Fits(value.data.size(), *count, item_bytes))) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
-                 "the job sent bytes that do not fit the shape of the slice");
+                 "the job sent data that does not match the shape of the "
+                 "slice");
   }
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");
@@ -62,13 +64,13 @@ absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
   if (count && *count > kMaxJsonElements) {
     return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
                  "the slice has " + std::to_string(*count) +
-                     " elements; as JSON at most " +
+                     " elements, but JSON responses are limited to " +
                      std::to_string(kMaxJsonElements) +
-                     " are sent: ask for less, or for "
+                     "; request a smaller slice, or request "
                      "application/octet-stream");
   }
-  auto data = NestedLists(value.type, value.slice_shape, value.data);
-  if (!data.ok()) return data.status();
+  ASSIGN_OR_RETURN(const auto data,
+                   NestedLists(value.type, value.slice_shape, value.data));
   Json json = EncodeHead(value);
   json["slice"] = slice;
   json["slice_shape"] = value.slice_shape;
@@ -76,35 +78,33 @@ absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
   json["grad_scale"] = GradScale(value);
   if (value.statistics) json["statistics"] = Encode(*value.statistics);
   http::Response response = JsonResponse(json);
-  // As text: a tree of values for each element would cost many times more.
+  // Appended as text: a JSON value for each element would need many times the
+  // memory.
   response.body.pop_back();
-  response.body += ",\"data\":" + *data + "}";
+  response.body += ",\"data\":" + data + "}";
   return response;
 }
 
 }  // namespace
 
-Answer ListTensors(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer ListTensors(const Services&, const http::Request& request,
+                   const JobPtr& job) {
   Arguments arguments(request);
   std::string node = arguments.RequiredText("node");
-  uint32_t rank = arguments.Number32("rank").value_or(0);
-  if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<std::vector<model::TensorSummary>> tensors =
-      co_await (*job)->Tensors(node, rank);
-  if (!tensors.ok()) co_return tensors.status();
-  co_return JsonResponse({{"node", node}, {"tensors", EncodeAll(*tensors)}});
+  uint32_t rank = arguments.Integer32("rank").value_or(0);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const std::vector<model::TensorSummary> tensors,
+                      co_await job->Tensors(node, rank));
+  co_return JsonResponse({{"node", node}, {"tensors", EncodeAll(tensors)}});
 }
 
-Answer GetTensor(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer GetTensor(const Services&, const http::Request& request,
+                 const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.slice = arguments.Text("slice");
   query.want_statistics = arguments.Flag("statistics");
-  if (!arguments.status().ok()) co_return arguments.status();
+  CO_RETURN_IF_ERROR(arguments.status());
   const bool binary = http::ListsToken(request.headers.Get("Accept"),
                                        "application/octet-stream");
   if (binary) {
@@ -113,58 +113,50 @@ Answer GetTensor(const Services& services, const http::Request& request) {
     query.max_elements = kMaxJsonElements;
   }
   const std::string slice = query.slice;
-  absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
-  if (!value.ok()) co_return value.status();
-  co_return binary ? BinaryResponse(*std::move(value))
-                   : NestedResponse(*value, slice);
+  CO_ASSIGN_OR_RETURN(TensorValue value,
+                      co_await job->Tensor(std::move(query)));
+  co_return binary ? BinaryResponse(std::move(value))
+                   : NestedResponse(value, slice);
 }
 
-Answer GetTensorHistory(const Services& services,
-                        const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer GetTensorHistory(const Services&, const http::Request& request,
+                        const JobPtr& job) {
   Arguments arguments(request);
-  // No step: all of them.
+  // The route has no parameter "step": a history covers all steps.
   const TensorQuery query = ReadTensorQuery(arguments);
-  if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<model::TensorHistory> history =
-      co_await (*job)->History(query.node, query.slot, query.rank);
-  if (!history.ok()) co_return history.status();
-  Json json = Encode(*history);
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(
+      const model::TensorHistory history,
+      co_await job->History(query.node, query.slot, query.rank));
+  Json json = Encode(history);
   json["rank"] = query.rank;
   co_return JsonResponse(json);
 }
 
-Answer CatchTensors(const Services& services, const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
-  absl::StatusOr<CatchRequest> wanted = DecodeCatch(request.body);
-  if (!wanted.ok()) co_return wanted.status();
-  absl::Status caught =
-      co_await (*job)->CatchTensors(wanted->node, wanted->rank);
-  if (!caught.ok()) co_return caught;
-  co_return JsonResponse({{"node", wanted->node}, {"rank", wanted->rank}}, 202);
+Answer CatchTensors(const Services&, const http::Request& request,
+                    const JobPtr& job) {
+  CO_ASSIGN_OR_RETURN(const CatchRequest wanted, DecodeCatch(request.body));
+  CO_RETURN_IF_ERROR(co_await job->CatchTensors(wanted.node, wanted.rank));
+  co_return JsonResponse({{"node", wanted.node}, {"rank", wanted.rank}}, 202);
 }
 
-Answer GetTensorStatistics(const Services& services,
-                           const http::Request& request) {
-  auto job = JobOf(services, request);
-  if (!job.ok()) co_return job.status();
+Answer GetTensorStatistics(const Services&, const http::Request& request,
+                           const JobPtr& job) {
   Arguments arguments(request);
   TensorQuery query = ReadTensorQuery(arguments);
   query.want_data = false;
   query.want_statistics = true;
-  if (!arguments.status().ok()) co_return arguments.status();
-  absl::StatusOr<TensorValue> value = co_await (*job)->Tensor(std::move(query));
-  if (!value.ok()) co_return value.status();
-  if (!value->statistics) {
+  CO_RETURN_IF_ERROR(arguments.status());
+  CO_ASSIGN_OR_RETURN(const TensorValue value,
+                      co_await job->Tensor(std::move(query)));
+  if (!value.statistics) {
     co_return Error(absl::StatusCode::kInternal, "bad_tensor",
-                    "the job sent no statistics");
+                    "the job sent no statistics for this tensor");
   }
-  Json json = EncodeHead(*value);
-  json["overwritten"] = value->overwritten;
-  json["grad_scale"] = GradScale(*value);
-  json["statistics"] = Encode(*value->statistics);
+  Json json = EncodeHead(value);
+  json["overwritten"] = value.overwritten;
+  json["grad_scale"] = GradScale(value);
+  json["statistics"] = Encode(*value.statistics);
   co_return JsonResponse(json);
 }
 

@@ -165,7 +165,7 @@ TEST_F(TensorHandlersTest, BytesOfTheWrongLengthAreNotPassedOn) {
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
   job_->tensor.data = "12345";
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
-  // Also where a whole division hides it.
+  // Also if the length is a multiple of the element size.
   job_->tensor.type.dtype = DType::kInt16;
   job_->tensor.slice_shape = {2};
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");

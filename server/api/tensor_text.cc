@@ -14,7 +14,7 @@ namespace graphdbg::api {
 namespace {
 
 static_assert(std::endian::native == std::endian::little,
-              "elements are read as they lie in memory");
+              "elements are read in the byte order of the wire");
 
 // Appends one element to the text.
 using Writer = void (*)(const char* element, std::string& out);
@@ -48,7 +48,8 @@ void AppendValue(T value, std::string& out) {
     auto end = std::to_chars(text.begin(), text.end(), value).ptr;
     std::string_view number(text.data(), end - text.data());
     out += number;
-    // Readers that tell integers from floats shall see a float.
+    // Keeps parsers that distinguish integers from floats from reading an
+    // integer.
     if (number.find_first_of(".e") == std::string_view::npos) out += ".0";
   }
 }
@@ -138,7 +139,8 @@ class ListWriter {
   std::string out_;
 };
 
-// A shape as [100000, 100000, 0] holds nothing but would print many brackets.
+// A tensor of shape [100000, 100000, 0] is empty, but its nested lists would
+// consist of billions of brackets.
 constexpr uint64_t kMaxBrackets = 1'000'000;
 constexpr size_t kMaxDimensions = 64;
 
@@ -161,15 +163,15 @@ absl::StatusOr<std::string> NestedLists(const model::TensorType& type,
   const Writer write = WriterOf(type.dtype);
   if (write == nullptr) {
     return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-                 "values of type '" + model::DTypeName(type) +
-                     "' cannot be shown; ask for application/octet-stream to "
-                     "get the bytes");
+                 "values of dtype '" + model::DTypeName(type) +
+                     "' cannot be decoded; request application/octet-stream "
+                     "to get the raw bytes");
   }
   if (tensor::DenseBytes(type.dtype, shape) != data.size() ||
       !PrintsShortly(shape)) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
                  "the job sent " + std::to_string(data.size()) +
-                     " bytes, which do not fit the shape of the slice");
+                     " bytes, which do not match the shape of the slice");
   }
   return ListWriter(write, ItemSize(type.dtype), shape, data.data()).Write();
 }

@@ -13,11 +13,11 @@
 
 namespace graphdbg::api {
 
-// Little-endian, row-major elements as nested lists, a scalar for no
-// dimensions. Floats are the shortest decimals that read back as the same
-// value of their type; NaN and infinities are strings, complex numbers
-// [re, im]. UNIMPLEMENTED "unreadable_dtype" for other types, INTERNAL
-// "bad_tensor" if the bytes do not fit the shape.
+// Converts little-endian, row-major elements into nested lists, or into a
+// scalar if the shape has no dimensions. Floats are the shortest decimals that
+// round-trip in their dtype, NaN and infinities are strings, and complex
+// numbers are [re, im]. Returns UNIMPLEMENTED "unreadable_dtype" for other
+// dtypes, and INTERNAL "bad_tensor" if the data does not match the shape.
 absl::StatusOr<std::string> NestedLists(const model::TensorType& type,
                                         const std::vector<int64_t>& shape,
                                         std::string_view data);

@@ -61,7 +61,7 @@ TEST(TensorTextTest, FloatsAreTheShortestThatReadBackTheSame) {
 }
 
 TEST(TensorTextTest, EightBitFloatsAreNumbers) {
-  // Least, one, most, what is no number; sign.
+  // The smallest value, one, the largest, NaN, and a negative number.
   EXPECT_EQ(List<uint8_t>("float8_e4m3fn", {0x01, 0x38, 0x7e, 0x7f, 0xc4}),
             R"([0.001953125,1.0,448.0,"NaN",-3.0])");
   EXPECT_EQ(List<uint8_t>("float8_e5m2", {0x01, 0x3c, 0x7b, 0x7c, 0xfe}),
@@ -75,7 +75,7 @@ TEST(TensorTextTest, WhatJsonCannotCarryAreStrings) {
 }
 
 TEST(TensorTextTest, HalfPrecisionIsDecodedExactly) {
-  // 1, -2, the largest, the smallest normal, the smallest, signed zero.
+  // 1, -2, the largest, the smallest normal and the smallest value, -0.
   EXPECT_EQ(List<uint16_t>("float16",
                            {0x3c00, 0xc000, 0x7bff, 0x0400, 0x0001, 0x8000}),
             "[1.0,-2.0,65504.0,6.1035156e-05,5.9604645e-08,-0.0]");

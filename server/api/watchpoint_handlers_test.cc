@@ -95,7 +95,7 @@ TEST_F(WatchpointHandlersTest, AWrongFieldIsNamed) {
   ExpectProblem(Post("/jobs/train/watchpoints",
                      R"({"condition":{"id":"nan"},"pause":"now"})"),
                 422, "invalid_field", "pause");
-  // What the session finds wrong is shown alike.
+  // Errors from the job have the same form.
   job_->error = WithField(
       Error(absl::StatusCode::kInvalidArgument, "unknown_condition", "no such"),
       "condition.id");

@@ -1,31 +1,32 @@
-// Who may use the server.
+// Decides which clients and agents may use the server.
 #ifndef SERVER_AUTH_AUTHENTICATOR_H_
 #define SERVER_AUTH_AUTHENTICATOR_H_
 
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 
 namespace graphdbg::auth {
 
 struct Secrets {
-  // For pages and programs; opens the agents' port too.
+  // Grants access to the HTTP API and to the agent port.
   std::string api_token;
-  // For training jobs: opens the agents' port only.
+  // Grants access to the agent port only.
   std::string agent_token;
 };
 
-// Reads or makes <data_dir>/token and <data_dir>/agent_token.
+// Reads <data_dir>/token and <data_dir>/agent_token, and creates missing ones.
 absl::StatusOr<Secrets> LoadSecrets(const std::string& data_dir);
 
-// Safe from any thread.
+// Thread-safe.
 class Authenticator {
  public:
-  // `required` false: everything is allowed (--no-auth).
+  // If `required` is false (--no-auth), every check succeeds.
   Authenticator(Secrets secrets, bool required);
 
   bool required() const { return required_; }
@@ -33,25 +34,24 @@ class Authenticator {
 
   // UNAUTHENTICATED "missing_token" or "invalid_token".
   absl::Status CheckApi(std::string_view token) const;
-  // From an Authorization header.
+  // Checks the token in an Authorization header.
   absl::Status CheckAuthorization(std::string_view header) const;
-  // A job on this machine may come without a token: its user could read the
-  // token anyway. A token that is given must be right.
+  // An agent on this machine needs no token, because its user could read the
+  // token file anyway. If it presents a token, the token must be valid.
   absl::Status CheckAgent(std::string_view token, std::string_view peer) const;
 
-  // A code that Redeem takes once.
+  // Returns a code that can be redeemed once.
   absl::StatusOr<std::string> IssueCode();
-  // The API token. UNAUTHENTICATED "invalid_code" if the code was never
-  // issued or has been used.
+  // Returns the API token, or UNAUTHENTICATED "invalid_code" if the code was
+  // never issued or has already been used.
   absl::StatusOr<std::string> Redeem(std::string_view code);
 
  private:
   const Secrets secrets_;
   const bool required_;
-  // Guards what follows. Of the standard library, which the thread sanitizer
-  // sees into.
-  std::mutex mu_;
-  std::vector<std::string> codes_;
+  absl::Mutex mu_;
+  // Oldest first.
+  std::vector<std::string> codes_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::auth

@@ -2,19 +2,16 @@
 
 #include <arpa/inet.h>
 
-#include <algorithm>
-#include <cctype>
 #include <string>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/strip.h"
+#include "server/base/string_views.h"
 
 namespace graphdbg::auth {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return lower;
-}
 
 bool IsPort(std::string_view text) {
   return !text.empty() && text.size() <= 5 &&
@@ -39,7 +36,7 @@ std::string_view HostOf(std::string_view host) {
 }
 
 bool IsLoopbackName(std::string_view host) {
-  std::string name = Lower(host);
+  const std::string name = absl::AsciiStrToLower(ToAbsl(host));
   if (name == "localhost" || name == "localhost.") return true;
   in_addr v4{};
   if (inet_pton(AF_INET, name.c_str(), &v4) == 1) {
@@ -56,22 +53,23 @@ bool IsLoopbackHostHeader(std::string_view host) {
 }
 
 bool IsSameOrigin(std::string_view origin, std::string_view host, bool https) {
-  return Lower(origin) == (https ? "https://" : "http://") + Lower(host);
+  absl::string_view rest = ToAbsl(origin);
+  const absl::string_view scheme = https ? "https://" : "http://";
+  if (!absl::StartsWithIgnoreCase(rest, scheme)) return false;
+  rest.remove_prefix(scheme.size());
+  return absl::EqualsIgnoreCase(rest, ToAbsl(host));
 }
 
 bool IsLoopbackPeer(std::string_view peer) {
-  if (peer.substr(0, 5) == "unix:") return true;
-  std::string address = Lower(peer);
-  if (address.substr(0, 5) == "ipv4:") {
-    return IsLoopbackHostHeader(address.substr(5));
+  if (absl::StartsWith(ToAbsl(peer), "unix:")) return true;
+  const std::string lower = absl::AsciiStrToLower(ToAbsl(peer));
+  absl::string_view address = lower;
+  if (absl::ConsumePrefix(&address, "ipv4:")) {
+    return IsLoopbackHostHeader(ToStd(address));
   }
-  if (address.substr(0, 5) != "ipv6:") return false;
-  address = address.substr(5);
-  for (const auto& [code, bracket] : {std::pair("%5b", "["), {"%5d", "]"}}) {
-    size_t at = address.find(code);
-    if (at != std::string::npos) address.replace(at, 3, bracket);
-  }
-  return IsLoopbackHostHeader(address);
+  if (!absl::ConsumePrefix(&address, "ipv6:")) return false;
+  return IsLoopbackHostHeader(
+      absl::StrReplaceAll(address, {{"%5b", "["}, {"%5d", "]"}}));
 }
 
 }  // namespace graphdbg::auth

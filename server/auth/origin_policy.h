@@ -1,6 +1,6 @@
-// Which names, addresses and origins are this machine's own. A page of another
-// site must not reach a server on loopback, neither from its own origin nor
-// under a name of its own that it lets resolve to 127.0.0.1.
+// Recognizes the names, addresses and origins of this machine. Pages of other
+// sites must not reach a server on loopback, neither from their own origin nor
+// through DNS rebinding, that is, under a name that resolves to 127.0.0.1.
 #ifndef SERVER_AUTH_ORIGIN_POLICY_H_
 #define SERVER_AUTH_ORIGIN_POLICY_H_
 
@@ -8,22 +8,24 @@
 
 namespace graphdbg::auth {
 
-// "localhost", "127.0.0.1" (all of 127.0.0.0/8), "::1".
+// Whether `host` is "localhost", an address in 127.0.0.0/8, or "::1".
 bool IsLoopbackName(std::string_view host);
 
-// A Host header that names loopback; any port, since users forward ports.
+// Whether a Host header names loopback. Any port is accepted, because users
+// forward ports.
 bool IsLoopbackHostHeader(std::string_view host);
 
-// A Host header without port and brackets; empty if it is malformed.
+// The host in a Host header, without port and brackets; empty if the header is
+// malformed.
 std::string_view HostOf(std::string_view host);
 
-// Whether an Origin header is the origin that served the request, which came
-// to `host`.
+// Whether an Origin header is the origin of this server, for a request with the
+// Host header `host`.
 bool IsSameOrigin(std::string_view origin, std::string_view host,
                   bool https = false);
 
-// A peer as gRPC writes it: "ipv4:127.0.0.1:123", "ipv6:%5B::1%5D:123",
-// "unix:...".
+// Whether a peer is on this machine. `peer` is in gRPC's format:
+// "ipv4:127.0.0.1:123", "ipv6:%5B::1%5D:123" or "unix:...".
 bool IsLoopbackPeer(std::string_view peer);
 
 }  // namespace graphdbg::auth

@@ -13,6 +13,7 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::auth {
 namespace {
@@ -41,7 +42,7 @@ bool IsToken(std::string_view text) {
              "_") == std::string_view::npos;
 }
 
-// Absent if there is no file, or none that can be trusted.
+// Absent if the file does not exist or cannot be trusted.
 std::optional<std::string> ReadToken(const std::string& name) {
   File file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info {};
@@ -66,12 +67,13 @@ absl::Status Failure(const std::string& name) {
       code, absl::StrCat("cannot write ", name, ": ", std::strerror(errno)));
 }
 
-// Through a file of its own and a rename: a reader sees all of it or nothing.
+// Writes a temporary file and renames it, so that readers see the whole token
+// or none.
 absl::Status WriteToken(const std::string& name, const std::string& token) {
-  std::string draft = absl::StrCat(name, ".", getpid());
-  unlink(draft.c_str());
+  std::string temporary = absl::StrCat(name, ".", getpid());
+  unlink(temporary.c_str());
   {
-    File file(open(draft.c_str(),
+    File file(open(temporary.c_str(),
                    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
     std::string line = token + "\n";
     if (file.fd() < 0 || fchmod(file.fd(), 0600) != 0 ||
@@ -81,7 +83,7 @@ absl::Status WriteToken(const std::string& name, const std::string& token) {
       return Failure(name);
     }
   }
-  if (rename(draft.c_str(), name.c_str()) != 0) return Failure(name);
+  if (rename(temporary.c_str(), name.c_str()) != 0) return Failure(name);
   return absl::OkStatus();
 }
 
@@ -91,7 +93,7 @@ absl::StatusOr<std::string> RandomToken() {
   std::array<char, kTokenBytes> bytes;
   if (getrandom(bytes.data(), bytes.size(), 0) !=
       static_cast<ssize_t>(bytes.size())) {
-    return absl::UnavailableError("the system gives no random bytes");
+    return absl::UnavailableError("the system provides no random data");
   }
   return absl::WebSafeBase64Escape(
       absl::string_view(bytes.data(), bytes.size()));
@@ -99,10 +101,8 @@ absl::StatusOr<std::string> RandomToken() {
 
 absl::StatusOr<std::string> LoadOrCreateToken(const std::string& file) {
   if (auto token = ReadToken(file)) return *token;
-  absl::StatusOr<std::string> token = RandomToken();
-  if (!token.ok()) return token;
-  absl::Status written = WriteToken(file, *token);
-  if (!written.ok()) return written;
+  ASSIGN_OR_RETURN(const std::string token, RandomToken());
+  RETURN_IF_ERROR(WriteToken(file, token));
   return token;
 }
 

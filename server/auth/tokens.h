@@ -1,4 +1,4 @@
-// Secrets and where they are kept.
+// Secret tokens and the files that store them.
 #ifndef SERVER_AUTH_TOKENS_H_
 #define SERVER_AUTH_TOKENS_H_
 
@@ -9,16 +9,17 @@
 
 namespace graphdbg::auth {
 
-// 256 random bits as 43 characters that a URL takes unchanged. UNAVAILABLE if
-// the system gives no randomness.
+// Returns 256 random bits as 43 URL-safe characters. UNAVAILABLE if the system
+// provides no random data.
 absl::StatusOr<std::string> RandomToken();
 
-// The token in the file, made with mode 0600 if there is none. A token that
-// others could have read or written is replaced. PERMISSION_DENIED or
-// UNAVAILABLE, naming the file, if that cannot be done.
+// Returns the token in the file. Creates the file, with mode 0600, if it does
+// not exist. Replaces a token that other users could have read or written.
+// PERMISSION_DENIED or UNAVAILABLE, naming the file, if that fails.
 absl::StatusOr<std::string> LoadOrCreateToken(const std::string& file);
 
-// In a time that does not depend on where they differ.
+// Compares in constant time, so that timing does not reveal where the texts
+// differ.
 bool SameSecret(std::string_view a, std::string_view b);
 
 }  // namespace graphdbg::auth

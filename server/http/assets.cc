@@ -4,15 +4,17 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "proto/wire/status_macros.h"
+#include "server/http/header_lists.h"
 #include "server/http/problem.h"
-#include "server/http/text.h"
+#include "server/http/url_decoding.h"
 
 namespace graphdbg::http {
 namespace {
 
 using nlohmann::json;
 
-// In the order in which a client that takes them all gets them.
+// Most preferred first.
 constexpr std::array<const char*, 3> kEncodings = {"br", "gzip", "identity"};
 constexpr size_t kIdentity = 2;
 
@@ -20,12 +22,13 @@ absl::StatusOr<std::string_view> Range(std::string_view data,
                                        const json& range) {
   if (!range.is_array() || range.size() != 2 ||
       !range[0].is_number_unsigned() || !range[1].is_number_unsigned()) {
-    return absl::InvalidArgumentError("asset pack: bad range");
+    return absl::InvalidArgumentError("asset pack: malformed range");
   }
   uint64_t offset = range[0].get<uint64_t>();
   uint64_t size = range[1].get<uint64_t>();
   if (offset > data.size() || size > data.size() - offset) {
-    return absl::InvalidArgumentError("asset pack: range beyond its end");
+    return absl::InvalidArgumentError(
+        "asset pack: range exceeds the size of the pack");
   }
   return data.substr(offset, size);
 }
@@ -45,7 +48,8 @@ absl::StatusOr<Assets> Assets::Parse(std::string_view pack) {
   std::memcpy(&index_size, pack.data(), sizeof(index_size));
   pack.remove_prefix(sizeof(index_size));
   if (index_size > pack.size()) {
-    return absl::InvalidArgumentError("asset pack: index beyond its end");
+    return absl::InvalidArgumentError(
+        "asset pack: index exceeds the size of the pack");
   }
   json index = json::parse(pack.substr(0, index_size), nullptr, false);
   std::string_view data = pack.substr(index_size);
@@ -61,9 +65,7 @@ absl::StatusOr<Assets> Assets::Parse(std::string_view pack) {
     for (size_t i = 0; i < kEncodings.size(); ++i) {
       auto range = entry.find(kEncodings[i]);
       if (range == entry.end()) continue;
-      auto bytes = Range(data, *range);
-      if (!bytes.ok()) return bytes.status();
-      asset.bytes[i] = *bytes;
+      ASSIGN_OR_RETURN(asset.bytes[i], Range(data, *range));
     }
     if (asset.bytes[kIdentity].data() == nullptr) {
       return absl::InvalidArgumentError("asset pack: file without content");
@@ -78,7 +80,7 @@ Response Assets::Serve(const Request& request) const {
   if (path == "/") path = "/index.html";
   auto found = assets_.find(path);
   if (found == assets_.end()) {
-    return ProblemResponse(404, "not_found", "there is nothing at " + path);
+    return ProblemResponse(404, "not_found", "no resource at " + path);
   }
   const Asset& asset = found->second;
   size_t choice = kIdentity;
@@ -91,7 +93,7 @@ Response Assets::Serve(const Request& request) const {
     }
   }
   Response response;
-  // Each encoding is a representation of its own and needs its own tag.
+  // Each encoding is a separate representation, with an ETag of its own.
   std::string etag = "\"" + asset.hash + "-" + kEncodings[choice] + "\"";
   response.headers.Set("ETag", etag);
   response.headers.Set("Vary", "Accept-Encoding");

@@ -1,4 +1,4 @@
-// The page's files, packed into the program by //tools/assets.
+// The files of the page, which //tools/assets packs into the program.
 #ifndef SERVER_HTTP_ASSETS_H_
 #define SERVER_HTTP_ASSETS_H_
 
@@ -12,27 +12,29 @@
 
 namespace graphdbg::http {
 
-// Constant after Parse: safe from any thread.
+// Immutable. Any thread may use it.
 class Assets {
  public:
-  // `pack` must outlive the result and every response made from it.
-  // INVALID_ARGUMENT if it is not a pack.
+  // `pack` must outlive the result and every response made from it. Returns
+  // INVALID_ARGUMENT if it is not a valid pack.
   static absl::StatusOr<Assets> Parse(std::string_view pack);
 
-  // Answers GET and HEAD for a file, "/" being "/index.html": 200, 304 or 404.
+  // Responds to GET or HEAD for a file with 200, 304 or 404. "/" is an alias
+  // for "/index.html".
   Response Serve(const Request& request) const;
 
  private:
   struct Asset {
     std::string content_type;
     std::string hash;
-    // The name changes with the content.
+    // The file's name contains a hash of its content.
     bool immutable = false;
-    // By encoding, as in kEncodings; null data where there is none.
+    // Indexed like kEncodings. The data is null if the file is not stored in
+    // that encoding.
     std::array<std::string_view, 3> bytes;
   };
 
-  // By path, as "/assets/index-Cz1xW9aa.js".
+  // Keyed by path, for example "/assets/index-Cz1xW9aa.js".
   std::map<std::string, Asset, std::less<>> assets_;
 };
 

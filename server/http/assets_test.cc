@@ -91,7 +91,7 @@ TEST(AssetsParseTest, DamagedPacksAreRefused) {
   EXPECT_FALSE(Assets::Parse("").ok());
   EXPECT_FALSE(Assets::Parse(pack.substr(0, 7)).ok());
   EXPECT_FALSE(Assets::Parse(pack.substr(0, 40)).ok());
-  // The index is whole and the data is not.
+  // The index is complete, the data is not.
   EXPECT_FALSE(Assets::Parse(pack.substr(0, pack.size() - 1)).ok());
   uint64_t huge = UINT64_MAX;
   std::memcpy(pack.data(), &huge, sizeof huge);

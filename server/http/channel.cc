@@ -13,9 +13,10 @@ namespace asio = boost::asio;
 namespace ws = boost::beast::websocket;
 using boost::system::error_code;
 
-// Beast pings at half of it; a peer that is silent for all of it is gone.
-constexpr std::chrono::seconds kSilence{60};
-constexpr std::chrono::seconds kHandshake{10};
+// Beast sends a ping after half of this time without messages, and closes the
+// connection if the peer stays silent for all of it.
+constexpr std::chrono::seconds kIdleTimeout{60};
+constexpr std::chrono::seconds kHandshakeTimeout{10};
 
 auto Into(error_code& ec) {
   return asio::redirect_error(asio::use_awaitable, ec);
@@ -24,7 +25,7 @@ auto Into(error_code& ec) {
 absl::Status ToStatus(const error_code& ec) {
   if (ec == ws::error::closed) return absl::CancelledError("closed");
   if (ec == ws::error::message_too_big) {
-    return absl::ResourceExhaustedError("the message is too long");
+    return absl::ResourceExhaustedError("the message exceeds the size limit");
   }
   return absl::UnavailableError(ec.message());
 }
@@ -34,7 +35,8 @@ absl::Status ToStatus(const error_code& ec) {
 Channel::Channel(std::shared_ptr<void> owner, Stream& stream,
                  uint64_t max_message_bytes)
     : owner_(std::move(owner)), stream_(stream) {
-  stream_.set_option(ws::stream_base::timeout{kHandshake, kSilence, true});
+  stream_.set_option(
+      ws::stream_base::timeout{kHandshakeTimeout, kIdleTimeout, true});
   stream_.read_message_max(max_message_bytes);
   stream_.text(true);
 }

@@ -1,5 +1,5 @@
-// A WebSocket over a connection's stream. Sees Beast: included by this room's
-// sources only.
+// A WebSocket over a connection's stream. Uses Beast: included by this
+// package's sources only.
 #ifndef SERVER_HTTP_CHANNEL_H_
 #define SERVER_HTTP_CHANNEL_H_
 
@@ -21,7 +21,7 @@ class Channel : public MessageChannel {
   Channel(std::shared_ptr<void> owner, Stream& stream,
           uint64_t max_message_bytes);
 
-  // The handshake. Whether it was done.
+  // Performs the handshake and returns whether it succeeded.
   boost::asio::awaitable<bool> Accept(
       boost::beast::http::request<boost::beast::http::string_body> request);
 

@@ -33,9 +33,10 @@ namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 using boost::system::error_code;
 
+// Limits for the wait in Linger().
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = 4 << 20;
-// Of a body that is handed on piece by piece.
+// Size of the pieces of an upload's body.
 constexpr size_t kPieceBytes = 256 << 10;
 
 auto Into(error_code& ec) {
@@ -56,8 +57,8 @@ Response MethodNotAllowed(const std::vector<std::string>& allow) {
   for (const std::string& method : allow) {
     list += (list.empty() ? "" : ", ") + method;
   }
-  Response response =
-      ProblemResponse(405, "method_not_allowed", "this path allows " + list);
+  Response response = ProblemResponse(405, "method_not_allowed",
+                                      "this path supports only " + list);
   response.headers.Set("Allow", list);
   return response;
 }
@@ -105,9 +106,9 @@ asio::awaitable<void> Connection::Refuse() {
   if (!co_await Open()) co_return Abort();
   Response response =
       ProblemResponse(503, "too_many_connections",
-                      "the server has its limit of " +
+                      "the server has reached its limit of " +
                           std::to_string(shared_->options.max_connections) +
-                          " connections open");
+                          " open connections");
   response.headers.Set("Retry-After", "5");
   co_await Write(std::move(response), false, true);
   co_await Linger();
@@ -123,31 +124,33 @@ asio::awaitable<bool> Connection::ReadHeader(Parser& parser) {
     if (ec) co_return false;
   }
   parser.header_limit(shared_->options.max_header_bytes);
-  // That of the body depends on what is asked for.
+  // The limit for the body depends on the route.
   parser.body_limit(boost::none);
   ec = co_await ReadInTime(parser, true);
   if (!ec) co_return true;
-  co_return co_await SayProblem(ec);
+  co_return co_await SendProblem(ec);
 }
 
 asio::awaitable<bool> Connection::ReadBody(Parser& parser) {
   const uint64_t most = shared_->options.max_body_bytes;
   parser.body_limit(most);
   if (parser.content_length().value_or(0) > most) {
-    co_return co_await SayProblem(make_error_code(bhttp::error::body_limit));
+    co_return co_await SendProblem(make_error_code(bhttp::error::body_limit));
   }
-  if (ExpectsContinue(parser.get()) && !co_await SayContinue()) co_return false;
+  if (ExpectsContinue(parser.get()) && !co_await SendContinue()) {
+    co_return false;
+  }
   const error_code ec = co_await ReadInTime(parser, false);
   if (!ec) co_return true;
-  co_return co_await SayProblem(ec);
+  co_return co_await SendProblem(ec);
 }
 
-asio::awaitable<bool> Connection::SayContinue() {
+asio::awaitable<bool> Connection::SendContinue() {
   bhttp::response<bhttp::empty_body> proceed(bhttp::status::continue_, 11);
   co_return co_await WriteMessage(proceed);
 }
 
-asio::awaitable<bool> Connection::SayProblem(const error_code& ec) {
+asio::awaitable<bool> Connection::SendProblem(const error_code& ec) {
   auto problem = ReadProblem(ec, shared_->options);
   if (problem) co_await Write(std::move(*problem), false, true);
   co_return false;
@@ -155,8 +158,7 @@ asio::awaitable<bool> Connection::SayProblem(const error_code& ec) {
 
 asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
                                                    bool header_only) {
-  // The stream's own limit would close the socket, and the peer would never
-  // learn why.
+  // The stream's own timeout would close the socket without a response.
   stream_.ExpiresNever();
   const uint64_t read = ++reads_;
   read_timer_.expires_after(shared_->options.read_timeout);
@@ -199,8 +201,8 @@ asio::awaitable<bool> Connection::ServeOne() {
   Response response;
   if (!request) {
     response = ProblemResponse(400, "bad_request",
-                               "the request's target is not a path, or not "
-                               "percent-encoded as it should be");
+                               "the request target is not a path or is not "
+                               "correctly percent-encoded");
   } else if (auto refusal = Refusal(*request, shared_->site)) {
     response = std::move(*refusal);
   } else {
@@ -209,24 +211,25 @@ asio::awaitable<bool> Connection::ServeOne() {
                           *match.channel);
       co_return false;
     }
-    response = co_await Answer(std::move(*request), match);
+    response = co_await Handle(std::move(*request), match);
   }
   bool written = co_await Write(std::move(response), head, last);
   co_return written && !last;
 }
 
-asio::awaitable<Response> Connection::Answer(Request request,
+asio::awaitable<Response> Connection::Handle(Request request,
                                              const Router::Match& match) {
   if (match.channel != nullptr) {
     Response response =
-        ProblemResponse(426, "upgrade_required", "this path is a WebSocket");
+        ProblemResponse(426, "upgrade_required",
+                        "this path is a WebSocket; send an upgrade request");
     response.headers.Set("Upgrade", "websocket");
     co_return response;
   }
   if (!match.allow.empty()) co_return MethodNotAllowed(match.allow);
   if (match.handler == nullptr) {
     co_return ProblemResponse(404, "not_found",
-                              "there is nothing at " + request.path);
+                              "no resource at " + request.path);
   }
   try {
     co_return co_await (*match.handler)(std::move(request));
@@ -234,7 +237,7 @@ asio::awaitable<Response> Connection::Answer(Request request,
     shared_->Log(std::string("error: a request failed: ") + error.what());
   }
   co_return ProblemResponse(500, "internal",
-                            "the server failed at this; its log says more");
+                            "internal error; see the server log for details");
 }
 
 struct Connection::Upload {
@@ -257,14 +260,15 @@ asio::awaitable<void> Connection::ServeUpload(Parser& header, Request request,
              match.max_upload_bytes) {
     response =
         ProblemResponse(413, "body_too_large",
-                        "the request's body is over " +
+                        "the request body exceeds the limit of " +
                             std::to_string(match.max_upload_bytes) + " bytes");
   } else {
     request.next_piece = [self = shared_from_this(), upload] {
       return self->NextPieceOf(upload);
     };
-    response = co_await Answer(std::move(request), match);
-    // Who still sends would not read the answer. Strangers are not waited for.
+    response = co_await Handle(std::move(request), match);
+    // Clients read the response only after they have sent the whole body, so
+    // read the rest of it. Unauthenticated clients get no such courtesy.
     bool more = response.status != 401;
     while (more) {
       absl::StatusOr<std::string> piece = co_await NextPieceOf(upload);
@@ -278,8 +282,8 @@ asio::awaitable<absl::StatusOr<std::string>> Connection::NextPieceOf(
     std::shared_ptr<Upload> upload) {
   UploadParser& parser = upload->parser;
   if (!parser.is_done() && std::exchange(upload->expects_continue, false) &&
-      !co_await SayContinue()) {
-    co_return absl::UnavailableError("the peer is gone");
+      !co_await SendContinue()) {
+    co_return absl::UnavailableError("the client disconnected");
   }
   std::string piece(kPieceBytes, '\0');
   while (!parser.is_done()) {
@@ -290,10 +294,11 @@ asio::awaitable<absl::StatusOr<std::string>> Connection::NextPieceOf(
     co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
     if (ec == bhttp::error::body_limit) {
       co_return Error(absl::StatusCode::kResourceExhausted, "body_too_large",
-                      "the request's body is over the limit of this path");
+                      "the request body exceeds the limit of this path");
     }
     if (ec && ec != bhttp::error::need_buffer) {
-      co_return absl::UnavailableError("the body broke off: " + ec.message());
+      co_return absl::UnavailableError("cannot read the request body: " +
+                                       ec.message());
     }
     const size_t got = piece.size() - parser.get().body().size;
     if (got == 0) continue;
@@ -361,7 +366,7 @@ asio::awaitable<bool> Connection::Write(Response response, bool head,
     } else {
       message.chunked(true);
     }
-    co_return co_await WriteHead(std::move(message)) &&
+    co_return co_await WriteHeader(std::move(message)) &&
         co_await WritePieces(response);
   }
   bhttp::response<bhttp::span_body<const char>> message;
@@ -371,7 +376,7 @@ asio::awaitable<bool> Connection::Write(Response response, bool head,
   co_return co_await WriteMessage(message);
 }
 
-asio::awaitable<bool> Connection::WriteHead(
+asio::awaitable<bool> Connection::WriteHeader(
     bhttp::response<bhttp::empty_body> message) {
   bhttp::response_serializer<bhttp::empty_body> serializer(message);
   error_code ec;
@@ -387,15 +392,15 @@ asio::awaitable<bool> Connection::WritePieces(const Response& response) {
   try {
     absl::StatusOr<std::string> piece = co_await response.next_piece();
     while (piece.ok() && !piece->empty()) {
-      const std::string now = *std::move(piece);
-      written += now.size();
+      const std::string current = *std::move(piece);
+      written += current.size();
       auto [sent, next] =
-          co_await (WritePiece(now, chunked) && response.next_piece());
+          co_await (WritePiece(current, chunked) && response.next_piece());
       if (!sent) co_return false;
       piece = std::move(next);
     }
     if (!piece.ok()) {
-      shared_->Log("warning: a download was broken off: " +
+      shared_->Log("warning: a download was aborted: " +
                    std::string(piece.status().message()));
       co_return false;
     }
@@ -429,7 +434,7 @@ asio::awaitable<bool> Connection::WritePiece(std::string_view piece,
 asio::awaitable<void> Connection::Linger() {
   error_code ec;
   stream_.ExpiresAfter(kLinger);
-  co_await stream_.SayEnd();
+  co_await stream_.ShutDownTls();
   stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ec);
   size_t total = 0;
   while (!ec && total < kLingerBytes) {

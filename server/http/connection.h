@@ -1,4 +1,4 @@
-// One accepted connection. Sees Beast: included by this room's sources only.
+// One accepted connection. Uses Beast: included by this package's sources only.
 #ifndef SERVER_HTTP_CONNECTION_H_
 #define SERVER_HTTP_CONNECTION_H_
 
@@ -21,7 +21,7 @@
 
 namespace graphdbg::http {
 
-// What connections share with their server.
+// State that connections share with their server.
 struct Shared {
   ServerOptions options;
   std::shared_ptr<const Router> router;
@@ -37,18 +37,18 @@ struct Shared {
   }
 };
 
-// Lives on its socket's strand. Run keeps it alive.
+// Runs on its socket's strand. Run() and Refuse() keep it alive.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket,
              std::shared_ptr<Shared> shared);
   ~Connection();
 
-  // Serves requests until either side ends.
+  // Serves requests until either side closes the connection.
   boost::asio::awaitable<void> Run();
-  // Says 503 and ends.
+  // Responds with 503 and closes the connection.
   boost::asio::awaitable<void> Refuse();
-  // Breaks the connection; on the strand.
+  // Closes the connection immediately. Call it on the strand.
   void Abort();
 
   boost::asio::any_io_executor executor() { return stream_.get_executor(); }
@@ -60,21 +60,24 @@ class Connection : public std::enable_shared_from_this<Connection> {
       boost::beast::http::request_parser<boost::beast::http::buffer_body>;
   using Message = boost::beast::http::request<boost::beast::http::string_body>;
 
-  // Whether the peer may speak HTTP now.
+  // Performs the TLS handshake, if any, and returns whether it succeeded.
   boost::asio::awaitable<bool> Open();
-  // Whether another request may follow.
+  // Serves one request and returns whether another one may follow.
   boost::asio::awaitable<bool> ServeOne();
-  // False: nothing to answer, or answered already.
+  // These return false if the connection closed or if a response to the failure
+  // has been sent.
   boost::asio::awaitable<bool> ReadHeader(Parser& parser);
   boost::asio::awaitable<bool> ReadBody(Parser& parser);
-  boost::asio::awaitable<bool> SayContinue();
-  boost::asio::awaitable<bool> SayProblem(const boost::system::error_code& ec);
-  // Reads the header, or else the whole message, within the time limit.
+  boost::asio::awaitable<bool> SendContinue();
+  boost::asio::awaitable<bool> SendProblem(const boost::system::error_code& ec);
+  // Reads the header, or the rest of the message, within the time limit.
   boost::asio::awaitable<boost::system::error_code> ReadInTime(
       Parser& parser, bool header_only);
-  boost::asio::awaitable<Response> Answer(Request request,
+  // Calls the handler, if the route has one.
+  boost::asio::awaitable<Response> Handle(Request request,
                                           const Router::Match& match);
-  // A request whose handler reads the body itself; the last of the connection.
+  // Serves a request whose handler reads the body itself. It is the last one on
+  // the connection.
   boost::asio::awaitable<void> ServeUpload(Parser& header, Request request,
                                            const Router::Match& match);
   struct Upload;
@@ -82,25 +85,26 @@ class Connection : public std::enable_shared_from_this<Connection> {
       std::shared_ptr<Upload> upload);
   boost::asio::awaitable<void> RunChannel(Message message, Request request,
                                           const ChannelHandler& handler);
-  // Whether it was written whole.
+  // The Write functions return whether everything was written.
   boost::asio::awaitable<bool> Write(Response response, bool head, bool last);
-  // The header with which a response of pieces begins.
-  boost::asio::awaitable<bool> WriteHead(
+  // Writes the header of a response that is sent in pieces.
+  boost::asio::awaitable<bool> WriteHeader(
       boost::beast::http::response<boost::beast::http::empty_body> message);
   boost::asio::awaitable<bool> WritePieces(const Response& response);
-  // `chunked`: as a chunk of its own.
+  // Writes a piece, as one chunk of the chunked encoding if `chunked`.
   boost::asio::awaitable<bool> WritePiece(std::string_view piece, bool chunked);
   template <class Body>
   boost::asio::awaitable<bool> WriteMessage(
       boost::beast::http::response<Body>& message);
-  // Waits for the peer to end, so that it can read the last answer: closing
-  // with unread input would destroy it on the way.
+  // Waits for the peer to close the connection. Closing a socket with unread
+  // input would reset the connection, and the peer could lose the last
+  // response.
   boost::asio::awaitable<void> Linger();
 
   Stream stream_;
   boost::beast::flat_buffer buffer_;
   boost::asio::steady_timer read_timer_;
-  // Counts reads, so that a late timer does not break the next one.
+  // Counts reads, so that a timer that fires late does not cancel the next one.
   uint64_t reads_ = 0;
   bool read_timed_out_ = false;
   const std::shared_ptr<Shared> shared_;

@@ -2,9 +2,11 @@
 
 #include <string>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "server/auth/origin_policy.h"
+#include "server/base/string_views.h"
 #include "server/http/problem.h"
-#include "server/http/text.h"
 
 namespace graphdbg::http {
 namespace {
@@ -16,7 +18,9 @@ bool CarriesBody(const Request& request) {
 }
 
 bool IsType(std::string_view content_type, std::string_view wanted) {
-  return EqualsIgnoreCase(Trim(Split(content_type, ';').front()), wanted);
+  const std::string_view type = content_type.substr(0, content_type.find(';'));
+  return absl::EqualsIgnoreCase(absl::StripAsciiWhitespace(ToAbsl(type)),
+                                ToAbsl(wanted));
 }
 
 bool IsOwn(std::string_view host_header, const Site& site) {
@@ -32,24 +36,26 @@ std::optional<Response> Refusal(const Request& request, const Site& site,
   if (!IsOwn(host, site)) {
     return ProblemResponse(
         421, "wrong_host",
-        std::string("this server answers to localhost and loopback addresses") +
-            (site.is_own_name ? " and to the names in its certificate" : "") +
-            ", not to '" + std::string(host) + "'");
+        "the Host header is '" + std::string(host) +
+            "', but this server accepts only localhost, loopback addresses" +
+            (site.is_own_name ? " and the names in its certificate"
+                              : " (use 'ssh -L' for remote access)"));
   }
   std::string_view origin = request.headers.Get("Origin");
   if (request.headers.Has("Origin") &&
       !auth::IsSameOrigin(origin, host, site.https)) {
     return ProblemResponse(
         403, "wrong_origin",
-        "pages of '" + std::string(origin) + "' may not use this server");
+        "pages from '" + std::string(origin) + "' may not access this server");
   }
   const bool json = body == BodyKind::kJson;
   const std::string wanted =
       json ? "application/json" : "application/octet-stream";
   if (CarriesBody(request) &&
       !IsType(request.headers.Get("Content-Type"), wanted)) {
-    return ProblemResponse(415, json ? "not_json" : "not_bytes",
-                           "a write needs 'Content-Type: " + wanted + "'");
+    return ProblemResponse(
+        415, json ? "not_json" : "not_bytes",
+        "this request requires the header 'Content-Type: " + wanted + "'");
   }
   return std::nullopt;
 }

@@ -1,4 +1,4 @@
-// What is refused before any handler sees it, and what every answer carries.
+// Checks that apply to every request, and headers that every response carries.
 #ifndef SERVER_HTTP_GUARD_H_
 #define SERVER_HTTP_GUARD_H_
 
@@ -10,24 +10,25 @@
 
 namespace graphdbg::http {
 
-// What the server is called from outside.
+// How clients address the server.
 struct Site {
   bool https = false;
-  // Names and addresses besides those of loopback; empty: none.
+  // Whether `host` is one of the server's names or addresses. Loopback names
+  // are always accepted; may be null if there are no others.
   std::function<bool(std::string_view host)> is_own_name;
 };
 
-// What the body of a write has to be. Pages of others cannot send either
-// without being asked for their origin first.
+// The content type that a write must have. A page from another origin can send
+// neither without a CORS preflight request, which this server rejects.
 enum class BodyKind { kJson, kBytes };
 
-// The refusal, if there is one: 421 for a Host that is neither loopback nor the
-// site's own name, 403 for a page of another origin, 415 for a write whose body
-// is of another kind.
+// The problem with a request, if there is one: 421 for a Host that is neither
+// loopback nor the site's own name, 403 for a page from another origin, 415 for
+// a write with another content type.
 std::optional<Response> Refusal(const Request& request, const Site& site,
                                 BodyKind body = BodyKind::kJson);
 
-// Forbids all that the page does not need.
+// Forbids everything that the page does not need.
 void AddSecurityHeaders(Response& response);
 
 }  // namespace graphdbg::http

@@ -1,12 +1,20 @@
 #include "server/http/message.h"
 
-#include "server/http/text.h"
+#include "absl/strings/match.h"
+#include "server/base/string_views.h"
 
 namespace graphdbg::http {
+namespace {
+
+bool SameName(std::string_view a, std::string_view b) {
+  return absl::EqualsIgnoreCase(ToAbsl(a), ToAbsl(b));
+}
+
+}  // namespace
 
 void Headers::Set(std::string_view name, std::string_view value) {
   for (auto& [key, old] : fields_) {
-    if (EqualsIgnoreCase(key, name)) {
+    if (SameName(key, name)) {
       old = value;
       return;
     }
@@ -16,14 +24,14 @@ void Headers::Set(std::string_view name, std::string_view value) {
 
 std::string_view Headers::Get(std::string_view name) const {
   for (const auto& [key, value] : fields_) {
-    if (EqualsIgnoreCase(key, name)) return value;
+    if (SameName(key, name)) return value;
   }
   return {};
 }
 
 bool Headers::Has(std::string_view name) const {
   for (const auto& [key, value] : fields_) {
-    if (EqualsIgnoreCase(key, name)) return true;
+    if (SameName(key, name)) return true;
   }
   return false;
 }

@@ -1,5 +1,4 @@
-// Requests and responses as the rest of the server sees them: plain values,
-// nothing of the HTTP library.
+// Requests and responses as plain values, independent of the HTTP library.
 #ifndef SERVER_HTTP_MESSAGE_H_
 #define SERVER_HTTP_MESSAGE_H_
 
@@ -19,12 +18,12 @@
 
 namespace graphdbg::http {
 
-// Header fields in order; names compare without regard to case.
+// Header fields in order. Names are case-insensitive.
 class Headers {
  public:
-  // Replaces a field of the same name.
+  // Replaces any field of the same name.
   void Set(std::string_view name, std::string_view value);
-  // Empty if there is none. Valid until the next Set().
+  // Empty if the field is absent. Valid until the next Set().
   std::string_view Get(std::string_view name) const;
   bool Has(std::string_view name) const;
 
@@ -36,26 +35,26 @@ class Headers {
   std::vector<std::pair<std::string, std::string>> fields_;
 };
 
-// The next bytes of a body or of an answer; an empty piece is the end.
+// Returns the next bytes of a body, or an empty string at its end.
 using NextPiece =
     std::function<boost::asio::awaitable<absl::StatusOr<std::string>>()>;
 
 struct Request {
-  // Upper case, as "GET".
+  // In upper case: "GET".
   std::string method;
-  // As sent, without the query: still percent-encoded.
+  // Without the query, still percent-encoded.
   std::string path;
-  // Values of the {names} in the route's pattern, decoded.
+  // Decoded values of the {names} in the route's pattern.
   std::map<std::string, std::string> path_params;
-  // Decoded, in order; a name may come twice.
+  // Decoded, in order. A name may occur several times.
   std::vector<std::pair<std::string, std::string>> query;
   Headers headers;
   std::string body;
-  // Instead of `body`, where the route takes one of any length piece by piece.
-  // RESOURCE_EXHAUSTED "body_too_large" above the route's limit, UNAVAILABLE
-  // if the peer is gone.
+  // Set instead of `body` on upload routes, which read the body piece by piece.
+  // Returns RESOURCE_EXHAUSTED "body_too_large" if the body exceeds the route's
+  // limit, and UNAVAILABLE if the peer has disconnected.
   NextPiece next_piece;
-  // "127.0.0.1:40312".
+  // The peer's address and port: "127.0.0.1:40312".
   std::string peer;
 };
 
@@ -63,15 +62,15 @@ struct Response {
   int status = 200;
   Headers headers;
   std::string body;
-  // Bytes that live as long as the program; sent instead of `body` if set.
+  // Sent instead of `body` if set. Must live as long as the program.
   std::string_view static_body;
-  // Sent instead of either if set: piece by piece, each asked for while the one
-  // before is on its way, so that no more than two are held however slowly the
-  // peer reads. An empty piece is the end. An error breaks the connection off,
-  // by which the peer knows that it has not got all.
+  // Sent instead of either body if set. Each piece is requested while the
+  // previous one is being sent, so at most two pieces are in memory, however
+  // slowly the peer reads. An error closes the connection, so that the peer can
+  // tell that the body is incomplete.
   using NextPiece = http::NextPiece;
   NextPiece next_piece;
-  // Of all pieces together; absent if that is not known beforehand.
+  // The total size of all pieces, if known in advance.
   std::optional<uint64_t> pieces_bytes;
 
   std::string_view bytes() const {
@@ -79,30 +78,30 @@ struct Response {
   }
 };
 
-// A WebSocket after its handshake: whole text messages each way. Belongs to
-// the connection's strand, on which its handler runs. One Receive and one Send
-// may be under way at a time.
+// A WebSocket after its handshake, which carries whole text messages in both
+// directions. Use it only on the connection's strand, where its handler runs.
+// At most one Receive and one Send may be pending at a time.
 class MessageChannel {
  public:
   virtual ~MessageChannel() = default;
 
-  // The next message. CANCELLED when the peer closed in good order,
-  // UNAVAILABLE when the connection broke or Close() was called,
-  // RESOURCE_EXHAUSTED if the message is over the limit.
+  // Returns the next message; CANCELLED after the peer closed the channel
+  // cleanly, UNAVAILABLE after the connection broke or Close() was called, and
+  // RESOURCE_EXHAUSTED if the message exceeds the limit.
   virtual boost::asio::awaitable<absl::StatusOr<std::string>> Receive() = 0;
   virtual boost::asio::awaitable<absl::Status> Send(std::string message) = 0;
-  // Tells the peer `code` (RFC 6455 section 7.4) and waits for its answer or
-  // the time limit; whatever is under way fails. No Send may be under way.
+  // Sends `code` (RFC 6455 section 7.4) to the peer and waits for its reply or
+  // the time limit. A pending Receive fails; no Send may be pending.
   virtual boost::asio::awaitable<void> Close(uint16_t code,
                                              std::string reason) = 0;
-  // Breaks the connection at once.
+  // Closes the connection immediately.
   virtual void Abort() = 0;
 };
 
-// Run on the connection's strand. Exceptions are not expected; one that
-// escapes is answered with 500.
+// Runs on the connection's strand. Handlers should not throw: the reply to an
+// exception is status 500.
 using Handler = std::function<boost::asio::awaitable<Response>(Request)>;
-// The connection ends when it returns.
+// The connection closes when the handler returns.
 using ChannelHandler = std::function<boost::asio::awaitable<void>(
     Request, std::shared_ptr<MessageChannel>)>;
 

@@ -26,7 +26,7 @@ Response ProblemResponse(int status, std::string_view code,
   response.headers.Set("Content-Type", "application/problem+json");
   response.headers.Set("Cache-Control", "no-store");
   if (status == 401) response.headers.Set("WWW-Authenticate", "Bearer");
-  // Details quote what peers sent, which need not be UTF-8.
+  // Details quote input from peers, which may not be UTF-8.
   response.body =
       problem.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   return response;

@@ -1,4 +1,4 @@
-// Error answers as RFC 9457 problem documents.
+// Error responses as RFC 9457 problem documents.
 #ifndef SERVER_HTTP_PROBLEM_H_
 #define SERVER_HTTP_PROBLEM_H_
 
@@ -10,12 +10,12 @@
 
 namespace graphdbg::http {
 
-// "Not Found" for 404.
+// The standard text of a status, for example "Not Found" for 404.
 std::string_view ReasonPhrase(int status);
 
-// `code` is the stable word for programs; `field` names the part of the
-// request that is wrong, if one is, and `column`, from 1, where within its
-// text.
+// `code` identifies the problem for programs and never changes. `field` names
+// the part of the request that is wrong, and `column`, counted from 1, the
+// position within its text; both are optional.
 Response ProblemResponse(int status, std::string_view code,
                          std::string_view detail, std::string_view field = {},
                          std::optional<int> column = std::nullopt);

@@ -4,8 +4,10 @@
 #include <boost/beast/http/error.hpp>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "server/base/string_views.h"
 #include "server/http/problem.h"
-#include "server/http/text.h"
+#include "server/http/url_decoding.h"
 
 namespace graphdbg::http {
 
@@ -13,21 +15,29 @@ namespace beast = boost::beast;
 namespace bhttp = boost::beast::http;
 using boost::system::error_code;
 
+namespace {
+
+std::string_view View(beast::string_view text) {
+  return {text.data(), text.size()};
+}
+
+}  // namespace
+
 std::optional<Response> ReadProblem(const error_code& ec,
                                     const ServerOptions& options) {
   if (ec == beast::error::timeout) {
     return ProblemResponse(408, "request_timeout",
-                           "the request did not arrive in time");
+                           "the request took too long to arrive");
   }
   if (ec == bhttp::error::header_limit) {
     return ProblemResponse(431, "header_too_large",
-                           "the request's header is over " +
+                           "the request header exceeds the limit of " +
                                std::to_string(options.max_header_bytes) +
                                " bytes");
   }
   if (ec == bhttp::error::body_limit) {
     return ProblemResponse(413, "body_too_large",
-                           "the request's body is over " +
+                           "the request body exceeds the limit of " +
                                std::to_string(options.max_body_bytes) +
                                " bytes");
   }
@@ -38,11 +48,12 @@ std::optional<Response> ReadProblem(const error_code& ec,
     return std::nullopt;
   }
   return ProblemResponse(400, "bad_request",
-                         "this is not an HTTP request: " + ec.message());
+                         "malformed HTTP request: " + ec.message());
 }
 
 bool ExpectsContinue(const bhttp::request_header<>& header) {
-  return EqualsIgnoreCase(View(header[bhttp::field::expect]), "100-continue");
+  return absl::EqualsIgnoreCase(ToAbsl(View(header[bhttp::field::expect])),
+                                "100-continue");
 }
 
 std::optional<Request> ToRequest(const bhttp::request_header<>& message,

@@ -1,5 +1,5 @@
-// What Beast has read, in this room's own terms. Sees Beast: included by this
-// room's sources only.
+// Converts requests and errors from Beast into the types of this package. Uses
+// Beast: included by this package's sources only.
 #ifndef SERVER_HTTP_RECEIVED_H_
 #define SERVER_HTTP_RECEIVED_H_
 
@@ -15,20 +15,16 @@
 
 namespace graphdbg::http {
 
-inline std::string_view View(boost::beast::string_view s) {
-  return {s.data(), s.size()};
-}
-
 bool ExpectsContinue(const boost::beast::http::request_header<>& header);
 
-// Without its body. Absent if the target is not a path with a well-formed
-// query.
+// The request without its body. Absent if the target is not a path or is not
+// correctly percent-encoded.
 std::optional<Request> ToRequest(
     const boost::beast::http::request_header<>& message,
     const std::string& peer);
 
-// What a request that cannot be read is answered with; absent if the
-// connection is no good for an answer.
+// The response to a request that cannot be read. Absent if the connection
+// cannot carry a response.
 std::optional<Response> ReadProblem(const boost::system::error_code& ec,
                                     const ServerOptions& options);
 

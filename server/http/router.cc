@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "server/http/text.h"
+#include "absl/strings/str_split.h"
+#include "server/base/string_views.h"
+#include "server/http/url_decoding.h"
 
 namespace graphdbg::http {
 namespace {
@@ -15,15 +17,13 @@ bool IsName(std::string_view segment) {
 }
 
 std::vector<std::string> Segments(std::string_view path) {
-  std::vector<std::string> segments;
-  for (std::string_view part : Split(path, '/')) segments.emplace_back(part);
-  return segments;
+  return absl::StrSplit(ToAbsl(path), '/');
 }
 
-// The names' values if the path matches. A segment is decoded after the split,
-// so that "%2F" is part of a value.
+// The values of the {names} if the path matches. Segments are decoded after the
+// path is split, so a value may contain "%2F".
 std::optional<Params> MatchSegments(const std::vector<std::string>& pattern,
-                                    const std::vector<std::string_view>& path) {
+                                    const std::vector<std::string>& path) {
   if (pattern.size() != path.size()) return std::nullopt;
   Params params;
   for (size_t i = 0; i < pattern.size(); ++i) {
@@ -69,7 +69,7 @@ void Router::Insert(Route route) {
 Router::Match Router::Find(std::string_view method,
                            std::string_view path) const {
   std::string_view wanted = method == "HEAD" ? "GET" : method;
-  std::vector<std::string_view> segments = Split(path, '/');
+  const std::vector<std::string> segments = Segments(path);
   Match match;
   for (const Route& route : routes_) {
     auto params = MatchSegments(route.segments, segments);

@@ -1,4 +1,4 @@
-// Which handler answers a method and a path.
+// Finds the handler for a method and a path.
 #ifndef SERVER_HTTP_ROUTER_H_
 #define SERVER_HTTP_ROUTER_H_
 
@@ -12,32 +12,33 @@
 
 namespace graphdbg::http {
 
-// Filled before the server starts, constant afterwards: safe from any thread.
+// Filled before the server starts and constant afterwards. Find() may then be
+// called on any thread.
 class Router {
  public:
-  // `pattern` is a path whose segments may be "{name}", as
-  // "/api/v1/jobs/{job}". A fixed segment wins over a name.
+  // `pattern` is a path whose segments may be "{name}", for example
+  // "/api/v1/jobs/{job}". Fixed segments take precedence over names.
   void Add(std::string method, std::string_view pattern, Handler handler);
-  // One that reads its body itself, of at most so many bytes; the connection
-  // ends after its answer.
+  // Adds a handler that reads the request body itself, up to `max_bytes`. The
+  // connection closes after the response.
   void AddUpload(std::string method, std::string_view pattern,
                  uint64_t max_bytes, Handler handler);
-  // A WebSocket.
+  // Adds a WebSocket.
   void AddChannel(std::string_view pattern, ChannelHandler handler);
-  // Answers GET where no pattern matches.
+  // Handles GET requests whose path matches no pattern.
   void SetFallback(Handler handler) { fallback_ = std::move(handler); }
 
   struct Match {
     // At most one of these is set.
     const Handler* handler = nullptr;
     const ChannelHandler* channel = nullptr;
-    // Of an upload's body; 0: it is none.
+    // Limit for the body of an upload; 0 for other routes.
     uint64_t max_upload_bytes = 0;
     std::map<std::string, std::string> params;
-    // The methods of the path, if the path is known and the method is not.
+    // The methods that the path supports, if it does not support this one.
     std::vector<std::string> allow;
   };
-  // HEAD finds the handler of GET.
+  // HEAD matches the handler for GET.
   Match Find(std::string_view method, std::string_view path) const;
 
  private:
@@ -50,7 +51,8 @@ class Router {
   };
   void Insert(Route route);
 
-  // More fixed segments first.
+  // Sorted by the number of {names}, so that the most specific pattern matches
+  // first.
   std::vector<Route> routes_;
   Handler fallback_;
 };

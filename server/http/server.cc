@@ -8,10 +8,12 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
-#include <mutex>
 #include <unordered_map>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/wire/status_macros.h"
 #include "server/auth/origin_policy.h"
 #include "server/base/error.h"
 #include "server/http/connection.h"
@@ -23,9 +25,11 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-// Connections over the limit that are told so; more are just closed.
-constexpr uint64_t kToldOfLimit = 64;
-// When there are no file descriptors left.
+// Connections over the limit that get a response with status 503. Any further
+// connection is closed without a response.
+constexpr uint64_t kMaxRefusals = 64;
+// Delay after a failed accept, for example when the process has run out of file
+// descriptors.
 constexpr std::chrono::milliseconds kAcceptPause{100};
 
 auto Into(error_code& ec) {
@@ -56,24 +60,23 @@ class Server::Core : public std::enable_shared_from_this<Core> {
   absl::Status Listen();
   asio::awaitable<void> AcceptAll();
   void Admit(tcp::socket socket);
-  void Remember(const std::shared_ptr<Connection>& connection);
-  void Forget(Connection* connection);
+  void AddConnection(const std::shared_ptr<Connection>& connection)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  void RemoveConnection(Connection* connection) ABSL_LOCKS_EXCLUDED(mu_);
 
   const asio::any_io_executor executor_;
-  // On its own strand once started.
+  // Used only on its own strand once the server has started.
   tcp::acceptor acceptor_;
   const std::shared_ptr<Shared> shared_;
 
-  // Guards what follows. Of the standard library, which the thread sanitizer
-  // sees into.
-  std::mutex mu_;
-  bool stopped_ = false;
-  std::unordered_map<Connection*, std::weak_ptr<Connection>> live_;
+  absl::Mutex mu_;
+  bool stopped_ ABSL_GUARDED_BY(mu_) = false;
+  std::unordered_map<Connection*, std::weak_ptr<Connection>> connections_
+      ABSL_GUARDED_BY(mu_);
 };
 
 absl::StatusOr<uint16_t> Server::Core::Start() {
-  absl::Status listening = Listen();
-  if (!listening.ok()) return listening;
+  RETURN_IF_ERROR(Listen());
   uint16_t port = acceptor_.local_endpoint().port();
   asio::co_spawn(
       acceptor_.get_executor(),
@@ -87,9 +90,9 @@ absl::Status Server::Core::Listen() {
   const std::string where = options.host + ":" + std::to_string(options.port);
   if (!auth::IsLoopbackName(options.host) && !options.tls) {
     return Error(absl::StatusCode::kFailedPrecondition, "needs_tls",
-                 options.host +
-                     " is an address beyond this machine and needs "
-                     "a certificate: TLS is off");
+                 "cannot listen on " + options.host +
+                     " without TLS, because other machines can reach this "
+                     "address; configure a certificate");
   }
   error_code ec;
   bool named = auth::IsLoopbackName(options.host) &&
@@ -133,38 +136,39 @@ void Server::Core::Admit(tcp::socket socket) {
   const uint64_t open = shared_->open_connections;
   if (open >= limit) {
     ++shared_->connections_refused;
-    if (open >= limit + kToldOfLimit) return;
+    if (open >= limit + kMaxRefusals) return;
   } else {
     ++shared_->connections;
   }
   auto connection = std::make_shared<Connection>(std::move(socket), shared_);
-  Remember(connection);
+  AddConnection(connection);
   asio::co_spawn(connection->executor(),
                  open >= limit ? connection->Refuse() : connection->Run(),
                  [self = shared_from_this(), connection](std::exception_ptr) {
-                   self->Forget(connection.get());
+                   self->RemoveConnection(connection.get());
                  });
 }
 
-void Server::Core::Remember(const std::shared_ptr<Connection>& connection) {
-  std::lock_guard<std::mutex> lock(mu_);
-  live_[connection.get()] = connection;
+void Server::Core::AddConnection(
+    const std::shared_ptr<Connection>& connection) {
+  absl::MutexLock lock(&mu_);
+  connections_[connection.get()] = connection;
   if (stopped_) {
     asio::post(connection->executor(), [connection] { connection->Abort(); });
   }
 }
 
-void Server::Core::Forget(Connection* connection) {
-  std::lock_guard<std::mutex> lock(mu_);
-  live_.erase(connection);
+void Server::Core::RemoveConnection(Connection* connection) {
+  absl::MutexLock lock(&mu_);
+  connections_.erase(connection);
 }
 
 void Server::Core::Stop() {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (stopped_) return;
     stopped_ = true;
-    for (const auto& [key, weak] : live_) {
+    for (const auto& [key, weak] : connections_) {
       auto connection = weak.lock();
       if (!connection) continue;
       asio::post(connection->executor(), [connection] { connection->Abort(); });

@@ -1,4 +1,4 @@
-// Listens for HTTP and WebSocket connections and hands requests to a router.
+// Accepts HTTP and WebSocket connections and passes requests to a router.
 #ifndef SERVER_HTTP_SERVER_H_
 #define SERVER_HTTP_SERVER_H_
 
@@ -19,30 +19,31 @@ namespace graphdbg::http {
 class Tls;
 
 struct ServerOptions {
-  // An address or "localhost"; beyond loopback with TLS only.
+  // An address or "localhost". Addresses other than loopback require TLS.
   std::string host = "127.0.0.1";
-  // 0: a free one.
+  // 0 picks a free port.
   uint16_t port = 0;
-  // Null: plain HTTP.
+  // Null means plain HTTP.
   std::shared_ptr<Tls> tls;
 
   uint32_t max_connections = 1'024;
-  // 431 above it.
+  // Exceeding it results in status 431.
   uint32_t max_header_bytes = 16 << 10;
-  // 413 above it.
+  // Exceeding it results in status 413.
   uint64_t max_body_bytes = 1 << 20;
-  // Of one message from a WebSocket's peer.
+  // The longest message that a WebSocket accepts.
   uint64_t max_message_bytes = 64 << 10;
 
-  // Between requests of one connection.
+  // The longest pause between requests on one connection.
   std::chrono::milliseconds idle_timeout{60'000};
-  // From the first byte of a request to the end of its header, and from there
-  // to the end of its body; 408 after it.
+  // Applies from the first byte of a request to the end of its header, and
+  // again from there to the end of its body. Exceeding it results in status
+  // 408.
   std::chrono::milliseconds read_timeout{15'000};
-  // Without any byte taken by the peer.
+  // The longest time in which the peer accepts no data.
   std::chrono::milliseconds write_timeout{30'000};
 
-  // One line for each notable event. Called on any thread; empty: no log.
+  // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;
 };
 
@@ -51,32 +52,33 @@ struct ServerCounters {
   uint64_t connections_refused = 0;
   uint64_t open_connections = 0;
   uint64_t open_channels = 0;
-  // By the status' first digit, from 1.
+  // Indexed by the first digit of the status.
   std::array<uint64_t, 6> responses{};
 };
 
-// Every connection runs on a strand of its own over `executor`, whose context
-// must outlive the server.
+// Each connection runs on its own strand over `executor`, whose context must
+// outlive the server.
 class Server {
  public:
   Server(boost::asio::any_io_executor executor,
          std::shared_ptr<const Router> router, ServerOptions options);
-  // Stops.
+  // Calls Stop().
   ~Server();
 
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  // Listens and returns the port. Once. FAILED_PRECONDITION "needs_tls" for a
-  // host beyond loopback without it, ALREADY_EXISTS "port_in_use", UNAVAILABLE
-  // for other failures, each naming the address.
+  // Starts listening and returns the port. Call it once. Errors name the
+  // address: FAILED_PRECONDITION "needs_tls" for a host other than loopback
+  // without TLS, ALREADY_EXISTS "port_in_use", and UNAVAILABLE for other
+  // failures.
   absl::StatusOr<uint16_t> Start();
 
-  // Accepts no more and breaks all connections. Any thread, any number of
-  // times; does not wait.
+  // Stops accepting connections and closes all open ones, without waiting for
+  // them. May be called on any thread, any number of times.
   void Stop();
 
-  // Any thread.
+  // May be called on any thread.
   ServerCounters counters() const;
 
  private:

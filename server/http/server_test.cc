@@ -1,4 +1,4 @@
-// A real listener, spoken to over real connections.
+// Tests the server over real connections.
 #include "server/http/server.h"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,12 @@
 #include <boost/system/system_error.hpp>
 #include <chrono>
 #include <map>
-#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <thread>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "server/base/error.h"
 #include "server/http/testing/client.h"
 
@@ -41,28 +42,30 @@ asio::awaitable<Response> Large(Request) {
   co_return response;
 }
 
-// As many pieces as the query's "pieces" says, of "size" bytes each, of the
-// letters from a on; "known" is the length that is announced; without "end"
-// comes an error.
-std::atomic<int> g_pieces_asked{0};
+// Counts the pieces that the server has requested.
+std::atomic<int> g_pieces_requested{0};
+
+// Query parameters: "pieces" and "size" are the number and the size of the
+// pieces, which consist of successive letters. "known" is the total length to
+// announce. Without "end", the pieces end with an error.
 
 asio::awaitable<Response> Pieces(Request request) {
   std::map<std::string, int> wanted;
   for (const auto& [name, value] : request.query) {
     wanted[name] = std::stoi(value);
   }
-  g_pieces_asked = 0;
+  g_pieces_requested = 0;
   Response response;
   if (wanted.count("known")) response.pieces_bytes = wanted["known"];
   response.next_piece =
       [wanted]() mutable -> asio::awaitable<absl::StatusOr<std::string>> {
-    const int piece = g_pieces_asked++;
+    const int piece = g_pieces_requested++;
     if (piece < wanted["pieces"]) {
       co_return std::string(wanted["size"],
                             static_cast<char>('a' + piece % 26));
     }
     if (wanted.count("end")) co_return std::string();
-    co_return absl::AbortedError("the value is gone");
+    co_return absl::AbortedError("the value is no longer available");
   };
   co_return response;
 }
@@ -72,14 +75,14 @@ asio::awaitable<Response> Throw(Request) {
   co_return Response();
 }
 
-// Sends each message back; "bye" ends it.
+// Echoes each message, and closes the channel upon "bye".
 asio::awaitable<void> EchoChannel(Request,
                                   std::shared_ptr<MessageChannel> channel) {
   while (true) {
     absl::StatusOr<std::string> message = co_await channel->Receive();
     if (!message.ok()) co_return;
     if (*message == "bye") {
-      co_await channel->Close(1008, "as you say");
+      co_await channel->Close(1008, "goodbye");
       co_return;
     }
     absl::Status sent = co_await channel->Send("echo " + *message);
@@ -87,7 +90,8 @@ asio::awaitable<void> EchoChannel(Request,
   }
 }
 
-// How long the body was, read piece by piece; without "read" nothing is read.
+// Responds with the length of the body, which it reads piece by piece. Without
+// a query it does not read the body.
 asio::awaitable<Response> Upload(Request request) {
   size_t bytes = 0;
   const bool reads = !request.query.empty();
@@ -116,7 +120,7 @@ class ServerTest : public ::testing::Test {
     router->AddUpload("POST", "/upload", kMaxUploadBytes, Upload);
     router->AddChannel("/channel", EchoChannel);
     options.log = [this](std::string_view line) {
-      std::lock_guard<std::mutex> lock(mu_);
+      absl::MutexLock lock(&mu_);
       log_ += std::string(line) + "\n";
     };
     server_ =
@@ -128,9 +132,9 @@ class ServerTest : public ::testing::Test {
 
   void TearDown() override { server_.reset(); }
 
-  std::mutex mu_;
-  std::string log_;
-  // Its threads end before the above.
+  absl::Mutex mu_;
+  std::string log_ ABSL_GUARDED_BY(mu_);
+  // Declared after the log, so that its threads stop first.
   testing::IoThreads io_;
   std::unique_ptr<Server> server_;
   uint16_t port_ = 0;
@@ -146,7 +150,7 @@ TEST_F(ServerTest, AnswersRequestsOfOneConnectionInOrder) {
   EXPECT_EQ(server_->counters().connections, 1u);
 }
 
-// More than other routes take, in pieces of its own size.
+// The body may exceed the limit of other routes.
 TEST_F(ServerTest, HandsOnBodiesOfUploadsPieceByPiece) {
   Start();
   const std::string body(kMaxUploadBytes, 'x');
@@ -205,10 +209,10 @@ TEST_F(ServerTest, SendsPiecesOfAKnownLength) {
   Reply reply = client.Fetch("GET", "/pieces?pieces=3&size=2&known=6&end=1");
   EXPECT_EQ(reply.headers["content-length"], "6");
   EXPECT_EQ(reply.body, "aabbcc");
-  // The connection goes on.
+  // The connection stays open.
   reply = client.Fetch("HEAD", "/pieces?pieces=3&size=2&known=6&end=1");
   EXPECT_EQ(reply.headers["content-length"], "6");
-  EXPECT_EQ(g_pieces_asked, 0);
+  EXPECT_EQ(g_pieces_requested, 0);
   EXPECT_EQ(client.Fetch("GET", "/pieces?known=0&end=1").body, "");
   EXPECT_EQ(client.Fetch("GET", "/echo").body, "GET /echo");
 }
@@ -227,7 +231,7 @@ TEST_F(ServerTest, SendsPiecesOfAnUnknownLengthAsChunks) {
   EXPECT_EQ(client.Fetch("GET", "/echo").body, "GET /echo");
 }
 
-// The client must not take what it has for all there is.
+// The client must notice that the body is incomplete.
 TEST_F(ServerTest, BreaksOffWherePiecesEndWithAnError) {
   Start();
   for (const char* target :
@@ -239,7 +243,7 @@ TEST_F(ServerTest, BreaksOffWherePiecesEndWithAnError) {
     EXPECT_NE(all.find("bbb"), std::string::npos) << all;
     EXPECT_EQ(all.find("\r\n0\r\n"), std::string::npos) << all;
   }
-  // Less or more than was announced is no whole answer either.
+  // A body that is shorter or longer than announced is incomplete as well.
   Client client(port_);
   client.SendRaw(
       "GET /pieces?pieces=1&size=3&known=5&end=1 HTTP/1.1\r\n"
@@ -253,13 +257,13 @@ TEST_F(ServerTest, AsksForNoMorePiecesThanThePeerTakes) {
   client.SendRaw(
       "GET /pieces?pieces=1000000&size=1048576&end=1 HTTP/1.1\r\n"
       "Host: localhost\r\n\r\n");
-  // Until the sockets' buffers are full.
-  int asked = -1;
-  while (asked != g_pieces_asked || asked < 2) {
-    asked = g_pieces_asked;
+  // Wait until the socket buffers are full.
+  int requested = -1;
+  while (requested != g_pieces_requested || requested < 2) {
+    requested = g_pieces_requested;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
-  EXPECT_LT(asked, 100);
+  EXPECT_LT(requested, 100);
 }
 
 TEST_F(ServerTest, SendsLargeBodiesWhole) {
@@ -313,7 +317,7 @@ TEST_F(ServerTest, AFailingHandlerIsLoggedAndTheConnectionGoesOn) {
   Client client(port_);
   EXPECT_EQ(client.Fetch("GET", "/throw").status, 500);
   EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   EXPECT_NE(log_.find("broken handler"), std::string::npos);
 }
 
@@ -340,7 +344,7 @@ TEST_F(ServerTest, BodiesOverTheLimitAreRefusedBeforeTheyAreRead) {
   Start(options);
   EXPECT_EQ(Fetch(port_, "POST", "/echo", {}, std::string(1'000, '1')).status,
             200);
-  // The body never comes.
+  // The body is never sent.
   Client client(port_);
   Reply reply = client.Fetch("POST", "/echo", {{"Content-Length", "1001"}});
   EXPECT_EQ(reply.status, 413);

@@ -17,7 +17,7 @@ asio::awaitable<Stream::Error> Stream::Handshake() {
   co_return ec;
 }
 
-asio::awaitable<void> Stream::SayEnd() {
+asio::awaitable<void> Stream::ShutDownTls() {
   Error ignored;
   if (tls_) {
     co_await tls_->async_shutdown(

@@ -1,5 +1,5 @@
-// The bytes of one connection: TCP, or TLS over it. Sees Beast: included by
-// this room's sources only.
+// The byte stream of one connection: TCP, or TLS over TCP. Uses Beast: included
+// by this package's sources only.
 #ifndef SERVER_HTTP_STREAM_H_
 #define SERVER_HTTP_STREAM_H_
 
@@ -15,13 +15,13 @@
 
 namespace graphdbg::http {
 
-// An AsyncStream, as Beast reads and writes. On its socket's strand.
+// Implements Beast's AsyncStream concept. Use it only on its socket's strand.
 class Stream {
  public:
   using executor_type = boost::beast::tcp_stream::executor_type;
   using Error = boost::system::error_code;
 
-  // `tls` outlives this; null: plain TCP.
+  // `tls` must outlive the stream; null means plain TCP.
   Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
       : tcp_(std::move(socket)) {
     if (tls != nullptr) tls_.emplace(tcp_, *tls);
@@ -29,15 +29,16 @@ class Stream {
 
   executor_type get_executor() noexcept { return tcp_.get_executor(); }
   boost::asio::ip::tcp::socket& socket() { return tcp_.socket(); }
-  // A read or write that has not ended by then breaks the connection.
+  // Closes the connection if a read or write has not completed by then.
   void ExpiresAfter(std::chrono::milliseconds limit) {
     tcp_.expires_after(limit);
   }
   void ExpiresNever() { tcp_.expires_never(); }
 
-  // TLS's opening and end; nothing for plain TCP.
+  // The TLS handshake and the TLS close notification. They do nothing for plain
+  // TCP.
   boost::asio::awaitable<Error> Handshake();
-  boost::asio::awaitable<void> SayEnd();
+  boost::asio::awaitable<void> ShutDownTls();
 
   void Close() {
     Error ignored;
@@ -75,7 +76,8 @@ class Stream {
   std::optional<boost::asio::ssl::stream<boost::beast::tcp_stream&>> tls_;
 };
 
-// What Beast's WebSocket asks of a stream, found by their names.
+// Customization points of Beast's WebSocket, found by argument-dependent
+// lookup.
 
 inline void beast_close_socket(Stream& stream) { stream.Close(); }
 

@@ -5,6 +5,8 @@
 
 #include <boost/system/error_code.hpp>
 
+#include "proto/wire/status_macros.h"
+
 namespace graphdbg::http {
 namespace {
 
@@ -13,15 +15,15 @@ using boost::system::error_code;
 
 absl::Status Unusable(const std::string& what, const std::string& file,
                       const error_code& ec) {
-  return absl::InvalidArgumentError(what + " " + file +
-                                    " cannot be used: " + ec.message());
+  return absl::InvalidArgumentError("cannot use the " + what + " in " + file +
+                                    ": " + ec.message());
 }
 
 absl::Status UseClientAuthority(const std::string& file,
                                 ssl::context& context) {
   error_code ec;
   context.load_verify_file(file, ec);
-  if (ec) return Unusable("the clients' authority", file, ec);
+  if (ec) return Unusable("client certificate authority", file, ec);
   context.set_verify_mode(ssl::verify_peer | ssl::verify_fail_if_no_peer_cert);
   return absl::OkStatus();
 }
@@ -35,18 +37,17 @@ absl::StatusOr<std::shared_ptr<Tls>> Tls::Load(const TlsFiles& files) {
                       ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
   error_code ec;
   context.use_certificate_chain_file(files.certificate, ec);
-  if (ec) return Unusable("the certificate", files.certificate, ec);
+  if (ec) return Unusable("certificate", files.certificate, ec);
   context.use_private_key_file(files.key, ssl::context::pem, ec);
-  if (ec) return Unusable("the key", files.key, ec);
+  if (ec) return Unusable("key", files.key, ec);
   if (!files.client_authority.empty()) {
-    absl::Status used = UseClientAuthority(files.client_authority, context);
-    if (!used.ok()) return used;
+    RETURN_IF_ERROR(UseClientAuthority(files.client_authority, context));
   }
   return tls;
 }
 
 bool Tls::Names(std::string_view host) const {
-  // OpenSSL only reads through it.
+  // native_handle() is not const, but OpenSSL only reads the certificate here.
   auto* handle = const_cast<ssl::context&>(context_).native_handle();
   X509* const certificate = SSL_CTX_get0_certificate(handle);
   if (certificate == nullptr || host.empty()) return false;

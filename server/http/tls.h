@@ -1,4 +1,4 @@
-// TLS for a server that listens beyond its own machine.
+// TLS for a server that accepts connections from other machines.
 #ifndef SERVER_HTTP_TLS_H_
 #define SERVER_HTTP_TLS_H_
 
@@ -13,21 +13,20 @@ namespace graphdbg::http {
 
 // Names of PEM files.
 struct TlsFiles {
-  // With the certificates that lead to its root, if there are any.
+  // The server's certificate, followed by any intermediate certificates.
   std::string certificate;
   std::string key;
-  // Empty: clients need no certificate. Else only those come in that have one
-  // of this authority.
+  // If set, clients must present a certificate issued by this authority.
   std::string client_authority;
 };
 
-// Immutable after Load; any thread.
+// Immutable after Load. Any thread may use it.
 class Tls {
  public:
-  // INVALID_ARGUMENT, naming the file, for one that cannot be read or used.
+  // INVALID_ARGUMENT, naming the file, if a file cannot be read or used.
   static absl::StatusOr<std::shared_ptr<Tls>> Load(const TlsFiles& files);
 
-  // Whether the certificate is for this host name or address.
+  // Whether the certificate is valid for this host name or address.
   bool Names(std::string_view host) const;
 
   boost::asio::ssl::context& context() { return context_; }

@@ -22,7 +22,8 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "server/api/event_hub.h"
+#include "proto/wire/status_macros.h"
+#include "server/api/event_buffer.h"
 #include "server/api/routes.h"
 #include "server/auth/authenticator.h"
 #include "server/base/error.h"
@@ -34,7 +35,7 @@
 #include "server/jobs/directory.h"
 #include "server/main/parent_watch.h"
 #include "server/main/version.h"
-#include "server/mindspore/mindspore_front.h"
+#include "server/mindspore/mindspore_frontend.h"
 #include "server/store/store.h"
 
 extern "C" const unsigned char graphdbg_web_assets[];
@@ -52,20 +53,20 @@ std::string Address(const std::string& host, uint16_t port) {
   return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
 }
 
-// It stands for all addresses of the host, and so is none.
+// A wildcard means all addresses of the host, so it cannot be part of a URL.
 bool IsWildcard(const std::string& host) {
   return host == "0.0.0.0" || host == "::";
 }
 
-// Not readable by others if it is made here.
-absl::Status MakeDataDir(const std::string& dir) {
+// Creates the data directory, readable only by its owner, unless it exists.
+absl::Status CreateDataDir(const std::string& dir) {
   std::error_code ec;
   std::filesystem::path path(dir);
   if (path.has_parent_path()) {
     std::filesystem::create_directories(path.parent_path(), ec);
   }
   if (mkdir(dir.c_str(), 0700) != 0 && errno != EEXIST) {
-    return absl::UnavailableError("cannot make the data directory " + dir +
+    return absl::UnavailableError("cannot create the data directory " + dir +
                                   ": " + std::strerror(errno));
   }
   return absl::OkStatus();
@@ -88,14 +89,12 @@ absl::StatusOr<ingest::IngestTls> ReadTls(const Options& options) {
       {options.tls_client_authority, tls.client_authority}};
   for (const auto& [name, content] : files) {
     if (name.empty()) continue;
-    absl::StatusOr<std::string> text = ReadFile(name);
-    if (!text.ok()) return text.status();
-    content = *std::move(text);
+    ASSIGN_OR_RETURN(content, ReadFile(name));
   }
   return tls;
 }
 
-// Beside the server's own program.
+// The program that reads ONNX files. It is installed next to the server.
 std::string ModelReader() {
   std::error_code ec;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
@@ -109,10 +108,10 @@ absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
 
 }  // namespace
 
-class DebugServer::Rooms {
+class DebugServer::Impl {
  public:
-  Rooms(Options options, std::function<void(std::string_view)> log);
-  ~Rooms();
+  Impl(Options options, std::function<void(std::string_view)> log);
+  ~Impl();
 
   absl::Status Start();
   void Wait();
@@ -124,10 +123,12 @@ class DebugServer::Rooms {
  private:
   absl::Status RestoreJobs();
   absl::Status LoadTls();
-  void TrimNowAndThen();
+  void ScheduleTrim();
   absl::Status Open();
   absl::Status OpenToMindSpore();
-  void MakeFront(http::Assets assets);
+  void CreateServices();
+  void CreateHttpServer(http::Assets assets);
+  void CreateAgentServer();
   void RunThreads();
   void Close();
 
@@ -139,7 +140,7 @@ class DebugServer::Rooms {
   api::ApiCounters counters_;
   std::atomic<bool> ready_{false};
 
-  // Outlives all that runs on it.
+  // Declared before everything that runs on it.
   asio::io_context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
   asio::signal_set signals_;
@@ -152,82 +153,76 @@ class DebugServer::Rooms {
   asio::steady_timer trim_timer_;
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
-  std::unique_ptr<api::EventHub> events_;
+  std::unique_ptr<api::EventBuffer> events_;
   std::unique_ptr<imports::ModelImport> imports_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
-  // Before the server that it is registered with.
-  std::unique_ptr<mindspore::MindSporeFront> mindspore_;
+  // Declared before `ingest_`, with which its service is registered.
+  std::unique_ptr<mindspore::MindSporeFrontend> mindspore_;
   std::unique_ptr<ingest::IngestServer> ingest_;
   std::vector<std::thread> threads_;
 };
 
-DebugServer::Rooms::Rooms(Options options,
-                          std::function<void(std::string_view)> log)
+DebugServer::Impl::Impl(Options options,
+                        std::function<void(std::string_view)> log)
     : options_(std::move(options)),
       log_(std::move(log)),
       work_(io_.get_executor()),
       signals_(io_),
       trim_timer_(io_) {}
 
-DebugServer::Rooms::~Rooms() { Close(); }
+DebugServer::Impl::~Impl() { Close(); }
 
-absl::Status DebugServer::Rooms::Start() {
-  absl::Status made = MakeDataDir(options_.data_dir);
-  if (!made.ok()) return made;
-  absl::StatusOr<auth::Secrets> secrets = auth::LoadSecrets(options_.data_dir);
-  if (!secrets.ok()) return secrets.status();
-  auth_.emplace(*std::move(secrets), options_.auth);
-  absl::StatusOr<http::Assets> assets =
+absl::Status DebugServer::Impl::Start() {
+  RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
+  ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
+  auth_.emplace(std::move(secrets), options_.auth);
+  ASSIGN_OR_RETURN(
+      http::Assets assets,
       http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
-                           graphdbg_web_assets_size});
-  if (!assets.ok()) return assets.status();
-  absl::Status restored = RestoreJobs();
-  if (!restored.ok()) return restored;
-  absl::Status tls = LoadTls();
-  if (!tls.ok()) return tls;
-  MakeFront(*std::move(assets));
+                           graphdbg_web_assets_size}));
+  RETURN_IF_ERROR(RestoreJobs());
+  RETURN_IF_ERROR(LoadTls());
+  CreateServices();
+  CreateHttpServer(std::move(assets));
+  CreateAgentServer();
   return Open();
 }
 
-absl::Status DebugServer::Rooms::LoadTls() {
+absl::Status DebugServer::Impl::LoadTls() {
   if (options_.tls_certificate.empty()) return absl::OkStatus();
-  absl::StatusOr<std::shared_ptr<http::Tls>> tls =
-      http::Tls::Load({options_.tls_certificate, options_.tls_key,
-                       options_.tls_client_authority});
-  if (!tls.ok()) return tls.status();
-  absl::StatusOr<ingest::IngestTls> agents_tls = ReadTls(options_);
-  if (!agents_tls.ok()) return agents_tls.status();
-  tls_ = *std::move(tls);
-  agents_tls_ = *std::move(agents_tls);
+  ASSIGN_OR_RETURN(std::shared_ptr<http::Tls> tls,
+                   http::Tls::Load({options_.tls_certificate, options_.tls_key,
+                                    options_.tls_client_authority}));
+  ASSIGN_OR_RETURN(ingest::IngestTls agents_tls, ReadTls(options_));
+  tls_ = std::move(tls);
+  agents_tls_ = std::move(agents_tls);
   return absl::OkStatus();
 }
 
-absl::Status DebugServer::Rooms::RestoreJobs() {
-  absl::StatusOr<std::shared_ptr<jobs::Journal>> journal =
-      store::OpenStore(options_.data_dir, {options_.max_disk_bytes, log_});
-  if (!journal.ok()) return journal.status();
-  journal_ = *journal;
-  jobs::JobOptions sessions;
-  sessions.log = log_;
-  sessions.journal = journal_;
-  sessions.max_jobs = options_.max_jobs;
-  sessions.max_memory_bytes = options_.max_memory_bytes;
-  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(sessions));
-  events_ = std::make_unique<api::EventHub>(*directory_);
+absl::Status DebugServer::Impl::RestoreJobs() {
+  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
+                                              {options_.max_disk_bytes, log_}));
+  jobs::JobOptions job_options;
+  job_options.log = log_;
+  job_options.journal = journal_;
+  job_options.max_jobs = options_.max_jobs;
+  job_options.max_memory_bytes = options_.max_memory_bytes;
+  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(job_options));
+  events_ = std::make_unique<api::EventBuffer>(*directory_);
   return directory_->Restore();
 }
 
-void DebugServer::Rooms::TrimNowAndThen() {
+void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.expires_after(kTrimInterval);
   trim_timer_.async_wait([this](boost::system::error_code ec) {
     if (ec) return;
     directory_->Trim();
-    TrimNowAndThen();
+    ScheduleTrim();
   });
 }
 
-void DebugServer::Rooms::MakeFront(http::Assets assets) {
+void DebugServer::Impl::CreateServices() {
   imports::ImportOptions import_options;
   import_options.program = ModelReader();
   imports_ = std::make_unique<imports::ModelImport>(directory_,
@@ -246,6 +241,9 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
             return imports_->Run(std::move(name), std::move(bytes));
           },
   });
+}
+
+void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   auto router = std::make_shared<http::Router>();
   api::AddRoutes(*services_, *router);
   router->SetFallback(
@@ -260,6 +258,9 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
   http_options.log = log_;
   http_ = std::make_unique<http::Server>(io_.get_executor(), router,
                                          std::move(http_options));
+}
+
+void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
   ingest_options.tls = agents_tls_;
@@ -267,24 +268,26 @@ void DebugServer::Rooms::MakeFront(http::Assets assets) {
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);
   };
-  mindspore::FrontOptions mindspore_options;
+  mindspore::FrontendOptions mindspore_options;
   mindspore_options.log = log_;
-  if (options_.mindspore_allow)
+  if (options_.mindspore_allow) {
     mindspore_options.allow = *options_.mindspore_allow;
+  }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
-  mindspore_ = std::make_unique<mindspore::MindSporeFront>(
+  mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
   ingest_ = std::make_unique<ingest::IngestServer>(directory_,
                                                    std::move(ingest_options));
 }
 
-absl::Status DebugServer::Rooms::Open() {
+absl::Status DebugServer::Impl::Open() {
   absl::StatusOr<uint16_t> port = http_->Start();
   if (!port.ok()) return WithAdvice(port.status(), "--port");
   identity_.http_address =
       (tls_ ? "https://" : "http://") + Address(options_.host, *port);
-  // The program that started us for itself tells people where the page is.
+  // With --json, the program that started the server shows the address of the
+  // page.
   const std::string page = options_.json || IsWildcard(options_.host)
                                ? ""
                                : identity_.http_address + "/";
@@ -298,20 +301,19 @@ absl::Status DebugServer::Rooms::Open() {
   identity_.debugger_address = Address(options_.host, *debugger_port);
   url_ = identity_.http_address + "/";
   if (options_.auth) {
-    absl::StatusOr<std::string> code = auth_->IssueCode();
-    if (!code.ok()) return code.status();
-    url_ += "#code=" + *code;
+    ASSIGN_OR_RETURN(const std::string code, auth_->IssueCode());
+    url_ += "#code=" + code;
   }
   ready_ = true;
   RunThreads();
   return absl::OkStatus();
 }
 
-// graphdbg's own wire is not to be had there: its tokens would travel in the
-// clear.
-absl::Status DebugServer::Rooms::OpenToMindSpore() {
+// This port accepts MindSpore jobs only. graphdbg's own protocol would send its
+// tokens unencrypted.
+absl::Status DebugServer::Impl::OpenToMindSpore() {
   if (!options_.mindspore_allow) return absl::OkStatus();
-  // Clients know addresses of IPv4 alone.
+  // MindSpore clients support IPv4 only.
   const std::string all = "0.0.0.0";
   auto port = mindspore_->Listen(all, options_.mindspore_port);
   if (!port.ok()) return WithAdvice(port.status(), "--mindspore-port");
@@ -319,8 +321,9 @@ absl::Status DebugServer::Rooms::OpenToMindSpore() {
   return absl::OkStatus();
 }
 
-// Requests are first seen here, when all the above is constant.
-void DebugServer::Rooms::RunThreads() {
+// Runs last: requests are handled from here on, when everything else is
+// initialized.
+void DebugServer::Impl::RunThreads() {
   auto stop = [this](std::string why) {
     if (!stopping_.exchange(true)) stop_reason_.set_value(std::move(why));
   };
@@ -331,29 +334,30 @@ void DebugServer::Rooms::RunThreads() {
   });
   if (options_.parent) {
     WatchProcess(io_.get_executor(), *options_.parent, [stop] {
-      stop("the process that started this server is gone");
+      stop("the process that started this server has ended");
     });
   }
-  TrimNowAndThen();
+  ScheduleTrim();
   unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
   for (unsigned i = 0; i < count; ++i) {
     threads_.emplace_back([this] { io_.run(); });
   }
 }
 
-void DebugServer::Rooms::Wait() {
+void DebugServer::Impl::Wait() {
   std::string why = stop_reason_.get_future().get();
   log_("stopping: " + why);
   Close();
 }
 
-void DebugServer::Rooms::Close() {
+void DebugServer::Impl::Close() {
   ready_ = false;
   if (http_) http_->Stop();
-  if (mindspore_) mindspore_->StopKeeping();
-  // Before the agents' streams end: their jobs are not lost, they come back.
+  if (mindspore_) mindspore_->StopSaving();
+  // The journal must not record that the agents' streams end: the jobs are not
+  // lost, they reconnect to the next server.
   if (journal_) journal_->Close();
-  // Its destructor waits until the last agent is gone.
+  // The destructor waits until the last agent has disconnected.
   ingest_.reset();
   mindspore_.reset();
   io_.stop();
@@ -363,26 +367,26 @@ void DebugServer::Rooms::Close() {
 
 DebugServer::DebugServer(Options options,
                          std::function<void(std::string_view)> log)
-    : rooms_(std::make_unique<Rooms>(std::move(options), std::move(log))) {}
+    : impl_(std::make_unique<Impl>(std::move(options), std::move(log))) {}
 
 DebugServer::~DebugServer() = default;
 
-absl::Status DebugServer::Start() { return rooms_->Start(); }
+absl::Status DebugServer::Start() { return impl_->Start(); }
 
-void DebugServer::Wait() { rooms_->Wait(); }
+void DebugServer::Wait() { impl_->Wait(); }
 
-const std::string& DebugServer::url() const { return rooms_->url(); }
+const std::string& DebugServer::url() const { return impl_->url(); }
 
 const std::string& DebugServer::http_address() const {
-  return rooms_->identity().http_address;
+  return impl_->identity().http_address;
 }
 
 const std::string& DebugServer::mindspore_address() const {
-  return rooms_->mindspore_address();
+  return impl_->mindspore_address();
 }
 
 const std::string& DebugServer::debugger_address() const {
-  return rooms_->identity().debugger_address;
+  return impl_->identity().debugger_address;
 }
 
 }  // namespace graphdbg

@@ -1,4 +1,4 @@
-// All rooms of the server, wired.
+// The whole server: creates all components and connects them.
 #ifndef SERVER_MAIN_DEBUG_SERVER_H_
 #define SERVER_MAIN_DEBUG_SERVER_H_
 
@@ -13,28 +13,31 @@
 
 namespace graphdbg {
 
-// Start, Wait and the destructor belong to one thread.
+// Call Start, Wait and the destructor on one thread.
 class DebugServer {
  public:
-  // `log` gets one line for each notable event, on any thread.
+  // `log` receives one line for each notable event, on any thread.
   DebugServer(Options options, std::function<void(std::string_view)> log);
   ~DebugServer();
 
-  // Opens both ports. Errors are lines for the user.
+  // Opens all ports. Error messages are shown to the user.
   absl::Status Start();
-  // Until SIGINT, SIGTERM or the end of the parent; then closes down.
+  // Waits for SIGINT, SIGTERM or the end of the parent process, then shuts
+  // down.
   void Wait();
 
-  // After Start. With the one-time code, if one is needed.
+  // The functions below are valid after Start().
+
+  // The address of the page, with the one-time code if one is needed.
   const std::string& url() const;
   const std::string& http_address() const;
   const std::string& debugger_address() const;
-  // Empty if there is none (--mindspore-allow).
+  // Empty without --mindspore-allow.
   const std::string& mindspore_address() const;
 
  private:
-  class Rooms;
-  std::unique_ptr<Rooms> rooms_;
+  class Impl;
+  std::unique_ptr<Impl> impl_;
 };
 
 }  // namespace graphdbg

@@ -1,7 +1,8 @@
-// graphdbg_server: the debugger server. `graphdbg start` and `graphdbg run`
-// start it.
+// graphdbg_server: the debugger server, which `graphdbg start` and
+// `graphdbg run` start.
 //
-// Exit codes: 0 stopped, 2 wrong usage, 3 it could not start.
+// Exit codes: 0 after a regular stop, 2 for wrong usage, 3 if the server cannot
+// start.
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -17,11 +18,14 @@ namespace {
 constexpr int kWrongUsage = 2;
 constexpr int kNoServer = 3;
 
-// In one piece, so that lines of several threads do not mix.
-void Say(const std::string& line) { std::cerr << "graphdbg: " + line + "\n"; }
+// Writes the line at once, so that lines from several threads do not mix.
+void LogToStderr(const std::string& line) {
+  std::cerr << "graphdbg: " + line + "\n";
+}
 
-void Log(std::string_view line) {
-  Say(absl::FormatTime("%Y-%m-%dT%H:%M:%SZ ",
+void LogWithTime(std::string_view line) {
+  LogToStderr(
+      absl::FormatTime("%Y-%m-%dT%H:%M:%SZ ",
                        absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())),
                        absl::UTCTimeZone()) +
       std::string(line));
@@ -52,24 +56,25 @@ void PrintAddresses(const graphdbg::Options& options,
   if (options.auth) {
     std::cout << "token:    in " << options.data_dir << "/token\n";
   }
-  std::cout << "Ctrl-C stops the server; jobs go on without it." << std::endl;
+  std::cout << "Press Ctrl-C to stop the server; jobs continue without it."
+            << std::endl;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A pipe that nobody reads is no reason to die.
+  // A closed pipe must not terminate the server.
   std::signal(SIGPIPE, SIG_IGN);
   auto options = graphdbg::ParseOptions(argc, argv);
   if (!options.ok()) {
-    Say(std::string(options.status().message()));
+    LogToStderr(std::string(options.status().message()));
     return kWrongUsage;
   }
   if (!options->has_value()) return 0;
-  graphdbg::DebugServer server(**options, Log);
+  graphdbg::DebugServer server(**options, LogWithTime);
   absl::Status started = server.Start();
   if (!started.ok()) {
-    Say(std::string(started.message()));
+    LogToStderr(std::string(started.message()));
     return kNoServer;
   }
   PrintAddresses(**options, server);

@@ -3,34 +3,37 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
+#include "proto/wire/status_macros.h"
 #include "server/auth/origin_policy.h"
 #include "server/main/version.h"
 
 namespace graphdbg {
 namespace {
 
-// Whoever reaches the server reads the tensors of its jobs and controls them.
+// Any client that reaches the server can read the tensors of its jobs and
+// control them, so other machines need TLS and a token.
 absl::Status CheckHost(Options& options) {
   const bool tls = !options.tls_certificate.empty();
   if (tls != !options.tls_key.empty()) {
     return absl::InvalidArgumentError(
-        "--tls-cert and --tls-key are needed both, or none");
+        "--tls-cert and --tls-key must be used together");
   }
   if (!options.tls_client_authority.empty() && !tls) {
     return absl::InvalidArgumentError(
-        "--tls-client-ca needs --tls-cert and --tls-key");
+        "--tls-client-ca requires --tls-cert and --tls-key");
   }
   if (!auth::IsLoopbackName(options.host)) {
-    const std::string which =
-        "--host " + options.host + ": an address beyond this machine needs ";
+    const std::string prefix =
+        "--host " + options.host + ": remote access requires ";
     if (!tls) {
       return absl::InvalidArgumentError(
-          which +
-          "TLS, that is --tls-cert and --tls-key; or listen on 127.0.0.1 and "
-          "come from elsewhere through 'ssh -L'");
+          prefix +
+          "TLS; set --tls-cert and --tls-key, or listen on 127.0.0.1 and use "
+          "'ssh -L'");
     }
     if (!options.auth) {
-      return absl::InvalidArgumentError(which + "tokens: leave out --no-auth");
+      return absl::InvalidArgumentError(prefix +
+                                        "authentication; remove --no-auth");
     }
     return absl::OkStatus();
   }
@@ -46,27 +49,28 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                                                     const char* const* argv) {
   Options options;
   CLI::App app("The debugger server of graphdbg.", "graphdbg_server");
-  // A flag that comes twice is a script's default and its user's wish.
+  // Scripts set defaults, which users override by repeating the flag.
   app.option_defaults()->take_last();
   app.set_version_flag("--version", kVersion);
   app.add_option("--host", options.host, "address to listen on")
       ->capture_default_str();
   app.add_option("--port", options.port,
-                 "port of the page and the HTTP interface; 0 picks a free one")
+                 "port for the page and the HTTP API; 0 picks a free one")
       ->capture_default_str();
   app.add_option("--debugger-port", options.debugger_port,
-                 "port that jobs dial; 0 picks a free one")
+                 "port for agent connections; 0 picks a free one")
       ->capture_default_str();
   app.add_option("--data-dir", options.data_dir,
-                 "where tokens and jobs lie [$XDG_DATA_HOME/graphdbg or "
+                 "where tokens and jobs are stored [$XDG_DATA_HOME/graphdbg or "
                  "~/.local/share/graphdbg]");
-  const std::string oldest = "; above it the oldest ended job is forgotten";
+  const std::string oldest =
+      "; when exceeded, the oldest ended jobs are deleted";
   app.add_option("--max-disk", options.max_disk_bytes,
-                 "bytes of jobs on the disk, as 10GiB" + oldest)
+                 "disk space for jobs, for example 10GiB" + oldest)
       ->transform(CLI::AsSizeValue(false))
       ->default_str("10GiB");
   app.add_option("--max-memory", options.max_memory_bytes,
-                 "bytes of jobs in memory, about, as 4GiB" + oldest)
+                 "approximate memory for jobs, for example 4GiB" + oldest)
       ->transform(CLI::AsSizeValue(false))
       ->default_str("4GiB");
   app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)
@@ -75,23 +79,26 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   std::string mindspore_allow;
   CLI::Option* allow = app.add_option(
       "--mindspore-allow", mindspore_allow,
-      "other machines whose MindSpore jobs may come, which their wire neither "
-      "authenticates nor encrypts: addresses and networks, as "
-      "10.1.0.0/16,192.168.7.5");
+      "addresses and networks whose MindSpore jobs may connect, for example "
+      "10.1.0.0/16,192.168.7.5; these connections are neither authenticated "
+      "nor encrypted");
   app.add_option("--mindspore-port", options.mindspore_port,
-                 "port that those jobs dial, on all addresses; 0 picks a free "
-                 "one")
+                 "port for MindSpore jobs on other machines, on all addresses; "
+                 "0 picks a free one")
       ->needs(allow)
       ->capture_default_str();
   app.add_option("--tls-cert", options.tls_certificate,
-                 "PEM file of the certificate, for an address beyond this "
-                 "machine; jobs then need GRAPHDBG_TLS_CA");
-  app.add_option("--tls-key", options.tls_key, "PEM file of its key");
+                 "PEM file with the certificate for remote access; agents then "
+                 "need GRAPHDBG_TLS_CA");
+  app.add_option("--tls-key", options.tls_key,
+                 "PEM file with the key of the certificate");
   app.add_option("--tls-client-ca", options.tls_client_authority,
-                 "PEM file of the authority whose certificates browsers and "
-                 "jobs have to show; without it their tokens are enough");
+                 "PEM file with a certificate authority; browsers and agents "
+                 "must then present a certificate from it, besides their "
+                 "token");
   bool no_auth = false;
-  app.add_flag("--no-auth", no_auth, "no token is needed; on loopback only");
+  app.add_flag("--no-auth", no_auth,
+               "disable authentication; allowed on loopback only");
   app.add_flag("--json", options.json,
                "print the addresses as one line of JSON");
   std::string enable_debugger = "True";
@@ -99,7 +106,7 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                  "accepted for compatibility")
       ->check(CLI::IsMember({"True", "true", "1"}));
   pid_t parent = 0;
-  app.add_option("--parent-pid", parent, "end when this process is gone")
+  app.add_option("--parent-pid", parent, "stop when this process ends")
       ->check(CLI::PositiveNumber);
   try {
     app.parse(argc, argv);
@@ -118,12 +125,12 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
     options.mindspore_allow = *std::move(list);
   }
   options.auth = !no_auth;
-  absl::Status host = CheckHost(options);
-  if (!host.ok()) return host;
+  RETURN_IF_ERROR(CheckHost(options));
   if (options.data_dir.empty()) options.data_dir = DefaultDataDir();
   if (options.data_dir.empty()) {
     return absl::InvalidArgumentError(
-        "neither HOME nor XDG_DATA_HOME is set: say where with --data-dir");
+        "cannot determine the data directory because neither HOME nor "
+        "XDG_DATA_HOME is set; set --data-dir");
   }
   if (parent > 0) options.parent = parent;
   return options;

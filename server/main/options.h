@@ -18,33 +18,34 @@ struct Options {
   uint16_t port = 8080;
   uint16_t debugger_port = 50051;
   std::string data_dir;
-  // Of what outlives the server, and of jobs in memory. Above them ended jobs
-  // are forgotten, the oldest first.
+  // Limits for jobs on disk and in memory. When one is exceeded, the server
+  // deletes ended jobs, oldest first.
   uint64_t max_disk_bytes = uint64_t{10} << 30;
   uint64_t max_memory_bytes = uint64_t{4} << 30;
   uint32_t max_jobs = 1'000;
-  // Machines that may send MindSpore's jobs, beside this one. With them there
-  // is a port of its own for these jobs, on all addresses.
+  // Other machines whose MindSpore jobs may connect. If set, the server accepts
+  // such jobs on a port of its own, on all addresses.
   std::optional<mindspore::AllowList> mindspore_allow;
   uint16_t mindspore_port = 50052;
-  // PEM files; empty: no TLS, and none but this machine can come.
+  // PEM files. Without them the server does not use TLS and accepts connections
+  // from this machine only.
   std::string tls_certificate;
   std::string tls_key;
-  // Empty: clients need no certificate of their own.
+  // If set, clients must present a certificate from this authority.
   std::string tls_client_authority;
   bool auth = true;
   bool json = false;
-  // The server ends when this process is gone.
+  // The server stops when this process ends.
   std::optional<pid_t> parent;
 };
 
-// Absent if there is nothing more to do (--help, --version), which has been
-// printed. INVALID_ARGUMENT with a line for the user for a wrong command line.
+// Absent after --help and --version, whose output has been printed.
+// INVALID_ARGUMENT, with a line for the user, if the command line is invalid.
 absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                                                     const char* const* argv);
 
-// $XDG_DATA_HOME/graphdbg or ~/.local/share/graphdbg; empty if the environment
-// names neither.
+// $XDG_DATA_HOME/graphdbg or ~/.local/share/graphdbg; empty if neither
+// XDG_DATA_HOME nor HOME is set.
 std::string DefaultDataDir();
 
 }  // namespace graphdbg

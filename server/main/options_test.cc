@@ -36,7 +36,7 @@ TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
   const auto wrong = Parse({"--data-dir=/d", "--mindspore-allow=node7"});
   const std::string message(wrong.status().message());
   EXPECT_NE(message.find("--mindspore-allow: 'node7'"), std::string::npos);
-  // A port that nobody could come to.
+  // A port that would accept no connections.
   EXPECT_FALSE(Parse({"--data-dir=/d", "--mindspore-port=0"}).ok());
 }
 

@@ -18,36 +18,36 @@ namespace {
 
 namespace asio = boost::asio;
 
-// For kernels without pidfd_open.
-constexpr std::chrono::seconds kPoll{1};
+// Used on kernels without pidfd_open.
+constexpr std::chrono::seconds kPollInterval{1};
 
 asio::awaitable<void> Watch(asio::any_io_executor executor, pid_t process,
-                            std::function<void()> gone) {
+                            std::function<void()> on_exit) {
   boost::system::error_code ec;
   int fd = static_cast<int>(syscall(SYS_pidfd_open, process, 0));
   if (fd >= 0) {
-    // Readable when the process has ended.
+    // The descriptor becomes readable when the process ends.
     asio::posix::stream_descriptor descriptor(executor, fd);
     co_await descriptor.async_wait(
         asio::posix::stream_descriptor::wait_read,
         asio::redirect_error(asio::use_awaitable, ec));
-    if (!ec) gone();
+    if (!ec) on_exit();
     co_return;
   }
   asio::steady_timer timer(executor);
   while (kill(process, 0) == 0 || errno == EPERM) {
-    timer.expires_after(kPoll);
+    timer.expires_after(kPollInterval);
     co_await timer.async_wait(asio::redirect_error(asio::use_awaitable, ec));
     if (ec) co_return;
   }
-  gone();
+  on_exit();
 }
 
 }  // namespace
 
 void WatchProcess(asio::any_io_executor executor, pid_t process,
-                  std::function<void()> gone) {
-  asio::co_spawn(executor, Watch(executor, process, std::move(gone)),
+                  std::function<void()> on_exit) {
+  asio::co_spawn(executor, Watch(executor, process, std::move(on_exit)),
                  asio::detached);
 }
 

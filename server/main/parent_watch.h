@@ -1,4 +1,4 @@
-// Notices the end of another process.
+// Detects the end of another process.
 #ifndef SERVER_MAIN_PARENT_WATCH_H_
 #define SERVER_MAIN_PARENT_WATCH_H_
 
@@ -9,10 +9,10 @@
 
 namespace graphdbg {
 
-// Calls `gone` on `executor`, once, when the process has ended; at once if
-// there is none.
+// Calls `on_exit` once, on `executor`, when the process ends, or immediately if
+// it does not exist.
 void WatchProcess(boost::asio::any_io_executor executor, pid_t process,
-                  std::function<void()> gone);
+                  std::function<void()> on_exit);
 
 }  // namespace graphdbg
 

@@ -1,4 +1,4 @@
-// The program as users and scripts start it.
+// Tests the program as users and scripts start it.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -25,7 +25,7 @@ using nlohmann::json;
 
 constexpr char kProgram[] = "server/main/graphdbg_server";
 
-// A child process with its outputs in pipes.
+// A child process whose output goes to pipes.
 class Program {
  public:
   explicit Program(std::vector<std::string> arguments) {
@@ -199,7 +199,7 @@ TEST_F(ProgramTest, ADataDirectoryInUseIsOneLineThatNamesIt) {
 TEST_F(ProgramTest, ADamagedDatabaseIsOneLineThatNamesItAndStaysAsItIs) {
   fs::create_directories(data_dir_);
   const fs::path file = data_dir_ / "graphdbg.db";
-  std::ofstream(file) << "this is no database of anybody";
+  std::ofstream(file) << "this is not a database";
   Program program(Arguments());
   std::string errors = program.Errors();
   EXPECT_EQ(program.ExitCode(), 3);
@@ -207,7 +207,7 @@ TEST_F(ProgramTest, ADamagedDatabaseIsOneLineThatNamesItAndStaysAsItIs) {
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
   std::string content;
   std::getline(std::ifstream(file), content);
-  EXPECT_EQ(content, "this is no database of anybody");
+  EXPECT_EQ(content, "this is not a database");
 }
 
 TEST_F(ProgramTest, WrongUsageIsOneLine) {

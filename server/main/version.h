@@ -1,4 +1,5 @@
-// The server's version; agent/python/graphdbg/__init__.py says the same.
+// The server's version. Keep it equal to the one in
+// agent/python/graphdbg/__init__.py.
 #ifndef SERVER_MAIN_VERSION_H_
 #define SERVER_MAIN_VERSION_H_
 

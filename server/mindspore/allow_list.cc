@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -52,8 +53,8 @@ absl::StatusOr<AllowList::Network> AllowList::ParseEntry(
   if (!address) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", std::string(entry),
-                     "' is neither an address, as 192.168.7.5, nor a network, "
-                     "as 10.1.0.0/16"));
+                     "' is neither an address such as 192.168.7.5 nor a "
+                     "network such as 10.1.0.0/16"));
   }
   const int before = address->is_v4 ? kMappedBits : 0;
   Network network{address->bytes, kBits};
@@ -62,8 +63,10 @@ absl::StatusOr<AllowList::Network> AllowList::ParseEntry(
   const std::string length(entry.substr(slash + 1));
   if (!absl::SimpleAtoi(length, &bits) || bits < 0 || bits > kBits - before) {
     return absl::InvalidArgumentError(
-        absl::StrCat("'", std::string(entry), "': the length of a network is ",
-                     "0 to ", kBits - before));
+        absl::StrCat("'", std::string(entry),
+                     "' has an invalid prefix length; "
+                     "the length must be from 0 to ",
+                     kBits - before));
   }
   network.bits = before + bits;
   return network;
@@ -73,9 +76,9 @@ absl::StatusOr<AllowList> AllowList::Parse(std::string_view text) {
   AllowList list;
   for (absl::string_view entry :
        absl::StrSplit(absl::string_view(text.data(), text.size()), ',')) {
-    auto network = ParseEntry({entry.data(), entry.size()});
-    if (!network.ok()) return network.status();
-    list.networks_.push_back(*network);
+    ASSIGN_OR_RETURN(const Network network,
+                     ParseEntry({entry.data(), entry.size()}));
+    list.networks_.push_back(network);
   }
   return list;
 }

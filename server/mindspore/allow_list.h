@@ -1,5 +1,5 @@
-// Which machines may send MindSpore's jobs: its wire has no other means to tell
-// friends.
+// The machines whose MindSpore jobs may connect. MindSpore's protocol does not
+// support authentication.
 #ifndef SERVER_MINDSPORE_ALLOW_LIST_H_
 #define SERVER_MINDSPORE_ALLOW_LIST_H_
 
@@ -12,22 +12,22 @@
 
 namespace graphdbg::mindspore {
 
-// Constant; any thread.
+// Immutable. Any thread may use it.
 class AllowList {
  public:
-  // Addresses and networks, as "10.1.0.0/16,192.168.7.5,fd00::/8".
-  // INVALID_ARGUMENT names the entry that is neither.
+  // Parses addresses and networks: "10.1.0.0/16,192.168.7.5,fd00::/8".
+  // INVALID_ARGUMENT, naming the entry, if one is neither.
   static absl::StatusOr<AllowList> Parse(std::string_view text);
 
-  // Whether a host, as "192.168.7.5" or "fd00::1", is among them. This machine
-  // by its loopback addresses always is.
+  // Whether a host, such as "192.168.7.5" or "fd00::1", is in the list.
+  // Loopback addresses are always allowed.
   bool Allows(std::string_view host) const;
 
  private:
-  // IPv4 as IPv6 has it, ::ffff:192.168.7.5.
   struct Network {
+    // IPv4 addresses are IPv4-mapped: ::ffff:192.168.7.5.
     in6_addr address;
-    // Bits that count.
+    // The length of the prefix.
     int bits;
   };
 

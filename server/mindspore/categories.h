@@ -1,4 +1,4 @@
-// What nodes are for, by MindSpore's rules of names and operators.
+// Categories of nodes, derived from MindSpore's names and operators.
 #ifndef SERVER_MINDSPORE_CATEGORIES_H_
 #define SERVER_MINDSPORE_CATEGORIES_H_
 
@@ -8,7 +8,7 @@
 
 namespace graphdbg::mindspore {
 
-// Names are full ones; a parameter's has the scope of its first consumer.
+// Names are full names. Parameters have the scope of their first consumer.
 model::Category CategoryOfParameter(std::string_view name);
 model::Category CategoryOfOp(std::string_view name, std::string_view op_type);
 

@@ -26,7 +26,7 @@ constexpr char kUnfinished[] = ".new";
 
 ClientFiles::ClientFiles(std::string directory, Log log)
     : directory_(std::move(directory)), log_(std::move(log)) {
-  // Graphs are people's programs.
+  // Graphs are confidential: they show the user's program.
   if (!directory_.empty()) mkdir(directory_.c_str(), 0700);
 }
 
@@ -35,10 +35,10 @@ std::string ClientFiles::PathOf(const std::string& incarnation,
   return absl::StrCat(directory_, "/", incarnation, extension);
 }
 
-void ClientFiles::Complain(const std::string& path) const {
+void ClientFiles::LogWriteError(const std::string& path) const {
   if (!log_) return;
-  log_(absl::StrCat("cannot write ", path,
-                    ": a MindSpore job will not outlive the server"));
+  log_(absl::StrCat("error: cannot write ", path,
+                    "; a MindSpore job will not outlive the server"));
 }
 
 std::vector<SavedClient> ClientFiles::Load() const {
@@ -53,8 +53,8 @@ std::vector<SavedClient> ClientFiles::Load() const {
     if (good) {
       clients.push_back(std::move(client));
     } else if (log_) {
-      log_(absl::StrCat("cannot read ", entry.path().string(),
-                        ": a MindSpore job does not come back"));
+      log_(absl::StrCat("error: cannot read ", entry.path().string(),
+                        "; a MindSpore job cannot be restored"));
     }
   }
   return clients;
@@ -67,7 +67,7 @@ std::vector<debugger::GraphProto> ClientFiles::Graphs(
   pb::io::IstreamInputStream stream(&file);
   while (true) {
     debugger::GraphProto graph;
-    // One that was being written when the server was killed is not whole.
+    // The last graph is incomplete if the server was killed while writing it.
     if (!pb::util::ParseDelimitedFromZeroCopyStream(&graph, &stream, nullptr)) {
       return graphs;
     }
@@ -82,7 +82,7 @@ void ClientFiles::AddGraph(const std::string& incarnation,
   std::ofstream file(path, std::ios::binary | std::ios::app);
   const bool written =
       pb::util::SerializeDelimitedToOstream(graph, &file) && file.flush();
-  if (!written) Complain(path);
+  if (!written) LogWriteError(path);
 }
 
 bool ClientFiles::Save(const std::string& incarnation,
@@ -94,13 +94,13 @@ bool ClientFiles::Save(const std::string& incarnation,
   file << saved_client;
   file.close();
   if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return true;
-  Complain(path);
+  LogWriteError(path);
   return false;
 }
 
 void ClientFiles::Remove(const std::string& incarnation) {
   if (!open()) return;
-  // The graphs last: without a state they are nobody's.
+  // The graphs last: graphs without state are ignored.
   std::remove(PathOf(incarnation, kState).c_str());
   std::remove(PathOf(incarnation, kGraphs).c_str());
 }

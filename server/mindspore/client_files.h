@@ -1,5 +1,5 @@
-// Where a server keeps what it has to know of MindSpore processes when it is
-// started again: a directory with two files for each process.
+// Stores the state of MindSpore clients that outlives the server: two files per
+// process in one directory.
 #ifndef SERVER_MINDSPORE_CLIENT_FILES_H_
 #define SERVER_MINDSPORE_CLIENT_FILES_H_
 
@@ -14,38 +14,38 @@
 
 namespace graphdbg::mindspore {
 
-// What was written survives the end of this process at any moment. Nothing
-// fails but for a line in the log: jobs go on, and do not outlive the server.
+// Stored state survives a crash of the server at any moment. Failures are only
+// logged: the affected jobs continue, but do not outlive the server.
 //
-// Threads: any; one at a time for one process.
+// Thread-safe, except that calls for the same client must not overlap.
 class ClientFiles {
  public:
   using Log = std::function<void(std::string_view line)>;
 
-  // The directory is made if it is not there. Its name may be empty: then
-  // nothing is kept. `log` may be empty, too.
+  // Creates the directory if necessary. If its name is empty, nothing is
+  // stored. `log` may be null.
   ClientFiles(std::string directory, Log log);
 
-  // The processes that were written down; what cannot be read is left out.
+  // Returns the stored clients. Skips those that cannot be read.
   std::vector<SavedClient> Load() const;
-  // In the order in which they were added.
+  // Returns the client's graphs in the order in which they were added.
   std::vector<debugger::GraphProto> Graphs(
       const std::string& incarnation) const;
 
   void AddGraph(const std::string& incarnation,
                 const debugger::GraphProto& graph);
-  // In place of what was known before. False if it is not kept.
+  // Replaces the client's state. Returns whether it was stored.
   bool Save(const std::string& incarnation, const std::string& saved_client);
   void Remove(const std::string& incarnation);
 
-  // Nothing is written any more.
+  // Stops storing state.
   void Close() { closed_ = true; }
 
  private:
   bool open() const { return !directory_.empty() && !closed_; }
   std::string PathOf(const std::string& incarnation,
                      const char* extension) const;
-  void Complain(const std::string& path) const;
+  void LogWriteError(const std::string& path) const;
 
   const std::string directory_;
   const Log log_;

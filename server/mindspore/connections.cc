@@ -18,8 +18,8 @@ namespace {
 constexpr absl::string_view kEstablished = "01";
 constexpr unsigned char kMapped[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 255, 255};
 
-// Of "0100007F:9C40": words of the address in the machine's byte order, then
-// the port. Empty if it is none.
+// Parses "0100007F:9C40": the words of the address in the machine's byte order,
+// and the port. Empty if the text is malformed.
 std::string Address(absl::string_view text) {
   const std::vector<absl::string_view> parts = absl::StrSplit(text, ':');
   uint32_t port = 0;
@@ -44,11 +44,11 @@ std::string Address(absl::string_view text) {
 
 }  // namespace
 
-std::set<std::string> FarEnds(std::string_view table) {
+std::set<std::string> RemoteEndpoints(std::string_view table) {
   std::set<std::string> ends;
   for (absl::string_view line :
        absl::StrSplit(absl::string_view(table.data(), table.size()), '\n')) {
-    // Number, near end, far end, state, ...
+    // Number, local endpoint, remote endpoint, state, ...
     const std::vector<absl::string_view> fields =
         absl::StrSplit(line, ' ', absl::SkipEmpty());
     if (fields.size() < 4 || fields[3] != kEstablished) continue;
@@ -65,7 +65,8 @@ std::optional<std::set<std::string>> EstablishedConnections() {
     std::ifstream file(path);
     if (!file) continue;
     read = true;
-    all.merge(FarEnds(std::string(std::istreambuf_iterator<char>(file), {})));
+    all.merge(
+        RemoteEndpoints(std::string(std::istreambuf_iterator<char>(file), {})));
   }
   if (!read) return std::nullopt;
   return all;

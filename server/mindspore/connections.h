@@ -1,6 +1,6 @@
-// Which connections this machine has, as the kernel knows it. A client that
-// computes makes no call for minutes, and the wire before 1.3 has no heartbeat;
-// that its socket is gone is the only sign of its end.
+// The network connections of this machine, according to the kernel. A client
+// may make no call for minutes while it computes, and releases before 1.3 send
+// no heartbeats, so a closed socket is the only sign of its end.
 #ifndef SERVER_MINDSPORE_CONNECTIONS_H_
 #define SERVER_MINDSPORE_CONNECTIONS_H_
 
@@ -11,12 +11,12 @@
 
 namespace graphdbg::mindspore {
 
-// The far ends of established TCP connections in the text of /proc/net/tcp or
-// /proc/net/tcp6, as "127.0.0.1:40000" and "[::1]:40000". IPv4 addresses mapped
-// to IPv6 are written as IPv4.
-std::set<std::string> FarEnds(std::string_view table);
+// The remote endpoints of established TCP connections in the text of
+// /proc/net/tcp or /proc/net/tcp6, in the form "127.0.0.1:40000" or
+// "[::1]:40000". IPv4-mapped IPv6 addresses are returned as IPv4.
+std::set<std::string> RemoteEndpoints(std::string_view table);
 
-// Of this process's network; absent if they cannot be read.
+// The remote endpoints of this machine. Absent if they cannot be determined.
 std::optional<std::set<std::string>> EstablishedConnections();
 
 }  // namespace graphdbg::mindspore

@@ -10,14 +10,15 @@ namespace graphdbg::mindspore {
 absl::Status GraphAssembly::Add(const debugger::Chunk& chunk) {
   bytes_ += chunk.buffer().size();
   if (bytes_ > kMaxBytes) {
-    return Error(absl::StatusCode::kResourceExhausted, "graph_too_large",
-                 absl::StrCat("graphs of more than ", kMaxBytes, " bytes"));
+    return Error(
+        absl::StatusCode::kResourceExhausted, "graph_too_large",
+        absl::StrCat("the graphs exceed the limit of ", kMaxBytes, " bytes"));
   }
   const bool sent_twice = chunk.finished() && !chunk.buffer().empty() &&
                           chunk.buffer() == last_piece_;
   if (!sent_twice) buffer_ += chunk.buffer();
   last_piece_ = chunk.buffer();
-  // What cannot be read yet was not the last piece after all.
+  // If the graph cannot be parsed yet, this was not the last chunk after all.
   if (chunk.finished()) TakeGraph();
   return absl::OkStatus();
 }
@@ -26,7 +27,7 @@ bool GraphAssembly::TakeGraph() {
   if (buffer_.empty()) return true;
   debugger::GraphProto graph;
   if (!graph.ParseFromString(buffer_)) return false;
-  // Cut between two nodes: the name comes after all of them.
+  // The graph was split between two nodes: its name follows the last node.
   if (!graph.has_name() && last_piece_.size() >= kPieceBytes) return false;
   graphs_.push_back(std::move(graph));
   buffer_.clear();
@@ -41,7 +42,7 @@ absl::StatusOr<std::vector<debugger::GraphProto>> GraphAssembly::Take() {
   last_piece_.clear();
   if (!whole) {
     return Error(absl::StatusCode::kInvalidArgument, "bad_graph",
-                 "what was sent is no graph, or not all of one");
+                 "the graph is incomplete or malformed");
   }
   return std::exchange(graphs_, {});
 }

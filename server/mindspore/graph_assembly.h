@@ -1,4 +1,4 @@
-// Puts graphs together from the pieces in which they travel.
+// Assembles graphs from the chunks in which clients send them.
 #ifndef SERVER_MINDSPORE_GRAPH_ASSEMBLY_H_
 #define SERVER_MINDSPORE_GRAPH_ASSEMBLY_H_
 
@@ -11,28 +11,28 @@
 
 namespace graphdbg::mindspore {
 
-// One call of SendGraph or SendMultiGraphs. Reads around two faults of clients
-// 1.1 to 1.3 with graphs of more than one piece: the last piece may come twice,
-// and a piece in the middle may say that it is the last.
+// Handles one call of SendGraph or SendMultiGraphs. Works around two bugs of
+// clients 1.1 to 1.3 with graphs of several chunks: the last chunk may be sent
+// twice, and a chunk in the middle may be marked as the last one.
 class GraphAssembly {
  public:
-  // Of all pieces but a graph's last.
+  // The size of all chunks except for the last one of a graph.
   static constexpr size_t kPieceBytes = 3'145'728;
-  // Bytes of all graphs of one call.
+  // Limit for all graphs of one call.
   static constexpr size_t kMaxBytes = size_t{1} << 30;
 
-  // RESOURCE_EXHAUSTED beyond kMaxBytes.
+  // RESOURCE_EXHAUSTED if the graphs exceed kMaxBytes.
   absl::Status Add(const debugger::Chunk& chunk);
 
-  // After the last piece; empties this. INVALID_ARGUMENT if what is left is no
-  // graph.
+  // Returns the graphs after the last chunk, and resets this object.
+  // INVALID_ARGUMENT if a graph is incomplete or malformed.
   absl::StatusOr<std::vector<debugger::GraphProto>> Take();
 
  private:
   bool TakeGraph();
 
   size_t bytes_ = 0;
-  // Of the graph under way.
+  // The chunks of the current graph.
   std::string buffer_;
   std::string last_piece_;
   std::vector<debugger::GraphProto> graphs_;

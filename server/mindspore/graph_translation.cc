@@ -39,7 +39,8 @@ std::string FullNameOf(const debugger::NodeProto& node) {
                       node.op_type(), "-", node.name());
 }
 
-// "args0" and the like: what the training loop hands to the network.
+// Inputs, which the training loop passes to the network, are named "args0",
+// "args1" and so on.
 bool IsInput(const std::string& name) {
   int number = 0;
   return absl::StartsWith(name, kInput) &&
@@ -48,14 +49,14 @@ bool IsInput(const std::string& name) {
 
 class Translator {
  public:
-  Translator(const debugger::GraphProto& graph, NodeBook& book)
-      : graph_(graph), book_(book) {
-    patch_.graph = book.GraphId(graph.name());
+  Translator(const debugger::GraphProto& graph, NodeTable& table)
+      : graph_(graph), nodes_(table) {
+    patch_.graph = table.GraphId(graph.name());
   }
 
   graph::GraphPatch Run() {
     FindScopes();
-    // Names first: inputs refer to any of them.
+    // Names come first, because inputs may refer to any node.
     for (const auto& parameter : graph_.parameters()) Add(parameter);
     for (const auto& constant : graph_.const_vals()) Add(constant);
     for (const auto& node : graph_.node()) Name(node);
@@ -71,7 +72,7 @@ class Translator {
   }
 
  private:
-  // Where parameters and constants are used first.
+  // Finds the first consumers of parameters and constants.
   void FindScopes() {
     for (const auto& node : graph_.node()) {
       const std::string scope = ScopeOf(FullNameOf(node));
@@ -83,12 +84,12 @@ class Translator {
 
   std::string Scoped(const std::string& key, const std::string& name) const {
     auto it = scopes_.find(key);
-    // The wire has it so where a name holds a slash.
+    // MindSpore replaces slashes within names in the same way.
     return absl::StrCat(it == scopes_.end() ? kTopScope : it->second, "/",
                         absl::StrReplaceAll(name, {{"/", "--"}}));
   }
 
-  graph::NodeRecord& Record(BookNode& node) {
+  graph::NodeRecord& Record(NodeEntry& node) {
     graph::NodeRecord record;
     record.id = node.id;
     record.name = node.name;
@@ -101,8 +102,8 @@ class Translator {
 
   void Add(const debugger::ParameterProto& parameter) {
     const std::string name = Scoped(parameter.name(), parameter.name());
-    // With a scope: on GPU a bare name would not be found.
-    BookNode& node = book_.Ensure(graph_.name(), name, name);
+    // The name needs a scope: on GPUs, clients would not find it without.
+    NodeEntry& node = nodes_.Ensure(graph_.name(), name, name);
     node.kind = IsInput(parameter.name()) ? model::NodeKind::kInput
                                           : model::NodeKind::kParameter;
     node.category = CategoryOfParameter(node.name);
@@ -116,12 +117,12 @@ class Translator {
     const std::string& name =
         constant.full_name().empty() ? constant.key() : constant.full_name();
     const std::string scoped = Scoped(constant.key(), name);
-    BookNode& node = book_.Ensure(graph_.name(), scoped, scoped);
+    NodeEntry& node = nodes_.Ensure(graph_.name(), scoped, scoped);
     node.kind = model::NodeKind::kConstant;
     node.op_type = "Constant";
     node.value = ValueOf(constant.value());
     node.outputs.clear();
-    // From 1.6 on tensors come without value, and even without a type.
+    // Release 1.6 and later send tensors without a value or even a type.
     const bool is_tensor = !constant.has_value() ||
                            constant.value().dtype() == debugger::DT_TENSOR;
     if (node.value) {
@@ -137,14 +138,14 @@ class Translator {
   }
 
   void Name(const debugger::NodeProto& node) {
-    // A call of another graph is in the list and empty.
+    // Calls of other graphs appear as empty nodes.
     if (node.name().empty()) return;
     const std::string name = FullNameOf(node);
-    named_[node.name()] = &book_.Ensure(graph_.name(), name, name);
+    named_[node.name()] = &nodes_.Ensure(graph_.name(), name, name);
   }
 
   void Add(const debugger::NodeProto& from, uint64_t order) {
-    BookNode& node = *named_.at(from.name());
+    NodeEntry& node = *named_.at(from.name());
     node.op_type = Word(from.op_type());
     node.category = CategoryOfOp(node.name, node.op_type);
     node.outputs = OutputsOf(from.output_type());
@@ -162,7 +163,7 @@ class Translator {
     if (line != nullptr) node.source = *line;
   }
 
-  void MakeAlias(const debugger::NodeProto& from, BookNode& node) {
+  void MakeAlias(const debugger::NodeProto& from, NodeEntry& node) {
     if (from.input_size() < 2) return;
     auto producer = named_.find(from.input(0).name());
     auto index = constants_.find(from.input(1).name());
@@ -173,7 +174,7 @@ class Translator {
     if (slot < 0 || slot >= kMaxInputs || producer->second == &node) return;
     node.alias_of = producer->second->id;
     node.alias_slot = static_cast<uint32_t>(slot);
-    // Types in a tuple come without a shape; this one has it.
+    // Element types of tuples have no shape, but this node's type has one.
     for (model::Output& output : producer->second->outputs) {
       if (output.slot == slot && output.type.dtype == DType::kUnspecified &&
           !node.outputs.empty()) {
@@ -182,7 +183,7 @@ class Translator {
     }
   }
 
-  void AddInputs(const debugger::NodeProto& from, const BookNode& node,
+  void AddInputs(const debugger::NodeProto& from, const NodeEntry& node,
                  graph::NodeRecord& record) {
     for (const auto& input : from.input()) {
       if (record.inputs.size() >= kMaxInputs) break;
@@ -197,21 +198,21 @@ class Translator {
   }
 
   const debugger::GraphProto& graph_;
-  NodeBook& book_;
+  NodeTable& nodes_;
   graph::GraphPatch patch_;
-  // Outputs are copied at the end: later nodes tell of earlier ones' shapes.
-  std::vector<std::pair<BookNode*, graph::NodeRecord>> records_;
-  // By the graph's own references.
+  // Outputs are copied last, since later nodes may add shapes to earlier ones.
+  std::vector<std::pair<NodeEntry*, graph::NodeRecord>> records_;
+  // Keyed by the names that the graph uses for references.
   absl::flat_hash_map<std::string, std::string> scopes_;
-  absl::flat_hash_map<std::string, BookNode*> named_;
+  absl::flat_hash_map<std::string, NodeEntry*> named_;
   absl::flat_hash_map<std::string, const debugger::ValueProto*> constants_;
 };
 
 }  // namespace
 
 graph::GraphPatch TranslateGraph(const debugger::GraphProto& graph,
-                                 NodeBook& book) {
-  return Translator(graph, book).Run();
+                                 NodeTable& table) {
+  return Translator(graph, table).Run();
 }
 
 }  // namespace graphdbg::mindspore

@@ -17,15 +17,15 @@ struct Reason {
 };
 
 constexpr Reason kReasons[] = {
-    {1 << 0, "the tensor holds NaN"},
-    {1 << 1, "the tensor holds infinities"},
-    {kNoPrevious, "there is no value of the step before"},
+    {1 << 0, "the tensor contains NaN"},
+    {1 << 1, "the tensor contains infinities"},
+    {kNoPrevious, "the previous step has no value"},
     {1 << 3, "the job is out of memory"},
     {1 << 4, "the history was not found"},
-    {1 << 5, "there is no value"},
+    {1 << 5, "the tensor has no value"},
 };
 
-// Given back as it was sent, or not measured.
+// Clients return the other parameters unchanged.
 bool IsMeasured(const std::string& name) {
   return name != "rtol" && name != "atol" && name != "equal_nan" &&
          name != "epsilon" && name != "range_start_inclusive" &&
@@ -49,16 +49,16 @@ std::string ErrorText(int error_code) {
   return absl::StrCat("could not be checked: ", text);
 }
 
-bool IsWorthAStop(int error_code) { return error_code != kNoPrevious; }
+bool JustifiesStop(int error_code) { return error_code != kNoPrevious; }
 
-const BookNode* NodeOfHit(const debugger::WatchpointHit& hit,
-                          const NodeBook& book) {
-  return book.ByWireName(hit.tensor().node_name());
+const NodeEntry* NodeOfHit(const debugger::WatchpointHit& hit,
+                           const NodeTable& table) {
+  return table.ByWireName(hit.tensor().node_name());
 }
 
 jobs::HitReport TranslateHit(const debugger::WatchpointHit& hit,
                              const WireWatchpoint& watchpoint,
-                             const BookNode& node) {
+                             const NodeEntry& node) {
   jobs::HitReport report;
   report.node_id = node.id;
   model::Hit& out = report.hit;

@@ -1,4 +1,4 @@
-// Hits as clients report them, as the session's.
+// Translates hits from clients.
 #ifndef SERVER_MINDSPORE_HITS_H_
 #define SERVER_MINDSPORE_HITS_H_
 
@@ -7,26 +7,27 @@
 
 #include "proto/mindspore/debugger.pb.h"
 #include "server/jobs/agent_port.h"
-#include "server/mindspore/node_book.h"
+#include "server/mindspore/node_table.h"
 #include "server/mindspore/wire_watchpoint.h"
 
 namespace graphdbg::mindspore {
 
-// Why a client could not check a watchpoint, for people; empty for a real hit.
+// A text that explains why a client could not check a watchpoint; empty if it
+// could.
 std::string ErrorText(int error_code);
 
-// Whether training should stop for it. That there is no earlier value to
-// compare with, as in the first step, is none.
-bool IsWorthAStop(int error_code);
+// Whether training should stop. A missing previous value, as in the first step,
+// does not count as a hit.
+bool JustifiesStop(int error_code);
 
-// The output that was hit, null if it is not known.
-const BookNode* NodeOfHit(const debugger::WatchpointHit& hit,
-                          const NodeBook& book);
+// The node that was hit; null if it is unknown.
+const NodeEntry* NodeOfHit(const debugger::WatchpointHit& hit,
+                           const NodeTable& table);
 
-// Without order, step and statistics, which the wire does not tell.
+// The result has no order, step and statistics, which clients do not send.
 jobs::HitReport TranslateHit(const debugger::WatchpointHit& hit,
                              const WireWatchpoint& watchpoint,
-                             const BookNode& node);
+                             const NodeEntry& node);
 
 }  // namespace graphdbg::mindspore
 

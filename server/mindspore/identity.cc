@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxWordBytes = 64;
 
-// A word fit for ids and files: what is none of these becomes "_".
+// Replaces characters that are not suitable for ids and file names with "_".
 std::string Plain(std::string_view text) {
   std::string word = wire::ToValidUtf8(
       absl::string_view(text.data(), text.size()), kMaxWordBytes);
@@ -45,7 +45,7 @@ std::string AddressOf(std::string_view peer) {
 std::string HostOf(std::string_view peer) {
   std::string host = AddressOf(peer);
   host.resize(std::min(host.size(), host.rfind(':')));
-  // gRPC writes brackets as they are or percent-encoded, by its version.
+  // Depending on its version, gRPC percent-encodes the brackets.
   for (const char* open : {"[", "%5B"}) {
     if (absl::StartsWith(host, open)) host = host.substr(strlen(open));
   }

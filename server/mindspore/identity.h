@@ -1,5 +1,5 @@
-// Who a client is. The wire has no name for it: only what it says of its
-// device, and where it calls from.
+// The identity of a client. The protocol has no explicit one, so it consists of
+// the client's device and host.
 #ifndef SERVER_MINDSPORE_IDENTITY_H_
 #define SERVER_MINDSPORE_IDENTITY_H_
 
@@ -12,26 +12,26 @@
 namespace graphdbg::mindspore {
 
 struct Identity {
-  // The address without port, "127.0.0.1".
+  // The address without port: "127.0.0.1".
   std::string host;
-  // The number before the colon of its device name.
+  // The number before the colon in the device name.
   std::string device;
   std::string backend;
 
   bool operator==(const Identity&) const = default;
 };
 
-// `peer` as gRPC has it, "ipv4:127.0.0.1:40000".
+// `peer` is in gRPC's format: "ipv4:127.0.0.1:40000".
 Identity IdentityOf(const debugger::Metadata& metadata, std::string_view peer);
 
-// "127.0.0.1:40000", "[::1]:40000".
+// Returns "127.0.0.1:40000" or "[::1]:40000".
 std::string AddressOf(std::string_view peer);
-// "127.0.0.1", "::1".
+// Returns "127.0.0.1" or "::1".
 std::string HostOf(std::string_view peer);
-// By a socket of this machine's file system.
+// Whether the peer is connected through a Unix domain socket.
 bool IsLocal(std::string_view peer);
 
-// A job's id; printable, without slashes.
+// The id of the client's job. Printable, without slashes.
 std::string JobNameOf(const Identity& identity);
 
 }  // namespace graphdbg::mindspore

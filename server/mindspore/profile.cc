@@ -43,13 +43,13 @@ std::map<model::ControlVerb, std::string> UnsupportedCommands(
     for (auto verb :
          {model::ControlVerb::kNextNode, model::ControlVerb::kContinueTo}) {
       unsupported[verb] =
-          "MindSpore runs whole steps on Ascend; it stops at nodes only on a "
-          "GPU";
+          "MindSpore can stop at nodes only on GPUs; on Ascend it runs whole "
+          "steps";
     }
   }
   if (profile.simple_conditions) {
     unsupported[model::ControlVerb::kRecheck] =
-        "MindSpore 1.0 checks watchpoints only while it runs";
+        "MindSpore 1.0 checks watchpoints only while it is running";
   }
   return unsupported;
 }

@@ -1,5 +1,5 @@
-// What releases of MindSpore understand. The schema is one for all of them;
-// this is what a server has to do differently.
+// Differences between MindSpore releases that the server has to respect. All
+// releases share one schema.
 #ifndef SERVER_MINDSPORE_PROFILE_H_
 #define SERVER_MINDSPORE_PROFILE_H_
 
@@ -12,22 +12,23 @@
 namespace graphdbg::mindspore {
 
 struct Profile {
-  // 1.0: conditions with one value each, no parameters, no recheck.
+  // 1.0: conditions have one value and no parameters; there is no recheck.
   bool simple_conditions = false;
-  // From 1.3: watch nodes name their graph.
+  // 1.3 and later: watch nodes include the name of their graph.
   bool graph_names = false;
-  // From 1.5: views of statistics without values.
+  // 1.5 and later: views can request statistics without values.
   bool view_levels = false;
-  // Before 1.6: the first parameter of "not changed" is read as atol, the
-  // second as rtol, whatever their names.
+  // Before 1.6: the first parameter of "not changed" is read as atol and the
+  // second one as rtol, regardless of their names.
   bool atol_first = false;
 };
 
-// By the first two numbers of a version as "1.5.0-rc1". None at all is 1.0,
-// which does not say its version; one that cannot be read counts as the newest.
+// Depends on the first two numbers of a version such as "1.5.0-rc1". An empty
+// version means 1.0, which does not send its version. A version that cannot be
+// parsed counts as the newest one.
 Profile ProfileOf(std::string_view ms_version);
 
-// What clients of this release cannot do, and why.
+// The commands that clients of this release do not support, with the reasons.
 std::map<model::ControlVerb, std::string> UnsupportedCommands(
     const Profile& profile, bool gpu);
 

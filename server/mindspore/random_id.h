@@ -1,4 +1,4 @@
-// Ids that nobody else has.
+// Globally unique ids.
 #ifndef SERVER_MINDSPORE_RANDOM_ID_H_
 #define SERVER_MINDSPORE_RANDOM_ID_H_
 
@@ -9,7 +9,7 @@
 
 namespace graphdbg::mindspore {
 
-// 128 bits in hexadecimal.
+// 128 random bits in hexadecimal.
 inline std::string RandomId() {
   std::random_device random;
   std::string id;

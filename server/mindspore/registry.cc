@@ -9,116 +9,119 @@
 namespace graphdbg::mindspore {
 namespace {
 
-// Clients that were lost, and are waited for: so many, so long.
-constexpr size_t kMaxLost = 32;
-constexpr int64_t kMaxLostNano = int64_t{86'400} * 1'000'000'000;
+// Limits for disconnected clients that may reconnect.
+constexpr size_t kMaxDisconnected = 32;
+constexpr int64_t kMaxDisconnectedNano = int64_t{86'400} * 1'000'000'000;
 
 uint64_t Distance(uint64_t a, uint64_t b) { return a < b ? b - a : a - b; }
 
 }  // namespace
 
-Registry::Registry(std::shared_ptr<const Conversation::Shared> shared)
+Registry::Registry(std::shared_ptr<const ClientConnection::Shared> shared)
     : shared_(std::move(shared)) {
   for (const SavedClient& saved : shared_->files->Load()) {
-    // No address is so; it gets its own when it comes back.
+    // A placeholder, since the address is unknown until the client reconnects.
     by_peer_[absl::StrCat("restored:", saved.incarnation())] =
-        std::make_shared<Conversation>(shared_, saved);
+        std::make_shared<ClientConnection>(shared_, saved);
   }
 }
 
-Registry::ConversationPtr& Registry::Slot(const std::string& peer) {
-  ConversationPtr& slot = by_peer_[peer];
-  if (slot == nullptr) slot = std::make_shared<Conversation>(shared_, peer);
+Registry::ConnectionPtr& Registry::Slot(const std::string& peer) {
+  ConnectionPtr& slot = by_peer_[peer];
+  if (slot == nullptr) slot = std::make_shared<ClientConnection>(shared_, peer);
   return slot;
 }
 
-Registry::ConversationPtr Registry::Of(const std::string& peer) {
-  std::lock_guard lock(mu_);
+Registry::ConnectionPtr Registry::Get(const std::string& peer) {
+  absl::MutexLock lock(&mu_);
   return Slot(peer);
 }
 
-Registry::ConversationPtr Registry::ForMetadata(const std::string& peer) {
-  std::lock_guard lock(mu_);
-  ConversationPtr& slot = Slot(peer);
-  if (slot->ended()) slot = std::make_shared<Conversation>(shared_, peer);
+Registry::ConnectionPtr Registry::GetForMetadata(const std::string& peer) {
+  absl::MutexLock lock(&mu_);
+  ConnectionPtr& slot = Slot(peer);
+  if (slot->ended()) slot = std::make_shared<ClientConnection>(shared_, peer);
   return slot;
 }
 
-Registry::ConversationPtr Registry::ForKnown(
+Registry::ConnectionPtr Registry::GetOrReconnect(
     const std::string& peer, const debugger::Metadata& metadata) {
-  // Its old connection may have ended unnoticed.
-  if (!Of(peer)->identity()) Sweep();
-  std::lock_guard lock(mu_);
-  ConversationPtr& slot = Slot(peer);
-  // A process that was lost has sent its graph already.
+  // The end of an earlier network connection may not have been detected yet.
+  if (!Get(peer)->identity()) Sweep();
+  absl::MutexLock lock(&mu_);
+  ConnectionPtr& slot = Slot(peer);
+  // A client that reconnects does not send its graph again.
   if (slot->identity() || slot->has_graph()) return slot;
-  ConversationPtr known =
-      FindLost(IdentityOf(metadata, peer),
-               static_cast<uint64_t>(std::max(metadata.cur_step(), 0)));
+  ConnectionPtr known =
+      FindDisconnected(IdentityOf(metadata, peer),
+                       static_cast<uint64_t>(std::max(metadata.cur_step(), 0)));
   if (known == nullptr) return slot;
-  known->MovedTo(peer, slot->TakeHits());
+  known->MoveTo(peer, slot->TakeHits());
   std::erase_if(by_peer_,
                 [&](const auto& entry) { return entry.second == known; });
   by_peer_[peer] = known;
   return known;
 }
 
-Registry::ConversationPtr Registry::FindLost(const Identity& identity,
-                                             uint64_t step) const {
-  ConversationPtr nearest;
-  for (const auto& [peer, conversation] : by_peer_) {
-    if (!conversation->lost() || conversation->ended()) continue;
-    if (conversation->identity() != identity) continue;
-    if (nearest == nullptr || Distance(conversation->step(), step) <
-                                  Distance(nearest->step(), step)) {
-      nearest = conversation;
+Registry::ConnectionPtr Registry::FindDisconnected(const Identity& identity,
+                                                   uint64_t step) const {
+  ConnectionPtr nearest;
+  for (const auto& [peer, connection] : by_peer_) {
+    if (!connection->disconnected() || connection->ended()) continue;
+    if (connection->identity() != identity) continue;
+    if (nearest == nullptr ||
+        Distance(connection->step(), step) < Distance(nearest->step(), step)) {
+      nearest = connection;
     }
   }
   return nearest;
 }
 
-void Registry::ForgetLongLost() {
-  std::lock_guard lock(mu_);
-  std::vector<std::pair<int64_t, std::string>> lost;
-  for (const auto& [peer, conversation] : by_peer_) {
-    if (conversation->lost())
-      lost.emplace_back(conversation->lost_since(), peer);
+void Registry::RemoveExpired() {
+  absl::MutexLock lock(&mu_);
+  std::vector<std::pair<int64_t, std::string>> disconnected;
+  for (const auto& [peer, connection] : by_peer_) {
+    if (connection->disconnected())
+      disconnected.emplace_back(connection->disconnected_since(), peer);
   }
-  std::sort(lost.begin(), lost.end());
-  const int64_t too_old = shared_->now_unix_nano() - kMaxLostNano;
-  for (size_t i = 0; i < lost.size(); ++i) {
-    if (lost.size() - i <= kMaxLost && lost[i].first > too_old) break;
-    auto it = by_peer_.find(lost[i].second);
-    it->second->Forget();
+  std::sort(disconnected.begin(), disconnected.end());
+  const int64_t too_old = shared_->now_unix_nano() - kMaxDisconnectedNano;
+  for (size_t i = 0; i < disconnected.size(); ++i) {
+    if (disconnected.size() - i <= kMaxDisconnected &&
+        disconnected[i].first > too_old)
+      break;
+    auto it = by_peer_.find(disconnected[i].second);
+    it->second->Discard();
     by_peer_.erase(it);
   }
 }
 
 void Registry::Sweep() {
-  std::map<std::string, ConversationPtr> all;
+  std::map<std::string, ConnectionPtr> all;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     all = by_peer_;
   }
   if (all.empty()) return;
-  // After that, so that it has all of them that are still connected.
+  // Read after copying the map, so that it contains every client of the copy
+  // that is still connected.
   const auto connected = EstablishedConnections();
-  for (const auto& [peer, conversation] : all) {
-    // It may have come back in the meantime.
-    if (conversation->waits() || conversation->peer() != peer) continue;
+  for (const auto& [peer, connection] : all) {
+    // The client may have reconnected in the meantime.
+    if (connection->waiting() || connection->peer() != peer) continue;
     const bool gone = connected && connected->count(AddressOf(peer)) == 0;
-    if (!gone && !conversation->silent()) continue;
-    if (!conversation->lost()) conversation->Lost();
-    // Nobody will ask for these again.
-    if (gone && (conversation->ended() || !conversation->identity())) {
-      std::lock_guard lock(mu_);
+    if (!gone && !connection->silent()) continue;
+    if (!connection->disconnected()) connection->OnDisconnect();
+    // No later call can belong to such a client.
+    if (gone && (connection->ended() || !connection->identity())) {
+      absl::MutexLock lock(&mu_);
       auto it = by_peer_.find(peer);
-      if (it != by_peer_.end() && it->second == conversation) {
+      if (it != by_peer_.end() && it->second == connection) {
         by_peer_.erase(it);
       }
     }
   }
-  ForgetLongLost();
+  RemoveExpired();
 }
 
 }  // namespace graphdbg::mindspore

@@ -1,50 +1,54 @@
-// All conversations of a server: which call belongs to which. Calls carry no
-// name, so a conversation is found by the connection it comes through, and a
-// client that has lost its connection by what it says of its device.
+// The clients of a server. Calls do not identify their client, so they are
+// assigned by the network address that they come from. A client that reconnects
+// is recognized by its device.
 #ifndef SERVER_MINDSPORE_REGISTRY_H_
 #define SERVER_MINDSPORE_REGISTRY_H_
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
-#include "server/mindspore/conversation.h"
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
+#include "server/mindspore/client_connection.h"
 
 namespace graphdbg::mindspore {
 
-// Threads: any.
+// Thread-safe.
 class Registry {
  public:
-  using ConversationPtr = std::shared_ptr<Conversation>;
+  using ConnectionPtr = std::shared_ptr<ClientConnection>;
 
-  // With the clients that an earlier server had.
-  explicit Registry(std::shared_ptr<const Conversation::Shared> shared);
+  // Restores the clients of an earlier server.
+  explicit Registry(std::shared_ptr<const ClientConnection::Shared> shared);
 
-  // Of this connection; a new one if it is.
-  ConversationPtr Of(const std::string& peer);
-  // Of a client that opens a session: a new one if that of its connection has
-  // ended.
-  ConversationPtr ForMetadata(const std::string& peer);
-  // Of a client that asks, or ends. If it has not introduced itself through
-  // this connection it may be one that was lost.
-  ConversationPtr ForKnown(const std::string& peer,
-                           const debugger::Metadata& metadata);
+  // Returns the client at this address. Creates it if necessary.
+  ConnectionPtr Get(const std::string& peer) ABSL_LOCKS_EXCLUDED(mu_);
+  // Returns the client for a call that opens a session: a new one if the
+  // previous client at this address has ended.
+  ConnectionPtr GetForMetadata(const std::string& peer)
+      ABSL_LOCKS_EXCLUDED(mu_);
+  // Returns the client for a call that continues a session. If no client has
+  // opened a session from this address, it may be a disconnected one.
+  ConnectionPtr GetOrReconnect(const std::string& peer,
+                               const debugger::Metadata& metadata)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
-  // Notices clients that are gone. To be called every few seconds.
-  void Sweep();
+  // Detects disconnected clients. Call it every few seconds.
+  void Sweep() ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  // Of several the one that stands nearest to this step.
-  ConversationPtr FindLost(const Identity& identity, uint64_t step) const;
-  void ForgetLongLost();
-  ConversationPtr& Slot(const std::string& peer);
+  // If several clients match, returns the one whose step is closest.
+  ConnectionPtr FindDisconnected(const Identity& identity, uint64_t step) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void RemoveExpired() ABSL_LOCKS_EXCLUDED(mu_);
+  ConnectionPtr& Slot(const std::string& peer)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const std::shared_ptr<const Conversation::Shared> shared_;
-  mutable std::mutex mu_;
-  // Guarded by mu_.
-  std::map<std::string, ConversationPtr> by_peer_;
+  const std::shared_ptr<const ClientConnection::Shared> shared_;
+  mutable absl::Mutex mu_;
+  std::map<std::string, ConnectionPtr> by_peer_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::mindspore

@@ -20,7 +20,7 @@ bool IsUsers(absl::string_view file) {
          !absl::StrContains(file, "/dist-packages/");
 }
 
-// Of "/home/me/net.py:42/x = self.conv(x)/".
+// Parses "/home/me/net.py:42/x = self.conv(x)/".
 bool Parse(absl::string_view text, model::SourceLine& line) {
   size_t colon = text.find(':');
   while (colon != absl::string_view::npos) {

@@ -1,4 +1,4 @@
-// Where in the user's program a node comes from.
+// Source locations of nodes.
 #ifndef SERVER_MINDSPORE_SOURCE_LINES_H_
 #define SERVER_MINDSPORE_SOURCE_LINES_H_
 
@@ -9,12 +9,13 @@
 
 namespace graphdbg::mindspore {
 
-// Of NodeProto.source_address, lines of "# In file <path>:<line>/<text>/" with
-// or without a mark before "In"; what is no such line is left out. Innermost
-// first, as MindSpore lists them.
+// Parses NodeProto.source_address, which consists of lines in the form
+// "# In file <path>:<line>/<text>/"; the prefix before "In" varies. Skips other
+// lines. The innermost line comes first.
 std::vector<model::SourceLine> SourceLinesOf(std::string_view address);
 
-// The first line that is the user's, else the first; null if there is none.
+// The first line in user code, or else the first line; null if the list is
+// empty.
 const model::SourceLine* UserLine(const std::vector<model::SourceLine>& lines);
 
 }  // namespace graphdbg::mindspore

@@ -1,4 +1,4 @@
-// Reads a client's stream to its end, one message in memory at a time.
+// Reads a client's stream, keeping one message in memory at a time.
 #ifndef SERVER_MINDSPORE_STREAM_READER_H_
 #define SERVER_MINDSPORE_STREAM_READER_H_
 
@@ -11,13 +11,13 @@
 
 namespace graphdbg::mindspore {
 
-// Owns itself until gRPC is done with it. Both functions are called on gRPC's
-// threads, in order; an error ends the stream.
+// Owns itself until gRPC has finished with it. Calls its functions on gRPC's
+// threads, in order. An error ends the stream.
 template <class Message>
 class StreamReader final : public grpc::ServerReadReactor<Message> {
  public:
   using OnMessage = std::function<absl::Status(Message& message)>;
-  // Not called for a stream that was broken off.
+  // Not called for a stream that was cancelled.
   using OnEnd = std::function<absl::Status()>;
 
   StreamReader(grpc::CallbackServerContext* context, OnMessage on_message,

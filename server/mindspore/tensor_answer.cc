@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "agent/kernels/cpu/cpu_statistics.h"
 #include "agent/tensor/slice.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/mindspore/types.h"
 
@@ -15,7 +16,7 @@ namespace {
 using jobs::TensorChunk;
 using jobs::TensorOrder;
 
-// Beyond this a client's average is that of a part of the tensor.
+// For larger tensors, clients average only a part of the elements.
 constexpr int32_t kAveragedAsOne = 20'000;
 
 TensorView ViewOf(const Value& value) {
@@ -29,7 +30,7 @@ TensorView ViewOf(const Value& value) {
 
 absl::Status TooLarge(uint64_t count, const char* what, uint64_t limit) {
   return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
-               absl::StrCat("the slice holds ", count, " ", what,
+               absl::StrCat("the slice has ", count, " ", what,
                             "; the limit is ", limit));
 }
 
@@ -86,15 +87,14 @@ model::TensorType TypeOf(const debugger::TensorBase& base) {
 absl::Status FillData(const model::TensorQuery& query, const Value& value,
                       TensorChunk& piece) {
   const TensorView view = ViewOf(value);
-  absl::StatusOr<Slice> slice = ParseSlice(query.slice, value.type.shape);
-  if (!slice.ok()) return slice.status();
-  const auto elements = static_cast<uint64_t>(ElementCount(*slice));
-  auto fits = CheckSize(query, elements, ItemSize(view.dtype));
-  if (!fits.ok()) return fits;
-  SliceReader reader(view, *slice);
+  ASSIGN_OR_RETURN(const Slice slice,
+                   ParseSlice(query.slice, value.type.shape));
+  const auto elements = static_cast<uint64_t>(ElementCount(slice));
+  RETURN_IF_ERROR(CheckSize(query, elements, ItemSize(view.dtype)));
+  SliceReader reader(view, slice);
   std::string data;
   if (!reader.done()) reader.Read(reader.total_bytes(), &data);
-  piece.header->slice_shape = ShapeOf(*slice);
+  piece.header->slice_shape = ShapeOf(slice);
   piece.header->total_bytes = data.size();
   piece.data = absl::Cord(std::move(data));
   return absl::OkStatus();
@@ -128,7 +128,7 @@ model::Statistics StatisticsOf(const debugger::Statistics& s) {
   info.zero_count = s.zero_count();
   info.negative_count = s.neg_zero_count();
   info.positive_count = s.pos_zero_count();
-  // The client takes NaN and infinities into the rest.
+  // The client's other statistics include NaN and infinities.
   if (s.count() == 0 ||
       s.nan_count() + s.pos_inf_count() + s.neg_inf_count() > 0) {
     return info;

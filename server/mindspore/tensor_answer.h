@@ -1,4 +1,4 @@
-// Answers to the session's orders for tensors, cut out of whole tensors.
+// Answers requests for tensors.
 #ifndef SERVER_MINDSPORE_TENSOR_ANSWER_H_
 #define SERVER_MINDSPORE_TENSOR_ANSWER_H_
 
@@ -12,27 +12,27 @@
 
 namespace graphdbg::mindspore {
 
-// Statistics are of the whole tensor and computed here: clients that compute
-// them count NaN in, and average large tensors wrongly.
+// Extracts the requested slice. Computes statistics of the whole tensor here,
+// because clients include NaN in theirs and average large tensors incorrectly.
 jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order, const Value& value,
                              uint64_t step);
 
-// From what a client measured, less what it measures wrongly.
+// Uses the client's statistics, except for those that are incorrect.
 jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorSummary& summary,
                              uint64_t step);
 
-// Type and shape alone.
+// Answers with type and shape only.
 jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorBase& base, uint64_t step);
 
 jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              absl::Status error);
 
-// What a client measured as statistics.
+// Converts the client's statistics, except for those that are incorrect.
 model::Statistics StatisticsOf(const debugger::Statistics& statistics);
 
-// Of elements that are there; absent if the type has none.
+// Computes the statistics. Absent if the dtype is not supported.
 std::optional<model::Statistics> Measure(const Value& value);
 
 }  // namespace graphdbg::mindspore

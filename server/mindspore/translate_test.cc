@@ -84,15 +84,15 @@ TEST(GraphTranslationTest, IdsAreTheSameForTheSameGraphs) {
   graph.mutable_node(0)->set_full_name("Default/a-op1");
   graph.mutable_node(0)->add_input()->set_name("w");
   graph.add_parameters()->set_name("w");
-  NodeBook first, second;
-  const auto told = TranslateGraph(graph, first);
+  NodeTable first, second;
+  const auto original = TranslateGraph(graph, first);
   const auto again = TranslateGraph(graph, first);
   const auto restored = TranslateGraph(graph, second);
-  ASSERT_EQ(told.nodes.size(), 2u);
-  for (size_t i = 0; i < told.nodes.size(); ++i) {
-    EXPECT_EQ(told.nodes[i].id, again.nodes[i].id);
-    EXPECT_EQ(told.nodes[i].id, restored.nodes[i].id);
-    EXPECT_EQ(told.nodes[i].name, restored.nodes[i].name);
+  ASSERT_EQ(original.nodes.size(), 2u);
+  for (size_t i = 0; i < original.nodes.size(); ++i) {
+    EXPECT_EQ(original.nodes[i].id, again.nodes[i].id);
+    EXPECT_EQ(original.nodes[i].id, restored.nodes[i].id);
+    EXPECT_EQ(original.nodes[i].name, restored.nodes[i].name);
   }
 }
 
@@ -109,11 +109,11 @@ TEST(GraphTranslationTest, CirclesOfPicksEnd) {
     node.add_input()->set_name(other);
     node.add_input()->set_name("cst1");
   }
-  NodeBook book;
-  TranslateGraph(graph, book);
-  for (const BookNode& node : book.nodes()) {
+  NodeTable table;
+  TranslateGraph(graph, table);
+  for (const NodeEntry& node : table.nodes()) {
     uint32_t slot = 0;
-    EXPECT_NE(book.OwnerOf(node, slot).id, 0u);
+    EXPECT_NE(table.OwnerOf(node, slot).id, 0u);
   }
 }
 

@@ -7,11 +7,12 @@
 namespace graphdbg::mindspore {
 namespace {
 
-// More than any operator has; a tuple of types costs a peer two bytes each.
+// No operator has this many outputs. Without a limit, a client could request
+// large amounts of memory with two bytes per output.
 constexpr int kMaxOutputs = 10'000;
 constexpr int kMaxDimensions = 64;
 
-// The type is empty unless the whole shape is known.
+// The result is empty unless the whole shape is known.
 model::TensorType TypeOf(const debugger::TypeProto::Tensor& tensor) {
   if (tensor.shape().dim_size() > kMaxDimensions) return {};
   model::TensorType info = ScalarOf(tensor.elem_type());
@@ -30,7 +31,7 @@ model::TensorType TypeOf(const debugger::TypeProto& type) {
   return scalar;
 }
 
-// An element of a tuple: its type comes without a shape.
+// Element types of tuples have no shape.
 model::TensorType TypeInTuple(const debugger::TypeProto& type) {
   if (type.has_tensor_type() && !type.tensor_type().has_shape()) return {};
   return TypeOf(type);

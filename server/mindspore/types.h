@@ -1,4 +1,4 @@
-// Types of tensors: MindSpore's numbers and messages as the session's.
+// Converts MindSpore's tensor types.
 #ifndef SERVER_MINDSPORE_TYPES_H_
 #define SERVER_MINDSPORE_TYPES_H_
 
@@ -10,15 +10,16 @@
 
 namespace graphdbg::mindspore {
 
-// kUnspecified for DT_UNDEFINED, kOther for what is no element type. Of any
-// number: clients may be newer than this.
+// Returns kUnspecified for DT_UNDEFINED, and kOther for types that are not
+// element types. Accepts any number, since clients may be newer than this
+// server.
 DType DTypeOf(int data_type);
 
 // A scalar of this type; kOther carries MindSpore's own name or number.
 model::TensorType ScalarOf(int data_type);
 
-// One for each output of a node of this type. Where the shape is not known,
-// the type is left empty, as an empty shape is a scalar's.
+// Returns one entry for each output of a node of this type. If the shape is
+// unknown, the dtype is left empty, because an empty shape means a scalar.
 std::vector<model::Output> OutputsOf(const debugger::TypeProto& type);
 
 }  // namespace graphdbg::mindspore

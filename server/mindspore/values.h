@@ -1,4 +1,4 @@
-// Values that a graph carries: constants and attributes.
+// Values in graphs: constants and attributes.
 #ifndef SERVER_MINDSPORE_VALUES_H_
 #define SERVER_MINDSPORE_VALUES_H_
 
@@ -10,16 +10,16 @@
 
 namespace graphdbg::mindspore {
 
-// A whole tensor, row major, little endian.
+// A whole tensor, in row-major order and little-endian.
 struct Value {
   model::TensorType type;
   std::string data;
 };
 
-// Absent for what is no tensor and no number, and for tensors without content.
+// Absent if the value is neither a tensor with content nor a number.
 std::optional<Value> ValueOf(const debugger::ValueProto& value);
 
-// For people, as "[1, 2]"; cut off where it gets long. Valid UTF-8.
+// A readable form such as "[1, 2]", truncated if it is long. Valid UTF-8.
 std::string TextOf(const debugger::ValueProto& value);
 
 }  // namespace graphdbg::mindspore

@@ -12,12 +12,12 @@ std::shared_ptr<WaitCall> WaitCall::Open(debugger::EventReply* reply,
   return call;
 }
 
-void WaitCall::Hold(std::chrono::milliseconds patience) {
-  alarm_.Set(std::chrono::system_clock::now() + patience,
+void WaitCall::Hold(std::chrono::milliseconds limit) {
+  alarm_.Set(std::chrono::system_clock::now() + limit,
              [weak = weak_from_this()](bool expired) {
                auto self = weak.lock();
                if (expired && self != nullptr) {
-                 self->handler_.waited_long(self.get());
+                 self->handler_.timed_out(self.get());
                }
              });
 }
@@ -28,13 +28,13 @@ void WaitCall::Answer(const debugger::EventReply& reply) {
   Finish(grpc::Status::OK);
 }
 
-void WaitCall::Break() {
+void WaitCall::Cancel() {
   alarm_.Cancel();
   Finish(grpc::Status::CANCELLED);
 }
 
 void WaitCall::OnDone() {
-  // The last reference may be ours.
+  // This may be the last reference.
   auto self = std::move(self_);
 }
 

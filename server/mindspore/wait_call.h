@@ -1,4 +1,4 @@
-// A client's "what now?", held until there is an answer.
+// A client's wait-for-command call, which is held until there is a reply.
 #ifndef SERVER_MINDSPORE_WAIT_CALL_H_
 #define SERVER_MINDSPORE_WAIT_CALL_H_
 
@@ -13,31 +13,32 @@
 
 namespace graphdbg::mindspore {
 
-// Occupies no thread. Owns itself until gRPC is done with it. Exactly one of
-// Answer and Break is to be called, once, by whoever took it out of its
-// conversation; on any thread.
+// Does not occupy a thread. Owns itself until gRPC has finished with it.
+// Exactly one of Answer and Cancel must be called, once, on any thread, by the
+// code that takes the call out of its connection.
 class WaitCall final : public grpc::ServerUnaryReactor,
                        public std::enable_shared_from_this<WaitCall> {
  public:
-  // What to do when the call has waited long, or is broken off. On gRPC's
-  // threads; the call may have been answered in the meantime.
+  // Called on gRPC's threads when the call has waited for its time limit, or
+  // when the client has cancelled it. It may have been answered in the
+  // meantime.
   struct Handler {
-    std::function<void(WaitCall*)> waited_long;
-    std::function<void(WaitCall*)> broken;
+    std::function<void(WaitCall*)> timed_out;
+    std::function<void(WaitCall*)> cancelled;
   };
 
   static std::shared_ptr<WaitCall> Open(debugger::EventReply* reply,
                                         Handler handler);
 
-  void Hold(std::chrono::milliseconds patience);
+  void Hold(std::chrono::milliseconds limit);
   void Answer(const debugger::EventReply& reply);
-  void Break();
+  void Cancel();
 
  private:
   WaitCall(debugger::EventReply* reply, Handler handler)
       : reply_(reply), handler_(std::move(handler)) {}
 
-  void OnCancel() override { handler_.broken(this); }
+  void OnCancel() override { handler_.cancelled(this); }
   void OnDone() override;
 
   debugger::EventReply* const reply_;

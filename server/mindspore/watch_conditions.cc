@@ -15,11 +15,12 @@ namespace {
 using debugger::WatchCondition;
 using Numbers = std::map<std::string, double>;
 
-// Clients before 2022 read the first two by position: atol, then rtol.
+// Clients before 2022 read these two by position: atol, then rtol.
 constexpr char kRtol[] = "rtol";
 constexpr char kAtol[] = "atol";
 
-// In the order in which clients read them; null after the last.
+// The parameters of a condition in the order in which clients read them, with a
+// null pointer at the end.
 struct Layout {
   WatchCondition::Condition condition;
   const char* params[7];
@@ -45,8 +46,8 @@ constexpr Layout kLayouts[] = {
     {WatchCondition::sd_lt, {"param"}},
 };
 
-// Conditions with one value, and where releases from 1.1 on have them as a
-// parameter of another one.
+// Conditions with one value. Release 1.1 and later represent them as parameters
+// of other conditions.
 struct Simple {
   const char* name;
   WatchCondition::Condition old_condition;
@@ -77,7 +78,7 @@ absl::Status Unsupported(const std::string& id, const std::string& why) {
                             why.empty() ? "" : ": ", why));
 }
 
-// The values that count: those given, and defaults.
+// The given parameters, completed with defaults.
 Numbers Resolve(const conditions::Condition& row, const Numbers& given) {
   bool any_tested = false;
   for (const auto& parameter : row.params) {
@@ -150,7 +151,7 @@ absl::StatusOr<std::vector<WireCondition>> OldConditionsOf(
 
 // --- 1.1 and later ----------------------------------------------------------
 
-// Rows that have no number of their own on the wire.
+// Conditions that have no number of their own on the wire.
 absl::StatusOr<std::vector<WireCondition>> ComposedOf(
     const conditions::Condition& row, const Numbers& values) {
   if (row.id == "abs_mean_gt" || row.id == "abs_mean_lt") {
@@ -168,7 +169,7 @@ absl::StatusOr<std::vector<WireCondition>> ComposedOf(
                             {{"min_lt", -value}}, {{"min_lt", "min"}})};
   }
   if (row.id == "activation_inactive") {
-    // At least a share is more than the next smaller share.
+    // "At least x" is the same as "more than the next smaller number than x".
     const double above =
         std::nextafter(values.at("inactive_percentage_ge"),
                        -std::numeric_limits<double>::infinity());
@@ -185,10 +186,10 @@ absl::StatusOr<std::vector<WireCondition>> ComposedOf(
 absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
     const model::Condition& condition, const Profile& profile, bool ascend) {
   const conditions::Condition* row = conditions::Find(condition.id);
-  if (row == nullptr) return Unsupported(condition.id, "it is not known");
+  if (row == nullptr) return Unsupported(condition.id, "unknown condition");
   const Numbers values = Resolve(*row, condition.params);
   if (row->wire_condition == WatchCondition::overflow && !ascend) {
-    return Unsupported(row->id, "only Ascend devices tell");
+    return Unsupported(row->id, "only Ascend devices report it");
   }
   if (profile.simple_conditions) return OldConditionsOf(*row, values);
   if (!row->wire_condition) return ComposedOf(*row, values);
@@ -210,7 +211,7 @@ absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
   return wire;
 }
 
-WireCondition NeverMet(const Profile& profile) {
+WireCondition NeverMatches(const Profile& profile) {
   if (profile.simple_conditions) {
     return MakeOld(WatchCondition::max_gt,
                    std::numeric_limits<double>::infinity());

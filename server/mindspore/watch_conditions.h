@@ -1,4 +1,4 @@
-// Conditions of the catalogue as MindSpore's debugger checks them.
+// Translates conditions of the catalogue into those of MindSpore's debugger.
 #ifndef SERVER_MINDSPORE_WATCH_CONDITIONS_H_
 #define SERVER_MINDSPORE_WATCH_CONDITIONS_H_
 
@@ -15,18 +15,21 @@ namespace graphdbg::mindspore {
 
 struct WireCondition {
   debugger::WatchCondition condition;
-  // What people call the measured values, by the wire's parameter names.
+  // The names of measured values in the job, keyed by parameter names on the
+  // wire.
   std::map<std::string, std::string> names;
 };
 
-// One or more, any of which meets the condition. Parameters are complete and in
-// the order in which clients read them. UNIMPLEMENTED "unsupported_condition"
-// if this release, or the device, cannot check it.
+// Returns one or more conditions of which at least one must match. Their
+// parameters are complete and in the order in which clients read them.
+// UNIMPLEMENTED "unsupported_condition" if this release or the device cannot
+// check the condition.
 absl::StatusOr<std::vector<WireCondition>> WireConditionsOf(
     const model::Condition& condition, const Profile& profile, bool ascend);
 
-// Never met; a client keeps the tensors of the nodes that it watches.
-WireCondition NeverMet(const Profile& profile);
+// A condition that never matches. It makes the client keep the tensors of the
+// watched nodes.
+WireCondition NeverMatches(const Profile& profile);
 
 }  // namespace graphdbg::mindspore
 

@@ -1,4 +1,4 @@
-// What stands behind a watchpoint's number on the wire.
+// The watchpoint that a number on the wire refers to.
 #ifndef SERVER_MINDSPORE_WIRE_WATCHPOINT_H_
 #define SERVER_MINDSPORE_WIRE_WATCHPOINT_H_
 
@@ -11,11 +11,12 @@
 namespace graphdbg::mindspore {
 
 struct WireWatchpoint {
-  // The session's.
+  // The id in the job.
   uint32_t watchpoint = 0;
   uint32_t revision = 0;
   model::PauseMode pause = model::PauseMode::kNode;
-  // What people call the measured values, by the wire's parameter names.
+  // The names of measured values in the job, keyed by parameter names on the
+  // wire.
   std::map<std::string, std::string> names;
 };
 

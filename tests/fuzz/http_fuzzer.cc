@@ -9,7 +9,8 @@
 
 #include "absl/status/status.h"
 #include "server/api/decode.h"
-#include "server/http/text.h"
+#include "server/http/header_lists.h"
+#include "server/http/url_decoding.h"
 
 namespace graphdbg::api {
 namespace {

@@ -26,12 +26,12 @@ void TakeGraph(const std::string& bytes) {
   if (!assembly.Add(chunk).ok()) return;
   const auto graphs = assembly.Take();
   if (!graphs.ok()) return;
-  NodeBook book;
+  NodeTable table;
   for (const debugger::GraphProto& graph : *graphs) {
-    const graph::GraphPatch patch = TranslateGraph(graph, book);
-    for (const BookNode& node : book.nodes()) {
+    const graph::GraphPatch patch = TranslateGraph(graph, table);
+    for (const NodeEntry& node : table.nodes()) {
       uint32_t slot = 0;
-      if (book.ById(book.OwnerOf(node, slot).id) == nullptr) std::abort();
+      if (table.ById(table.OwnerOf(node, slot).id) == nullptr) std::abort();
     }
   }
 }
@@ -50,9 +50,9 @@ void TakeValue(const std::string& bytes) {
 void TakeHit(const std::string& bytes) {
   debugger::WatchpointHit hit;
   if (!hit.ParseFromString(bytes)) return;
-  NodeBook book;
-  const BookNode& node = book.Ensure("", hit.tensor().node_name(), "node");
-  NodeOfHit(hit, book);
+  NodeTable table;
+  const NodeEntry& node = table.Ensure("", hit.tensor().node_name(), "node");
+  NodeOfHit(hit, table);
   TranslateHit(hit, WireWatchpoint{}, node);
   ErrorText(hit.error_code());
 }

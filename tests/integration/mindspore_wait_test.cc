@@ -23,7 +23,7 @@ constexpr char kJob[] = "mindspore-0";
 
 class MindSporeWaitTest : public ServerFixture {
  protected:
-  void StartWith(mindspore::FrontOptions options) {
+  void StartWith(mindspore::FrontendOptions options) {
     options.sweep = milliseconds(10);
     Start({}, {}, std::move(options));
   }
@@ -46,7 +46,7 @@ class MindSporeWaitTest : public ServerFixture {
 };
 
 TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
-  mindspore::FrontOptions options;
+  mindspore::FrontendOptions options;
   options.refresh = milliseconds(20);
   StartWith(std::move(options));
   MindSporeClient client(port(), "1.2.0", "Ascend");
@@ -68,7 +68,7 @@ TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
 
 TEST_F(MindSporeWaitTest, AClientWhoseHeartStopsIsLostAndMayComeBack) {
   auto now = std::make_shared<std::atomic<int64_t>>(1'000'000'000);
-  mindspore::FrontOptions options;
+  mindspore::FrontendOptions options;
   options.now_unix_nano = [now] { return now->load(); };
   StartWith(std::move(options));
   MindSporeClient client(port(), "1.3.0", "Ascend");
@@ -120,7 +120,7 @@ TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
   const std::filesystem::path kept =
       std::filesystem::path(testing::TempDir()) / "forgotten";
   std::filesystem::remove_all(kept);
-  mindspore::FrontOptions options;
+  mindspore::FrontendOptions options;
   options.state_dir = kept;
   StartWith(std::move(options));
   auto client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
@@ -158,7 +158,7 @@ TEST_F(MindSporeWaitTest, NobodyIsWaitedForForEver) {
       std::filesystem::path(testing::TempDir()) / "waited_for";
   std::filesystem::remove_all(kept);
   auto now = std::make_shared<std::atomic<int64_t>>(1'000'000'000);
-  mindspore::FrontOptions options;
+  mindspore::FrontendOptions options;
   options.state_dir = kept;
   options.now_unix_nano = [now] { return now->load(); };
   StartWith(std::move(options));

@@ -33,7 +33,7 @@ void ServerFixture::Stop() {
 
 void ServerFixture::Start(jobs::JobOptions sessions,
                           ingest::IngestOptions agents,
-                          mindspore::FrontOptions mindspore) {
+                          mindspore::FrontendOptions mindspore) {
   journal_ = sessions.journal;
   directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(sessions));
   subscription_ = directory_->Subscribe(
@@ -44,7 +44,7 @@ void ServerFixture::Start(jobs::JobOptions sessions,
       });
   const absl::Status restored = directory_->Restore();
   ASSERT_TRUE(restored.ok()) << restored;
-  mindspore_ = std::make_unique<mindspore::MindSporeFront>(
+  mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore));
   agents.other_wires = {mindspore_->service()};
   agents.server_version = "0.1.0-test";

@@ -18,7 +18,7 @@
 
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
-#include "server/mindspore/mindspore_front.h"
+#include "server/mindspore/mindspore_frontend.h"
 #include "tests/integration/scripted_agent.h"
 
 namespace graphdbg::integration {
@@ -30,7 +30,7 @@ class ServerFixture : public testing::Test {
 
   // Starts the server. Tests that need other options call it first.
   void Start(jobs::JobOptions sessions = {}, ingest::IngestOptions agents = {},
-             mindspore::FrontOptions mindspore = {});
+             mindspore::FrontendOptions mindspore = {});
 
   // Stops the server as if it were killed. It can be started again, on another
   // port. Deletes all events so far.
@@ -90,7 +90,7 @@ class ServerFixture : public testing::Test {
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::shared_ptr<void> subscription_;
-  std::unique_ptr<mindspore::MindSporeFront> mindspore_;
+  std::unique_ptr<mindspore::MindSporeFrontend> mindspore_;
   std::unique_ptr<ingest::IngestServer> server_;
   uint16_t port_ = 0;
 

@@ -23,7 +23,7 @@ def system_packages():
     _lib("com_google_absl", ["libabsl-dev"], ["absl/base/config.h"])
     _lib("com_google_googletest", ["libgtest-dev", "libgmock-dev"], ["gtest/gtest.h", "gmock/gmock.h"])
     _lib("com_github_google_benchmark", ["libbenchmark-dev"], ["benchmark/benchmark.h"])
-    _lib("boost", ["libboost1.81-dev", "libssl-dev"], ["boost/beast.hpp"])
+    _lib("boost", ["libboost1.81-dev", "libssl-dev"], ["boost/beast.hpp", "boost/url/src.hpp"])
     _lib("nlohmann_json", ["nlohmann-json3-dev"], ["nlohmann/json.hpp"])
     _lib("onnx", ["libonnx-dev"], ["onnx/checker.h"])
     _lib("highway", ["libhwy-dev"], ["hwy/highway.h"])

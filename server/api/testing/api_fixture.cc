@@ -5,13 +5,13 @@
 #include <boost/asio/use_future.hpp>
 #include <utility>
 
-#include "server/http/text.h"
+#include "server/http/url_decoding.h"
 
 namespace graphdbg::api::testing {
 
 namespace asio = boost::asio;
 
-ApiFixture::ApiFixture(bool auth_required, EventHub::Limits limits)
+ApiFixture::ApiFixture(bool auth_required, EventBuffer::Limits limits)
     : auth({kToken, "the-agent-token"}, auth_required),
       events(directory, limits),
       identity{"1.2.3", "http://127.0.0.1:8080", "127.0.0.1:50051"},

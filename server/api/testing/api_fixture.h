@@ -1,4 +1,4 @@
-// The API over a fake session: called directly, or behind a real listener.
+// The API over fake jobs. Tests call it directly or over a real connection.
 #ifndef SERVER_API_TESTING_API_FIXTURE_H_
 #define SERVER_API_TESTING_API_FIXTURE_H_
 
@@ -18,7 +18,7 @@ inline constexpr char kToken[] = "the-api-token";
 struct CallOptions {
   std::string body = {};
   std::string accept = {};
-  // Empty: no Authorization header.
+  // If empty, no Authorization header is sent.
   std::string token = kToken;
   http::Headers headers = {};
 };
@@ -26,16 +26,16 @@ struct CallOptions {
 class ApiFixture {
  public:
   explicit ApiFixture(bool auth_required = true,
-                      EventHub::Limits limits = EventHub::Limits());
+                      EventBuffer::Limits limits = EventBuffer::Limits());
 
-  // Runs the handler to its end. `target` with the query, below /api/v1 if it
-  // does not begin with "/api" or name one of the root's routes.
+  // Calls the handler and waits for its response. `target` is a path, relative
+  // to /api/v1 except for /livez and /readyz, and may have a query.
   http::Response Call(const std::string& method, const std::string& target,
                       const CallOptions& options = {});
 
   FakeDirectory directory;
   auth::Authenticator auth;
-  EventHub events;
+  EventBuffer events;
   ApiCounters counters;
   ServerIdentity identity;
   bool ready = true;
@@ -43,10 +43,10 @@ class ApiFixture {
   std::shared_ptr<http::Router> router = std::make_shared<http::Router>();
 };
 
-// The body as JSON; fails the test if it is none.
+// Parses the body as JSON. Fails the test if that is not possible.
 Json BodyOf(const http::Response& response);
 
-// A test with one job of id "train".
+// A test with one job, whose id is "train".
 class ApiTest : public ::testing::Test {
  protected:
   http::Response Get(const std::string& target) {
@@ -55,7 +55,7 @@ class ApiTest : public ::testing::Test {
   http::Response Post(const std::string& target, const std::string& body) {
     return fixture_.Call("POST", target, {.body = body, .accept = {}});
   }
-  // Checks a problem document.
+  // Checks that the response is this problem document.
   static void ExpectProblem(const http::Response& response, int status,
                             const std::string& code,
                             const std::string& field = {});

@@ -162,7 +162,7 @@ jobs::StatusTask FakeJob::CatchTensors(std::string node, uint32_t rank) {
 
 std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
   auto job = std::make_shared<FakeJob>(id);
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   jobs_[id] = job;
   return job;
 }
@@ -170,7 +170,7 @@ std::shared_ptr<FakeJob> FakeDirectory::Add(const std::string& id) {
 void FakeDirectory::Emit(model::Event event) {
   std::vector<std::shared_ptr<jobs::EventSink>> sinks;
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    absl::MutexLock lock(&mu_);
     event.seq = ++seqs_[event.job];
     for (const auto& weak : sinks_) {
       if (auto sink = weak.lock()) sinks.push_back(sink);
@@ -181,21 +181,21 @@ void FakeDirectory::Emit(model::Event event) {
 }
 
 std::vector<std::shared_ptr<jobs::Job>> FakeDirectory::Jobs() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   std::vector<std::shared_ptr<jobs::Job>> jobs;
   for (const auto& [id, job] : jobs_) jobs.push_back(job);
   return jobs;
 }
 
 std::shared_ptr<jobs::Job> FakeDirectory::Find(const std::string& id) const {
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   auto it = jobs_.find(id);
   return it == jobs_.end() ? nullptr : it->second;
 }
 
 jobs::StatusTask FakeDirectory::Forget(std::string id) {
   {
-    std::lock_guard<std::mutex> lock(mu_);
+    absl::MutexLock lock(&mu_);
     auto it = jobs_.find(id);
     if (it == jobs_.end()) co_return absl::NotFoundError("no such job");
     if (it->second->info.state != model::JobState::kFinished) {
@@ -213,7 +213,7 @@ jobs::StatusTask FakeDirectory::Forget(std::string id) {
 
 std::shared_ptr<void> FakeDirectory::Subscribe(jobs::EventSink sink) {
   auto shared = std::make_shared<jobs::EventSink>(std::move(sink));
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   sinks_.push_back(shared);
   return shared;
 }

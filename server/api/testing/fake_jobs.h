@@ -1,21 +1,22 @@
-// A session with one scripted answer per question, for tests of handlers.
+// Jobs with scripted answers, for tests of handlers.
 #ifndef SERVER_API_TESTING_FAKE_JOBS_H_
 #define SERVER_API_TESTING_FAKE_JOBS_H_
 
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "server/jobs/interfaces.h"
 
 namespace graphdbg::api::testing {
 
-// Answers what is set in it and remembers what it was asked. Set the answers
-// before requests come.
+// Returns the values that a test has set and records its arguments. Set the
+// values before the first request.
 class FakeJob : public jobs::Job {
  public:
   explicit FakeJob(std::string id);
@@ -53,23 +54,23 @@ class FakeJob : public jobs::Job {
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   model::Job info;
-  // If not OK, the answer to everything but Describe.
+  // If not OK, every function but Describe returns it.
   absl::Status error;
   model::GraphFile index;
-  // By where they begin.
+  // Keyed by their positions.
   std::map<uint64_t, model::GraphPage> pages;
   model::ScopeView scope;
   model::NodeDetail node;
   model::SearchResult found;
   model::Neighbours neighbours;
   model::TensorHistory history;
-  // By id.
+  // Keyed by id.
   std::map<uint32_t, model::Watchpoint> watchpoints;
   model::RecommendedSet recommended;
   model::HitPage hits;
   std::vector<model::TensorSummary> tensors;
   model::TensorValue tensor;
-  // The answer from the second request on, if there is one.
+  // If set, returned from the second request on.
   std::optional<model::TensorValue> second_tensor;
 
   std::optional<model::ControlRequest> asked_control;
@@ -78,14 +79,15 @@ class FakeJob : public jobs::Job {
   std::optional<model::NeighbourQuery> asked_neighbours;
   // Node, slot and rank.
   std::tuple<std::string, uint32_t, uint32_t> asked_history;
-  // The last one, and all.
+  // The last query, and all of them.
   std::optional<model::TensorQuery> asked_tensor;
   std::vector<model::TensorQuery> tensor_queries;
   std::string asked_index;
   std::optional<uint32_t> asked_aggregates;
-  // Graph and name, node and rank.
+  // Graph and name.
   std::pair<std::string, std::string> asked_scope;
   std::string asked_node;
+  // Node and rank.
   std::pair<std::string, uint32_t> asked_tensors;
   std::pair<std::string, uint32_t> asked_catch;
 };
@@ -94,7 +96,7 @@ class FakeDirectory : public jobs::Directory {
  public:
   std::shared_ptr<FakeJob> Add(const std::string& id);
 
-  // Gives the event its seq and tells the subscribers.
+  // Assigns the event its seq and notifies the subscribers.
   void Emit(model::Event event);
 
   std::vector<std::shared_ptr<jobs::Job>> Jobs() const override;
@@ -103,10 +105,10 @@ class FakeDirectory : public jobs::Directory {
   std::shared_ptr<void> Subscribe(jobs::EventSink sink) override;
 
  private:
-  mutable std::mutex mu_;
-  std::map<std::string, std::shared_ptr<FakeJob>> jobs_;
-  std::map<std::string, uint64_t> seqs_;
-  std::vector<std::weak_ptr<jobs::EventSink>> sinks_;
+  mutable absl::Mutex mu_;
+  std::map<std::string, std::shared_ptr<FakeJob>> jobs_ ABSL_GUARDED_BY(mu_);
+  std::map<std::string, uint64_t> seqs_ ABSL_GUARDED_BY(mu_);
+  std::vector<std::weak_ptr<jobs::EventSink>> sinks_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::api::testing

@@ -81,7 +81,8 @@ Reply Client::Fetch(const std::string& method, const std::string& target,
 void Client::SendRaw(const std::string& bytes) {
   boost::system::error_code ec;
   asio::write(impl_->socket_, asio::buffer(bytes), ec);
-  // A server that refuses early may close before it has read all.
+  // Errors are ignored: a server that rejects a request early may close the
+  // connection before it has read everything.
 }
 
 Reply Client::ReadReply(bool head) {

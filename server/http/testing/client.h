@@ -1,4 +1,5 @@
-// A blocking HTTP and WebSocket client for tests, and threads for a server.
+// A blocking HTTP and WebSocket client for tests, and threads that run a
+// server.
 #ifndef SERVER_HTTP_TESTING_CLIENT_H_
 #define SERVER_HTTP_TESTING_CLIENT_H_
 
@@ -13,7 +14,7 @@
 
 namespace graphdbg::http::testing {
 
-// An io_context run by two threads until the end of the scope.
+// An io_context that two threads run for the lifetime of this object.
 class IoThreads {
  public:
   IoThreads();
@@ -32,27 +33,28 @@ using Fields = std::map<std::string, std::string>;
 
 struct Reply {
   int status = 0;
-  // Names in lower case.
+  // Names are in lower case.
   Fields headers;
   std::string body;
 };
 
-// One connection to 127.0.0.1. Failures of the network fail the test.
+// One connection to 127.0.0.1. Network failures fail the test.
 class Client {
  public:
   explicit Client(uint16_t port);
   ~Client();
 
-  // Sends Host, and for a body Content-Type and Content-Length, unless they
-  // are among `headers`; an empty value leaves the field out.
+  // Adds the headers Host and, with a body, Content-Type and Content-Length
+  // unless they are in `headers`. A header with an empty value is not sent.
   Reply Fetch(const std::string& method, const std::string& target,
               const Fields& headers = {}, const std::string& body = {});
-  // Bytes as they are.
+  // Sends the bytes unchanged.
   void SendRaw(const std::string& bytes);
   Reply ReadReply(bool head = false);
-  // All bytes until the server closes the connection, waiting for it.
+  // Reads until the server closes the connection.
   std::string ReadRest();
-  // Whether the server has closed the connection, waiting for it.
+  // Waits for input and returns whether the server closed the connection
+  // instead.
   bool ReadsEnd();
 
  private:
@@ -60,7 +62,7 @@ class Client {
   std::unique_ptr<Impl> impl_;
 };
 
-// On a connection of its own.
+// Fetches over a new connection.
 Reply Fetch(uint16_t port, const std::string& method, const std::string& target,
             const Fields& headers = {}, const std::string& body = {});
 
@@ -72,9 +74,10 @@ class WebSocketClient {
   ~WebSocketClient();
 
   void Send(const std::string& message);
-  // Absent when the server has closed.
+  // Absent after the server closed the channel.
   std::optional<std::string> Receive();
-  // After Receive gave none; 0 if the connection just broke.
+  // Valid after Receive() returned nothing. 0 if the connection was closed
+  // without a close frame.
   int close_code() const;
   void Close();
 

@@ -1,4 +1,4 @@
-#include "server/mindspore/watch_desk.h"
+#include "server/mindspore/watchpoint_sync.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,9 @@
 namespace graphdbg::mindspore {
 namespace {
 
-// MindInsight 1.0 says so of every node.
+// MindInsight 1.0 sends this type for every node.
 constexpr char kLeaf[] = "leaf";
-// Tag and length of a nested message of this size.
+// Upper limit for the tag and the length of a nested message.
 constexpr size_t kOverhead = 8;
 
 conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
@@ -27,143 +27,145 @@ conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
 
 }  // namespace
 
-void WatchDesk::Configure(const Profile& profile, bool ascend) {
+void WatchpointSync::Configure(const Profile& profile, bool ascend) {
   profile_ = profile;
   ascend_ = ascend;
 }
 
-absl::Status WatchDesk::Set(const jobs::SetWatchpointOrder& order) {
+absl::Status WatchpointSync::Set(const jobs::SetWatchpointOrder& order) {
   Entry& entry = entries_[order.id];
   entry.order = order;
   const absl::Status applied = Apply(entry);
   stale_.erase(order.id);
-  if (coming_ > 0 && --coming_ == 0) RemoveStale();
+  if (expected_ > 0 && --expected_ == 0) RemoveStale();
   return applied;
 }
 
-void WatchDesk::SessionBegins(uint32_t coming) {
+void WatchpointSync::BeginSync(uint32_t count) {
   stale_.clear();
   for (const auto& [watchpoint, entry] : entries_) {
     if (watchpoint != kKeptNodes) stale_.insert(watchpoint);
   }
-  coming_ = coming;
-  if (coming_ == 0) RemoveStale();
+  expected_ = count;
+  if (expected_ == 0) RemoveStale();
 }
 
-void WatchDesk::RemoveStale() {
+void WatchpointSync::RemoveStale() {
   for (uint32_t watchpoint : std::exchange(stale_, {})) Remove(watchpoint);
 }
 
-absl::Status WatchDesk::Apply(Entry& entry) {
+absl::Status WatchpointSync::Apply(Entry& entry) {
   Drop(entry.order.id);
   if (!entry.order.spec.enabled) {
-    TakeBack(entry, 0);
+    RemoveFromClient(entry, 0);
     return absl::OkStatus();
   }
   auto conditions =
       WireConditionsOf(entry.order.spec.condition, profile_, ascend_);
   if (!conditions.ok()) {
-    TakeBack(entry, 0);
+    RemoveFromClient(entry, 0);
     return conditions.status();
   }
   Submit(entry, entry.order.id, *conditions, Expand(entry.order.spec));
   return absl::OkStatus();
 }
 
-void WatchDesk::Remove(uint32_t watchpoint) {
+void WatchpointSync::Remove(uint32_t watchpoint) {
   auto it = entries_.find(watchpoint);
   if (it == entries_.end()) return;
   Drop(watchpoint);
-  TakeBack(it->second, 0);
+  RemoveFromClient(it->second, 0);
   entries_.erase(it);
 }
 
-void WatchDesk::Keep(const BookNode& node) {
+void WatchpointSync::Keep(const NodeEntry& node) {
   if (!kept_nodes_.insert(node.id).second) return;
   Drop(kKeptNodes);
-  Submit(entries_[kKeptNodes], kKeptNodes, {NeverMet(profile_)}, KeptLeaves());
+  Submit(entries_[kKeptNodes], kKeptNodes, {NeverMatches(profile_)},
+         KeptLeaves());
 }
 
-void WatchDesk::MatchAgain() {
+void WatchpointSync::UpdateSelections() {
   for (auto& [watchpoint, entry] : entries_) {
     if (watchpoint != kKeptNodes) Apply(entry).IgnoreError();
   }
 }
 
-void WatchDesk::ClientIsNew() {
-  client_has_.clear();
+void WatchpointSync::OnClientReset() {
+  on_client_.clear();
   unsent_.clear();
   for (auto& [watchpoint, entry] : entries_) entry.numbers.clear();
-  MatchAgain();
+  UpdateSelections();
   auto kept = entries_.find(kKeptNodes);
   if (kept == entries_.end()) return;
-  Submit(kept->second, kKeptNodes, {NeverMet(profile_)}, KeptLeaves());
+  Submit(kept->second, kKeptNodes, {NeverMatches(profile_)}, KeptLeaves());
 }
 
-void WatchDesk::Restore(const std::map<int, WireWatchpoint>& known,
-                        int last_number) {
+void WatchpointSync::Restore(const std::map<int, WireWatchpoint>& known,
+                             int last_number) {
   last_number_ = std::max(last_number_, last_number);
   for (const auto& [number, about] : known) {
-    given_out_[number] = about;
-    client_has_.insert(number);
+    assigned_[number] = about;
+    on_client_.insert(number);
     Entry& entry = entries_[about.watchpoint];
     entry.numbers.push_back(number);
     entry.order.id = about.watchpoint;
-    // Until the session sets it again.
+    // The job will set the watchpoint again.
     entry.order.spec.enabled = false;
   }
 }
 
-debugger::SetCMD WatchDesk::Next() {
+debugger::SetCMD WatchpointSync::Next() {
   Unsent next = std::move(unsent_.front());
   unsent_.pop_front();
   const int number = next.command.id();
   if (next.command.delete_()) {
-    client_has_.erase(number);
+    on_client_.erase(number);
   } else {
-    client_has_.insert(number);
-    given_out_[number] = std::move(next.about);
+    on_client_.insert(number);
+    assigned_[number] = std::move(next.about);
   }
   return std::move(next.command);
 }
 
-const WireWatchpoint* WatchDesk::Find(int number) const {
-  auto it = given_out_.find(number);
-  return it == given_out_.end() ? nullptr : &it->second;
+const WireWatchpoint* WatchpointSync::Find(int number) const {
+  auto it = assigned_.find(number);
+  return it == assigned_.end() ? nullptr : &it->second;
 }
 
-std::map<int, WireWatchpoint> WatchDesk::Known() const {
+std::map<int, WireWatchpoint> WatchpointSync::Known() const {
   std::map<int, WireWatchpoint> known;
-  for (int number : client_has_) known[number] = given_out_.at(number);
+  for (int number : on_client_) known[number] = assigned_.at(number);
   return known;
 }
 
-void WatchDesk::AddLeaf(const BookNode& node, std::set<std::string>& seen,
-                        Leaves& leaves) const {
-  // Constants are not loaded; what has no output has nothing to watch.
+void WatchpointSync::AddLeaf(const NodeEntry& node, std::set<std::string>& seen,
+                             Leaves& leaves) const {
+  // Clients do not load constants, and a node without outputs has no tensors.
   if (node.kind == model::NodeKind::kConstant || node.outputs.empty()) return;
   uint32_t slot = 0;
-  const BookNode& owner = book_.OwnerOf(node, slot);
-  if (!owner.sayable || !seen.insert(owner.wire_name).second) return;
+  const NodeEntry& owner = nodes_.OwnerOf(node, slot);
+  if (!owner.has_utf8_name || !seen.insert(owner.wire_name).second) return;
   debugger::WatchNode& leaf = leaves.emplace_back();
   leaf.set_node_name(owner.wire_name);
   leaf.set_node_type(profile_.simple_conditions ? kLeaf : owner.op_type);
   if (profile_.graph_names) leaf.set_graph_name(owner.graph);
 }
 
-WatchDesk::Leaves WatchDesk::Expand(const model::WatchpointSpec& spec) const {
+WatchpointSync::Leaves WatchpointSync::Expand(
+    const model::WatchpointSpec& spec) const {
   Leaves leaves;
   std::set<std::string> seen;
   conditions::NodeSelection rest = SelectionOf(spec);
   const bool only_listed = !spec.selection.nodes.empty() && rest.everything();
   for (const std::string& name : spec.selection.nodes) {
-    const BookNode* node = book_.ByName(name);
+    const NodeEntry* node = nodes_.ByName(name);
     if (node == nullptr) continue;
     if (rest.target && *rest.target != node->category) continue;
     AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
-  for (const BookNode& node : book_.nodes()) {
+  for (const NodeEntry& node : nodes_.nodes()) {
     if (conditions::Matches(rest, node.name, node.category)) {
       AddLeaf(node, seen, leaves);
     }
@@ -171,16 +173,16 @@ WatchDesk::Leaves WatchDesk::Expand(const model::WatchpointSpec& spec) const {
   return leaves;
 }
 
-WatchDesk::Leaves WatchDesk::KeptLeaves() const {
+WatchpointSync::Leaves WatchpointSync::KeptLeaves() const {
   Leaves leaves;
   std::set<std::string> seen;
-  for (uint32_t id : kept_nodes_) AddLeaf(*book_.ById(id), seen, leaves);
+  for (uint32_t id : kept_nodes_) AddLeaf(*nodes_.ById(id), seen, leaves);
   return leaves;
 }
 
-void WatchDesk::Submit(Entry& entry, uint32_t watchpoint,
-                       const std::vector<WireCondition>& conditions,
-                       const Leaves& leaves) {
+void WatchpointSync::Submit(Entry& entry, uint32_t watchpoint,
+                            const std::vector<WireCondition>& conditions,
+                            const Leaves& leaves) {
   size_t position = 0;
   for (const WireCondition& condition : conditions) {
     for (size_t at = 0; at < leaves.size();) {
@@ -199,17 +201,17 @@ void WatchDesk::Submit(Entry& entry, uint32_t watchpoint,
                    kMaxCommandBytes);
     }
   }
-  TakeBack(entry, position);
+  RemoveFromClient(entry, position);
 }
 
-int WatchDesk::NumberFor(Entry& entry, size_t position) {
+int WatchpointSync::NumberFor(Entry& entry, size_t position) {
   if (position == entry.numbers.size()) entry.numbers.push_back(++last_number_);
   return entry.numbers[position];
 }
 
-void WatchDesk::TakeBack(Entry& entry, size_t from) {
+void WatchpointSync::RemoveFromClient(Entry& entry, size_t from) {
   for (size_t i = from; i < entry.numbers.size(); ++i) {
-    if (client_has_.count(entry.numbers[i]) == 0) continue;
+    if (on_client_.count(entry.numbers[i]) == 0) continue;
     Unsent& unsent = unsent_.emplace_back();
     unsent.about.watchpoint = entry.order.id;
     unsent.command.set_id(entry.numbers[i]);
@@ -218,9 +220,9 @@ void WatchDesk::TakeBack(Entry& entry, size_t from) {
   if (from < entry.numbers.size()) entry.numbers.resize(from);
 }
 
-void WatchDesk::Drop(uint32_t watchpoint) {
+void WatchpointSync::Drop(uint32_t watchpoint) {
   std::erase_if(unsent_, [&](const Unsent& unsent) {
-    // What the client has to forget, it still has to.
+    // Commands that remove a number must still be sent.
     return unsent.about.watchpoint == watchpoint && !unsent.command.delete_();
   });
 }

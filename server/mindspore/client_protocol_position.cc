@@ -1,9 +1,10 @@
-// Where a training process stands: steps, nodes, hits, and whether to stop.
+// The position of a training process: its step and node, its hits, and whether
+// to stop.
 #include <algorithm>
 #include <iterator>
 #include <utility>
 
-#include "server/mindspore/dialogue.h"
+#include "server/mindspore/client_protocol.h"
 #include "server/mindspore/hits.h"
 
 namespace graphdbg::mindspore {
@@ -12,15 +13,16 @@ namespace {
 using debugger::WatchCondition;
 using model::PauseReason;
 
-// Checked when a step ends, not at nodes.
-bool IsOfStepEnd(const debugger::WatchpointHit& hit) {
+// Whether clients check the condition at the end of a step instead of at nodes.
+bool IsCheckedAtStepEnd(const debugger::WatchpointHit& hit) {
   const int condition = hit.watch_condition().condition();
   return condition == WatchCondition::tensor_change_too_large ||
          condition == WatchCondition::tensor_change_too_small ||
          condition == WatchCondition::tensor_not_changed;
 }
 
-void Unite(std::vector<uint32_t>& all, const std::vector<uint32_t>& more) {
+void MergeSorted(std::vector<uint32_t>& all,
+                 const std::vector<uint32_t>& more) {
   all.insert(all.end(), more.begin(), more.end());
   std::sort(all.begin(), all.end());
   all.erase(std::unique(all.begin(), all.end()), all.end());
@@ -28,26 +30,26 @@ void Unite(std::vector<uint32_t>& all, const std::vector<uint32_t>& more) {
 
 }  // namespace
 
-void Dialogue::Asks(const debugger::Metadata& metadata) {
-  // The client may have been lost before it told its backend.
-  if (backend_.empty()) Learn(metadata);
-  views_.ClientAsks();
+void ClientProtocol::OnWait(const debugger::Metadata& metadata) {
+  // After a restart, the client's backend may not have been saved.
+  if (backend_.empty()) UpdateProfile(metadata);
+  tensors_.OnCommandDone();
   const Sent answered = std::exchange(sent_, Sent::kNothing);
   const bool report_due = std::exchange(report_due_, false);
-  if (!std::exchange(ever_asked_, true)) {
+  if (!std::exchange(ever_waited_, true)) {
     wire_step_ = metadata.cur_step();
     cur_node_ = metadata.cur_node();
-    // It ran while the server was started again.
+    // The client was running while the server restarted.
     if (goal_.kind != Goal::Kind::kStop) inside_step_ = IsInsideStep(metadata);
     step_ = std::max(step_, StepOf(metadata) + steps_late_);
-    views_.SetStep(step_);
+    tensors_.SetStep(step_);
     const std::vector<uint32_t> hit_by = DeliverHits();
     if (goal_.kind == Goal::Kind::kStop) {
       if (hit_by.empty()) return Stop(reason_, stopped_by_);
       Stop(PauseReason::kWatchpoint, hit_by);
     } else {
       ReportRunning();
-      DecideAboutStop(hit_by);
+      StopIfNeeded(hit_by);
     }
     return;
   }
@@ -57,11 +59,11 @@ void Dialogue::Asks(const debugger::Metadata& metadata) {
   } else if (report_due) {
     ReportPaused();
   }
-  // The order was lost with its connection: it is said again.
-  if (report_due && answered == Sent::kRun && StandsStill(metadata)) return;
+  // The run command was lost with the connection. Send it again.
+  if (report_due && answered == Sent::kRun && HasNotMoved(metadata)) return;
   if (answered == Sent::kRun) {
-    Arrived(metadata);
-    DecideAboutStop(DeliverHits());
+    OnRunFinished(metadata);
+    StopIfNeeded(DeliverHits());
     return;
   }
   const std::vector<uint32_t> hit_by = DeliverHits();
@@ -73,7 +75,7 @@ void Dialogue::Asks(const debugger::Metadata& metadata) {
   }
 }
 
-void Dialogue::Arrived(const debugger::Metadata& metadata) {
+void ClientProtocol::OnRunFinished(const debugger::Metadata& metadata) {
   const bool was_inside = inside_step_;
   inside_step_ = IsInsideStep(metadata);
   cur_node_ = metadata.cur_node();
@@ -85,71 +87,71 @@ void Dialogue::Arrived(const debugger::Metadata& metadata) {
     step_ = wire_step;
   } else if (finished_one || !gpu()) {
     // Some clients on Ascend count a step only after they have stopped at its
-    // end, so that the first two stops both say 0.
+    // end. They report step 0 at each of the first two stops.
     step_ = std::max(step_ + 1, wire_step);
   } else {
     step_ = std::max(step_, wire_step);
   }
   steps_late_ = step_ - std::min(step_, wire_step);
   if (!inside_step_ && hits_.empty()) last_kernel_ = cur_node_;
-  views_.SetStep(step_);
+  tensors_.SetStep(step_);
 }
 
-bool Dialogue::StandsStill(const debugger::Metadata& metadata) const {
+bool ClientProtocol::HasNotMoved(const debugger::Metadata& metadata) const {
   return wire_step_grows_ && metadata.cur_step() == wire_step_ &&
          metadata.cur_node() == cur_node_ && hits_.empty();
 }
 
-uint64_t Dialogue::StepOf(const debugger::Metadata& metadata) const {
+uint64_t ClientProtocol::StepOf(const debugger::Metadata& metadata) const {
   return steps_before_ +
          static_cast<uint64_t>(std::max(metadata.cur_step(), 0));
 }
 
-bool Dialogue::IsInsideStep(const debugger::Metadata& metadata) const {
+bool ClientProtocol::IsInsideStep(const debugger::Metadata& metadata) const {
   if (!gpu() || metadata.cur_node().empty()) return false;
   if (goal_.kind == Goal::Kind::kNextNode) return true;
   if (goal_.kind == Goal::Kind::kToNode && metadata.cur_node() == goal_.node) {
     return true;
   }
-  // At a step's end the client still names its last kernel.
+  // At the end of a step, the client still reports its last kernel.
   if (hits_.empty() || metadata.cur_node() == last_kernel_) return false;
-  return !std::all_of(hits_.begin(), hits_.end(), IsOfStepEnd);
+  return !std::all_of(hits_.begin(), hits_.end(), IsCheckedAtStepEnd);
 }
 
-std::vector<uint32_t> Dialogue::DeliverHits() {
-  std::vector<std::pair<const BookNode*, debugger::WatchpointHit>> known;
-  if (told_hits_.empty()) order_before_told_ = hit_order_;
-  told_hits_.insert(told_hits_.end(), hits_.begin(), hits_.end());
+std::vector<uint32_t> ClientProtocol::DeliverHits() {
+  std::vector<std::pair<const NodeEntry*, debugger::WatchpointHit>> known;
+  if (reported_hits_.empty()) order_before_reported_ = hit_order_;
+  reported_hits_.insert(reported_hits_.end(), hits_.begin(), hits_.end());
   for (debugger::WatchpointHit& hit : std::exchange(hits_, {})) {
-    const BookNode* node = NodeOfHit(hit, book_);
-    if (node == nullptr || watch_.Find(hit.id()) == nullptr) continue;
+    const NodeEntry* node = NodeOfHit(hit, nodes_);
+    if (node == nullptr || watchpoints_.Find(hit.id()) == nullptr) continue;
     known.emplace_back(node, std::move(hit));
   }
-  // Clients before 2021 send them in no order.
+  // Clients before 2021 send hits in arbitrary order.
   std::stable_sort(known.begin(), known.end(),
                    [](const auto& a, const auto& b) {
                      return a.first->order < b.first->order;
                    });
   std::vector<uint32_t> now;
   for (const auto& [node, hit] : known) {
-    const WireWatchpoint& about = *watch_.Find(hit.id());
-    jobs::HitReport report = TranslateHit(hit, about, *node);
+    const WireWatchpoint& watchpoint = *watchpoints_.Find(hit.id());
+    jobs::HitReport report = TranslateHit(hit, watchpoint, *node);
     report.number = ++hit_order_;
     report.hit.step = step_;
     report.hit.order = report.number;
     report.hit.time_unix_nano = now_unix_nano_();
     reports_.push_back(std::move(report));
-    if (!IsWorthAStop(hit.error_code())) continue;
-    if (about.pause == model::PauseMode::kNone) continue;
+    if (!JustifiesStop(hit.error_code())) continue;
+    if (watchpoint.pause == model::PauseMode::kNone) continue;
     const bool finish_step =
-        inside_step_ && about.pause == model::PauseMode::kStep;
-    Unite(finish_step ? stop_at_step_end_ : now, {about.watchpoint});
+        inside_step_ && watchpoint.pause == model::PauseMode::kStep;
+    MergeSorted(finish_step ? stop_at_step_end_ : now, {watchpoint.watchpoint});
   }
   return now;
 }
 
-void Dialogue::DecideAboutStop(std::vector<uint32_t> hit_by) {
-  if (!inside_step_) Unite(hit_by, std::exchange(stop_at_step_end_, {}));
+void ClientProtocol::StopIfNeeded(std::vector<uint32_t> hit_by) {
+  if (!inside_step_) MergeSorted(hit_by, std::exchange(stop_at_step_end_, {}));
   if (!hit_by.empty()) {
     Stop(PauseReason::kWatchpoint, std::move(hit_by));
   } else if (pause_wanted_) {
@@ -160,7 +162,7 @@ void Dialogue::DecideAboutStop(std::vector<uint32_t> hit_by) {
   }
 }
 
-bool Dialogue::GoalIsReached() const {
+bool ClientProtocol::GoalIsReached() const {
   switch (goal_.kind) {
     case Goal::Kind::kSteps:
       return !inside_step_ && step_ >= goal_.step;
@@ -175,7 +177,8 @@ bool Dialogue::GoalIsReached() const {
   return false;
 }
 
-void Dialogue::Stop(PauseReason reason, std::vector<uint32_t> watchpoints) {
+void ClientProtocol::Stop(PauseReason reason,
+                          std::vector<uint32_t> watchpoints) {
   goal_ = Goal{};
   pause_wanted_ = false;
   reason_ = reason;
@@ -187,37 +190,38 @@ void Dialogue::Stop(PauseReason reason, std::vector<uint32_t> watchpoints) {
   }
 }
 
-void Dialogue::ReportPaused() {
+void ClientProtocol::ReportPaused() {
   jobs::RunReport report;
   report.paused = true;
   report.reason = reason_;
   report.step = step_;
   report.watchpoints = stopped_by_;
   if (inside_step_) {
-    if (const BookNode* node = book_.ByWireName(cur_node_)) {
+    if (const NodeEntry* node = nodes_.ByWireName(cur_node_)) {
       report.node_id = node->id;
     }
   }
   reports_.push_back(std::move(report));
 }
 
-void Dialogue::ReportRunning() {
+void ClientProtocol::ReportRunning() {
   jobs::RunReport report;
   report.step = step_;
   reports_.push_back(std::move(report));
 }
 
-void Dialogue::Alive() {
+void ClientProtocol::OnHeartbeat() {
   if (sent_ == Sent::kRun && std::exchange(report_due_, false)) ReportRunning();
 }
 
-void Dialogue::Done(const debugger::Metadata& metadata) {
-  // The last step's end is not asked about where the job ends with it.
-  if (const uint64_t said = StepOf(metadata); said > step_) {
-    step_ = said;
+void ClientProtocol::OnDone(const debugger::Metadata& metadata) {
+  // If the job ends with its last step, the client does not wait for a command
+  // at the end of that step.
+  if (const uint64_t step = StepOf(metadata); step > step_) {
+    step_ = step;
     DeliverHits();
   }
-  Gone();
+  OnDisconnect();
   if (terminated_) return;
   jobs::ExitReport farewell;
   farewell.steps = step_;
@@ -226,9 +230,9 @@ void Dialogue::Done(const debugger::Metadata& metadata) {
   reports_.push_back(std::move(farewell));
 }
 
-void Dialogue::Gone() {
-  views_.ClientAsks();
-  // Of a step that was under way.
+void ClientProtocol::OnDisconnect() {
+  tensors_.OnCommandDone();
+  // The hits belong to a step that has not ended.
   if (sent_ == Sent::kRun && !hits_.empty()) {
     if (!gpu()) ++step_;
   }

@@ -1,17 +1,20 @@
-#include "server/mindspore/mindspore_front.h"
+#include "server/mindspore/mindspore_frontend.h"
 
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <string>
 #include <thread>
 #include <utility>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "absl/synchronization/notification.h"
+#include "absl/time/time.h"
 #include "proto/mindspore/debugger.grpc.pb.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/ingest/address.h"
 #include "server/mindspore/graph_assembly.h"
@@ -23,17 +26,17 @@ namespace {
 
 using grpc::CallbackServerContext;
 
-// One more than are kept, so that the job's log tells of it.
-constexpr size_t kMaxHitsPerCall = Dialogue::kMaxHits + 1;
+// One more than the protocol keeps, so that the job's log reports the excess.
+constexpr size_t kMaxHitsPerCall = ClientProtocol::kMaxHits + 1;
 constexpr int kMaxHeartbeatSeconds = 86'400;
-constexpr size_t kMaxRefusedHosts = 1'000;
+constexpr size_t kMaxRejectedHosts = 1'000;
 
 absl::Status NotAllowed(std::string_view peer) {
   return Error(
       absl::StatusCode::kPermissionDenied, "peer_not_allowed",
       absl::StrCat("MindSpore jobs from ", HostOf(peer),
-                   " are not allowed: its wire cannot authenticate, so that "
-                   "other machines have to be named (--mindspore-allow)"));
+                   " are not allowed, because MindSpore's protocol has no "
+                   "authentication; add the address to --mindspore-allow"));
 }
 
 grpc::Status ToGrpc(const absl::Status& status) {
@@ -50,14 +53,14 @@ int64_t SystemUnixNano() {
 
 }  // namespace
 
-class MindSporeFront::Impl final
+class MindSporeFrontend::Impl final
     : public debugger::EventListener::CallbackService {
  public:
-  Impl(std::shared_ptr<jobs::AgentAcceptor> entrance, FrontOptions options);
+  Impl(std::shared_ptr<jobs::AgentAcceptor> entrance, FrontendOptions options);
   ~Impl() override;
 
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
-  void StopKeeping() { shared_->files->Close(); }
+  void StopSaving() { shared_->files->Close(); }
 
  private:
   using Reply = debugger::EventReply;
@@ -86,42 +89,41 @@ class MindSporeFront::Impl final
   Reader<debugger::WatchpointHit>* SendWatchpointHits(
       CallbackServerContext* context, Reply* reply) override;
 
-  // Hands each message with its number to the conversation's views.
+  // Passes each message, with its position, to the connection's tensor fetcher.
   template <class Message, class Take>
-  Reader<Message>* ReadViews(CallbackServerContext* context, Take take);
-  // One that does nothing but refuse, if the peer may not come.
+  Reader<Message>* ReadTensors(CallbackServerContext* context, Take take);
+  // Returns a reader that rejects the stream if the peer is not allowed.
   template <class Message>
   StreamReader<Message>* Read(
       CallbackServerContext* context,
       typename StreamReader<Message>::OnMessage on_message,
       typename StreamReader<Message>::OnEnd on_end);
   void SweepUntilStopped();
-  // Whether a client may come.
-  absl::Status Check(const std::string& peer);
+  // Checks whether the peer may connect.
+  absl::Status Check(const std::string& peer) ABSL_LOCKS_EXCLUDED(mu_);
 
-  const FrontOptions options_;
-  const std::shared_ptr<const Conversation::Shared> shared_;
+  const FrontendOptions options_;
+  const std::shared_ptr<const ClientConnection::Shared> shared_;
   Registry registry_;
   std::unique_ptr<grpc::Server> listener_;
-  std::mutex mu_;
-  std::condition_variable stop_;
-  // Guarded by mu_.
-  bool stopping_ = false;
-  std::set<std::string> refused_;
+  absl::Mutex mu_;
+  // Hosts whose rejection has been logged.
+  std::set<std::string> rejected_ ABSL_GUARDED_BY(mu_);
+  absl::Notification stop_;
   std::thread sweeper_;
 };
 
 namespace {
 
-FrontOptions WithDefaults(FrontOptions options) {
+FrontendOptions WithDefaults(FrontendOptions options) {
   if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
   return options;
 }
 
-std::shared_ptr<const Conversation::Shared> SharedOf(
+std::shared_ptr<const ClientConnection::Shared> SharedOf(
     std::shared_ptr<jobs::AgentAcceptor> entrance,
-    const FrontOptions& options) {
-  auto shared = std::make_shared<Conversation::Shared>();
+    const FrontendOptions& options) {
+  auto shared = std::make_shared<ClientConnection::Shared>();
   shared->entrance = std::move(entrance);
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
@@ -132,43 +134,35 @@ std::shared_ptr<const Conversation::Shared> SharedOf(
 
 }  // namespace
 
-MindSporeFront::Impl::Impl(std::shared_ptr<jobs::AgentAcceptor> entrance,
-                           FrontOptions options)
+MindSporeFrontend::Impl::Impl(std::shared_ptr<jobs::AgentAcceptor> entrance,
+                              FrontendOptions options)
     : options_(WithDefaults(std::move(options))),
       shared_(SharedOf(std::move(entrance), options_)),
       registry_(shared_),
       sweeper_([this] { SweepUntilStopped(); }) {}
 
-MindSporeFront::Impl::~Impl() {
-  // Calls that wait are ended.
+MindSporeFrontend::Impl::~Impl() {
+  // Ends the wait-for-command calls.
   if (listener_) listener_->Shutdown(std::chrono::system_clock::now());
   if (listener_) listener_->Wait();
-  {
-    std::lock_guard lock(mu_);
-    stopping_ = true;
-  }
-  stop_.notify_all();
+  stop_.Notify();
   sweeper_.join();
 }
 
-void MindSporeFront::Impl::SweepUntilStopped() {
-  std::unique_lock lock(mu_);
-  while (!stop_.wait_for(lock, options_.sweep, [&] { return stopping_; })) {
-    lock.unlock();
-    registry_.Sweep();
-    lock.lock();
-  }
+void MindSporeFrontend::Impl::SweepUntilStopped() {
+  const absl::Duration interval = absl::FromChrono(options_.sweep);
+  while (!stop_.WaitForNotificationWithTimeout(interval)) registry_.Sweep();
 }
 
-absl::StatusOr<uint16_t> MindSporeFront::Impl::Listen(const std::string& host,
-                                                      uint16_t port) {
-  if (auto can = ingest::CheckListen(host, port); !can.ok()) return can;
+absl::StatusOr<uint16_t> MindSporeFrontend::Impl::Listen(
+    const std::string& host, uint16_t port) {
+  RETURN_IF_ERROR(ingest::CheckListen(host, port));
   const std::string address = ingest::JoinHostPort(host, port);
   int bound = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &bound);
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-  // Its methods are all callbacks: several servers may have it.
+  // Several servers may use the service, because all its methods are callbacks.
   builder.RegisterService(this);
   listener_ = builder.BuildAndStart();
   if (listener_ != nullptr && bound != 0) return static_cast<uint16_t>(bound);
@@ -177,22 +171,22 @@ absl::StatusOr<uint16_t> MindSporeFront::Impl::Listen(const std::string& host,
                absl::StrCat("cannot listen for MindSpore jobs on ", address));
 }
 
-absl::Status MindSporeFront::Impl::Check(const std::string& peer) {
+absl::Status MindSporeFrontend::Impl::Check(const std::string& peer) {
   if (IsLocal(peer) || options_.allow.Allows(HostOf(peer))) {
     return absl::OkStatus();
   }
-  const absl::Status refused = NotAllowed(peer);
-  std::lock_guard lock(mu_);
-  // One line for each host; not for ever more of them.
-  const bool is_new = refused_.size() < kMaxRefusedHosts &&
-                      refused_.insert(HostOf(peer)).second;
+  const absl::Status rejection = NotAllowed(peer);
+  absl::MutexLock lock(&mu_);
+  // Log each host once, up to a limit.
+  const bool is_new = rejected_.size() < kMaxRejectedHosts &&
+                      rejected_.insert(HostOf(peer)).second;
   if (is_new && options_.log) {
-    options_.log({refused.message().data(), refused.message().size()});
+    options_.log({rejection.message().data(), rejection.message().size()});
   }
-  return refused;
+  return rejection;
 }
 
-grpc::ServerUnaryReactor* MindSporeFront::Impl::SendMetadata(
+grpc::ServerUnaryReactor* MindSporeFrontend::Impl::SendMetadata(
     CallbackServerContext* context, const debugger::Metadata* metadata,
     Reply* reply) {
   auto* reactor = context->DefaultReactor();
@@ -202,17 +196,18 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::SendMetadata(
     return reactor;
   }
   if (metadata->training_done()) {
-    registry_.ForKnown(peer, *metadata)->Done(*metadata);
+    registry_.GetOrReconnect(peer, *metadata)->OnDone(*metadata);
   } else {
-    registry_.ForMetadata(peer)->Met(*metadata);
-    // Clients from 1.1 on end themselves without it; older ones skip it.
+    registry_.GetForMetadata(peer)->OnMetadata(*metadata);
+    // Clients of release 1.1 and later exit without this field; older ones
+    // ignore it.
     reply->set_version_matched(true);
   }
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }
 
-grpc::ServerUnaryReactor* MindSporeFront::Impl::WaitCMD(
+grpc::ServerUnaryReactor* MindSporeFrontend::Impl::WaitCMD(
     CallbackServerContext* context, const debugger::Metadata* metadata,
     Reply* reply) {
   const std::string peer = context->peer();
@@ -221,21 +216,21 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::WaitCMD(
     reactor->Finish(ToGrpc(allowed));
     return reactor;
   }
-  auto conversation = registry_.ForKnown(peer, *metadata);
+  auto connection = registry_.GetOrReconnect(peer, *metadata);
   auto call = WaitCall::Open(
-      reply, {[conversation](WaitCall* c) { conversation->WaitedLong(c); },
-              [conversation](WaitCall* c) { conversation->WaitBroken(c); }});
-  conversation->Wait(call, *metadata);
+      reply, {[connection](WaitCall* c) { connection->OnWaitTimeout(c); },
+              [connection](WaitCall* c) { connection->OnWaitCancelled(c); }});
+  connection->OnWait(call, *metadata);
   return call.get();
 }
 
-grpc::ServerUnaryReactor* MindSporeFront::Impl::SendHeartbeat(
+grpc::ServerUnaryReactor* MindSporeFrontend::Impl::SendHeartbeat(
     CallbackServerContext* context, const debugger::Heartbeat* beat, Reply*) {
   auto* reactor = context->DefaultReactor();
   const std::string peer = context->peer();
   const auto allowed = Check(peer);
   if (allowed.ok() && beat->period() > 0) {
-    registry_.Of(peer)->Heartbeat(
+    registry_.Get(peer)->OnHeartbeat(
         std::chrono::seconds(std::min(beat->period(), kMaxHeartbeatSeconds)));
   }
   reactor->Finish(ToGrpc(allowed));
@@ -243,7 +238,7 @@ grpc::ServerUnaryReactor* MindSporeFront::Impl::SendHeartbeat(
 }
 
 template <class Message>
-StreamReader<Message>* MindSporeFront::Impl::Read(
+StreamReader<Message>* MindSporeFrontend::Impl::Read(
     CallbackServerContext* context,
     typename StreamReader<Message>::OnMessage on_message,
     typename StreamReader<Message>::OnEnd on_end) {
@@ -256,29 +251,29 @@ StreamReader<Message>* MindSporeFront::Impl::Read(
                                    std::move(on_end));
 }
 
-grpc::ServerReadReactor<debugger::Chunk>* MindSporeFront::Impl::SendGraph(
+grpc::ServerReadReactor<debugger::Chunk>* MindSporeFrontend::Impl::SendGraph(
     CallbackServerContext* context, Reply*) {
   auto assembly = std::make_shared<GraphAssembly>();
   return Read<debugger::Chunk>(
       context,
       [assembly](debugger::Chunk& chunk) { return assembly->Add(chunk); },
       [this, assembly, peer = context->peer()]() -> absl::Status {
-        auto graphs = assembly->Take();
-        if (!graphs.ok()) return graphs.status();
-        registry_.Of(peer)->Graphs(*std::move(graphs));
+        ASSIGN_OR_RETURN(auto graphs, assembly->Take());
+        registry_.Get(peer)->OnGraphs(std::move(graphs));
         return absl::OkStatus();
       });
 }
 
-grpc::ServerReadReactor<debugger::Chunk>* MindSporeFront::Impl::SendMultiGraphs(
-    CallbackServerContext* context, Reply* reply) {
-  // Told apart by what the pieces say.
+grpc::ServerReadReactor<debugger::Chunk>*
+MindSporeFrontend::Impl::SendMultiGraphs(CallbackServerContext* context,
+                                         Reply* reply) {
+  // The chunks show where one graph ends and the next begins.
   return SendGraph(context, reply);
 }
 
 grpc::ServerReadReactor<debugger::WatchpointHit>*
-MindSporeFront::Impl::SendWatchpointHits(CallbackServerContext* context,
-                                         Reply*) {
+MindSporeFrontend::Impl::SendWatchpointHits(CallbackServerContext* context,
+                                            Reply*) {
   auto hits = std::make_shared<std::vector<debugger::WatchpointHit>>();
   return Read<debugger::WatchpointHit>(
       context,
@@ -287,20 +282,20 @@ MindSporeFront::Impl::SendWatchpointHits(CallbackServerContext* context,
         return absl::OkStatus();
       },
       [this, hits, peer = context->peer()] {
-        registry_.Of(peer)->Hits(std::move(*hits));
+        registry_.Get(peer)->OnHits(std::move(*hits));
         return absl::OkStatus();
       });
 }
 
 template <class Message, class Take>
-grpc::ServerReadReactor<Message>* MindSporeFront::Impl::ReadViews(
+grpc::ServerReadReactor<Message>* MindSporeFrontend::Impl::ReadTensors(
     CallbackServerContext* context, Take take) {
   return Read<Message>(
       context,
       [this, take, peer = context->peer(),
        index = size_t{0}](Message& message) mutable {
-        registry_.Of(peer)->Views(
-            [&](ViewDesk& views) { take(views, index, message); });
+        registry_.Get(peer)->OnTensors(
+            [&](TensorFetcher& fetcher) { take(fetcher, index, message); });
         ++index;
         return absl::OkStatus();
       },
@@ -308,44 +303,44 @@ grpc::ServerReadReactor<Message>* MindSporeFront::Impl::ReadViews(
 }
 
 grpc::ServerReadReactor<debugger::TensorProto>*
-MindSporeFront::Impl::SendTensors(CallbackServerContext* context, Reply*) {
-  return ReadViews<debugger::TensorProto>(
-      context, [](ViewDesk& views, size_t, const debugger::TensorProto& piece) {
-        views.Take(piece);
-      });
+MindSporeFrontend::Impl::SendTensors(CallbackServerContext* context, Reply*) {
+  return ReadTensors<debugger::TensorProto>(
+      context, [](TensorFetcher& fetcher, size_t,
+                  const debugger::TensorProto& piece) { fetcher.Take(piece); });
 }
 
 grpc::ServerReadReactor<debugger::TensorBase>*
-MindSporeFront::Impl::SendTensorBase(CallbackServerContext* context, Reply*) {
-  return ReadViews<debugger::TensorBase>(
+MindSporeFrontend::Impl::SendTensorBase(CallbackServerContext* context,
+                                        Reply*) {
+  return ReadTensors<debugger::TensorBase>(
       context,
-      [](ViewDesk& views, size_t index, const debugger::TensorBase& base) {
-        views.Take(index, base);
-      });
+      [](TensorFetcher& fetcher, size_t index,
+         const debugger::TensorBase& base) { fetcher.Take(index, base); });
 }
 
 grpc::ServerReadReactor<debugger::TensorSummary>*
-MindSporeFront::Impl::SendTensorStats(CallbackServerContext* context, Reply*) {
-  return ReadViews<debugger::TensorSummary>(
-      context, [](ViewDesk& views, size_t index,
+MindSporeFrontend::Impl::SendTensorStats(CallbackServerContext* context,
+                                         Reply*) {
+  return ReadTensors<debugger::TensorSummary>(
+      context, [](TensorFetcher& fetcher, size_t index,
                   const debugger::TensorSummary& summary) {
-        views.Take(index, summary);
+        fetcher.Take(index, summary);
       });
 }
 
-MindSporeFront::MindSporeFront(std::shared_ptr<jobs::AgentAcceptor> entrance,
-                               FrontOptions options)
+MindSporeFrontend::MindSporeFrontend(
+    std::shared_ptr<jobs::AgentAcceptor> entrance, FrontendOptions options)
     : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
 
-MindSporeFront::~MindSporeFront() = default;
+MindSporeFrontend::~MindSporeFrontend() = default;
 
-grpc::Service* MindSporeFront::service() { return impl_.get(); }
+grpc::Service* MindSporeFrontend::service() { return impl_.get(); }
 
-absl::StatusOr<uint16_t> MindSporeFront::Listen(const std::string& host,
-                                                uint16_t port) {
+absl::StatusOr<uint16_t> MindSporeFrontend::Listen(const std::string& host,
+                                                   uint16_t port) {
   return impl_->Listen(host, port);
 }
 
-void MindSporeFront::StopKeeping() { impl_->StopKeeping(); }
+void MindSporeFrontend::StopSaving() { impl_->StopSaving(); }
 
 }  // namespace graphdbg::mindspore

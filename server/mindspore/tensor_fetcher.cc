@@ -1,4 +1,4 @@
-#include "server/mindspore/view_desk.h"
+#include "server/mindspore/tensor_fetcher.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/mindspore/types.h"
 #include "server/tensor/shape.h"
@@ -15,20 +16,20 @@ namespace {
 
 constexpr char kPrevious[] = "prev";
 constexpr size_t kMaxTensorsPerCommand = 500;
-// What a tensor of unknown size counts.
+// Assumed for tensors of unknown size.
 constexpr uint64_t kAssumedBytes = uint64_t{1} << 20;
 
-absl::Status NotKept(const std::string& what) {
+absl::Status NotAvailable(const std::string& what) {
   return Error(absl::StatusCode::kNotFound, "value_gone", what);
 }
 
-bool IsBound(const BookNode& node) {
+bool IsBound(const NodeEntry& node) {
   return node.kind == model::NodeKind::kParameter ||
          node.kind == model::NodeKind::kInput;
 }
 
-// Absent if type or shape are not known.
-std::optional<uint64_t> BytesOf(const BookNode& node, uint32_t slot) {
+// Absent if the type or the shape is unknown.
+std::optional<uint64_t> BytesOf(const NodeEntry& node, uint32_t slot) {
   for (const model::Output& output : node.outputs) {
     if (output.slot != slot) continue;
     return tensor::DenseBytes(output.type.dtype, output.type.shape);
@@ -36,39 +37,40 @@ std::optional<uint64_t> BytesOf(const BookNode& node, uint32_t slot) {
   return std::nullopt;
 }
 
-// The name as it is under the client's own key.
+// Clients know constants by the last part of their names.
 std::string LastPart(const std::string& name) {
   return name.substr(name.rfind('/') + 1);
 }
 
 }  // namespace
 
-void ViewDesk::Configure(const Profile& profile, bool gpu) {
+void TensorFetcher::Configure(const Profile& profile, bool gpu) {
   profile_ = profile;
   gpu_ = gpu;
 }
 
-void ViewDesk::Ask(const jobs::TensorOrder& order) {
+void TensorFetcher::Submit(const jobs::TensorOrder& order) {
   auto request = Plan(order);
   if (!request.ok()) {
     answers_.push_back(AnswerWith(order, request.status()));
     return;
   }
   uint32_t slot = order.query.slot;
-  const BookNode& node = book_.OwnerOf(*book_.ByName(order.query.node), slot);
-  if (!AnswerAtOnce(*request, node)) waiting_.push_back(*std::move(request));
+  const NodeEntry& node =
+      nodes_.OwnerOf(*nodes_.ByName(order.query.node), slot);
+  if (!AnswerLocally(*request, node)) waiting_.push_back(*std::move(request));
 }
 
-absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
+absl::StatusOr<TensorFetcher::Request> TensorFetcher::Plan(
     const jobs::TensorOrder& order) const {
   const model::TensorQuery& query = order.query;
-  const BookNode* named = book_.ByName(query.node);
+  const NodeEntry* named = nodes_.ByName(query.node);
   if (named == nullptr) {
     return Error(absl::StatusCode::kNotFound, "unknown_node",
                  absl::StrCat("the job has no node \"", query.node, "\""));
   }
   uint32_t slot = query.slot;
-  const BookNode& node = book_.OwnerOf(*named, slot);
+  const NodeEntry& node = nodes_.OwnerOf(*named, slot);
   Request request;
   request.order = order;
   request.key.slot = absl::StrCat(slot);
@@ -77,19 +79,18 @@ absl::StatusOr<ViewDesk::Request> ViewDesk::Plan(
     request.key.node_name = LastPart(node.wire_name);
   }
   request.key.truncate = node.kind != model::NodeKind::kOp;
-  if (auto known = PlanVersion(query, node, request); !known.ok()) return known;
+  RETURN_IF_ERROR(PlanVersion(query, node, request));
   const auto bytes = BytesOf(node, slot);
-  // A client that can is asked for the size first: it may be too large for it.
+  // If possible, request the size first: the tensor may be too large to fetch.
   request.level = debugger::ViewCMD::base;
   if (!bytes && profile_.view_levels) return request;
-  absl::Status planned = PlanLevel(bytes.value_or(0), request);
-  if (!planned.ok()) return planned;
+  RETURN_IF_ERROR(PlanLevel(bytes.value_or(0), request));
   return request;
 }
 
-absl::Status ViewDesk::PlanVersion(const model::TensorQuery& query,
-                                   const BookNode& node,
-                                   Request& request) const {
+absl::Status TensorFetcher::PlanVersion(const model::TensorQuery& query,
+                                        const NodeEntry& node,
+                                        Request& request) const {
   using Version = model::TensorQuery::Version;
   request.step = step_;
   const bool previous =
@@ -97,59 +98,61 @@ absl::Status ViewDesk::PlanVersion(const model::TensorQuery& query,
       (query.version == Version::kStep && query.step + 1 == step_);
   if (previous) {
     if (!IsBound(node)) {
-      return NotKept(
-          absl::StrCat("MindSpore keeps the previous step's values "
-                       "of parameters alone, and ",
-                       query.node, " is none"));
+      return NotAvailable(
+          absl::StrCat("MindSpore keeps values of the previous step only for "
+                       "parameters, and ",
+                       query.node, " is not a parameter"));
     }
     request.key.iter = kPrevious;
     request.step = step_ == 0 ? 0 : step_ - 1;
   } else if (query.version == Version::kStep && query.step != step_) {
-    return NotKept(absl::StrCat("of step ", query.step,
-                                " nothing is kept; the value there is of step ",
-                                step_));
+    return NotAvailable(
+        absl::StrCat("values of step ", query.step,
+                     " are no longer available; the current step is ", step_));
   }
   return absl::OkStatus();
 }
 
-absl::Status ViewDesk::PlanLevel(uint64_t bytes, Request& request) const {
+absl::Status TensorFetcher::PlanLevel(uint64_t bytes, Request& request) const {
   request.bytes = bytes;
   const model::TensorQuery& query = request.order.query;
   request.level = debugger::ViewCMD::value;
   if (profile_.view_levels && !query.want_data) {
     if (!query.want_statistics) request.level = debugger::ViewCMD::base;
-    if (bytes > kMaxMeasuredBytes)
+    if (bytes > kMaxMeasuredBytes) {
       request.level = debugger::ViewCMD::statistics;
+    }
   }
   if (request.level != debugger::ViewCMD::value || bytes <= kMaxTensorBytes) {
     return absl::OkStatus();
   }
   return Error(
       absl::StatusCode::kResourceExhausted, "slice_too_large",
-      absl::StrCat("MindSpore sends tensors whole, and this one holds ", bytes,
-                   " bytes; the limit is ", kMaxTensorBytes));
+      absl::StrCat("the tensor has ", bytes, " bytes, and MindSpore cannot ",
+                   "send parts of it; the limit is ", kMaxTensorBytes));
 }
 
-bool ViewDesk::AnswerAtOnce(const Request& request, const BookNode& node) {
+bool TensorFetcher::AnswerLocally(const Request& request,
+                                  const NodeEntry& node) {
   if (node.value && request.key.iter.empty()) {
     answers_.push_back(AnswerWith(request.order, *node.value, request.step));
     return true;
   }
-  auto kept = kept_.find(request.key);
-  if (kept == kept_.end()) return false;
-  answers_.push_back(AnswerWith(request.order, *kept->second, request.step));
+  auto cached = cache_.find(request.key);
+  if (cached == cache_.end()) return false;
+  answers_.push_back(AnswerWith(request.order, *cached->second, request.step));
   return true;
 }
 
-void ViewDesk::Cancel(uint64_t request_id) {
+void TensorFetcher::Cancel(uint64_t request_id) {
   const auto is_it = [&](const Request& request) {
     return request.order.request_id == request_id;
   };
   std::erase_if(waiting_, is_it);
-  std::erase_if(under_way_, is_it);
+  std::erase_if(pending_, is_it);
 }
 
-std::optional<debugger::ViewCMD> ViewDesk::Next() {
+std::optional<debugger::ViewCMD> TensorFetcher::Next() {
   if (waiting_.empty()) return std::nullopt;
   const Level level = waiting_.front().level;
   debugger::ViewCMD command;
@@ -157,11 +160,11 @@ std::optional<debugger::ViewCMD> ViewDesk::Next() {
   uint64_t bytes = 0;
   std::deque<Request> later;
   for (Request& request : waiting_) {
-    const bool known =
-        std::find(asked_.begin(), asked_.end(), request.key) != asked_.end();
+    const bool known = std::find(requested_.begin(), requested_.end(),
+                                 request.key) != requested_.end();
     const uint64_t size = request.bytes == 0 ? kAssumedBytes : request.bytes;
-    const bool fits = known || asked_.empty() ||
-                      (asked_.size() < kMaxTensorsPerCommand &&
+    const bool fits = known || requested_.empty() ||
+                      (requested_.size() < kMaxTensorsPerCommand &&
                        (level != debugger::ViewCMD::value ||
                         bytes + size <= kMaxCommandBytes));
     if (request.level != level || !fits) {
@@ -170,23 +173,24 @@ std::optional<debugger::ViewCMD> ViewDesk::Next() {
     }
     if (!known) {
       bytes += size;
-      asked_.push_back(request.key);
+      requested_.push_back(request.key);
       debugger::TensorProto& tensor = *command.add_tensors();
       tensor.set_node_name(request.key.node_name);
       tensor.set_slot(request.key.slot);
       tensor.set_iter(request.key.iter);
       tensor.set_truncate(request.key.truncate);
     }
-    under_way_.push_back(std::move(request));
+    pending_.push_back(std::move(request));
   }
   waiting_ = std::move(later);
   return command;
 }
 
-void ViewDesk::Take(const debugger::TensorProto& piece) {
+void TensorFetcher::Take(const debugger::TensorProto& piece) {
   const Key key{piece.node_name(), piece.slot(), piece.iter(),
                 piece.truncate()};
-  if (std::find(asked_.begin(), asked_.end(), key) == asked_.end()) return;
+  if (std::find(requested_.begin(), requested_.end(), key) == requested_.end())
+    return;
   Incoming& incoming = incoming_[key];
   if (!incoming.begun) {
     incoming.begun = true;
@@ -204,12 +208,12 @@ void ViewDesk::Take(const debugger::TensorProto& piece) {
   incoming_.erase(key);
 }
 
-void ViewDesk::Finish(const Key& key, Incoming incoming) {
+void TensorFetcher::Finish(const Key& key, Incoming incoming) {
   model::TensorType& type = incoming.value.type;
   if (type.dtype == DType::kUnspecified) {
     return AnswerAll(key, absl::OkStatus());
   }
-  // Some clients write a scalar's shape so.
+  // Some clients represent the shape of a scalar as [0].
   if (type.shape == std::vector<int64_t>{0} && !incoming.value.data.empty()) {
     type.shape.clear();
   }
@@ -217,30 +221,30 @@ void ViewDesk::Finish(const Key& key, Incoming incoming) {
     return AnswerAll(
         key, Error(absl::StatusCode::kUnimplemented, "unreadable",
                    absl::StrCat("values of type ", model::DTypeName(type),
-                                " cannot be read")));
+                                " cannot be decoded")));
   }
   if (tensor::DenseBytes(type.dtype, type.shape) !=
       incoming.value.data.size()) {
     return AnswerAll(
         key, Error(absl::StatusCode::kInternal, "bad_answer",
                    absl::StrCat("the client sent ", incoming.value.data.size(),
-                                " bytes, which do not fit type and shape")));
+                                " bytes, which do not match dtype and shape")));
   }
   auto value = std::make_shared<const Value>(std::move(incoming.value));
   AnswerAll(key, value);
-  Keep(key, std::move(value));
+  Cache(key, std::move(value));
 }
 
 template <class Result>
-void ViewDesk::AnswerAll(const Key& key, const Result& result) {
-  std::erase_if(under_way_, [&](const Request& request) {
+void TensorFetcher::AnswerAll(const Key& key, const Result& result) {
+  std::erase_if(pending_, [&](const Request& request) {
     if (!(request.key == key)) return false;
     if constexpr (std::is_same_v<Result, ValuePtr>) {
       answers_.push_back(AnswerWith(request.order, *result, request.step));
     } else if constexpr (std::is_same_v<Result, absl::Status>) {
-      // That it is OK and nothing came is how a client says "not there".
+      // An OK status without a value means that the client does not have it.
       answers_.push_back(
-          AnswerWith(request.order, result.ok() ? Gone(request) : result));
+          AnswerWith(request.order, result.ok() ? ValueGone(request) : result));
     } else {
       answers_.push_back(AnswerWith(request.order, result, request.step));
     }
@@ -248,22 +252,22 @@ void ViewDesk::AnswerAll(const Key& key, const Result& result) {
   });
 }
 
-void ViewDesk::Take(size_t index, const debugger::TensorBase& base) {
-  if (index >= asked_.size()) return;
-  const Key& key = asked_[index];
+void TensorFetcher::Take(size_t index, const debugger::TensorBase& base) {
+  if (index >= requested_.size()) return;
+  const Key& key = requested_[index];
   if (base.data_type() == debugger::DT_UNDEFINED) {
     return AnswerAll(key, absl::OkStatus());
   }
   if (base.data_size() == 0) {
-    // Its values would be no answer at all.
+    // A client sends nothing at all if values of an empty tensor are requested.
     Value empty;
     empty.type = ScalarOf(base.data_type());
     empty.type.shape.assign(base.shape().begin(), base.shape().end());
     return AnswerAll(key, std::make_shared<const Value>(std::move(empty)));
   }
-  // Where this was asked for to know the size, the rest follows.
-  std::erase_if(under_way_, [&](Request& request) {
-    if (!(request.key == key) || !request.wants_more()) return false;
+  // If only the size was requested so far, request the content.
+  std::erase_if(pending_, [&](Request& request) {
+    if (!(request.key == key) || !request.needs_content()) return false;
     absl::Status planned =
         PlanLevel(static_cast<uint64_t>(base.data_size()), request);
     if (!planned.ok()) {
@@ -276,20 +280,20 @@ void ViewDesk::Take(size_t index, const debugger::TensorBase& base) {
   AnswerAll(key, base);
 }
 
-void ViewDesk::Take(size_t index, const debugger::TensorSummary& summary) {
-  if (index >= asked_.size()) return;
+void TensorFetcher::Take(size_t index, const debugger::TensorSummary& summary) {
+  if (index >= requested_.size()) return;
   if (summary.tensor_base().data_type() == debugger::DT_UNDEFINED) {
-    return AnswerAll(asked_[index], absl::OkStatus());
+    return AnswerAll(requested_[index], absl::OkStatus());
   }
-  AnswerAll(asked_[index], summary);
+  AnswerAll(requested_[index], summary);
 }
 
-void ViewDesk::ClientAsks() {
-  for (const Request& request : under_way_) {
+void TensorFetcher::OnCommandDone() {
+  for (const Request& request : pending_) {
     uint32_t slot = request.order.query.slot;
-    const BookNode& node =
-        book_.OwnerOf(*book_.ByName(request.order.query.node), slot);
-    // Of a tensor without elements nothing comes at all.
+    const NodeEntry& node =
+        nodes_.OwnerOf(*nodes_.ByName(request.order.query.node), slot);
+    // Clients send nothing for a tensor without elements.
     Value empty;
     for (const model::Output& output : node.outputs) {
       if (output.slot == slot) empty.type = output.type;
@@ -298,46 +302,47 @@ void ViewDesk::ClientAsks() {
     const bool is_empty =
         empty.type.dtype != DType::kUnspecified &&
         std::find(shape.begin(), shape.end(), 0) != shape.end();
-    answers_.push_back(is_empty ? AnswerWith(request.order, empty, request.step)
-                                : AnswerWith(request.order, Gone(request)));
+    answers_.push_back(is_empty
+                           ? AnswerWith(request.order, empty, request.step)
+                           : AnswerWith(request.order, ValueGone(request)));
   }
-  under_way_.clear();
-  asked_.clear();
+  pending_.clear();
+  requested_.clear();
   incoming_.clear();
 }
 
-void ViewDesk::Keep(const Key& key, ValuePtr value) {
-  if (kept_bytes_ + value->data.size() > kMaxKeptBytes) {
-    kept_.clear();
-    kept_bytes_ = 0;
+void TensorFetcher::Cache(const Key& key, ValuePtr value) {
+  if (cached_bytes_ + value->data.size() > kMaxCachedBytes) {
+    cache_.clear();
+    cached_bytes_ = 0;
   }
   const uint64_t bytes = value->data.size();
-  if (kept_.emplace(key, std::move(value)).second) kept_bytes_ += bytes;
+  if (cache_.emplace(key, std::move(value)).second) cached_bytes_ += bytes;
 }
 
-void ViewDesk::SetStep(uint64_t step) {
+void TensorFetcher::SetStep(uint64_t step) {
   step_ = step;
-  kept_.clear();
-  kept_bytes_ = 0;
+  cache_.clear();
+  cached_bytes_ = 0;
 }
 
-absl::Status ViewDesk::Gone(const Request& request) const {
+absl::Status TensorFetcher::ValueGone(const Request& request) const {
   const std::string name =
       absl::StrCat(request.order.query.node, ":", request.order.query.slot);
   if (!request.key.iter.empty()) {
-    return NotKept(
-        absl::StrCat("the job has no value of ", name, " of the step before"));
+    return NotAvailable(absl::StrCat("the job has no value of ", name,
+                                     " from the previous step"));
   }
-  return NotKept(absl::StrCat(
-      "the job has no value of ", name, " now",
-      gpu_ ? "; on a GPU MindSpore keeps those of watched nodes: catch it, or "
-             "step, to have it at the next stop"
-           : "; it was not executed in this step, or memory is reused "
-             "(MS_DEBUGGER_PARTIAL_MEM): catch it, or watch it from the "
-             "start"));
+  return NotAvailable(absl::StrCat(
+      "the job has no current value of ", name,
+      gpu_ ? "; on a GPU, MindSpore keeps only the values of watched nodes: "
+             "catch the tensor, or step, to have it at the next stop"
+           : "; the node did not execute in this step, or its memory was "
+             "reused (MS_DEBUGGER_PARTIAL_MEM): catch the tensor, or watch it "
+             "from the start"));
 }
 
-std::vector<jobs::TensorChunk> ViewDesk::TakeAnswers() {
+std::vector<jobs::TensorChunk> TensorFetcher::TakeAnswers() {
   return std::exchange(answers_, {});
 }
 

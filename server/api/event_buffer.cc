@@ -1,4 +1,4 @@
-#include "server/api/event_hub.h"
+#include "server/api/event_buffer.h"
 
 #include <algorithm>
 #include <utility>
@@ -13,15 +13,14 @@ using model::Event;
 
 namespace {
 
-// The last event of a job that was forgotten.
-bool IsFarewell(const Event& event) {
+bool ReportsDeletion(const Event& event) {
   return event.type == Event::Type::kJob && !event.job_info;
 }
 
 }  // namespace
 
 std::shared_ptr<const std::string> EventRecord::Text() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   if (text_ == nullptr) {
     text_ = std::make_shared<const std::string>(
         Dump(Encode(*event_, time_unix_nano_)));
@@ -30,12 +29,12 @@ std::shared_ptr<const std::string> EventRecord::Text() const {
 }
 
 void EventRecord::DropText() const {
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   text_ = nullptr;
 }
 
-void EventHub::Log::Append(std::shared_ptr<const EventRecord> record,
-                           const Limits& limits) {
+void EventBuffer::Log::Append(std::shared_ptr<const EventRecord> record,
+                              const Limits& limits) {
   records.push_back(std::move(record));
   if (records.size() > limits.events_per_job) records.pop_front();
   if (records.size() > limits.texts_per_job) {
@@ -43,7 +42,7 @@ void EventHub::Log::Append(std::shared_ptr<const EventRecord> record,
   }
 }
 
-EventHub::Page EventHub::Log::After(uint64_t number, size_t max) const {
+EventBuffer::Page EventBuffer::Log::After(uint64_t number, size_t max) const {
   Page page;
   page.next = last;
   uint64_t before_first = last - records.size();
@@ -59,24 +58,25 @@ EventHub::Page EventHub::Log::After(uint64_t number, size_t max) const {
   return page;
 }
 
-EventHub::EventHub(jobs::Directory& directory, Limits limits)
+EventBuffer::EventBuffer(jobs::Directory& directory, Limits limits)
     : limits_(limits),
       subscription_(directory.Subscribe(
-          [this](const std::shared_ptr<const Event>& event) { Take(event); })) {
-}
+          [this](const std::shared_ptr<const Event>& event) {
+            Append(event);
+          })) {}
 
-EventHub::~EventHub() { subscription_.reset(); }
+EventBuffer::~EventBuffer() { subscription_.reset(); }
 
-void EventHub::Take(const std::shared_ptr<const Event>& event) {
+void EventBuffer::Append(const std::shared_ptr<const Event>& event) {
   const auto record =
       std::make_shared<const EventRecord>(event, absl::GetCurrentTimeNanos());
   ++events_;
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   if (event->type == Event::Type::kJob || event->type == Event::Type::kState) {
     ++states_.last;
     states_.Append(record, limits_);
   }
-  TakeOfJob(record);
+  AppendToJob(record);
   auto gone = [](const std::weak_ptr<std::function<void()>>& weak) {
     auto wake = weak.lock();
     if (wake) (*wake)();
@@ -86,60 +86,62 @@ void EventHub::Take(const std::shared_ptr<const Event>& event) {
                    listeners_.end());
 }
 
-void EventHub::TakeOfJob(const std::shared_ptr<const EventRecord>& record) {
+void EventBuffer::AppendToJob(
+    const std::shared_ptr<const EventRecord>& record) {
   const Event& event = record->event();
   Log& job = jobs_[event.job];
-  const bool forgotten = IsFarewell(event);
-  // A seq that does not follow the last one is of a new life of the job.
-  if (forgotten || event.seq != job.last + 1) job = Log();
+  const bool deleted = ReportsDeletion(event);
+  // A gap in the numbers means that a new job uses the id of a deleted one.
+  if (deleted || event.seq != job.last + 1) job = Log();
   job.last = event.seq;
   job.Append(record, limits_);
-  if (!forgotten) return;
-  farewells_.push_back(event.job);
-  if (farewells_.size() <= limits_.farewells) return;
-  auto oldest = jobs_.find(farewells_.front());
-  farewells_.pop_front();
-  // It may be back.
+  if (!deleted) return;
+  deleted_jobs_.push_back(event.job);
+  if (deleted_jobs_.size() <= limits_.deleted_jobs) return;
+  auto oldest = jobs_.find(deleted_jobs_.front());
+  deleted_jobs_.pop_front();
+  // A new job may have the same id.
   if (oldest != jobs_.end() &&
-      IsFarewell(oldest->second.records.back()->event())) {
+      ReportsDeletion(oldest->second.records.back()->event())) {
     jobs_.erase(oldest);
   }
 }
 
-EventHub::Page EventHub::After(const std::string& job, uint64_t seq,
-                               size_t max) const {
-  std::lock_guard<std::mutex> lock(mu_);
+EventBuffer::Page EventBuffer::After(const std::string& job, uint64_t seq,
+                                     size_t max) const {
+  absl::MutexLock lock(&mu_);
   auto found = jobs_.find(job);
   return found == jobs_.end() ? Log().After(seq, max)
                               : found->second.After(seq, max);
 }
 
-EventHub::Page EventHub::StatesAfter(uint64_t position, size_t max) const {
-  std::lock_guard<std::mutex> lock(mu_);
+EventBuffer::Page EventBuffer::StatesAfter(uint64_t position,
+                                           size_t max) const {
+  absl::MutexLock lock(&mu_);
   return states_.After(position, max);
 }
 
-uint64_t EventHub::LastSeq(const std::string& job) const {
-  std::lock_guard<std::mutex> lock(mu_);
+uint64_t EventBuffer::LastSeq(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
   auto found = jobs_.find(job);
   return found == jobs_.end() ? 0 : found->second.last;
 }
 
-uint64_t EventHub::LastPosition() const {
-  std::lock_guard<std::mutex> lock(mu_);
+uint64_t EventBuffer::LastPosition() const {
+  absl::MutexLock lock(&mu_);
   return states_.last;
 }
 
-bool EventHub::IsForgotten(const std::string& job) const {
-  std::lock_guard<std::mutex> lock(mu_);
+bool EventBuffer::IsDeleted(const std::string& job) const {
+  absl::MutexLock lock(&mu_);
   auto found = jobs_.find(job);
   return found != jobs_.end() &&
-         IsFarewell(found->second.records.back()->event());
+         ReportsDeletion(found->second.records.back()->event());
 }
 
-std::shared_ptr<void> EventHub::Listen(std::function<void()> wake) {
+std::shared_ptr<void> EventBuffer::Listen(std::function<void()> wake) {
   auto listener = std::make_shared<std::function<void()>>(std::move(wake));
-  std::lock_guard<std::mutex> lock(mu_);
+  absl::MutexLock lock(&mu_);
   listeners_.push_back(listener);
   return listener;
 }

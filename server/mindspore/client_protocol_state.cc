@@ -1,5 +1,5 @@
-// What of a dialogue outlives the server.
-#include "server/mindspore/dialogue.h"
+// Saves and restores the part of the protocol's state that outlives the server.
+#include "server/mindspore/client_protocol.h"
 #include "server/mindspore/graph_translation.h"
 
 namespace graphdbg::mindspore {
@@ -38,8 +38,8 @@ WireWatchpoint Decode(const SavedWatchpoint& saved) {
 
 }  // namespace
 
-SavedDialogue Dialogue::Save() const {
-  SavedDialogue saved;
+SavedProtocol ClientProtocol::Save() const {
+  SavedProtocol saved;
   saved.set_ms_version(ms_version_);
   saved.set_backend(backend_);
   saved.set_goal(static_cast<uint32_t>(goal_.kind));
@@ -53,23 +53,25 @@ SavedDialogue Dialogue::Save() const {
   saved.set_steps_late(steps_late_);
   saved.set_ever_ran(ever_ran_);
   saved.set_unchecked(unchecked_);
-  for (const auto& [number, watchpoint] : watch_.Known()) {
+  for (const auto& [number, watchpoint] : watchpoints_.Known()) {
     *saved.add_watchpoints() = Encode(number, watchpoint);
   }
-  saved.set_last_number(watch_.last_number());
-  for (const auto& hit : told_hits_) *saved.add_hits() = hit;
+  saved.set_last_number(watchpoints_.last_number());
+  for (const auto& hit : reported_hits_) *saved.add_hits() = hit;
   for (const auto& hit : hits_) *saved.add_hits() = hit;
-  saved.set_hit_count(told_hits_.empty() ? hit_order_ : order_before_told_);
+  saved.set_hit_count(reported_hits_.empty() ? hit_order_
+                                             : order_before_reported_);
   return saved;
 }
 
-void Dialogue::Restore(const SavedDialogue& saved,
-                       const std::vector<debugger::GraphProto>& graphs) {
+void ClientProtocol::Restore(const SavedProtocol& saved,
+                             const std::vector<debugger::GraphProto>& graphs) {
   debugger::Metadata metadata;
   metadata.set_ms_version(saved.ms_version());
   metadata.set_backend(saved.backend());
-  Learn(metadata);
-  for (const debugger::GraphProto& graph : graphs) TranslateGraph(graph, book_);
+  UpdateProfile(metadata);
+  for (const debugger::GraphProto& graph : graphs)
+    TranslateGraph(graph, nodes_);
   has_graph_ = !graphs.empty();
   goal_.kind = Enumerator(saved.goal(), Goal::Kind::kToNode);
   goal_.step = saved.goal_step();
@@ -86,14 +88,15 @@ void Dialogue::Restore(const SavedDialogue& saved,
   for (const SavedWatchpoint& each : saved.watchpoints()) {
     known[each.number()] = Decode(each);
   }
-  watch_.Restore(known, saved.last_number());
+  watchpoints_.Restore(known, saved.last_number());
   hits_.assign(saved.hits().begin(), saved.hits().end());
   hit_order_ = saved.hit_count();
 }
 
-void Dialogue::TellGraphs(const std::vector<debugger::GraphProto>& graphs) {
+void ClientProtocol::ReportGraphs(
+    const std::vector<debugger::GraphProto>& graphs) {
   for (const debugger::GraphProto& graph : graphs) {
-    reports_.push_back(TranslateGraph(graph, book_));
+    reports_.push_back(TranslateGraph(graph, nodes_));
   }
 }
 

@@ -1,10 +1,11 @@
-#include "server/mindspore/dialogue.h"
+#include "server/mindspore/client_protocol.h"
 
 #include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/mindspore/graph_translation.h"
 
@@ -15,7 +16,7 @@ constexpr char kStepLevel[] = "step";
 constexpr char kNodeLevel[] = "node";
 constexpr char kRecheckLevel[] = "recheck";
 
-uint64_t ClientsNumber(const debugger::Metadata& metadata) {
+uint64_t ClientStep(const debugger::Metadata& metadata) {
   return static_cast<uint64_t>(std::max(metadata.cur_step(), 0));
 }
 
@@ -25,25 +26,25 @@ absl::Status Unsupported(const std::string& what) {
 
 }  // namespace
 
-Dialogue::Dialogue(std::function<int64_t()> now_unix_nano)
+ClientProtocol::ClientProtocol(std::function<int64_t()> now_unix_nano)
     : now_unix_nano_(std::move(now_unix_nano)) {}
 
-void Dialogue::Learn(const debugger::Metadata& metadata) {
+void ClientProtocol::UpdateProfile(const debugger::Metadata& metadata) {
   ms_version_ = metadata.ms_version();
-  // MindInsight takes no backend for Ascend, too.
+  // MindInsight also treats a missing backend as Ascend.
   backend_ = metadata.backend().empty() ? "Ascend" : metadata.backend();
   profile_ = ProfileOf(ms_version_);
-  watch_.Configure(profile_, !gpu());
-  views_.Configure(profile_, gpu());
+  watchpoints_.Configure(profile_, !gpu());
+  tensors_.Configure(profile_, gpu());
 }
 
-void Dialogue::Met(const debugger::Metadata& metadata) {
-  Learn(metadata);
-  // A client that begins anew, as for another graph, has forgotten everything
-  // and counts its steps from the start.
-  ever_asked_ = false;
+void ClientProtocol::OnMetadata(const debugger::Metadata& metadata) {
+  UpdateProfile(metadata);
+  // A client starts a new session, for example, for another graph. It has lost
+  // all watchpoints and counts its steps from 0 again.
+  ever_waited_ = false;
   ever_ran_ = false;
-  steps_before_ = step_ - std::min(step_, ClientsNumber(metadata));
+  steps_before_ = step_ - std::min(step_, ClientStep(metadata));
   steps_late_ = 0;
   wire_step_ = metadata.cur_step();
   wire_step_grows_ = false;
@@ -53,74 +54,77 @@ void Dialogue::Met(const debugger::Metadata& metadata) {
   sent_ = Sent::kNothing;
   reason_ = model::PauseReason::kStart;
   stopped_by_.clear();
-  watch_.ClientIsNew();
-  unchecked_ = watch_.has_unsent();
+  watchpoints_.OnClientReset();
+  unchecked_ = watchpoints_.has_unsent();
 }
 
-void Dialogue::Graphs(const std::vector<debugger::GraphProto>& graphs) {
+void ClientProtocol::OnGraphs(const std::vector<debugger::GraphProto>& graphs) {
   for (const debugger::GraphProto& graph : graphs) {
-    reports_.push_back(TranslateGraph(graph, book_));
+    reports_.push_back(TranslateGraph(graph, nodes_));
   }
-  watch_.MatchAgain();
+  watchpoints_.UpdateSelections();
   last_kernel_.clear();
   if (!std::exchange(has_graph_, true)) return;
-  // Another network was compiled in mid-session: people want to see it before
-  // it runs.
+  // The process has compiled another network. Stop, so that users can inspect
+  // it before it runs.
   goal_ = Goal{};
   reason_ = model::PauseReason::kStart;
   stopped_by_.clear();
-  ever_asked_ = false;
+  ever_waited_ = false;
 }
 
-void Dialogue::Hit(debugger::WatchpointHit hit) {
+void ClientProtocol::OnHit(debugger::WatchpointHit hit) {
   if (hits_.size() < kMaxHits) {
     hits_.push_back(std::move(hit));
-  } else if (!std::exchange(told_of_dropped_hits_, true)) {
+  } else if (!std::exchange(reported_dropped_hits_, true)) {
     reports_.push_back(jobs::LogReport{
         "warning", absl::StrCat("a step had more than ", kMaxHits,
-                                " hits; those beyond are not kept")});
+                                " hits; further hits were dropped")});
   }
 }
 
-void Dialogue::Order(const jobs::AgentOrder& order) {
-  std::visit([this](const auto& of_a_kind) { On(of_a_kind); }, order);
+void ClientProtocol::HandleOrder(const jobs::AgentOrder& order) {
+  std::visit([this](const auto& alternative) { On(alternative); }, order);
 }
 
-void Dialogue::On(const jobs::WelcomeOrder& order) {
+void ClientProtocol::On(const jobs::WelcomeOrder& order) {
   graphs_wanted_ = !order.resumed;
-  watch_.SessionBegins(order.watchpoint_count);
+  watchpoints_.BeginSync(order.watchpoint_count);
 }
 
-void Dialogue::On(const jobs::SetWatchpointOrder& order) {
-  jobs::WatchpointReport report{order.id, order.revision, watch_.Set(order)};
+void ClientProtocol::On(const jobs::SetWatchpointOrder& order) {
+  jobs::WatchpointReport report{order.id, order.revision,
+                                watchpoints_.Set(order)};
   unchecked_ |= report.error.ok() && order.spec.enabled;
   reports_.push_back(std::move(report));
 }
 
-void Dialogue::On(const jobs::RemoveWatchpointOrder& order) {
-  watch_.Remove(order.id);
+void ClientProtocol::On(const jobs::RemoveWatchpointOrder& order) {
+  watchpoints_.Remove(order.id);
 }
 
-void Dialogue::On(const jobs::CancelTensorOrder& order) {
-  views_.Cancel(order.request_id);
+void ClientProtocol::On(const jobs::CancelTensorOrder& order) {
+  tensors_.Cancel(order.request_id);
 }
 
-void Dialogue::On(const jobs::CatchTensorOrder& order) {
-  if (const BookNode* node = book_.ByName(order.node)) watch_.Keep(*node);
+void ClientProtocol::On(const jobs::CatchTensorOrder& order) {
+  if (const NodeEntry* node = nodes_.ByName(order.node))
+    watchpoints_.Keep(*node);
 }
 
-void Dialogue::On(const jobs::CommandOrder& order) {
-  // The session knows, unless the client said late who it is.
-  const auto cannot = unsupported();
-  if (auto why = cannot.find(order.verb); why != cannot.end()) {
-    return Answer(order.id, Unsupported(why->second));
+void ClientProtocol::On(const jobs::CommandOrder& order) {
+  // The job rejects unsupported commands itself, unless the client sent its
+  // metadata only after it was attached.
+  const auto reasons = unsupported();
+  if (auto reason = reasons.find(order.verb); reason != reasons.end()) {
+    return Answer(order.id, Unsupported(reason->second));
   }
   switch (order.verb) {
     case model::ControlVerb::kPause:
       if (goal_.kind == Goal::Kind::kStop) return Answer(order.id);
       pause_wanted_ = true;
       pause_command_ = order.id;
-      // It stands, and was about to be told to run.
+      // The client has not received the run command yet.
       if (sent_ != Sent::kRun) Stop(model::PauseReason::kUser);
       return;
     case model::ControlVerb::kTerminate:
@@ -138,7 +142,7 @@ void Dialogue::On(const jobs::CommandOrder& order) {
   Answer(order.id, started);
 }
 
-absl::Status Dialogue::Start(const jobs::CommandOrder& order) {
+absl::Status ClientProtocol::Start(const jobs::CommandOrder& order) {
   if (goal_.kind != Goal::Kind::kStop) {
     return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
                  "the job is running");
@@ -147,17 +151,15 @@ absl::Status Dialogue::Start(const jobs::CommandOrder& order) {
   switch (order.verb) {
     case model::ControlVerb::kStep:
       goal.kind = Goal::Kind::kSteps;
-      // The step that it stands in counts.
+      // An unfinished step counts as one of the steps.
       goal.step = step_ + order.steps - (inside_step_ ? 1 : 0);
       break;
     case model::ControlVerb::kNextNode:
     case model::ControlVerb::kContinueTo: {
       goal.kind = Goal::Kind::kNextNode;
       if (order.verb == model::ControlVerb::kNextNode) break;
-      auto node = WireNodeOf(order.node);
-      if (!node.ok()) return node.status();
       goal.kind = Goal::Kind::kToNode;
-      goal.node = *std::move(node);
+      ASSIGN_OR_RETURN(goal.node, WireNodeOf(order.node));
       break;
     }
     default:
@@ -167,37 +169,38 @@ absl::Status Dialogue::Start(const jobs::CommandOrder& order) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> Dialogue::WireNodeOf(
+absl::StatusOr<std::string> ClientProtocol::WireNodeOf(
     const std::string& name) const {
-  const BookNode* node = book_.ByName(name);
+  const NodeEntry* node = nodes_.ByName(name);
   if (node == nullptr) {
     return Error(absl::StatusCode::kNotFound, "unknown_node",
-                 absl::StrCat("the job's graph has no node \"", name, "\""));
+                 absl::StrCat("the job has no node \"", name, "\""));
   }
   uint32_t slot = 0;
-  const BookNode& owner = book_.OwnerOf(*node, slot);
-  // It would never be reached.
+  const NodeEntry& owner = nodes_.OwnerOf(*node, slot);
+  // The client would never stop there.
   if (owner.kind != model::NodeKind::kOp) {
-    return Unsupported(absl::StrCat("\"", name, "\" does not execute"));
+    return Unsupported(
+        absl::StrCat("cannot run to \"", name, "\", because it is not an op"));
   }
-  if (!owner.sayable) {
-    return Unsupported(absl::StrCat("the name of \"", name,
-                                    "\" is no UTF-8, which commands have to "
-                                    "be"));
+  if (!owner.has_utf8_name) {
+    return Unsupported(
+        absl::StrCat("cannot run to \"", name,
+                     "\", because its original name is not valid UTF-8"));
   }
   return owner.wire_name;
 }
 
-void Dialogue::Answer(uint64_t command_id, absl::Status status) {
+void ClientProtocol::Answer(uint64_t command_id, absl::Status status) {
   reports_.push_back(jobs::CommandOutcome{command_id, std::move(status)});
 }
 
-void Dialogue::Release() {
+void ClientProtocol::Release() {
   released_ = true;
   reports_.clear();
 }
 
-std::optional<debugger::EventReply> Dialogue::Next() {
+std::optional<debugger::EventReply> ClientProtocol::Next() {
   debugger::EventReply reply;
   if (terminating_ || terminated_) {
     reply.set_exit(true);
@@ -215,17 +218,17 @@ std::optional<debugger::EventReply> Dialogue::Next() {
     reply.mutable_run_cmd()->set_run_steps(1);
     return reply;
   }
-  if (watch_.has_unsent()) {
-    *reply.mutable_set_cmd() = watch_.Next();
+  if (watchpoints_.has_unsent()) {
+    *reply.mutable_set_cmd() = watchpoints_.Next();
     return reply;
   }
-  if (auto view = views_.Next()) {
+  if (auto view = tensors_.Next()) {
     *reply.mutable_view_cmd() = *std::move(view);
     return reply;
   }
   const bool runs = attached_ && goal_.kind != Goal::Kind::kStop;
-  // Initial values are only checked while the client has never been told to
-  // run, and only when it is told to check.
+  // The client checks initial values only upon a recheck command that precedes
+  // its first run command.
   const bool initial_check =
       runs && !ever_ran_ && unchecked_ && !profile_.simple_conditions;
   if (recheck_wanted_ || initial_check) {
@@ -240,7 +243,7 @@ std::optional<debugger::EventReply> Dialogue::Next() {
   return std::nullopt;
 }
 
-debugger::EventReply Dialogue::RunReply() {
+debugger::EventReply ClientProtocol::RunReply() {
   debugger::EventReply reply;
   debugger::RunCMD& run = *reply.mutable_run_cmd();
   const bool by_node =
@@ -249,8 +252,8 @@ debugger::EventReply Dialogue::RunReply() {
   if (by_node) {
     run.set_node_name(goal_.node);
   } else {
-    // One command is one step, whatever it says; MindInsight's mock client
-    // adds it up.
+    // Clients run one step per command, whatever the number is. MindInsight's
+    // mock client adds the numbers up.
     run.set_run_steps(1);
   }
   sent_ = Sent::kRun;
@@ -258,8 +261,8 @@ debugger::EventReply Dialogue::RunReply() {
   return reply;
 }
 
-std::vector<jobs::AgentReport> Dialogue::TakeReports() {
-  for (jobs::TensorChunk& piece : views_.TakeAnswers()) {
+std::vector<jobs::AgentReport> ClientProtocol::TakeReports() {
+  for (jobs::TensorChunk& piece : tensors_.TakeAnswers()) {
     reports_.push_back(std::move(piece));
   }
   return std::exchange(reports_, {});

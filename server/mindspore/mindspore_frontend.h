@@ -1,0 +1,71 @@
+// The frontend for unmodified MindSpore jobs: the service of MindSpore's own
+// debugger protocol (proto/mindspore). It is registered on the port for agent
+// connections and passes everything on to jobs, like server/ingest does for
+// graphdbg's own protocol.
+#ifndef SERVER_MINDSPORE_MINDSPORE_FRONTEND_H_
+#define SERVER_MINDSPORE_MINDSPORE_FRONTEND_H_
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/jobs/agent_port.h"
+#include "server/mindspore/allow_list.h"
+
+namespace grpc {
+class Service;
+}
+
+namespace graphdbg::mindspore {
+
+struct FrontendOptions {
+  // Other machines that may connect. The protocol does not support
+  // authentication.
+  AllowList allow;
+  // Receives one line for each notable event, on any thread. May be null.
+  std::function<void(std::string_view line)> log;
+  // Returns Unix time. If null, the system's clock is used.
+  std::function<int64_t()> now_unix_nano;
+  // The longest time for which a wait-for-command call is held.
+  std::chrono::milliseconds refresh{25'000};
+  // The directory for state that outlives the server, so that clients find
+  // their jobs again on the next server. If empty, no state is stored.
+  std::string state_dir;
+  // The interval between checks for disconnected clients.
+  std::chrono::milliseconds sweep{5'000};
+};
+
+class MindSporeFrontend {
+ public:
+  MindSporeFrontend(std::shared_ptr<jobs::AgentAcceptor> entrance,
+                    FrontendOptions options);
+  // The gRPC server with which the service is registered must have stopped.
+  ~MindSporeFrontend();
+
+  MindSporeFrontend(const MindSporeFrontend&) = delete;
+  MindSporeFrontend& operator=(const MindSporeFrontend&) = delete;
+
+  grpc::Service* service();
+
+  // Also listens on this address, for this protocol only, until destruction.
+  // Returns the port; port 0 picks a free one. Call it at most once.
+  // UNAVAILABLE, naming the address, if listening fails.
+  absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
+
+  // Stops storing state. Call it before the gRPC server stops, which must not
+  // count as the end of the clients. May be called on any thread.
+  void StopSaving();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace graphdbg::mindspore
+
+#endif  // SERVER_MINDSPORE_MINDSPORE_FRONTEND_H_
