@@ -152,7 +152,7 @@ Answer DownloadTensor(const Services& services, const http::Request& request) {
                     "the job told of a shape that cannot be");
   }
   const uint64_t bytes = dense_bytes.value_or(0);
-  auto head = tensor::FileHead(format, FileTensorOf(*first, bytes));
+  auto head = tensor::FileHeader(format, FileTensorOf(*first, bytes));
   if (!head.ok()) co_return head.status();
 
   http::Response response;
