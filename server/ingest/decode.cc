@@ -118,7 +118,7 @@ AgentReport Decode(const v1::Hit& message) {
 }
 
 AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
-  jobs::TensorPiece piece;
+  jobs::TensorChunk piece;
   piece.request_id = tensor.request_id();
   if (tensor.has_header()) {
     const v1::TensorData::Header& from = tensor.header();
@@ -177,7 +177,7 @@ AgentReport Decode(const v1::Log& log) {
 }
 
 AgentReport Decode(const v1::Goodbye& goodbye) {
-  jobs::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.exit_code = goodbye.exit_code();
   if (goodbye.has_exception()) {
     const v1::ExceptionInfo& from = goodbye.exception();

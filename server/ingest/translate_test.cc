@@ -93,7 +93,7 @@ TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
       *message.mutable_tensor()->mutable_header()->mutable_type();
   type.set_dtype(v1::DTYPE_OTHER);
   type.set_framework_dtype("float32");
-  EXPECT_EQ(model::DTypeName(Decoded<jobs::TensorPiece>(message).header->type),
+  EXPECT_EQ(model::DTypeName(Decoded<jobs::TensorChunk>(message).header->type),
             "other:float32");
 }
 

@@ -9,7 +9,7 @@
 namespace graphdbg::jobs {
 namespace {
 
-// How much a pause for this reason has to tell.
+// Ranks pause reasons by how informative they are.
 int Weight(model::PauseReason reason) {
   switch (reason) {
     case model::PauseReason::kNone:
@@ -76,12 +76,12 @@ RunState Combine(const std::vector<const RunState*>& ranks) {
   }
   job.state = StateOfLive(live);
   if (job.state != model::JobState::kPaused) return job;
-  const RunState* telling = *std::max_element(
+  const RunState* most_informative = *std::max_element(
       live.begin(), live.end(), [](const RunState* a, const RunState* b) {
         return Weight(a->reason) < Weight(b->reason);
       });
-  job.reason = telling->reason;
-  job.node = telling->node;
+  job.reason = most_informative->reason;
+  job.node = most_informative->node;
   for (const RunState* rank : live) {
     job.stopped_by.insert(job.stopped_by.end(), rank->stopped_by.begin(),
                           rank->stopped_by.end());

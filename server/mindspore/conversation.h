@@ -31,7 +31,7 @@ class Conversation final : public std::enable_shared_from_this<Conversation> {
  public:
   // Shared by the conversations of a server.
   struct Shared {
-    std::shared_ptr<jobs::AgentEntrance> entrance;
+    std::shared_ptr<jobs::AgentAcceptor> entrance;
     std::function<int64_t()> now_unix_nano;
     std::function<void(std::string_view)> log;
     // After which a call that waits is answered with nothing, so that it is

@@ -202,7 +202,7 @@ std::optional<debugger::EventReply> Dialogue::Next() {
   if (terminating_ || terminated_) {
     reply.set_exit(true);
     if (!std::exchange(terminated_, true)) {
-      jobs::Farewell farewell;
+      jobs::ExitReport farewell;
       farewell.steps = step_;
       farewell.terminated = true;
       reports_.push_back(std::move(farewell));
@@ -259,7 +259,7 @@ debugger::EventReply Dialogue::RunReply() {
 }
 
 std::vector<jobs::AgentReport> Dialogue::TakeReports() {
-  for (jobs::TensorPiece& piece : views_.TakeAnswers()) {
+  for (jobs::TensorChunk& piece : views_.TakeAnswers()) {
     reports_.push_back(std::move(piece));
   }
   return std::exchange(reports_, {});

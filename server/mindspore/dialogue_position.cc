@@ -219,7 +219,7 @@ void Dialogue::Done(const debugger::Metadata& metadata) {
   }
   Gone();
   if (terminated_) return;
-  jobs::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.steps = step_;
   farewell.terminated = terminating_;
   terminated_ = true;

@@ -53,7 +53,7 @@ int64_t SystemUnixNano() {
 class MindSporeFront::Impl final
     : public debugger::EventListener::CallbackService {
  public:
-  Impl(std::shared_ptr<jobs::AgentEntrance> entrance, FrontOptions options);
+  Impl(std::shared_ptr<jobs::AgentAcceptor> entrance, FrontOptions options);
   ~Impl() override;
 
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
@@ -119,7 +119,7 @@ FrontOptions WithDefaults(FrontOptions options) {
 }
 
 std::shared_ptr<const Conversation::Shared> SharedOf(
-    std::shared_ptr<jobs::AgentEntrance> entrance,
+    std::shared_ptr<jobs::AgentAcceptor> entrance,
     const FrontOptions& options) {
   auto shared = std::make_shared<Conversation::Shared>();
   shared->entrance = std::move(entrance);
@@ -132,7 +132,7 @@ std::shared_ptr<const Conversation::Shared> SharedOf(
 
 }  // namespace
 
-MindSporeFront::Impl::Impl(std::shared_ptr<jobs::AgentEntrance> entrance,
+MindSporeFront::Impl::Impl(std::shared_ptr<jobs::AgentAcceptor> entrance,
                            FrontOptions options)
     : options_(WithDefaults(std::move(options))),
       shared_(SharedOf(std::move(entrance), options_)),
@@ -333,7 +333,7 @@ MindSporeFront::Impl::SendTensorStats(CallbackServerContext* context, Reply*) {
       });
 }
 
-MindSporeFront::MindSporeFront(std::shared_ptr<jobs::AgentEntrance> entrance,
+MindSporeFront::MindSporeFront(std::shared_ptr<jobs::AgentAcceptor> entrance,
                                FrontOptions options)
     : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
 

@@ -41,7 +41,7 @@ struct FrontOptions {
 
 class MindSporeFront {
  public:
-  MindSporeFront(std::shared_ptr<jobs::AgentEntrance> entrance,
+  MindSporeFront(std::shared_ptr<jobs::AgentAcceptor> entrance,
                  FrontOptions options);
   // After the gRPC server that has the service has ended, if there is one.
   ~MindSporeFront();

@@ -12,8 +12,8 @@
 namespace graphdbg::mindspore {
 namespace {
 
+using jobs::TensorChunk;
 using jobs::TensorOrder;
-using jobs::TensorPiece;
 
 // Beyond this a client's average is that of a part of the tensor.
 constexpr int32_t kAveragedAsOne = 20'000;
@@ -65,9 +65,9 @@ model::Statistics ToInfo(const Statistics& s) {
   return info;
 }
 
-TensorPiece Begin(const TensorOrder& order, model::TensorType type,
+TensorChunk Begin(const TensorOrder& order, model::TensorType type,
                   uint64_t step) {
-  TensorPiece piece;
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
   jobs::TensorHeader& header = piece.header.emplace();
@@ -84,7 +84,7 @@ model::TensorType TypeOf(const debugger::TensorBase& base) {
 }
 
 absl::Status FillData(const model::TensorQuery& query, const Value& value,
-                      TensorPiece& piece) {
+                      TensorChunk& piece) {
   const TensorView view = ViewOf(value);
   absl::StatusOr<Slice> slice = ParseSlice(query.slice, value.type.shape);
   if (!slice.ok()) return slice.status();
@@ -108,9 +108,9 @@ std::optional<model::Statistics> Measure(const Value& value) {
   return ToInfo(statistics);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, const Value& value,
+TensorChunk AnswerWith(const TensorOrder& order, const Value& value,
                        uint64_t step) {
-  TensorPiece piece = Begin(order, value.type, step);
+  TensorChunk piece = Begin(order, value.type, step);
   if (order.query.want_data) {
     auto filled = FillData(order.query, value, piece);
     if (!filled.ok()) return AnswerWith(order, filled);
@@ -139,20 +139,20 @@ model::Statistics StatisticsOf(const debugger::Statistics& s) {
   return info;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorSummary& summary, uint64_t step) {
-  TensorPiece piece = Begin(order, TypeOf(summary.tensor_base()), step);
+  TensorChunk piece = Begin(order, TypeOf(summary.tensor_base()), step);
   piece.header->statistics = StatisticsOf(summary.statistics());
   return piece;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorBase& base, uint64_t step) {
   return Begin(order, TypeOf(base), step);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, absl::Status error) {
-  TensorPiece piece;
+TensorChunk AnswerWith(const TensorOrder& order, absl::Status error) {
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
   piece.error = std::move(error);

@@ -14,19 +14,19 @@ namespace graphdbg::mindspore {
 
 // Statistics are of the whole tensor and computed here: clients that compute
 // them count NaN in, and average large tensors wrongly.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order, const Value& value,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order, const Value& value,
                              uint64_t step);
 
 // From what a client measured, less what it measures wrongly.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorSummary& summary,
                              uint64_t step);
 
 // Type and shape alone.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorBase& base, uint64_t step);
 
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              absl::Status error);
 
 // What a client measured as statistics.

@@ -337,7 +337,7 @@ absl::Status ViewDesk::Gone(const Request& request) const {
              "start"));
 }
 
-std::vector<jobs::TensorPiece> ViewDesk::TakeAnswers() {
+std::vector<jobs::TensorChunk> ViewDesk::TakeAnswers() {
   return std::exchange(answers_, {});
 }
 

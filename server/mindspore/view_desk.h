@@ -61,7 +61,7 @@ class ViewDesk {
   void SetStep(uint64_t step);
 
   // The answers since the last call.
-  std::vector<jobs::TensorPiece> TakeAnswers();
+  std::vector<jobs::TensorChunk> TakeAnswers();
 
  private:
   using Level = debugger::ViewCMD::Level;
@@ -121,7 +121,7 @@ class ViewDesk {
   std::map<Key, Incoming> incoming_;
   std::map<Key, ValuePtr> kept_;
   uint64_t kept_bytes_ = 0;
-  std::vector<jobs::TensorPiece> answers_;
+  std::vector<jobs::TensorChunk> answers_;
 };
 
 }  // namespace graphdbg::mindspore

@@ -81,7 +81,7 @@ jobs::AgentHello Decode(const Hello& hello) {
   return out;
 }
 
-RankState Encode(const jobs::RunState& run, const jobs::Farewell* farewell) {
+RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell) {
   RankState out;
   out.set_state(Number(run.state));
   out.set_reason(Number(run.reason));
@@ -112,10 +112,10 @@ jobs::RunState DecodeRun(const RankState& state) {
   return run;
 }
 
-std::optional<jobs::Farewell> DecodeFarewell(const RankState& state) {
+std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state) {
   if (!state.has_farewell()) return std::nullopt;
   const Farewell& from = state.farewell();
-  jobs::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.exit_code = from.exit_code();
   farewell.steps = from.steps();
   farewell.terminated = from.terminated();

@@ -49,8 +49,8 @@ void JobRows::Insert(const std::string& id, const std::string& asked_for,
   });
 }
 
-void JobRows::NoteHello(uint32_t rank, const jobs::AgentHello& hello,
-                        bool same_process) {
+void JobRows::RecordHello(uint32_t rank, const jobs::AgentHello& hello,
+                          bool same_process) {
   writer_->Put([job = key_, rank, same_process,
                 record = Encode(hello).SerializeAsString()](Statements& db) {
     if (same_process) {
@@ -74,8 +74,8 @@ void JobRows::NoteHello(uint32_t rank, const jobs::AgentHello& hello,
   });
 }
 
-void JobRows::NoteState(uint32_t rank, const jobs::RunState& run,
-                        const jobs::Farewell* farewell) {
+void JobRows::RecordState(uint32_t rank, const jobs::RunState& run,
+                          const jobs::ExitReport* farewell) {
   writer_->Put(
       [job = key_, rank,
        record = Encode(run, farewell).SerializeAsString()](Statements& db) {
@@ -87,8 +87,8 @@ void JobRows::NoteState(uint32_t rank, const jobs::RunState& run,
       });
 }
 
-void JobRows::NoteGraph(uint32_t rank, const graph::GraphStore& graph,
-                        const graph::GraphChanges& changes) {
+void JobRows::RecordGraph(uint32_t rank, const graph::GraphStore& graph,
+                          const graph::GraphChanges& changes) {
   PutFrames(graph);
   PutNodes(graph, changes.nodes);
   PutScopes(graph, changes.scopes);
@@ -155,7 +155,7 @@ void JobRows::PutScopes(const graph::GraphStore& graph,
   });
 }
 
-void JobRows::NoteLastSteps(const graph::GraphStore& graph) {
+void JobRows::RecordLastSteps(const graph::GraphStore& graph) {
   LastSteps steps;
   for (graph::NodeIndex i = 0; i < graph.node_count(); ++i) {
     steps.add_steps(graph.node(i).last_step);
@@ -169,8 +169,8 @@ void JobRows::NoteLastSteps(const graph::GraphStore& graph) {
       });
 }
 
-void JobRows::NoteWatchpoint(uint32_t id, uint32_t revision,
-                             const model::WatchpointSpec* spec) {
+void JobRows::RecordWatchpoint(uint32_t id, uint32_t revision,
+                               const model::WatchpointSpec* spec) {
   std::optional<std::string> record;
   if (spec != nullptr) record = Encode(*spec).SerializeAsString();
   writer_->Put(
@@ -182,8 +182,8 @@ void JobRows::NoteWatchpoint(uint32_t id, uint32_t revision,
       });
 }
 
-void JobRows::NoteHit(const watch::HitRecord& record, uint64_t number,
-                      bool kept) {
+void JobRows::RecordHit(const watch::HitRecord& record, uint64_t number,
+                        bool kept) {
   std::string blob;
   if (kept) blob = Encode(record).SerializeAsString();
   writer_->Put([job = key_, id = static_cast<int64_t>(record.hit.id),
@@ -211,9 +211,9 @@ void JobRows::NoteHit(const watch::HitRecord& record, uint64_t number,
   });
 }
 
-void JobRows::NoteStatistics(uint32_t rank, graph::NodeIndex node,
-                             uint32_t slot, uint64_t step,
-                             const model::Statistics& statistics) {
+void JobRows::RecordStatistics(uint32_t rank, graph::NodeIndex node,
+                               uint32_t slot, uint64_t step,
+                               const model::Statistics& statistics) {
   writer_->Put([job = key_, rank, node, slot, step,
                 record = model::ToMessage(statistics).SerializeAsString()](
                    Statements& db) {
@@ -228,8 +228,8 @@ void JobRows::NoteStatistics(uint32_t rank, graph::NodeIndex node,
   });
 }
 
-void JobRows::DropStatistics(uint32_t rank, graph::NodeIndex node,
-                             uint32_t slot, uint64_t step) {
+void JobRows::EraseStatistics(uint32_t rank, graph::NodeIndex node,
+                              uint32_t slot, uint64_t step) {
   writer_->Put([job = key_, rank, node, slot, step](Statements& db) {
     return db["DELETE FROM statistics WHERE job = ? AND rank = ? AND node = ?"
               " AND slot = ? AND step = ?"]
@@ -248,7 +248,7 @@ void JobRows::Forget() {
   });
 }
 
-void JobRows::WhenKept(std::function<void(absl::Status)> then) {
+void JobRows::WhenDurable(std::function<void(absl::Status)> then) {
   writer_->WhenKept(std::move(then));
 }
 

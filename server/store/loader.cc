@@ -81,10 +81,10 @@ absl::Status JobLoader::LoadRanks() {
         const auto number = static_cast<uint32_t>(row.Int(0));
         jobs::SavedRank& rank = job_.ranks[number];
         rank.hello = Decode(hello);
-        rank.hello.job = job_.asked_for;
+        rank.hello.job = job_.requested_id;
         rank.hello.rank = number;
         rank.run = DecodeRun(state);
-        rank.farewell = DecodeFarewell(state);
+        rank.exit_report = DecodeFarewell(state);
         rank.last_hit = static_cast<uint64_t>(row.Int(3));
         return true;
       });
@@ -207,7 +207,7 @@ absl::Status LoadJobs(
     if (!*more) return absl::OkStatus();
     SavedJob job;
     job.id = std::string(jobs.Bytes(1));
-    job.asked_for = std::string(jobs.Bytes(2));
+    job.requested_id = std::string(jobs.Bytes(2));
     job.created_at_unix_nano = jobs.Int(3);
     job.hit_total = static_cast<uint64_t>(jobs.Int(4));
     LastSteps steps;

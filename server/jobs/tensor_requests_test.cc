@@ -1,5 +1,3 @@
-#include "server/jobs/tensor_desk.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "server/base/error.h"
+#include "server/jobs/tensor_desk.h"
 
 namespace graphdbg::jobs {
 namespace {
