@@ -55,7 +55,7 @@ absl::StatusOr<model::ScopeView> GraphView::ScopeNamed(
   for (const ViewItem& item : opened.items) {
     view.nodes.push_back(item.aggregate_label.empty()
                              ? Info(item.children.front())
-                             : AggregateOf(*opened.scope, shown));
+                             : AggregateOf(*opened.scope, item));
   }
   view.edges = EdgesOf(opened, view.nodes);
   std::sort(view.nodes.begin(), view.nodes.end(), ShownBefore);

@@ -249,7 +249,7 @@ void JobRows::Forget() {
 }
 
 void JobRows::WhenDurable(std::function<void(absl::Status)> then) {
-  writer_->WhenKept(std::move(then));
+  writer_->WhenDurable(std::move(then));
 }
 
 }  // namespace graphdbg::store
