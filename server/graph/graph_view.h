@@ -63,7 +63,7 @@ class GraphView {
   absl::StatusOr<model::NodeDetail> AggregateNamed(std::string_view name) const;
   // The items that the view of a scope or an aggregate shows.
   struct Opened {
-    // The scope, or that which contains the aggregate.
+    // The scope, or the one that contains the aggregate.
     const Scope* scope = nullptr;
     std::vector<ViewItem> items;
   };

@@ -84,7 +84,7 @@ absl::Status JobLoader::LoadRanks() {
         rank.hello.job = job_.requested_id;
         rank.hello.rank = number;
         rank.run = DecodeRun(state);
-        rank.exit_report = DecodeFarewell(state);
+        rank.exit_report = DecodeExitReport(state);
         rank.last_hit = static_cast<uint64_t>(row.Int(3));
         return true;
       });
