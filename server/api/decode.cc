@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
 
 namespace graphdbg::api {
@@ -25,7 +26,7 @@ std::optional<model::Condition> ReadCondition(BodyReader& body) {
   return condition;
 }
 
-// Absent if the body gives no part of it.
+// Absent if the body contains no field of the selection.
 std::optional<model::Selection> ReadSelection(BodyReader& body,
                                               model::Selection selection) {
   bool given = false;
@@ -60,10 +61,9 @@ std::optional<model::Selection> ReadSelection(BodyReader& body,
 }  // namespace
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   model::ControlRequest request;
   auto verb = body.Choice<model::ControlVerb>("command");
   if (!verb) body.Fail("command", "is missing");
@@ -77,27 +77,25 @@ absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
   auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
   if (rank) request.rank = static_cast<uint32_t>(*rank);
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return request;
 }
 
 absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   auto condition = ReadCondition(body);
   if (!condition) body.Fail("condition", "is missing");
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return *std::move(condition);
 }
 
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   model::WatchpointSpec spec;
   auto condition = ReadCondition(body);
   if (!condition) body.Fail("condition", "is missing");
@@ -107,31 +105,29 @@ absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
       body.Choice<model::PauseMode>("pause").value_or(model::PauseMode::kNode);
   spec.enabled = body.Boolean("enabled").value_or(true);
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return spec;
 }
 
 absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view text, const model::WatchpointSpec& old) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   model::WatchpointChange change;
   change.condition = ReadCondition(body);
   change.selection = ReadSelection(body, old.selection);
   change.pause = body.Choice<model::PauseMode>("pause");
   change.enabled = body.Boolean("enabled");
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return change;
 }
 
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   CatchRequest request;
   auto node = body.Text("node");
   if (!node) body.Fail("node", "is missing");
@@ -140,28 +136,26 @@ absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
       body.Integer("rank", 0, std::numeric_limits<uint32_t>::max())
           .value_or(0));
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return request;
 }
 
 absl::Status DecodeNothing(std::string_view text) {
   if (text.empty()) return absl::OkStatus();
-  absl::StatusOr<Json> object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader(*object, "", status).RefuseOthers();
+  BodyReader(object, "", status).RefuseOthers();
   return status;
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
-  auto object = ParseObject(text);
-  if (!object.ok()) return object.status();
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
   absl::Status status;
-  BodyReader body(*object, "", status);
+  BodyReader body(object, "", status);
   auto code = body.Text("code");
   if (!code) body.Fail("code", "is missing");
   body.RefuseOthers();
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return *code;
 }
 

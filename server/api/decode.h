@@ -1,5 +1,5 @@
-// Bodies of requests, checked field by field. Errors are INVALID_ARGUMENT and
-// name the field, as "condition.params.value".
+// Parsers of request bodies. Errors are INVALID_ARGUMENT and name the field,
+// such as "condition.params.value".
 #ifndef SERVER_API_DECODE_H_
 #define SERVER_API_DECODE_H_
 
@@ -13,11 +13,11 @@
 namespace graphdbg::api {
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view body);
-// {"condition": …} alone.
+// A body that contains only {"condition": …}.
 absl::StatusOr<model::Condition> DecodeCondition(std::string_view text);
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view body);
-// Absent nodes, scopes, patterns and categories of a selection of which one is
-// given are taken from `old`.
+// If the body contains one of nodes, scopes, patterns and categories, the
+// others keep their values in `old`.
 absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view body, const model::WatchpointSpec& old);
 struct CatchRequest {
@@ -25,7 +25,7 @@ struct CatchRequest {
   uint32_t rank = 0;
 };
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view body);
-// Nothing at all, or an object without fields.
+// Accepts an empty body or an object without fields.
 absl::Status DecodeNothing(std::string_view body);
 // The one-time code of a login.
 absl::StatusOr<std::string> DecodeLogin(std::string_view body);

@@ -18,7 +18,7 @@ Json Numbers(const std::map<std::string, double>& values) {
   return object;
 }
 
-// As people give them: texts among numbers, true and false.
+// Parameters as clients send them: numbers, strings and booleans in one object.
 Json EncodeParams(const model::Condition& instance) {
   Json object = Numbers(instance.params);
   for (const auto& [name, text] : instance.text_params) object[name] = text;
@@ -91,7 +91,7 @@ Json EncodeEndpoint(const model::Endpoint& end) {
           {"shape", end.type.shape}};
 }
 
-// With the name under which tensors are asked for.
+// Includes the name that requests for tensors use.
 Json EncodeTensor(const model::Endpoint& tensor) {
   Json json = {{"name", tensor.node + ":" + std::to_string(tensor.slot)}};
   json.update(EncodeEndpoint(tensor));

@@ -1,4 +1,4 @@
-// What a session tells, as JSON.
+// JSON of the API's answers and events.
 #ifndef SERVER_API_ENCODE_H_
 #define SERVER_API_ENCODE_H_
 
@@ -17,7 +17,7 @@ Json Encode(const model::Node& node);
 Json Encode(const model::NodeDetail& detail);
 Json Encode(const model::ScopeView& view);
 Json Encode(const model::SearchResult& result);
-// As exports say it: what does not change while others look.
+// A node in an export, without the fields that change while the job runs.
 Json EncodeExport(const model::ExportNode& node);
 Json Encode(const model::NeighbourEdge& edge);
 Json Encode(const model::Watchpoint& watchpoint);
@@ -27,7 +27,7 @@ Json Encode(const model::Statistics& statistics);
 Json Encode(const model::TensorSummary& summary);
 Json Encode(const model::Neighbours& neighbours);
 Json Encode(const model::TensorHistory& history);
-// All but the data: what JSON and statistics answers have in common.
+// The fields that all answers about a tensor have in common.
 Json EncodeHead(const model::TensorValue& value);
 
 // One message of the event stream.

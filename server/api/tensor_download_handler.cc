@@ -155,7 +155,7 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   }
   const uint64_t bytes = dense_bytes.value_or(0);
   CO_ASSIGN_OR_RETURN(auto head,
-                      tensor::FileHead(format, FileTensorOf(first, bytes)));
+                      tensor::FileHeader(format, FileTensorOf(first, bytes)));
 
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");

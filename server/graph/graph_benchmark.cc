@@ -1,5 +1,5 @@
-// How long the questions of a page about a large graph take, and what a node
-// costs in memory: `tools/dev bench server`.
+// Measures a page's queries about a large graph, and the memory per node. Run
+// by `tools/dev bench server`.
 #include <malloc.h>
 
 #include <algorithm>

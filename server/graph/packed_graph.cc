@@ -91,7 +91,7 @@ class Packer {
     file_.Add("scope_type", types);
   }
 
-  // In one go: nodes lie far apart in memory.
+  // One pass, because nodes are far apart in memory.
   void PackNodes() {
     std::vector<uint32_t> scopes, labels, op_types, forwards, outputs, files,
         lines;
@@ -132,7 +132,7 @@ class Packer {
     file_.Add("edge_control", edges_.controls);
   }
 
-  // The text "float32[2, 3]" of the first output; few differ.
+  // Returns the number of the first output's type, as "float32[2, 3]".
   uint32_t OutputOf(const Node& node) {
     if (node.outputs.empty()) return 0;
     const model::TensorType& type = node.outputs.front().type;
@@ -141,7 +141,7 @@ class Packer {
     return strings_.Number(*text);
   }
 
-  // Producers are near their consumers mostly, so that differences repeat.
+  // Edges store the distance to the producer, which is small and repetitive.
   void PackEdgesOf(const Node& node, uint32_t to) {
     for (const Input& input : node.inputs) {
       if (input.node == kNoNode || node_numbers_[input.node] == kNone) {
@@ -163,10 +163,10 @@ class Packer {
 
   const GraphStore& store_;
   const Graph& graph_;
-  // Of this graph, by number.
+  // Indices of the graph's scopes and nodes, by number in the file.
   std::vector<ScopeIndex> scopes_;
   std::vector<NodeIndex> nodes_;
-  // By index; kNone: of another graph.
+  // Numbers by index. kNone: belongs to another graph.
   std::vector<uint32_t> scope_numbers_;
   std::vector<uint32_t> node_numbers_;
   struct Edges {
@@ -174,9 +174,9 @@ class Packer {
     std::vector<uint8_t> controls;
   };
   Edges edges_;
-  // By order.
+  // Orders and numbers of the nodes that execute.
   std::vector<std::pair<uint64_t, uint32_t>> execution_;
-  // Made here; the table refers to them.
+  // Owns the strings that `strings_` refers to and no node contains.
   absl::node_hash_set<std::string> texts_;
   StringTable strings_;
   ColumnFile file_;

@@ -32,7 +32,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 constexpr size_t kMaxErrorBytes = 4096;
-constexpr int kFirstOwnDescriptor = 3;
+constexpr int kStandardDescriptors = 3;
 
 auto Into(error_code& ec) {
   return asio::redirect_error(asio::use_awaitable, ec);
@@ -44,7 +44,8 @@ absl::Status CannotStart(const std::string& program, int error) {
       absl::StrCat("cannot start ", program, ": ", std::strerror(error)));
 }
 
-// A socket, as writing to one whose peer is gone raises no signal.
+// Sockets instead of pipes, because writing to a closed socket raises no
+// signal.
 struct SocketPair {
   int ours = -1;
   int theirs = -1;
@@ -97,10 +98,10 @@ class Child : public std::enable_shared_from_this<Child> {
     char* environment[] = {nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    for (int i = 0; i < kFirstOwnDescriptor; ++i) {
+    for (int i = 0; i < kStandardDescriptors; ++i) {
       posix_spawn_file_actions_adddup2(&actions, pairs[i].theirs, i);
     }
-    posix_spawn_file_actions_addclosefrom_np(&actions, kFirstOwnDescriptor);
+    posix_spawn_file_actions_addclosefrom_np(&actions, kStandardDescriptors);
     const int error = posix_spawn(&pid_, arguments[0], &actions, nullptr,
                                   arguments.data(), environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -109,7 +110,7 @@ class Child : public std::enable_shared_from_this<Child> {
       return CannotStart(command[0], error);
     }
     Socket* ours[] = {&input_, &output_, &errors_};
-    for (int i = 0; i < kFirstOwnDescriptor; ++i) {
+    for (int i = 0; i < kStandardDescriptors; ++i) {
       ours[i]->assign(asio::local::stream_protocol(), pairs[i].TakeOurs());
     }
     const int handle = static_cast<int>(syscall(SYS_pidfd_open, pid_, 0));
@@ -143,7 +144,7 @@ class Child : public std::enable_shared_from_this<Child> {
       auto self = weak.lock();
       if (ec || self == nullptr) return;
       self->Fail(Error(absl::StatusCode::kDeadlineExceeded, "too_slow",
-                       absl::StrCat("it took more than ",
+                       absl::StrCat("the program took more than ",
                                     self->limits_.deadline.count(), " ms")));
     });
   }
@@ -151,7 +152,7 @@ class Child : public std::enable_shared_from_this<Child> {
   void Fail(absl::Status why) {
     if (failure_.ok()) failure_ = std::move(why);
     Kill();
-    // Somebody else may hold the other ends.
+    // A process that the program started may hold the other ends open.
     error_code ignored;
     output_.close(ignored);
     errors_.close(ignored);
@@ -173,7 +174,8 @@ class Child : public std::enable_shared_from_this<Child> {
     input_.close(ec);
   }
 
-  // What is over the limit of the output is a failure, of the errors ignored.
+  // Output beyond the limit is an error; error text beyond its limit is
+  // dropped.
   asio::awaitable<void> Collect(Socket& from, std::string& to, bool is_output) {
     const uint64_t most = is_output ? limits_.max_output_bytes : kMaxErrorBytes;
     std::string piece(size_t{64} << 10, '\0');
@@ -185,8 +187,9 @@ class Child : public std::enable_shared_from_this<Child> {
       if (to.size() + got <= most) {
         to.append(piece, 0, got);
       } else if (is_output) {
-        Fail(Error(absl::StatusCode::kResourceExhausted, "graph_too_large",
-                   absl::StrCat("its graph takes more than ", most, " bytes")));
+        Fail(Error(
+            absl::StatusCode::kResourceExhausted, "graph_too_large",
+            absl::StrCat("the program's output exceeds ", most, " bytes")));
       }
     }
   }
@@ -194,7 +197,7 @@ class Child : public std::enable_shared_from_this<Child> {
   const ChildLimits limits_;
   pid_t pid_ = -1;
   Socket input_, output_, errors_;
-  // Readable when the process has ended.
+  // Becomes readable when the process ends.
   asio::posix::stream_descriptor ended_;
   asio::steady_timer timer_;
   absl::Status failure_;

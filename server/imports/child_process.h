@@ -1,5 +1,5 @@
-// Runs a program of ours over somebody else's bytes, so that whatever they do
-// to it happens to no server.
+// Runs a helper program on untrusted input, so that input that crashes or
+// exploits the program does not harm the server.
 #ifndef SERVER_IMPORTS_CHILD_PROCESS_H_
 #define SERVER_IMPORTS_CHILD_PROCESS_H_
 
@@ -15,25 +15,25 @@
 namespace graphdbg::imports {
 
 struct ChildLimits {
-  // From its start to its end, with the time that its input takes to come; it
-  // is killed then.
+  // The program is killed after this time, which includes waiting for input.
   std::chrono::milliseconds deadline{600'000};
-  // Of its standard output; it is killed above it.
+  // The program is killed if its standard output exceeds this size.
   uint64_t max_output_bytes = uint64_t{256} << 20;
 };
 
 struct ChildEnd {
-  // Of its process; negative: the signal that ended it.
+  // Negative: the signal that ended the process.
   int exit_code = 0;
   std::string output;
-  // What it wrote to its standard error, the first few KiB.
+  // The first few KiB of its standard error.
   std::string errors;
 };
 
-// `command` is the program's path and its arguments; it has no environment and
-// no files but the three. `input` is read as long as the program reads.
-// UNAVAILABLE "cannot_start" if there is no such program,
-// DEADLINE_EXCEEDED and RESOURCE_EXHAUSTED at a limit, and errors of `input`.
+// `command` is the path of the program and its arguments. The program has an
+// empty environment and no open files except the standard three. `input` is
+// read while the program reads. UNAVAILABLE "cannot_start" if the program
+// cannot be started, DEADLINE_EXCEEDED or RESOURCE_EXHAUSTED at a limit, or the
+// error of `input`.
 boost::asio::awaitable<absl::StatusOr<ChildEnd>> RunChild(
     std::vector<std::string> command, http::NextPiece input,
     ChildLimits limits);

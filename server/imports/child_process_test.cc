@@ -15,7 +15,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Ends with an error, if one is given.
+// Yields the pieces, then the error if it is not OK.
 http::NextPiece Pieces(std::vector<std::string> pieces,
                        absl::Status error = absl::OkStatus()) {
   auto rest = std::make_shared<std::vector<std::string>>(std::move(pieces));
@@ -63,7 +63,7 @@ TEST(ChildProcessTest, HasNeitherEnvironmentNorFiles) {
   const auto end = RunToEnd({"/usr/bin/env"}, Pieces({}));
   ASSERT_TRUE(end.ok()) << end.status();
   EXPECT_EQ(end->output, "");
-  // The fourth is that of the folder itself.
+  // The fourth descriptor is that of the directory itself.
   EXPECT_EQ(RunToEnd({"/bin/ls", "/proc/self/fd"}, Pieces({}))->output,
             "0\n1\n2\n3\n");
 }

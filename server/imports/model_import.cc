@@ -34,7 +34,7 @@ absl::Status Invalid(const std::string& why) {
   return Error(absl::StatusCode::kInvalidArgument, "invalid_model", why);
 }
 
-// What can be a job's id and the first part of nodes' names.
+// Makes the name valid as a job's id and as the first segment of nodes' names.
 std::string CleanName(const std::string& name) {
   std::string clean = wire::ToValidUtf8(name, kMaxNameBytes);
   for (char& c : clean) {
@@ -54,8 +54,8 @@ std::string HostName() {
   return name;
 }
 
-// Takes no orders: the job has ended when somebody could give one.
-class NoOrders final : public jobs::AgentLink {
+// Ignores orders: the job ends before a client can send one.
+class IgnoredOrders final : public jobs::AgentLink {
  public:
   void Send(jobs::AgentOrder order) override {
     if (auto* welcome = std::get_if<jobs::WelcomeOrder>(&order)) {
@@ -64,7 +64,7 @@ class NoOrders final : public jobs::AgentLink {
   }
   void Close(absl::Status) override {}
 
-  // Once it is attached.
+  // Valid after the link is attached.
   const std::string& job() const { return job_; }
 
  private:
@@ -74,7 +74,7 @@ class NoOrders final : public jobs::AgentLink {
 absl::StatusOr<std::vector<AgentReport>> ParseReports(
     const std::string& output) {
   if (output.size() > std::numeric_limits<int>::max()) {
-    return Invalid("its graph is too large");
+    return Invalid("the graph of the model is too large");
   }
   google::protobuf::io::ArrayInputStream stream(
       output.data(), static_cast<int>(output.size()));
@@ -87,18 +87,19 @@ absl::StatusOr<std::vector<AgentReport>> ParseReports(
       break;
     }
     if (!message.has_graph() && !message.has_log()) {
-      return Invalid("its graph could not be read");
+      return Invalid("the graph of the model could not be read");
     }
-    absl::Status valid = wire::Validate(message);
-    if (!valid.ok()) return Invalid(std::string(valid.message()));
+    if (absl::Status valid = wire::Validate(message); !valid.ok()) {
+      return Invalid(std::string(valid.message()));
+    }
     reports.push_back(ingest::DecodeReport(message));
   }
-  if (!at_end) return Invalid("its graph could not be read");
+  if (!at_end) return Invalid("the graph of the model could not be read");
   return reports;
 }
 
-// Neither is a coroutine: GCC 12 frees what a lambda inside of co_await holds
-// twice.
+// These are not coroutines, because GCC 12 destroys the captures of a lambda
+// inside co_await twice.
 asio::awaitable<Port> Attach(asio::any_io_executor executor,
                              jobs::AgentAcceptor& entrance,
                              const jobs::AgentHello& hello,
@@ -129,9 +130,9 @@ jobs::Task<std::string> ModelImport::Run(std::string name,
                                          http::NextPiece bytes) {
   if (running_.fetch_add(1) >= options_.at_once) {
     --running_;
-    co_return Error(
-        absl::StatusCode::kResourceExhausted, "too_many_imports",
-        absl::StrCat(options_.at_once, " models are being opened already"));
+    co_return Error(absl::StatusCode::kResourceExhausted, "too_many_imports",
+                    absl::StrCat(options_.at_once,
+                                 " models are being opened; try again later"));
   }
   struct Running {
     std::atomic<uint32_t>& count;
@@ -150,10 +151,9 @@ jobs::Task<std::string> ModelImport::Read(std::string file,
       co_await RunChild(std::move(command), std::move(bytes), options_.limits);
   if (!end.ok()) co_return end.status();
   if (end->exit_code < 0) {
-    co_return Invalid(absl::StrCat(file,
-                                   " took more than a model may, or broke its "
-                                   "reader (signal ",
-                                   -end->exit_code, ")"));
+    co_return Invalid(absl::StrCat("the program that reads ", file,
+                                   " was ended by signal ", -end->exit_code,
+                                   ", because of its limits or a crash"));
   }
   if (end->exit_code != 0) {
     co_return Invalid(wire::ToValidUtf8(
@@ -171,10 +171,10 @@ jobs::Task<std::string> ModelImport::Read(std::string file,
   hello.pid = static_cast<uint64_t>(getpid());
   hello.peer = "an opened file";
   hello.incarnation = absl::StrCat("import ", absl::Hex(RandomNumber()));
-  auto link = std::make_shared<NoOrders>();
+  auto link = std::make_shared<IgnoredOrders>();
   asio::any_io_executor executor = co_await asio::this_coro::executor;
   Port port = co_await Attach(executor, *entrance_, hello, link);
-  // A job of that name may be alive.
+  // A job with this name may still be running.
   for (int copy = 2; absl::IsAlreadyExists(port.status()) && copy < 100;
        ++copy) {
     hello.job = absl::StrCat(file, " (", copy, ")");
@@ -186,7 +186,7 @@ jobs::Task<std::string> ModelImport::Read(std::string file,
     if (!status.ok()) break;
     status = co_await Deliver(executor, *port, std::move(report));
   }
-  // Whatever was refused: nothing follows.
+  // The job ends even if a report was refused.
   AgentReport farewell = jobs::ExitReport();
   absl::Status left = co_await Deliver(executor, *port, std::move(farewell));
   (*port)->Closed();

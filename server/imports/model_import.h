@@ -1,7 +1,7 @@
-// Opens model files of people: each becomes a job that has ended, with the
-// model's graph.
+// Opens model files of users. Each becomes a finished job with the model's
+// graph.
 //
-//   bytes ──► graphdbg-onnx, confined ──► the wire's messages ──► a job
+//   bytes ──► graphdbg-onnx (sandboxed) ──► messages of the wire ──► job
 #ifndef SERVER_IMPORTS_MODEL_IMPORT_H_
 #define SERVER_IMPORTS_MODEL_IMPORT_H_
 
@@ -18,22 +18,23 @@
 namespace graphdbg::imports {
 
 struct ImportOptions {
-  // graphdbg-onnx.
+  // Path of graphdbg-onnx.
   std::string program;
   ChildLimits limits;
-  // Imports under way.
+  // Limit on concurrent imports.
   uint32_t at_once = 2;
 };
 
-// Any thread.
+// Thread-safe.
 class ModelImport {
  public:
   ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
               ImportOptions options);
 
-  // The job's id. `name` is the file's, as "cnn.onnx". INVALID_ARGUMENT
-  // "invalid_model" in one line if the bytes are no model, RESOURCE_EXHAUSTED
-  // "too_many_imports" or at a limit, and what RunChild says.
+  // Returns the job's id. `name` is the name of the file, such as "cnn.onnx".
+  // INVALID_ARGUMENT "invalid_model", with a message of one line, if the bytes
+  // are not a model; RESOURCE_EXHAUSTED "too_many_imports"; or an error of
+  // RunChild.
   jobs::Task<std::string> Run(std::string name, http::NextPiece bytes);
 
  private:

@@ -24,17 +24,17 @@ absl::Status CannotListen(const std::string& host, uint16_t port,
 std::string Why(int error) {
   switch (error) {
     case EADDRINUSE:
-      return "another program uses this port";
+      return "another program uses the port";
     case EADDRNOTAVAIL:
       return "this machine has no such address";
     case EACCES:
-      return "no permission for this port";
+      return "permission denied";
     default:
       return std::strerror(error);
   }
 }
 
-// 0 or an errno.
+// Returns 0 or an errno.
 int TryBind(const addrinfo& address) {
   const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return errno;
@@ -70,7 +70,7 @@ absl::Status CheckListen(const std::string& host, uint16_t port) {
   int error = EADDRNOTAVAIL;
   for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
     const int tried = TryBind(*each);
-    // A name may have an address of a family that this machine lacks.
+    // A host name may have addresses of families that this machine lacks.
     if (tried == EAFNOSUPPORT || tried == EADDRNOTAVAIL) continue;
     error = tried;
     if (error != 0) break;

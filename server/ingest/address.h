@@ -1,4 +1,4 @@
-// Addresses to listen on.
+// Checks of addresses to listen on.
 #ifndef SERVER_INGEST_ADDRESS_H_
 #define SERVER_INGEST_ADDRESS_H_
 
@@ -12,8 +12,8 @@ namespace graphdbg::ingest {
 // "127.0.0.1:50051", "[::1]:50051".
 std::string JoinHostPort(const std::string& host, uint16_t port);
 
-// Whether one can listen there now. gRPC itself does not say why it cannot.
-// UNAVAILABLE names address and cause.
+// Checks that the server can listen on the address, because gRPC does not
+// report why it cannot. UNAVAILABLE names the address and the cause.
 absl::Status CheckListen(const std::string& host, uint16_t port);
 
 }  // namespace graphdbg::ingest

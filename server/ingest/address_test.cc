@@ -37,7 +37,7 @@ TEST(CheckListenTest, SaysWhichAddressAndWhy) {
 }
 
 TEST(CheckListenTest, RefusesAddressesOfOthers) {
-  // 192.0.2.0/24 is for documentation; no machine has it.
+  // 192.0.2.0/24 is reserved for documentation; no machine uses it.
   const absl::Status status = CheckListen("192.0.2.1", 0);
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
 }

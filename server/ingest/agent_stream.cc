@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "proto/wire/validate.h"
 #include "server/base/error.h"
 #include "server/ingest/capabilities.h"
@@ -15,7 +16,8 @@
 namespace graphdbg::ingest {
 namespace {
 
-// An agent that does not read what it is sent is cut off above either.
+// The stream of an agent that does not read its messages is closed when its
+// outbox exceeds either limit.
 constexpr size_t kMaxOutboxMessages = 20'000;
 constexpr size_t kMaxOutboxBytes = size_t{64} << 20;
 
@@ -48,7 +50,7 @@ absl::Cord DataOf(const wire::Frame& frame) {
   for (const grpc::Slice& slice : frame.data()) {
     const absl::string_view bytes(reinterpret_cast<const char*>(slice.begin()),
                                   slice.size());
-    // The bytes live as long as what is called when nobody needs them.
+    // The releaser holds a reference to the bytes.
     data.Append(absl::MakeCordFromExternal(bytes, [slice] {}));
   }
   return data;
@@ -84,23 +86,23 @@ void AgentStream::WaitForHello() {
         auto self = weak.lock();
         if (!expired || self == nullptr) return;
         {
-          std::lock_guard lock(self->mu_);
+          absl::MutexLock lock(&self->mu_);
           if (self->greeted_) return;
         }
         self->Close(Error(absl::StatusCode::kDeadlineExceeded, "no_hello",
-                          "the agent did not say who it is"));
+                          "the agent did not send a hello message in time"));
       });
 }
 
 void AgentStream::ReadNext() {
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (ending_ || finished_) return;
     ++starting_;
   }
   StartRead(&incoming_);
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     --starting_;
   }
   Pump();
@@ -113,44 +115,43 @@ void AgentStream::OnReadDone(bool ok) {
   }
   bool in_good_order = false;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     in_good_order = said_goodbye_;
   }
   Close(in_good_order ? absl::OkStatus()
                       : Error(absl::StatusCode::kInvalidArgument, "no_goodbye",
-                              "the stream ended without a goodbye"));
+                              "the stream ended without a goodbye message"));
 }
 
 absl::Status AgentStream::Decode() {
-  if (auto decoded = frame_.Decode(&incoming_); !decoded.ok()) {
-    return decoded;
-  }
+  RETURN_IF_ERROR(frame_.Decode(&incoming_));
   return wire::Validate(frame_.message(), frame_.data_bytes());
 }
 
 void AgentStream::Handle() {
   if (auto valid = Decode(); !valid.ok()) return Close(valid);
   v1::AgentMessage& message = frame_.message();
-  if (message.has_hello() == said_hello_) {
-    return Close(Error(
-        absl::StatusCode::kInvalidArgument, "bad_order",
-        said_hello_ ? "a second hello" : "the first message has to be hello"));
+  if (message.has_hello() == has_said_hello_) {
+    return Close(Error(absl::StatusCode::kInvalidArgument, "bad_order",
+                       has_said_hello_
+                           ? "the agent sent a second hello message"
+                           : "the first message must be a hello message"));
   }
-  if (!said_hello_) {
-    said_hello_ = true;
+  if (!has_said_hello_) {
+    has_said_hello_ = true;
     return HandleHello();
   }
   std::shared_ptr<jobs::AgentPort> port;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     port = port_;
     said_goodbye_ |= message.has_goodbye();
   }
   if (port == nullptr) return;
   const uint64_t hit = message.hit().number();
   port->Deliver(DecodeReport(message, DataOf(frame_)),
-                [self = shared_from_this(), hit](absl::Status dealt_with) {
-                  if (!dealt_with.ok()) return self->Close(dealt_with);
+                [self = shared_from_this(), hit](absl::Status processed) {
+                  if (!processed.ok()) return self->Close(processed);
                   if (hit != 0) self->ConfirmHits(hit);
                   self->ReadNext();
                 });
@@ -158,8 +159,8 @@ void AgentStream::Handle() {
 
 void AgentStream::ConfirmHits(uint64_t through) {
   {
-    std::lock_guard lock(mu_);
-    // One that still waits says it for both: a burst of hits is one message.
+    absl::MutexLock lock(&mu_);
+    // A confirmation that has not been sent yet covers this hit as well.
     if (!outbox_.empty() && outbox_.back().has_hits_recorded()) {
       outbox_.back().mutable_hits_recorded()->set_through(through);
       return;
@@ -172,11 +173,11 @@ void AgentStream::ConfirmHits(uint64_t through) {
 
 void AgentStream::HandleHello() {
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     greeted_ = true;
   }
   auto compatible =
-      CheckCapabilities(frame_.message().hello(), shared_->names.version);
+      CheckCapabilities(frame_.message().hello(), shared_->server_info.version);
   if (!compatible.ok()) return Close(compatible);
   auto self = shared_from_this();
   shared_->entrance->Attach(
@@ -191,7 +192,7 @@ void AgentStream::Attached(
   if (!port.ok()) return Close(port.status());
   bool gone = false;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     gone = input_over_;
     if (!gone) port_ = *port;
   }
@@ -199,10 +200,10 @@ void AgentStream::Attached(
   ReadNext();
 }
 
-void AgentStream::TellClosed() {
+void AgentStream::ReportClosed() {
   std::shared_ptr<jobs::AgentPort> port;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     input_over_ = true;
     port = std::move(port_);
   }
@@ -210,41 +211,47 @@ void AgentStream::TellClosed() {
 }
 
 void AgentStream::Send(jobs::AgentOrder order) {
-  Push(Encode(order, shared_->names));
+  Push(Encode(order, shared_->server_info));
+}
+
+void AgentStream::ClearOutbox() {
+  outbox_.clear();
+  outbox_bytes_ = 0;
 }
 
 void AgentStream::Push(v1::ServerMessage message) {
   bool overflow = false;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (ending_ || finished_) return;
     outbox_bytes_ += message.ByteSizeLong();
     outbox_.push_back(std::move(message));
     overflow =
         outbox_.size() > kMaxOutboxMessages || outbox_bytes_ > kMaxOutboxBytes;
     if (overflow) {
-      outbox_.clear();
-      outbox_bytes_ = 0;
+      ClearOutbox();
       ending_ = grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED,
-                             "the agent does not read what it is sent");
-      // Keeps Finish, and with it the context's end, until TryCancel is back.
+                             "the agent does not read its messages");
+      // Delays Finish, after which the context is invalid, until TryCancel has
+      // returned.
       ++starting_;
     }
   }
   if (overflow) {
-    TellClosed();
+    ReportClosed();
     context_->TryCancel();
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     --starting_;
   }
   Pump();
 }
 
 void AgentStream::Close(absl::Status status) {
-  // Before the agent can learn of it: when it comes back, its rank is free.
-  TellClosed();
+  // Must precede the end of the stream, so that the rank is free when the agent
+  // reconnects.
+  ReportClosed();
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (!ending_) ending_ = ToGrpc(status);
   }
   Pump();
@@ -253,7 +260,7 @@ void AgentStream::Close(absl::Status status) {
 void AgentStream::Pump() {
   std::optional<grpc::Status> ending;
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     if (writing_ || starting_ > 0 || finished_) return;
     if (!outbox_.empty()) {
       outbox_bytes_ -= outbox_.front().ByteSizeLong();
@@ -276,11 +283,10 @@ void AgentStream::Pump() {
 
 void AgentStream::OnWriteDone(bool ok) {
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     writing_ = false;
     if (!ok) {
-      outbox_.clear();
-      outbox_bytes_ = 0;
+      ClearOutbox();
     }
   }
   Pump();
@@ -288,18 +294,17 @@ void AgentStream::OnWriteDone(bool ok) {
 
 void AgentStream::OnCancel() {
   {
-    std::lock_guard lock(mu_);
-    outbox_.clear();
-    outbox_bytes_ = 0;
+    absl::MutexLock lock(&mu_);
+    ClearOutbox();
   }
   Close(Error(absl::StatusCode::kCancelled, "cancelled",
-              "the stream was broken off"));
+              "the agent closed the connection"));
 }
 
 void AgentStream::OnDone() {
-  TellClosed();
+  ReportClosed();
   shared_->streams.fetch_sub(1);
-  // The last reference may be ours.
+  // This may be the last reference.
   auto self = std::move(self_);
 }
 

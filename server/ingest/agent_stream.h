@@ -1,4 +1,4 @@
-// One agent's stream.
+// The server's end of one agent's stream.
 #ifndef SERVER_INGEST_AGENT_STREAM_H_
 #define SERVER_INGEST_AGENT_STREAM_H_
 
@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 #include "proto/graphdbg/v1/agent_service.pb.h"
 #include "proto/wire/frame.h"
 #include "server/ingest/encode.h"
@@ -22,13 +23,14 @@
 
 namespace graphdbg::ingest {
 
-// Reads one message at a time: the next only when the session has dealt with
-// the last, so that a fast agent waits instead of filling our memory. Owns
-// itself until gRPC is done with it and the session has let go of it.
+// Reads the next message only after the job has processed the previous one, so
+// that a fast agent waits instead of filling the server's memory. Owns itself
+// until gRPC has finished with it and the job has released it.
 //
-// Threads: gRPC's, and any for AgentLink. No Start...() of gRPC's is called
-// under mu_, as it may call back at once; instead `starting_` and `writing_`
-// keep Finish(), after which none may be called, waiting.
+// The methods of AgentLink may be called on any thread, those of the reactor
+// are called on gRPC's threads. gRPC's Start...() methods are not called with
+// mu_ held, because they may call back immediately. Finish() must be the last
+// of these calls, so it waits until `starting_` is 0 and `writing_` is false.
 class AgentStream final
     : public grpc::ServerBidiReactor<grpc::ByteBuffer, grpc::ByteBuffer>,
       public jobs::AgentLink,
@@ -37,11 +39,11 @@ class AgentStream final
   // Shared by the streams of a server.
   struct Shared {
     std::shared_ptr<jobs::AgentAcceptor> entrance;
-    ServerNames names;
+    ServerInfo server_info;
     std::atomic<uint32_t> streams = 0;
   };
 
-  // `admission` not OK: the stream is ended with it at once.
+  // Closes the stream immediately if `admission` is not OK.
   static AgentStream* Open(std::shared_ptr<Shared> shared,
                            grpc::CallbackServerContext* context,
                            absl::Status admission);
@@ -67,10 +69,11 @@ class AgentStream final
   void Handle();
   void HandleHello();
   void Attached(absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port);
-  void TellClosed();
+  void ReportClosed();
   void ConfirmHits(uint64_t through);
+  void ClearOutbox() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Push(v1::ServerMessage message);
-  // Starts the next write or the end, if it is time for it.
+  // Starts the next write, or ends the stream, if nothing prevents it.
   void Pump();
 
   const std::shared_ptr<Shared> shared_;
@@ -78,29 +81,28 @@ class AgentStream final
   std::shared_ptr<AgentStream> self_;
   grpc::Alarm hello_alarm_;
 
-  // Of the read under way.
+  // The current read.
   grpc::ByteBuffer incoming_;
-  // The last that was read.
+  // The last message read.
   wire::Frame frame_;
-  // Of the write under way.
+  // The current write.
   grpc::ByteBuffer outgoing_;
-  // Only on the thread that handles a message.
-  bool said_hello_ = false;
+  // Used only by the thread that handles a message.
+  bool has_said_hello_ = false;
 
-  std::mutex mu_;
-  // Guarded by mu_.
-  std::deque<v1::ServerMessage> outbox_;
-  size_t outbox_bytes_ = 0;
-  bool writing_ = false;
-  int starting_ = 0;
-  bool greeted_ = false;
-  bool said_goodbye_ = false;
-  // How to end once the outbox is empty.
-  std::optional<grpc::Status> ending_;
-  bool finished_ = false;
-  // No message of the agent comes any more.
-  bool input_over_ = false;
-  std::shared_ptr<jobs::AgentPort> port_;
+  absl::Mutex mu_;
+  std::deque<v1::ServerMessage> outbox_ ABSL_GUARDED_BY(mu_);
+  size_t outbox_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  bool writing_ ABSL_GUARDED_BY(mu_) = false;
+  int starting_ ABSL_GUARDED_BY(mu_) = 0;
+  bool greeted_ ABSL_GUARDED_BY(mu_) = false;
+  bool said_goodbye_ ABSL_GUARDED_BY(mu_) = false;
+  // The status with which the stream ends once the outbox is empty.
+  std::optional<grpc::Status> ending_ ABSL_GUARDED_BY(mu_);
+  bool finished_ ABSL_GUARDED_BY(mu_) = false;
+  // No further message will be read.
+  bool input_over_ ABSL_GUARDED_BY(mu_) = false;
+  std::shared_ptr<jobs::AgentPort> port_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::ingest

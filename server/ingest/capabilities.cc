@@ -27,7 +27,7 @@ absl::Status CheckCapabilities(const v1::Hello& hello,
   return wire::MakeError(
       common.code(), wire::ReasonOf(common),
       absl::StrCat(common.message(), " (server ", server_version, ", agent ",
-                   hello.agent_version().empty() ? "of an unknown version"
+                   hello.agent_version().empty() ? "version unknown"
                                                  : hello.agent_version(),
                    "): install the same graphdbg on both sides"));
 }

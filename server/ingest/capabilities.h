@@ -1,4 +1,4 @@
-// What this server understands of the wire.
+// The capabilities of this server on the agents' wire.
 #ifndef SERVER_INGEST_CAPABILITIES_H_
 #define SERVER_INGEST_CAPABILITIES_H_
 
@@ -12,7 +12,8 @@ namespace graphdbg::ingest {
 
 const std::vector<std::string>& OwnCapabilities();
 
-// FAILED_PRECONDITION, with the versions of both sides, if they cannot talk.
+// FAILED_PRECONDITION, naming the versions of both sides, if agent and server
+// are not compatible.
 absl::Status CheckCapabilities(const v1::Hello& hello,
                                const std::string& server_version);
 

@@ -24,8 +24,7 @@ model::TensorType TypeOf(const v1::TensorType& type) {
   return info;
 }
 
-// The wire numbers these enumerations as server/model does; it adds values that
-// stand for "unspecified".
+// The wire and server/model number these enumerations alike.
 static_assert(int{v1::NODE_KIND_INPUT} == int(model::NodeKind::kInput));
 static_assert(int{v1::NODE_CATEGORY_OPTIMIZER} ==
               int(model::Category::kOptimizer));

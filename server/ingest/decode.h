@@ -1,5 +1,5 @@
-// From the wire's messages to the session's values. Messages were validated
-// (proto/wire/validate.h) before.
+// Conversion of the wire's messages to the values of jobs. Messages must have
+// been validated (proto/wire/validate.h).
 #ifndef SERVER_INGEST_DECODE_H_
 #define SERVER_INGEST_DECODE_H_
 
@@ -12,8 +12,8 @@ namespace graphdbg::ingest {
 
 jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer);
 
-// Anything but Hello; `data` is that of a tensor. May take the message's
-// strings.
+// Converts any message except Hello. `data` is that of a TensorData message.
+// May move strings out of the message.
 jobs::AgentReport DecodeReport(v1::AgentMessage& message, absl::Cord data = {});
 
 }  // namespace graphdbg::ingest

@@ -79,15 +79,15 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
 
 class Encoder {
  public:
-  explicit Encoder(const ServerNames& names) : names_(names) {}
+  explicit Encoder(const ServerInfo& server_info) : server_info_(server_info) {}
 
   void operator()(const jobs::WelcomeOrder& order) {
     v1::Welcome& welcome = *message_.mutable_welcome();
     for (const std::string& name : OwnCapabilities()) {
       welcome.add_capabilities(name);
     }
-    welcome.set_server_version(names_.version);
-    welcome.set_page_address(names_.page_address);
+    welcome.set_server_version(server_info_.version);
+    welcome.set_page_address(server_info_.page_address);
     welcome.set_job(order.job);
     welcome.set_watchpoint_count(order.watchpoint_count);
   }
@@ -113,14 +113,14 @@ class Encoder {
   v1::ServerMessage message_;
 
  private:
-  const ServerNames& names_;
+  const ServerInfo& server_info_;
 };
 
 }  // namespace
 
 v1::ServerMessage Encode(const jobs::AgentOrder& order,
-                         const ServerNames& names) {
-  Encoder encoder(names);
+                         const ServerInfo& server_info) {
+  Encoder encoder(server_info);
   std::visit(encoder, order);
   return std::move(encoder.message_);
 }

@@ -1,4 +1,4 @@
-// From the session's values to the wire's messages.
+// Conversion of orders to the wire's messages.
 #ifndef SERVER_INGEST_ENCODE_H_
 #define SERVER_INGEST_ENCODE_H_
 
@@ -9,15 +9,15 @@
 
 namespace graphdbg::ingest {
 
-// What the server tells agents of itself.
-struct ServerNames {
+// The server's description of itself in the welcome message.
+struct ServerInfo {
   std::string version;
-  // Of the page; empty: there is none to tell.
+  // Address of the page. Empty if agents should not print one.
   std::string page_address;
 };
 
 v1::ServerMessage Encode(const jobs::AgentOrder& order,
-                         const ServerNames& names);
+                         const ServerInfo& server_info);
 
 }  // namespace graphdbg::ingest
 

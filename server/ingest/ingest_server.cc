@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
 #include "proto/wire/limits.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/ingest/address.h"
 #include "server/ingest/agent_stream.h"
@@ -18,12 +19,12 @@ namespace {
 
 constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
-// Agents ping to notice a dead server; gRPC's own limit is 5 minutes.
+// Agents ping to detect a dead server. gRPC's default limit is 5 minutes.
 constexpr int kMinPingIntervalMs = 5'000;
-// How long Stop lets streams end by themselves.
+// How long Stop waits for streams to end by themselves.
 constexpr std::chrono::milliseconds kStopGrace(200);
 
-// The token of "Bearer <token>"; empty if there is none.
+// The token in "Bearer <token>"; empty if the header is missing.
 std::string BearerToken(const grpc::CallbackServerContext& context) {
   constexpr std::string_view kScheme = "Bearer ";
   const auto& metadata = context.client_metadata();
@@ -56,7 +57,7 @@ class IngestServer::Impl final
       : options_(std::move(options)),
         shared_(std::make_shared<AgentStream::Shared>()) {
     shared_->entrance = std::move(entrance);
-    shared_->names.version = options_.server_version;
+    shared_->server_info.version = options_.server_version;
   }
 
   absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
@@ -74,8 +75,8 @@ class IngestServer::Impl final
                      uint32_t others) const {
     if (others >= options_.max_streams) {
       return Error(absl::StatusCode::kResourceExhausted, "too_many_streams",
-                   absl::StrCat("the server has ", others,
-                                " agents, which is all it takes"));
+                   absl::StrCat("the server is connected to ", others,
+                                " agents, which is its limit"));
     }
     if (!options_.check_token) return absl::OkStatus();
     return options_.check_token(BearerToken(context), context.peer());
@@ -88,10 +89,10 @@ class IngestServer::Impl final
 
 absl::StatusOr<uint16_t> IngestServer::Impl::Start(
     const std::string& host, uint16_t port, const std::string& page_address) {
-  shared_->names.page_address = page_address;
-  if (auto can = CheckListen(host, port); !can.ok()) return can;
-  // A message that cannot be decoded ends its stream; a line for each would
-  // let an agent fill the log.
+  shared_->server_info.page_address = page_address;
+  RETURN_IF_ERROR(CheckListen(host, port));
+  // Protobuf logs every message that it cannot decode, which would let an agent
+  // fill the log. Such a message ends its stream anyway.
   google::protobuf::SetLogHandler(nullptr);
   grpc::ServerBuilder builder;
   int bound = 0;
@@ -101,7 +102,7 @@ absl::StatusOr<uint16_t> IngestServer::Impl::Start(
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              kKeepaliveTimeoutMs);
-  // Pings go on while no message does: a paused job says nothing.
+  // A paused job sends no messages; its pings keep the connection alive.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(
       GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS,

@@ -1,5 +1,5 @@
-// The port that agents dial: graphdbg's own wire (proto/graphdbg/v1) over gRPC.
-// Decodes and validates, then hands everything to the session.
+// The server for agent connections: graphdbg's own wire (proto/graphdbg/v1)
+// over gRPC. Validates and decodes messages and passes them to jobs.
 #ifndef SERVER_INGEST_INGEST_SERVER_H_
 #define SERVER_INGEST_INGEST_SERVER_H_
 
@@ -25,28 +25,28 @@ namespace graphdbg::ingest {
 struct IngestTls {
   std::string certificate;
   std::string key;
-  // Empty: agents need no certificate of their own.
+  // Empty if agents need no certificate of their own.
   std::string client_authority;
 };
 
 struct IngestOptions {
-  // Absent: agents come in plain text.
+  // Absent for connections in plain text.
   std::optional<IngestTls> tls;
-  // Told to agents and named in messages about versions.
+  // Sent to agents and named in errors about versions.
   std::string server_version;
-  // Decides about an agent by the token it shows (empty: none) and its
-  // address. Called on gRPC's threads, several at once. Empty: all may come.
+  // Admits or refuses an agent by its token (empty: none) and its address.
+  // Called concurrently on gRPC's threads. Empty: every agent is admitted.
   std::function<absl::Status(std::string_view bearer_token,
                              std::string_view peer)>
       check_token;
-  // Streams at one time; more are refused with RESOURCE_EXHAUSTED.
+  // Limit on open streams. Others are refused with RESOURCE_EXHAUSTED.
   uint32_t max_streams = 4'096;
-  // Other wires on the same port; they outlive the server.
+  // Services of other protocols on the same port. They outlive the server.
   std::vector<grpc::Service*> other_wires = {};
 };
 
-// Start and Stop are called once each, on one thread. Serves on threads of its
-// own; the destructor stops.
+// Start and Stop must be called once each, on the same thread. Serves on
+// threads of its own. The destructor stops the server.
 class IngestServer {
  public:
   IngestServer(std::shared_ptr<jobs::AgentAcceptor> entrance,
@@ -56,14 +56,14 @@ class IngestServer {
   IngestServer(const IngestServer&) = delete;
   IngestServer& operator=(const IngestServer&) = delete;
 
-  // Listens and returns the port, which is a free one for port 0.
-  // UNAVAILABLE, naming the address, if it is in use or not ours. The page's
-  // address is for agents to tell people; empty: there is none to tell.
+  // Starts to listen and returns the port; port 0 picks a free one. Agents
+  // print `page_address` for their users unless it is empty. UNAVAILABLE,
+  // naming the address, if it is in use or does not belong to this machine.
   absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
                                  const std::string& page_address = "");
 
-  // Ends all streams and waits until the last is gone. Agents take it for a
-  // server that went away.
+  // Closes all streams and waits until the last one has ended. To agents it
+  // looks as if the server had gone away.
   void Stop();
 
  private:

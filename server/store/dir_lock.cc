@@ -13,7 +13,7 @@
 namespace graphdbg::store {
 namespace {
 
-// What the holder wrote: its process's number. For people only.
+// The process id that the holder wrote into the file, for error messages.
 std::string HolderOf(int fd) {
   char text[32] = "";
   const ssize_t size = pread(fd, text, sizeof(text) - 1, 0);

@@ -1,4 +1,4 @@
-// One server for a data directory.
+// Ensures that only one server uses a data directory.
 #ifndef SERVER_STORE_DIR_LOCK_H_
 #define SERVER_STORE_DIR_LOCK_H_
 
@@ -8,10 +8,10 @@
 
 namespace graphdbg::store {
 
-// Held until destroyed, or until the process ends, however it does.
+// Held until the object is destroyed or the process ends, in whatever way.
 class DirLock {
  public:
-  // FAILED_PRECONDITION, with the process, if another one holds it.
+  // FAILED_PRECONDITION, naming the process, if another one holds the lock.
   static absl::StatusOr<DirLock> Take(const std::string& dir);
 
   DirLock(DirLock&& other) noexcept;

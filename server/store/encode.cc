@@ -81,24 +81,25 @@ jobs::AgentHello Decode(const Hello& hello) {
   return out;
 }
 
-RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell) {
+RankState Encode(const jobs::RunState& run,
+                 const jobs::ExitReport* exit_report) {
   RankState out;
   out.set_state(Number(run.state));
   out.set_reason(Number(run.reason));
   out.set_step(run.step);
   out.set_node(run.node);
   for (uint32_t id : run.stopped_by) out.add_stopped_by(id);
-  if (farewell == nullptr) return out;
-  Farewell& end = *out.mutable_farewell();
-  end.set_exit_code(farewell->exit_code);
-  end.set_steps(farewell->steps);
-  end.set_terminated(farewell->terminated);
-  if (!farewell->exception) return out;
+  if (exit_report == nullptr) return out;
+  ExitReport& end = *out.mutable_exit_report();
+  end.set_exit_code(exit_report->exit_code);
+  end.set_steps(exit_report->steps);
+  end.set_terminated(exit_report->terminated);
+  if (!exit_report->exception) return out;
   Exception& exception = *end.mutable_exception();
-  exception.set_type(farewell->exception->type);
-  exception.set_message(farewell->exception->message);
-  exception.set_traceback(farewell->exception->traceback);
-  exception.set_node(farewell->exception->node);
+  exception.set_type(exit_report->exception->type);
+  exception.set_message(exit_report->exception->message);
+  exception.set_traceback(exit_report->exception->traceback);
+  exception.set_node(exit_report->exception->node);
   return out;
 }
 
@@ -112,18 +113,18 @@ jobs::RunState DecodeRun(const RankState& state) {
   return run;
 }
 
-std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state) {
-  if (!state.has_farewell()) return std::nullopt;
-  const Farewell& from = state.farewell();
-  jobs::ExitReport farewell;
-  farewell.exit_code = from.exit_code();
-  farewell.steps = from.steps();
-  farewell.terminated = from.terminated();
+std::optional<jobs::ExitReport> DecodeExitReport(const RankState& state) {
+  if (!state.has_exit_report()) return std::nullopt;
+  const ExitReport& from = state.exit_report();
+  jobs::ExitReport out;
+  out.exit_code = from.exit_code();
+  out.steps = from.steps();
+  out.terminated = from.terminated();
   if (from.has_exception()) {
     const Exception& e = from.exception();
-    farewell.exception = {e.type(), e.message(), e.traceback(), e.node()};
+    out.exception = {e.type(), e.message(), e.traceback(), e.node()};
   }
-  return farewell;
+  return out;
 }
 
 Node Encode(const graph::GraphStore& graph, graph::NodeIndex index) {

@@ -15,7 +15,8 @@
 namespace graphdbg::store {
 
 Hello Encode(const jobs::AgentHello& hello);
-RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell);
+RankState Encode(const jobs::RunState& run,
+                 const jobs::ExitReport* exit_report);
 Node Encode(const graph::GraphStore& graph, graph::NodeIndex index);
 Watchpoint Encode(const model::WatchpointSpec& spec);
 Hit Encode(const watch::HitRecord& record);
@@ -23,7 +24,7 @@ Hit Encode(const watch::HitRecord& record);
 // The job and rank are missing; they are in columns of their own.
 jobs::AgentHello Decode(const Hello& hello);
 jobs::RunState DecodeRun(const RankState& state);
-std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state);
+std::optional<jobs::ExitReport> DecodeExitReport(const RankState& state);
 // The id is the index plus one. The stack is empty; the record contains the
 // indices of its frames.
 graph::NodeRecord Decode(const Node& node, graph::NodeIndex index);

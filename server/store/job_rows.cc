@@ -4,23 +4,23 @@
 #include <utility>
 #include <vector>
 
+#include "proto/wire/status_macros.h"
 #include "server/model/messages.h"
 #include "server/store/encode.h"
 
 namespace graphdbg::store {
 namespace {
 
-// Rows of two numbers and a record, under a job.
+// Records by number, for tables with the columns job, number and record.
 using Numbered = std::vector<std::pair<int64_t, std::string>>;
 
 Writer::Write PutNumbered(int64_t job, const char* sql, Numbered rows) {
   return [job, sql, rows = std::move(rows)](Statements& db) {
-    absl::Status status;
     for (const auto& [number, record] : rows) {
-      status = db[sql].Bind(1, job).Bind(2, number).BindBlob(3, record).Run();
-      if (!status.ok()) break;
+      RETURN_IF_ERROR(
+          db[sql].Bind(1, job).Bind(2, number).BindBlob(3, record).Run());
     }
-    return status;
+    return absl::OkStatus();
   };
 }
 
@@ -60,11 +60,10 @@ void JobRows::RecordHello(uint32_t rank, const jobs::AgentHello& hello,
           .Bind(3, int64_t{rank})
           .Run();
     }
-    auto status = db["DELETE FROM agent_node WHERE job = ? AND rank = ?"]
-                      .Bind(1, job)
-                      .Bind(2, int64_t{rank})
-                      .Run();
-    if (!status.ok()) return status;
+    RETURN_IF_ERROR(db["DELETE FROM agent_node WHERE job = ? AND rank = ?"]
+                        .Bind(1, job)
+                        .Bind(2, int64_t{rank})
+                        .Run());
     return db["INSERT OR REPLACE INTO rank (job, rank, hello, state)"
               " VALUES (?, ?, ?, x'')"]
         .Bind(1, job)
@@ -75,10 +74,10 @@ void JobRows::RecordHello(uint32_t rank, const jobs::AgentHello& hello,
 }
 
 void JobRows::RecordState(uint32_t rank, const jobs::RunState& run,
-                          const jobs::ExitReport* farewell) {
+                          const jobs::ExitReport* exit_report) {
   writer_->Put(
       [job = key_, rank,
-       record = Encode(run, farewell).SerializeAsString()](Statements& db) {
+       record = Encode(run, exit_report).SerializeAsString()](Statements& db) {
         return db["UPDATE rank SET state = ? WHERE job = ? AND rank = ?"]
             .BindBlob(1, record)
             .Bind(2, job)
@@ -94,17 +93,16 @@ void JobRows::RecordGraph(uint32_t rank, const graph::GraphStore& graph,
   PutScopes(graph, changes.scopes);
   if (changes.ids.empty()) return;
   writer_->Put([job = key_, rank, ids = changes.ids](Statements& db) {
-    absl::Status status;
     for (const auto& [number, node] : ids) {
-      status = db["INSERT OR REPLACE INTO agent_node VALUES (?, ?, ?, ?)"]
-                   .Bind(1, job)
-                   .Bind(2, int64_t{rank})
-                   .Bind(3, int64_t{number})
-                   .Bind(4, int64_t{node})
-                   .Run();
-      if (!status.ok()) break;
+      RETURN_IF_ERROR(
+          db["INSERT OR REPLACE INTO agent_node VALUES (?, ?, ?, ?)"]
+              .Bind(1, job)
+              .Bind(2, int64_t{rank})
+              .Bind(3, int64_t{number})
+              .Bind(4, int64_t{node})
+              .Run());
     }
-    return status;
+    return absl::OkStatus();
   });
 }
 
@@ -141,17 +139,15 @@ void JobRows::PutScopes(const graph::GraphStore& graph,
                       graph.scope(scope).type);
   }
   writer_->Put([job = key_, rows = std::move(rows)](Statements& db) {
-    absl::Status status;
     for (const auto& [graph, name, type] : rows) {
-      status = db["INSERT OR REPLACE INTO scope VALUES (?, ?, ?, ?)"]
-                   .Bind(1, job)
-                   .Bind(2, std::string_view(graph))
-                   .Bind(3, std::string_view(name))
-                   .Bind(4, std::string_view(type))
-                   .Run();
-      if (!status.ok()) break;
+      RETURN_IF_ERROR(db["INSERT OR REPLACE INTO scope VALUES (?, ?, ?, ?)"]
+                          .Bind(1, job)
+                          .Bind(2, std::string_view(graph))
+                          .Bind(3, std::string_view(name))
+                          .Bind(4, std::string_view(type))
+                          .Run());
     }
-    return status;
+    return absl::OkStatus();
   });
 }
 
@@ -189,20 +185,19 @@ void JobRows::RecordHit(const watch::HitRecord& record, uint64_t number,
   writer_->Put([job = key_, id = static_cast<int64_t>(record.hit.id),
                 rank = record.hit.rank, number, kept,
                 blob = std::move(blob)](Statements& db) {
-    absl::Status status;
     if (kept) {
-      status = db["INSERT INTO hit VALUES (?, ?, ?)"]
-                   .Bind(1, job)
-                   .Bind(2, id)
-                   .BindBlob(3, blob)
-                   .Run();
+      RETURN_IF_ERROR(db["INSERT INTO hit VALUES (?, ?, ?)"]
+                          .Bind(1, job)
+                          .Bind(2, id)
+                          .BindBlob(3, blob)
+                          .Run());
     } else {
-      status = db["UPDATE job SET hit_total = ? WHERE job = ?"]
-                   .Bind(1, id)
-                   .Bind(2, job)
-                   .Run();
+      RETURN_IF_ERROR(db["UPDATE job SET hit_total = ? WHERE job = ?"]
+                          .Bind(1, id)
+                          .Bind(2, job)
+                          .Run());
     }
-    if (!status.ok() || number == 0) return status;
+    if (number == 0) return absl::OkStatus();
     return db["UPDATE rank SET last_hit = ? WHERE job = ? AND rank = ?"]
         .Bind(1, static_cast<int64_t>(number))
         .Bind(2, job)
@@ -249,7 +244,7 @@ void JobRows::Forget() {
 }
 
 void JobRows::WhenDurable(std::function<void(absl::Status)> then) {
-  writer_->WhenKept(std::move(then));
+  writer_->WhenDurable(std::move(then));
 }
 
 }  // namespace graphdbg::store

@@ -1,4 +1,4 @@
-// The rows of one job.
+// Writes the rows of one job.
 #ifndef SERVER_STORE_JOB_ROWS_H_
 #define SERVER_STORE_JOB_ROWS_H_
 
@@ -10,27 +10,28 @@
 
 namespace graphdbg::store {
 
-// Encodes on the caller's thread, and leaves the rest to the writer.
+// Encodes records on the caller's thread; the writer stores them.
 class JobRows final : public jobs::JobJournal {
  public:
-  // `key` is the job's in the tables, which have that many of its frames.
+  // `key` identifies the job in the tables, which already contain this many of
+  // its frames.
   JobRows(std::shared_ptr<Writer> writer, int64_t key, size_t frames = 0)
       : writer_(std::move(writer)), key_(key), frames_(frames) {}
 
-  // The job itself, which is new.
+  // Adds the row of a new job.
   void Insert(const std::string& id, const std::string& asked_for,
               int64_t created_at_unix_nano);
 
   void RecordHello(uint32_t rank, const jobs::AgentHello& hello,
                    bool same_process) override;
   void RecordState(uint32_t rank, const jobs::RunState& run,
-                   const jobs::ExitReport* farewell) override;
+                   const jobs::ExitReport* exit_report) override;
   void RecordGraph(uint32_t rank, const graph::GraphStore& graph,
                    const graph::GraphChanges& changes) override;
   void RecordLastSteps(const graph::GraphStore& graph) override;
   void RecordWatchpoint(uint32_t id, uint32_t revision,
                         const model::WatchpointSpec* spec) override;
-  void RecordHit(const watch::HitRecord& hit, uint64_t number,
+  void RecordHit(const watch::HitRecord& record, uint64_t number,
                  bool kept) override;
   void RecordStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
                         uint64_t step,
@@ -49,7 +50,7 @@ class JobRows final : public jobs::JobJournal {
 
   const std::shared_ptr<Writer> writer_;
   const int64_t key_;
-  // Frames of the graph that have rows.
+  // The number of the graph's frames that have rows.
   size_t frames_;
 };
 

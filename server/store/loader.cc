@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/model/messages.h"
 #include "server/store/encode.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 using jobs::SavedJob;
 
-// One job's rows, table by table.
+// Loads the rows of one job, table by table.
 class JobLoader {
  public:
   JobLoader(const Database& db, int64_t key, SavedJob& job)
@@ -25,7 +26,7 @@ class JobLoader {
                       &JobLoader::LoadFrames, &JobLoader::LoadNodes,
                       &JobLoader::LoadScopes, &JobLoader::LoadWatchpoints,
                       &JobLoader::LoadHits, &JobLoader::LoadStatistics}) {
-      if (auto loaded = (this->*part)(); !loaded.ok()) return loaded;
+      RETURN_IF_ERROR((this->*part)());
     }
     return absl::OkStatus();
   }
@@ -45,16 +46,15 @@ class JobLoader {
                     absl::StrCat("table ", table, ", job ", job_.id));
   }
 
-  // `sql` has one parameter, the job; `row` gives false for a row that makes
-  // no sense.
+  // `sql` has one parameter, the job's key. `row` returns false if the row is
+  // invalid.
   template <class Row>
   absl::Status ForEach(const char* sql, const char* table, Row row) {
     Statement rows = db_.Prepare(sql);
     rows.Bind(1, key_);
     while (true) {
-      auto more = rows.Step();
-      if (!more.ok()) return more.status();
-      if (!*more) return absl::OkStatus();
+      ASSIGN_OR_RETURN(const bool has_row, rows.Step());
+      if (!has_row) return absl::OkStatus();
       if (!row(rows)) return Damaged(table);
     }
   }
@@ -84,7 +84,7 @@ absl::Status JobLoader::LoadRanks() {
         rank.hello.job = job_.requested_id;
         rank.hello.rank = number;
         rank.run = DecodeRun(state);
-        rank.exit_report = DecodeFarewell(state);
+        rank.exit_report = DecodeExitReport(state);
         rank.last_hit = static_cast<uint64_t>(row.Int(3));
         return true;
       });
@@ -115,7 +115,7 @@ absl::Status JobLoader::LoadFrames() {
                  });
 }
 
-// Runs of nodes of one graph make a patch each.
+// Consecutive nodes of the same graph become one patch.
 absl::Status JobLoader::LoadNodes() {
   graph::NodeIndex next = 0;
   return ForEach(
@@ -202,9 +202,8 @@ absl::Status LoadJobs(
       "SELECT job, id, asked_for, created_at, hit_total, last_steps FROM job"
       " ORDER BY job");
   while (true) {
-    auto more = jobs.Step();
-    if (!more.ok()) return more.status();
-    if (!*more) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool has_row, jobs.Step());
+    if (!has_row) return absl::OkStatus();
     SavedJob job;
     job.id = std::string(jobs.Bytes(1));
     job.requested_id = std::string(jobs.Bytes(2));
@@ -216,7 +215,7 @@ absl::Status LoadJobs(
     }
     job.last_steps.assign(steps.steps().begin(), steps.steps().end());
     const int64_t key = jobs.Int(0);
-    if (auto ok = JobLoader(db, key, job).Load(); !ok.ok()) return ok;
+    RETURN_IF_ERROR(JobLoader(db, key, job).Load());
     const std::string id = job.id;
     absl::Status taken = each(key, std::move(job));
     if (taken.ok()) continue;

@@ -1,4 +1,4 @@
-// Jobs out of the database.
+// Loads jobs from the database.
 #ifndef SERVER_STORE_LOADER_H_
 #define SERVER_STORE_LOADER_H_
 
@@ -11,8 +11,8 @@
 
 namespace graphdbg::store {
 
-// Calls `each` with the key and all that is known of a job, but its journal,
-// in the order in which jobs came. DATA_LOSS if a row makes no sense.
+// Calls `each` for every job, in the order in which jobs were created, with the
+// job's key and its data except the journal. DATA_LOSS if a row is invalid.
 absl::Status LoadJobs(
     const Database& db,
     const std::function<absl::Status(int64_t key, jobs::SavedJob)>& each);

@@ -3,6 +3,7 @@
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::store {
 namespace {
@@ -10,8 +11,8 @@ namespace {
 // "gdbg" in the file's header.
 constexpr int64_t kApplicationId = 0x67646267;
 
-// Each brings the tables from the version that is its index to the next. A
-// migration that was released never changes.
+// Each migration upgrades the tables from the version that equals its index to
+// the next one. Released migrations never change.
 constexpr const char* kMigrations[] = {
     R"sql(
 CREATE TABLE server (lives INTEGER NOT NULL) STRICT;
@@ -109,45 +110,42 @@ absl::Status Migrate(Database& db, int64_t from) {
   return absl::OkStatus();
 }
 
-// The version of a file that is ours; 0 of a new one. Changes nothing.
+// The version of the tables; 0 for a new file. Does not change the file.
 absl::StatusOr<int64_t> Version(const Database& db) {
-  auto tables = db.Number("SELECT count(*) FROM sqlite_schema");
-  if (!tables.ok()) return tables.status();
-  if (*tables == 0) return 0;
-  auto owner = db.Number("PRAGMA application_id");
-  if (!owner.ok()) return owner.status();
-  if (*owner != kApplicationId) {
+  ASSIGN_OR_RETURN(const int64_t tables,
+                   db.Number("SELECT count(*) FROM sqlite_schema"));
+  if (tables == 0) return 0;
+  ASSIGN_OR_RETURN(const int64_t owner, db.Number("PRAGMA application_id"));
+  if (owner != kApplicationId) {
     return absl::FailedPreconditionError(
-        absl::StrCat(db.file(), " is another program's database"));
+        absl::StrCat(db.file(), " is the database of another program"));
   }
-  auto version = db.Number("PRAGMA user_version");
-  if (!version.ok() || *version <= kVersion) return version;
+  ASSIGN_OR_RETURN(const int64_t version, db.Number("PRAGMA user_version"));
+  if (version <= kVersion) return version;
   return absl::FailedPreconditionError(absl::StrCat(
-      db.file(), " was written by a newer graphdbg (its tables have version ",
-      *version, ", this one knows ", kVersion, ")"));
+      db.file(), " was written by a newer graphdbg (tables of version ",
+      version, "; this version supports ", kVersion, ")"));
 }
 
 }  // namespace
 
 absl::StatusOr<Database> OpenDatabase(const std::string& file) {
-  auto db = Database::Open(file);
-  if (!db.ok()) return db.status();
-  auto version = Version(*db);
-  if (!version.ok()) return version.status();
-  // Freed pages are given back to the file system by the writer. Of a file
-  // that has tables this would change the header.
-  absl::Status set;
-  if (*version == 0) set = db->Run("PRAGMA auto_vacuum = INCREMENTAL");
-  if (!set.ok()) return set;
-  // What is committed survives the end of the process at any moment, since the
-  // kernel has it; only a machine that loses power may lose the last of it.
-  set = db->Run(
-      "PRAGMA journal_mode = WAL;"
-      "PRAGMA synchronous = NORMAL;"
-      "PRAGMA foreign_keys = ON;"
-      "PRAGMA cell_size_check = ON;");
-  if (!set.ok()) return set;
-  if (auto done = Migrate(*db, *version); !done.ok()) return done;
+  ASSIGN_OR_RETURN(Database db, Database::Open(file));
+  ASSIGN_OR_RETURN(const int64_t version, Version(db));
+  // The writer returns freed pages to the file system. In a file that has
+  // tables already this would change the header.
+  if (version == 0) {
+    RETURN_IF_ERROR(db.Run("PRAGMA auto_vacuum = INCREMENTAL"));
+  }
+  // A committed transaction survives the end of the process at any moment,
+  // since the kernel has the data. A power failure may lose the last
+  // transactions.
+  RETURN_IF_ERROR(
+      db.Run("PRAGMA journal_mode = WAL;"
+             "PRAGMA synchronous = NORMAL;"
+             "PRAGMA foreign_keys = ON;"
+             "PRAGMA cell_size_check = ON;"));
+  RETURN_IF_ERROR(Migrate(db, version));
   return db;
 }
 

@@ -1,4 +1,4 @@
-// The tables of graphdbg.db and their versions.
+// Creates and migrates the tables of graphdbg.db.
 #ifndef SERVER_STORE_SCHEMA_H_
 #define SERVER_STORE_SCHEMA_H_
 
@@ -9,9 +9,9 @@
 
 namespace graphdbg::store {
 
-// Opens the file, or makes it, and brings its tables to this version.
-// DATA_LOSS if it is damaged, FAILED_PRECONDITION if it is of a later version
-// or another program's; the file stays as it is then.
+// Opens or creates the file and migrates its tables to the current version.
+// DATA_LOSS if the file is damaged; FAILED_PRECONDITION if it was written by a
+// newer version or another program. In both cases the file is not changed.
 absl::StatusOr<Database> OpenDatabase(const std::string& file);
 
 }  // namespace graphdbg::store

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 
 namespace graphdbg::store {
 
@@ -18,7 +19,7 @@ absl::Status ToStatus(int result, std::string_view file,
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return absl::DataLossError(absl::StrCat(
-          where, " is damaged or no database of graphdbg (", why, ")"));
+          where, " is damaged or is not a database of graphdbg (", why, ")"));
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(
           absl::StrCat("cannot write ", where, ": the disk is full"));
@@ -74,15 +75,14 @@ absl::StatusOr<bool> Statement::Step() {
   absl::Status status = ToStatus(error_, file_, sqlite3_errmsg(db_));
   error_ = SQLITE_OK;
   sqlite3_reset(statement_.get());
-  if (!status.ok()) return status;
+  RETURN_IF_ERROR(status);
   return false;
 }
 
 absl::Status Statement::Run() {
   while (true) {
-    absl::StatusOr<bool> row = Step();
-    if (!row.ok()) return row.status();
-    if (!*row) return absl::OkStatus();
+    ASSIGN_OR_RETURN(const bool has_row, Step());
+    if (!has_row) return absl::OkStatus();
   }
 }
 
@@ -112,7 +112,8 @@ absl::StatusOr<Database> Database::Open(const std::string& file) {
     return ToStatus(result, file, sqlite3_errstr(result));
   }
   sqlite3_extended_result_codes(db, 1);
-  // No content of a damaged or foreign file runs code of ours.
+  // Prevents the content of a damaged or foreign file from running SQL
+  // functions.
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   return database;
@@ -129,9 +130,8 @@ Statement Database::Prepare(const char* sql) const {
 
 absl::StatusOr<int64_t> Database::Number(const char* sql) const {
   Statement statement = Prepare(sql);
-  absl::StatusOr<bool> row = statement.Step();
-  if (!row.ok()) return row.status();
-  if (!*row) return ToStatus(SQLITE_CORRUPT, file_, "a row is missing");
+  ASSIGN_OR_RETURN(const bool has_row, statement.Step());
+  if (!has_row) return ToStatus(SQLITE_CORRUPT, file_, "a row is missing");
   return statement.Int(0);
 }
 

@@ -1,4 +1,5 @@
-// SQLite with errors as values and handles that close themselves.
+// A thin C++ layer over SQLite: errors are absl::Status, handles close
+// themselves.
 #ifndef SERVER_STORE_SQLITE_H_
 #define SERVER_STORE_SQLITE_H_
 
@@ -14,32 +15,32 @@
 
 namespace graphdbg::store {
 
-// What an SQLite result means here, with the file's name: DATA_LOSS for a
-// damaged file, RESOURCE_EXHAUSTED for a full disk, else UNAVAILABLE.
+// Converts an SQLite result code to a status that names the file: DATA_LOSS for
+// a damaged file, RESOURCE_EXHAUSTED for a full disk, otherwise UNAVAILABLE.
 absl::Status ToStatus(int result, std::string_view file,
                       std::string_view detail);
 
-// A prepared statement. Parameters count from 1, columns from 0. The database
-// outlives it.
+// A prepared statement. Parameters are numbered from 1, columns from 0. The
+// database must outlive it.
 class Statement {
  public:
   Statement() = default;
   Statement(sqlite3* db, std::string_view file, const char* sql);
 
-  // Errors of these show in Step.
+  // Errors are reported by the next Step().
   Statement& Bind(int at, int64_t value);
   Statement& Bind(int at, std::string_view text);
   Statement& BindBlob(int at, std::string_view bytes);
   Statement& BindNull(int at);
 
-  // Whether there is a row. Once there is none the statement can be bound and
-  // stepped anew.
+  // Returns whether there is another row. After the last row the statement can
+  // be bound and stepped again.
   absl::StatusOr<bool> Step();
-  // Steps to the end and drops what comes.
+  // Runs the statement to its end and discards its rows.
   absl::Status Run();
 
   int64_t Int(int column) const;
-  // Of this row only.
+  // Valid until the next Step().
   std::string_view Bytes(int column) const;
   bool IsNull(int column) const;
 
@@ -57,15 +58,15 @@ class Statement {
   int error_ = SQLITE_OK;
 };
 
-// One connection; one thread at a time.
+// A connection. Not thread safe.
 class Database {
  public:
-  // Makes the file if there is none.
+  // Creates the file if it does not exist.
   static absl::StatusOr<Database> Open(const std::string& file);
 
   absl::Status Run(const char* sql);
   Statement Prepare(const char* sql) const;
-  // Of a statement that gives one number.
+  // The result of a statement that returns one number.
   absl::StatusOr<int64_t> Number(const char* sql) const;
   const std::string& file() const { return file_; }
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/store/dir_lock.h"
 #include "server/store/job_rows.h"
 #include "server/store/loader.h"
@@ -25,11 +26,13 @@ absl::Status WithAdvice(const absl::Status& status) {
   if (status.code() != absl::StatusCode::kDataLoss) return status;
   return absl::DataLossError(
       absl::StrCat(std::string(status.message()),
-                   "; it was left as it is: move it away to start afresh"));
+                   "; the file was not changed: move it away to start with an "
+                   "empty store"));
 }
 
-// The file holds source lines of people's programs; SQLite gives those beside
-// it the same mode. Before it is opened: closing it would take SQLite's locks.
+// The file contains source lines of users' programs. SQLite creates its other
+// files with the same mode. Must be called before SQLite opens the file, since
+// closing the descriptor releases SQLite's locks.
 absl::Status MakePrivate(const std::string& file) {
   const int fd = open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) {
@@ -62,7 +65,7 @@ class Store final : public jobs::Journal {
       job.journal = std::make_unique<JobRows>(writer_, key, job.frames.size());
       return each(std::move(job));
     });
-    // Only now that all of the file has proved to be good.
+    // Counted only after the whole file has been read successfully.
     if (loaded.ok()) loaded = db->Run("UPDATE server SET lives = lives + 1");
     return WithAdvice(loaded);
   }
@@ -83,13 +86,13 @@ class Store final : public jobs::Journal {
   bool over_limit() const override { return writer_->bytes() > max_bytes_; }
 
  private:
-  // Until it is closed.
+  // Absent after Close().
   std::optional<DirLock> lock_;
   const uint64_t max_bytes_;
   const uint64_t life_;
   const std::string file_;
   std::atomic<int64_t> last_key_{0};
-  // Jobs have it too.
+  // Shared with the jobs.
   const std::shared_ptr<Writer> writer_;
 };
 
@@ -97,15 +100,14 @@ class Store final : public jobs::Journal {
 
 absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
     const std::string& data_dir, StoreOptions options) {
-  auto lock = DirLock::Take(data_dir);
-  if (!lock.ok()) return lock.status();
+  ASSIGN_OR_RETURN(DirLock lock, DirLock::Take(data_dir));
   const std::string file = data_dir + kFile;
-  if (auto made = MakePrivate(file); !made.ok()) return made;
+  RETURN_IF_ERROR(MakePrivate(file));
   auto db = OpenDatabase(file);
   if (!db.ok()) return WithAdvice(db.status());
   auto life = db->Number("SELECT lives FROM server");
   if (!life.ok()) return WithAdvice(life.status());
-  return std::make_shared<Store>(*std::move(lock), *std::move(db),
+  return std::make_shared<Store>(std::move(lock), *std::move(db),
                                  static_cast<uint64_t>(*life),
                                  std::move(options));
 }

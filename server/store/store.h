@@ -1,4 +1,4 @@
-// What outlives the server: one SQLite file, graphdbg.db, in its data
+// The store of jobs: an SQLite file, graphdbg.db, in the server's data
 // directory.
 #ifndef SERVER_STORE_STORE_H_
 #define SERVER_STORE_STORE_H_
@@ -15,15 +15,15 @@
 namespace graphdbg::store {
 
 struct StoreOptions {
-  // Above this Journal::over_limit is true.
+  // Journal::over_limit is true above this size.
   uint64_t max_bytes = uint64_t{10} << 30;
-  // A line if writing fails; called on a thread of the store.
+  // Receives a line if writing fails. Called on a thread of the store.
   std::function<void(std::string_view line)> log;
 };
 
-// The directory exists. Errors are lines for the user and leave the file as it
-// is: DATA_LOSS if it is damaged, FAILED_PRECONDITION if it is of a newer
-// version, or if another server uses the directory.
+// Opens the store in an existing directory. Errors are messages for the user,
+// and leave the file unchanged: DATA_LOSS if it is damaged, FAILED_PRECONDITION
+// if a newer version wrote it or another server uses the directory.
 absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
     const std::string& data_dir, StoreOptions options = {});
 

@@ -1,4 +1,4 @@
-// On real files: what is noted by one server is there for the next.
+// Uses real files: one server records jobs, the next one loads them.
 #include "server/store/store.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class StoreTest : public testing::Test {
     EXPECT_TRUE(journal.ok()) << journal.status();
     return journal.ok() ? *journal : nullptr;
   }
-  // One line for the user.
+  // The message of the error with which the store refuses to open.
   std::string Refusal() {
     auto journal = OpenStore(dir_.string());
     EXPECT_FALSE(journal.ok());
@@ -79,7 +79,7 @@ jobs::AgentHello HelloOf(const std::string& incarnation) {
   return hello;
 }
 
-// b reads a, in the graph of that name.
+// Adds nodes a and b to the graph; b reads a.
 graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
   graph::GraphPatch patch;
   patch.graph = graph;
@@ -311,7 +311,7 @@ TEST_F(StoreTest, KeepsStatisticsByStepUntilTheyAreDropped) {
     statistics.count = 99;
     job->RecordStatistics(1, 7, 2, 9, statistics);
     job->EraseStatistics(1, 7, 2, 2);
-    // Of another tensor, and of a step that is not there.
+    // Another tensor, and a step that has no record.
     job->EraseStatistics(1, 7, 1, 5);
     job->EraseStatistics(1, 7, 2, 4);
     EXPECT_TRUE(Kept(*job).ok());
@@ -340,7 +340,7 @@ TEST_F(StoreTest, AnotherProcessStartsItsNumbersAnew) {
     watch::HitRecord record;
     record.hit.id = 1;
     job->RecordHit(record, 41, true);
-    // The same one, back again: nothing changes.
+    // The same process reconnects: nothing changes.
     job->RecordHello(0, HelloOf("x"), true);
     EXPECT_TRUE(Kept(*job).ok());
     EXPECT_EQ(Load(*journal).at("train").ranks.at(0).last_hit, 41u);
@@ -381,7 +381,7 @@ TEST_F(StoreTest, ARestoredJobGoesOnWhereItWas) {
     auto journal = Open();
     auto jobs = Load(*journal);
     jobs.at("train").journal->RecordHello(0, HelloOf("x"), false);
-    // Beside it, not over it.
+    // A new job does not overwrite it.
     journal->Open("next", "next", 2);
   }
   auto journal = Open();
@@ -421,7 +421,7 @@ TEST_F(StoreTest, RefusesASecondServer) {
 TEST_F(StoreTest, LeavesADamagedFileAlone) {
   Open()->Open("train", "train", 1);
   std::string content = Content(file());
-  // The header is as it was; what follows is not.
+  // Damages everything after the header.
   for (size_t i = 4096; i < content.size(); ++i) content[i] = 'x';
   std::ofstream(file(), std::ios::binary) << content;
   auto journal = OpenStore(dir_.string());
@@ -470,8 +470,7 @@ TEST_F(StoreTest, AfterAnErrorNothingIsWrittenAndEverybodyIsTold) {
     auto journal = Open(options);
     auto job = journal->Open("train", "train", 1);
     EXPECT_TRUE(Kept(*job).ok());
-    // No id comes twice: the journal is used wrongly, which stands for a disk
-    // that fails.
+    // A duplicate id violates a constraint, which stands for a failing disk.
     auto twin = journal->Open("train", "train", 2);
     EXPECT_FALSE(Kept(*twin).ok());
     job->RecordHello(0, HelloOf("x"), false);

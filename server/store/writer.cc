@@ -17,38 +17,35 @@ Statement& Statements::operator[](const char* sql) {
 
 Writer::Writer(Database db, std::function<void(std::string_view)> log)
     : db_(std::move(db)), statements_(db_), log_(std::move(log)) {
-  Measure();
+  MeasureFile();
   thread_ = std::thread([this] { Loop(); });
 }
 
 void Writer::Close() {
   {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     closed_ = true;
   }
-  filled_.notify_one();
   if (thread_.joinable()) thread_.join();
 }
 
 void Writer::Put(Write write) { Enqueue({std::move(write), nullptr}); }
 
-void Writer::WhenKept(Then then) { Enqueue({nullptr, std::move(then)}); }
+void Writer::WhenDurable(Then then) { Enqueue({nullptr, std::move(then)}); }
+
+bool Writer::HasWork() const { return closed_ || !queue_.empty(); }
 
 void Writer::Enqueue(Item item) {
-  {
-    std::lock_guard lock(mu_);
-    if (closed_) return;
-    queue_.push_back(std::move(item));
-  }
-  filled_.notify_one();
+  absl::MutexLock lock(&mu_);
+  if (closed_) return;
+  queue_.push_back(std::move(item));
 }
 
 void Writer::Loop() {
   while (true) {
     std::vector<Item> items;
     {
-      std::unique_lock lock(mu_);
-      filled_.wait(lock, [this] { return closed_ || !queue_.empty(); });
+      absl::MutexLock lock(&mu_, absl::Condition(this, &Writer::HasWork));
       if (queue_.empty()) return;
       items.swap(queue_);
     }
@@ -61,14 +58,13 @@ void Writer::Handle(std::vector<Item>& items) {
     failed_ = Commit(items);
     if (!failed_.ok() && log_) {
       log_(absl::StrCat(std::string(failed_.message()),
-                        "; what happens from now on is lost when the server "
-                        "ends"));
+                        "; nothing that happens from now on is stored"));
     }
   }
   for (Item& item : items) {
     if (item.then) item.then(failed_);
   }
-  if (failed_.ok()) Tidy();
+  if (failed_.ok()) ReleaseFreePages();
 }
 
 absl::Status Writer::Commit(std::vector<Item>& items) {
@@ -85,8 +81,7 @@ absl::Status Writer::Commit(std::vector<Item>& items) {
   return status;
 }
 
-// The number of free pages.
-int64_t Writer::Measure() {
+int64_t Writer::MeasureFile() {
   const auto free = db_.Number("PRAGMA freelist_count");
   const auto pages = db_.Number("PRAGMA page_count");
   const auto size = db_.Number("PRAGMA page_size");
@@ -95,9 +90,10 @@ int64_t Writer::Measure() {
   return *free;
 }
 
-// Gives freed pages back, a few at a time: others wait for this thread.
-void Writer::Tidy() {
-  if (Measure() > 0) db_.Run("PRAGMA incremental_vacuum(256)").IgnoreError();
+// Releases a limited number of pages, because writes wait for this thread.
+void Writer::ReleaseFreePages() {
+  if (MeasureFile() > 0)
+    db_.Run("PRAGMA incremental_vacuum(256)").IgnoreError();
 }
 
 }  // namespace graphdbg::store

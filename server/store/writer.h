@@ -1,27 +1,27 @@
-// The thread that writes to the database.
+// Writes to the database on a thread of its own.
 #ifndef SERVER_STORE_WRITER_H_
 #define SERVER_STORE_WRITER_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "server/store/sqlite.h"
 
 namespace graphdbg::store {
 
-// The statements of the writer's connection, each prepared once.
+// Prepares each statement of the writer's connection once.
 class Statements {
  public:
   explicit Statements(const Database& db) : db_(db) {}
-  // `sql` is a literal.
+  // `sql` must be a string literal.
   Statement& operator[](const char* sql);
 
  private:
@@ -29,58 +29,58 @@ class Statements {
   std::unordered_map<const char*, Statement> prepared_;
 };
 
-// Writes in the order in which it is told to, all that waits at a time in one
-// transaction: while one is on its way to the disk the next gathers. After an
-// error nothing is written any more, so that what is on the disk stays all
-// there was up to some moment.
+// Executes writes in the order in which they were queued. Writes that are
+// queued while a transaction is being committed form the next transaction.
+// After an error nothing more is written, so that the file always contains all
+// writes up to some point and none after it.
 class Writer {
  public:
   using Write = std::function<absl::Status(Statements&)>;
   using Then = std::function<void(absl::Status)>;
 
-  // `log` gets a line if writing fails; called on the writer's thread.
+  // `log` receives a line if writing fails. Called on the writer's thread.
   Writer(Database db, std::function<void(std::string_view)> log);
   ~Writer() { Close(); }
 
-  // Writes what is left and ends the thread; what comes later is dropped. Not
-  // from the writer's thread.
+  // Executes the queued writes and ends the thread. Later writes are dropped.
+  // Must not be called on the writer's thread.
   void Close();
 
-  // Any thread; neither blocks.
+  // Thread-safe, does not block.
   void Put(Write write);
-  // `then` is called on the writer's thread, when all that was put before is
-  // committed, or with the error because of which it is not.
-  void WhenKept(Then then);
+  // Calls `then` on the writer's thread when all previous writes are committed,
+  // or with the error that prevents it. Thread-safe, does not block.
+  void WhenDurable(Then then);
 
-  // Size of the file without its free pages, as of the last transaction.
+  // Size of the file without free pages, after the last transaction.
   uint64_t bytes() const { return bytes_; }
 
  private:
   struct Item {
-    // One of the two.
+    // Exactly one of the two is set.
     Write write;
     Then then;
   };
 
+  bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Enqueue(Item item);
   void Loop();
   void Handle(std::vector<Item>& items);
   absl::Status Commit(std::vector<Item>& items);
-  int64_t Measure();
-  void Tidy();
+  // Updates bytes() and returns the number of free pages.
+  int64_t MeasureFile();
+  void ReleaseFreePages();
 
   Database db_;
   Statements statements_;
   const std::function<void(std::string_view)> log_;
-  // The error after which nothing is written. On the writer's thread only.
+  // The error that stopped writing. Used only on the writer's thread.
   absl::Status failed_;
   std::atomic<uint64_t> bytes_{0};
 
-  std::mutex mu_;
-  std::condition_variable filled_;
-  // Guarded by mu_.
-  std::vector<Item> queue_;
-  bool closed_ = false;
+  absl::Mutex mu_;
+  std::vector<Item> queue_ ABSL_GUARDED_BY(mu_);
+  bool closed_ ABSL_GUARDED_BY(mu_) = false;
 
   std::thread thread_;
 };

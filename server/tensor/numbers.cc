@@ -23,7 +23,7 @@ void ConvertPlain(const char* from, std::span<double> out) {
   }
 }
 
-// Types that C++ has not got, or whose bytes are not all values of it.
+// Types that C++ lacks, or that have invalid bit patterns.
 template <class Bits, auto value_of>
 void ConvertBits(const char* from, std::span<double> out) {
   for (double& number : out) {
@@ -91,9 +91,9 @@ void Numbers::Read(uint64_t first, std::span<double> out) const {
 
 void ForEachChunk(const Numbers& numbers,
                   const std::function<void(std::span<const double>)>& chunk) {
-  std::array<double, kChunk> room;
+  std::array<double, kChunk> buffer;
   for (uint64_t first = 0; first < numbers.size(); first += kChunk) {
-    const std::span<double> part(room.data(),
+    const std::span<double> part(buffer.data(),
                                  std::min(kChunk, numbers.size() - first));
     numbers.Read(first, part);
     chunk(part);

@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::tensor {
 namespace {
 
-// Null where the format has no such type.
+// Names of the type. Null if the format lacks it.
 struct Row {
   DType dtype;
   const char* npy;
@@ -54,11 +55,11 @@ absl::StatusOr<std::string> TypeName(FileFormat format,
                             " cannot be read"));
 }
 
-// numpy.lib.format, version 1.0: elements begin at a multiple of 64.
-std::string NpyHead(const std::string& descr,
-                    const std::vector<int64_t>& shape) {
+// Format version 1.0 of numpy.lib.format. Elements start at a multiple of 64.
+std::string NpyHeader(const std::string& descr,
+                      const std::vector<int64_t>& shape) {
   constexpr size_t kAlignment = 64;
-  constexpr size_t kBeforeText = 10;
+  constexpr size_t kPreambleBytes = 10;
   std::string text = absl::StrCat("{'descr': '", descr,
                                   "', 'fortran_order': False, 'shape': (");
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -66,7 +67,7 @@ std::string NpyHead(const std::string& descr,
   }
   if (shape.size() > 1) text.pop_back();
   text += "), }";
-  while ((kBeforeText + text.size() + 1) % kAlignment != 0) text += ' ';
+  while ((kPreambleBytes + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
   std::string head("\x93NUMPY\x01\x00", 8);
   head += static_cast<char>(text.size() & 0xff);
@@ -74,8 +75,8 @@ std::string NpyHead(const std::string& descr,
   return head + text;
 }
 
-std::string SafetensorsHead(const std::string& dtype,
-                            const FileTensor& tensor) {
+std::string SafetensorsHeader(const std::string& dtype,
+                              const FileTensor& tensor) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   header["__metadata__"] = tensor.metadata;
   header[tensor.name] = {
@@ -93,12 +94,11 @@ std::string SafetensorsHead(const std::string& dtype,
 
 }  // namespace
 
-absl::StatusOr<std::string> FileHead(FileFormat format,
-                                     const FileTensor& tensor) {
-  absl::StatusOr<std::string> type = TypeName(format, tensor.type);
-  if (!type.ok()) return type.status();
-  return format == FileFormat::kNpy ? NpyHead(*type, tensor.type.shape)
-                                    : SafetensorsHead(*type, tensor);
+absl::StatusOr<std::string> FileHeader(FileFormat format,
+                                       const FileTensor& tensor) {
+  ASSIGN_OR_RETURN(const std::string type, TypeName(format, tensor.type));
+  return format == FileFormat::kNpy ? NpyHeader(type, tensor.type.shape)
+                                    : SafetensorsHeader(type, tensor);
 }
 
 }  // namespace graphdbg::tensor
