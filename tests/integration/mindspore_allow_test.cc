@@ -1,5 +1,5 @@
-// MindSpore's jobs from other machines, as which this one comes to itself by
-// its address in the network.
+// MindSpore jobs from other machines. This machine acts as one by connecting to
+// its own network address.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 namespace graphdbg::integration {
 namespace {
 
-// Absent if it is in no network.
+// Absent if the machine has no network address.
 std::optional<std::string> OwnAddress() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return std::nullopt;
@@ -40,7 +40,7 @@ class MindSporeAllowTest : public MindSporeFixture {
             {"--mindspore-port=0", "--mindspore-allow=" + allowed}) {}
 
   void SetUp() override {
-    if (!OwnAddress()) GTEST_SKIP() << "this machine is in no network";
+    if (!OwnAddress()) GTEST_SKIP() << "this machine has no network address";
   }
   MindSporeClient ClientFromAfar() {
     return MindSporeClient(server().mindspore_port(), "1.2.0", "Ascend", "0:1",
@@ -71,11 +71,11 @@ TEST_F(AllowedTest, JobsOfThisMachineMayComeToo) {
 
 class NotAllowedTest : public MindSporeAllowTest {
  protected:
-  // A network for documents, in which nobody is.
+  // A network reserved for documentation, which contains no machine.
   NotAllowedTest() : MindSporeAllowTest("203.0.113.0/24") {}
 };
 
-TEST_F(NotAllowedTest, OtherMachinesAreToldWhatIsMissing) {
+TEST_F(NotAllowedTest, OtherMachinesGetAHelpfulError) {
   MindSporeClient client = ClientFromAfar();
   const grpc::Status refused = client.TryMetadata();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);

@@ -18,7 +18,7 @@ constexpr char kLeNet[] = "tests/integration/testdata/lenet_graph.pb";
 
 void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  // As clients do not, so that tests may start before their server.
+  // Real clients do not wait, but tests may start before their server.
   context.set_wait_for_ready(false);
 }
 
@@ -44,7 +44,7 @@ MindSporeClient::MindSporeClient(uint16_t port, std::string version,
 
 void MindSporeClient::Connect() {
   grpc::ChannelArguments arguments;
-  // A connection of its own, as another process has.
+  // A separate connection, like that of another process.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   stub_ = debugger::EventListener::NewStub(grpc::CreateCustomChannel(
       address_, grpc::InsecureChannelCredentials(), arguments));
@@ -115,7 +115,7 @@ debugger::EventReply MindSporeClient::Ask() {
 
 grpc::Status MindSporeClient::CallWait(debugger::EventReply& reply) {
   debugger::Metadata position = metadata_;
-  // Only the first message of a client says these.
+  // Sent only in the first message of a client.
   position.clear_ms_version();
   position.clear_graph_num();
   grpc::ClientContext context;
@@ -137,8 +137,8 @@ debugger::EventReply MindSporeClient::AskThroughFailures() {
   while (failures_ < 6) {
     status = CallWait(reply);
     if (!status.ok()) {
-      // Real clients take a second for each. A channel of its own would take
-      // seconds to try again.
+      // Real clients wait a second before each call. A separate channel would
+      // wait for seconds before it reconnects.
       std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures_);
       Connect();
     } else if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {

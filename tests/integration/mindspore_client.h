@@ -1,5 +1,5 @@
-// A MindSpore training process as a server sees it: the calls of its debugger,
-// over real gRPC, in the way of a release.
+// A MindSpore training process from the server's point of view: the calls of
+// its debugger, over real gRPC, in the manner of a given release.
 #ifndef TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 #define TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 
@@ -14,35 +14,35 @@
 
 namespace graphdbg::integration {
 
-// Calls block, and fail after 30 s so that a test ends. One thread.
+// Calls block, and fail after 30 s so that a test ends. Not thread safe.
 class MindSporeClient {
  public:
   MindSporeClient(uint16_t port, std::string version, std::string backend,
                   std::string device_name = "0:1",
                   const std::string& host = "127.0.0.1");
 
-  // Anew; done by the constructor, too.
+  // Opens a new connection. The constructor opens the first one.
   void Connect();
 
-  // What every message of the job says of itself.
+  // The metadata that every message contains.
   debugger::Metadata& metadata() { return metadata_; }
 
   debugger::EventReply SendMetadata();
-  // The same, where it may fail.
+  // The same, but may fail.
   grpc::Status TryMetadata();
   debugger::EventReply SendDone();
-  // In pieces as clients cut them.
+  // Sends the graph in chunks, as clients do.
   bool SendGraph(const std::string& graph);
   bool SendMultiGraphs(const std::vector<std::string>& graphs);
   bool SendChunks(const std::vector<debugger::Chunk>& chunks, bool several);
-  // Asks until there is a command.
+  // Repeats the wait-for-command call until it returns a command.
   debugger::EventReply Ask();
-  // Asks once: the answer may be no command.
+  // Makes one wait-for-command call, whose answer may be no command.
   debugger::EventReply AskOnce();
-  // As clients do where the server goes away while they ask: again, a few
-  // times. Counts the failures, of which the sixth ends a real client.
+  // Repeats the call a few times if the server disappears during it, as clients
+  // do. Counts the failures; a real client ends at the sixth.
   debugger::EventReply AskThroughFailures();
-  // As if the client had been told to run since: its patience is new.
+  // Resets the number of failures, as a run command does in a real client.
   void ForgetFailures() { failures_ = 0; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
@@ -62,17 +62,17 @@ class MindSporeClient {
 };
 
 // A graph of `nodes` ReLUs without inputs, "Default/net/<padding>/ReLU-op1" and
-// so on, each with an output of the shape 2 by 3. About 150 bytes each, and
-// what the padding takes.
+// so on, each with an output of the shape 2 by 3. Each takes about 150 bytes
+// plus the padding.
 debugger::GraphProto LargeGraph(const std::string& name, int nodes,
                                 const std::string& padding = "layer");
 
-// A float32 tensor, as the answer to being asked for `asked`.
+// A float32 tensor as the answer to a request for `asked`.
 debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,
                                   const std::vector<int64_t>& dims,
                                   const std::vector<float>& values);
 
-// "Not there": what clients send of a tensor that they have not.
+// The answer of a client that does not have the tensor.
 debugger::TensorProto NoTensor(const debugger::TensorProto& asked);
 
 // The graph of LeNet with Momentum, as MindSpore 1.1 sent it from Ascend.

@@ -1,5 +1,5 @@
-// MindSpore's jobs at the real server: their wire at one end, the HTTP API at
-// the other.
+// MindSpore jobs and the real server, with MindSpore's protocol on one side and
+// the HTTP API on the other.
 #ifndef TESTS_INTEGRATION_MINDSPORE_FIXTURE_H_
 #define TESTS_INTEGRATION_MINDSPORE_FIXTURE_H_
 
@@ -29,44 +29,44 @@ class MindSporeFixture : public testing::Test {
  protected:
   using Json = RealServer::Json;
 
-  // Starts the server, on a data directory that is new, with these further
+  // Starts the server on a new data directory, with these additional
   // arguments.
   explicit MindSporeFixture(std::vector<std::string> arguments = {});
 
   RealServer& server() { return *server_; }
 
-  // A client of this release; its job is mindspore-0 unless it says another
+  // A client of this release. Its job is mindspore-0 unless it reports another
   // device.
   MindSporeClient Client(const std::string& version, const std::string& backend,
                          const std::string& device_name = "0:1");
-  // Introduces the client, with LeNet as its graph, and asks for it once its
-  // job stands at its start. The answer is the client's first command.
+  // Connects the client, with LeNet as its graph, and makes its call when the
+  // job is paused at its start. The answer is the client's first command.
   std::future<debugger::EventReply> Begin(MindSporeClient& client,
                                           const std::string& job = kJob);
-  // The client asks while the test goes on.
+  // Makes the client's call in the background.
   static std::future<debugger::EventReply> Ask(MindSporeClient& client);
-  // The client has computed until here and asks again.
+  // The client has computed up to here and calls again.
   static std::future<debugger::EventReply> AskAt(MindSporeClient& client,
                                                  int step,
                                                  const std::string& node = "");
 
-  // --- The API; of the job mindspore-0 if no other is named ------------------
+  // --- The API, for the job mindspore-0 unless another is named --------------
   static constexpr char kJob[] = "mindspore-0";
 
   Json Job(const std::string& job = kJob);
   // Waits for this state.
   Json AwaitState(const std::string& state, const std::string& job = kJob);
-  // Waits until it stands after this step, for this reason.
+  // Waits until the job is paused after this step, for this reason.
   Json AwaitPause(const std::string& reason, int step,
                   const std::string& job = kJob);
-  // `body` as {"command": "step"}; has to be accepted.
+  // Sends a command such as {"command": "step"}, which must be accepted.
   void Control(const Json& body, const std::string& job = kJob);
-  // The watchpoint's id.
+  // Sets a watchpoint and returns its id.
   int Watch(const Json& body);
   Json Watchpoint(int id);
   Json Hits();
-  // Begins to ask for a tensor, as "name=…&statistics=true" below `what`, which
-  // is "tensor" or "tensor/statistics".
+  // Starts a request for a tensor with a query such as
+  // "name=…&statistics=true"; `what` is "tensor" or "tensor/statistics".
   std::future<http::testing::Reply> AskForTensor(const std::string& what,
                                                  const std::string& query);
 
@@ -74,7 +74,7 @@ class MindSporeFixture : public testing::Test {
   std::unique_ptr<RealServer> server_;
 };
 
-// What a run command runs: "step", "node" or "recheck"; empty if it is none.
+// The level of a run command: "step", "node" or "recheck". Empty for others.
 std::string RunLevel(const debugger::EventReply& reply);
 
 }  // namespace graphdbg::integration

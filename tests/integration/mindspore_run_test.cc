@@ -1,4 +1,4 @@
-// Life of a MindSpore job, release by release: who it is, its steps, its end.
+// The life of a MindSpore job for each release: identity, steps, end.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ using debugger::EventReply;
 
 struct Release {
   const char* name;
-  // As Metadata says it.
+  // The version in the metadata.
   const char* version;
   const char* backend;
-  // Counts a step only after it has stopped at its end.
+  // Counts a step only after stopping at its end.
   bool counts_late = false;
 };
 
@@ -37,7 +37,7 @@ class MindSporeRunTest : public MindSporeFixture,
   MindSporeClient Client() {
     return MindSporeFixture::Client(GetParam().version, GetParam().backend);
   }
-  // The client has run this step, the first is 1, and asks what now.
+  // The client has run this step, from 1, and makes the wait-for-command call.
   std::future<EventReply> AskAfter(MindSporeClient& client, int step) {
     const bool gpu = std::string(GetParam().backend) == "GPU";
     return AskAt(client, GetParam().counts_late ? step - 1 : step,
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Releases, MindSporeRunTest,
                          testing::ValuesIn(kReleases),
                          [](const auto& info) { return info.param.name; });
 
-TEST_P(MindSporeRunTest, RunsFromItsFirstWordToItsLast) {
+TEST_P(MindSporeRunTest, RunsFromMetadataToDone) {
   MindSporeClient client = Client();
   auto asking = Begin(client);
   const Json job = Job();
@@ -72,7 +72,7 @@ TEST_P(MindSporeRunTest, RunsFromItsFirstWordToItsLast) {
   EXPECT_EQ(RunLevel(asking.get()), "step");
   client.SendDone();
   EXPECT_EQ(AwaitState("finished").at("step"), 3);
-  // What was seen stays to be read.
+  // The job's data remains available.
   EXPECT_EQ(server()
                 .Get("/api/v1/jobs/mindspore-0/graphs")
                 .at("graphs")
@@ -92,7 +92,7 @@ TEST_P(MindSporeRunTest, RunsSeveralStepsAsOneAnswerEach) {
   AwaitPause("step", 3);
   EXPECT_TRUE(IsHeld(asking));
 
-  // A pause ends a run that would not end, after the step under way.
+  // A pause ends an endless run after the current step.
   Control({{"command", "continue"}});
   EXPECT_EQ(RunLevel(asking.get()), "step");
   AwaitState("running");
@@ -135,8 +135,8 @@ TEST_F(MindSporeJobsTest, SeveralAtOnceDoNotDisturbEachOther) {
   EXPECT_TRUE(namesake_asks.get().exit());
 }
 
-// MindSpore 1.2 opens a session for each graph that it compiles: it has
-// forgotten its watchpoints and counts its steps from the start.
+// MindSpore 1.2 opens a session for each graph that it compiles. A new session
+// has no watchpoints and counts its steps from the start.
 TEST_F(MindSporeJobsTest, ASessionWithinTheProcessBeginsAnew) {
   MindSporeClient client = Client("1.2.0", "GPU");
   auto asking = Begin(client);
@@ -164,7 +164,7 @@ TEST_F(MindSporeJobsTest, ASessionWithinTheProcessBeginsAnew) {
   EXPECT_EQ(again.set_cmd().watch_nodes(0).node_name(), kConv);
   EXPECT_GT(again.set_cmd().id(), 1);
   asking = AskAt(client, 0);
-  // It stands at the start, and the job's steps go on.
+  // The session is paused at its start, and the job's step count continues.
   AwaitPause("start", 2);
   Control({{"command", "step"}});
   EXPECT_EQ(RunLevel(asking.get()), "recheck");
@@ -176,7 +176,7 @@ TEST_F(MindSporeJobsTest, ASessionWithinTheProcessBeginsAnew) {
   EXPECT_TRUE(asking.get().exit());
 }
 
-// MindSpore 2 sends another network's graph without a word before.
+// MindSpore 2 sends the graph of another network without notice.
 TEST_F(MindSporeJobsTest, AnotherGraphInMidSessionEndsTheRun) {
   MindSporeClient client = Client("2.2.0", "GPU");
   auto asking = Begin(client);
@@ -198,9 +198,9 @@ TEST_F(MindSporeJobsTest, AnotherGraphInMidSessionEndsTheRun) {
   EXPECT_TRUE(asking.get().exit());
 }
 
-// MindInsight's mock client differs from real ones: it counts from 1, adds up
-// run_steps, marks the last piece of its graph, and sends each tensor in a call
-// of its own.
+// MindInsight's mock client differs from real clients: it counts from 1, sums
+// up run_steps, marks the last chunk of its graph, and sends each tensor in a
+// separate call.
 TEST_F(MindSporeJobsTest, AMockClientIsServedTheSame) {
   MindSporeClient client = Client("1.3.0", "Ascend");
   client.metadata().set_cur_step(1);

@@ -1,5 +1,5 @@
-// Tensors of MindSpore's jobs: asked for at the API, sent by the client in
-// whatever way its release has.
+// Tensors of MindSpore jobs: requested through the API and sent by the client
+// in the way of its release.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -46,7 +46,7 @@ class MindSporeViewTest : public MindSporeFixture {
   }
 };
 
-// A tensor of floats from 0 on.
+// A float tensor with the values 0, 1, 2 and so on.
 TensorProto Counting(const TensorProto& asked,
                      const std::vector<int64_t>& dims) {
   int64_t count = 1;
@@ -56,7 +56,7 @@ TensorProto Counting(const TensorProto& asked,
   return FloatTensor(asked, dims, values);
 }
 
-// As a client cuts what is too large for one message.
+// Splits a tensor that is too large for one message, as clients do.
 std::vector<TensorProto> InTwoPieces(const TensorProto& tensor) {
   std::vector<TensorProto> pieces(2, tensor);
   const std::string& content = tensor.tensor_content();
@@ -88,7 +88,7 @@ TEST_F(MindSporeViewTest, ValuesAreCutOutOfWholeTensors) {
   EXPECT_EQ(answer.at("step"), 1);
   EXPECT_EQ(answer.at("dtype"), "float32");
 
-  // While the job stands the client is not asked for it again.
+  // While the job is paused, the client is not asked for it again.
   auto statistics = AskForTensor("tensor/statistics", Name(kWeight));
   const Json measured = BodyOf(statistics).at("statistics");
   EXPECT_EQ(measured.at("count"), 150);
@@ -120,8 +120,8 @@ TEST_F(MindSporeViewTest, ConstantsThatTheGraphHoldsAreNotAskedFor) {
   End(asking);
 }
 
-// From 1.6 on the graph has no values of tensors, and not even their types:
-// the client says first how large it is.
+// From 1.6 on, the graph contains neither values nor types of tensors. The
+// client reports the size first.
 TEST_F(MindSporeViewTest, ConstantsWithoutAValueAreFetched) {
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
   graph.mutable_node(0)->add_input()->set_name("cst1");
@@ -152,7 +152,8 @@ TEST_F(MindSporeViewTest, ConstantsWithoutAValueAreFetched) {
   End(asking);
 }
 
-// Statistics of what is large are the client's, less what it gets wrong.
+// The client measures large tensors. Statistics that it computes wrongly are
+// omitted.
 TEST_F(MindSporeViewTest, LargeTensorsAreMeasuredByTheClient) {
   constexpr int kRows = 4'096, kColumns = 2'048;
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
@@ -191,12 +192,12 @@ TEST_F(MindSporeViewTest, LargeTensorsAreMeasuredByTheClient) {
   EXPECT_EQ(numbers.at("max"), 5);
   EXPECT_EQ(numbers.at("min"), -1);
   EXPECT_EQ(numbers.at("negative_count"), 7);
-  // The client averages a part of it.
+  // The client averages only a part of the tensor.
   EXPECT_TRUE(numbers.at("mean").is_null());
   End(asking);
 }
 
-// A mock client sends values whatever it was asked for.
+// A mock client sends values whatever level was requested.
 TEST_F(MindSporeViewTest, ValuesAnswerEveryLevel) {
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
   auto& shape = *graph.mutable_node(0)
@@ -247,7 +248,7 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
       ++asked;
       const std::string& name = tensor.node_name();
       const int number = std::stoi(name.substr(name.rfind("op") + 2));
-      // Of an empty one nothing comes at all.
+      // The client sends nothing for an empty tensor.
       if (number == kAsked) continue;
       tensors.push_back(number <= 3 ? NoTensor(tensor)
                                     : Counting(tensor, {2, 3}));
@@ -261,7 +262,7 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
     if (i < 3) {
       const Json gone = BodyOf(replies[i], 404);
       EXPECT_EQ(gone.at("code"), "value_gone");
-      // It says what to do about it.
+      // The error names the remedy.
       EXPECT_NE(gone.at("detail").get<std::string>().find("GPU"),
                 std::string::npos);
     } else if (i + 1 == kAsked) {
@@ -273,7 +274,8 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
   End(asking);
 }
 
-// On a GPU only what is watched is kept: to catch is to watch for nothing.
+// A GPU keeps only watched tensors, so catching a tensor watches it without a
+// condition.
 TEST_F(MindSporeViewTest, CatchingATensorKeepsItFromTheNextStepOn) {
   MindSporeClient client = Client("1.2.0", "GPU");
   auto asking = Begin(client);

@@ -1,5 +1,5 @@
-// Watchpoints of MindSpore's jobs: how clients hear of them, when they check
-// them, and what becomes of hits.
+// Watchpoints of MindSpore jobs: how clients receive them, when they check
+// them, and how hits are recorded.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,7 +20,7 @@ using debugger::WatchpointHit;
 
 class MindSporeWatchTest : public MindSporeFixture {
  protected:
-  // Sets a watchpoint and takes the one command that it makes.
+  // Sets a watchpoint and receives the one command that results.
   SetCMD SetAndTake(MindSporeClient& client, std::future<EventReply>& asking,
                     const Json& body) {
     Watch(body);
@@ -28,8 +28,8 @@ class MindSporeWatchTest : public MindSporeFixture {
     asking = Ask(client);
     return command;
   }
-  // Lets the job run a step, of which the client reports these hits. At the
-  // first step a new watchpoint is checked on the initial values before.
+  // Lets the job run a step in which the client reports these hits. In the
+  // first step a new watchpoint is checked on the initial values beforehand.
   void RunWithHits(MindSporeClient& client, std::future<EventReply>& asking,
                    int step, const std::vector<WatchpointHit>& hits) {
     EventReply reply = asking.get();
@@ -44,7 +44,7 @@ class MindSporeWatchTest : public MindSporeFixture {
   }
 };
 
-// A hit of this watchpoint as a client reports it.
+// A hit of this watchpoint in the form in which clients report it.
 WatchpointHit HitOf(const SetCMD& watchpoint, const std::string& node,
                     const std::map<std::string, double>& actual = {}) {
   WatchpointHit hit;
@@ -62,7 +62,7 @@ WatchpointHit HitOf(const SetCMD& watchpoint, const std::string& node,
   return hit;
 }
 
-// Names of the parameters, each with its value if it counts.
+// Names of the parameters, each with its value if it applies.
 std::string ParamsOf(const SetCMD& command) {
   std::string text;
   for (const auto& param : command.watch_condition().params()) {
@@ -82,7 +82,7 @@ std::set<std::string> LeavesOf(const SetCMD& command) {
   return names;
 }
 
-// --- What clients hear -------------------------------------------------------
+// --- Commands to clients -----------------------------------------------------
 
 TEST_F(MindSporeWatchTest, ParametersAreCompleteAndInTheirPlaces) {
   struct Case {
@@ -144,7 +144,7 @@ class MindSporeNotChangedTest
       public testing::WithParamInterface<std::pair<const char*, const char*>> {
 };
 
-// Old clients take the first for atol and the second for rtol.
+// Old clients use the first parameter as atol and the second as rtol.
 INSTANTIATE_TEST_SUITE_P(
     Releases, MindSporeNotChangedTest,
     testing::Values(std::pair("1.1.0", "atol=0.25 rtol=0.5 equal_nan=0"),
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("1.8.1", "rtol=0.5 atol=0.25 equal_nan=0"),
                     std::pair("2.2.0", "rtol=0.5 atol=0.25 equal_nan=0")));
 
-TEST_P(MindSporeNotChangedTest, MeansWhatPeopleAskedFor) {
+TEST_P(MindSporeNotChangedTest, HasTheRequestedMeaning) {
   MindSporeClient client = Client(GetParam().first, "Ascend");
   auto asking = Begin(client);
   const SetCMD command =
@@ -161,7 +161,7 @@ TEST_P(MindSporeNotChangedTest, MeansWhatPeopleAskedFor) {
                    {{"id", "weight_not_changed"},
                     {"params", {{"rtol", 0.5}, {"atol", 0.25}}}}}});
   EXPECT_EQ(ParamsOf(command), GetParam().second);
-  // Weights alone, and their graph by its name where clients know of it.
+  // Only weights, with the name of their graph if the client expects one.
   EXPECT_EQ(command.watch_nodes_size(), 8);
   EXPECT_TRUE(LeavesOf(command).count(kWeight));
   EXPECT_EQ(command.watch_nodes(0).graph_name(),
@@ -189,10 +189,10 @@ TEST_F(MindSporeWatchTest, TheFirstReleaseGetsItsOwnConditions) {
   EXPECT_EQ(larger.watch_condition().value(), 0.5);
 
   const int cannot = Watch({{"condition", {{"id", "tensor_all_zero"}}}});
-  const Json told = server().GetUntil(
+  const Json reported = server().GetUntil(
       "/api/v1/jobs/mindspore-0/watchpoints/" + std::to_string(cannot),
       [](const Json& answer) { return answer.at("error").is_string(); });
-  EXPECT_NE(told.at("error").get<std::string>().find("MindSpore 1.0"),
+  EXPECT_NE(reported.at("error").get<std::string>().find("MindSpore 1.0"),
             std::string::npos);
   End(asking);
 }
@@ -209,7 +209,8 @@ TEST_F(MindSporeWatchTest, ScopesBecomeTheLeavesBelowThem) {
   for (const auto& node : relus.watch_nodes()) {
     EXPECT_EQ(node.node_type().rfind("ReLU", 0), 0u);
   }
-  // Everything: no constants, and what picks an output is that output.
+  // All nodes except constants; a node that selects an output counts as that
+  // output.
   const SetCMD all =
       SetAndTake(client, asking, {{"condition", {{"id", "inf"}}}});
   for (const auto& node : all.watch_nodes()) {
@@ -284,7 +285,7 @@ TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
   }
   EXPECT_GE(commands.size(), 2u);
 
-  // Hits of any of them are the one watchpoint's, and none is left out.
+  // Hits of any of these commands belong to the one watchpoint.
   std::vector<WatchpointHit> hits;
   for (const SetCMD& command : commands) {
     for (const auto& node : command.watch_nodes()) {
@@ -302,8 +303,8 @@ TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
 
 // --- Hits --------------------------------------------------------------------
 
-// A job on Ascend gets what MindSpore's own page recommends, and more.
-TEST_F(MindSporeWatchTest, TheRecommendedSetIsSaidInItsWords) {
+// A job on Ascend gets the set that MindInsight recommends, and more.
+TEST_F(MindSporeWatchTest, TheRecommendedSetUsesTheConditionsOfMindSpore) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
   EXPECT_EQ(Job().at("recommended_offered"), true);
@@ -336,12 +337,12 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   Control({{"command", "step"}, {"steps", 10}});
   WatchpointHit unknown_number = HitOf(command, kConv);
   unknown_number.set_id(4711);
-  // In no order, as old clients send them, with some that make no sense.
+  // Unordered, as old clients send them, and including invalid hits.
   RunWithHits(client, asking, 1,
               {HitOf(command, kRelu, {{"max_gt", 3}}), unknown_number,
                HitOf(command, "Default/who-op1"),
                HitOf(command, kConv, {{"max_gt", 2.5}})});
-  // The run of ten ends here.
+  // This ends the run of ten steps.
   const Json job = AwaitPause("watchpoint", 1);
   EXPECT_EQ(job.at("stopped_by"), Json({1}));
   EXPECT_EQ(job.at("hit_count"), 2);
@@ -352,7 +353,7 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   EXPECT_EQ(hits.at(0).at("actual"), Json({{"max_gt", 2.5}}));
   EXPECT_EQ(hits.at(0).at("op_type"), "Conv2D");
   EXPECT_TRUE(hits.at(0).at("error").is_null());
-  // It told what was compared, and nothing else of the tensor.
+  // The hit contains the compared value and no other statistics.
   EXPECT_TRUE(hits.at(0).at("statistics").is_null());
   const Json tensors = server().Get("/api/v1/jobs/mindspore-0/tensors?node=" +
                                     UrlEncoded(kConv));
@@ -364,7 +365,7 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   End(asking);
 }
 
-TEST_F(MindSporeWatchTest, WhatCouldNotBeCheckedSaysWhy) {
+TEST_F(MindSporeWatchTest, UncheckedHitsNameTheReason) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
   const SetCMD command =
@@ -372,7 +373,7 @@ TEST_F(MindSporeWatchTest, WhatCouldNotBeCheckedSaysWhy) {
                  {{"condition", {{"id", "weight_change_too_large"}}},
                   {"nodes", {kWeight}}});
   Control({{"command", "continue"}});
-  // That there is no step before the first one is no reason to stop.
+  // The lack of a step before the first one does not pause the job.
   WatchpointHit none_before = HitOf(command, kWeight);
   none_before.set_error_code(4);
   RunWithHits(client, asking, 1, {none_before});
@@ -420,7 +421,7 @@ TEST_F(MindSporeWatchTest, InitialValuesAreCheckedBeforeTheFirstStep) {
   EXPECT_EQ(job.at("hit_count"), 1);
   EXPECT_EQ(Hits().at(0).at("actual"), Json({{"zero_percentage_ge", 100}}));
 
-  // The next time it runs.
+  // It is sent when the job runs next.
   Control({{"command", "step"}});
   EXPECT_EQ(RunLevel(asking.get()), "step");
   asking = AskAt(client, 1);
@@ -435,7 +436,7 @@ TEST_F(MindSporeWatchTest, InitialValuesAreCheckedBeforeTheFirstStep) {
   End(asking);
 }
 
-TEST_F(MindSporeWatchTest, PeopleMayHaveThemCheckedAgain) {
+TEST_F(MindSporeWatchTest, UsersCanRecheckThem) {
   MindSporeClient client = Client("2.2.0", "Ascend");
   auto asking = Begin(client);
   Control({{"command", "step"}});

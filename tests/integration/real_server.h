@@ -1,5 +1,5 @@
-// The server's program as people run it, and its HTTP API as their programs
-// use it.
+// Runs the server program as users do, and uses its HTTP API as their clients
+// do.
 #ifndef TESTS_INTEGRATION_REAL_SERVER_H_
 #define TESTS_INTEGRATION_REAL_SERVER_H_
 
@@ -16,36 +16,36 @@
 
 namespace graphdbg::integration {
 
-// One thread. Whatever fails fails the test.
+// Not thread safe. Every failure fails the test.
 class RealServer {
  public:
   using Json = nlohmann::json;
 
-  // Started without authentication, on ports that are free. `more` are further
-  // arguments.
+  // Starts the server without authentication, on free ports. `more` are
+  // additional arguments.
   explicit RealServer(std::filesystem::path data_dir,
                       std::vector<std::string> more = {});
   ~RealServer();
 
-  // kill -9: nothing is closed in good order.
+  // Sends SIGKILL, so that nothing is closed in good order.
   void Kill();
-  // In good order.
+  // Shuts down in good order.
   void Stop();
-  // On the same ports and the same data.
+  // Starts the server on the same ports and data directory.
   void StartAgain();
 
   uint16_t debugger_port() const { return debugger_port_; }
-  // With --mindspore-allow.
+  // Open with --mindspore-allow only.
   uint16_t mindspore_port() const { return mindspore_port_; }
   const std::filesystem::path& data_dir() const { return data_dir_; }
 
   http::testing::Reply Fetch(const std::string& method,
                              const std::string& target,
                              const std::string& body = {}) const;
-  // What it answers with 200.
+  // The body of a response, which must have the status 200.
   Json Get(const std::string& target) const;
-  // Asks again and again until the answer passes, for 30 s. The answer may be
-  // one of any status: before its job is there, it is 404.
+  // Repeats the request until the response passes, for at most 30 s. The
+  // response may have any status; it is 404 before the job exists.
   Json GetUntil(const std::string& target,
                 const std::function<bool(const Json&)>& passes) const;
 
@@ -60,7 +60,7 @@ class RealServer {
   pid_t pid_ = -1;
 };
 
-// As a value in an address.
+// Encodes `text` as a value in a URL.
 std::string UrlEncoded(const std::string& text);
 
 }  // namespace graphdbg::integration

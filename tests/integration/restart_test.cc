@@ -1,4 +1,5 @@
-// Jobs across a restart of the server, as their agents and their people see it.
+// Jobs across a restart of the server, from the points of view of agents and
+// clients.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -30,7 +31,7 @@ class RestartTest : public ServerFixture {
     if (journal.ok()) options.journal = *journal;
     return options;
   }
-  // The server goes, and another one comes on another port.
+  // Stops the server and starts another one on another port.
   void Restart(std::function<void(jobs::JobOptions&)> change = {}) {
     Stop();
     jobs::JobOptions options = Options();
@@ -66,7 +67,7 @@ class RestartTest : public ServerFixture {
     hit.set_order(2);
     return message;
   }
-  // The next message that is a confirmation.
+  // Returns the next message that is a confirmation.
   static uint64_t Confirmed(ScriptedAgent& agent) {
     while (true) {
       const v1::ServerMessage message = agent.Receive();
@@ -92,7 +93,7 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
   }
   const uint64_t last_seq = Events().back().seq;
   Restart();
-  // It is there before any agent is, and waits for it.
+  // The job exists before any agent connects, and waits for its agent.
   EXPECT_EQ(InfoOf("digits").state, JobState::kConnecting);
   EXPECT_EQ(HitsOf("digits").size(), 2u);
   ASSERT_FALSE(Events().empty());
@@ -101,7 +102,7 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
   ScriptedAgent again(port());
   EXPECT_EQ(again.Join(hello).job(), "digits");
   EXPECT_EQ(again.Receive().set_watchpoint().id(), 1u);
-  // A hit that comes again, and one that is new, without the graph before.
+  // A resent hit and a new one, without sending the graph again.
   ASSERT_TRUE(again.Send(HitMessage(2, 2)));
   EXPECT_EQ(Confirmed(again), 2u);
   ASSERT_TRUE(again.Send(HitMessage(3, 3)));
@@ -208,7 +209,7 @@ TEST_F(RestartTest, AnEndedJobStaysAsItWas) {
   EXPECT_EQ(after.node.source->line, before.node.source->line);
   EXPECT_EQ(after.inputs.size(), before.inputs.size());
   EXPECT_EQ(after.consumers.size(), before.consumers.size());
-  // A run that is new has a job of its own, and so it has after a restart.
+  // A new run gets a job of its own, and keeps it after a restart.
   ScriptedAgent agent(port());
   EXPECT_EQ(agent.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
 }
@@ -230,14 +231,14 @@ TEST_F(RestartTest, OldestEndedJobsGoWhenMemoryRunsOut) {
   EXPECT_EQ(directory().Find("b"), nullptr);
   directory().Trim();
   directory().Trim();
-  // A job tells that it went once that is noted.
+  // The removal event follows once the removal is durable.
   for (const char* id : {"b", "c"}) {
     WaitFor([&](const Event& event) {
       return event.job == id && event.type == Event::Type::kJob &&
              !event.job_info;
     });
   }
-  // The one that is alive stays, and what went is gone for good.
+  // The live job remains, and the forgotten one does not come back.
   Restart();
   ASSERT_EQ(directory().Jobs().size(), 1u);
   EXPECT_EQ(directory().Jobs()[0]->id(), "a");

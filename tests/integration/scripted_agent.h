@@ -1,4 +1,4 @@
-// An agent that does what a test tells it to, over a real gRPC stream.
+// An agent that a test controls, over a real gRPC stream.
 #ifndef TESTS_INTEGRATION_SCRIPTED_AGENT_H_
 #define TESTS_INTEGRATION_SCRIPTED_AGENT_H_
 
@@ -13,21 +13,21 @@
 
 namespace graphdbg::integration {
 
-// Calls block; a stream ends by itself after 30 s, so that a test that waits
-// for what never comes fails instead of hanging. One thread.
+// Calls block. A stream ends by itself after 30 s, so that a test that waits in
+// vain fails instead of hanging. Not thread safe.
 class ScriptedAgent {
  public:
   explicit ScriptedAgent(uint16_t port, const std::string& token = "");
   ~ScriptedAgent();
 
-  // A hello that servers accept, for tests to change.
+  // A valid hello, which tests can modify.
   static v1::Hello MakeHello(const std::string& job, uint32_t rank = 0,
                              uint32_t world_size = 1);
 
   // Sends the hello and returns the welcome; fails the test if it is refused.
   v1::Welcome Join(const v1::Hello& hello);
 
-  // False if the stream is over.
+  // Returns false if the stream has ended.
   bool Send(const v1::AgentMessage& message);
   bool SendHello(const v1::Hello& hello);
   bool SendGraph(const std::vector<v1::Node>& nodes);
@@ -37,11 +37,12 @@ class ScriptedAgent {
   bool SendOutcome(uint64_t command_id, const std::string& refusal = "");
   bool SendGoodbye(int exit_code, uint64_t steps, bool terminated = false);
 
-  // The next message; one that holds nothing if the stream is over.
+  // Returns the next message; an empty one if the stream has ended.
   v1::ServerMessage Receive();
-  // How the server ended the stream. Sends no more.
+  // Sends no more, and returns the status with which the server ended the
+  // stream.
   grpc::Status End();
-  // As a killed process.
+  // Breaks the stream as a killed process does.
   void Break();
 
  private:
