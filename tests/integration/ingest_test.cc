@@ -1,4 +1,4 @@
-// Which agents and messages the port for agent connections accepts or rejects.
+// What the port for agent connections accepts and what it refuses.
 #include <string>
 
 #include "server/base/error.h"
@@ -9,7 +9,7 @@ namespace {
 
 class IngestTest : public ServerFixture {};
 
-TEST_F(IngestTest, TurnsAwayAWrongToken) {
+TEST_F(IngestTest, RefusesAWrongToken) {
   ingest::IngestOptions options;
   options.check_token = [](std::string_view token, std::string_view) {
     return token == "right"
@@ -47,7 +47,7 @@ TEST_F(IngestTest, NamesBothVersionsToAnAgentOfAnotherWire) {
   EXPECT_TRUE(directory().Jobs().empty());
 }
 
-TEST_F(IngestTest, WantsToKnowFirstWhoSpeaks) {
+TEST_F(IngestTest, RequiresAHelloFirst) {
   Start();
   ScriptedAgent agent(port());
   agent.SendRunning(1);
@@ -102,7 +102,7 @@ TEST_F(IngestTest, EndsAStreamWithTextThatIsNoText) {
   WaitForState("digits", model::JobState::kLost);
 }
 
-TEST_F(IngestTest, RefusesIdsThatCannotStandInAnAddress) {
+TEST_F(IngestTest, RefusesIdsThatCannotBePartOfAUrl) {
   Start();
   for (const std::string& id :
        {std::string("a/b"), std::string("a\nb"), std::string(300, 'a')}) {
@@ -140,7 +140,7 @@ TEST_F(IngestTest, ForgetsTheOldestEndedJobWhenFullAndRefusesWhenAllLive) {
   four.Join(ScriptedAgent::MakeHello("four"));
   EXPECT_EQ(directory().Find("one"), nullptr);
   EXPECT_NE(directory().Find("two"), nullptr);
-  // Clients that watch the deleted job are notified.
+  // Clients of the forgotten job receive an event.
   WaitFor([](const model::Event& event) {
     return event.job == "one" && event.type == model::Event::Type::kJob &&
            !event.job_info;

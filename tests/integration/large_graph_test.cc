@@ -1,4 +1,4 @@
-// A graph of 100,000 nodes, from the wire to queries.
+// A graph of 100,000 nodes, from the wire to the client.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@ namespace {
 constexpr uint32_t kNodes = 100'000;
 constexpr uint32_t kNodesOfAMessage = 2'000;
 
-// Nodes form layers of a hundred ops, each of which reads the output of the
-// previous one. The middle third of the nodes is in one scope.
+// Layers of a hundred ops, each of which reads the output of the previous one.
+// The middle third of them is in one scope.
 v1::Node MakeNode(uint32_t id) {
   v1::Node node;
   const bool optimizer = id > kNodes / 3 && id <= 2 * kNodes / 3;
@@ -70,7 +70,7 @@ TEST_F(LargeGraphTest, IsHeldAndAnsweredFrom) {
   query.source = "train.py:77";
   query.op_type = "mul";
   query.limit = 1'000;
-  // One node in five hundred matches by name, and two thirds of these by type.
+  // One op in five hundred; a third of them have another type.
   auto found = Await(job->Search(query));
   ASSERT_TRUE(found.ok());
   EXPECT_NEAR(static_cast<double>(found->nodes.size()), kNodes / 500 * 2 / 3,

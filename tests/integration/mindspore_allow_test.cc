@@ -1,5 +1,5 @@
-// MindSpore jobs on other machines, simulated by connections to this machine's
-// network address.
+// MindSpore jobs from other machines. This machine acts as one by connecting to
+// its own network address.
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
@@ -13,7 +13,7 @@
 namespace graphdbg::integration {
 namespace {
 
-// This machine's network address, if it has one.
+// Absent if the machine has no network address.
 std::optional<std::string> OwnAddress() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) != 0) return std::nullopt;
@@ -71,11 +71,11 @@ TEST_F(AllowedTest, JobsOfThisMachineMayComeToo) {
 
 class NotAllowedTest : public MindSporeAllowTest {
  protected:
-  // A network that is reserved for documentation and has no machines.
+  // A network reserved for documentation, which contains no machine.
   NotAllowedTest() : MindSporeAllowTest("203.0.113.0/24") {}
 };
 
-TEST_F(NotAllowedTest, OtherMachinesAreToldWhatIsMissing) {
+TEST_F(NotAllowedTest, OtherMachinesGetAHelpfulError) {
   MindSporeClient client = ClientFromAfar();
   const grpc::Status refused = client.TryMetadata();
   EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);

@@ -18,7 +18,7 @@ constexpr char kLeNet[] = "tests/integration/testdata/lenet_graph.pb";
 
 void SetDeadline(grpc::ClientContext& context) {
   context.set_deadline(std::chrono::system_clock::now() + kPatience);
-  // Like real clients, fails if the server does not run.
+  // Real clients do not wait, but tests may start before their server.
   context.set_wait_for_ready(false);
 }
 
@@ -44,7 +44,7 @@ MindSporeClient::MindSporeClient(uint16_t port, std::string version,
 
 void MindSporeClient::Connect() {
   grpc::ChannelArguments arguments;
-  // A separate connection, as another process would have.
+  // A separate connection, like that of another process.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   stub_ = debugger::EventListener::NewStub(grpc::CreateCustomChannel(
       address_, grpc::InsecureChannelCredentials(), arguments));
@@ -115,7 +115,7 @@ debugger::EventReply MindSporeClient::Ask() {
 
 grpc::Status MindSporeClient::CallWait(debugger::EventReply& reply) {
   debugger::Metadata position = metadata_;
-  // Only a client's first message contains these fields.
+  // Sent only in the first message of a client.
   position.clear_ms_version();
   position.clear_graph_num();
   grpc::ClientContext context;
@@ -137,16 +137,15 @@ debugger::EventReply MindSporeClient::AskThroughFailures() {
   while (failures_ < 6) {
     status = CallWait(reply);
     if (!status.ok()) {
-      // Real clients wait a second after each failure. The old channel would
-      // only reconnect after seconds.
+      // Real clients wait a second before each call. A separate channel would
+      // wait for seconds before it reconnects.
       std::this_thread::sleep_for(std::chrono::milliseconds(200) * ++failures_);
       Connect();
     } else if (reply.cmd_case() != debugger::EventReply::CMD_NOT_SET) {
       return reply;
     }
   }
-  ADD_FAILURE() << "a real client would have given up: "
-                << status.error_message();
+  ADD_FAILURE() << "a client would have given up: " << status.error_message();
   return reply;
 }
 

@@ -1,5 +1,5 @@
-// A MindSpore training process as the server sees it. Makes the calls of its
-// debugger over real gRPC, as a given release does.
+// A MindSpore training process from the server's point of view: the calls of
+// its debugger, over real gRPC, in the manner of a given release.
 #ifndef TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 #define TESTS_INTEGRATION_MINDSPORE_CLIENT_H_
 
@@ -14,35 +14,35 @@
 
 namespace graphdbg::integration {
 
-// Calls block, and fail after 30 s so that tests end. Not thread-safe.
+// Calls block, and fail after 30 s so that a test ends. Not thread safe.
 class MindSporeClient {
  public:
   MindSporeClient(uint16_t port, std::string version, std::string backend,
                   std::string device_name = "0:1",
                   const std::string& host = "127.0.0.1");
 
-  // Reconnects. The constructor connects, too.
+  // Opens a new connection. The constructor opens the first one.
   void Connect();
 
-  // The metadata that every message of the job contains.
+  // The metadata that every message contains.
   debugger::Metadata& metadata() { return metadata_; }
 
   debugger::EventReply SendMetadata();
-  // Like SendMetadata, but returns errors.
+  // The same, but may fail.
   grpc::Status TryMetadata();
   debugger::EventReply SendDone();
   // Sends the graph in chunks, as clients do.
   bool SendGraph(const std::string& graph);
   bool SendMultiGraphs(const std::vector<std::string>& graphs);
   bool SendChunks(const std::vector<debugger::Chunk>& chunks, bool several);
-  // Makes wait-for-command calls until one returns a command.
+  // Repeats the wait-for-command call until it returns a command.
   debugger::EventReply Ask();
-  // Makes one wait-for-command call, which may return without a command.
+  // Makes one wait-for-command call, whose answer may be no command.
   debugger::EventReply AskOnce();
-  // Like Ask, but retries failed calls a few times, as clients do while the
-  // server restarts. Counts the failures; a real client ends after the sixth.
+  // Repeats the call a few times if the server disappears during it, as clients
+  // do. Counts the failures; a real client ends at the sixth.
   debugger::EventReply AskThroughFailures();
-  // Resets the count of failures, as a run command does in a real client.
+  // Resets the number of failures, as a run command does in a real client.
   void ForgetFailures() { failures_ = 0; }
   bool SendHits(const std::vector<debugger::WatchpointHit>& hits);
   bool SendTensors(const std::vector<debugger::TensorProto>& tensors);
@@ -62,17 +62,17 @@ class MindSporeClient {
 };
 
 // A graph of `nodes` ReLUs without inputs, "Default/net/<padding>/ReLU-op1" and
-// so on, each with an output of shape [2, 3]. A node takes about 150 bytes plus
-// the padding.
+// so on, each with an output of the shape 2 by 3. Each takes about 150 bytes
+// plus the padding.
 debugger::GraphProto LargeGraph(const std::string& name, int nodes,
                                 const std::string& padding = "layer");
 
-// A float32 tensor in response to the request `asked`.
+// A float32 tensor as the answer to a request for `asked`.
 debugger::TensorProto FloatTensor(const debugger::TensorProto& asked,
                                   const std::vector<int64_t>& dims,
                                   const std::vector<float>& values);
 
-// The response of clients to a request for a tensor that they do not have.
+// The answer of a client that does not have the tensor.
 debugger::TensorProto NoTensor(const debugger::TensorProto& asked);
 
 // The graph of LeNet with Momentum, as MindSpore 1.1 sent it from Ascend.

@@ -1,4 +1,4 @@
-// Graphs of MindSpore jobs: how they are assembled from chunks, and how users
+// Graphs of MindSpore jobs: the chunks in which they arrive, and how clients
 // see them.
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
@@ -28,8 +28,7 @@ class MindSporeGraphTest : public MindSporeFixture {
   Json Graphs() {
     return server().Get(std::string(kApi) + "graphs").at("graphs");
   }
-  // Sends metadata and graph chunks, then waits for a command, which creates
-  // the job.
+  // Connects a client and lets it call, so that its job exists.
   std::future<debugger::EventReply> BeginWith(MindSporeClient& client,
                                               const std::vector<Chunk>& chunks,
                                               bool several) {
@@ -62,14 +61,15 @@ TEST_F(MindSporeGraphTest, ShowsOpsParametersAndConstants) {
   EXPECT_EQ(conv.at("outputs").at(0).at("shape"), Json({32, 6, 28, 28}));
   EXPECT_FALSE(conv.at("attributes").empty());
 
-  // Parameters have no scope on the wire and are shown beside their consumer.
+  // Parameters, which have no scope on the wire, are placed beside their
+  // consumer.
   const Json weight = Node(kWeight);
   EXPECT_EQ(weight.at("kind"), "parameter");
   EXPECT_EQ(weight.at("category"), "weight");
   EXPECT_EQ(weight.at("outputs").at(0).at("dtype"), "float32");
   EXPECT_EQ(weight.at("outputs").at(0).at("shape"), Json({6, 1, 5, 5}));
 
-  // An input from an op with several outputs has the output's slot.
+  // A node that reads one of several outputs names it.
   const Json pick = Node("Default/optimizer-Momentum/tuple_getitem-op250");
   ASSERT_FALSE(pick.at("inputs").empty());
   EXPECT_NE(pick.at("inputs").at(0).at("node").get<std::string>().find(
@@ -107,8 +107,8 @@ TEST_F(MindSporeGraphTest, IsAnOnnxFileThatTheCheckerTakes) {
   End(asking);
 }
 
-// MindSpore 1.2 with graphs of several chunks: it sends the last chunk twice
-// and marks the first chunk of the second graph as the last one.
+// A client of 1.2 with graphs of several chunks: the last chunk is sent twice,
+// and the first chunk of the second graph is marked as the last.
 TEST_F(MindSporeGraphTest, RepairsTheFaultsOfOldClients) {
   if (kMegabytesTakeMinutes) GTEST_SKIP() << "messages of megabytes";
   const std::string first =
@@ -163,7 +163,8 @@ TEST_F(MindSporeGraphTest, NamesThatAreNoTextDoNotHurt) {
   for (const Json& node : nodes.at("nodes")) {
     if (node.at("name") != graph.node(1).full_name()) shown = node.at("name");
   }
-  // View commands name tensors by bytes, so the client gets its own name.
+  // View commands name tensors by bytes, so the client receives the name
+  // unchanged.
   auto value = AskForTensor("tensor", "name=" + UrlEncoded(shown + ":0"));
   const debugger::ViewCMD view = asking.get().view_cmd();
   ASSERT_EQ(view.tensors_size(), 1);
@@ -171,8 +172,7 @@ TEST_F(MindSporeGraphTest, NamesThatAreNoTextDoNotHurt) {
   EXPECT_TRUE(client.SendTensors({FloatTensor(view.tensors(0), {1}, {7})}));
   asking = Ask(client);
   EXPECT_EQ(Json::parse(value.get().body).at("data"), Json({7}));
-  // Watchpoint commands name nodes by text, so the client could not parse one
-  // that contains this name.
+  // Watchpoints name them by text; the client could not parse such a command.
   Watch({{"condition", {{"id", "nan"}}}});
   const debugger::SetCMD set = asking.get().set_cmd();
   asking = Ask(client);

@@ -1,4 +1,4 @@
-// Stepping from node to node in MindSpore jobs, which only GPUs support.
+// Single nodes of MindSpore jobs, which only GPUs can step over.
 #include <string>
 
 #include "tests/integration/mindspore_fixture.h"
@@ -33,7 +33,7 @@ TEST_F(MindSporeNodeTest, NextNodeRunsOneKernel) {
     });
   }
   EXPECT_EQ(Job().at("pause_reason"), "node");
-  // The command ends the step in which the job is paused.
+  // The step that contains the current node counts.
   Control({{"command", "step"}});
   EXPECT_EQ(RunLevel(asking.get()), "step");
   asking = AskAt(client, 1, kLast);
@@ -55,7 +55,7 @@ TEST_F(MindSporeNodeTest, RunsToANodeByItsName) {
   asking = AskAt(client, 1, kRelu);
   EXPECT_EQ(AwaitPause("node", 1).at("node"), kRelu);
 
-  // A node that selects an output is reached at the op that produces it.
+  // A node that selects an output is reached at the producer of the output.
   Control({{"command", "continue_to"},
            {"node", "Default/optimizer-Momentum/tuple_getitem-op250"}});
   reply = asking.get();
@@ -96,8 +96,8 @@ TEST_F(MindSporeNodeTest, AHitStopsWithinTheStep) {
   End(asking);
 }
 
-// The page disables these commands, and other clients get an error immediately.
-TEST_F(MindSporeNodeTest, WhatABackendCannotDoIsSaidAndRefused) {
+// The page disables the commands accordingly; other clients get an error.
+TEST_F(MindSporeNodeTest, UnsupportedCommandsAreReportedAndRefused) {
   const std::string path = "/api/v1/jobs/mindspore-0/control";
   MindSporeClient client = Client("", "Ascend");
   auto asking = Begin(client);
@@ -123,7 +123,7 @@ TEST_F(MindSporeNodeTest, WhatABackendCannotDoIsSaidAndRefused) {
   End(asking);
 }
 
-// A watchpoint may pause the job at the end of the step only.
+// A watchpoint can pause the job at the end of the step.
 TEST_F(MindSporeNodeTest, AHitMayWaitForTheEndOfTheStep) {
   MindSporeClient client = Client("1.3.0", "GPU");
   auto asking = Begin(client);

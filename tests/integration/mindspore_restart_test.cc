@@ -1,5 +1,6 @@
-// MindSpore jobs whose server is killed and restarted. Clients send their graph
-// and their version only once, so the server must store both.
+// MindSpore jobs whose server is killed and restarted.
+// Clients send their graph and release only once, so the server must store
+// them.
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
@@ -22,19 +23,19 @@ constexpr char kApi[] = "/api/v1/jobs/mindspore-0/";
 
 class MindSporeRestartTest : public MindSporeFixture {
  protected:
-  // Like Ask, but survives a restart of the server.
+  // Like Ask, but the server may be killed during the call.
   std::future<EventReply> AskThroughFailures(MindSporeClient& client) {
     return std::async(std::launch::async,
                       [&] { return client.AskThroughFailures(); });
   }
-  // Restarts the server while the client waits for a command.
+  // The client calls while the server is killed and restarted.
   std::future<EventReply> RestartUnder(MindSporeClient& client) {
     server().Kill();
     auto asking = AskThroughFailures(client);
     server().StartAgain();
     return asking;
   }
-  // Returns the first reply that does not set a watchpoint. Stores the last
+  // Returns the first answer that is not a watchpoint, and stores the last
   // watchpoint in `set`.
   static EventReply AfterWatchpoints(MindSporeClient& client,
                                      std::future<EventReply>& asking,
@@ -50,7 +51,7 @@ class MindSporeRestartTest : public MindSporeFixture {
     Control({{"command", "terminate"}});
     EXPECT_TRUE(asking.get().exit());
     AwaitState("terminated");
-    // The server deletes its records of a client that has ended.
+    // No file of a client that has ended remains.
     EXPECT_TRUE(std::filesystem::is_empty(server().data_dir() / "mindspore"));
   }
   int Nodes() {
@@ -85,7 +86,7 @@ TEST_F(MindSporeRestartTest, AJobThatStandsIsThereAgain) {
   Watch({{"condition", {{"id", "nan"}}}, {"nodes", {kConv}}});
   const SetCMD first = asking.get().set_cmd();
   asking = AskThroughFailures(client);
-  // The client has received the command and waits for the next one.
+  // The command was accepted, and the client waits.
   Control({{"command", "recheck"}});
   EXPECT_EQ(RunLevel(asking.get()), "recheck");
   asking = RestartUnder(client);
@@ -97,9 +98,9 @@ TEST_F(MindSporeRestartTest, AJobThatStandsIsThereAgain) {
   Control({{"command", "step"}});
   SetCMD again;
   EXPECT_EQ(RunLevel(AfterWatchpoints(client, asking, &again)), "step");
-  // The watchpoint is sent to the client unchanged.
+  // The client's watchpoint has not changed.
   EXPECT_EQ(again.SerializeAsString(), first.SerializeAsString());
-  // The client refers to it by the number from before the restart.
+  // The client uses the same number as before.
   EXPECT_TRUE(client.SendHits({HitOf(first)}));
   asking = AskAt(client, 3);
   EXPECT_EQ(AwaitPause("watchpoint", 3).at("hit_count"), 1);
@@ -109,7 +110,7 @@ TEST_F(MindSporeRestartTest, AJobThatStandsIsThereAgain) {
 struct Release {
   const char* version;
   const char* backend;
-  // The client increments its step only after it has paused at the step's end.
+  // Counts a step only after stopping at its end.
   bool counts_late;
 };
 
@@ -158,7 +159,7 @@ TEST_F(MindSporeRestartTest, NoHitIsLostOrCountedTwice) {
   Control({{"command", "continue"}});
   EXPECT_EQ(RunLevel(asking.get()), "recheck");
   EXPECT_EQ(RunLevel(client.Ask()), "step");
-  // The server has accepted the hits but does not know their step yet.
+  // The server has received the hits and does not know their step yet.
   EXPECT_TRUE(client.SendHits({HitOf(watchpoint), HitOf(watchpoint)}));
   client.metadata().set_cur_step(1);
   asking = RestartUnder(client);
@@ -166,7 +167,7 @@ TEST_F(MindSporeRestartTest, NoHitIsLostOrCountedTwice) {
   EXPECT_EQ(job.at("hit_count"), 2);
   EXPECT_EQ(job.at("stopped_by"), Json({1}));
 
-  // Now the server knows the hits' step and the reason for the pause.
+  // The hits and the reason of the pause are known now.
   Control({{"command", "recheck"}});
   EXPECT_EQ(RunLevel(AfterWatchpoints(client, asking)), "recheck");
   asking = RestartUnder(client);
@@ -177,7 +178,7 @@ TEST_F(MindSporeRestartTest, NoHitIsLostOrCountedTwice) {
   EXPECT_TRUE(AfterWatchpoints(client, asking).exit());
 }
 
-TEST_F(MindSporeRestartTest, WhatPeopleRemoveMeanwhileGoesFromTheClient) {
+TEST_F(MindSporeRestartTest, WatchpointsRemovedInTheMeantimeAreDeleted) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
   Watch({{"condition", {{"id", "nan"}}}, {"nodes", {kConv}}});
@@ -201,8 +202,7 @@ TEST_F(MindSporeRestartTest, WhatPeopleRemoveMeanwhileGoesFromTheClient) {
   EXPECT_EQ(AwaitState("finished").at("step"), 1);
 }
 
-// Stopping the server does not end its jobs, in whatever order connections
-// close.
+// Stopping the server does not end its jobs, whatever stops first.
 TEST_F(MindSporeRestartTest, AServerThatIsStoppedIsNoEndOfItsJobs) {
   MindSporeClient client = Client("1.3.0", "GPU");
   EXPECT_TRUE(client.SendMetadata().version_matched());
@@ -225,13 +225,13 @@ TEST_F(MindSporeRestartTest, AServerThatIsStoppedIsNoEndOfItsJobs) {
   EXPECT_EQ(server().Get("/api/v1/jobs").at("jobs").size(), 1u);
 }
 
-// A client that trains indefinitely and reports a hit at every fifth step.
+// A client that trains endlessly and reports a hit at every fifth step.
 class Trainer {
  public:
   Trainer(MindSporeClient& client, SetCMD watchpoint)
       : client_(client), watchpoint_(std::move(watchpoint)) {}
 
-  // Trains until the server sends an exit command.
+  // Runs until it is ordered to stop.
   void Run() {
     while (true) {
       const EventReply reply = client_.AskThroughFailures();
@@ -246,7 +246,7 @@ class Trainer {
     }
   }
 
-  // Steps whose hit the server has acknowledged, and steps of all hits.
+  // Steps whose hit the server confirmed, and steps of all hits.
   const std::set<int>& taken() const { return taken_; }
   const std::set<int>& tried() const { return tried_; }
 
@@ -297,7 +297,7 @@ TEST_F(MindSporeRestartTest, KillsAtAnyMomentLoseNoHitAndNoStep) {
   EXPECT_EQ(server().Get("/api/v1/jobs").at("jobs").size(), 1u);
 }
 
-// A client may end before it waits for a command again.
+// A client may end before its next call.
 TEST_F(MindSporeRestartTest, AClientThatEndsFirstHasFinished) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
@@ -305,7 +305,7 @@ TEST_F(MindSporeRestartTest, AClientThatEndsFirstHasFinished) {
   EXPECT_EQ(RunLevel(asking.get()), "step");
   server().Kill();
   server().StartAgain();
-  // The client notices the lost connection at its next call.
+  // The connection notices at the next call.
   while (!client.SendHeartbeat(30)) client.Connect();
   client.metadata().set_cur_step(1);
   client.SendDone();
@@ -324,7 +324,7 @@ TEST_F(MindSporeRestartTest, SeveralJobsFindTheirOwnAgain) {
   second_asks = AskAt(second, 1);
   AwaitPause("step", 1, "mindspore-0.2");
   for (auto* asking : {&first_asks, &second_asks, &third_asks}) {
-    // No call is active that the end of the server would break.
+    // Otherwise stopping the server would break a pending call.
     Control({{"command", "step"}}, asking == &first_asks    ? "mindspore-0"
                                    : asking == &second_asks ? "mindspore-0.2"
                                                             : "mindspore-1");
@@ -332,7 +332,7 @@ TEST_F(MindSporeRestartTest, SeveralJobsFindTheirOwnAgain) {
   }
   server().Kill();
   server().StartAgain();
-  // The two clients of one device are distinguished by their steps.
+  // The two jobs on the same device are distinguished by their steps.
   second.metadata().set_cur_step(2);
   second_asks = AskThroughFailures(second);
   AwaitPause("step", 2, "mindspore-0.2");

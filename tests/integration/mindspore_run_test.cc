@@ -1,4 +1,4 @@
-// The life of a MindSpore job, for each release: identity, steps, end.
+// The life of a MindSpore job for each release: identity, steps, end.
 #include <chrono>
 #include <string>
 #include <vector>
@@ -12,10 +12,10 @@ using debugger::EventReply;
 
 struct Release {
   const char* name;
-  // The version in Metadata.
+  // The version in the metadata.
   const char* version;
   const char* backend;
-  // The client increments its step only after it has paused at the step's end.
+  // Counts a step only after stopping at its end.
   bool counts_late = false;
 };
 
@@ -37,7 +37,7 @@ class MindSporeRunTest : public MindSporeFixture,
   MindSporeClient Client() {
     return MindSporeFixture::Client(GetParam().version, GetParam().backend);
   }
-  // The client has run this step, counted from 1, and waits for a command.
+  // The client has run this step, from 1, and makes the wait-for-command call.
   std::future<EventReply> AskAfter(MindSporeClient& client, int step) {
     const bool gpu = std::string(GetParam().backend) == "GPU";
     return AskAt(client, GetParam().counts_late ? step - 1 : step,
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Releases, MindSporeRunTest,
                          testing::ValuesIn(kReleases),
                          [](const auto& info) { return info.param.name; });
 
-TEST_P(MindSporeRunTest, RunsFromItsFirstWordToItsLast) {
+TEST_P(MindSporeRunTest, RunsFromMetadataToDone) {
   MindSporeClient client = Client();
   auto asking = Begin(client);
   const Json job = Job();
@@ -72,7 +72,7 @@ TEST_P(MindSporeRunTest, RunsFromItsFirstWordToItsLast) {
   EXPECT_EQ(RunLevel(asking.get()), "step");
   client.SendDone();
   EXPECT_EQ(AwaitState("finished").at("step"), 3);
-  // The job's data stays available.
+  // The job's data remains available.
   EXPECT_EQ(server()
                 .Get("/api/v1/jobs/mindspore-0/graphs")
                 .at("graphs")
@@ -92,7 +92,7 @@ TEST_P(MindSporeRunTest, RunsSeveralStepsAsOneAnswerEach) {
   AwaitPause("step", 3);
   EXPECT_TRUE(IsHeld(asking));
 
-  // A pause interrupts a continuous run after the current step.
+  // A pause ends an endless run after the current step.
   Control({{"command", "continue"}});
   EXPECT_EQ(RunLevel(asking.get()), "step");
   AwaitState("running");
@@ -136,7 +136,7 @@ TEST_F(MindSporeJobsTest, SeveralAtOnceDoNotDisturbEachOther) {
 }
 
 // MindSpore 1.2 opens a session for each graph that it compiles. A new session
-// has no watchpoints and counts steps from the start.
+// has no watchpoints and counts its steps from the start.
 TEST_F(MindSporeJobsTest, ASessionWithinTheProcessBeginsAnew) {
   MindSporeClient client = Client("1.2.0", "GPU");
   auto asking = Begin(client);
@@ -164,7 +164,7 @@ TEST_F(MindSporeJobsTest, ASessionWithinTheProcessBeginsAnew) {
   EXPECT_EQ(again.set_cmd().watch_nodes(0).node_name(), kConv);
   EXPECT_GT(again.set_cmd().id(), 1);
   asking = AskAt(client, 0);
-  // The session is paused at its start, but the job's step count continues.
+  // The session is paused at its start, and the job's step count continues.
   AwaitPause("start", 2);
   Control({{"command", "step"}});
   EXPECT_EQ(RunLevel(asking.get()), "recheck");

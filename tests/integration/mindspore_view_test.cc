@@ -1,5 +1,5 @@
-// Tensors of MindSpore jobs: requested through the HTTP API and sent by the
-// client as its release does it.
+// Tensors of MindSpore jobs: requested through the API and sent by the client
+// in the way of its release.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -46,7 +46,7 @@ class MindSporeViewTest : public MindSporeFixture {
   }
 };
 
-// A tensor of the numbers from 0.
+// A float tensor with the values 0, 1, 2 and so on.
 TensorProto Counting(const TensorProto& asked,
                      const std::vector<int64_t>& dims) {
   int64_t count = 1;
@@ -56,7 +56,7 @@ TensorProto Counting(const TensorProto& asked,
   return FloatTensor(asked, dims, values);
 }
 
-// Splits a tensor as a client does if it is too large for one message.
+// Splits a tensor that is too large for one message, as clients do.
 std::vector<TensorProto> InTwoPieces(const TensorProto& tensor) {
   std::vector<TensorProto> pieces(2, tensor);
   const std::string& content = tensor.tensor_content();
@@ -88,7 +88,7 @@ TEST_F(MindSporeViewTest, ValuesAreCutOutOfWholeTensors) {
   EXPECT_EQ(answer.at("step"), 1);
   EXPECT_EQ(answer.at("dtype"), "float32");
 
-  // While the job is paused, the tensor is not requested from the client again.
+  // While the job is paused, the client is not asked for it again.
   auto statistics = AskForTensor("tensor/statistics", Name(kWeight));
   const Json measured = BodyOf(statistics).at("statistics");
   EXPECT_EQ(measured.at("count"), 150);
@@ -120,8 +120,8 @@ TEST_F(MindSporeViewTest, ConstantsThatTheGraphHoldsAreNotAskedFor) {
   End(asking);
 }
 
-// Since MindSpore 1.6, the graph contains neither values nor types of constant
-// tensors. The client first reports their size.
+// From 1.6 on, the graph contains neither values nor types of tensors. The
+// client reports the size first.
 TEST_F(MindSporeViewTest, ConstantsWithoutAValueAreFetched) {
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
   graph.mutable_node(0)->add_input()->set_name("cst1");
@@ -152,8 +152,8 @@ TEST_F(MindSporeViewTest, ConstantsWithoutAValueAreFetched) {
   End(asking);
 }
 
-// Statistics of large tensors come from the client, except those that it
-// computes incorrectly.
+// The client measures large tensors. Statistics that it computes wrongly are
+// omitted.
 TEST_F(MindSporeViewTest, LargeTensorsAreMeasuredByTheClient) {
   constexpr int kRows = 4'096, kColumns = 2'048;
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
@@ -197,7 +197,7 @@ TEST_F(MindSporeViewTest, LargeTensorsAreMeasuredByTheClient) {
   End(asking);
 }
 
-// A mock client sends values whatever the server requests.
+// A mock client sends values whatever level was requested.
 TEST_F(MindSporeViewTest, ValuesAnswerEveryLevel) {
   debugger::GraphProto graph = LargeGraph("kernel_graph_0", 1);
   auto& shape = *graph.mutable_node(0)
@@ -262,7 +262,7 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
     if (i < 3) {
       const Json gone = BodyOf(replies[i], 404);
       EXPECT_EQ(gone.at("code"), "value_gone");
-      // The message names the remedy.
+      // The error names the remedy.
       EXPECT_NE(gone.at("detail").get<std::string>().find("GPU"),
                 std::string::npos);
     } else if (i + 1 == kAsked) {
@@ -274,8 +274,8 @@ TEST_F(MindSporeViewTest, WhatIsNotThereOrEmptyEndsAsSuch) {
   End(asking);
 }
 
-// On a GPU only watched tensors are kept, so catching a tensor sets a
-// watchpoint that never matches.
+// A GPU keeps only watched tensors, so catching a tensor watches it without a
+// condition.
 TEST_F(MindSporeViewTest, CatchingATensorKeepsItFromTheNextStepOn) {
   MindSporeClient client = Client("1.2.0", "GPU");
   auto asking = Begin(client);

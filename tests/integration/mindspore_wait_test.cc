@@ -1,4 +1,4 @@
-// The wait-for-command call of MindSpore clients, and clients that disconnect.
+// The wait-for-command call of MindSpore clients, and clients that disappear.
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -30,7 +30,7 @@ class MindSporeWaitTest : public ServerFixture {
   static std::future<EventReply> Ask(MindSporeClient& client) {
     return std::async(std::launch::async, [&] { return client.Ask(); });
   }
-  // Sends LeNet as the client's graph and waits before the first step.
+  // Returns a client with LeNet as its graph that waits before its first step.
   std::future<EventReply> Begin(MindSporeClient& client) {
     EXPECT_TRUE(client.SendMetadata().version_matched());
     EXPECT_TRUE(client.SendGraph(LeNet()));
@@ -56,7 +56,7 @@ TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
     EXPECT_EQ(client.AskOnce().cmd_case(), EventReply::CMD_NOT_SET);
   }
   WaitForState(kJob, JobState::kPaused);
-  // A repeated wait-for-command call does not emit an event.
+  // Calling again does not change the job.
   size_t pauses = 0;
   for (const model::Event& event : Events()) {
     pauses += event.job_info && event.job_info->state == JobState::kPaused;
@@ -72,10 +72,10 @@ TEST_F(MindSporeWaitTest, AClientWhoseHeartStopsIsLostAndMayComeBack) {
   options.now_unix_nano = [now] { return now->load(); };
   StartWith(std::move(options));
   MindSporeClient client(port(), "1.3.0", "Ascend");
-  // A heartbeat may be the client's first message.
+  // A heartbeat may be the first message.
   EXPECT_TRUE(client.SendHeartbeat(30));
   auto asking = Begin(client);
-  // The client counts as connected while one of its calls waits.
+  // A client with a pending call is alive.
   *now += 1'000'000'000'000;
   Control(ControlVerb::kContinue);
   EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
@@ -86,7 +86,7 @@ TEST_F(MindSporeWaitTest, AClientWhoseHeartStopsIsLostAndMayComeBack) {
   const size_t from = Events().size();
   *now += 2'000'000'000;
   WaitForState(kJob, JobState::kLost, from);
-  // The client was only slow. It still runs, and so does the job.
+  // The client was only slow, so the job still runs.
   EXPECT_TRUE(client.SendHeartbeat(30));
   WaitForState(kJob, JobState::kRunning, from);
   client.metadata().set_cur_step(1);
@@ -103,7 +103,7 @@ TEST_F(MindSporeWaitTest, AClientThatComesThroughAnotherConnectionIsTheSame) {
   auto asking = Begin(*client);
   Control(ControlVerb::kContinue);
   EXPECT_EQ(asking.get().run_cmd().run_level(), "step");
-  // The connection closes while the client computes, when no call waits.
+  // The connection breaks while the client computes and no call is pending.
   client = std::make_unique<MindSporeClient>(port(), "1.2.0", "Ascend");
   WaitForState(kJob, JobState::kLost);
   const size_t from = Events().size();
@@ -140,7 +140,7 @@ TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
   const size_t from = Events().size();
   client->metadata().set_cur_step(1);
   asking = Ask(*client);
-  // Watchpoints that the server does not know are deleted from the client, too.
+  // The client's watchpoints that no longer exist are deleted.
   const EventReply reply = asking.get();
   EXPECT_TRUE(reply.set_cmd().delete_());
   EXPECT_EQ(reply.set_cmd().id(), number);
@@ -153,7 +153,7 @@ TEST_F(MindSporeWaitTest, AJobThatWasForgottenMeanwhileHasItsGraphAgain) {
   WaitForState(kJob, JobState::kFinished, from);
 }
 
-TEST_F(MindSporeWaitTest, NobodyIsWaitedForForEver) {
+TEST_F(MindSporeWaitTest, LostClientsAreNotAwaitedForever) {
   const std::filesystem::path kept =
       std::filesystem::path(testing::TempDir()) / "waited_for";
   std::filesystem::remove_all(kept);
@@ -169,7 +169,7 @@ TEST_F(MindSporeWaitTest, NobodyIsWaitedForForEver) {
   }
   WaitForState(kJob, JobState::kLost);
   EXPECT_FALSE(std::filesystem::is_empty(kept));
-  // 25 hours.
+  // A day and an hour later.
   *now += int64_t{25} * 3'600 * 1'000'000'000;
   const auto until =
       std::chrono::steady_clock::now() + std::chrono::seconds(30);

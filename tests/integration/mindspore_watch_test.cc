@@ -1,5 +1,5 @@
-// Watchpoints of MindSpore jobs: how they are sent to clients, when clients
-// check them, and how hits are handled.
+// Watchpoints of MindSpore jobs: how clients receive them, when they check
+// them, and how hits are recorded.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -28,8 +28,8 @@ class MindSporeWatchTest : public MindSporeFixture {
     asking = Ask(client);
     return command;
   }
-  // Runs a step, in which the client reports these hits. Before the first step,
-  // a new watchpoint is checked on the initial values.
+  // Lets the job run a step in which the client reports these hits. In the
+  // first step a new watchpoint is checked on the initial values beforehand.
   void RunWithHits(MindSporeClient& client, std::future<EventReply>& asking,
                    int step, const std::vector<WatchpointHit>& hits) {
     EventReply reply = asking.get();
@@ -44,7 +44,7 @@ class MindSporeWatchTest : public MindSporeFixture {
   }
 };
 
-// A hit of this watchpoint as a client reports it.
+// A hit of this watchpoint in the form in which clients report it.
 WatchpointHit HitOf(const SetCMD& watchpoint, const std::string& node,
                     const std::map<std::string, double>& actual = {}) {
   WatchpointHit hit;
@@ -62,7 +62,7 @@ WatchpointHit HitOf(const SetCMD& watchpoint, const std::string& node,
   return hit;
 }
 
-// Names of the parameters, each with its value unless it is disabled.
+// Names of the parameters, each with its value if it applies.
 std::string ParamsOf(const SetCMD& command) {
   std::string text;
   for (const auto& param : command.watch_condition().params()) {
@@ -144,7 +144,7 @@ class MindSporeNotChangedTest
       public testing::WithParamInterface<std::pair<const char*, const char*>> {
 };
 
-// Old clients interpret the first parameter as atol and the second as rtol.
+// Old clients use the first parameter as atol and the second as rtol.
 INSTANTIATE_TEST_SUITE_P(
     Releases, MindSporeNotChangedTest,
     testing::Values(std::pair("1.1.0", "atol=0.25 rtol=0.5 equal_nan=0"),
@@ -152,7 +152,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair("1.8.1", "rtol=0.5 atol=0.25 equal_nan=0"),
                     std::pair("2.2.0", "rtol=0.5 atol=0.25 equal_nan=0")));
 
-TEST_P(MindSporeNotChangedTest, MeansWhatPeopleAskedFor) {
+TEST_P(MindSporeNotChangedTest, HasTheRequestedMeaning) {
   MindSporeClient client = Client(GetParam().first, "Ascend");
   auto asking = Begin(client);
   const SetCMD command =
@@ -161,7 +161,7 @@ TEST_P(MindSporeNotChangedTest, MeansWhatPeopleAskedFor) {
                    {{"id", "weight_not_changed"},
                     {"params", {{"rtol", 0.5}, {"atol", 0.25}}}}}});
   EXPECT_EQ(ParamsOf(command), GetParam().second);
-  // Only weights, with the graph's name if the client supports it.
+  // Only weights, with the name of their graph if the client expects one.
   EXPECT_EQ(command.watch_nodes_size(), 8);
   EXPECT_TRUE(LeavesOf(command).count(kWeight));
   EXPECT_EQ(command.watch_nodes(0).graph_name(),
@@ -189,10 +189,10 @@ TEST_F(MindSporeWatchTest, TheFirstReleaseGetsItsOwnConditions) {
   EXPECT_EQ(larger.watch_condition().value(), 0.5);
 
   const int cannot = Watch({{"condition", {{"id", "tensor_all_zero"}}}});
-  const Json told = server().GetUntil(
+  const Json reported = server().GetUntil(
       "/api/v1/jobs/mindspore-0/watchpoints/" + std::to_string(cannot),
       [](const Json& answer) { return answer.at("error").is_string(); });
-  EXPECT_NE(told.at("error").get<std::string>().find("MindSpore 1.0"),
+  EXPECT_NE(reported.at("error").get<std::string>().find("MindSpore 1.0"),
             std::string::npos);
   End(asking);
 }
@@ -209,7 +209,7 @@ TEST_F(MindSporeWatchTest, ScopesBecomeTheLeavesBelowThem) {
   for (const auto& node : relus.watch_nodes()) {
     EXPECT_EQ(node.node_type().rfind("ReLU", 0), 0u);
   }
-  // All nodes except constants. A node that selects an output becomes that
+  // All nodes except constants; a node that selects an output counts as that
   // output.
   const SetCMD all =
       SetAndTake(client, asking, {{"condition", {{"id", "inf"}}}});
@@ -258,7 +258,7 @@ TEST_F(MindSporeWatchTest, ChangesAndRemovalsReachTheClient) {
   End(asking);
 }
 
-// Clients refuse messages of more than 4 MiB.
+// Clients refuse messages above 4 MiB.
 TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
   if (kMegabytesTakeMinutes) GTEST_SKIP() << "messages of megabytes";
   constexpr int kLeaves = 60'000;
@@ -285,7 +285,7 @@ TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
   }
   EXPECT_GE(commands.size(), 2u);
 
-  // Hits of all commands belong to the one watchpoint, and none is lost.
+  // Hits of any of these commands belong to the one watchpoint.
   std::vector<WatchpointHit> hits;
   for (const SetCMD& command : commands) {
     for (const auto& node : command.watch_nodes()) {
@@ -303,8 +303,8 @@ TEST_F(MindSporeWatchTest, ManyLeavesTravelInSeveralCommands) {
 
 // --- Hits --------------------------------------------------------------------
 
-// A job on Ascend gets the watchpoints that MindInsight recommends, and more.
-TEST_F(MindSporeWatchTest, TheRecommendedSetIsSaidInItsWords) {
+// A job on Ascend gets the set that MindInsight recommends, and more.
+TEST_F(MindSporeWatchTest, TheRecommendedSetUsesTheConditionsOfMindSpore) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
   EXPECT_EQ(Job().at("recommended_offered"), true);
@@ -337,12 +337,12 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   Control({{"command", "step"}, {"steps", 10}});
   WatchpointHit unknown_number = HitOf(command, kConv);
   unknown_number.set_id(4711);
-  // Unordered, as old clients send them, and including invalid ones.
+  // Unordered, as old clients send them, and including invalid hits.
   RunWithHits(client, asking, 1,
               {HitOf(command, kRelu, {{"max_gt", 3}}), unknown_number,
                HitOf(command, "Default/who-op1"),
                HitOf(command, kConv, {{"max_gt", 2.5}})});
-  // The run of ten steps ends here.
+  // This ends the run of ten steps.
   const Json job = AwaitPause("watchpoint", 1);
   EXPECT_EQ(job.at("stopped_by"), Json({1}));
   EXPECT_EQ(job.at("hit_count"), 2);
@@ -365,7 +365,7 @@ TEST_F(MindSporeWatchTest, HitsAreThereBeforeThePauseThatTheyCause) {
   End(asking);
 }
 
-TEST_F(MindSporeWatchTest, WhatCouldNotBeCheckedSaysWhy) {
+TEST_F(MindSporeWatchTest, UncheckedHitsNameTheReason) {
   MindSporeClient client = Client("1.2.0", "Ascend");
   auto asking = Begin(client);
   const SetCMD command =
@@ -373,7 +373,7 @@ TEST_F(MindSporeWatchTest, WhatCouldNotBeCheckedSaysWhy) {
                  {{"condition", {{"id", "weight_change_too_large"}}},
                   {"nodes", {kWeight}}});
   Control({{"command", "continue"}});
-  // The missing previous step of the first step does not pause the job.
+  // The lack of a step before the first one does not pause the job.
   WatchpointHit none_before = HitOf(command, kWeight);
   none_before.set_error_code(4);
   RunWithHits(client, asking, 1, {none_before});
@@ -421,12 +421,12 @@ TEST_F(MindSporeWatchTest, InitialValuesAreCheckedBeforeTheFirstStep) {
   EXPECT_EQ(job.at("hit_count"), 1);
   EXPECT_EQ(Hits().at(0).at("actual"), Json({{"zero_percentage_ge", 100}}));
 
-  // The next command runs the step.
+  // It is sent when the job runs next.
   Control({{"command", "step"}});
   EXPECT_EQ(RunLevel(asking.get()), "step");
   asking = AskAt(client, 1);
   AwaitPause("step", 1);
-  // Watchpoints that are set later are not checked before a run.
+  // Later watchpoints are not checked before a run.
   SetAndTake(client, asking,
              {{"condition", {{"id", "nan"}}}, {"nodes", {kConv}}});
   Control({{"command", "step"}});
@@ -436,7 +436,7 @@ TEST_F(MindSporeWatchTest, InitialValuesAreCheckedBeforeTheFirstStep) {
   End(asking);
 }
 
-TEST_F(MindSporeWatchTest, PeopleMayHaveThemCheckedAgain) {
+TEST_F(MindSporeWatchTest, UsersCanRecheckThem) {
   MindSporeClient client = Client("2.2.0", "Ascend");
   auto asking = Begin(client);
   Control({{"command", "step"}});

@@ -20,7 +20,7 @@ using Json = RealServer::Json;
 
 constexpr char kProgram[] = "server/main/graphdbg_server";
 
-// Starts the program with its standard output redirected to `out`, a pipe.
+// Starts the program with its standard output connected to the pipe `out`.
 pid_t Spawn(std::vector<std::string> arguments, int out) {
   arguments.insert(arguments.begin(), kProgram);
   std::vector<char*> argv;

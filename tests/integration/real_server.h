@@ -1,4 +1,5 @@
-// The server as users run it, and its HTTP API as their programs use it.
+// Runs the server program as users do, and uses its HTTP API as their clients
+// do.
 #ifndef TESTS_INTEGRATION_REAL_SERVER_H_
 #define TESTS_INTEGRATION_REAL_SERVER_H_
 
@@ -15,36 +16,36 @@
 
 namespace graphdbg::integration {
 
-// A server process. Every error fails the test. Not thread-safe.
+// Not thread safe. Every failure fails the test.
 class RealServer {
  public:
   using Json = nlohmann::json;
 
-  // Starts the server without authentication on free ports. `more` are further
-  // arguments.
+  // Starts the server without authentication, on free ports. `more` are
+  // additional arguments.
   explicit RealServer(std::filesystem::path data_dir,
                       std::vector<std::string> more = {});
   ~RealServer();
 
-  // Kills the server with SIGKILL, without an orderly shutdown.
+  // Sends SIGKILL, so that nothing is closed in good order.
   void Kill();
-  // Shuts the server down in an orderly way.
+  // Shuts down in good order.
   void Stop();
-  // Restarts the server with the same ports and data directory.
+  // Starts the server on the same ports and data directory.
   void StartAgain();
 
   uint16_t debugger_port() const { return debugger_port_; }
-  // With --mindspore-allow.
+  // Open with --mindspore-allow only.
   uint16_t mindspore_port() const { return mindspore_port_; }
   const std::filesystem::path& data_dir() const { return data_dir_; }
 
   http::testing::Reply Fetch(const std::string& method,
                              const std::string& target,
                              const std::string& body = {}) const;
-  // The response, whose status must be 200.
+  // The body of a response, which must have the status 200.
   Json Get(const std::string& target) const;
-  // Repeats the request for up to 30 s until the response passes. The response
-  // may have any status, such as 404 before the job exists.
+  // Repeats the request until the response passes, for at most 30 s. The
+  // response may have any status; it is 404 before the job exists.
   Json GetUntil(const std::string& target,
                 const std::function<bool(const Json&)>& passes) const;
 
@@ -59,7 +60,7 @@ class RealServer {
   pid_t pid_ = -1;
 };
 
-// Encodes a text as a value in a URL.
+// Encodes `text` as a value in a URL.
 std::string UrlEncoded(const std::string& text);
 
 }  // namespace graphdbg::integration

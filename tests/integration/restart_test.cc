@@ -1,4 +1,5 @@
-// Jobs across a restart of the server, as seen by agents and by users.
+// Jobs across a restart of the server, from the points of view of agents and
+// clients.
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -66,13 +67,13 @@ class RestartTest : public ServerFixture {
     hit.set_order(2);
     return message;
   }
-  // The next message that acknowledges hits.
+  // Returns the next message that is a confirmation.
   static uint64_t Confirmed(ScriptedAgent& agent) {
     while (true) {
       const v1::ServerMessage message = agent.Receive();
       if (message.has_hits_recorded()) return message.hits_recorded().through();
       if (message.message_case() == v1::ServerMessage::MESSAGE_NOT_SET) {
-        ADD_FAILURE() << "the stream has ended";
+        ADD_FAILURE() << "the stream is over";
         return 0;
       }
     }
@@ -92,7 +93,7 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
   }
   const uint64_t last_seq = Events().back().seq;
   Restart();
-  // The job exists before an agent connects, and waits for one.
+  // The job exists before any agent connects, and waits for its agent.
   EXPECT_EQ(InfoOf("digits").state, JobState::kConnecting);
   EXPECT_EQ(HitsOf("digits").size(), 2u);
   ASSERT_FALSE(Events().empty());
@@ -101,7 +102,7 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
   ScriptedAgent again(port());
   EXPECT_EQ(again.Join(hello).job(), "digits");
   EXPECT_EQ(again.Receive().set_watchpoint().id(), 1u);
-  // A repeated hit and a new one, which arrive before the graph.
+  // A resent hit and a new one, without sending the graph again.
   ASSERT_TRUE(again.Send(HitMessage(2, 2)));
   EXPECT_EQ(Confirmed(again), 2u);
   ASSERT_TRUE(again.Send(HitMessage(3, 3)));
@@ -208,7 +209,7 @@ TEST_F(RestartTest, AnEndedJobStaysAsItWas) {
   EXPECT_EQ(after.node.source->line, before.node.source->line);
   EXPECT_EQ(after.inputs.size(), before.inputs.size());
   EXPECT_EQ(after.consumers.size(), before.consumers.size());
-  // A new run gets a job of its own, also after a restart.
+  // A new run gets a job of its own, and keeps it after a restart.
   ScriptedAgent agent(port());
   EXPECT_EQ(agent.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
 }
@@ -230,14 +231,14 @@ TEST_F(RestartTest, OldestEndedJobsGoWhenMemoryRunsOut) {
   EXPECT_EQ(directory().Find("b"), nullptr);
   directory().Trim();
   directory().Trim();
-  // The event of a deleted job follows once the deletion is in the journal.
+  // The removal event follows once the removal is durable.
   for (const char* id : {"b", "c"}) {
     WaitFor([&](const Event& event) {
       return event.job == id && event.type == Event::Type::kJob &&
              !event.job_info;
     });
   }
-  // The live job remains, and deleted jobs do not return.
+  // The live job remains, and the forgotten one does not come back.
   Restart();
   ASSERT_EQ(directory().Jobs().size(), 1u);
   EXPECT_EQ(directory().Jobs()[0]->id(), "a");

@@ -9,8 +9,8 @@
 namespace graphdbg::integration {
 
 ScriptedAgent::ScriptedAgent(uint16_t port, const std::string& token) {
-  // Otherwise, all streams of the process would share a connection and break
-  // together.
+  // Streams of one process would share a connection, and breaking one would
+  // break the others.
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   stub_ = v1::AgentService::NewStub(

@@ -1,4 +1,4 @@
-// An agent that is controlled by a test, with a real gRPC stream.
+// An agent that a test controls, over a real gRPC stream.
 #ifndef TESTS_INTEGRATION_SCRIPTED_AGENT_H_
 #define TESTS_INTEGRATION_SCRIPTED_AGENT_H_
 
@@ -13,14 +13,14 @@
 
 namespace graphdbg::integration {
 
-// Calls block. A stream ends after 30 s, so that a test that waits for a
-// missing message fails instead of hanging. Not thread-safe.
+// Calls block. A stream ends by itself after 30 s, so that a test that waits in
+// vain fails instead of hanging. Not thread safe.
 class ScriptedAgent {
  public:
   explicit ScriptedAgent(uint16_t port, const std::string& token = "");
   ~ScriptedAgent();
 
-  // A valid hello, which tests may change.
+  // A valid hello, which tests can modify.
   static v1::Hello MakeHello(const std::string& job, uint32_t rank = 0,
                              uint32_t world_size = 1);
 
@@ -37,11 +37,12 @@ class ScriptedAgent {
   bool SendOutcome(uint64_t command_id, const std::string& refusal = "");
   bool SendGoodbye(int exit_code, uint64_t steps, bool terminated = false);
 
-  // The next message; an empty one if the stream has ended.
+  // Returns the next message; an empty one if the stream has ended.
   v1::ServerMessage Receive();
-  // Closes the stream for sending, and returns the server's final status.
+  // Sends no more, and returns the status with which the server ended the
+  // stream.
   grpc::Status End();
-  // Breaks the stream, as a killed process does.
+  // Breaks the stream as a killed process does.
   void Break();
 
  private:

@@ -1,8 +1,9 @@
 #include "tests/integration/server_fixture.h"
 
-#include <chrono>
 #include <utility>
 
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "tests/integration/patience.h"
 
 namespace graphdbg::integration {
@@ -20,27 +21,26 @@ ServerFixture::~ServerFixture() {
 }
 
 void ServerFixture::Stop() {
-  // The journal is closed first, so that the ends of the streams are not
-  // recorded.
+  // Closed first, so that the state changes caused by closing the streams are
+  // not recorded.
   if (journal_) journal_->Close();
   server_.reset();
   mindspore_.reset();
   subscription_.reset();
   directory_.reset();
-  std::lock_guard lock(mu_);
+  absl::MutexLock lock(&mu_);
   events_.clear();
 }
 
-void ServerFixture::Start(jobs::JobOptions sessions,
+void ServerFixture::Start(jobs::JobOptions job_options,
                           ingest::IngestOptions agents,
                           mindspore::FrontendOptions mindspore) {
-  journal_ = sessions.journal;
-  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(sessions));
+  journal_ = job_options.journal;
+  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(job_options));
   subscription_ = directory_->Subscribe(
       [this](const std::shared_ptr<const model::Event>& event) {
-        std::lock_guard lock(mu_);
+        absl::MutexLock lock(&mu_);
         events_.push_back(event);
-        came_.notify_all();
       });
   const absl::Status restored = directory_->Restore();
   ASSERT_TRUE(restored.ok()) << restored;
@@ -56,14 +56,15 @@ void ServerFixture::Start(jobs::JobOptions sessions,
 }
 
 model::Event ServerFixture::WaitFor(const Test& test, size_t from) {
-  std::unique_lock lock(mu_);
-  const auto until = std::chrono::steady_clock::now() + kPatience;
+  const absl::Time deadline = absl::Now() + absl::FromChrono(kPatience);
+  absl::MutexLock lock(&mu_);
   for (size_t i = from;; ++i) {
-    const bool came =
-        came_.wait_until(lock, until, [&] { return events_.size() > i; });
-    if (!came) {
-      ADD_FAILURE() << "timed out waiting for an event; events so far: "
-                    << events_.size();
+    const auto arrived = [this, i]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+      return events_.size() > i;
+    };
+    if (!mu_.AwaitWithDeadline(absl::Condition(&arrived), deadline)) {
+      ADD_FAILURE() << "timed out waiting for an event after " << events_.size()
+                    << " others";
       return {};
     }
     if (test(*events_[i])) return *events_[i];
@@ -81,7 +82,7 @@ model::Event ServerFixture::WaitForState(const std::string& job,
 }
 
 std::vector<model::Event> ServerFixture::Events() {
-  std::lock_guard lock(mu_);
+  absl::MutexLock lock(&mu_);
   std::vector<model::Event> events;
   for (const auto& event : events_) events.push_back(*event);
   return events;

@@ -1,4 +1,4 @@
-// The inner part of a real server: jobs and the port for agent connections.
+// A server without HTTP: real jobs behind the port for agent connections.
 #ifndef TESTS_INTEGRATION_SERVER_FIXTURE_H_
 #define TESTS_INTEGRATION_SERVER_FIXTURE_H_
 
@@ -8,14 +8,14 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
 #include "server/mindspore/mindspore_frontend.h"
@@ -28,39 +28,40 @@ class ServerFixture : public testing::Test {
   ServerFixture();
   ~ServerFixture() override;
 
-  // Starts the server. Tests that need other options call it first.
-  void Start(jobs::JobOptions sessions = {}, ingest::IngestOptions agents = {},
+  // Starts the server.
+  void Start(jobs::JobOptions job_options = {},
+             ingest::IngestOptions agents = {},
              mindspore::FrontendOptions mindspore = {});
 
-  // Stops the server as if it were killed. It can be started again, on another
-  // port. Deletes all events so far.
+  // Stops the server as if it had been killed. It can be started again, on
+  // another port. Discards the events so far.
   void Stop();
 
   uint16_t port() const { return port_; }
   jobs::JobDirectory& directory() { return *directory_; }
   std::shared_ptr<jobs::JobDirectory> shared_directory() { return directory_; }
 
-  // Runs a coroutine of a job to its end.
+  // Runs a coroutine of a job to completion.
   template <class T>
   T Await(boost::asio::awaitable<T> task) {
     return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future)
         .get();
   }
-  // Like Await, but does not wait.
+  // Starts a coroutine without waiting for it.
   template <class T>
   std::future<T> Begin(boost::asio::awaitable<T> task) {
     return boost::asio::co_spawn(io_, std::move(task), boost::asio::use_future);
   }
 
   using Test = std::function<bool(const model::Event&)>;
-  // Waits for an event that passes and returns the first one, starting at
-  // number `from` (counted over all jobs). Fails the test after 30 s.
+  // Waits for the first event from number `from` on, counted over all jobs,
+  // that passes. Fails the test after 30 s.
   model::Event WaitFor(const Test& test, size_t from = 0);
-  // The first event in which the job has this state.
+  // Waits for the first event in which the job has this state.
   model::Event WaitForState(const std::string& job, model::JobState state,
                             size_t from = 0);
   std::vector<model::Event> Events();
-  // The event that reports the outcome of a command.
+  // Waits for the event with the result of a command.
   model::Event WaitForEnd(const std::string& command_id) {
     return WaitFor([&](const model::Event& event) {
       return event.type == model::Event::Type::kState &&
@@ -94,9 +95,8 @@ class ServerFixture : public testing::Test {
   std::unique_ptr<ingest::IngestServer> server_;
   uint16_t port_ = 0;
 
-  std::mutex mu_;
-  std::condition_variable came_;
-  std::vector<std::shared_ptr<const model::Event>> events_;
+  absl::Mutex mu_;
+  std::vector<std::shared_ptr<const model::Event>> events_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::integration

@@ -1,4 +1,4 @@
-// Tensor values on their way from an agent to the client that requested them.
+// The path of tensor values from an agent to a client.
 #include <chrono>
 #include <string>
 
@@ -17,7 +17,7 @@ class TensorTest : public ServerFixture {
     return query;
   }
 
-  // The header of a float32 tensor of shape [rows, 3].
+  // The header of a float32 answer of shape [rows, 3].
   static v1::AgentMessage Header(uint64_t request_id, int64_t rows) {
     v1::AgentMessage message;
     v1::TensorData& tensor = *message.mutable_tensor();
@@ -69,13 +69,13 @@ TEST_F(TensorTest, PutsChunksOfASliceTogether) {
   EXPECT_EQ(value->type.dtype, DType::kFloat32);
   EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(value->step, 7u);
-  // Statistics that have been fetched are stored.
+  // Fetched statistics are known from then on.
   auto summaries = Await(job->Tensors("forward/log", 0));
   ASSERT_TRUE(summaries.ok());
   EXPECT_EQ(summaries->back().statistics->count, 6u);
 }
 
-TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
+TEST_F(TensorTest, RemembersStatisticsOfHitsAndAnswersByStep) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -92,7 +92,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
   hit.mutable_statistics()->set_count(6);
   hit.mutable_statistics()->set_nan_count(1);
   agent.Send(message);
-  // A hit that reports an error contains no information about the tensor.
+  // A hit that could not be evaluated contributes no statistics.
   hit.set_step(10);
   hit.set_error("no previous value");
   agent.Send(message);
@@ -121,7 +121,7 @@ TEST_F(TensorTest, RemembersWhatHitsAndAnswersTellStepByStep) {
   EXPECT_EQ(ReasonOf(Await(job->History("forward/log", 9, 0)).status()),
             "unknown_slot");
 
-  // The neighbours of the tensor have the same statistics.
+  // The same in the tensor's neighbourhood.
   model::NeighbourQuery around;
   around.node = "forward/conv1/conv2d";
   auto neighbours = Await(job->Around(around));
@@ -171,7 +171,7 @@ TEST_F(TensorTest, RefusesAnAnswerThatDoesNotFitItsShape) {
   header.mutable_tensor()->mutable_header()->set_total_bytes(8);
   agent.Send(header);
   EXPECT_EQ(ReasonOf(tensor.get().status()), "bad_answer");
-  // The server cancels the rest of the tensor.
+  // The agent is ordered to stop sending the rest.
   EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
 }
 
@@ -190,7 +190,7 @@ TEST_F(TensorTest, RefusesAnAnswerLargerThanAllowed) {
   EXPECT_EQ(ReasonOf(value.status()), "slice_too_large");
 }
 
-TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
+TEST_F(TensorTest, TimesOutIfTheAgentDoesNotAnswer) {
   jobs::JobOptions options;
   options.tensor_deadline = std::chrono::milliseconds(1);
   Start(options);
@@ -200,13 +200,13 @@ TEST_F(TensorTest, GivesUpOnAnAgentThatDoesNotAnswer) {
   EXPECT_EQ(value.status().code(), absl::StatusCode::kDeadlineExceeded);
   const uint64_t id = agent.Receive().tensor_request().request_id();
   EXPECT_EQ(agent.Receive().tensor_cancel().request_id(), id);
-  // A late response is ignored.
+  // A late answer is ignored.
   agent.Send(Header(id, 2));
   agent.SendRunning(1);
   WaitForState("digits", model::JobState::kRunning);
 }
 
-TEST_F(TensorTest, NamesWhatItDoesNotKnow) {
+TEST_F(TensorTest, NamesUnknownNodesSlotsAndRanks) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));

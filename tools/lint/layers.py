@@ -99,7 +99,7 @@ ROOMS = [
     Room("server/base", ("proto/wire",), "Errors, compression and rate limits know no room of the server."),
     Room(
         "server/model",
-        ("agent/conditions", "agent/tensor"),
+        ("agent/conditions", "agent/tensor", "proto/graphdbg"),
         "Values are below every other room of the server, so that no room copies another's types.",
     ),
     Room("server/graph", ("proto/wire", "server/base", "server/model"), "The graph knows neither jobs nor wires."),
@@ -117,7 +117,7 @@ ROOMS = [
     Room("server/http", ("proto/wire", "server/auth", "server/base"), "HTTP knows no job; Beast stays inside it."),
     Room(
         "server/jobs",
-        ("proto/wire", "server/base", "server/graph", "server/model", "server/watch"),
+        ("proto/wire", "server/base", "server/graph", "server/model", "server/tensor", "server/watch"),
         "Jobs know no transport and no storage; frontends and the store implement their interfaces.",
     ),
     Room(
@@ -156,6 +156,7 @@ ROOMS = [
             "server/ingest",
             "server/jobs",
             "server/model",
+            "server/tensor",
         ),
         "MindSpore's frontend translates its protocol to the jobs' interface.",
     ),

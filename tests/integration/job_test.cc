@@ -1,4 +1,4 @@
-// The life of a job, as seen by agents and by users.
+// The life of a job, from the points of view of agents and clients.
 #include <string>
 
 #include "server/base/error.h"
@@ -13,9 +13,9 @@ using model::Event;
 using model::JobState;
 using model::PauseReason;
 
-class SessionTest : public ServerFixture {};
+class JobTest : public ServerFixture {};
 
-TEST_F(SessionTest, TellsWhoTheJobIsAndThatItWaitsBeforeItsFirstStep) {
+TEST_F(JobTest, DescribesTheJobWhichWaitsBeforeItsFirstStep) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -33,7 +33,7 @@ TEST_F(SessionTest, TellsWhoTheJobIsAndThatItWaitsBeforeItsFirstStep) {
   EXPECT_EQ(directory().Jobs().size(), 1u);
 }
 
-TEST_F(SessionTest, LearnsOfTheDeviceWhenTheProgramHasTensorsThere) {
+TEST_F(JobTest, LearnsOfTheDeviceWhenTheProgramHasTensorsThere) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -45,14 +45,14 @@ TEST_F(SessionTest, LearnsOfTheDeviceWhenTheProgramHasTensorsThere) {
   state.mutable_state()->set_device("cuda");
   state.mutable_state()->set_device_id(3);
   ASSERT_TRUE(agent.Send(state));
-  const Event told = WaitFor([](const Event& event) {
+  const Event reported = WaitFor([](const Event& event) {
     return event.job_info && event.job_info->step == 1;
   });
-  EXPECT_EQ(told.job_info->ranks.at(0).device, "cuda");
-  EXPECT_EQ(told.job_info->ranks.at(0).device_id, 3);
+  EXPECT_EQ(reported.job_info->ranks.at(0).device, "cuda");
+  EXPECT_EQ(reported.job_info->ranks.at(0).device_id, 3);
 }
 
-TEST_F(SessionTest, ShowsTheGraphByScopes) {
+TEST_F(JobTest, ShowsTheGraphByScopes) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -85,7 +85,7 @@ TEST_F(SessionTest, ShowsTheGraphByScopes) {
             "unknown_node");
 }
 
-TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
+TEST_F(JobTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -124,9 +124,9 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(paused.job_info->step, 7u);
   EXPECT_EQ(paused.job_info->stopped_by, std::vector<uint32_t>{1});
   EXPECT_EQ(paused.job_info->hit_count, 1u);
-  const Event told =
+  const Event reported =
       WaitFor([](const Event& event) { return event.hit.has_value(); });
-  EXPECT_LT(told.seq, paused.seq);
+  EXPECT_LT(reported.seq, paused.seq);
 
   auto hits = Await(job->Hits({}));
   ASSERT_TRUE(hits.ok());
@@ -142,7 +142,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(scope->nodes[0].name, "forward");
   EXPECT_EQ(scope->nodes[0].hit_count, 1u);
   EXPECT_EQ(scope->nodes[0].watched, model::Watched::kAll);
-  // The statistics of a hit are shown at its node.
+  // The statistics of a hit are known for its tensor.
   auto tensors = Await(job->Tensors("backward/log/log_backward", 0));
   ASSERT_TRUE(tensors.ok());
   ASSERT_EQ(tensors->size(), 2u);
@@ -151,7 +151,7 @@ TEST_F(SessionTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   EXPECT_EQ(tensors->at(0).statistics_step, 7u);
 }
 
-TEST_F(SessionTest, TellsHowManyHitsDidNotCome) {
+TEST_F(JobTest, ReportsDroppedHits) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -160,13 +160,13 @@ TEST_F(SessionTest, TellsHowManyHitsDidNotCome) {
   message.mutable_log()->set_dropped_hits(7);
   ASSERT_TRUE(agent.Send(message));
   ASSERT_TRUE(agent.Send(message));
-  const Event told = WaitFor([](const Event& event) {
+  const Event reported = WaitFor([](const Event& event) {
     return event.job_info && event.job_info->dropped_hit_count == 14;
   });
-  EXPECT_EQ(told.job_info->hit_count, 0u);
+  EXPECT_EQ(reported.job_info->hit_count, 0u);
 }
 
-TEST_F(SessionTest, TellsOfCommandsBeforeTheyTakeEffect) {
+TEST_F(JobTest, AnnouncesCommandsBeforeTheyTakeEffect) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -176,17 +176,17 @@ TEST_F(SessionTest, TellsOfCommandsBeforeTheyTakeEffect) {
   request.client = "graphdbg";
   const auto id = Await(job->Control(request));
   ASSERT_TRUE(id.ok()) << id.status();
-  const Event told =
+  const Event reported =
       WaitFor([](const Event& event) { return event.command.has_value(); });
-  EXPECT_EQ(told.command_id, *id);
-  EXPECT_EQ(told.command->verb, ControlVerb::kStep);
-  EXPECT_EQ(told.command->steps, 3u);
-  EXPECT_EQ(told.command->client, "graphdbg");
-  // The command is no longer valid, so the agent does not receive it.
+  EXPECT_EQ(reported.command_id, *id);
+  EXPECT_EQ(reported.command->verb, ControlVerb::kStep);
+  EXPECT_EQ(reported.command->steps, 3u);
+  EXPECT_EQ(reported.command->client, "graphdbg");
+  // The state no longer accepts it, so no event is published.
   EXPECT_FALSE(Await(job->Control(request)).ok());
 }
 
-TEST_F(SessionTest, GivesEventsOfAJobNumbersWithoutGaps) {
+TEST_F(JobTest, NumbersEventsOfAJobWithoutGaps) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -198,7 +198,7 @@ TEST_F(SessionTest, GivesEventsOfAJobNumbersWithoutGaps) {
   for (const Event& event : Events()) EXPECT_EQ(event.seq, ++last);
 }
 
-TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
+TEST_F(JobTest, SendsCommandsAndReportsTheirResults) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -212,7 +212,7 @@ TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
   agent.SendOutcome(first.id());
   EXPECT_EQ(WaitForEnd(*step).message, "");
 
-  // A running job rejects a step command.
+  // A running job does not accept a step.
   auto refused = Control(*job, ControlVerb::kStep);
   EXPECT_EQ(ReasonOf(refused.status()), "invalid_state");
   EXPECT_NE(refused.status().message().find("running"), std::string::npos);
@@ -223,7 +223,7 @@ TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
   v1::Command second = agent.Receive().command();
   EXPECT_TRUE(second.has_pause());
   EXPECT_GT(second.id(), first.id());
-  // A report that the job is running does not complete a pending pause.
+  // A report that the job still runs does not answer the pending pause.
   agent.SendRunning(2);
   const size_t from = Events().size();
   agent.SendPaused(v1::PAUSE_REASON_USER, 2);
@@ -233,7 +233,7 @@ TEST_F(SessionTest, CarriesCommandsThereAndTheirOutcomeBack) {
       PauseReason::kUser);
 }
 
-TEST_F(SessionTest, RefusesASecondGoWhileTheFirstIsOnItsWay) {
+TEST_F(JobTest, RefusesASecondResumeWhileTheFirstIsPending) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -242,7 +242,7 @@ TEST_F(SessionTest, RefusesASecondGoWhileTheFirstIsOnItsWay) {
             "invalid_state");
 }
 
-TEST_F(SessionTest, TellsOfACommandThatTheAgentRefused) {
+TEST_F(JobTest, ReportsACommandThatTheAgentRefused) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -256,7 +256,7 @@ TEST_F(SessionTest, TellsOfACommandThatTheAgentRefused) {
   EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
 }
 
-TEST_F(SessionTest, KnowsTheNodesToContinueTo) {
+TEST_F(JobTest, KnowsTheNodesToContinueTo) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -268,7 +268,7 @@ TEST_F(SessionTest, KnowsTheNodesToContinueTo) {
   EXPECT_EQ(agent.Receive().command().continue_to().node(), "forward/log");
 }
 
-TEST_F(SessionTest, ContinuesToANodeThatIsNotKnownYetIfAskedTo) {
+TEST_F(JobTest, ContinuesToANodeThatIsNotKnownYetIfAskedTo) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -282,7 +282,7 @@ TEST_F(SessionTest, ContinuesToANodeThatIsNotKnownYetIfAskedTo) {
   EXPECT_TRUE(command.continue_to().pending());
 }
 
-TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
+TEST_F(JobTest, RechecksWhatChangedSinceTheStop) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -305,12 +305,12 @@ TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
   EXPECT_EQ(command.recheck().watchpoints(0), 3u);
   agent.SendOutcome(command.id());
   EXPECT_EQ(WaitForEnd(*recheck).message, "");
-  // The job stays paused, and all watchpoints have been checked.
+  // The job stays paused, and every watchpoint has been checked.
   const auto info = Await(job->Describe());
   EXPECT_EQ(info->state, JobState::kPaused);
   EXPECT_TRUE(info->unchecked.empty());
 
-  // Changes at one stop do not need a recheck at the next stop.
+  // Changes made during one stop are not rechecked during the next.
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   const size_t from = Events().size();
   agent.SendRunning(1);
@@ -319,7 +319,7 @@ TEST_F(SessionTest, RechecksWhatChangedSinceTheStop) {
   EXPECT_TRUE(Await(job->Describe())->unchecked.empty());
 }
 
-TEST_F(SessionTest, TellsTheAgentWhatToCatch) {
+TEST_F(JobTest, OrdersTheAgentToCatchTensors) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -333,7 +333,7 @@ TEST_F(SessionTest, TellsTheAgentWhatToCatch) {
   EXPECT_EQ(ReasonOf(Await(job->CatchTensors("forward/log", 0))), "job_gone");
 }
 
-TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
+TEST_F(JobTest, EndsAsTerminatedWhenTheAgentReportsIt) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -349,14 +349,14 @@ TEST_F(SessionTest, EndsAsTerminatedWhenTheAgentSaysSo) {
   EXPECT_EQ(end.job_info->exit_code, 130);
   EXPECT_EQ(ReasonOf(Control(*job, ControlVerb::kTerminate).status()),
             "invalid_state");
-  // The job's data stays available until the job is deleted.
+  // The job's data remains until the job is forgotten.
   EXPECT_TRUE(Await(job->Node("forward/log")).ok());
   EXPECT_TRUE(Await(directory().Forget("digits")).ok());
   EXPECT_EQ(directory().Find("digits"), nullptr);
   EXPECT_EQ(ReasonOf(Await(directory().Forget("digits"))), "unknown_job");
 }
 
-TEST_F(SessionTest, KeepsTheGraphAsAFileUntilItChanges) {
+TEST_F(JobTest, KeepsTheGraphAsAFileUntilItChanges) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -385,7 +385,7 @@ TEST_F(SessionTest, KeepsTheGraphAsAFileUntilItChanges) {
   EXPECT_EQ(ReasonOf(Await(job->Export("other", 0)).status()), "unknown_graph");
 }
 
-TEST_F(SessionTest, MakesTheRecommendedWatchpointsOnce) {
+TEST_F(JobTest, MakesTheRecommendedWatchpointsOnce) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -404,7 +404,7 @@ TEST_F(SessionTest, MakesTheRecommendedWatchpointsOnce) {
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->made.empty());
   EXPECT_EQ(again->watchpoints.size(), size);
-  // A removed watchpoint is added again, as a new watchpoint.
+  // The removed one is created again, as a new watchpoint.
   ASSERT_TRUE(Await(job->RemoveWatchpoint(first->made[2])).ok());
   again = Await(job->AddRecommended());
   ASSERT_EQ(again->made.size(), 1u);

@@ -1,5 +1,5 @@
-// Processes of a job that connect, disconnect and reconnect, and jobs of
-// several processes.
+// Processes of a job that connect, disconnect and reconnect, alone and in
+// groups.
 #include <memory>
 #include <string>
 
@@ -13,9 +13,9 @@ using model::ControlVerb;
 using model::Event;
 using model::JobState;
 
-class SessionProcessesTest : public ServerFixture {};
+class JobProcessesTest : public ServerFixture {};
 
-TEST_F(SessionProcessesTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
+TEST_F(JobProcessesTest, IsLostWhenTheStreamBreaksAndAnswersPendingRequests) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -35,7 +35,7 @@ TEST_F(SessionProcessesTest, IsLostWhenTheStreamBreaksAndAnswersAllThatWaits) {
   EXPECT_EQ(ReasonOf(Await(job->Tensor(query)).status()), "job_gone");
 }
 
-TEST_F(SessionProcessesTest, IsNotLostIfItWasToldToEnd) {
+TEST_F(JobProcessesTest, IsNotLostIfItWasOrderedToTerminate) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -45,7 +45,7 @@ TEST_F(SessionProcessesTest, IsNotLostIfItWasToldToEnd) {
   WaitForState("digits", JobState::kTerminated);
 }
 
-TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
+TEST_F(JobProcessesTest, LetsAProcessComeBackToItsRank) {
   Start();
   const v1::Hello hello = ScriptedAgent::MakeHello("digits");
   ScriptedAgent agent(port());
@@ -56,7 +56,7 @@ TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   agent.Break();
   WaitForState("digits", JobState::kLost);
-  // Changes in the meantime are sent to the agent when it reconnects.
+  // It receives the changes made in the meantime.
   ASSERT_TRUE(Await(job->RemoveWatchpoint(1)).ok());
 
   const size_t from = Events().size();
@@ -66,14 +66,14 @@ TEST_F(SessionProcessesTest, LetsAProcessComeBackToItsRank) {
   EXPECT_EQ(welcome.watchpoint_count(), 1u);
   EXPECT_EQ(again.Receive().set_watchpoint().id(), 2u);
   EXPECT_EQ(again.Receive().remove_watchpoint().id(), 1u);
-  // The agent continues with the node numbers of its first connection.
+  // It continues with the nodes that it reported before.
   again.SendPaused(v1::PAUSE_REASON_NODE, 4, 3);
   EXPECT_EQ(WaitForState("digits", JobState::kPaused, from).job_info->node,
             "forward/log");
   EXPECT_EQ(directory().Jobs().size(), 1u);
 }
 
-TEST_F(SessionProcessesTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
+TEST_F(JobProcessesTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
   Start();
   ScriptedAgent first(port());
   auto ended = StartJob(first, ScriptedAgent::MakeHello("digits"));
@@ -91,7 +91,7 @@ TEST_F(SessionProcessesTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
   EXPECT_EQ(Await(ended->Describe())->state, JobState::kFinished);
 }
 
-TEST_F(SessionProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
+TEST_F(JobProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
   Start();
   ScriptedAgent agent(port());
   auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
@@ -101,12 +101,12 @@ TEST_F(SessionProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
   const grpc::Status status = rival.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
   EXPECT_NE(status.error_message().find("process 1000"), std::string::npos);
-  // The first process is not affected.
+  // The first one is not affected.
   EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
   EXPECT_TRUE(agent.Receive().has_command());
 }
 
-TEST_F(SessionProcessesTest, KeepsTwoJobsApart) {
+TEST_F(JobProcessesTest, KeepsTwoJobsApart) {
   Start();
   ScriptedAgent one(port());
   ScriptedAgent two(port());
@@ -123,7 +123,7 @@ TEST_F(SessionProcessesTest, KeepsTwoJobsApart) {
   EXPECT_EQ(Await(second->Describe())->state, JobState::kPaused);
 }
 
-TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
+TEST_F(JobProcessesTest, IsPausedOnceAllRanksAre) {
   Start();
   ScriptedAgent zero(port());
   ScriptedAgent one(port());
@@ -132,7 +132,7 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
   spec.condition.id = "nan";
   ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
   one.Join(ScriptedAgent::MakeHello("pair", 1, 2));
-  // A rank that connects later gets the existing watchpoints.
+  // A rank that connects later receives the existing watchpoints.
   EXPECT_TRUE(one.Receive().has_set_watchpoint());
   EXPECT_EQ(Await(job->Describe())->state, JobState::kConnecting);
   const size_t from = Events().size();
@@ -153,9 +153,9 @@ TEST_F(SessionProcessesTest, IsPausedOnceAllRanksAre) {
   EXPECT_EQ(WaitForEnd(*id).job_info->state, JobState::kRunning);
 }
 
-class TwoRanksTest : public SessionProcessesTest {
+class TwoRanksTest : public JobProcessesTest {
  protected:
-  // Both ranks wait before their first step, then run.
+  // Both ranks wait before their first step and then run.
   void StartRunning() {
     Start();
     job_ = StartJob(zero(), ScriptedAgent::MakeHello("pair", 0, 2));
@@ -188,7 +188,7 @@ class TwoRanksTest : public SessionProcessesTest {
   std::shared_ptr<jobs::Job> job_;
 };
 
-TEST_F(TwoRanksTest, EndOnceTheyHaveMetAtTheEndOfAStep) {
+TEST_F(TwoRanksTest, TerminateOnceTheyHaveReachedTheSameStep) {
   StartRunning();
   auto id = Control(job(), ControlVerb::kTerminate);
   ASSERT_TRUE(id.ok());
@@ -208,8 +208,8 @@ TEST_F(TwoRanksTest, EndOnceTheyHaveMetAtTheEndOfAStep) {
   EXPECT_EQ(WaitForEnd(*id).level, "");
 }
 
-// One rank never responds. The user can terminate the job nevertheless.
-TEST_F(TwoRanksTest, EndAtOnceIfThatIsAskedForAgain) {
+// One rank is blocked forever; the user does not have to wait for it.
+TEST_F(TwoRanksTest, TerminateAtOnceOnTheSecondRequest) {
   StartRunning();
   auto patient = Control(job(), ControlVerb::kTerminate);
   const v1::Command stop = zero().Receive().command();
