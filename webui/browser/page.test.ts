@@ -47,7 +47,7 @@ describe('a session', () => {
     expect(await page.getByTestId('current-node').textContent()).toBe('forward/log');
     await page.getByRole('option', { name: /forward\/log/ }).waitFor();
     expect(await treeItem('log').getAttribute('aria-current')).toBe('true');
-    expect(await picture().getAttribute('aria-label')).toContain('current node forward/log');
+    expect(await picture().getAttribute('aria-label')).toContain('current node: forward/log');
 
     const grid = page.getByRole('grid', { name: 'Values of forward/log:0' });
     await grid.getByRole('gridcell', { name: '▼ -Inf' }).first().waitFor();
