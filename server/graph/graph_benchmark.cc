@@ -137,7 +137,7 @@ int Main(uint32_t count) {
   const GraphView view(store, watching);
   std::printf("%u nodes, %zu scopes: taken in %.0f ms\n", count,
               store.scope_count(), build);
-  std::printf("memory: %.0f bytes a node (the store says %.0f)\n\n",
+  std::printf("memory: %.0f bytes per node (the store reports %.0f)\n\n",
               bytes / count, static_cast<double>(store.bytes()) / count);
   const auto scope = [&](const char* name, size_t above) {
     return view.ScopeNamed("", name, above)->nodes.size();
@@ -171,7 +171,7 @@ int Main(uint32_t count) {
     gzip = Gzip(packed);
     return gzip.size();
   });
-  std::printf("\nindex: %.1f bytes a node kept\n",
+  std::printf("\nindex: %.1f bytes kept per node\n",
               static_cast<double>(gzip.size()) / count);
   return 0;
 }

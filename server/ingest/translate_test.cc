@@ -84,7 +84,7 @@ TEST(DecodeTest, TellsAbsentStatisticsFromZero) {
   EXPECT_EQ(hit.statistics.min, 0.0);
   EXPECT_FALSE(hit.statistics.max.has_value());
   EXPECT_EQ(hit.statistics.nan_count, 4u);
-  EXPECT_FALSE(hit.source.has_value());
+  EXPECT_EQ(hit.source, nullptr);
 }
 
 TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
