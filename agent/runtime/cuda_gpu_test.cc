@@ -234,12 +234,12 @@ TEST_P(CudaGpuFloatTest, AgreesOnHardValues) {
 INSTANTIATE_TEST_SUITE_P(All, CudaGpuFloatTest,
                          testing::ValuesIn(cpu::FloatTypes()),
                          [](const testing::TestParamInfo<DType>& info) {
-                           return std::string(NumpyName(info.param));
+                           return std::string(ToString(info.param));
                          });
 
 INSTANTIATE_TEST_SUITE_P(All, CudaGpuTest, testing::ValuesIn(cpu::AllTypes()),
                          [](const testing::TestParamInfo<DType>& info) {
-                           return std::string(NumpyName(info.param));
+                           return std::string(ToString(info.param));
                          });
 
 }  // namespace

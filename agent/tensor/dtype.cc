@@ -8,7 +8,7 @@ struct Row {
   size_t size;
 };
 
-// By the number of the dtype.
+// Indexed by the number of the dtype.
 constexpr Row kRows[] = {
     {"unspecified", 0}, {"bool", 1},    {"int8", 1},
     {"int16", 2},       {"int32", 4},   {"int64", 8},
@@ -35,7 +35,14 @@ DType DTypeFromNumber(int64_t number) {
 
 size_t ItemSize(DType dtype) { return RowOf(dtype).size; }
 
-const char* NumpyName(DType dtype) { return RowOf(dtype).name; }
+const char* ToString(DType dtype) { return RowOf(dtype).name; }
+
+std::optional<DType> ParseDType(std::string_view name) {
+  for (int64_t number = 0; number < kCount; ++number) {
+    if (kRows[number].name == name) return static_cast<DType>(number);
+  }
+  return std::nullopt;
+}
 
 bool HasStatistics(DType dtype) {
   return dtype >= DType::kBool && dtype <= DType::kFloat64;

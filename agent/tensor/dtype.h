@@ -1,14 +1,16 @@
-// The element types that graphdbg knows.
+// Element types of tensors, their names and sizes.
 #ifndef AGENT_TENSOR_DTYPE_H_
 #define AGENT_TENSOR_DTYPE_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 
 namespace graphdbg {
 
-// Numbers as in agent/include/graphdbg/agent.h and
-// proto/graphdbg/v1/tensor.proto.
+// The numbers equal those of graphdbg_dtype (agent/include/graphdbg/agent.h)
+// and of v1::DType (proto/graphdbg/v1/tensor.proto).
 enum class DType : uint8_t {
   kUnspecified = 0,
   kBool = 1,
@@ -26,26 +28,31 @@ enum class DType : uint8_t {
   kFloat64 = 13,
   kComplex64 = 14,
   kComplex128 = 15,
-  // Has values that graphdbg does not read.
+  // Any type whose values graphdbg cannot read.
   kOther = 16,
   kFloat8E4m3fn = 17,
   kFloat8E5m2 = 18,
 };
 
-// Of any number: what is out of range becomes kOther.
+// Converts a number from the wire or the C interface. Unknown numbers become
+// kOther.
 DType DTypeFromNumber(int64_t number);
 
-// Bytes of an element; 0 if its values cannot be read.
+// Size of an element in bytes; 0 for kUnspecified and kOther.
 size_t ItemSize(DType dtype);
 
-// NumPy's name, as "float32"; "bfloat16" and "float8_e5m2" as ml_dtypes has
-// them; "other" and "unspecified" beside them.
-const char* NumpyName(DType dtype);
+// The name in NumPy or ml_dtypes, such as "float32" or "bfloat16"; "other" and
+// "unspecified" for the types that have none.
+const char* ToString(DType dtype);
 
-// Whether statistics are defined for it: booleans, integers, real floats.
+// The inverse of ToString(); absent for any other text.
+std::optional<DType> ParseDType(std::string_view name);
+
+// Whether statistics are defined for the type: booleans, integers, and real
+// floating-point types except float8.
 bool HasStatistics(DType dtype);
 
-// Whether it can hold NaN and infinities (and has statistics).
+// Whether the type has statistics and can represent NaN and infinities.
 bool IsFloating(DType dtype);
 
 }  // namespace graphdbg

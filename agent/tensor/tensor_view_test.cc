@@ -23,12 +23,22 @@ TEST(DTypeTest, NumbersOutOfRangeAreOther) {
   EXPECT_EQ(ItemSize(static_cast<DType>(200)), 0u);
 }
 
-TEST(DTypeTest, NamesAreNumpys) {
-  EXPECT_STREQ(NumpyName(DType::kBool), "bool");
-  EXPECT_STREQ(NumpyName(DType::kUint8), "uint8");
-  EXPECT_STREQ(NumpyName(DType::kBfloat16), "bfloat16");
-  EXPECT_STREQ(NumpyName(DType::kComplex128), "complex128");
-  EXPECT_STREQ(NumpyName(DType::kFloat8E5m2), "float8_e5m2");
+TEST(DTypeTest, NamesAreThoseOfNumpy) {
+  EXPECT_STREQ(ToString(DType::kBool), "bool");
+  EXPECT_STREQ(ToString(DType::kUint8), "uint8");
+  EXPECT_STREQ(ToString(DType::kBfloat16), "bfloat16");
+  EXPECT_STREQ(ToString(DType::kComplex128), "complex128");
+  EXPECT_STREQ(ToString(DType::kFloat8E5m2), "float8_e5m2");
+}
+
+TEST(DTypeTest, EveryNameParsesToItsType) {
+  for (int number = 0; number <= static_cast<int>(DType::kFloat8E5m2);
+       ++number) {
+    const DType dtype = DTypeFromNumber(number);
+    EXPECT_EQ(ParseDType(ToString(dtype)), dtype) << ToString(dtype);
+  }
+  EXPECT_EQ(ParseDType("float"), std::nullopt);
+  EXPECT_EQ(ParseDType(""), std::nullopt);
 }
 
 TEST(TensorViewTest, KnowsRowMajorOrderByItsStrides) {

@@ -331,7 +331,7 @@ TEST_F(ApiNetworkTest, AReaderThatUnsubscribedHearsNothing) {
 
 TEST_F(ApiNetworkTest, LargeTensorsCrossWhole) {
   Start();
-  job_->tensor.type = {"uint8", {64 << 20}};
+  job_->tensor.type = {DType::kUint8, {64 << 20}};
   job_->tensor.slice_shape = {64 << 20};
   job_->tensor.data.assign(64 << 20, '\x2a');
   Reply reply =

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/api/words.h"
 #include "server/http/message.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 
@@ -40,9 +40,9 @@ class Arguments {
   std::optional<Enum> Choice(std::string_view name) {
     std::string text = Text(name);
     if (text.empty()) return std::nullopt;
-    auto value = FromWord<Enum>(text);
+    auto value = model::Parse<Enum>(text);
     if (!value) {
-      Fail(name, "'" + text + "' is not one of " + AllWords<Enum>());
+      Fail(name, "'" + text + "' is not one of " + model::AllNames<Enum>());
     }
     return value;
   }

@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "server/api/json.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 
@@ -45,9 +45,10 @@ class BodyReader {
   std::optional<Enum> Choice(const char* name) {
     auto word = Text(name);
     if (!word) return std::nullopt;
-    auto value = FromWord<Enum>(*word);
+    auto value = model::Parse<Enum>(*word);
     if (!value) {
-      Fail(name, "is '" + *word + "', which is not one of " + AllWords<Enum>());
+      Fail(name, "is '" + *word + "', which is not one of " +
+                     model::AllNames<Enum>());
     }
     return value;
   }

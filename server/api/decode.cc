@@ -43,11 +43,11 @@ std::optional<model::Selection> ReadSelection(BodyReader& body,
     given = true;
     selection.categories.clear();
     for (const std::string& word : *words) {
-      auto category = FromWord<model::Category>(word);
+      auto category = model::Parse<model::Category>(word);
       if (!category) {
         body.Fail(
             "categories[" + std::to_string(selection.categories.size()) + "]",
-            "'" + word + "' is none of " + AllWords<model::Category>());
+            "'" + word + "' is none of " + model::AllNames<model::Category>());
         break;
       }
       selection.categories.push_back(*category);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "agent/conditions/catalogue.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 namespace {
@@ -42,10 +42,14 @@ Json OrNull(const std::optional<T>& value) {
 }
 
 Json EncodeRank(const model::Rank& rank) {
-  return {{"rank", rank.rank},         {"host", rank.host},
-          {"pid", rank.pid},           {"peer", rank.peer},
-          {"device", rank.device},     {"device_id", rank.device_id},
-          {"state", Word(rank.state)}, {"step", rank.step},
+  return {{"rank", rank.rank},
+          {"host", rank.host},
+          {"pid", rank.pid},
+          {"peer", rank.peer},
+          {"device", rank.device},
+          {"device_id", rank.device_id},
+          {"state", model::ToString(rank.state)},
+          {"step", rank.step},
           {"node", rank.node}};
 }
 
@@ -56,7 +60,9 @@ Json EncodeException(const model::Exception& exception) {
           {"node", NullIfEmpty(exception.node)}};
 }
 
-Json EncodeSource(const std::optional<model::SourceLine>& source) {
+// `source` is an optional or a pointer.
+template <class Source>
+Json EncodeSource(const Source& source) {
   if (!source) return nullptr;
   return {{"file", source->file},
           {"line", source->line},
@@ -74,14 +80,14 @@ Json EncodeFrame(const model::SourceLine& frame) {
 
 Json EncodeOutput(const model::Output& output) {
   return {{"slot", output.slot},
-          {"dtype", output.type.dtype},
+          {"dtype", model::DTypeName(output.type)},
           {"shape", output.type.shape}};
 }
 
 Json EncodeEndpoint(const model::Endpoint& end) {
   return {{"node", end.node},
           {"slot", end.slot},
-          {"dtype", end.type.dtype},
+          {"dtype", model::DTypeName(end.type)},
           {"shape", end.type.shape}};
 }
 
@@ -116,7 +122,7 @@ Json EncodeEdge(const model::Edge& edge) {
   return {{"from", edge.from},
           {"to", edge.to},
           {"tensors", edge.tensors},
-          {"kind", Word(edge.kind)}};
+          {"kind", model::ToString(edge.kind)}};
 }
 
 template <class T, class Encoder>
@@ -129,31 +135,9 @@ Json List(const std::vector<T>& values, Encoder encode) {
 Json EncodeUnsupported(const model::Job& job) {
   Json object = Json::object();
   for (const auto& [verb, why] : job.unsupported) {
-    object[std::string(Word(verb))] = why;
+    object[std::string(model::ToString(verb))] = why;
   }
   return object;
-}
-
-std::string_view TypeWord(model::Event::Type type) {
-  switch (type) {
-    case model::Event::Type::kJob:
-      return "job";
-    case model::Event::Type::kState:
-      return "state";
-    case model::Event::Type::kGraph:
-      return "graph";
-    case model::Event::Type::kHit:
-      return "hit";
-    case model::Event::Type::kTensor:
-      return "tensor";
-    case model::Event::Type::kWatchpoint:
-      return "watchpoint";
-    case model::Event::Type::kLog:
-      return "log";
-    case model::Event::Type::kCommand:
-      return "command";
-  }
-  return "unknown";
 }
 
 }  // namespace
@@ -165,8 +149,9 @@ Json Encode(const model::Job& job) {
       {"name", job.name},
       {"framework", job.framework},
       {"framework_version", job.framework_version},
-      {"state", Word(job.state)},
-      {"pause_reason", has_reason ? Json(Word(job.pause_reason)) : Json()},
+      {"state", model::ToString(job.state)},
+      {"pause_reason",
+       has_reason ? Json(model::ToString(job.pause_reason)) : Json()},
       {"step", job.step},
       {"node", job.node},
       {"world_size", job.world_size},
@@ -192,14 +177,14 @@ Json Encode(const model::GraphSummary& graph) {
 Json Encode(const model::Node& node) {
   return {{"name", node.name},
           {"label", node.label},
-          {"kind", Word(node.kind)},
+          {"kind", model::ToString(node.kind)},
           {"op_type", node.op_type},
-          {"category", Word(node.category)},
+          {"category", model::ToString(node.category)},
           {"child_count", node.child_count},
           {"descendant_count", node.descendant_count},
           {"outputs", List(node.outputs, EncodeOutput)},
           {"hit_count", node.hit_count},
-          {"watched", Word(node.watched)},
+          {"watched", model::ToString(node.watched)},
           {"source", EncodeSource(node.source)},
           {"order", node.order},
           {"first_step", node.first_step},
@@ -235,15 +220,15 @@ Json Encode(const model::NeighbourEdge& edge) {
           {"slot", edge.slot},
           {"to", edge.to},
           {"position", edge.position},
-          {"kind", Word(edge.kind)}};
+          {"kind", model::ToString(edge.kind)}};
 }
 
 Json EncodeExport(const model::ExportNode& exported) {
   const model::Node& node = exported.node;
   return {{"name", node.name},
-          {"kind", Word(node.kind)},
+          {"kind", model::ToString(node.kind)},
           {"op_type", node.op_type},
-          {"category", Word(node.category)},
+          {"category", model::ToString(node.category)},
           {"outputs", List(node.outputs, EncodeOutput)},
           {"attributes", exported.attributes},
           {"source", EncodeSource(node.source)},
@@ -261,8 +246,9 @@ Json Encode(const model::Watchpoint& watchpoint) {
       {"nodes", spec.selection.nodes},
       {"scopes", spec.selection.scopes},
       {"patterns", spec.selection.patterns},
-      {"categories", List(spec.selection.categories, Word<model::Category>)},
-      {"pause", Word(spec.pause)},
+      {"categories",
+       List(spec.selection.categories, model::ToString<model::Category>)},
+      {"pause", model::ToString(spec.pause)},
       {"enabled", spec.enabled},
       {"node_count", watchpoint.node_count},
       {"hit_count", watchpoint.hit_count},
@@ -270,6 +256,9 @@ Json Encode(const model::Watchpoint& watchpoint) {
 }
 
 Json Encode(const model::Hit& hit) {
+  static const auto* const kNoCondition = new model::Condition();
+  const model::Condition& condition =
+      hit.condition ? *hit.condition : *kNoCondition;
   return {{"id", hit.id},
           {"watchpoint", hit.watchpoint},
           {"rank", hit.rank},
@@ -278,14 +267,14 @@ Json Encode(const model::Hit& hit) {
           {"slot", hit.slot},
           {"op_type", hit.op_type},
           {"order", hit.order},
-          {"condition", hit.condition.id},
-          {"params", EncodeParams(hit.condition)},
+          {"condition", condition.id},
+          {"params", EncodeParams(condition)},
           {"actual", Numbers(hit.actual)},
           {"statistics",
            hit.statistics.count > 0 ? Encode(hit.statistics) : Json()},
-          {"dtype", hit.type.dtype},
+          {"dtype", model::DTypeName(hit.type)},
           {"shape", hit.type.shape},
-          {"origin", Word(hit.origin)},
+          {"origin", model::ToString(hit.origin)},
           {"source", EncodeSource(hit.source)},
           {"error", NullIfEmpty(hit.error)},
           {"time", TimeText(hit.time_unix_nano)}};
@@ -322,7 +311,7 @@ Json Encode(const model::TensorSummary& summary) {
           {"name", tensor.node + ":" + std::to_string(tensor.slot)},
           {"node", tensor.node},
           {"slot", tensor.slot},
-          {"dtype", tensor.type.dtype},
+          {"dtype", model::DTypeName(tensor.type)},
           {"shape", tensor.type.shape},
           {"statistics", OrNull(summary.statistics)},
           {"statistics_step", known ? Json(summary.statistics_step) : Json()}};
@@ -348,13 +337,13 @@ Json EncodeHead(const model::TensorValue& value) {
           {"slot", value.slot},
           {"rank", value.rank},
           {"step", value.step},
-          {"dtype", value.type.dtype},
+          {"dtype", model::DTypeName(value.type)},
           {"shape", value.type.shape}};
 }
 
 Json EncodeCommand(const model::ControlRequest& request) {
   return {
-      {"command", Word(request.verb)},
+      {"command", model::ToString(request.verb)},
       {"steps", request.verb == model::ControlVerb::kStep ? Json(request.steps)
                                                           : Json()},
       {"node", NullIfEmpty(request.node)},
@@ -365,7 +354,7 @@ Json EncodeCommand(const model::ControlRequest& request) {
 
 Json Encode(const model::Event& event, int64_t time_unix_nano) {
   Json json = {{"seq", event.seq},
-               {"type", TypeWord(event.type)},
+               {"type", model::ToString(event.type)},
                {"job", event.job},
                {"rank", event.rank},
                {"time", TimeText(time_unix_nano)}};

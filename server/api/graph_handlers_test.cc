@@ -15,7 +15,7 @@ model::Node Addmm() {
   node.label = "addmm";
   node.op_type = "aten::addmm";
   node.category = model::Category::kActivation;
-  node.outputs = {{0, {"float32", {8, 10}}}};
+  node.outputs = {{0, {DType::kFloat32, {8, 10}}}};
   node.watched = model::Watched::kSome;
   node.source =
       model::SourceLine{"train.py", 12, "forward", "x = self.fc(x)", true};
@@ -116,7 +116,7 @@ TEST_F(GraphHandlersTest, ANodeComesWithAllThatIsKnown) {
   job_->node.node = Addmm();
   job_->node.node.source.reset();
   job_->node.inputs = {{"forward/flatten", 0, {"float32", {8, 64}}}};
-  job_->node.consumers = {{"forward/relu", 0, {"float32", {8, 10}}}};
+  job_->node.consumers = {{"forward/relu", 0, {DType::kFloat32, {8, 10}}}};
   job_->node.attributes = {{"alpha", "1"}};
   job_->node.stack = {{"train.py", 3, "main", "loss.backward()", true}};
   Json node = BodyOf(Get("/jobs/train/graph/node?name=forward%2Ffc%2Faddmm"));
@@ -138,7 +138,8 @@ TEST_F(GraphHandlersTest, ANodeNeedsAName) {
 }
 
 TEST_F(GraphHandlersTest, NeighboursComeWithStatisticsAndHits) {
-  const model::Endpoint output{"forward/fc/addmm", 0, {"float32", {8, 10}}};
+  const model::Endpoint output{
+      "forward/fc/addmm", 0, {DType::kFloat32, {8, 10}}};
   job_->neighbours.tensor = output;
   job_->neighbours.nodes = {{Addmm(), -2}};
   job_->neighbours.edges = {{"a", 1, "b", 2, model::EdgeKind::kData}};

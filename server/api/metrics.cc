@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "server/api/words.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 namespace {
@@ -41,8 +41,8 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
   std::string text;
   Head(text, "graphdbg_jobs", "gauge", "Jobs by state.");
   for (const auto& [state, count] : jobs) {
-    absl::StrAppend(&text, "graphdbg_jobs{state=\"", std::string(Word(state)),
-                    "\"} ", count, "\n");
+    absl::StrAppend(&text, "graphdbg_jobs{state=\"",
+                    std::string(model::ToString(state)), "\"} ", count, "\n");
   }
   Single(text, "graphdbg_hits", "gauge", "Hits of all jobs.", hits);
   Head(text, "graphdbg_http_responses_total", "counter",

@@ -106,10 +106,9 @@ absl::StatusOr<tensor::Comparison> Compare(const TensorValue& left,
                  "the shapes differ: " + Json(left.slice_shape).dump() +
                      " and " + Json(right.slice_shape).dump());
   }
-  ASSIGN_OR_RETURN(const auto lefts,
-                   tensor::Numbers::Of(left.type.dtype, left.data));
+  ASSIGN_OR_RETURN(const auto lefts, tensor::Numbers::Of(left.type, left.data));
   ASSIGN_OR_RETURN(const auto rights,
-                   tensor::Numbers::Of(right.type.dtype, right.data));
+                   tensor::Numbers::Of(right.type, right.data));
   return tensor::Compare(lefts, rights, rtol, atol);
 }
 
@@ -128,7 +127,7 @@ Answer GetTensorHistogram(const Services&, const http::Request& request,
   CO_ASSIGN_OR_RETURN(const TensorValue value,
                       co_await job->Tensor(std::move(query)));
   CO_ASSIGN_OR_RETURN(const auto numbers,
-                      tensor::Numbers::Of(value.type.dtype, value.data));
+                      tensor::Numbers::Of(value.type, value.data));
   Json json = EncodeSide(value);
   json["slice"] = slice;
   json["slice_shape"] = value.slice_shape;

@@ -14,7 +14,7 @@ class TensorComparisonTest : public testing::ApiTest {
     model::TensorValue& value = job_->tensor;
     value.node = "forward/fc";
     value.step = 9;
-    value.type = {"uint8", {4, 3}};
+    value.type = {DType::kUint8, {4, 3}};
     value.slice_shape = {2, 2};
     value.data = "\x01\x02\x03\x04";
     job_->second_tensor = value;

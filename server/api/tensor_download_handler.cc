@@ -13,9 +13,9 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/handlers.h"
 #include "server/api/tensor_arguments.h"
-#include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/tensor/piece_plan.h"
+#include "server/tensor/shape.h"
 #include "server/tensor/tensor_file.h"
 
 namespace graphdbg::api {
@@ -113,11 +113,8 @@ std::string FileName(const TensorValue& value, FileFormat format) {
 }
 
 tensor::FileTensor FileTensorOf(const TensorValue& value, uint64_t bytes) {
-  tensor::FileTensor file{absl::StrCat(value.node, ":", value.slot),
-                          value.type.dtype,
-                          value.type.shape,
-                          bytes,
-                          {}};
+  tensor::FileTensor file{
+      absl::StrCat(value.node, ":", value.slot), value.type, bytes, {}};
   file.metadata = {{"node", value.node},
                    {"slot", absl::StrCat(value.slot)},
                    {"rank", absl::StrCat(value.rank)},
@@ -149,16 +146,16 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   about.want_data = false;
   CO_ASSIGN_OR_RETURN(TensorValue first,
                       co_await job->Tensor(std::move(about)));
-  const auto item_bytes = ItemBytes(first.type.dtype);
-  const auto count = ElementCount(first.type.shape);
-  uint64_t bytes = 0;
-  if (item_bytes &&
-      (!count || __builtin_mul_overflow(*item_bytes, *count, &bytes))) {
+  const uint64_t item_bytes = ItemSize(first.type.dtype);
+  const auto dense_bytes =
+      tensor::DenseBytes(first.type.dtype, first.type.shape);
+  if (item_bytes != 0 && !dense_bytes) {
     co_return Error(absl::StatusCode::kInternal, "bad_tensor",
                     "the job reported an invalid shape for this tensor");
   }
+  const uint64_t bytes = dense_bytes.value_or(0);
   CO_ASSIGN_OR_RETURN(auto head,
-                      tensor::FileHead(format, FileTensorOf(first, bytes)));
+                      tensor::FileHeader(format, FileTensorOf(first, bytes)));
 
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");
@@ -170,9 +167,9 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   response.headers.Set("X-Graphdbg-Overwritten",
                        first.overwritten ? "true" : "false");
   response.pieces_bytes = head.size() + bytes;
-  auto download = std::make_shared<Download>(
-      std::move(slot), job, std::move(query), std::move(first), std::move(head),
-      item_bytes.value_or(0));
+  auto download =
+      std::make_shared<Download>(std::move(slot), job, std::move(query),
+                                 std::move(first), std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

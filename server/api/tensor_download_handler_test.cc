@@ -20,7 +20,7 @@ class TensorDownloadTest : public testing::ApiTest {
     first.node = "forward/fc";
     first.slot = 1;
     first.step = 9;
-    first.type = {"uint8", {2, 3}};
+    first.type = {DType::kUint8, {2, 3}};
     first.slice_shape = {2, 3};
     job_->second_tensor = first;
     job_->second_tensor->data = "abcdef";
@@ -86,15 +86,15 @@ TEST_F(TensorDownloadTest, BreaksOffWhenTheJobHasGoneOn) {
 
 TEST_F(TensorDownloadTest, WhatCannotBeAFileIsRefusedAtOnce) {
   ExpectProblem(Download("&format=csv"), 400, "invalid_parameter", "format");
-  job_->tensor.type.dtype = "bfloat16";
+  job_->tensor.type.dtype = DType::kBfloat16;
   ExpectProblem(Download(), 400, "no_such_dtype", "format");
   job_->tensor_queries.clear();
   EXPECT_EQ(Download("&format=safetensors").status, 200);
   job_->tensor_queries.clear();
-  job_->tensor.type.dtype = "other:torch.quint8";
+  job_->tensor.type = {DType::kOther, {}, "torch.quint8"};
   ExpectProblem(Download(), 501, "unreadable_dtype");
   job_->tensor_queries.clear();
-  job_->tensor.type = {"int64", {1ll << 62, 2}};
+  job_->tensor.type = {DType::kInt64, {1ll << 62, 2}};
   ExpectProblem(Download(), 500, "bad_tensor");
   job_->error = Error(absl::StatusCode::kNotFound, "value_gone", "gone");
   ExpectProblem(Download(), 404, "value_gone");

@@ -7,6 +7,7 @@
 #include "server/api/tensor_text.h"
 #include "server/base/error.h"
 #include "server/http/header_lists.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::api {
 namespace {
@@ -29,9 +30,10 @@ bool Fits(uint64_t bytes, uint64_t count, uint64_t item_bytes) {
 }
 
 absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
-  auto item = ItemBytes(value.type.dtype);
-  auto count = ElementCount(value.slice_shape);
-  if (!count || (item && !Fits(value.data.size(), *count, *item))) {
+  auto count = tensor::ElementCount(value.slice_shape);
+  const uint64_t item_bytes = ItemSize(value.type.dtype);
+  if (!count ||
+      (item_bytes != 0 && !Fits(value.data.size(), *count, item_bytes))) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
                  "the job sent data that does not match the shape of the "
                  "slice");
@@ -39,7 +41,7 @@ absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
   http::Response response;
   response.headers.Set("Content-Type", "application/octet-stream");
   response.headers.Set("Cache-Control", "no-store");
-  response.headers.Set("X-Graphdbg-Dtype", value.type.dtype);
+  response.headers.Set("X-Graphdbg-Dtype", model::DTypeName(value.type));
   response.headers.Set("X-Graphdbg-Shape", Dimensions(value.slice_shape));
   response.headers.Set("X-Graphdbg-Step", std::to_string(value.step));
   response.headers.Set("X-Graphdbg-Overwritten",
@@ -58,7 +60,7 @@ Json GradScale(const TensorValue& value) {
 
 absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
                                               const std::string& slice) {
-  auto count = ElementCount(value.slice_shape);
+  auto count = tensor::ElementCount(value.slice_shape);
   if (count && *count > kMaxJsonElements) {
     return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
                  "the slice has " + std::to_string(*count) +
@@ -67,8 +69,8 @@ absl::StatusOr<http::Response> NestedResponse(const TensorValue& value,
                      "; request a smaller slice, or request "
                      "application/octet-stream");
   }
-  ASSIGN_OR_RETURN(const auto data, NestedLists(value.type.dtype,
-                                                value.slice_shape, value.data));
+  ASSIGN_OR_RETURN(const auto data,
+                   NestedLists(value.type, value.slice_shape, value.data));
   Json json = EncodeHead(value);
   json["slice"] = slice;
   json["slice_shape"] = value.slice_shape;

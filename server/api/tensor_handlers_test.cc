@@ -15,7 +15,7 @@ class TensorHandlersTest : public testing::ApiTest {
     value.node = "forward/fc";
     value.slot = 1;
     value.step = 9;
-    value.type = {"uint8", {4, 3}};
+    value.type = {DType::kUint8, {4, 3}};
     value.slice_shape = {2, 2};
     value.data = "\x01\x02\x03\x04";
   }
@@ -166,13 +166,13 @@ TEST_F(TensorHandlersTest, BytesOfTheWrongLengthAreNotPassedOn) {
   job_->tensor.data = "12345";
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
   // Also if the length is a multiple of the element size.
-  job_->tensor.type.dtype = "int16";
+  job_->tensor.type.dtype = DType::kInt16;
   job_->tensor.slice_shape = {2};
   ExpectProblem(GetBytes("/jobs/train/tensor?name=a:0"), 500, "bad_tensor");
 }
 
 TEST_F(TensorHandlersTest, TypesWithoutReadableValuesComeAsBytesOnly) {
-  job_->tensor.type.dtype = "quint4x2";
+  job_->tensor.type.dtype = DType::kOther;
   ExpectProblem(Get("/jobs/train/tensor?name=a:0"), 501, "unreadable_dtype");
   EXPECT_EQ(GetBytes("/jobs/train/tensor?name=a:0").body.size(), 4u);
 }

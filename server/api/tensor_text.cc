@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "server/base/error.h"
+#include "server/tensor/shape.h"
 #include "server/tensor/short_floats.h"
 
 namespace graphdbg::api {
@@ -73,43 +74,43 @@ void AppendComplex(const char* element, std::string& out) {
 }
 
 struct TypeRow {
-  std::string_view dtype;
-  uint64_t bytes;
+  DType dtype;
   Writer write;
 };
 
 constexpr TypeRow kTypes[] = {
-    {"bool", 1, AppendBool},
-    {"int8", 1, AppendInteger<int8_t>},
-    {"int16", 2, AppendInteger<int16_t>},
-    {"int32", 4, AppendInteger<int32_t>},
-    {"int64", 8, AppendInteger<int64_t>},
-    {"uint8", 1, AppendInteger<uint8_t>},
-    {"uint16", 2, AppendInteger<uint16_t>},
-    {"uint32", 4, AppendInteger<uint32_t>},
-    {"uint64", 8, AppendInteger<uint64_t>},
-    {"float16", 2, AppendShort<uint16_t, tensor::Float16Value>},
-    {"bfloat16", 2, AppendShort<uint16_t, tensor::Bfloat16Value>},
-    {"float8_e4m3fn", 1, AppendShort<uint8_t, tensor::Float8E4m3fnValue>},
-    {"float8_e5m2", 1, AppendShort<uint8_t, tensor::Float8E5m2Value>},
-    {"float32", 4, AppendFloat<float>},
-    {"float64", 8, AppendFloat<double>},
-    {"complex64", 8, AppendComplex<float>},
-    {"complex128", 16, AppendComplex<double>},
+    {DType::kBool, AppendBool},
+    {DType::kInt8, AppendInteger<int8_t>},
+    {DType::kInt16, AppendInteger<int16_t>},
+    {DType::kInt32, AppendInteger<int32_t>},
+    {DType::kInt64, AppendInteger<int64_t>},
+    {DType::kUint8, AppendInteger<uint8_t>},
+    {DType::kUint16, AppendInteger<uint16_t>},
+    {DType::kUint32, AppendInteger<uint32_t>},
+    {DType::kUint64, AppendInteger<uint64_t>},
+    {DType::kFloat16, AppendShort<uint16_t, tensor::Float16Value>},
+    {DType::kBfloat16, AppendShort<uint16_t, tensor::Bfloat16Value>},
+    {DType::kFloat8E4m3fn, AppendShort<uint8_t, tensor::Float8E4m3fnValue>},
+    {DType::kFloat8E5m2, AppendShort<uint8_t, tensor::Float8E5m2Value>},
+    {DType::kFloat32, AppendFloat<float>},
+    {DType::kFloat64, AppendFloat<double>},
+    {DType::kComplex64, AppendComplex<float>},
+    {DType::kComplex128, AppendComplex<double>},
 };
 
-const TypeRow* FindType(std::string_view dtype) {
+// Null for a type whose values cannot be read.
+Writer WriterOf(DType dtype) {
   for (const TypeRow& row : kTypes) {
-    if (row.dtype == dtype) return &row;
+    if (row.dtype == dtype) return row.write;
   }
   return nullptr;
 }
 
 class ListWriter {
  public:
-  ListWriter(const TypeRow& type, const std::vector<int64_t>& shape,
-             const char* data)
-      : type_(type), shape_(shape), next_(data) {}
+  ListWriter(Writer write, uint64_t item_bytes,
+             const std::vector<int64_t>& shape, const char* data)
+      : write_(write), item_bytes_(item_bytes), shape_(shape), next_(data) {}
 
   std::string Write() {
     WriteDimension(0);
@@ -119,8 +120,8 @@ class ListWriter {
  private:
   void WriteDimension(size_t dimension) {
     if (dimension == shape_.size()) {
-      type_.write(next_, out_);
-      next_ += type_.bytes;
+      write_(next_, out_);
+      next_ += item_bytes_;
       return;
     }
     out_ += '[';
@@ -131,7 +132,8 @@ class ListWriter {
     out_ += ']';
   }
 
-  const TypeRow& type_;
+  const Writer write_;
+  const uint64_t item_bytes_;
   const std::vector<int64_t>& shape_;
   const char* next_;
   std::string out_;
@@ -155,43 +157,23 @@ bool PrintsShortly(const std::vector<int64_t>& shape) {
 
 }  // namespace
 
-std::optional<uint64_t> ItemBytes(std::string_view dtype) {
-  const TypeRow* type = FindType(dtype);
-  if (type == nullptr) return std::nullopt;
-  return type->bytes;
-}
-
-std::optional<uint64_t> ElementCount(const std::vector<int64_t>& shape) {
-  uint64_t count = 1;
-  for (int64_t size : shape) {
-    if (size < 0) return std::nullopt;
-    uint64_t product = 0;
-    if (__builtin_mul_overflow(count, static_cast<uint64_t>(size), &product)) {
-      return std::nullopt;
-    }
-    count = product;
-  }
-  return count;
-}
-
-absl::StatusOr<std::string> NestedLists(std::string_view dtype,
+absl::StatusOr<std::string> NestedLists(const model::TensorType& type,
                                         const std::vector<int64_t>& shape,
                                         std::string_view data) {
-  const TypeRow* type = FindType(dtype);
-  if (type == nullptr) {
+  const Writer write = WriterOf(type.dtype);
+  if (write == nullptr) {
     return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-                 "values of dtype '" + std::string(dtype) +
+                 "values of dtype '" + model::DTypeName(type) +
                      "' cannot be decoded; request application/octet-stream "
                      "to get the raw bytes");
   }
-  auto count = ElementCount(shape);
-  if (!count || *count > data.size() || *count * type->bytes != data.size() ||
+  if (tensor::DenseBytes(type.dtype, shape) != data.size() ||
       !PrintsShortly(shape)) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
                  "the job sent " + std::to_string(data.size()) +
                      " bytes, which do not match the shape of the slice");
   }
-  return ListWriter(*type, shape, data.data()).Write();
+  return ListWriter(write, ItemSize(type.dtype), shape, data.data()).Write();
 }
 
 }  // namespace graphdbg::api

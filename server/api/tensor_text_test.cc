@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "server/base/error.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::api {
 namespace {
@@ -21,10 +22,16 @@ std::string Bytes(std::initializer_list<T> values) {
   return bytes;
 }
 
+absl::StatusOr<std::string> Text(std::string_view dtype,
+                                 const std::vector<int64_t>& shape,
+                                 std::string_view data) {
+  return NestedLists(model::ParseTensorType(dtype, {}), shape, data);
+}
+
 template <class T>
 std::string List(const char* dtype, std::initializer_list<T> values) {
-  auto text = NestedLists(dtype, {static_cast<int64_t>(values.size())},
-                          Bytes<T>(values));
+  auto text =
+      Text(dtype, {static_cast<int64_t>(values.size())}, Bytes<T>(values));
   return text.ok() ? *text : text.status().ToString();
 }
 
@@ -84,19 +91,18 @@ TEST(TensorTextTest, Bfloat16IsTheUpperHalfOfAFloat) {
 }
 
 TEST(TensorTextTest, ComplexNumbersArePairs) {
-  EXPECT_EQ(*NestedLists("complex64", {2}, Bytes<float>({1, -0.5, NAN, 2})),
+  EXPECT_EQ(*Text("complex64", {2}, Bytes<float>({1, -0.5, NAN, 2})),
             R"([[1.0,-0.5],["NaN",2.0]])");
-  EXPECT_EQ(*NestedLists("complex128", {}, Bytes<double>({1, 2})), "[1.0,2.0]");
+  EXPECT_EQ(*Text("complex128", {}, Bytes<double>({1, 2})), "[1.0,2.0]");
 }
 
 TEST(TensorTextTest, ListsNestAsTheShapeSays) {
   std::string data = Bytes<int32_t>({1, 2, 3, 4, 5, 6});
-  EXPECT_EQ(*NestedLists("int32", {2, 3}, data), "[[1,2,3],[4,5,6]]");
-  EXPECT_EQ(*NestedLists("int32", {3, 1, 2}, data),
-            "[[[1,2]],[[3,4]],[[5,6]]]");
-  EXPECT_EQ(*NestedLists("int32", {}, Bytes<int32_t>({7})), "7");
-  EXPECT_EQ(*NestedLists("int32", {0}, ""), "[]");
-  EXPECT_EQ(*NestedLists("int32", {2, 0, 5}, ""), "[[],[]]");
+  EXPECT_EQ(*Text("int32", {2, 3}, data), "[[1,2,3],[4,5,6]]");
+  EXPECT_EQ(*Text("int32", {3, 1, 2}, data), "[[[1,2]],[[3,4]],[[5,6]]]");
+  EXPECT_EQ(*Text("int32", {}, Bytes<int32_t>({7})), "7");
+  EXPECT_EQ(*Text("int32", {0}, ""), "[]");
+  EXPECT_EQ(*Text("int32", {2, 0, 5}, ""), "[[],[]]");
 }
 
 TEST(TensorTextTest, BytesThatDoNotFitTheShapeAreRefused) {
@@ -104,31 +110,30 @@ TEST(TensorTextTest, BytesThatDoNotFitTheShapeAreRefused) {
   const std::vector<std::vector<int64_t>> shapes = {
       {2}, {4}, {-3}, {}, {0}, {INT64_MAX, INT64_MAX}, {1, INT64_MAX, 4}};
   for (const auto& shape : shapes) {
-    EXPECT_EQ(ReasonOf(NestedLists("int32", shape, data).status()),
-              "bad_tensor");
+    EXPECT_EQ(ReasonOf(Text("int32", shape, data).status()), "bad_tensor");
   }
 }
 
 TEST(TensorTextTest, EmptyTensorsOfHugeShapesDoNotFillTheMemory) {
-  EXPECT_EQ(ReasonOf(NestedLists("int32", {1 << 30, 1 << 30, 0}, "").status()),
+  EXPECT_EQ(ReasonOf(Text("int32", {1 << 30, 1 << 30, 0}, "").status()),
             "bad_tensor");
-  EXPECT_EQ(ReasonOf(NestedLists("int32", std::vector<int64_t>(100'000, 1),
-                                 Bytes<int32_t>({1}))
+  EXPECT_EQ(ReasonOf(Text("int32", std::vector<int64_t>(100'000, 1),
+                          Bytes<int32_t>({1}))
                          .status()),
             "bad_tensor");
 }
 
 TEST(TensorTextTest, TypesWithoutReadableValuesAreRefused) {
-  absl::Status status = NestedLists("qint8", {1}, "x").status();
+  absl::Status status = Text("qint8", {1}, "x").status();
   EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
   EXPECT_EQ(ReasonOf(status), "unreadable_dtype");
 }
 
 TEST(ElementCountTest, CountsOrGivesUp) {
-  EXPECT_EQ(ElementCount({}), 1u);
-  EXPECT_EQ(ElementCount({2, 3}), 6u);
-  EXPECT_EQ(ElementCount({INT64_MAX, 3}), std::nullopt);
-  EXPECT_EQ(ElementCount({-1}), std::nullopt);
+  EXPECT_EQ(tensor::ElementCount({}), 1u);
+  EXPECT_EQ(tensor::ElementCount({2, 3}), 6u);
+  EXPECT_EQ(tensor::ElementCount({INT64_MAX, 3}), std::nullopt);
+  EXPECT_EQ(tensor::ElementCount({-1}), std::nullopt);
 }
 
 }  // namespace

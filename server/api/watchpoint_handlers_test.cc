@@ -119,12 +119,12 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
   hit.id = 1;
   hit.watchpoint = 2;
   hit.node = "forward/log";
-  hit.condition.id = "max_gt";
-  hit.condition.params = {{"value", 2}};
+  hit.condition = std::make_shared<const model::Condition>(
+      model::Condition{"max_gt", {{"value", 2}}});
   hit.actual = {{"max", std::numeric_limits<double>::infinity()}};
   hit.statistics.count = 10;
   hit.statistics.neg_inf_count = 10;
-  hit.type = {"float32", {10}};
+  hit.type = {DType::kFloat32, {10}};
   hit.origin = model::Origin::kOrigin;
   hit.time_unix_nano = 1'000'000'000;
   job_->hits.hits = {hit};

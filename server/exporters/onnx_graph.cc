@@ -21,36 +21,49 @@ using model::EdgeKind;
 using model::ExportNode;
 using model::NodeKind;
 
-// Of libonnx 1.12, the oldest that is built with.
+// The versions of libonnx 1.12, the oldest supported release.
 constexpr int64_t kIrVersion = 8;
 constexpr int64_t kOpset = 17;
 
-int32_t ElementType(std::string_view dtype) {
+int32_t ElementType(DType dtype) {
   using Proto = onnx::TensorProto;
-  static constexpr std::pair<std::string_view, int32_t> kTypes[] = {
-      {"float32", Proto::FLOAT},
-      {"float64", Proto::DOUBLE},
-      {"float16", Proto::FLOAT16},
-      {"bfloat16", Proto::BFLOAT16},
-      {"int8", Proto::INT8},
-      {"int16", Proto::INT16},
-      {"int32", Proto::INT32},
-      {"int64", Proto::INT64},
-      {"uint8", Proto::UINT8},
-      {"uint16", Proto::UINT16},
-      {"uint32", Proto::UINT32},
-      {"uint64", Proto::UINT64},
-      {"bool", Proto::BOOL},
-      {"complex64", Proto::COMPLEX64},
-      {"complex128", Proto::COMPLEX128},
-  };
-  for (const auto& [name, type] : kTypes) {
-    if (name == dtype) return type;
+  switch (dtype) {
+    case DType::kFloat32:
+      return Proto::FLOAT;
+    case DType::kFloat64:
+      return Proto::DOUBLE;
+    case DType::kFloat16:
+      return Proto::FLOAT16;
+    case DType::kBfloat16:
+      return Proto::BFLOAT16;
+    case DType::kInt8:
+      return Proto::INT8;
+    case DType::kInt16:
+      return Proto::INT16;
+    case DType::kInt32:
+      return Proto::INT32;
+    case DType::kInt64:
+      return Proto::INT64;
+    case DType::kUint8:
+      return Proto::UINT8;
+    case DType::kUint16:
+      return Proto::UINT16;
+    case DType::kUint32:
+      return Proto::UINT32;
+    case DType::kUint64:
+      return Proto::UINT64;
+    case DType::kBool:
+      return Proto::BOOL;
+    case DType::kComplex64:
+      return Proto::COMPLEX64;
+    case DType::kComplex128:
+      return Proto::COMPLEX128;
+    default:
+      return Proto::UNDEFINED;
   }
-  return Proto::UNDEFINED;
 }
 
-// "aten::relu" is relu of the domain aten.
+// "aten::relu" is the op relu in the domain aten.
 std::pair<std::string, std::string> DomainAndType(const std::string& op_type) {
   const size_t colons = op_type.rfind("::");
   if (colons == std::string::npos || colons == 0) {
@@ -85,22 +98,25 @@ class Model {
     for (const ExportNode& node : nodes_) {
       if (!Executes(node)) AddInputs(node);
     }
-    for (const ExportNode* node : InOrder()) AddOp(*node);
+    for (const ExportNode* node : OpsInOrder()) AddOp(*node);
     model_.set_ir_version(kIrVersion);
     model_.set_producer_name("graphdbg");
     model_.set_producer_version(options.producer_version);
     Import("", kOpset);
     for (const std::string& domain : domains_) Import(domain, 1);
-    Note("graphdbg.lost",
-         "values of all tensors, parameters' too; attributes are strings "
-         "whatever they were; control edges; an op that runs several times in "
-         "a step stands once");
-    Note("graphdbg.names", "a tensor is NODE:SLOT, scopes end before each /");
+    AddMetadata(
+        "graphdbg.lost",
+        "values of all tensors, including parameters; types of attributes, "
+        "which "
+        "are strings here; control edges; repeated executions of an op in a "
+        "step");
+    AddMetadata("graphdbg.names",
+                "a tensor is NODE:SLOT; a scope ends before each /");
     return std::move(model_);
   }
 
  private:
-  void Note(const std::string& key, const std::string& value) {
+  void AddMetadata(const std::string& key, const std::string& value) {
     onnx::StringStringEntryProto& entry = *model_.add_metadata_props();
     entry.set_key(key);
     entry.set_value(value);
@@ -112,8 +128,8 @@ class Model {
     opset.set_version(version);
   }
 
-  // Those without a place in the step last.
-  std::vector<const ExportNode*> InOrder() const {
+  // Ops in execution order; those without an order come last.
+  std::vector<const ExportNode*> OpsInOrder() const {
     std::vector<const ExportNode*> ops;
     for (const ExportNode& node : nodes_) {
       if (Executes(node)) ops.push_back(&node);
@@ -124,7 +140,7 @@ class Model {
     return ops;
   }
 
-  // Known ones, and those that others take.
+  // The slots with a known type, and those that other ops read.
   std::set<uint32_t> SlotsOf(const ExportNode& node) const {
     std::set<uint32_t> slots;
     for (const auto& output : node.node.outputs) slots.insert(output.slot);
@@ -141,7 +157,7 @@ class Model {
       Describe(node, slot, TensorName(node.node.name, slot),
                *model_.mutable_graph()->add_input());
     }
-    made_.insert(node.node.name);
+    added_.insert(node.node.name);
   }
 
   void AddOp(const ExportNode& node) {
@@ -161,12 +177,12 @@ class Model {
     }
     AddAttributes(node, op);
     AddOutputs(node, op);
-    made_.insert(node.node.name);
+    added_.insert(node.node.name);
   }
 
   std::string InputName(const model::NeighbourEdge& edge) {
     std::string name = TensorName(edge.from, edge.slot);
-    if (made_.contains(edge.from)) return name;
+    if (added_.contains(edge.from)) return name;
     name += "@previous";
     if (previous_.insert(name).second) {
       const auto from = by_name_.find(edge.from);
@@ -174,7 +190,7 @@ class Model {
       if (from != by_name_.end()) {
         Describe(*from->second, edge.slot, name, input);
       } else {
-        // Of another graph.
+        // The producer is in another graph.
         Describe(ExportNode(), edge.slot, name, input);
       }
     }
@@ -190,7 +206,7 @@ class Model {
     }
   }
 
-  // An output's place is its slot: "" stands for those that nobody knows.
+  // The position of an output is its slot. Unknown outputs are "".
   void AddOutputs(const ExportNode& node, onnx::NodeProto& op) {
     onnx::GraphProto& graph = *model_.mutable_graph();
     const auto used = used_.find(node.node.name);
@@ -198,9 +214,9 @@ class Model {
       while (static_cast<uint32_t>(op.output_size()) < slot) op.add_output("");
       const std::string name = TensorName(node.node.name, slot);
       op.add_output(name);
-      const bool taken = used != used_.end() && used->second.count(slot) > 0;
+      const bool is_read = used != used_.end() && used->second.count(slot) > 0;
       Describe(node, slot, name,
-               taken ? *graph.add_value_info() : *graph.add_output());
+               is_read ? *graph.add_value_info() : *graph.add_output());
     }
   }
 
@@ -221,10 +237,10 @@ class Model {
 
   const std::vector<ExportNode>& nodes_;
   absl::flat_hash_map<std::string_view, const ExportNode*> by_name_;
-  // Slots that some op takes.
+  // Slots that are read by other ops.
   absl::flat_hash_map<std::string_view, std::set<uint32_t>> used_;
-  // Nodes that stand in the model already.
-  absl::flat_hash_set<std::string> made_;
+  // Nodes that the model already contains.
+  absl::flat_hash_set<std::string> added_;
   absl::flat_hash_set<std::string> previous_;
   std::set<std::string> domains_;
   onnx::ModelProto model_;
@@ -236,9 +252,10 @@ absl::StatusOr<std::string> ToOnnx(const std::vector<ExportNode>& nodes,
                                    const OnnxOptions& options) {
   const onnx::ModelProto model = Model(nodes).Build(options);
   if (model.ByteSizeLong() > std::numeric_limits<int32_t>::max()) {
-    return Error(absl::StatusCode::kResourceExhausted, "graph_too_large",
-                 "the graph is larger than an ONNX file may be (2 GiB); as "
-                 "JSON it can be any size");
+    return Error(
+        absl::StatusCode::kResourceExhausted, "graph_too_large",
+        "the graph exceeds the size limit of ONNX files (2 GiB); export "
+        "it as JSON instead");
   }
   return model.SerializeAsString();
 }

@@ -1,9 +1,10 @@
-// A job's graph as an ONNX model: structure, types and attributes, no values.
+// Exports a job's graph as an ONNX model with structure, types and attributes,
+// but without values.
 //
-// Any ONNX viewer shows it; no runtime runs it, since its ops are the
-// framework's. A tensor is called NODE:SLOT. ONNX wants producers before
-// consumers: an op that takes what one after it made, in the step before, takes
-// the model's input NODE:SLOT@previous.
+// ONNX viewers can show the model; runtimes cannot run it, because its ops are
+// the framework's. A tensor is called NODE:SLOT. ONNX requires producers before
+// consumers: an op that reads the output that a later op produced in the
+// previous step reads the model's input NODE:SLOT@previous instead.
 #ifndef SERVER_EXPORTERS_ONNX_GRAPH_H_
 #define SERVER_EXPORTERS_ONNX_GRAPH_H_
 
@@ -20,8 +21,8 @@ struct OnnxOptions {
   std::string producer_version;
 };
 
-// The bytes of a ModelProto. RESOURCE_EXHAUSTED "graph_too_large" if it would
-// be over the 2 GiB that protobuf allows.
+// Returns a serialized ModelProto. RESOURCE_EXHAUSTED "graph_too_large" if it
+// would exceed protobuf's limit of 2 GiB.
 absl::StatusOr<std::string> ToOnnx(const std::vector<model::ExportNode>& nodes,
                                    const OnnxOptions& options);
 

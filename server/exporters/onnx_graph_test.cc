@@ -18,11 +18,11 @@ ExportNode Make(const std::string& name, NodeKind kind,
   node.node.kind = kind;
   node.node.op_type = op_type;
   node.node.order = order;
-  node.node.outputs = {{0, {"float32", {2, 3}}}};
+  node.node.outputs = {{0, {DType::kFloat32, {2, 3}}}};
   return node;
 }
 
-//  weight ─► addmm ─► relu, and sgd, after both, gives weight's next value.
+//  weight ─► addmm ─► relu; sgd runs last and computes the next weight.
 class OnnxGraphTest : public testing::Test {
  protected:
   OnnxGraphTest() {
@@ -44,7 +44,7 @@ class OnnxGraphTest : public testing::Test {
                       static_cast<uint32_t>(inputs.size()), kind});
   }
 
-  // The model, which ONNX's own checker takes.
+  // Exports a model that passes ONNX's own checker.
   onnx::ModelProto Export() {
     onnx::ModelProto model;
     auto bytes = ToOnnx(nodes_, {"main", "1.2.3"});
@@ -82,7 +82,7 @@ TEST_F(OnnxGraphTest, HoldsOpsInTheirOrderWithTheirTensors) {
   EXPECT_EQ(addmm.domain(), "aten");
   EXPECT_EQ(addmm.op_type(), "addmm");
   EXPECT_EQ(addmm.input(0), "fc/weight:0");
-  // Output 1, which relu takes, is known by that alone.
+  // Output 1 is known only because relu reads it.
   ASSERT_EQ(addmm.output_size(), 2);
   EXPECT_EQ(addmm.output(1), "fc/addmm:1");
   EXPECT_EQ(addmm.attribute(0).s(), "1");
@@ -111,7 +111,7 @@ TEST_F(OnnxGraphTest, WhatComesFromTheStepBeforeIsAnInput) {
 }
 
 TEST_F(OnnxGraphTest, TypesThatOnnxLacksAreLeftOpen) {
-  nodes_[0].node.outputs[0].type.dtype = "float8_e4m3fn";
+  nodes_[0].node.outputs[0].type.dtype = DType::kFloat8E4m3fn;
   nodes_[3].node.op_type = "";
   const onnx::ModelProto model = Export();
   EXPECT_EQ(model.graph().input(0).type().tensor_type().elem_type(),
@@ -119,7 +119,7 @@ TEST_F(OnnxGraphTest, TypesThatOnnxLacksAreLeftOpen) {
   EXPECT_EQ(model.graph().node(2).op_type(), "unknown");
 }
 
-// As long and as odd as the wire lets them be.
+// The wire allows all of these names.
 TEST_F(OnnxGraphTest, NamesMayBeAnything) {
   const std::string longest(4096, 'x');
   const Strings names = {

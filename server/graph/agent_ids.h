@@ -1,4 +1,4 @@
-// One agent's own numbers of nodes, and what they are in the job's graph.
+// Maps the node ids of one agent to indices in the job's graph.
 #ifndef SERVER_GRAPH_AGENT_IDS_H_
 #define SERVER_GRAPH_AGENT_IDS_H_
 
@@ -13,20 +13,20 @@ namespace graphdbg::graph {
 using NodeIndex = uint32_t;
 inline constexpr NodeIndex kNoNode = std::numeric_limits<NodeIndex>::max();
 
-// An input whose producer the agent has not told of yet.
+// An input whose producer the agent has not reported yet.
 struct WaitingInput {
   NodeIndex consumer = kNoNode;
   uint32_t position = 0;
-  // Of the consumer's inputs when this was noted.
+  // Node::inputs_revision of the consumer when the input was reported.
   uint32_t revision = 0;
 };
 
-// Filled by GraphStore::Apply; one per agent process and graph store.
+// One per agent process and graph store. Filled by GraphStore::Apply.
 struct AgentIds {
   absl::flat_hash_map<uint32_t, NodeIndex> nodes;
   absl::flat_hash_map<uint32_t, std::vector<WaitingInput>> waiting;
 
-  // kNoNode if the agent has not told of it.
+  // kNoNode if the agent has not reported the node.
   NodeIndex Find(uint32_t agent_id) const {
     auto it = nodes.find(agent_id);
     return it == nodes.end() ? kNoNode : it->second;

@@ -52,7 +52,7 @@ std::string_view StemOf(std::string_view label) {
   const size_t last = label.find_last_not_of(kDigits);
   if (last == std::string_view::npos) return {};
   if (last + 1 == label.size()) return label;
-  // "relu__1" is the second "relu_", which works in place.
+  // "relu__1" is the second "relu_", the in-place variant of "relu".
   return label.substr(0, label[last] == '_' ? last : last + 1);
 }
 
@@ -86,13 +86,13 @@ std::string AggregateLabel(std::string_view stem,
   return absl::StrCat(text, "[", range->begin, ":", range->end, "]");
 }
 
-std::vector<Shown> Aggregated(const GraphStore& store, const Scope& scope,
-                              size_t above) {
+std::vector<ViewItem> AggregateChildren(const GraphStore& store,
+                                        const Scope& scope, size_t above) {
   const std::vector<Child> children = ChildrenOf(scope);
-  std::vector<Shown> shown;
+  std::vector<ViewItem> items;
   if (children.size() <= above) {
-    for (Child child : children) shown.push_back({{child}, {}});
-    return shown;
+    for (Child child : children) items.push_back({{child}, {}});
+    return items;
   }
   struct Group {
     std::string_view stem;
@@ -101,7 +101,7 @@ std::vector<Shown> Aggregated(const GraphStore& store, const Scope& scope,
   };
   std::vector<Group> groups;
   absl::flat_hash_map<std::string_view, size_t> by_stem;
-  // Of each child.
+  // Indexed like `children`.
   std::vector<size_t> group_of;
   group_of.reserve(children.size());
   for (Child child : children) {
@@ -114,38 +114,39 @@ std::vector<Shown> Aggregated(const GraphStore& store, const Scope& scope,
   for (size_t i = 0; i < children.size(); ++i) {
     Group& group = groups[group_of[i]];
     if (group.count <= above) {
-      shown.push_back({{children[i]}, {}});
+      items.push_back({{children[i]}, {}});
       continue;
     }
     if (group.place == kNoPlace) {
-      group.place = shown.size();
-      shown.push_back({{}, AggregateLabel(group.stem, std::nullopt)});
+      group.place = items.size();
+      items.push_back({{}, AggregateLabel(group.stem, std::nullopt)});
     }
-    shown[group.place].children.push_back(children[i]);
+    items[group.place].children.push_back(children[i]);
   }
-  return shown;
+  return items;
 }
 
-std::vector<Shown> OpenAggregate(const GraphStore& store, const Scope& scope,
-                                 const AggregateName& name) {
+std::vector<ViewItem> ExpandAggregate(const GraphStore& store,
+                                      const Scope& scope,
+                                      const AggregateName& name) {
   const std::vector<Child> members = MembersOf(store, scope, name.stem);
   const size_t begin =
       name.range ? std::min(name.range->begin, members.size()) : 0;
   const size_t end =
       name.range ? std::min(name.range->end, members.size()) : members.size();
-  std::vector<Shown> shown;
+  std::vector<ViewItem> items;
   if (name.range || members.size() <= kAggregateRange) {
-    for (size_t i = begin; i < end; ++i) shown.push_back({{members[i]}, {}});
-    return shown;
+    for (size_t i = begin; i < end; ++i) items.push_back({{members[i]}, {}});
+    return items;
   }
   for (size_t at = 0; at < members.size(); at += kAggregateRange) {
     const AggregateName::Range range{at, at + kAggregateRange};
     const size_t last = std::min(range.end, members.size());
-    shown.push_back({{members.begin() + static_cast<std::ptrdiff_t>(at),
+    items.push_back({{members.begin() + static_cast<std::ptrdiff_t>(at),
                       members.begin() + static_cast<std::ptrdiff_t>(last)},
                      AggregateLabel(name.stem, range)});
   }
-  return shown;
+  return items;
 }
 
 }  // namespace graphdbg::graph

@@ -1,7 +1,8 @@
-// Like siblings as one: what a scope shows that has thousands of children.
+// Aggregates: many similar siblings shown as one node, for scopes that have
+// thousands of children.
 //
-//   optimizer/AdamW/add, …/add_1, …, …/add_29999   shown as
-//   optimizer/AdamW/add[*]                         which holds
+//   optimizer/AdamW/add, …/add_1, …, …/add_29999   are shown as
+//   optimizer/AdamW/add[*]                         which expands to
 //   optimizer/AdamW/add[0:1000], …/add[1000:2000]  and so on
 #ifndef SERVER_GRAPH_AGGREGATES_H_
 #define SERVER_GRAPH_AGGREGATES_H_
@@ -16,43 +17,47 @@
 
 namespace graphdbg::graph {
 
-// An aggregate of more is opened in ranges of so many.
+// Larger aggregates expand to ranges of this size.
 inline constexpr size_t kAggregateRange = 1'000;
 
-// What like siblings have in common: the label without its number, as "add" of
-// "add_12", "Conv2D-op" of "Conv2D-op7" and "" of "12".
+// The part of the label that similar siblings share, which is the label without
+// its number: "add" for "add_12", "Conv2D-op" for "Conv2D-op7", "" for "12".
 std::string_view StemOf(std::string_view label);
 
-// The name of an aggregate, taken apart.
+// The parts of an aggregate's name.
 struct AggregateName {
   std::string_view scope;
   std::string_view stem;
-  // Of the members in the order in which they became known; absent: all.
+  // Members by the order in which they became known.
   struct Range {
     size_t begin = 0;
     size_t end = 0;
   };
+  // Absent for the aggregate of all members.
   std::optional<Range> range;
 };
-// Absent if it is no aggregate's.
+
+// Absent if the name is not that of an aggregate.
 std::optional<AggregateName> ParseAggregate(std::string_view name);
 std::string AggregateLabel(std::string_view stem,
                            std::optional<AggregateName::Range> range);
 
-// What a view shows as one: a child, or an aggregate.
-struct Shown {
+// One item of a view: a child, or an aggregate of several.
+struct ViewItem {
   std::vector<Child> children;
-  // Empty: the child itself.
+  // Empty for a single child.
   std::string aggregate_label;
 };
 
-// The children of a scope, those with more than `above` like siblings as
+// The children of a scope. Groups of more than `above` similar siblings become
 // aggregates.
-std::vector<Shown> Aggregated(const GraphStore& store, const Scope& scope,
-                              size_t above);
-// What an aggregate of this scope holds; empty if there is none such.
-std::vector<Shown> OpenAggregate(const GraphStore& store, const Scope& scope,
-                                 const AggregateName& name);
+std::vector<ViewItem> AggregateChildren(const GraphStore& store,
+                                        const Scope& scope, size_t above);
+
+// The content of an aggregate in this scope. Empty if it does not exist.
+std::vector<ViewItem> ExpandAggregate(const GraphStore& store,
+                                      const Scope& scope,
+                                      const AggregateName& name);
 
 }  // namespace graphdbg::graph
 

@@ -1,4 +1,4 @@
-// What others know of nodes and scopes and people want to see beside them.
+// Facts about nodes and scopes that views show and other rooms know.
 #ifndef SERVER_GRAPH_ANNOTATIONS_H_
 #define SERVER_GRAPH_ANNOTATIONS_H_
 

@@ -7,7 +7,7 @@
 namespace graphdbg::graph {
 namespace {
 
-// "GDBGIDX" and the version of the layout.
+// "GDBGIDX" and the version of the format.
 constexpr char kMagic[8] = {'G', 'D', 'B', 'G', 'I', 'D', 'X', 2};
 constexpr size_t kAlignment = 8;
 

@@ -1,4 +1,4 @@
-// Columns of numbers in one run of bytes, with a JSON header that says where.
+// Columns of numbers, concatenated, with a JSON header that locates them.
 #ifndef SERVER_GRAPH_COLUMN_FILE_H_
 #define SERVER_GRAPH_COLUMN_FILE_H_
 
@@ -12,17 +12,17 @@
 
 namespace graphdbg::graph {
 
-// Machines that this runs on are little endian, as the file is.
+// The file is little-endian; so are all machines that the server runs on.
 class ColumnFile {
  public:
   void Add(const char* name, const std::vector<uint32_t>& values);
   void Add(const char* name, const std::vector<uint8_t>& values);
-  // Each as its difference to the one before, modulo 2^32: what grows step by
-  // step compresses to next to nothing.
+  // Stores each value as its difference from the previous one, modulo 2^32.
+  // Columns that grow steadily compress to almost nothing.
   void AddDifferences(const char* name, const std::vector<uint32_t>& values);
   void Add(const char* name, std::string_view bytes);
 
-  // With the header, to which what was added is filed under "columns".
+  // Returns the file, with the columns listed in the header's "columns".
   std::string Finish(nlohmann::ordered_json header) &&;
 
  private:
@@ -33,14 +33,14 @@ class ColumnFile {
   std::string bytes_;
 };
 
-// Texts, each once; number 0 is the empty one.
+// Numbers distinct strings. Number 0 is the empty string.
 class StringTable {
  public:
   StringTable() { Number(""); }
 
-  // `text` must outlive the table.
+  // Returns the string's number. `text` must outlive the table.
   uint32_t Number(std::string_view text);
-  // As "string_end", where each text ends, and "string_bytes".
+  // Adds the columns "string_end", the end of each string, and "string_bytes".
   void AddTo(ColumnFile& file) const;
 
  private:

@@ -1,5 +1,5 @@
-// How long the questions of a page about a large graph take, and what a node
-// costs in memory: `tools/dev bench server`.
+// Measures a page's queries about a large graph, and the memory per node. Run
+// by `tools/dev bench server`.
 #include <malloc.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ std::vector<GraphPatch> MakePatches(uint32_t count) {
         optimizer ? model::Category::kOptimizer : model::Category::kActivation;
     node.order = i + 1;
     node.first_step = node.last_step = 1;
-    node.outputs = {{0, {"float32", {32, 128, 768}}}};
+    node.outputs = {{0, {DType::kFloat32, {32, 128, 768}}}};
     if (i > 0) node.inputs.push_back({i, 0, false});
     if (i > 50) node.inputs.push_back({i - 50, 0, false});
     node.attributes = {{"dtype", "float32"}};

@@ -4,12 +4,13 @@
 #include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::graph {
 namespace {
 
-// Where the scope's part of a full name ends; npos for a name at the top.
+// The scope in a full name; empty for a name at the top.
 std::string_view ScopePart(std::string_view name) {
   const size_t slash = name.rfind('/');
   return slash == std::string_view::npos ? std::string_view()
@@ -45,7 +46,7 @@ uint64_t WeightOf(const Node& node) {
                    node.inputs.size() * (sizeof(Input) + sizeof(Consumer)) +
                    node.stack.size() * sizeof(FrameIndex);
   for (const auto& output : node.outputs) {
-    bytes += sizeof(output) + output.type.dtype.size() +
+    bytes += sizeof(output) + output.type.framework_dtype.size() +
              output.type.shape.size() * sizeof(int64_t);
   }
   for (const auto& [key, value] : node.attributes) {
@@ -58,11 +59,10 @@ uint64_t WeightOf(const Node& node) {
 
 absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
                                GraphChanges* changes) {
-  auto graph = EnsureGraph(patch.graph);
-  if (!graph.ok()) return graph.status();
-  GraphChanges mine;
-  if (changes == nullptr) changes = &mine;
-  const absl::Status applied = ApplyTo(*graph, patch, ids, *changes);
+  ASSIGN_OR_RETURN(const uint32_t graph, EnsureGraph(patch.graph));
+  GraphChanges ignored;
+  if (changes == nullptr) changes = &ignored;
+  const absl::Status applied = ApplyTo(graph, patch, ids, *changes);
   auto& nodes = changes->nodes;
   std::sort(nodes.begin(), nodes.end());
   nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
@@ -73,29 +73,26 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
 absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
                                  AgentIds& ids, GraphChanges& changes) {
   for (const auto& [name, type] : patch.scope_types) {
-    if (auto valid = CheckName(name, limits_.max_depth); !valid.ok()) {
-      return valid;
-    }
-    auto scope = EnsureScope(graph, name);
-    if (!scope.ok()) return scope.status();
-    if (scopes_[*scope].type == type) continue;
+    RETURN_IF_ERROR(CheckName(name, limits_.max_depth));
+    ASSIGN_OR_RETURN(const ScopeIndex index, EnsureScope(graph, name));
+    Scope& scope = scopes_[index];
+    if (scope.type == type) continue;
     bytes_ += type.size();
-    bytes_ -= scopes_[*scope].type.size();
-    scopes_[*scope].type = type;
-    changes.scopes.push_back(*scope);
-    if (auto fits = CheckSize(name); !fits.ok()) return fits;
+    bytes_ -= scope.type.size();
+    scope.type = type;
+    changes.scopes.push_back(index);
+    RETURN_IF_ERROR(CheckSize(name));
   }
-  // All names first: nodes of one patch may refer to each other in any order.
+  // Names come first: nodes of a patch may refer to each other in any order.
   std::vector<NodeIndex> indices;
   indices.reserve(patch.nodes.size());
   for (const NodeRecord& record : patch.nodes) {
-    auto index = EnsureNode(graph, record, ids, changes);
-    if (!index.ok()) return index.status();
-    indices.push_back(*index);
+    ASSIGN_OR_RETURN(const NodeIndex index,
+                     EnsureNode(graph, record, ids, changes));
+    indices.push_back(index);
   }
   for (size_t i = 0; i < indices.size(); ++i) {
-    auto filled = Fill(indices[i], patch.nodes[i], ids, changes);
-    if (!filled.ok()) return filled;
+    RETURN_IF_ERROR(Fill(indices[i], patch.nodes[i], ids, changes));
   }
   for (const auto& [step, seen] : patch.seen) {
     for (uint32_t id : seen) {
@@ -139,8 +136,8 @@ absl::StatusOr<ScopeIndex> GraphStore::EnsureScope(uint32_t graph,
   Graph& g = graphs_[graph];
   auto it = g.scopes.find(name);
   if (it != g.scopes.end()) return it->second;
-  auto parent = EnsureScope(graph, ScopePart(name));
-  if (!parent.ok()) return parent;
+  ASSIGN_OR_RETURN(const ScopeIndex parent,
+                   EnsureScope(graph, ScopePart(name)));
   if (scopes_.size() >= limits_.max_scopes) {
     return Exhausted(absl::StrCat("more than ", limits_.max_scopes, " scopes"));
   }
@@ -148,9 +145,9 @@ absl::StatusOr<ScopeIndex> GraphStore::EnsureScope(uint32_t graph,
   scopes_.push_back(Scope{});
   Scope& scope = scopes_.back();
   scope.name = std::string(name);
-  scope.parent = *parent;
-  scope.depth = scopes_[*parent].depth + 1;
-  scopes_[*parent].scopes.push_back(index);
+  scope.parent = parent;
+  scope.depth = scopes_[parent].depth + 1;
+  scopes_[parent].scopes.push_back(index);
   g.scopes.emplace(scope.name, index);
   bytes_ += sizeof(Scope) + name.size();
   return index;
@@ -171,28 +168,26 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                               "\" and cannot become \"", record.name, "\""));
   }
   if (known != kNoNode) return known;
-  if (auto valid = CheckName(record.name, limits_.max_depth); !valid.ok()) {
-    return valid;
-  }
+  RETURN_IF_ERROR(CheckName(record.name, limits_.max_depth));
   NodeIndex index = FindNode(record.name);
   if (index == kNoNode) {
     if (nodes_.size() >= limits_.max_nodes) {
       return Exhausted(absl::StrCat("more than ", limits_.max_nodes, " nodes"));
     }
-    auto scope = EnsureScope(graph, ScopePart(record.name));
-    if (!scope.ok()) return scope.status();
+    ASSIGN_OR_RETURN(const ScopeIndex scope,
+                     EnsureScope(graph, ScopePart(record.name)));
     index = static_cast<NodeIndex>(nodes_.size());
     nodes_.push_back(Node{});
     Node& node = nodes_.back();
     node.name = record.name;
     node.kind = record.kind;
     node.graph = graph;
-    node.scope = *scope;
+    node.scope = scope;
     by_name_.emplace(node.name, index);
     changes.nodes.push_back(index);
-    scopes_[*scope].nodes.push_back(index);
+    scopes_[scope].nodes.push_back(index);
     ++graphs_[graph].node_count;
-    for (ScopeIndex s = *scope;; s = scopes_[s].parent) {
+    for (ScopeIndex s = scope;; s = scopes_[s].parent) {
       ++scopes_[s].descendants;
       if (scopes_[s].parent == s) break;
     }
@@ -225,7 +220,7 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
     stack.push_back(frames_.Add(line));
   }
   set(node.stack, std::move(stack));
-  NoteOrder(node.scope, record.order);
+  RecordOrder(node.scope, record.order);
 
   std::vector<Input> inputs;
   inputs.reserve(record.inputs.size());
@@ -320,7 +315,7 @@ void GraphStore::CountEdge(NodeIndex from, NodeIndex to, bool control, int by) {
   if (it->second == 0) edges.erase(it);
 }
 
-void GraphStore::NoteOrder(ScopeIndex scope, uint64_t order) {
+void GraphStore::RecordOrder(ScopeIndex scope, uint64_t order) {
   if (order == 0) return;
   for (ScopeIndex s = scope;; s = scopes_[s].parent) {
     if (scopes_[s].order != 0 && scopes_[s].order <= order) break;
@@ -359,7 +354,7 @@ absl::StatusOr<ScopeIndex> GraphStore::FindScope(std::string_view graph,
 
 const model::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
   const Node& node = nodes_[i];
-  // One step only: a forward op has no forward op of its own.
+  // One lookup suffices: a forward op has no forward op of its own.
   const Node& origin = node.forward == kNoNode ? node : nodes_[node.forward];
   const auto& stack = origin.stack.empty() ? node.stack : origin.stack;
   for (FrameIndex frame : stack) {

@@ -1,14 +1,14 @@
-// The graph of one job as its agents tell it: nodes, the tree of scopes that
+// The graph of one job as its agents report it: nodes, the tree of scopes that
 // their names form, and edges.
 //
-// Questions about a scope cost what their answer is long: each edge between
-// nodes is filed, when it is learnt, under the one scope in whose view it
-// shows, the innermost scope that holds both ends.
+// The cost of a query about a scope is proportional to the size of its answer.
+// When an edge between nodes is added, it is stored in the only scope whose
+// view shows it: the innermost scope that contains both ends.
 //
-//   forward/conv1/conv2d ──► forward/relu     is filed under "forward"
+//   forward/conv1/conv2d ──► forward/relu     is stored in "forward"
 //                                             as conv1 ──► relu
 //
-// Not thread safe. Bounded: what goes over a limit is refused.
+// Not thread safe. Patches that would exceed a limit are refused.
 #ifndef SERVER_GRAPH_GRAPH_STORE_H_
 #define SERVER_GRAPH_GRAPH_STORE_H_
 
@@ -34,7 +34,7 @@ namespace graphdbg::graph {
 
 using ScopeIndex = uint32_t;
 
-// Under this id people find the graph that agents call "".
+// The id that clients use for the graph that agents call "".
 inline constexpr std::string_view kMainGraph = "main";
 
 // A child of a scope: a scope or a node.
@@ -63,22 +63,22 @@ struct LiftedEdge {
 
 struct Scope {
   std::string name;
-  // Its own index for the root of a graph.
+  // The root of a graph is its own parent.
   ScopeIndex parent = 0;
   uint32_t depth = 0;
   // The module's class; empty if unknown.
   std::string type;
   std::vector<ScopeIndex> scopes;
   std::vector<NodeIndex> nodes;
-  // Nodes below, at any depth.
+  // Number of nodes in the scope, at any depth.
   uint32_t descendants = 0;
-  // The smallest of the nodes below that execute; 0 if none does.
+  // The smallest order of the nodes in it that execute. 0: none of them does.
   uint64_t order = 0;
   absl::flat_hash_map<LiftedEdge, uint32_t> edges;
 };
 
 struct Input {
-  // kNoNode: not known (yet).
+  // kNoNode if the producer is not known, or not known yet.
   NodeIndex node = kNoNode;
   uint32_t slot = 0;
   bool control = false;
@@ -130,13 +130,13 @@ struct GraphLimits {
   uint64_t max_bytes = uint64_t{2} << 30;
 };
 
-// What a patch changed, for those who write it down.
+// The changes that a patch made, for the journal.
 struct GraphChanges {
-  // That are new or changed in more than their last step; ascending.
+  // Nodes that are new or changed in more than their last step; ascending.
   std::vector<NodeIndex> nodes;
-  // With another type.
+  // Scopes whose type changed.
   std::vector<ScopeIndex> scopes;
-  // Numbers that the sender had not told of before.
+  // The sender's ids that are new, with their nodes.
   std::vector<std::pair<uint32_t, NodeIndex>> ids;
 };
 
@@ -144,18 +144,19 @@ class GraphStore {
  public:
   explicit GraphStore(GraphLimits limits = {}) : limits_(limits) {}
 
-  // Adds and replaces nodes; `ids` is the sender's, and the same store's each
-  // time. A node keeps its index for ever; one that several agents have is
-  // one node here, by its name. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name
-  // the node; what came before it in the patch stays, and is in `changes`.
+  // Adds and replaces nodes. `ids` belongs to the sender and to this store. A
+  // node keeps its index forever; nodes of several agents with the same name
+  // are one node. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name the node at
+  // which the patch was refused; the part before it has been applied and is in
+  // `changes`.
   absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
                      GraphChanges* changes = nullptr);
 
-  // What was known before, of an empty store; the order is that of indices.
+  // Restore an empty store. The vectors are in the order of indices.
   void RestoreFrames(const std::vector<model::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
-  // Counts the patches that changed anything but last steps.
+  // Number of patches that changed more than last steps.
   uint64_t version() const { return version_; }
 
   size_t node_count() const { return nodes_.size(); }
@@ -164,12 +165,12 @@ class GraphStore {
   const Scope& scope(ScopeIndex i) const { return scopes_[i]; }
   const std::vector<Graph>& graphs() const { return graphs_; }
 
-  // kNoNode if there is none.
+  // kNoNode if no node has this name.
   NodeIndex FindNode(std::string_view name) const;
-  // The graph called `id`; null if there is none. "" is the main one, or the
-  // first where all have names.
+  // Null if no graph has this id. "" means the main graph, or the first one if
+  // there is no main graph.
   const Graph* FindGraph(std::string_view id) const;
-  // NOT_FOUND "unknown_graph" or "unknown_scope". "" is the root.
+  // "" is the root. NOT_FOUND "unknown_graph" or "unknown_scope".
   absl::StatusOr<ScopeIndex> FindScope(std::string_view graph,
                                        std::string_view name) const;
 
@@ -177,9 +178,10 @@ class GraphStore {
   const model::SourceLine& frame(FrameIndex i) const {
     return frames_.frame(i);
   }
-  // Held by all of this, about.
+  // Approximate memory that the store uses.
   uint64_t bytes() const { return bytes_ + frames_.bytes(); }
-  // The user's own line, of the forward op for a backward op; null if unknown.
+  // The user's own line; for a backward op, that of its forward op. Null if it
+  // is unknown.
   const model::SourceLine* SourceOf(NodeIndex i) const;
 
  private:
@@ -192,19 +194,19 @@ class GraphStore {
   absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
                     GraphChanges& changes);
   absl::Status CheckSize(std::string_view name) const;
-  // False if they are the same as before.
+  // Returns false if the inputs are the same as before.
   bool SetInputs(NodeIndex index, std::vector<Input> inputs);
-  // Files the edge that ends at this input, or takes it out again.
+  // Adds or removes the edge that ends at this input.
   void Link(NodeIndex consumer, uint32_t position);
   void Unlink(NodeIndex consumer, uint32_t position);
   void CountEdge(NodeIndex from, NodeIndex to, bool control, int by);
-  void NoteOrder(ScopeIndex scope, uint64_t order);
+  void RecordOrder(ScopeIndex scope, uint64_t order);
   void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index,
                       GraphChanges& changes);
 
   const GraphLimits limits_;
   std::vector<Graph> graphs_;
-  // Deques: names are keys of maps and must not move.
+  // Deques, because the maps' keys point to the names.
   std::deque<Scope> scopes_;
   std::deque<Node> nodes_;
   absl::flat_hash_map<std::string_view, NodeIndex> by_name_;

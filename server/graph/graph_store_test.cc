@@ -104,7 +104,7 @@ TEST_F(AggregatesTest, StandForLikeSiblingsAboveTheLimit) {
   EXPECT_EQ(adds.op_type, "aten::add");
   EXPECT_EQ(adds.child_count, 5u);
   EXPECT_EQ(adds.order, 1u);
-  // Edges among themselves are inside.
+  // Edges between members are not shown.
   ASSERT_EQ(view.edges.size(), 1u);
   EXPECT_EQ(view.edges[0].from, "o/add[*]");
   EXPECT_EQ(view.edges[0].to, "o/norm");
@@ -211,7 +211,7 @@ TEST_F(GraphStoreTest, LiftsEdgesToTheChildrenShown) {
                   .ok());
   EXPECT_EQ(Edges(""), (Strings{"a>c:2", "a~c:1"}));
   EXPECT_EQ(Edges("a"), (Strings{"a/x>a/b:2"}));
-  // What leaves the scope is not in it.
+  // Edges that leave the scope are omitted.
   EXPECT_EQ(Edges("a/b"), (Strings{"a/b/y>a/b/z:1"}));
   EXPECT_EQ(store_.graphs()[0].edge_count, 6u);
 }
@@ -233,7 +233,7 @@ TEST_F(GraphStoreTest, TakesProducersThatComeAfterTheirConsumers) {
   EXPECT_TRUE(Edges("").empty());
   ASSERT_TRUE(Put({MakeNode(2, "x", 1)}).ok());
   EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
-  // The consumer changed its mind before the other producer came.
+  // The consumer was redefined before the other producer was reported.
   ASSERT_TRUE(Put({MakeNode(1, "y", 2, {{2, 0}})}).ok());
   ASSERT_TRUE(Put({MakeNode(3, "w", 1)}).ok());
   EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
@@ -253,14 +253,14 @@ TEST_F(GraphStoreTest, MakesOneNodeOfWhatSeveralAgentsCallTheSame) {
 
 TEST_F(GraphStoreTest, TellsConsumersAndTypes) {
   NodeRecord x = MakeNode(1, "x", 1);
-  x.outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {2}}}};
+  x.outputs = {{0, {DType::kFloat32, {2, 3}}}, {1, {DType::kInt64, {2}}}};
   ASSERT_TRUE(Put({x, MakeNode(2, "y", 2, {{1, 1}})}).ok());
   auto detail = GraphView(store_, none_).Detail("x");
   ASSERT_TRUE(detail.ok());
   ASSERT_EQ(detail->consumers.size(), 1u);
   EXPECT_EQ(detail->consumers[0].node, "y");
   EXPECT_EQ(detail->consumers[0].slot, 1u);
-  EXPECT_EQ(detail->consumers[0].type.dtype, "int64");
+  EXPECT_EQ(detail->consumers[0].type.dtype, DType::kInt64);
   detail = GraphView(store_, none_).Detail("y");
   ASSERT_EQ(detail->inputs.size(), 1u);
   EXPECT_EQ(detail->inputs[0].type.shape, std::vector<int64_t>{2});
@@ -336,7 +336,7 @@ TEST(GraphLimitsTest, CountsTheBytesOfWhatItHolds) {
   GraphPatch patch;
   patch.nodes = {MakeNode(1, "a", 1)};
   patch.nodes[0].attributes["big"] = std::string(60'000, 'x');
-  // The same again takes the place of what was there.
+  // Reporting the same nodes again replaces them.
   EXPECT_TRUE(store.Apply(patch, ids).ok());
   EXPECT_TRUE(store.Apply(patch, ids).ok());
   patch.nodes[0].id = 2;

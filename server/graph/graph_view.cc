@@ -6,12 +6,13 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::graph {
 namespace {
 
-constexpr size_t kNodesOfAPage = 1'000;
+constexpr size_t kPageNodes = 1'000;
 constexpr uint32_t kNotShown = std::numeric_limits<uint32_t>::max();
 
 std::string LabelOf(std::string_view name) {
@@ -21,7 +22,7 @@ std::string LabelOf(std::string_view name) {
 }
 
 bool ShownBefore(const model::Node& a, const model::Node& b) {
-  // 0 means that it does not execute: after all that do.
+  // An order of 0 means that the node does not execute; it wraps to the end.
   const uint64_t order_a = a.order - 1;
   const uint64_t order_b = b.order - 1;
   return std::tie(order_a, a.name, a.kind) < std::tie(order_b, b.name, b.kind);
@@ -49,15 +50,14 @@ absl::StatusOr<model::ScopeView> GraphView::ScopeNamed(
   view.scope = std::string(name);
   const bool main = graph.empty() || graph == kMainGraph;
   if (main && name.empty() && store_.FindGraph(graph) == nullptr) return view;
-  absl::StatusOr<Opened> opened = Open(graph, name, aggregate_above);
-  if (!opened.ok()) return opened.status();
-  view.nodes.reserve(opened->shown.size());
-  for (const Shown& shown : opened->shown) {
-    view.nodes.push_back(shown.aggregate_label.empty()
-                             ? Info(shown.children.front())
-                             : AggregateOf(*opened->scope, shown));
+  ASSIGN_OR_RETURN(const Opened opened, Open(graph, name, aggregate_above));
+  view.nodes.reserve(opened.items.size());
+  for (const ViewItem& item : opened.items) {
+    view.nodes.push_back(item.aggregate_label.empty()
+                             ? Info(item.children.front())
+                             : AggregateOf(*opened.scope, shown));
   }
-  view.edges = EdgesOf(*opened, view.nodes);
+  view.edges = EdgesOf(opened, view.nodes);
   std::sort(view.nodes.begin(), view.nodes.end(), ShownBefore);
   return view;
 }
@@ -68,29 +68,29 @@ absl::StatusOr<GraphView::Opened> GraphView::Open(
   auto index = store_.FindScope(graph, name);
   if (index.ok()) {
     const Scope& scope = store_.scope(*index);
-    return Opened{&scope, Aggregated(store_, scope, aggregate_above)};
+    return Opened{&scope, AggregateChildren(store_, scope, aggregate_above)};
   }
   const auto aggregate = ParseAggregate(name);
   if (!aggregate) return index.status();
   const auto parent = store_.FindScope(graph, aggregate->scope);
   if (!parent.ok()) return index.status();
   const Scope& scope = store_.scope(*parent);
-  Opened opened{&scope, OpenAggregate(store_, scope, *aggregate)};
-  if (opened.shown.empty()) return index.status();
+  Opened opened{&scope, ExpandAggregate(store_, scope, *aggregate)};
+  if (opened.items.empty()) return index.status();
   return opened;
 }
 
 std::vector<model::Edge> GraphView::EdgesOf(
     const Opened& opened, const std::vector<model::Node>& nodes) const {
-  // Which of the things shown a node or scope belongs to.
+  // The item that shows a node or scope.
   std::vector<uint32_t> node_places(store_.node_count(), kNotShown);
   std::vector<uint32_t> scope_places(store_.scope_count(), kNotShown);
   const auto place = [&](Child child) -> uint32_t& {
     return child.is_scope ? scope_places[child.index]
                           : node_places[child.index];
   };
-  for (uint32_t i = 0; i < opened.shown.size(); ++i) {
-    for (Child child : opened.shown[i].children) place(child) = i;
+  for (uint32_t i = 0; i < opened.items.size(); ++i) {
+    for (Child child : opened.items[i].children) place(child) = i;
   }
   using Ends = std::tuple<uint32_t, uint32_t, bool>;
   absl::flat_hash_map<Ends, uint32_t> counts;
@@ -159,11 +159,11 @@ absl::StatusOr<model::NodeDetail> GraphView::AggregateNamed(
   for (const Graph& graph : store_.graphs()) {
     auto opened = Open(graph.id, name, kNoAggregates);
     if (!opened.ok()) continue;
-    Shown all;
+    ViewItem all;
     all.aggregate_label = AggregateLabel(aggregate->stem, aggregate->range);
-    for (const Shown& shown : opened->shown) {
-      all.children.insert(all.children.end(), shown.children.begin(),
-                          shown.children.end());
+    for (const ViewItem& item : opened->items) {
+      all.children.insert(all.children.end(), item.children.begin(),
+                          item.children.end());
     }
     model::NodeDetail detail;
     detail.node = AggregateOf(*opened->scope, all);
@@ -185,7 +185,7 @@ absl::StatusOr<model::GraphPage> GraphView::Page(std::string_view graph,
     const auto index = static_cast<NodeIndex>(i);
     const Node& node = store_.node(index);
     if (&store_.graphs()[node.graph] != found) continue;
-    if (page.nodes.size() == kNodesOfAPage) {
+    if (page.nodes.size() == kPageNodes) {
       page.next = i;
       break;
     }
@@ -267,27 +267,27 @@ GraphView::Facts GraphView::FactsOf(Child child) const {
 }
 
 model::Node GraphView::AggregateOf(const Scope& scope,
-                                   const Shown& shown) const {
+                                   const ViewItem& item) const {
   model::Node info;
-  info.label = shown.aggregate_label;
+  info.label = item.aggregate_label;
   info.name = scope.name.empty() ? info.label
                                  : absl::StrCat(scope.name, "/", info.label);
   info.kind = model::NodeKind::kAggregate;
-  info.child_count = static_cast<uint32_t>(shown.children.size());
-  const Facts first = FactsOf(shown.children.front());
+  info.child_count = static_cast<uint32_t>(item.children.size());
+  const Facts first = FactsOf(item.children.front());
   info.op_type = std::string(first.type);
   info.category = first.category;
   info.order = first.order;
   size_t watched = 0;
   size_t unwatched = 0;
-  for (Child child : shown.children) {
+  for (Child child : item.children) {
     const Facts facts = FactsOf(child);
-    // What they do not have in common is not told.
+    // The aggregate omits properties in which its members differ.
     if (facts.type != first.type) info.op_type.clear();
     if (facts.category != first.category) {
       info.category = model::Category::kOther;
     }
-    // 0 is none, and later than all.
+    // An order of 0 counts as the last.
     info.order = std::min(info.order - 1, facts.order - 1) + 1;
     info.descendant_count += facts.descendants;
     info.hit_count += annotations_.HitsOf(child);
@@ -296,8 +296,8 @@ model::Node GraphView::AggregateOf(const Scope& scope,
     unwatched += state == model::Watched::kNone;
   }
   info.watched = model::Watched::kSome;
-  if (watched == shown.children.size()) info.watched = model::Watched::kAll;
-  if (unwatched == shown.children.size()) {
+  if (watched == item.children.size()) info.watched = model::Watched::kAll;
+  if (unwatched == item.children.size()) {
     info.watched = model::Watched::kNone;
   }
   return info;

@@ -1,4 +1,4 @@
-// A graph in the words of the API.
+// Answers queries about a graph with values of the API.
 #ifndef SERVER_GRAPH_GRAPH_VIEW_H_
 #define SERVER_GRAPH_GRAPH_VIEW_H_
 
@@ -17,7 +17,7 @@
 
 namespace graphdbg::graph {
 
-// Short-lived: made for one question, holds references.
+// Holds references; create one for each query.
 class GraphView {
  public:
   static constexpr size_t kNoAggregates = std::numeric_limits<size_t>::max();
@@ -26,31 +26,31 @@ class GraphView {
       : store_(store), annotations_(annotations) {}
 
   std::vector<model::GraphSummary> Graphs() const;
-  // Children in execution order, those that do not execute last, then by name.
-  // The top of the main graph is empty, not unknown, before the first node.
-  // More than `aggregate_above` like siblings are shown as one; the name may be
-  // that of such an aggregate.
+  // Children in execution order, then by name; those that do not execute come
+  // last. Before the first node, the root of the main graph is empty rather
+  // than unknown. Groups of more than `aggregate_above` similar siblings are
+  // shown as one aggregate, whose name can be passed as `name`.
   absl::StatusOr<model::ScopeView> ScopeNamed(
       std::string_view graph, std::string_view name,
       size_t aggregate_above = kNoAggregates) const;
-  // Of a node, or of a scope if no node has that name. NOT_FOUND
+  // Describes the node, or the scope if no node has this name. NOT_FOUND
   // "unknown_node".
   absl::StatusOr<model::NodeDetail> Detail(std::string_view name) const;
 
-  // Nodes of a graph from this index on, those of other graphs left out.
-  // NOT_FOUND "unknown_graph".
+  // A page of the graph's nodes, starting at index `from`. NOT_FOUND
+  // "unknown_graph".
   absl::StatusOr<model::GraphPage> Page(std::string_view graph,
                                         uint64_t from) const;
 
   model::Node Info(Child child) const;
-  // The tensor at an output; its type is empty if not known.
+  // The tensor at an output. Its type is unspecified if it is not known.
   model::Endpoint EndpointOf(NodeIndex node, uint32_t slot) const;
 
  private:
   model::Node NodeOf(NodeIndex index) const;
   std::vector<model::NeighbourEdge> InputsOf(NodeIndex index) const;
   model::Node ScopeOf(ScopeIndex index) const;
-  // What nodes and scopes have alike.
+  // The properties that nodes and scopes have in common.
   struct Facts {
     std::string_view type;
     model::Category category = model::Category::kOther;
@@ -58,13 +58,14 @@ class GraphView {
     uint32_t descendants = 0;
   };
   Facts FactsOf(Child child) const;
-  // `scope` is the one that holds it.
-  model::Node AggregateOf(const Scope& scope, const Shown& shown) const;
+  // `scope` contains the aggregate.
+  model::Node AggregateOf(const Scope& scope, const ViewItem& item) const;
   absl::StatusOr<model::NodeDetail> AggregateNamed(std::string_view name) const;
-  // What the name shows, and the scope in which it lies.
+  // The items that the view of a scope or an aggregate shows.
   struct Opened {
+    // The scope, or that which contains the aggregate.
     const Scope* scope = nullptr;
-    std::vector<Shown> shown;
+    std::vector<ViewItem> items;
   };
   absl::StatusOr<Opened> Open(std::string_view graph, std::string_view name,
                               size_t aggregate_above) const;
@@ -75,7 +76,7 @@ class GraphView {
   const Annotations& annotations_;
 };
 
-// NOT_FOUND "unknown_node", naming it.
+// A NOT_FOUND error "unknown_node" that names the node.
 absl::Status UnknownNode(std::string_view name);
 
 }  // namespace graphdbg::graph

@@ -8,8 +8,8 @@
 namespace graphdbg::graph {
 namespace {
 
-// Goes up and down in turn, so that a limit cuts both sides at the same
-// distance.
+// Alternates between the directions, so that the limit on nodes cuts both at
+// the same distance.
 class Walk {
  public:
   Walk(const GraphStore& store, NodeIndex node, uint32_t slot, size_t max_nodes)
@@ -65,7 +65,7 @@ class Walk {
     below_ = std::move(next);
   }
 
-  // Whether the node is shown.
+  // Returns whether the node is part of the neighbourhood.
   bool Reach(NodeIndex node, int32_t distance, std::vector<NodeIndex>& next) {
     if (distances_.contains(node)) return true;
     if (distances_.size() >= max_nodes_) {
@@ -87,7 +87,7 @@ class Walk {
   const uint32_t slot_;
   const size_t max_nodes_;
   absl::flat_hash_map<NodeIndex, int32_t> distances_;
-  // Reached in the last turn.
+  // The nodes reached in the last round.
   std::vector<NodeIndex> above_;
   std::vector<NodeIndex> below_;
   Surroundings around_;

@@ -1,4 +1,4 @@
-// What lies around a tensor: the nodes that it is made of and that use it.
+// The neighbourhood of a tensor: the nodes upstream and downstream of it.
 #ifndef SERVER_GRAPH_NEIGHBOURS_H_
 #define SERVER_GRAPH_NEIGHBOURS_H_
 
@@ -13,27 +13,27 @@ namespace graphdbg::graph {
 struct Surroundings {
   struct At {
     NodeIndex node = 0;
-    // 0: the tensor's own node; below 0: made before it, above: of it.
+    // 0 for the tensor's producer, negative upstream, positive downstream.
     int32_t distance = 0;
 
     bool operator==(const At&) const = default;
   };
-  // By distance and execution order.
+  // Sorted by distance and execution order.
   std::vector<At> nodes;
   struct Edge {
     NodeIndex to = 0;
-    // Of the input at that node, whose producer is among the nodes too.
+    // Argument position at that node. The producer is one of `nodes` too.
     uint32_t position = 0;
 
     auto operator<=>(const Edge&) const = default;
   };
   std::vector<Edge> edges;
-  // There are more nodes than were allowed.
+  // The limit on the number of nodes was reached.
   bool truncated = false;
 };
 
-// `depth` edges up from the node, and down from this output of it. The nearest
-// nodes come first if there are more than `max_nodes`.
+// Follows up to `depth` edges upstream from the node, and downstream from this
+// output. If there are more than `max_nodes` nodes, the nearest ones are found.
 Surroundings FindNeighbours(const GraphStore& store, NodeIndex node,
                             uint32_t slot, uint32_t depth, size_t max_nodes);
 

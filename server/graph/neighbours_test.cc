@@ -35,7 +35,7 @@ class NeighboursTest : public testing::Test {
     patch_.nodes.push_back(record);
   }
 
-  // "mul-1" for the node mul at the distance -1.
+  // "mul-1" is the node mul at distance -1.
   Strings Nodes(const Surroundings& around) {
     Strings nodes;
     for (const auto& [node, distance] : around.nodes) {
@@ -88,7 +88,7 @@ TEST_F(NeighboursTest, AreCutWhereThereAreTooMany) {
 }
 
 TEST_F(NeighboursTest, EndWhereAGraphGoesInCircles) {
-  // An update in place: mul also takes what sum gives.
+  // An in-place update: mul also reads the output of sum.
   patch_.nodes[2].inputs.push_back({7, 0, false});
   ASSERT_TRUE(store_.Apply(patch_, ids_).ok());
   const Surroundings around = Around("mul", 0, 20);

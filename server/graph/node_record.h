@@ -1,5 +1,5 @@
-// What an agent tells of the graph: plain values, decoded and validated by the
-// front that received them.
+// An agent's report about the graph, as decoded and validated by the protocol
+// that received it.
 #ifndef SERVER_GRAPH_NODE_RECORD_H_
 #define SERVER_GRAPH_NODE_RECORD_H_
 
@@ -34,11 +34,11 @@ struct NodeRecord {
   // Innermost frame first.
   std::vector<model::SourceLine> stack;
   std::map<std::string, std::string> attributes;
-  // 0 for nodes that do not execute.
+  // Position in the execution order of a step. 0: the node does not execute.
   uint64_t order = 0;
   uint64_t first_step = 0;
   uint64_t last_step = 0;
-  // For a backward op the agent's id of its forward op, else 0.
+  // For a backward op, the agent's id of its forward op; otherwise 0.
   uint32_t forward_node_id = 0;
 };
 
@@ -48,11 +48,11 @@ struct GraphPatch {
   std::vector<NodeRecord> nodes;
   // Class names of module scopes, by scope name.
   std::map<std::string, std::string> scope_types;
-  // Ids of nodes that were told of before, by the step in which they were seen
-  // to execute last.
+  // Ids of nodes that were reported before, by the step in which they last
+  // executed.
   std::map<uint64_t, std::vector<uint32_t>> seen;
 
-  // Nothing but what was seen.
+  // False if the patch contains only `seen`.
   bool changes_graph() const { return !nodes.empty() || !scope_types.empty(); }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -10,23 +11,22 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "server/graph/column_file.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::graph {
 namespace {
 
 constexpr uint32_t kNone = kNoNode;
 
-// The words of the API, in the order of the enumerations.
-const nlohmann::ordered_json& Kinds() {
-  static const auto* const kWords = new nlohmann::ordered_json(
-      {"scope", "op", "parameter", "buffer", "constant", "input", "aggregate"});
-  return *kWords;
-}
-
-const nlohmann::ordered_json& Categories() {
-  static const auto* const kWords = new nlohmann::ordered_json(
-      {"other", "weight", "gradient", "activation", "optimizer"});
-  return *kWords;
+// The names of an enumeration, indexed by the numbers in the file's columns.
+template <class Enum>
+std::vector<std::string> NamesByNumber() {
+  const auto rows = model::EnumNames<Enum>();
+  std::vector<std::string> names(rows.size());
+  for (const auto& [value, name] : rows) {
+    names[static_cast<size_t>(value)] = name;
+  }
+  return names;
 }
 
 std::string_view Label(std::string_view name) {
@@ -45,12 +45,13 @@ class Packer {
     PackNodes();
     PackExecution();
     strings_.AddTo(file_);
-    return std::move(file_).Finish({{"graph", graph_.id},
-                                    {"scope_count", scopes_.size()},
-                                    {"node_count", nodes_.size()},
-                                    {"edge_count", edges_.backs.size()},
-                                    {"kinds", Kinds()},
-                                    {"categories", Categories()}});
+    return std::move(file_).Finish(
+        {{"graph", graph_.id},
+         {"scope_count", scopes_.size()},
+         {"node_count", nodes_.size()},
+         {"edge_count", edges_.backs.size()},
+         {"kinds", NamesByNumber<model::NodeKind>()},
+         {"categories", NamesByNumber<model::Category>()}});
   }
 
  private:
@@ -90,7 +91,7 @@ class Packer {
     file_.Add("scope_type", types);
   }
 
-  // In one go: nodes lie far apart in memory.
+  // One pass, because nodes are far apart in memory.
   void PackNodes() {
     std::vector<uint32_t> scopes, labels, op_types, forwards, outputs, files,
         lines;
@@ -131,16 +132,16 @@ class Packer {
     file_.Add("edge_control", edges_.controls);
   }
 
-  // The text "float32[2, 3]" of the first output; few differ.
+  // Returns the number of the first output's type, as "float32[2, 3]".
   uint32_t OutputOf(const Node& node) {
     if (node.outputs.empty()) return 0;
     const model::TensorType& type = node.outputs.front().type;
-    const auto [text, is_new] = texts_.insert(
-        absl::StrCat(type.dtype, "[", absl::StrJoin(type.shape, ", "), "]"));
+    const auto [text, is_new] = texts_.insert(absl::StrCat(
+        model::DTypeName(type), "[", absl::StrJoin(type.shape, ", "), "]"));
     return strings_.Number(*text);
   }
 
-  // Producers are near their consumers mostly, so that differences repeat.
+  // Edges store the distance to the producer, which is small and repetitive.
   void PackEdgesOf(const Node& node, uint32_t to) {
     for (const Input& input : node.inputs) {
       if (input.node == kNoNode || node_numbers_[input.node] == kNone) {
@@ -162,10 +163,10 @@ class Packer {
 
   const GraphStore& store_;
   const Graph& graph_;
-  // Of this graph, by number.
+  // Indices of the graph's scopes and nodes, by number in the file.
   std::vector<ScopeIndex> scopes_;
   std::vector<NodeIndex> nodes_;
-  // By index; kNone: of another graph.
+  // Numbers by index. kNone: belongs to another graph.
   std::vector<uint32_t> scope_numbers_;
   std::vector<uint32_t> node_numbers_;
   struct Edges {
@@ -173,9 +174,9 @@ class Packer {
     std::vector<uint8_t> controls;
   };
   Edges edges_;
-  // By order.
+  // Orders and numbers of the nodes that execute.
   std::vector<std::pair<uint64_t, uint32_t>> execution_;
-  // Made here; the table refers to them.
+  // Owns the strings that `strings_` refers to and no node contains.
   absl::node_hash_set<std::string> texts_;
   StringTable strings_;
   ColumnFile file_;

@@ -1,5 +1,5 @@
-// A whole graph as packed columns: what a page loads once.
-// proto/docs/graph-index.md describes the layout.
+// A whole graph as packed columns, in the format of proto/docs/graph-index.md.
+// A page loads it once.
 #ifndef SERVER_GRAPH_PACKED_GRAPH_H_
 #define SERVER_GRAPH_PACKED_GRAPH_H_
 
@@ -10,10 +10,10 @@
 namespace graphdbg::graph {
 
 // Nodes and scopes are numbered in the order in which they became known, so
-// that a number stays good while the graph grows.
+// that numbers stay valid while the graph grows.
 std::string PackGraph(const GraphStore& store, const Graph& graph);
 
-// A graph before its first node.
+// The file for a graph without nodes.
 std::string PackEmptyGraph();
 
 }  // namespace graphdbg::graph

@@ -15,7 +15,7 @@ using nlohmann::json;
 using Strings = std::vector<std::string>;
 using Numbers = std::vector<uint32_t>;
 
-// Reads a file by nothing but its description.
+// Reads a file by its documented format alone.
 class Reader {
  public:
   explicit Reader(const std::string& file) : file_(file) {
@@ -54,7 +54,7 @@ class Reader {
     return texts;
   }
 
-  // Full names of scopes, from their parents'.
+  // Full names of scopes, built from those of their parents.
   Strings Scopes() const {
     const Strings texts = Texts();
     const Numbers parents = Column("scope_parent");
@@ -121,7 +121,8 @@ class PackedGraphTest : public testing::Test {
     patch_.nodes[0].kind = model::NodeKind::kParameter;
     patch_.nodes[0].category = model::Category::kWeight;
     patch_.nodes[3].forward_node_id = 2;
-    patch_.nodes[1].outputs = {{0, {"float32", {2, 3}}}, {1, {"int64", {}}}};
+    patch_.nodes[1].outputs = {{0, {DType::kFloat32, {2, 3}}},
+                               {1, {DType::kInt64, {}}}};
     patch_.nodes[1].stack = {{"module.py", 9, "forward", "", false},
                              {"train.py", 77, "main", "", true}};
     patch_.scope_types["forward/fc"] = "Linear";
@@ -174,7 +175,7 @@ TEST_F(PackedGraphTest, HoldsNamesTypesEdgesAndOrder) {
   EXPECT_EQ(texts[reader.Column("scope_type")[2]], "Linear");
   EXPECT_EQ(texts[reader.Column("node_output")[1]], "float32[2, 3]");
   EXPECT_EQ(reader.Column("node_output_count"), (Numbers{0, 2, 0, 0}));
-  // The user's own line, for a backward op that of its forward op.
+  // The user's own line; for a backward op, that of its forward op.
   const Numbers files = reader.Column("node_file");
   EXPECT_EQ(texts[files[1]], "train.py");
   EXPECT_EQ(texts[files[3]], "train.py");
@@ -204,7 +205,7 @@ TEST_F(PackedGraphTest, HoldsOneGraphOnly) {
   const Reader reader(file);
   EXPECT_EQ(reader.header["graph"], "other");
   EXPECT_EQ(reader.Nodes(), Strings{"eval/relu"});
-  // Its producer is a node of the other graph.
+  // The producer is in the other graph.
   EXPECT_TRUE(reader.Edges().empty());
 }
 

@@ -26,8 +26,8 @@ unsigned char Folded(char c) {
       absl::ascii_tolower(static_cast<unsigned char>(c)));
 }
 
-// Finds a text in many others, in any case: Horspool's algorithm, which looks
-// at few letters of each.
+// Case-insensitive search for one string in many others. Uses Horspool's
+// algorithm, which inspects only a few characters of each.
 class FoldedFinder {
  public:
   explicit FoldedFinder(std::string_view wanted) : wanted_(wanted) {
@@ -53,11 +53,11 @@ class FoldedFinder {
 
  private:
   const std::string_view wanted_;
-  // How far the end may move after this last letter.
+  // How far to advance after a mismatch, by the last character compared.
   std::array<size_t, 256> skips_;
 };
 
-// "conv2d" stands for "aten::conv2d" too.
+// "conv2d" also matches "aten::conv2d".
 bool IsOpType(std::string_view op_type, std::string_view wanted) {
   if (op_type.size() < wanted.size()) return false;
   const size_t rest = op_type.size() - wanted.size();
@@ -78,7 +78,7 @@ struct SourceFilter {
     uint32_t line = 0;
     const char* end = text.data() + text.size();
     auto [stop, error] = std::from_chars(text.data() + colon + 1, end, line);
-    // A colon that no number follows is part of the path.
+    // A colon that is not followed by a number is part of the path.
     if (error != std::errc() || stop != end) return {text, 0};
     return {text.substr(0, colon), line};
   }
@@ -121,7 +121,7 @@ class Filter {
 
   bool Scope(ScopeIndex index) const {
     const graph::Scope& scope = store_.scope(index);
-    // A scope has neither category nor source nor watchpoints of its own.
+    // Scopes have no category, source or watchpoints.
     if (scope.name.empty() || query_.category || query_.watchpoint ||
         !query_.source.empty()) {
       return false;
@@ -154,7 +154,8 @@ absl::StatusOr<model::SearchResult> Search(const GraphStore& store,
     if (error != std::errc() || stop != end) {
       return WithField(
           Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
-                absl::StrCat("cursor \"", query.cursor, "\" is not ours")),
+                absl::StrCat("cursor \"", query.cursor,
+                             "\" does not come from this server")),
           "cursor");
     }
   }

@@ -1,4 +1,4 @@
-// Finding nodes by what is known of them.
+// Search for nodes and scopes.
 #ifndef SERVER_GRAPH_SEARCH_H_
 #define SERVER_GRAPH_SEARCH_H_
 
@@ -9,9 +9,9 @@
 
 namespace graphdbg::graph {
 
-// Nodes, or scopes if the query's kind asks for them, in the order in which
-// they became known: a cursor stays good while the graph grows.
-// INVALID_ARGUMENT "invalid_cursor".
+// Finds nodes, or scopes if the query asks for kind kScope. Results are in the
+// order in which they became known, so that a cursor stays valid while the
+// graph grows. INVALID_ARGUMENT "invalid_cursor".
 absl::StatusOr<model::SearchResult> Search(const GraphStore& store,
                                            const Annotations& annotations,
                                            const model::SearchQuery& query);

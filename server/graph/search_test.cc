@@ -98,7 +98,7 @@ TEST_F(SearchTest, FindsByKindCategoryAndOpType) {
   EXPECT_EQ(Find(query), (Labels{"conv2d"}));
   query.op_type = "aten::log";
   EXPECT_EQ(Find(query), (Labels{"log"}));
-  // Part of a name is not the name.
+  // A substring of an op type does not match.
   query.op_type = "og";
   EXPECT_TRUE(Find(query).empty());
   query = {};
@@ -113,7 +113,7 @@ TEST_F(SearchTest, FindsBySourceLine) {
   EXPECT_EQ(Find(query), (Labels{"log", "log_backward"}));
   query.source = "src/train.py";
   EXPECT_EQ(Find(query).size(), 4u);
-  // Whole segments of the path.
+  // Only whole path segments match.
   query.source = "rain.py";
   EXPECT_TRUE(Find(query).empty());
 }

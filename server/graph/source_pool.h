@@ -1,5 +1,5 @@
-// Source lines, each kept once: the stacks of a graph's nodes share most of
-// their frames.
+// Stores each distinct source line once. The stacks of a graph's nodes share
+// most of their frames.
 #ifndef SERVER_GRAPH_SOURCE_POOL_H_
 #define SERVER_GRAPH_SOURCE_POOL_H_
 
@@ -16,7 +16,7 @@ namespace graphdbg::graph {
 
 using FrameIndex = uint32_t;
 
-// Not thread safe. Never forgets; bytes() is for the owner to bound.
+// Not thread safe. Only grows; the owner limits bytes().
 class SourcePool {
  public:
   FrameIndex Add(const model::SourceLine& line);

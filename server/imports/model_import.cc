@@ -100,7 +100,7 @@ absl::StatusOr<std::vector<AgentReport>> ParseReports(
 // Neither is a coroutine: GCC 12 frees what a lambda inside of co_await holds
 // twice.
 asio::awaitable<Port> Attach(asio::any_io_executor executor,
-                             jobs::AgentEntrance& entrance,
+                             jobs::AgentAcceptor& entrance,
                              const jobs::AgentHello& hello,
                              std::shared_ptr<jobs::AgentLink> link) {
   auto start = [&entrance, hello, link](std::function<void(Port)> complete) {
@@ -121,7 +121,7 @@ asio::awaitable<absl::Status> Deliver(asio::any_io_executor executor,
 
 }  // namespace
 
-ModelImport::ModelImport(std::shared_ptr<jobs::AgentEntrance> entrance,
+ModelImport::ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
                          ImportOptions options)
     : entrance_(std::move(entrance)), options_(std::move(options)) {}
 
@@ -187,7 +187,7 @@ jobs::Task<std::string> ModelImport::Read(std::string file,
     status = co_await Deliver(executor, *port, std::move(report));
   }
   // Whatever was refused: nothing follows.
-  AgentReport farewell = jobs::Farewell();
+  AgentReport farewell = jobs::ExitReport();
   absl::Status left = co_await Deliver(executor, *port, std::move(farewell));
   (*port)->Closed();
   if (!status.ok()) co_return status;

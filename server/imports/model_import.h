@@ -28,7 +28,7 @@ struct ImportOptions {
 // Any thread.
 class ModelImport {
  public:
-  ModelImport(std::shared_ptr<jobs::AgentEntrance> entrance,
+  ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
               ImportOptions options);
 
   // The job's id. `name` is the file's, as "cnn.onnx". INVALID_ARGUMENT
@@ -39,7 +39,7 @@ class ModelImport {
  private:
   jobs::Task<std::string> Read(std::string file, http::NextPiece bytes);
 
-  const std::shared_ptr<jobs::AgentEntrance> entrance_;
+  const std::shared_ptr<jobs::AgentAcceptor> entrance_;
   const ImportOptions options_;
   std::atomic<uint32_t> running_{0};
 };

@@ -36,7 +36,7 @@ class AgentStream final
  public:
   // Shared by the streams of a server.
   struct Shared {
-    std::shared_ptr<jobs::AgentEntrance> entrance;
+    std::shared_ptr<jobs::AgentAcceptor> entrance;
     ServerNames names;
     std::atomic<uint32_t> streams = 0;
   };

@@ -1,150 +1,43 @@
 #include "server/ingest/decode.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "proto/wire/error.h"
 #include "server/graph/node_record.h"
+#include "server/model/enum_names.h"
+#include "server/model/messages.h"
 
 namespace graphdbg::ingest {
 namespace {
 
 using jobs::AgentReport;
 
-std::string NumpyName(const v1::TensorType& type) {
-  switch (type.dtype()) {
-    case v1::DTYPE_BOOL:
-      return "bool";
-    case v1::DTYPE_INT8:
-      return "int8";
-    case v1::DTYPE_INT16:
-      return "int16";
-    case v1::DTYPE_INT32:
-      return "int32";
-    case v1::DTYPE_INT64:
-      return "int64";
-    case v1::DTYPE_UINT8:
-      return "uint8";
-    case v1::DTYPE_UINT16:
-      return "uint16";
-    case v1::DTYPE_UINT32:
-      return "uint32";
-    case v1::DTYPE_UINT64:
-      return "uint64";
-    case v1::DTYPE_FLOAT16:
-      return "float16";
-    case v1::DTYPE_BFLOAT16:
-      return "bfloat16";
-    case v1::DTYPE_FLOAT32:
-      return "float32";
-    case v1::DTYPE_FLOAT64:
-      return "float64";
-    case v1::DTYPE_COMPLEX64:
-      return "complex64";
-    case v1::DTYPE_COMPLEX128:
-      return "complex128";
-    case v1::DTYPE_FLOAT8_E4M3FN:
-      return "float8_e4m3fn";
-    case v1::DTYPE_FLOAT8_E5M2:
-      return "float8_e5m2";
-    default:
-      // An engine's own type never passes for one whose elements are read.
-      return type.framework_dtype().empty() ? "other"
-                                            : "other:" + type.framework_dtype();
-  }
-}
-
 model::TensorType TypeOf(const v1::TensorType& type) {
-  model::TensorType info;
-  if (type.dtype() != v1::DTYPE_UNSPECIFIED) info.dtype = NumpyName(type);
-  info.shape.assign(type.shape().begin(), type.shape().end());
+  model::TensorType info{DTypeFromNumber(type.dtype()),
+                         {type.shape().begin(), type.shape().end()}};
+  if (info.dtype == DType::kOther) {
+    info.framework_dtype = type.framework_dtype();
+  }
   return info;
 }
 
-model::Statistics StatisticsOf(const v1::Statistics& s) {
-  model::Statistics info;
-  info.count = s.count();
-  info.nan_count = s.nan_count();
-  info.pos_inf_count = s.pos_inf_count();
-  info.neg_inf_count = s.neg_inf_count();
-  info.zero_count = s.zero_count();
-  info.negative_count = s.negative_count();
-  info.positive_count = s.positive_count();
-  if (s.has_min()) info.min = s.min();
-  if (s.has_max()) info.max = s.max();
-  if (s.has_mean()) info.mean = s.mean();
-  if (s.has_abs_mean()) info.abs_mean = s.abs_mean();
-  if (s.has_abs_max()) info.abs_max = s.abs_max();
-  if (s.has_variance()) info.variance = s.variance();
-  if (s.has_l1()) info.l1 = s.l1();
-  if (s.has_l2()) info.l2 = s.l2();
-  return info;
-}
-
-model::SourceLine SourceOf(const v1::SourceFrame& frame) {
-  return {frame.file(), frame.line(), frame.function(), frame.text(),
-          frame.user()};
-}
+// The wire numbers these enumerations as server/model does; it adds values that
+// stand for "unspecified".
+static_assert(int{v1::NODE_KIND_INPUT} == int(model::NodeKind::kInput));
+static_assert(int{v1::NODE_CATEGORY_OPTIMIZER} ==
+              int(model::Category::kOptimizer));
+static_assert(int{v1::PAUSE_REASON_ERROR} == int(model::PauseReason::kError));
+static_assert(int{v1::HIT_ORIGIN_PROPAGATED} ==
+              int(model::Origin::kPropagated));
 
 model::NodeKind KindOf(v1::NodeKind kind) {
-  switch (kind) {
-    case v1::NODE_KIND_PARAMETER:
-      return model::NodeKind::kParameter;
-    case v1::NODE_KIND_BUFFER:
-      return model::NodeKind::kBuffer;
-    case v1::NODE_KIND_CONSTANT:
-      return model::NodeKind::kConstant;
-    case v1::NODE_KIND_INPUT:
-      return model::NodeKind::kInput;
-    default:
-      return model::NodeKind::kOp;
+  if (kind == v1::NODE_KIND_UNSPECIFIED || kind > v1::NODE_KIND_INPUT) {
+    return model::NodeKind::kOp;
   }
-}
-
-model::Category CategoryOf(v1::NodeCategory category) {
-  switch (category) {
-    case v1::NODE_CATEGORY_WEIGHT:
-      return model::Category::kWeight;
-    case v1::NODE_CATEGORY_GRADIENT:
-      return model::Category::kGradient;
-    case v1::NODE_CATEGORY_ACTIVATION:
-      return model::Category::kActivation;
-    case v1::NODE_CATEGORY_OPTIMIZER:
-      return model::Category::kOptimizer;
-    default:
-      return model::Category::kOther;
-  }
-}
-
-model::PauseReason ReasonOf(v1::PauseReason reason) {
-  switch (reason) {
-    case v1::PAUSE_REASON_START:
-      return model::PauseReason::kStart;
-    case v1::PAUSE_REASON_STEP:
-      return model::PauseReason::kStep;
-    case v1::PAUSE_REASON_NODE:
-      return model::PauseReason::kNode;
-    case v1::PAUSE_REASON_WATCHPOINT:
-      return model::PauseReason::kWatchpoint;
-    case v1::PAUSE_REASON_USER:
-      return model::PauseReason::kUser;
-    case v1::PAUSE_REASON_ERROR:
-      return model::PauseReason::kError;
-    default:
-      return model::PauseReason::kNone;
-  }
-}
-
-model::Origin OriginOf(v1::HitOrigin origin) {
-  switch (origin) {
-    case v1::HIT_ORIGIN_ORIGIN:
-      return model::Origin::kOrigin;
-    case v1::HIT_ORIGIN_PROPAGATED:
-      return model::Origin::kPropagated;
-    default:
-      return model::Origin::kUnknown;
-  }
+  return model::FromNumber(kind, model::NodeKind::kOp);
 }
 
 graph::NodeRecord NodeOf(v1::Node& node) {
@@ -153,7 +46,7 @@ graph::NodeRecord NodeOf(v1::Node& node) {
   record.name = std::move(*node.mutable_name());
   record.kind = KindOf(node.kind());
   record.op_type = std::move(*node.mutable_op_type());
-  record.category = CategoryOf(node.category());
+  record.category = model::FromNumber(node.category(), model::Category::kOther);
   for (const v1::Input& input : node.inputs()) {
     record.inputs.push_back({input.node_id(), input.slot(), input.control()});
   }
@@ -161,7 +54,7 @@ graph::NodeRecord NodeOf(v1::Node& node) {
     record.outputs.push_back({output.slot(), TypeOf(output.type())});
   }
   for (const v1::SourceFrame& frame : node.stack()) {
-    record.stack.push_back(SourceOf(frame));
+    record.stack.push_back(model::FromMessage(frame));
   }
   record.attributes.insert(node.attributes().begin(), node.attributes().end());
   record.order = node.order();
@@ -190,7 +83,7 @@ AgentReport Decode(v1::GraphUpdate& update) {
 AgentReport Decode(const v1::StateUpdate& state) {
   jobs::RunReport report;
   report.paused = state.state() == v1::RUN_STATE_PAUSED;
-  report.reason = ReasonOf(state.reason());
+  report.reason = model::FromNumber(state.reason(), model::PauseReason::kNone);
   report.step = state.step();
   report.node_id = state.node_id();
   report.pauses_after = state.pauses_after();
@@ -201,27 +94,31 @@ AgentReport Decode(const v1::StateUpdate& state) {
   return report;
 }
 
-AgentReport Decode(const v1::Hit& hit) {
+AgentReport Decode(const v1::Hit& message) {
   jobs::HitReport report;
-  report.number = hit.number();
-  report.watchpoint = hit.watchpoint();
-  report.revision = hit.revision();
-  report.step = hit.step();
-  report.node_id = hit.node_id();
-  report.slot = hit.slot();
-  report.order = hit.order();
-  report.actual.insert(hit.actual().begin(), hit.actual().end());
-  report.statistics = StatisticsOf(hit.statistics());
-  report.type = TypeOf(hit.type());
-  report.origin = OriginOf(hit.origin());
-  if (hit.has_source()) report.source = SourceOf(hit.source());
-  report.error = hit.error();
-  report.time_unix_nano = hit.time_unix_nano();
+  report.number = message.number();
+  report.node_id = message.node_id();
+  model::Hit& hit = report.hit;
+  hit.watchpoint = message.watchpoint();
+  hit.revision = message.revision();
+  hit.step = message.step();
+  hit.slot = message.slot();
+  hit.order = message.order();
+  hit.actual.insert(message.actual().begin(), message.actual().end());
+  hit.statistics = model::FromMessage(message.statistics());
+  hit.type = TypeOf(message.type());
+  hit.origin = model::FromNumber(message.origin(), model::Origin::kUnknown);
+  if (message.has_source()) {
+    hit.source = std::make_shared<const model::SourceLine>(
+        model::FromMessage(message.source()));
+  }
+  hit.error = message.error();
+  hit.time_unix_nano = message.time_unix_nano();
   return report;
 }
 
 AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
-  jobs::TensorPiece piece;
+  jobs::TensorChunk piece;
   piece.request_id = tensor.request_id();
   if (tensor.has_header()) {
     const v1::TensorData::Header& from = tensor.header();
@@ -234,7 +131,7 @@ AgentReport Decode(v1::TensorData& tensor, absl::Cord data) {
     header.overwritten = from.overwritten();
     header.grad_scale = from.grad_scale();
     if (from.has_statistics()) {
-      header.statistics = StatisticsOf(from.statistics());
+      header.statistics = model::FromMessage(from.statistics());
     }
   }
   piece.data = std::move(data);
@@ -263,8 +160,8 @@ AgentReport Decode(const v1::StatisticsReport& statistics) {
   report.step = statistics.step();
   report.tensors.reserve(static_cast<size_t>(statistics.tensors_size()));
   for (const v1::StatisticsReport::Tensor& tensor : statistics.tensors()) {
-    report.tensors.push_back(
-        {tensor.node_id(), tensor.slot(), StatisticsOf(tensor.statistics())});
+    report.tensors.push_back({tensor.node_id(), tensor.slot(),
+                              model::FromMessage(tensor.statistics())});
   }
   return report;
 }
@@ -280,7 +177,7 @@ AgentReport Decode(const v1::Log& log) {
 }
 
 AgentReport Decode(const v1::Goodbye& goodbye) {
-  jobs::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.exit_code = goodbye.exit_code();
   if (goodbye.has_exception()) {
     const v1::ExceptionInfo& from = goodbye.exception();

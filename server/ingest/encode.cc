@@ -3,49 +3,17 @@
 #include <variant>
 
 #include "server/ingest/capabilities.h"
+#include "server/model/messages.h"
 
 namespace graphdbg::ingest {
 namespace {
 
-v1::NodeCategory CategoryOf(model::Category category) {
-  switch (category) {
-    case model::Category::kOther:
-      return v1::NODE_CATEGORY_OTHER;
-    case model::Category::kWeight:
-      return v1::NODE_CATEGORY_WEIGHT;
-    case model::Category::kGradient:
-      return v1::NODE_CATEGORY_GRADIENT;
-    case model::Category::kActivation:
-      return v1::NODE_CATEGORY_ACTIVATION;
-    case model::Category::kOptimizer:
-      return v1::NODE_CATEGORY_OPTIMIZER;
-  }
-  return v1::NODE_CATEGORY_OTHER;
-}
-
-v1::PauseMode PauseOf(model::PauseMode pause) {
-  switch (pause) {
-    case model::PauseMode::kNode:
-      return v1::PAUSE_MODE_NODE;
-    case model::PauseMode::kStep:
-      return v1::PAUSE_MODE_STEP;
-    case model::PauseMode::kNone:
-      return v1::PAUSE_MODE_NONE;
-  }
-  return v1::PAUSE_MODE_NODE;
-}
-
-v1::TensorRequest::Version VersionOf(model::TensorQuery::Version version) {
-  switch (version) {
-    case model::TensorQuery::Version::kCurrent:
-      return v1::TensorRequest::VERSION_CURRENT;
-    case model::TensorQuery::Version::kPrevious:
-      return v1::TensorRequest::VERSION_PREVIOUS;
-    case model::TensorQuery::Version::kStep:
-      return v1::TensorRequest::VERSION_STEP;
-  }
-  return v1::TensorRequest::VERSION_CURRENT;
-}
+// The wire numbers these enumerations as server/model does.
+static_assert(int{v1::NODE_CATEGORY_OPTIMIZER} ==
+              int(model::Category::kOptimizer));
+static_assert(int{v1::PAUSE_MODE_NONE} == int(model::PauseMode::kNone));
+static_assert(int{v1::TensorRequest::VERSION_STEP} ==
+              int(model::TensorQuery::Version::kStep));
 
 void Fill(const jobs::CommandOrder& order, v1::Command& command) {
   command.set_id(order.id);
@@ -82,23 +50,16 @@ void Fill(const jobs::SetWatchpointOrder& order,
   const model::WatchpointSpec& spec = order.spec;
   watchpoint.set_id(order.id);
   watchpoint.set_revision(order.revision);
-  watchpoint.set_pause(PauseOf(spec.pause));
+  watchpoint.set_pause(static_cast<v1::PauseMode>(spec.pause));
   watchpoint.set_enabled(spec.enabled);
-  watchpoint.mutable_condition()->set_id(spec.condition.id);
-  auto& params = *watchpoint.mutable_condition()->mutable_params();
-  for (const auto& [name, value] : spec.condition.params) params[name] = value;
-  auto& texts = *watchpoint.mutable_condition()->mutable_text_params();
-  for (const auto& [name, text] : spec.condition.text_params) {
-    texts[name] = text;
-  }
-  v1::NodeSelection& selection = *watchpoint.mutable_selection();
-  for (const auto& node : spec.selection.nodes) selection.add_nodes(node);
-  for (const auto& scope : spec.selection.scopes) selection.add_scopes(scope);
-  for (const auto& pattern : spec.selection.patterns) {
-    selection.add_patterns(pattern);
-  }
-  for (model::Category category : spec.selection.categories) {
-    selection.add_categories(CategoryOf(category));
+  *watchpoint.mutable_condition() = model::ToMessage(spec.condition);
+  const model::Selection& from = spec.selection;
+  v1::NodeSelection& to = *watchpoint.mutable_selection();
+  *to.mutable_nodes() = {from.nodes.begin(), from.nodes.end()};
+  *to.mutable_scopes() = {from.scopes.begin(), from.scopes.end()};
+  *to.mutable_patterns() = {from.patterns.begin(), from.patterns.end()};
+  for (model::Category category : from.categories) {
+    to.add_categories(static_cast<v1::NodeCategory>(category));
   }
 }
 
@@ -112,7 +73,7 @@ void Fill(const jobs::TensorOrder& order, v1::TensorRequest& request) {
   request.set_want_statistics(query.want_statistics);
   request.set_max_elements(query.max_elements);
   request.set_max_bytes(query.max_bytes);
-  request.set_version(VersionOf(query.version));
+  request.set_version(static_cast<v1::TensorRequest::Version>(query.version));
   request.set_step(query.step);
 }
 
@@ -145,7 +106,6 @@ class Encoder {
   void operator()(const jobs::CancelTensorOrder& order) {
     message_.mutable_tensor_cancel()->set_request_id(order.request_id);
   }
-
   void operator()(const jobs::CatchTensorOrder& order) {
     message_.mutable_catch_tensor()->set_node(order.node);
   }

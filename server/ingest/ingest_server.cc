@@ -52,7 +52,7 @@ class IngestServer::Impl final
     : public v1::AgentService::WithRawCallbackMethod_Session<
           v1::AgentService::Service> {
  public:
-  Impl(std::shared_ptr<jobs::AgentEntrance> entrance, IngestOptions options)
+  Impl(std::shared_ptr<jobs::AgentAcceptor> entrance, IngestOptions options)
       : options_(std::move(options)),
         shared_(std::make_shared<AgentStream::Shared>()) {
     shared_->entrance = std::move(entrance);
@@ -128,7 +128,7 @@ void IngestServer::Impl::Stop() {
   server_.reset();
 }
 
-IngestServer::IngestServer(std::shared_ptr<jobs::AgentEntrance> entrance,
+IngestServer::IngestServer(std::shared_ptr<jobs::AgentAcceptor> entrance,
                            IngestOptions options)
     : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
 

@@ -49,7 +49,7 @@ struct IngestOptions {
 // own; the destructor stops.
 class IngestServer {
  public:
-  IngestServer(std::shared_ptr<jobs::AgentEntrance> entrance,
+  IngestServer(std::shared_ptr<jobs::AgentAcceptor> entrance,
                IngestOptions options);
   ~IngestServer();
 

@@ -69,7 +69,7 @@ TEST(DecodeTest, KeepsAllOfANode) {
   EXPECT_EQ(record.inputs[0].slot, 1u);
   EXPECT_TRUE(record.inputs[0].control);
   EXPECT_EQ(record.outputs[0].slot, 4u);
-  EXPECT_EQ(record.outputs[0].type.dtype, "bfloat16");
+  EXPECT_EQ(record.outputs[0].type.dtype, DType::kBfloat16);
   EXPECT_EQ(record.outputs[0].type.shape, std::vector<int64_t>{5});
   EXPECT_EQ(record.stack[0].line, 9u);
   EXPECT_TRUE(record.stack[0].user);
@@ -80,7 +80,7 @@ TEST(DecodeTest, TellsAbsentStatisticsFromZero) {
   v1::AgentMessage message;
   message.mutable_hit()->mutable_statistics()->set_min(0);
   message.mutable_hit()->mutable_statistics()->set_nan_count(4);
-  const auto hit = Decoded<jobs::HitReport>(message);
+  const auto hit = Decoded<jobs::HitReport>(message).hit;
   EXPECT_EQ(hit.statistics.min, 0.0);
   EXPECT_FALSE(hit.statistics.max.has_value());
   EXPECT_EQ(hit.statistics.nan_count, 4u);
@@ -93,7 +93,7 @@ TEST(DecodeTest, NeverTakesAnUnknownTypeForAKnownOne) {
       *message.mutable_tensor()->mutable_header()->mutable_type();
   type.set_dtype(v1::DTYPE_OTHER);
   type.set_framework_dtype("float32");
-  EXPECT_EQ(Decoded<jobs::TensorPiece>(message).header->type.dtype,
+  EXPECT_EQ(model::DTypeName(Decoded<jobs::TensorChunk>(message).header->type),
             "other:float32");
 }
 

@@ -1,8 +1,8 @@
-// The side of a session that fronts for agents use: what a rank reports and
-// what it is ordered to do, as plain values. graphdbg's own wire is one such
-// front; other wires translate to the same values.
+// The interface between jobs and the protocols that agents speak: the reports
+// of a rank and the orders to it, as plain values. graphdbg's own wire (ingest)
+// and MindSpore's debugger protocol both translate to these values.
 //
-// Threads: every method may be called on any thread and never blocks.
+// Every method may be called on any thread and never blocks.
 #ifndef SERVER_JOBS_AGENT_PORT_H_
 #define SERVER_JOBS_AGENT_PORT_H_
 
@@ -37,53 +37,45 @@ struct AgentHello {
   std::string framework_version;
   std::string host;
   uint64_t pid = 0;
-  // Address the agent dialled from.
+  // The address that the agent connected from.
   std::string peer;
   std::string device;
   int32_t device_id = 0;
-  // Random, one per process: tells a reconnection from another process.
+  // Random, one per process: distinguishes a reconnection from a new process.
   std::string incarnation;
-  // Commands that it cannot follow, and why.
+  // Commands that the agent does not support, with the reason.
   std::map<model::ControlVerb, std::string> unsupported = {};
 };
 
+// A rank has paused, resumed or reached a new step.
 struct RunReport {
   bool paused = false;
   model::PauseReason reason = model::PauseReason::kNone;
   uint64_t step = 0;
-  // 0 at a step's end.
+  // 0 at the end of a step.
   uint32_t node_id = 0;
-  // A pause that was asked for comes at this step's end at the latest; 0: none
-  // was, or it has come.
+  // A requested pause takes effect at the end of this step at the latest. 0: no
+  // pause is pending.
   uint64_t pauses_after = 0;
   std::vector<uint32_t> watchpoints;
-  // The accelerator on which the program has tensors, as in AgentHello; empty:
-  // none was seen.
+  // The accelerator that holds the program's tensors, as in AgentHello. Empty
+  // if the agent has not seen one.
   std::string device;
   int32_t device_id = 0;
 };
 
+// A tensor matched the condition of a watchpoint.
 struct HitReport {
-  // From 1 in the process, ascending, for fronts whose agents send again what
-  // was not dealt with when a stream broke: a number that was there before is
-  // not recorded twice. 0: the front does not know.
+  // The process's own number of the hit, ascending from 1. Agents that resend
+  // unconfirmed hits after a reconnection number them so that no hit is
+  // recorded twice. 0: the protocol does not number hits.
   uint64_t number = 0;
-  uint32_t watchpoint = 0;
-  uint32_t revision = 0;
-  uint64_t step = 0;
+  // The agent's own id of the node.
   uint32_t node_id = 0;
-  uint32_t slot = 0;
-  uint64_t order = 0;
-  std::map<std::string, double> actual;
-  model::Statistics statistics;
-  model::TensorType type;
-  model::Origin origin = model::Origin::kUnknown;
-  std::optional<model::SourceLine> source;
-  std::string error;
-  int64_t time_unix_nano = 0;
+  model::Hit hit;
 };
 
-// What a step made of watched tensors.
+// Statistics of watched tensors at one step.
 struct StatisticsReport {
   struct Tensor {
     uint32_t node_id = 0;
@@ -94,6 +86,7 @@ struct StatisticsReport {
   std::vector<Tensor> tensors;
 };
 
+// Describes the tensor whose bytes follow.
 struct TensorHeader {
   model::TensorType type;
   std::vector<int64_t> slice_shape;
@@ -104,37 +97,41 @@ struct TensorHeader {
   std::optional<model::Statistics> statistics;
 };
 
-// One piece of the answer to an order for a tensor.
-struct TensorPiece {
+// A part of the answer to a TensorOrder.
+struct TensorChunk {
   uint64_t request_id = 0;
+  // Set in the first chunk only.
   std::optional<TensorHeader> header;
   absl::Cord data;
   bool last = false;
-  // Not OK: instead of an answer, or in the midst of one.
+  // If not OK, the agent cannot answer, or cannot complete the answer.
   absl::Status error;
 };
 
+// A command took effect or was refused.
 struct CommandOutcome {
   uint64_t command_id = 0;
   absl::Status error;
 };
 
+// Whether the agent can check this revision of a watchpoint.
 struct WatchpointReport {
   uint32_t id = 0;
   uint32_t revision = 0;
   absl::Status error;
 };
 
+// A message for the job's log.
 struct LogReport {
   // "info", "warning" or "error".
   std::string level;
   std::string message;
-  // So many hits did not come, which it tells of.
+  // The number of hits that the agent has dropped, if the message reports that.
   uint64_t dropped_hits = 0;
 };
 
 // The last report of an agent that ends in good order.
-struct Farewell {
+struct ExitReport {
   int32_t exit_code = 0;
   std::optional<model::Exception> exception;
   uint64_t steps = 0;
@@ -142,18 +139,18 @@ struct Farewell {
 };
 
 using AgentReport = std::variant<graph::GraphPatch, RunReport, HitReport,
-                                 TensorPiece, CommandOutcome, WatchpointReport,
-                                 StatisticsReport, LogReport, Farewell>;
+                                 TensorChunk, CommandOutcome, WatchpointReport,
+                                 StatisticsReport, LogReport, ExitReport>;
 
 // --- To the agent ---------------------------------------------------------
 
 // Always the first order.
 struct WelcomeOrder {
-  // The id the job goes by, which need not be the one asked for.
+  // The job's id, which may differ from the requested one.
   std::string job;
-  // Orders to set watchpoints that follow at once.
+  // The number of SetWatchpointOrders that follow immediately.
   uint32_t watchpoint_count = 0;
-  // The job knows this process, and the graph that it has told.
+  // The job knows this process and the graph that it has reported.
   bool resumed = false;
 };
 
@@ -163,11 +160,11 @@ struct CommandOrder {
   uint64_t steps = 1;
   std::string node;
   bool pending = false;
-  // Of a recheck.
+  // kRecheck: the watchpoints to check again.
   std::vector<uint32_t> watchpoints = {};
-  // Of steps: watchpoints do not stop it before their end.
+  // kStep: watchpoints do not stop the rank before the last step has ended.
   bool past_hits = false;
-  // Of a pause: not before the step under way has ended.
+  // kPause: pause at the end of the current step, not at a node.
   bool at_step_end = false;
 };
 
@@ -190,6 +187,7 @@ struct CancelTensorOrder {
   uint64_t request_id = 0;
 };
 
+// Keep the outputs of the node when it executes next.
 struct CatchTensorOrder {
   std::string node;
 };
@@ -198,47 +196,47 @@ using AgentOrder = std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
                                 RemoveWatchpointOrder, TensorOrder,
                                 CancelTensorOrder, CatchTensorOrder>;
 
-// The way to one agent; implemented by a front.
+// Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {
  public:
   virtual ~AgentLink() = default;
 
-  // Sends in the order of the calls. What cannot be sent is dropped: the
-  // session learns of a broken link through AgentPort::Closed.
+  // Sends orders in the order of the calls. Orders that cannot be sent are
+  // dropped; a broken link is reported through AgentPort::Closed.
   virtual void Send(AgentOrder order) = 0;
 
-  // Ends the stream, with what was sent before. The first call counts.
+  // Ends the stream after the orders sent so far. Only the first call counts.
   virtual void Close(absl::Status status) = 0;
 };
 
-// The way of one agent to its job; given out by AgentEntrance.
+// Delivers the reports of one agent to its job. Created by AgentAcceptor.
 class AgentPort {
  public:
   virtual ~AgentPort() = default;
 
   // Reports take effect in the order of the calls. `done` is called once, on
-  // any thread, when the report has been dealt with: a hit outlives the server
-  // from then on. A front that waits for it before it reads on never holds more
-  // than one report in memory. A status that is not OK says which rule the
-  // report broke: the stream must end.
+  // any thread, when the report has been processed; a hit has been stored
+  // durably by then. A protocol that waits for `done` before it reads the next
+  // report never holds more than one report in memory. If the status is not OK,
+  // it names the rule that the report violated, and the stream must end.
   virtual void Deliver(AgentReport report,
                        std::function<void(absl::Status)> done) = 0;
 
-  // The stream is over, in good order or not. The last call.
+  // The stream has ended, in good order or not. Must be the last call.
   virtual void Closed() = 0;
 };
 
-// Where agents come in.
-class AgentEntrance {
+// Accepts agents and assigns them to jobs.
+class AgentAcceptor {
  public:
-  virtual ~AgentEntrance() = default;
+  virtual ~AgentAcceptor() = default;
 
   using Answer =
       std::function<void(absl::StatusOr<std::shared_ptr<AgentPort>>)>;
 
-  // Finds or makes the job and claims the rank. The welcome and the job's
-  // watchpoints have been given to `link` when `answer` is called, once, on
-  // any thread. ALREADY_EXISTS if another live process is this rank,
+  // Finds or creates the job and claims the rank. Calls `answer` once, on any
+  // thread, after the welcome and the job's watchpoints have been passed to
+  // `link`. ALREADY_EXISTS if another live process holds the rank,
   // RESOURCE_EXHAUSTED if the server is full.
   virtual void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
                       Answer answer) = 0;

@@ -5,38 +5,40 @@
 namespace graphdbg::jobs {
 
 uint64_t CommandLog::Open(const std::set<uint32_t>& ranks) {
-  open_[++last_id_].ranks = ranks;
+  pending_[++last_id_].ranks = ranks;
   return last_id_;
 }
 
-std::optional<CommandEnd> CommandLog::Answer(uint64_t id, uint32_t rank,
-                                             const std::string& error) {
-  auto it = open_.find(id);
-  if (it == open_.end() || it->second.ranks.erase(rank) == 0) {
+std::optional<CommandResult> CommandLog::Answer(uint64_t id, uint32_t rank,
+                                                const std::string& error) {
+  auto it = pending_.find(id);
+  if (it == pending_.end() || it->second.ranks.erase(rank) == 0) {
     return std::nullopt;
   }
-  Waiting& waiting = it->second;
+  Pending& command = it->second;
   if (!error.empty()) {
-    absl::StrAppend(&waiting.error, waiting.error.empty() ? "" : "; ", "rank ",
+    absl::StrAppend(&command.error, command.error.empty() ? "" : "; ", "rank ",
                     rank, ": ", error);
   }
-  if (!waiting.ranks.empty()) return std::nullopt;
-  CommandEnd end{id, std::move(waiting.error)};
-  open_.erase(it);
-  return end;
+  if (!command.ranks.empty()) return std::nullopt;
+  CommandResult result{id, std::move(command.error)};
+  pending_.erase(it);
+  return result;
 }
 
-std::vector<CommandEnd> CommandLog::Drop(uint32_t rank,
-                                         const std::string& error) {
+std::vector<CommandResult> CommandLog::Abandon(uint32_t rank,
+                                               const std::string& error) {
   std::vector<uint64_t> ids;
-  for (const auto& [id, waiting] : open_) {
-    if (waiting.ranks.count(rank) > 0) ids.push_back(id);
+  for (const auto& [id, command] : pending_) {
+    if (command.ranks.count(rank) > 0) ids.push_back(id);
   }
-  std::vector<CommandEnd> ends;
+  std::vector<CommandResult> results;
   for (uint64_t id : ids) {
-    if (auto end = Answer(id, rank, error)) ends.push_back(std::move(*end));
+    if (auto result = Answer(id, rank, error)) {
+      results.push_back(*std::move(result));
+    }
   }
-  return ends;
+  return results;
 }
 
 }  // namespace graphdbg::jobs

@@ -1,4 +1,4 @@
-// Commands that are under way, until each rank they went to has answered.
+// Commands in progress, until every rank that received one has answered.
 #ifndef SERVER_JOBS_COMMAND_LOG_H_
 #define SERVER_JOBS_COMMAND_LOG_H_
 
@@ -11,38 +11,41 @@
 
 namespace graphdbg::jobs {
 
-// What became of a command.
-struct CommandEnd {
+// The outcome of a command.
+struct CommandResult {
   uint64_t id = 0;
-  // Empty if it took effect on all ranks; else which rank refused, and why.
+  // Empty if the command took effect on all ranks; otherwise names the ranks
+  // that refused it, with their reasons.
   std::string error;
 };
 
 // Not thread safe.
 class CommandLog {
  public:
-  // The first command gets the id after `before`.
-  explicit CommandLog(uint64_t before = 0) : last_id_(before) {}
+  // The first command gets the id after `last_id`.
+  explicit CommandLog(uint64_t last_id = 0) : last_id_(last_id) {}
 
-  // Returns the id.
+  // Registers a command that goes to `ranks`, and returns its id.
   uint64_t Open(const std::set<uint32_t>& ranks);
 
-  // A rank's answer; empty `error`: it took effect. Returns the end once all
-  // ranks have answered.
-  std::optional<CommandEnd> Answer(uint64_t id, uint32_t rank,
-                                   const std::string& error);
+  // Records a rank's answer; an empty `error` means that the command took
+  // effect. Returns the result once all ranks have answered.
+  std::optional<CommandResult> Answer(uint64_t id, uint32_t rank,
+                                      const std::string& error);
 
-  // The rank answers nothing any more.
-  std::vector<CommandEnd> Drop(uint32_t rank, const std::string& error);
+  // Records `error` as the rank's answer to every command that it has not
+  // answered, and returns the results of commands that this completes.
+  std::vector<CommandResult> Abandon(uint32_t rank, const std::string& error);
 
  private:
-  struct Waiting {
+  struct Pending {
+    // The ranks that have not answered.
     std::set<uint32_t> ranks;
     std::string error;
   };
 
   uint64_t last_id_;
-  std::map<uint64_t, Waiting> open_;
+  std::map<uint64_t, Pending> pending_;
 };
 
 }  // namespace graphdbg::jobs

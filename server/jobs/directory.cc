@@ -2,15 +2,17 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
-#include "server/jobs/event_hub.h"
-#include "server/jobs/job_impl.h"
+#include "server/jobs/event_bus.h"
+#include "server/jobs/live_job.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -23,7 +25,7 @@ int64_t SystemUnixNano() {
       .count();
 }
 
-// Ids stand in addresses, logs and file names.
+// Ids are part of URLs, log lines and file names.
 absl::Status CheckJobId(const std::string& id) {
   const bool printable = std::none_of(id.begin(), id.end(), [](char c) {
     return static_cast<unsigned char>(c) < ' ' || c == '/' || c == 0x7f;
@@ -44,23 +46,23 @@ class DirectoryImpl final : public JobDirectory,
   DirectoryImpl(boost::asio::any_io_executor executor, JobOptions options)
       : executor_(std::move(executor)),
         options_(std::make_shared<const JobOptions>(std::move(options))),
-        hub_(std::make_shared<EventHub>()) {}
+        bus_(std::make_shared<EventBus>()) {}
 
   std::vector<std::shared_ptr<Job>> Jobs() const override {
-    std::lock_guard lock(mu_);
+    absl::MutexLock lock(&mu_);
     std::vector<std::shared_ptr<Job>> jobs;
     for (const Entry& entry : entries_) jobs.push_back(entry.job);
     return jobs;
   }
 
   std::shared_ptr<Job> Find(const std::string& id) const override {
-    return FindImpl(id);
+    return FindLive(id);
   }
 
   StatusTask Forget(std::string id) override;
 
   std::shared_ptr<void> Subscribe(EventSink sink) override {
-    return hub_->Subscribe(std::move(sink));
+    return bus_->Subscribe(std::move(sink));
   }
 
   void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
@@ -71,36 +73,41 @@ class DirectoryImpl final : public JobDirectory,
 
  private:
   struct Entry {
-    // The id that agents ask for; several runs of a job share it.
-    std::string asked_for;
-    std::shared_ptr<JobImpl> job;
+    // The id that agents request. Several runs of a job share it.
+    std::string requested_id;
+    std::shared_ptr<LiveJob> job;
   };
-  using JobPtr = std::shared_ptr<JobImpl>;
+  using JobPtr = std::shared_ptr<LiveJob>;
 
-  std::shared_ptr<JobImpl> FindImpl(const std::string& id) const;
-  // Tries the job, and if it has ended, the one that comes after it.
+  std::shared_ptr<LiveJob> FindLive(const std::string& id) const;
+  // Attaches the agent to `job`, or to its successor if `job` has ended.
   void AttachTo(JobPtr job, AgentHello hello, std::shared_ptr<AgentLink> link,
                 Answer answer);
-  // The newest job of this id. If that is `ended` or there is none, a new one.
-  absl::StatusOr<JobPtr> Newest(const std::string& asked_for,
-                                const JobPtr& ended);
-  absl::Status MakeRoom();
-  // With mu_ held: the ended job that came first goes; false if there is none.
-  bool EvictOne();
-  bool OverLimit() const;
+  // Returns the newest job of this id, or creates one if there is none or if it
+  // is `ended`. RESOURCE_EXHAUSTED "too_many_jobs".
+  absl::StatusOr<JobPtr> FindOrCreate(const std::string& requested_id,
+                                      const JobPtr& ended);
+  JobPtr Create(const std::string& requested_id)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether a job has exactly this id.
+  bool Exists(const std::string& id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets the oldest ended job. Returns false if there is none.
+  bool EvictOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool ExceedsLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remove(const JobPtr& job);
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<const JobOptions> options_;
-  const std::shared_ptr<EventHub> hub_;
+  const std::shared_ptr<EventBus> bus_;
 
-  mutable std::mutex mu_;
-  // Guarded by mu_; in the order in which they came.
-  std::vector<Entry> entries_;
+  mutable absl::Mutex mu_;
+  // In the order of creation.
+  std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
 };
 
-std::shared_ptr<JobImpl> DirectoryImpl::FindImpl(const std::string& id) const {
-  std::lock_guard lock(mu_);
+std::shared_ptr<LiveJob> DirectoryImpl::FindLive(const std::string& id) const {
+  absl::MutexLock lock(&mu_);
   for (const Entry& entry : entries_) {
     if (entry.job->id() == id) return entry.job;
   }
@@ -109,7 +116,7 @@ std::shared_ptr<JobImpl> DirectoryImpl::FindImpl(const std::string& id) const {
 
 StatusTask DirectoryImpl::Forget(std::string id) {
   auto self = shared_from_this();
-  JobPtr job = FindImpl(id);
+  JobPtr job = FindLive(id);
   if (job == nullptr) {
     co_return Error(absl::StatusCode::kNotFound, "unknown_job",
                     absl::StrCat("no job \"", id, "\""));
@@ -122,7 +129,7 @@ StatusTask DirectoryImpl::Forget(std::string id) {
 void DirectoryImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
                            Answer answer) {
   if (auto valid = CheckJobId(hello.job); !valid.ok()) return answer(valid);
-  auto job = Newest(hello.job, nullptr);
+  auto job = FindOrCreate(hello.job, nullptr);
   if (!job.ok()) return answer(job.status());
   AttachTo(*job, std::move(hello), std::move(link), std::move(answer));
 }
@@ -132,34 +139,45 @@ void DirectoryImpl::AttachTo(JobPtr job, AgentHello hello,
   auto next = [self = shared_from_this(), job, hello, link,
                answer](absl::StatusOr<std::shared_ptr<AgentPort>> port) {
     if (!port.ok() || *port != nullptr) return answer(std::move(port));
-    auto newer = self->Newest(hello.job, job);
+    auto newer = self->FindOrCreate(hello.job, job);
     if (!newer.ok()) return answer(newer.status());
     self->AttachTo(*newer, hello, link, answer);
   };
   job->Attach(std::move(hello), std::move(link), std::move(next));
 }
 
-absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::Newest(
-    const std::string& asked_for, const JobPtr& ended) {
-  std::lock_guard lock(mu_);
+absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::FindOrCreate(
+    const std::string& requested_id, const JobPtr& ended) {
+  absl::MutexLock lock(&mu_);
   for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
-    if (it->asked_for != asked_for) continue;
+    if (it->requested_id != requested_id) continue;
     if (it->job != ended) return it->job;
     break;
   }
-  if (auto room = MakeRoom(); !room.ok()) return room;
-  auto taken = [&](const std::string& id) {
-    return std::any_of(entries_.begin(), entries_.end(),
-                       [&](const Entry& e) { return e.job->id() == id; });
-  };
-  std::string id = asked_for;
-  for (int run = 2; taken(id); ++run) id = absl::StrCat(asked_for, "-", run);
+  RETURN_IF_ERROR(MakeRoom());
+  return Create(requested_id);
+}
+
+bool DirectoryImpl::Exists(const std::string& id) const {
+  for (const Entry& entry : entries_) {
+    if (entry.job->id() == id) return true;
+  }
+  return false;
+}
+
+DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
+  std::string id = requested_id;
+  for (int run = 2; Exists(id); ++run) {
+    id = absl::StrCat(requested_id, "-", run);
+  }
   const int64_t now = options_->now_unix_nano();
   std::unique_ptr<JobJournal> journal;
-  if (options_->journal) journal = options_->journal->Open(id, asked_for, now);
-  auto job = std::make_shared<JobImpl>(id, now, std::move(journal), executor_,
-                                       options_, hub_);
-  entries_.push_back({asked_for, job});
+  if (options_->journal) {
+    journal = options_->journal->Open(id, requested_id, now);
+  }
+  auto job = std::make_shared<LiveJob>(id, now, std::move(journal), executor_,
+                                       options_, bus_);
+  entries_.push_back({requested_id, job});
   return job;
 }
 
@@ -179,13 +197,13 @@ bool DirectoryImpl::EvictOne() {
   it->job->Evict();
   if (options_->log) {
     options_->log(absl::StrCat("job ", it->job->id(),
-                               ": forgotten, to make room for others"));
+                               ": forgotten to make room for others"));
   }
   entries_.erase(it);
   return true;
 }
 
-bool DirectoryImpl::OverLimit() const {
+bool DirectoryImpl::ExceedsLimit() const {
   uint64_t bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
   return bytes > options_->max_memory_bytes ||
@@ -193,28 +211,27 @@ bool DirectoryImpl::OverLimit() const {
 }
 
 void DirectoryImpl::Trim() {
-  std::lock_guard lock(mu_);
-  // One at a time where the disk is full: room is made in the background.
-  if (OverLimit()) EvictOne();
+  absl::MutexLock lock(&mu_);
+  // Only one job at a time: disk space is freed in the background.
+  if (ExceedsLimit()) EvictOne();
 }
 
 absl::Status DirectoryImpl::Restore() {
   if (!options_->journal) return absl::OkStatus();
-  return options_->journal->Load([this](SavedJob saved) {
-    auto job = std::make_shared<JobImpl>(saved.id, saved.created_at_unix_nano,
+  return options_->journal->Load([this](SavedJob saved) -> absl::Status {
+    auto job = std::make_shared<LiveJob>(saved.id, saved.created_at_unix_nano,
                                          std::move(saved.journal), executor_,
-                                         options_, hub_);
-    const std::string asked_for = saved.asked_for;
-    absl::Status restored = job->Restore(std::move(saved));
-    if (!restored.ok()) return restored;
-    std::lock_guard lock(mu_);
-    entries_.push_back({asked_for, std::move(job)});
+                                         options_, bus_);
+    const std::string requested_id = saved.requested_id;
+    RETURN_IF_ERROR(job->Restore(std::move(saved)));
+    absl::MutexLock lock(&mu_);
+    entries_.push_back({requested_id, std::move(job)});
     return absl::OkStatus();
   });
 }
 
 void DirectoryImpl::Remove(const JobPtr& job) {
-  std::lock_guard lock(mu_);
+  absl::MutexLock lock(&mu_);
   entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
                                 [&](const Entry& e) { return e.job == job; }),
                  entries_.end());

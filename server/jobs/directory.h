@@ -1,13 +1,13 @@
-// All jobs of a server. Both kinds of fronts start here: those for people
-// (Directory, in interfaces.h) and those for agents (AgentEntrance).
+// All jobs of a server, for frontends that serve users (Directory, in
+// interfaces.h) and for protocols that agents speak (AgentAcceptor).
 //
 //   boost::asio::io_context io;                     // run by some threads
 //   auto jobs = jobs::MakeDirectory(io.get_executor());
-//   ingest::IngestServer agents(jobs, {...});       // agents come in
-//   http front(jobs, ...);                          // people look and steer
+//   ingest::IngestServer agents(jobs, {...});       // accepts agents
+//   api::Dispatcher users(jobs, ...);               // serves users
 //
-// At the end: stop the fronts, stop the io_context's threads, drop the
-// directory, destroy the io_context.
+// Shut down in this order: stop the frontends, stop the threads of the
+// io_context, release the directory, destroy the io_context.
 #ifndef SERVER_JOBS_DIRECTORY_H_
 #define SERVER_JOBS_DIRECTORY_H_
 
@@ -25,47 +25,52 @@
 
 namespace graphdbg::jobs {
 
-class JobDirectory : public Directory, public AgentEntrance {
+// The directory as the server's main program sees it.
+class JobDirectory : public Directory, public AgentAcceptor {
  public:
-  // Brings back the jobs of the journal; subscribers get a job's event for
-  // each. Once, before anything else is asked of the directory. Errors as
+  // Restores the jobs of the journal and publishes a job event for each. Must
+  // be called once, before any other method except Subscribe. Errors as
   // Journal::Load.
   virtual absl::Status Restore() = 0;
-  // Forgets the oldest ended job if the limits do not hold; those that are
-  // alive stay, whatever they take. To be called now and then, on any thread.
+  // Forgets the oldest ended job if a limit on memory or disk space is
+  // exceeded. Live jobs are never forgotten. To be called periodically, on any
+  // thread.
   virtual void Trim() = 0;
 };
 
 struct JobOptions {
-  // One line for each change of a job's or rank's state. Called on any thread;
-  // empty: no log.
+  // Receives one line for each change of the state of a job or rank. Called on
+  // any thread. If empty, nothing is logged.
   std::function<void(std::string_view line)> log;
-  // Unix time in nanoseconds; empty: the system's clock.
+  // Unix time in nanoseconds. If empty, the system clock is used.
   std::function<int64_t()> now_unix_nano;
 
-  // Null: nothing outlives the server.
+  // Null if jobs are not recorded.
   std::shared_ptr<Journal> journal;
-  // How long a job that was alive when the server ended is waited for.
+  // How long the server waits, after a restart, for the ranks of a job that was
+  // alive.
   std::chrono::milliseconds return_deadline{30'000};
 
-  // How long ranks that are to end together may take to stop together.
+  // How long the ranks of a job may take to reach a common step before they are
+  // terminated.
   std::chrono::milliseconds end_deadline{10'000};
 
+  // How long an agent may take to answer a tensor request.
   std::chrono::milliseconds tensor_deadline{30'000};
-  // Of one answer, and of all answers under way of one job.
+  // Limits for the bytes of one answer, and of all pending answers of a job.
   uint64_t max_tensor_bytes = uint64_t{256} << 20;
   uint64_t max_pending_tensor_bytes = uint64_t{1} << 30;
 
-  // Above this the ended job that came first is forgotten; if all are alive,
-  // new ones are refused.
+  // Above this number the oldest ended job is forgotten. If all are alive, new
+  // jobs are refused.
   size_t max_jobs = 1'000;
-  // Of graphs and hits of all jobs, about. Above this ended jobs are forgotten
-  // as long as there are any.
+  // Approximate limit for the graphs, hits and statistics of all jobs. Above it
+  // ended jobs are forgotten as long as there are any.
   uint64_t max_memory_bytes = uint64_t{4} << 30;
 };
 
-// `executor` belongs to an execution context that outlives the directory and
-// all jobs taken from it.
+// The execution context of `executor` must outlive the directory and all jobs
+// that were obtained from it.
 std::shared_ptr<JobDirectory> MakeDirectory(
     boost::asio::any_io_executor executor, JobOptions options = {});
 

@@ -1,12 +1,13 @@
-// The one interface between sessions and their fronts. A front decodes a
-// request, calls one of these, and encodes the answer.
+// The interface between jobs and the frontends that serve them to users. A
+// frontend decodes a request, calls one of these methods, and encodes the
+// answer.
 //
-// Threads: every method may be called from any executor. A job does its work
-// on a strand of its own and answers on the caller's executor.
+// Every method may be called from any executor. A job runs on a strand of its
+// own and answers on the caller's executor.
 //
-// Errors carry a canonical code and a message for people; a stable word for
-// programs lies in the payload (see server/base/error.h), for
-// example "unknown_node", "invalid_state", "slice_too_large", "value_gone".
+// Errors have a canonical code and a message for users. Their payload contains
+// a stable identifier for programs (see server/base/error.h), for example
+// "unknown_node", "invalid_state", "slice_too_large" or "value_gone".
 #ifndef SERVER_JOBS_INTERFACES_H_
 #define SERVER_JOBS_INTERFACES_H_
 
@@ -31,6 +32,7 @@ template <class T>
 using Task = boost::asio::awaitable<absl::StatusOr<T>>;
 using StatusTask = boost::asio::awaitable<absl::Status>;
 
+// A job, alive or ended.
 class Job {
  public:
   virtual ~Job() = default;
@@ -38,7 +40,7 @@ class Job {
   virtual const std::string& id() const = 0;
 
   virtual Task<model::Job> Describe() = 0;
-  // The id under which the command's outcome is reported in events.
+  // Returns the id under which events report the command's outcome.
   // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
   // UNIMPLEMENTED "unsupported_command".
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
@@ -47,10 +49,11 @@ class Job {
   // The whole graph; NOT_FOUND "unknown_graph".
   virtual Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) = 0;
-  // A page of it, from 0 on; NOT_FOUND "unknown_graph".
+  // One page of a graph; `from` is 0 for the first. NOT_FOUND "unknown_graph".
   virtual Task<model::GraphPage> Export(std::string graph, uint64_t from) = 0;
-  // More than `aggregate_above` like siblings are shown as one, which is
-  // opened by its name as scopes are; absent: all are shown.
+  // Groups of more than `aggregate_above` similar siblings are returned as one
+  // aggregate, whose name can be passed here like that of a scope. If absent,
+  // all siblings are returned.
   virtual Task<model::ScopeView> Scope(
       std::string graph, std::string name,
       std::optional<uint32_t> aggregate_above) = 0;
@@ -62,47 +65,49 @@ class Job {
   virtual Task<std::vector<model::Watchpoint>> Watchpoints() = 0;
   virtual Task<model::Watchpoint> GetWatchpoint(uint32_t id) = 0;
   virtual Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec spec) = 0;
-  // How many known nodes it would cover; its condition may lack parameters.
+  // The number of known nodes that the watchpoint would cover. Its condition
+  // may lack parameters.
   virtual Task<uint64_t> CountNodes(model::WatchpointSpec spec) = 0;
   virtual Task<model::Watchpoint> ChangeWatchpoint(
       uint32_t id, model::WatchpointChange change) = 0;
   virtual StatusTask RemoveWatchpoint(uint32_t id) = 0;
-  // Makes those that are not there.
+  // Creates the recommended watchpoints that do not exist yet.
   virtual Task<model::RecommendedSet> AddRecommended() = 0;
 
   virtual Task<model::HitPage> Hits(model::HitQuery query) = 0;
-  // Of those that are kept, the last that came, oldest first.
+  // The last `limit` hits that were stored, oldest first.
   virtual Task<std::vector<model::Hit>> NewestHits(uint32_t limit) = 0;
 
   virtual Task<std::vector<model::TensorSummary>> Tensors(std::string node,
                                                           uint32_t rank) = 0;
-  // Waits for the agent; DEADLINE_EXCEEDED after 30 s.
+  // Waits for the agent. DEADLINE_EXCEEDED after 30 s.
   virtual Task<model::TensorValue> Tensor(model::TensorQuery query) = 0;
-  // What is known of it, also of a job that has ended. NOT_FOUND
-  // "unknown_node", "unknown_slot" or "unknown_rank".
+  // The known statistics of a tensor; available after the job has ended, too.
+  // NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank".
   virtual Task<model::TensorHistory> History(std::string node, uint32_t slot,
                                              uint32_t rank) = 0;
-  // The node's outputs will be there at the first stop after it has executed
-  // again. UNAVAILABLE "job_gone" if the rank is not connected.
+  // Makes the node's outputs available at the first stop after the node has
+  // executed again. UNAVAILABLE "job_gone" if the rank is not connected.
   virtual StatusTask CatchTensors(std::string node, uint32_t rank) = 0;
 };
 
 // Receives every event of every job, in order per job. Called on the job's
-// strand: must not block.
+// strand, so it must not block.
 using EventSink =
     std::function<void(const std::shared_ptr<const model::Event>&)>;
 
+// All jobs of a server.
 class Directory {
  public:
   virtual ~Directory() = default;
 
   virtual std::vector<std::shared_ptr<Job>> Jobs() const = 0;
-  // Null if there is none.
+  // Null if no job has this id.
   virtual std::shared_ptr<Job> Find(const std::string& id) const = 0;
   // FAILED_PRECONDITION while the job is alive.
   virtual StatusTask Forget(std::string id) = 0;
 
-  // Until the returned handle is destroyed.
+  // Passes events to `sink` until the returned handle is destroyed.
   virtual std::shared_ptr<void> Subscribe(EventSink sink) = 0;
 };
 

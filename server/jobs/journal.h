@@ -1,7 +1,7 @@
-// What of a session outlives the server, and who writes it down.
+// Durable storage of jobs, implemented by server/store.
 //
-// What is noted is written in the order of the calls, so that what is found
-// after a server was killed is all that was noted up to some moment.
+// Records are written in the order of the calls. After a crash, the journal
+// therefore contains every record up to some point and none after it.
 #ifndef SERVER_JOBS_JOURNAL_H_
 #define SERVER_JOBS_JOURNAL_H_
 
@@ -27,53 +27,53 @@
 
 namespace graphdbg::jobs {
 
-// Writes down one job. No call blocks or fails; one thread at a time.
+// Records one job. Calls neither block nor fail, and must not be concurrent.
 class JobJournal {
  public:
   virtual ~JobJournal() = default;
 
-  // A process of the rank said hello. If it is not the one that was there
-  // before, what it reported (numbers of nodes and of hits) starts anew.
-  virtual void NoteHello(uint32_t rank, const AgentHello& hello,
-                         bool same_process) = 0;
-  // `farewell` is null until the rank has ended in good order.
-  virtual void NoteState(uint32_t rank, const RunState& run,
-                         const Farewell* farewell) = 0;
-  // What a patch of this rank changed.
-  virtual void NoteGraph(uint32_t rank, const graph::GraphStore& graph,
-                         const graph::GraphChanges& changes) = 0;
-  // The last step of each node, which NoteGraph leaves out where nothing else
-  // is new.
-  virtual void NoteLastSteps(const graph::GraphStore& graph) = 0;
-  // A watchpoint was made or changed; null `spec`: it was removed.
-  virtual void NoteWatchpoint(uint32_t id, uint32_t revision,
-                              const model::WatchpointSpec* spec) = 0;
-  // `number` is the agent's own of this hit; `kept`: not only counted.
-  virtual void NoteHit(const watch::HitRecord& hit, uint64_t number,
-                       bool kept) = 0;
-  // That somebody asked for.
-  virtual void NoteStatistics(uint32_t rank, graph::NodeIndex node,
-                              uint32_t slot, uint64_t step,
-                              const model::Statistics& statistics) = 0;
-  // They are not kept any more, if they were.
-  virtual void DropStatistics(uint32_t rank, graph::NodeIndex node,
-                              uint32_t slot, uint64_t step) = 0;
-  // The job, with all that was noted of it. Nothing may be noted afterwards.
+  // A process connected as the rank. Unless it is the process that held the
+  // rank before, its numbering of nodes and hits starts anew.
+  virtual void RecordHello(uint32_t rank, const AgentHello& hello,
+                           bool same_process) = 0;
+  // `exit_report` is null until the rank has ended in good order.
+  virtual void RecordState(uint32_t rank, const RunState& run,
+                           const ExitReport* exit_report) = 0;
+  // The changes that a patch from this rank made to the graph.
+  virtual void RecordGraph(uint32_t rank, const graph::GraphStore& graph,
+                           const graph::GraphChanges& changes) = 0;
+  // The last step of each node. RecordGraph omits nodes whose last step is the
+  // only change.
+  virtual void RecordLastSteps(const graph::GraphStore& graph) = 0;
+  // A watchpoint was created, changed, or, if `spec` is null, removed.
+  virtual void RecordWatchpoint(uint32_t id, uint32_t revision,
+                                const model::WatchpointSpec* spec) = 0;
+  // `number` is the agent's own number of the hit. `kept` is false if the hit
+  // is counted but not stored.
+  virtual void RecordHit(const watch::HitRecord& hit, uint64_t number,
+                         bool kept) = 0;
+  // Replaces the recorded statistics of this tensor and step, if any.
+  virtual void RecordStatistics(uint32_t rank, graph::NodeIndex node,
+                                uint32_t slot, uint64_t step,
+                                const model::Statistics& statistics) = 0;
+  // Removes the recorded statistics of this tensor and step, if any.
+  virtual void EraseStatistics(uint32_t rank, graph::NodeIndex node,
+                               uint32_t slot, uint64_t step) = 0;
+  // Removes the job and all its records. Nothing may be recorded afterwards.
   virtual void Forget() = 0;
 
-  // `then` is called once, on any thread, when what was noted so far survives
-  // the end of this process, however it ends; or with the error because of
-  // which it does not.
-  virtual void WhenKept(std::function<void(absl::Status)> then) = 0;
+  // Calls `then` once, on any thread, when everything recorded so far would
+  // survive a crash of this process, or with the error that prevents it.
+  virtual void WhenDurable(std::function<void(absl::Status)> then) = 0;
 };
 
 struct SavedRank {
   AgentHello hello;
   RunState run;
-  std::optional<Farewell> farewell;
-  // The process's numbers of nodes.
+  std::optional<ExitReport> exit_report;
+  // Node ids of the process.
   graph::AgentIds ids;
-  // The newest hit of the process, by its own number.
+  // The process's own number of its newest hit.
   uint64_t last_hit = 0;
 };
 
@@ -92,18 +92,19 @@ struct SavedStatistics {
   model::Statistics statistics;
 };
 
-// A job as it was written down.
+// A job as the journal recorded it.
 struct SavedJob {
   std::string id;
-  std::string asked_for;
+  // The id that agents request. Several runs of a job share it.
+  std::string requested_id;
   int64_t created_at_unix_nano = 0;
-  // With those that were only counted.
+  // Includes hits that were counted but not stored.
   uint64_t hit_total = 0;
   std::map<uint32_t, SavedRank> ranks;
-  // In the order of their indices, which `patches` do not tell.
+  // In the order of their indices, which `patches` do not contain.
   std::vector<model::SourceLine> frames;
-  // Give the same indices if they are applied in this order; each node's id is
-  // its index plus one.
+  // Applied in this order, they reproduce the indices of nodes. Each node's id
+  // is its index plus one.
   std::vector<graph::GraphPatch> patches;
   std::vector<uint64_t> last_steps;
   // By id and revision.
@@ -118,25 +119,26 @@ class Journal {
  public:
   virtual ~Journal() = default;
 
-  // How many servers have used this journal before this one.
-  virtual uint64_t life() const = 0;
+  // The number of servers that have used this journal before this one.
+  virtual uint64_t generation() const = 0;
 
-  // The jobs that were written down, in the order in which they came. Once,
-  // before all else. DATA_LOSS names the file and says what is wrong with it.
+  // Passes every recorded job to `each`, in the order in which the jobs were
+  // created. Must be called once, before any other method. DATA_LOSS names the
+  // file and the damage.
   virtual absl::Status Load(
       const std::function<absl::Status(SavedJob)>& each) = 0;
 
-  // A job that is new. Any thread.
+  // Starts the records of a new job. Any thread.
   virtual std::unique_ptr<JobJournal> Open(const std::string& id,
-                                           const std::string& asked_for,
+                                           const std::string& requested_id,
                                            int64_t created_at_unix_nano) = 0;
 
-  // Writes what was noted, and lets go of the files. What is noted later is
-  // dropped, and who waits for it is not called. Once.
+  // Writes all records and closes the files. Later records are dropped, and
+  // callbacks that wait for them are not called. Must be called once.
   virtual void Close() = 0;
 
-  // Whether more is kept than was allowed for: ended jobs should go. Any
-  // thread.
+  // Whether the journal exceeds its size limit, so that ended jobs should be
+  // forgotten. Any thread.
   virtual bool over_limit() const = 0;
 };
 

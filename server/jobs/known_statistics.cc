@@ -4,13 +4,13 @@
 
 namespace graphdbg::jobs {
 
-KnownStatistics::Noted KnownStatistics::Note(
+KnownStatistics::Change KnownStatistics::Add(
     uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
     const model::Statistics& statistics, Source source) {
-  const bool asked = source == Source::kHit || source == Source::kAnswer;
-  const bool written = source == Source::kAnswer || source == Source::kReport;
+  const bool requested = source == Source::kHit || source == Source::kAnswer;
+  const bool recorded = source == Source::kAnswer || source == Source::kReport;
   const bool all_full =
-      size_ >= (asked ? limits_.all_steps : limits_.all_reported_steps);
+      size_ >= (requested ? limits_.all_steps : limits_.all_reported_steps);
   const Key key{rank, node, slot};
   auto it = known_.find(key);
   if (it == known_.end()) {
@@ -23,27 +23,27 @@ KnownStatistics::Noted KnownStatistics::Note(
       [](const Point& point, uint64_t wanted) { return point.step < wanted; });
   if (at != points.end() && at->step == step) {
     at->statistics = statistics;
-    at->written |= written;
-    return {true, at->written, std::nullopt};
+    at->recorded |= recorded;
+    return {true, at->recorded, std::nullopt};
   }
-  Noted noted{true, written, std::nullopt};
+  Change change{true, recorded, std::nullopt};
   const auto place = at - points.begin();
   if (all_full || points.size() >= limits_.steps_of_a_tensor) {
-    // Older than all that is known.
+    // Older than every known step.
     if (place == 0) return {};
-    if (points.front().written) noted.erase_step = points.front().step;
+    if (points.front().recorded) change.erase_step = points.front().step;
     points.pop_front();
     points.insert(points.begin() + (place - 1),
-                  Point{{step, statistics}, written});
-    return noted;
+                  Point{{step, statistics}, recorded});
+    return change;
   }
   if (points.full()) {
     points.set_capacity(
         std::clamp<size_t>(2 * points.size(), 1, limits_.steps_of_a_tensor));
   }
-  points.insert(points.begin() + place, Point{{step, statistics}, written});
+  points.insert(points.begin() + place, Point{{step, statistics}, recorded});
   ++size_;
-  return noted;
+  return change;
 }
 
 const model::StatisticsPoint* KnownStatistics::Find(uint32_t rank,

@@ -1,5 +1,4 @@
-// Statistics that came with hits, answers and reports, for those who look at a
-// tensor.
+// The statistics of tensors that the server knows without asking an agent.
 #ifndef SERVER_JOBS_KNOWN_STATISTICS_H_
 #define SERVER_JOBS_KNOWN_STATISTICS_H_
 
@@ -16,66 +15,67 @@
 
 namespace graphdbg::jobs {
 
-// Not thread safe. Of each tensor the newest steps, and of all tensors no more
-// than a limit: at either a tensor's oldest step makes room for a newer one,
-// and a tensor that has none stays without.
+// Keeps the newest steps of each tensor, within a limit for one tensor and one
+// for all tensors. At either limit a tensor's oldest step makes room for a
+// newer one, and a tensor without any steps gets none. Not thread safe.
 class KnownStatistics {
  public:
   struct Limits {
     size_t steps_of_a_tensor = 1'000;
     size_t all_steps = 200'000;
-    // Where those that nobody asked for stop, so that there is room for those
-    // that somebody does.
+    // The limit for statistics that agents report unasked. It leaves room for
+    // those that users request.
     size_t all_reported_steps = 150'000;
   };
   enum class Source {
-    // Written down with the hit.
+    // Part of a hit, which the journal records as a whole.
     kHit,
-    // Somebody asked for the tensor.
+    // Part of the answer to a tensor request.
     kAnswer,
-    // Watched.
+    // Reported by an agent for a watched tensor.
     kReport,
-    // Watched, where a restart may forget it.
-    kPassingReport,
+    // The same, but not to be recorded.
+    kUnrecordedReport,
   };
 
   KnownStatistics() : KnownStatistics(Limits()) {}
   explicit KnownStatistics(Limits limits) : limits_(limits) {}
 
-  struct Noted {
+  // The effect of Add, for the journal.
+  struct Change {
     bool kept = false;
-    // It is to be written down.
-    bool write = false;
-    // One of the same tensor that had to go and was written down.
+    // The journal must record these statistics.
+    bool record = false;
+    // A recorded step of the same tensor that was dropped to make room.
     std::optional<uint64_t> erase_step;
   };
-  // In the place of what was known of that step.
-  Noted Note(uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
+  // Replaces the statistics of that step, if any.
+  Change Add(uint32_t rank, graph::NodeIndex node, uint32_t slot, uint64_t step,
              const model::Statistics& statistics, Source source);
 
-  // The newest step; null if nothing is known.
+  // The newest step. Null if nothing is known.
   const model::StatisticsPoint* Find(uint32_t rank, graph::NodeIndex node,
                                      uint32_t slot) const;
-  // Ascending by step.
+  // All known steps, ascending.
   std::vector<model::StatisticsPoint> History(uint32_t rank,
                                               graph::NodeIndex node,
                                               uint32_t slot) const;
 
-  // Steps of all tensors.
+  // The number of steps of all tensors.
   size_t size() const { return size_; }
   uint64_t bytes() const { return size_ * sizeof(Point); }
 
  private:
   using Key = std::tuple<uint32_t, graph::NodeIndex, uint32_t>;
   struct Point : model::StatisticsPoint {
-    bool written = false;
+    bool recorded = false;
   };
   // Ascending by step.
   using Series = boost::circular_buffer<Point>;
 
   const Limits limits_;
-  absl::flat_hash_map<Key, Series> known_;  // None is empty.
-  // Of all tensors.
+  // No series is empty.
+  absl::flat_hash_map<Key, Series> known_;
   size_t size_ = 0;
 };
 

@@ -1,55 +1,53 @@
-// What a job knows of one of its ranks.
+// The state that a job keeps for each of its ranks.
 #ifndef SERVER_JOBS_RANK_H_
 #define SERVER_JOBS_RANK_H_
 
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <string>
 
-#include "absl/status/status.h"
 #include "server/graph/agent_ids.h"
 #include "server/jobs/agent_port.h"
 #include "server/jobs/run_state.h"
-#include "server/model/job.h"
 
 namespace graphdbg::jobs {
 
-// NOT_FOUND "unknown_rank".
-absl::Status UnknownRank(uint32_t rank);
-
+// On the job's strand only. `run` and the fields that follow from it are
+// changed by JobStateMachine alone.
 struct Rank {
   AgentHello hello;
   RunState run;
-  // Whether `run` is part of the job's state yet.
+  // Whether the job's state takes `run` into account yet.
   bool counted = false;
   // Null while no stream is open.
   std::shared_ptr<AgentLink> link;
-  // Counts streams; reports of an earlier one are void.
+  // Counts streams; reports from earlier streams are void.
   uint64_t stream = 0;
-  // Of this process; outlives its streams.
+  // Node ids of this process. They outlive its streams.
   graph::AgentIds ids;
-  // The newest hit of this process, by its own number; 0 if it gives none.
+  // The process's own number of its newest hit; 0 if it does not number hits.
   uint64_t last_hit = 0;
-  // How often it went on from a stop.
-  uint64_t stops_left = 0;
-  // A command that lets a paused rank go and has not shown its effect yet; 0 if
-  // none. Until then the rank takes no other of its kind.
-  uint64_t resuming = 0;
-  // While it is stopped: the steps that have ended.
+  // How many times the rank has resumed from a stop.
+  uint64_t times_resumed = 0;
+  // The command that resumes the paused rank and has not taken effect yet; 0 if
+  // there is none. Until then the rank accepts no other command of this kind.
+  uint64_t resuming_command = 0;
+  // The number of completed steps when the rank last stopped.
   uint64_t steps_ended = 0;
-  // While it runs: it stops after this step; absent: not known to stop.
+  // The step after which the running rank stops. Absent if it is not known to
+  // stop.
   std::optional<uint64_t> stops_after;
-  // Why it stopped before it went on to where the other ranks can stop.
-  std::optional<RunState> stopped_earlier;
-  // The stream on which it was told to end; 0 if it was not. It may have no
-  // time left for a last report: launchers kill what remains of a job one of
-  // whose processes has ended.
-  uint64_t ending_stream = 0;
+  // The rank's state at its own stop, before it was moved on to the step at
+  // which the other ranks can stop.
+  std::optional<RunState> original_stop;
+  // The stream on which the rank was ordered to terminate; 0 if it was not. The
+  // rank may be killed before it can send an exit report: launchers kill the
+  // remaining processes of a job as soon as one has ended.
+  uint64_t terminating_stream = 0;
   // The agent's last report, if it ended in good order.
-  std::optional<Farewell> farewell;
+  std::optional<ExitReport> exit_report;
 
-  // Known from before the server's restart, and not heard of since.
+  // The rank was alive when the server stopped and has not reconnected yet.
   bool awaited() const {
     return link == nullptr && run.state == model::JobState::kConnecting;
   }

@@ -7,7 +7,7 @@ namespace {
 
 using Kind = SyncOrder::Kind;
 
-// Of ranks that have run and stopped, the furthest; absent if none has.
+// The furthest rank that has run and stopped. Absent if none has.
 std::optional<uint64_t> FurthestStop(const std::vector<RankPosition>& ranks) {
   std::optional<uint64_t> furthest;
   for (const RankPosition& rank : ranks) {
@@ -17,8 +17,8 @@ std::optional<uint64_t> FurthestStop(const std::vector<RankPosition>& ranks) {
   return furthest;
 }
 
-// Those that run past `step`, or for all that is known might. Where it is
-// absent nobody has to stop earlier than he will.
+// Stops the ranks that will, or might, run past `step`. If `step` is absent,
+// ranks that are known to stop are left alone.
 std::vector<SyncOrder> StopOthers(const std::vector<RankPosition>& ranks,
                                   std::optional<uint64_t> step) {
   std::vector<SyncOrder> orders;
@@ -32,9 +32,9 @@ std::vector<SyncOrder> StopOthers(const std::vector<RankPosition>& ranks,
   return orders;
 }
 
-// The end of the step that one stands in which another one has not begun; 0:
-// there is none.
-uint64_t StepBegunByFew(const std::vector<RankPosition>& ranks) {
+// The end of the step in which one rank has stopped and which another rank has
+// not begun. 0 if no rank has.
+uint64_t StepBegunBySome(const std::vector<RankPosition>& ranks) {
   uint64_t begun = 0;
   bool all_inside = true;
   for (const RankPosition& rank : ranks) {
@@ -45,10 +45,11 @@ uint64_t StepBegunByFew(const std::vector<RankPosition>& ranks) {
   return all_inside ? 0 : begun;
 }
 
-// Where all can stop; absent while one has not said where it will.
+// The first step at which all ranks can stop. Absent while a rank has not
+// reported where it will stop.
 std::optional<uint64_t> CommonStep(const std::vector<RankPosition>& ranks,
                                    uint64_t furthest_stop) {
-  uint64_t step = std::max(furthest_stop, StepBegunByFew(ranks));
+  uint64_t step = std::max(furthest_stop, StepBegunBySome(ranks));
   for (const RankPosition& rank : ranks) {
     if (rank.stopped) continue;
     if (!rank.stops_after) return std::nullopt;

@@ -1,12 +1,13 @@
-// Keeps the ranks of a job together: where one stops, all stop, at the end of
-// one and the same step. Ranks wait for each other in collectives, so one that
-// stands alone makes the others wait in theirs until they give up.
+// Keeps the ranks of a job together: when one stops, all stop, at the end of
+// the same step. Ranks wait for each other in collectives, so if only one rank
+// stops, the others block in theirs until they time out.
 //
-// The step need not be that of the rank that stopped first: others may be a
-// step ahead already, wait there for that rank, and cannot stop before the
-// step's end. So each rank is asked to stop after its step and says which one
-// that is; the furthest is the step, and those that stopped before it go on
-// until it. Where all stand inside of one step, each at its node, they stay.
+// The common step is not always that of the rank that stopped first: another
+// rank may already be a step ahead, wait there for the first one, and be unable
+// to stop before the end of its step. Each rank is therefore asked to stop
+// after its current step and reports which step that is. The furthest of these
+// is the common step, and ranks that stopped earlier continue up to it. If all
+// ranks have stopped inside the same step, each at its node, they stay there.
 #ifndef SERVER_JOBS_RANK_SYNC_H_
 #define SERVER_JOBS_RANK_SYNC_H_
 
@@ -16,30 +17,31 @@
 
 namespace graphdbg::jobs {
 
-// A rank that is connected and has begun its program.
+// The position of a rank that is connected and has started its program.
 struct RankPosition {
   uint32_t rank = 0;
-  // False also if it was told to go on and has not said that it does.
+  // False, too, if it was ordered to resume and has not confirmed that yet.
   bool stopped = false;
   // Stopped before its first step.
   bool at_start = false;
-  // Stopped at a node, in the midst of a step.
+  // Stopped at a node, inside a step.
   bool inside = false;
-  // Stopped: the steps that have ended.
+  // If stopped: the number of completed steps.
   uint64_t steps_ended = 0;
-  // Not stopped: it will be after this step; absent: not known to stop.
+  // If not stopped: the step after which it will be. Absent if it is not known
+  // to stop.
   std::optional<uint64_t> stops_after;
-  // Not stopped: it was asked to stop.
+  // If not stopped: it was asked to stop.
   bool asked_to_stop = false;
 };
 
 struct SyncOrder {
   enum class Kind {
-    // Stop at the end of the step under way.
+    // Stop at the end of the current step.
     kStop,
-    // Go on for `steps` steps, whatever is hit there.
+    // Run `steps` steps, ignoring hits on the way.
     kStep,
-    // Go on: it came late to ranks that run.
+    // Continue: it connected late, while the other ranks were running.
     kFollow,
   };
   uint32_t rank = 0;
@@ -49,8 +51,8 @@ struct SyncOrder {
   bool operator==(const SyncOrder&) const = default;
 };
 
-// What to tell whom. `runs_freely`: the user has let all of them go, and none
-// has stopped since.
+// The orders that bring the ranks together. `runs_freely`: the user has
+// continued all ranks, and none has stopped since.
 std::vector<SyncOrder> KeepTogether(const std::vector<RankPosition>& ranks,
                                     bool runs_freely);
 

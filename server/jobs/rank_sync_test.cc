@@ -43,24 +43,24 @@ RankPosition Asked(uint32_t rank, std::optional<uint64_t> stops_after = {}) {
   return at;
 }
 
-TEST(KeepTogetherTest, LetsThoseBeThatRunOrStandTogether) {
+TEST(KeepTogetherTest, LeavesRanksAloneThatAllRunOrHaveStoppedTogether) {
   EXPECT_THAT(KeepTogether({}, true), IsEmpty());
   EXPECT_THAT(KeepTogether({Running(0), Running(1)}, true), IsEmpty());
   EXPECT_THAT(KeepTogether({Stopped(0, 3), Stopped(1, 3)}, false), IsEmpty());
 }
 
-TEST(KeepTogetherTest, OneThatStopsStopsAll) {
+TEST(KeepTogetherTest, StopsAllRanksWhenOneStops) {
   EXPECT_THAT(
       KeepTogether({Running(0), Stopped(1, 3), Running(2)}, true),
       ElementsAre(SyncOrder{0, Kind::kStop, 0}, SyncOrder{2, Kind::kStop, 0}));
 }
 
-TEST(KeepTogetherTest, WaitsUntilAllHaveSaidWhereTheyStop) {
+TEST(KeepTogetherTest, WaitsUntilAllRanksHaveReportedWhereTheyStop) {
   EXPECT_THAT(KeepTogether({Asked(0), Stopped(1, 3), Asked(2, 4)}, false),
               IsEmpty());
 }
 
-TEST(KeepTogetherTest, WhoStoppedEarlyGoesOnUntilTheOthersCanStop) {
+TEST(KeepTogetherTest, MovesRanksThatStoppedEarlyToTheCommonStep) {
   // Rank 0 waits in step 4 for rank 1.
   EXPECT_THAT(KeepTogether({Asked(0, 4), Stopped(1, 3)}, false),
               ElementsAre(SyncOrder{1, Kind::kStep, 1}));
@@ -68,7 +68,7 @@ TEST(KeepTogetherTest, WhoStoppedEarlyGoesOnUntilTheOthersCanStop) {
               ElementsAre(SyncOrder{1, Kind::kStep, 2}));
 }
 
-TEST(KeepTogetherTest, AStepThatOneHasBegunEndsForAll) {
+TEST(KeepTogetherTest, CompletesAStepThatOneRankHasBegun) {
   // Rank 1 has a hit in step 4, which rank 0 has not begun.
   EXPECT_THAT(KeepTogether({Asked(0, 3), Inside(1, 3)}, false), IsEmpty());
   EXPECT_THAT(
@@ -78,33 +78,33 @@ TEST(KeepTogetherTest, AStepThatOneHasBegunEndsForAll) {
               ElementsAre(SyncOrder{1, Kind::kStep, 1}));
 }
 
-TEST(KeepTogetherTest, WhoAllStandAtNodesOfOneStepStay) {
+TEST(KeepTogetherTest, KeepsRanksAtTheirNodesOfTheSameStep) {
   EXPECT_THAT(KeepTogether({Inside(0, 3), Inside(1, 3)}, false), IsEmpty());
 }
 
-TEST(KeepTogetherTest, WhoWillStopThereAnywayIsNotAsked) {
+TEST(KeepTogetherTest, DoesNotStopARankThatWillStopThereAnyway) {
   EXPECT_THAT(KeepTogether({Running(0, 3), Stopped(1, 3)}, false), IsEmpty());
 }
 
-TEST(KeepTogetherTest, WhoWouldGoFurtherIsAsked) {
-  // Ten steps were asked for; rank 1 has a hit in the third.
+TEST(KeepTogetherTest, StopsARankThatWouldRunFurther) {
+  // Ten steps were requested; rank 1 has a hit in the third.
   EXPECT_THAT(KeepTogether({Running(0, 10), Stopped(1, 3)}, false),
               ElementsAre(SyncOrder{0, Kind::kStop, 0}));
 }
 
-TEST(KeepTogetherTest, WhoComesLateFollowsThoseThatRun) {
+TEST(KeepTogetherTest, LateRanksFollowRunningRanks) {
   EXPECT_THAT(KeepTogether({Running(0), AtStart(1)}, true),
               ElementsAre(SyncOrder{1, Kind::kFollow, 0}));
 }
 
-TEST(KeepTogetherTest, WhoComesLateStepsWithThoseThatStep) {
+TEST(KeepTogetherTest, LateRanksStepWithSteppingRanks) {
   EXPECT_THAT(KeepTogether({Running(0, 2), AtStart(1)}, false),
               ElementsAre(SyncOrder{1, Kind::kStep, 2}));
   EXPECT_THAT(KeepTogether({Asked(0, 1), AtStart(1)}, false),
               ElementsAre(SyncOrder{1, Kind::kStep, 1}));
 }
 
-TEST(KeepTogetherTest, AllWaitBeforeTheFirstStepUntilTheUserSaysSo) {
+TEST(KeepTogetherTest, RanksWaitBeforeTheFirstStepForTheUser) {
   EXPECT_THAT(KeepTogether({AtStart(0), AtStart(1)}, false), IsEmpty());
 }
 

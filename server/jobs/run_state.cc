@@ -4,11 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
 
-// How much a pause for this reason has to tell.
+// Ranks pause reasons by how informative they are.
 int Weight(model::PauseReason reason) {
   switch (reason) {
     case model::PauseReason::kNone:
@@ -55,46 +56,6 @@ model::JobState StateOfEnded(const std::vector<const RunState*>& ranks) {
 
 }  // namespace
 
-std::string_view Word(model::JobState state) {
-  switch (state) {
-    case model::JobState::kConnecting:
-      return "connecting";
-    case model::JobState::kPaused:
-      return "paused";
-    case model::JobState::kRunning:
-      return "running";
-    case model::JobState::kPausing:
-      return "pausing";
-    case model::JobState::kFinished:
-      return "finished";
-    case model::JobState::kTerminated:
-      return "terminated";
-    case model::JobState::kLost:
-      return "lost";
-  }
-  return "unknown";
-}
-
-std::string_view Word(model::ControlVerb verb) {
-  switch (verb) {
-    case model::ControlVerb::kContinue:
-      return "continue";
-    case model::ControlVerb::kStep:
-      return "step";
-    case model::ControlVerb::kNextNode:
-      return "next_node";
-    case model::ControlVerb::kContinueTo:
-      return "continue_to";
-    case model::ControlVerb::kPause:
-      return "pause";
-    case model::ControlVerb::kTerminate:
-      return "terminate";
-    case model::ControlVerb::kRecheck:
-      return "recheck";
-  }
-  return "unknown";
-}
-
 bool IsEnded(model::JobState state) {
   return state == model::JobState::kFinished ||
          state == model::JobState::kTerminated ||
@@ -115,12 +76,12 @@ RunState Combine(const std::vector<const RunState*>& ranks) {
   }
   job.state = StateOfLive(live);
   if (job.state != model::JobState::kPaused) return job;
-  const RunState* telling = *std::max_element(
+  const RunState* most_informative = *std::max_element(
       live.begin(), live.end(), [](const RunState* a, const RunState* b) {
         return Weight(a->reason) < Weight(b->reason);
       });
-  job.reason = telling->reason;
-  job.node = telling->node;
+  job.reason = most_informative->reason;
+  job.node = most_informative->node;
   for (const RunState* rank : live) {
     job.stopped_by.insert(job.stopped_by.end(), rank->stopped_by.begin(),
                           rank->stopped_by.end());
@@ -150,9 +111,10 @@ absl::Status CheckControl(model::ControlVerb verb, model::JobState state) {
       break;
   }
   if (fits) return absl::OkStatus();
-  return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-               absl::StrCat("cannot ", std::string(Word(verb)), ": the job is ",
-                            std::string(Word(state))));
+  return Error(
+      absl::StatusCode::kFailedPrecondition, "invalid_state",
+      absl::StrCat("cannot ", std::string(model::ToString(verb)),
+                   ": the job is ", std::string(model::ToString(state))));
 }
 
 }  // namespace graphdbg::jobs

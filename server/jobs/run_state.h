@@ -1,11 +1,10 @@
-// States of ranks, what a job's state is among them, and which commands fit a
-// state.
+// States of ranks, the job state that they add up to, and the commands that
+// each state accepts.
 #ifndef SERVER_JOBS_RUN_STATE_H_
 #define SERVER_JOBS_RUN_STATE_H_
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,34 +12,32 @@
 
 namespace graphdbg::jobs {
 
-// Where a rank, or a job as a whole, is.
+// The state and position of a rank, or of a job as a whole.
 struct RunState {
   model::JobState state = model::JobState::kConnecting;
   model::PauseReason reason = model::PauseReason::kNone;
   uint64_t step = 0;
   // Full name; empty between steps and while running.
   std::string node;
-  // The watchpoints that stopped it, ascending.
+  // The watchpoints that caused the pause, in ascending order.
   std::vector<uint32_t> stopped_by;
 
   bool operator==(const RunState&) const = default;
 };
 
-// "paused" and the like, as in the API.
-std::string_view Word(model::JobState state);
-std::string_view Word(model::ControlVerb verb);
-
-// Finished, terminated or lost.
+// True for finished, terminated and lost.
 bool IsEnded(model::JobState state);
 
-// Ranks that are alive decide as long as there is one: pausing if one is,
-// paused if all are. Reason and node are those of the rank that has the most
-// to tell (a watchpoint before an error before a node and so on), the step is
-// the furthest. Without ranks: connecting.
+// The state of a job whose ranks are in the given states. If any rank is alive,
+// only live ranks count: the job is pausing if one of them is, and paused if
+// all of them are. Reason and node come from the rank whose pause is the most
+// informative (a watchpoint before an error before a node, and so on). The step
+// is the furthest of all ranks. A job without ranks is connecting.
 RunState Combine(const std::vector<const RunState*>& ranks);
 
-// FAILED_PRECONDITION "invalid_state", naming the state. A lost or ended job
-// takes no command; only a paused one goes on; only a running one pauses.
+// FAILED_PRECONDITION "invalid_state", naming the state. A job that has ended
+// accepts no command, only a paused job can resume, and only a running job can
+// pause.
 absl::Status CheckControl(model::ControlVerb verb, model::JobState state);
 
 }  // namespace graphdbg::jobs

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "server/base/error.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -37,7 +38,7 @@ constexpr model::JobState kFinished = model::JobState::kFinished;
 constexpr model::JobState kTerminated = model::JobState::kTerminated;
 constexpr model::JobState kLost = model::JobState::kLost;
 
-TEST(CombineTest, FollowsTheRanksThatAreAlive) {
+TEST(CombineTest, FollowsTheLiveRanks) {
   EXPECT_EQ(Of({}), kConnecting);
   EXPECT_EQ(Of({kPaused}), kPaused);
   EXPECT_EQ(Of({kPaused, kPaused}), kPaused);
@@ -49,13 +50,13 @@ TEST(CombineTest, FollowsTheRanksThatAreAlive) {
   EXPECT_EQ(Of({kLost, kPaused}), kPaused);
 }
 
-TEST(CombineTest, EndsWhenAllHaveEndedWithTheWorstOfTheirEnds) {
+TEST(CombineTest, EndsWithTheWorstOutcomeWhenAllRanksHaveEnded) {
   EXPECT_EQ(Of({kFinished}), kFinished);
   EXPECT_EQ(Of({kFinished, kTerminated}), kTerminated);
   EXPECT_EQ(Of({kFinished, kTerminated, kLost}), kLost);
 }
 
-TEST(CombineTest, GivesTheReasonThatTellsMost) {
+TEST(CombineTest, ReportsTheMostInformativeReason) {
   RunState start = In(kPaused, 0, model::PauseReason::kStart);
   RunState hit = In(kPaused, 4, model::PauseReason::kWatchpoint, "forward/log");
   hit.stopped_by = {3, 1};
@@ -67,12 +68,12 @@ TEST(CombineTest, GivesTheReasonThatTellsMost) {
   EXPECT_EQ(job.stopped_by, (std::vector<uint32_t>{1, 3}));
 }
 
-TEST(CheckControlTest, LetsEachStateTakeWhatFitsItAndNamesItOtherwise) {
+TEST(CheckControlTest, AcceptsTheCommandsOfEachStateAndNamesTheStateOtherwise) {
   const std::vector<model::JobState> states = {
       kConnecting, kPaused, kRunning, kPausing, kFinished, kTerminated, kLost};
   struct Row {
     model::ControlVerb verb;
-    // One letter for each of `states`: y or n.
+    // y or n for each entry of `states`.
     std::string fits;
   };
   const std::vector<Row> rows = {
@@ -87,10 +88,11 @@ TEST(CheckControlTest, LetsEachStateTakeWhatFitsItAndNamesItOtherwise) {
     for (size_t i = 0; i < states.size(); ++i) {
       const absl::Status status = CheckControl(row.verb, states[i]);
       EXPECT_EQ(status.ok(), row.fits[i] == 'y')
-          << Word(row.verb) << " while " << Word(states[i]);
+          << model::ToString(row.verb) << " while "
+          << model::ToString(states[i]);
       if (status.ok()) continue;
       EXPECT_EQ(ReasonOf(status), "invalid_state");
-      EXPECT_NE(std::string(status.message()).find(Word(states[i])),
+      EXPECT_NE(std::string(status.message()).find(model::ToString(states[i])),
                 std::string::npos);
     }
   }

@@ -1,4 +1,4 @@
-// Coroutines that work on another executor and go on where they were.
+// Lets a coroutine run work on another executor and resume on its own.
 #ifndef SERVER_JOBS_STRAND_CALL_H_
 #define SERVER_JOBS_STRAND_CALL_H_
 
@@ -15,15 +15,15 @@
 
 namespace graphdbg::jobs {
 
-// Runs `start(complete)` on `executor`; the coroutine goes on, on its own
-// executor, once complete(result) was called, on any thread. The coroutine's
-// executor counts as busy until then.
+// Runs `start(complete)` on `executor`. The coroutine resumes on its own
+// executor once any thread has called `complete(result)`. Until then the
+// coroutine's executor counts as busy.
 template <class R, class Executor, class Start>
 boost::asio::awaitable<R> StartOn(Executor executor, Start start) {
   namespace asio = boost::asio;
   auto initiate = [](auto handler, Executor executor, Start start) {
     auto caller = asio::get_associated_executor(handler, executor);
-    // Shared, since std::function has to be copyable.
+    // Shared because std::function must be copyable.
     struct Waiting {
       decltype(handler) resume;
       asio::executor_work_guard<decltype(caller)> busy;
@@ -48,7 +48,7 @@ boost::asio::awaitable<R> StartOn(Executor executor, Start start) {
       std::move(start));
 }
 
-// Runs `work()` on `executor` and gives its result to the coroutine.
+// Runs `work()` on `executor` and returns its result to the coroutine.
 template <class R, class Executor, class Work>
 boost::asio::awaitable<R> CallOn(Executor executor, Work work) {
   return StartOn<R>(

@@ -17,7 +17,7 @@ namespace {
 
 namespace asio = boost::asio;
 
-// Two contexts, each run by a thread of its own.
+// Two execution contexts, each with its own thread.
 class StrandCallTest : public testing::Test {
  protected:
   StrandCallTest()
@@ -46,9 +46,9 @@ class StrandCallTest : public testing::Test {
   std::thread away_thread_;
 };
 
-TEST_F(StrandCallTest, WorksThereAndGoesOnHere) {
+TEST_F(StrandCallTest, RunsWorkThereAndResumesHere) {
   bool worked_away = false;
-  bool went_on_at_home = false;
+  bool resumed_at_home = false;
   int result = 0;
   auto task = [&]() -> asio::awaitable<void> {
     auto answer = co_await CallOn<absl::StatusOr<int>>(
@@ -56,27 +56,28 @@ TEST_F(StrandCallTest, WorksThereAndGoesOnHere) {
           worked_away = std::this_thread::get_id() == away_thread_.get_id();
           return 7;
         });
-    went_on_at_home = std::this_thread::get_id() == home_thread_.get_id();
+    resumed_at_home = std::this_thread::get_id() == home_thread_.get_id();
     result = *answer;
   };
   asio::co_spawn(home_, task(), asio::detached);
   FinishHome();
   EXPECT_TRUE(worked_away);
-  EXPECT_TRUE(went_on_at_home);
+  EXPECT_TRUE(resumed_at_home);
   EXPECT_EQ(result, 7);
 }
 
-TEST_F(StrandCallTest, KeepsTheCallersContextBusyUntilTheAnswerComes) {
+TEST_F(StrandCallTest, KeepsTheCallersContextBusyUntilCompletion) {
   int result = 0;
   auto task = [&]() -> asio::awaitable<void> {
-    // The answer comes in a later turn of the other context.
+    // Completes in a later task of the other context.
     result = co_await StartOn<int>(
         away_.get_executor(), [&](std::function<void(int)> complete) {
           asio::post(away_, [complete = std::move(complete)] { complete(9); });
         });
   };
   asio::co_spawn(home_, task(), asio::detached);
-  // Home has nothing else to do; it must still be there for the answer.
+  // The home context has no other work, but must not stop before the result
+  // arrives.
   home_work_.reset();
   home_thread_.join();
   EXPECT_EQ(result, 9);

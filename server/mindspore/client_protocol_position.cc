@@ -136,10 +136,10 @@ std::vector<uint32_t> ClientProtocol::DeliverHits() {
   for (const auto& [node, hit] : known) {
     const WireWatchpoint& watchpoint = *watchpoints_.Find(hit.id());
     jobs::HitReport report = TranslateHit(hit, watchpoint, *node);
-    report.step = step_;
-    report.order = ++hit_order_;
-    report.number = report.order;
-    report.time_unix_nano = now_unix_nano_();
+    report.number = ++hit_order_;
+    report.hit.step = step_;
+    report.hit.order = report.number;
+    report.hit.time_unix_nano = now_unix_nano_();
     reports_.push_back(std::move(report));
     if (!JustifiesStop(hit.error_code())) continue;
     if (watchpoint.pause == model::PauseMode::kNone) continue;
@@ -223,11 +223,11 @@ void ClientProtocol::OnDone(const debugger::Metadata& metadata) {
   }
   OnDisconnect();
   if (terminated_) return;
-  jobs::Farewell farewell;
-  farewell.steps = step_;
-  farewell.terminated = terminating_;
+  jobs::ExitReport report;
+  report.steps = step_;
+  report.terminated = terminating_;
   terminated_ = true;
-  reports_.push_back(std::move(farewell));
+  reports_.push_back(std::move(report));
 }
 
 void ClientProtocol::OnDisconnect() {

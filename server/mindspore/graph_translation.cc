@@ -176,7 +176,7 @@ class Translator {
     node.alias_slot = static_cast<uint32_t>(slot);
     // Element types of tuples have no shape, but this node's type has one.
     for (model::Output& output : producer->second->outputs) {
-      if (output.slot == slot && output.type.dtype.empty() &&
+      if (output.slot == slot && output.type.dtype == DType::kUnspecified &&
           !node.outputs.empty()) {
         output.type = node.outputs.front().type;
       }

@@ -1,6 +1,7 @@
 #include "server/mindspore/hits.h"
 
 #include <iterator>
+#include <memory>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -59,21 +60,23 @@ jobs::HitReport TranslateHit(const debugger::WatchpointHit& hit,
                              const WireWatchpoint& watchpoint,
                              const NodeEntry& node) {
   jobs::HitReport report;
-  report.watchpoint = watchpoint.watchpoint;
-  report.revision = watchpoint.revision;
   report.node_id = node.id;
-  if (!absl::SimpleAtoi(hit.tensor().slot(), &report.slot)) report.slot = 0;
+  model::Hit& out = report.hit;
+  out.watchpoint = watchpoint.watchpoint;
+  out.revision = watchpoint.revision;
+  if (!absl::SimpleAtoi(hit.tensor().slot(), &out.slot)) out.slot = 0;
   for (const model::Output& output : node.outputs) {
-    if (output.slot == report.slot) report.type = output.type;
+    if (output.slot == out.slot) out.type = output.type;
   }
-  report.source = node.source;
-  report.error = ErrorText(hit.error_code());
+  if (node.source) {
+    out.source = std::make_shared<const model::SourceLine>(*node.source);
+  }
+  out.error = ErrorText(hit.error_code());
   if (hit.error_code() != 0) return report;
   for (const auto& param : hit.watch_condition().params()) {
     if (param.disabled() || !IsMeasured(param.name())) continue;
     auto name = watchpoint.names.find(param.name());
-    report
-        .actual[name == watchpoint.names.end() ? param.name() : name->second] =
+    out.actual[name == watchpoint.names.end() ? param.name() : name->second] =
         param.actual_value();
   }
   return report;

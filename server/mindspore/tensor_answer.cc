@@ -13,22 +13,15 @@
 namespace graphdbg::mindspore {
 namespace {
 
+using jobs::TensorChunk;
 using jobs::TensorOrder;
-using jobs::TensorPiece;
 
 // For larger tensors, clients average only a part of the elements.
 constexpr int32_t kAveragedAsOne = 20'000;
 
-DType DTypeNamed(const std::string& name) {
-  for (int number = 1; number <= debugger::DT_FLOAT64; ++number) {
-    if (NumpyNameOf(number) == name) return DTypeOf(number);
-  }
-  return DType::kOther;
-}
-
 TensorView ViewOf(const Value& value) {
   TensorView view;
-  view.dtype = DTypeNamed(value.type.dtype);
+  view.dtype = value.type.dtype;
   view.data = value.data.data();
   view.ndim = value.type.shape.size();
   view.shape = value.type.shape.data();
@@ -73,9 +66,9 @@ model::Statistics ToInfo(const Statistics& s) {
   return info;
 }
 
-TensorPiece Begin(const TensorOrder& order, model::TensorType type,
+TensorChunk Begin(const TensorOrder& order, model::TensorType type,
                   uint64_t step) {
-  TensorPiece piece;
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
   jobs::TensorHeader& header = piece.header.emplace();
@@ -86,14 +79,13 @@ TensorPiece Begin(const TensorOrder& order, model::TensorType type,
 }
 
 model::TensorType TypeOf(const debugger::TensorBase& base) {
-  model::TensorType type;
-  type.dtype = NumpyNameOf(base.data_type());
+  model::TensorType type = ScalarOf(base.data_type());
   type.shape.assign(base.shape().begin(), base.shape().end());
   return type;
 }
 
 absl::Status FillData(const model::TensorQuery& query, const Value& value,
-                      TensorPiece& piece) {
+                      TensorChunk& piece) {
   const TensorView view = ViewOf(value);
   ASSIGN_OR_RETURN(const Slice slice,
                    ParseSlice(query.slice, value.type.shape));
@@ -116,9 +108,9 @@ std::optional<model::Statistics> Measure(const Value& value) {
   return ToInfo(statistics);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, const Value& value,
+TensorChunk AnswerWith(const TensorOrder& order, const Value& value,
                        uint64_t step) {
-  TensorPiece piece = Begin(order, value.type, step);
+  TensorChunk piece = Begin(order, value.type, step);
   if (order.query.want_data) {
     auto filled = FillData(order.query, value, piece);
     if (!filled.ok()) return AnswerWith(order, filled);
@@ -147,20 +139,20 @@ model::Statistics StatisticsOf(const debugger::Statistics& s) {
   return info;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorSummary& summary, uint64_t step) {
-  TensorPiece piece = Begin(order, TypeOf(summary.tensor_base()), step);
+  TensorChunk piece = Begin(order, TypeOf(summary.tensor_base()), step);
   piece.header->statistics = StatisticsOf(summary.statistics());
   return piece;
 }
 
-TensorPiece AnswerWith(const TensorOrder& order,
+TensorChunk AnswerWith(const TensorOrder& order,
                        const debugger::TensorBase& base, uint64_t step) {
   return Begin(order, TypeOf(base), step);
 }
 
-TensorPiece AnswerWith(const TensorOrder& order, absl::Status error) {
-  TensorPiece piece;
+TensorChunk AnswerWith(const TensorOrder& order, absl::Status error) {
+  TensorChunk piece;
   piece.request_id = order.request_id;
   piece.last = true;
   piece.error = std::move(error);

@@ -14,19 +14,19 @@ namespace graphdbg::mindspore {
 
 // Extracts the requested slice. Computes statistics of the whole tensor here,
 // because clients include NaN in theirs and average large tensors incorrectly.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order, const Value& value,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order, const Value& value,
                              uint64_t step);
 
 // Uses the client's statistics, except for those that are incorrect.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorSummary& summary,
                              uint64_t step);
 
 // Answers with type and shape only.
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              const debugger::TensorBase& base, uint64_t step);
 
-jobs::TensorPiece AnswerWith(const jobs::TensorOrder& order,
+jobs::TensorChunk AnswerWith(const jobs::TensorOrder& order,
                              absl::Status error);
 
 // Converts the client's statistics, except for those that are incorrect.

@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
-#include "server/jobs/dtype.h"
 #include "server/mindspore/types.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -32,9 +32,7 @@ bool IsBound(const NodeEntry& node) {
 std::optional<uint64_t> BytesOf(const NodeEntry& node, uint32_t slot) {
   for (const model::Output& output : node.outputs) {
     if (output.slot != slot) continue;
-    const auto item_bytes = jobs::ItemBytes(output.type.dtype);
-    if (!item_bytes) return std::nullopt;
-    return jobs::DenseBytes(*item_bytes, output.type.shape);
+    return tensor::DenseBytes(output.type.dtype, output.type.shape);
   }
   return std::nullopt;
 }
@@ -196,7 +194,7 @@ void TensorFetcher::Take(const debugger::TensorProto& piece) {
   Incoming& incoming = incoming_[key];
   if (!incoming.begun) {
     incoming.begun = true;
-    incoming.value.type.dtype = NumpyNameOf(piece.data_type());
+    incoming.value.type = ScalarOf(piece.data_type());
     incoming.value.type.shape.assign(piece.dims().begin(), piece.dims().end());
   }
   std::string& data = incoming.value.data;
@@ -212,18 +210,21 @@ void TensorFetcher::Take(const debugger::TensorProto& piece) {
 
 void TensorFetcher::Finish(const Key& key, Incoming incoming) {
   model::TensorType& type = incoming.value.type;
-  if (type.dtype.empty()) return AnswerAll(key, absl::OkStatus());
+  if (type.dtype == DType::kUnspecified) {
+    return AnswerAll(key, absl::OkStatus());
+  }
   // Some clients represent the shape of a scalar as [0].
   if (type.shape == std::vector<int64_t>{0} && !incoming.value.data.empty()) {
     type.shape.clear();
   }
-  const auto item_bytes = jobs::ItemBytes(type.dtype);
-  if (!item_bytes) {
-    return AnswerAll(key, Error(absl::StatusCode::kUnimplemented, "unreadable",
-                                absl::StrCat("values of type ", type.dtype,
-                                             " cannot be decoded")));
+  if (ItemSize(type.dtype) == 0) {
+    return AnswerAll(
+        key, Error(absl::StatusCode::kUnimplemented, "unreadable",
+                   absl::StrCat("values of type ", model::DTypeName(type),
+                                " cannot be decoded")));
   }
-  if (jobs::DenseBytes(*item_bytes, type.shape) != incoming.value.data.size()) {
+  if (tensor::DenseBytes(type.dtype, type.shape) !=
+      incoming.value.data.size()) {
     return AnswerAll(
         key, Error(absl::StatusCode::kInternal, "bad_answer",
                    absl::StrCat("the client sent ", incoming.value.data.size(),
@@ -260,7 +261,7 @@ void TensorFetcher::Take(size_t index, const debugger::TensorBase& base) {
   if (base.data_size() == 0) {
     // A client sends nothing at all if values of an empty tensor are requested.
     Value empty;
-    empty.type.dtype = NumpyNameOf(base.data_type());
+    empty.type = ScalarOf(base.data_type());
     empty.type.shape.assign(base.shape().begin(), base.shape().end());
     return AnswerAll(key, std::make_shared<const Value>(std::move(empty)));
   }
@@ -299,7 +300,7 @@ void TensorFetcher::OnCommandDone() {
     }
     const auto& shape = empty.type.shape;
     const bool is_empty =
-        !empty.type.dtype.empty() &&
+        empty.type.dtype != DType::kUnspecified &&
         std::find(shape.begin(), shape.end(), 0) != shape.end();
     answers_.push_back(is_empty
                            ? AnswerWith(request.order, empty, request.step)
@@ -341,7 +342,7 @@ absl::Status TensorFetcher::ValueGone(const Request& request) const {
              "from the start"));
 }
 
-std::vector<jobs::TensorPiece> TensorFetcher::TakeAnswers() {
+std::vector<jobs::TensorChunk> TensorFetcher::TakeAnswers() {
   return std::exchange(answers_, {});
 }
 

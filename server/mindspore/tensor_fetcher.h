@@ -65,7 +65,7 @@ class TensorFetcher {
   void SetStep(uint64_t step);
 
   // Returns the answers since the last call.
-  std::vector<jobs::TensorPiece> TakeAnswers();
+  std::vector<jobs::TensorChunk> TakeAnswers();
 
  private:
   using Level = debugger::ViewCMD::Level;
@@ -127,7 +127,7 @@ class TensorFetcher {
   std::map<Key, Incoming> incoming_;
   std::map<Key, ValuePtr> cache_;
   uint64_t cached_bytes_ = 0;
-  std::vector<jobs::TensorPiece> answers_;
+  std::vector<jobs::TensorChunk> answers_;
 };
 
 }  // namespace graphdbg::mindspore

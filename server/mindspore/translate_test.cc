@@ -155,9 +155,9 @@ TEST(ValuesTest, ATensorWhoseBytesDoNotFitHasNoValue) {
 
 TEST(TypesTest, NumbersOfNewerClientsAreOpaque) {
   EXPECT_EQ(DTypeOf(4711), DType::kOther);
-  EXPECT_EQ(NumpyNameOf(4711), "other:4711");
-  EXPECT_EQ(NumpyNameOf(debugger::DT_BASE_FLOAT), "float32");
-  EXPECT_EQ(NumpyNameOf(0), "");
+  EXPECT_EQ(model::DTypeName(ScalarOf(4711)), "other:4711");
+  EXPECT_EQ(model::DTypeName(ScalarOf(debugger::DT_BASE_FLOAT)), "float32");
+  EXPECT_EQ(model::DTypeName(ScalarOf(0)), "");
 }
 
 }  // namespace

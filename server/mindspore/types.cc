@@ -14,13 +14,12 @@ constexpr int kMaxDimensions = 64;
 
 // The result is empty unless the whole shape is known.
 model::TensorType TypeOf(const debugger::TypeProto::Tensor& tensor) {
-  model::TensorType info;
-  if (tensor.shape().dim_size() > kMaxDimensions) return info;
+  if (tensor.shape().dim_size() > kMaxDimensions) return {};
+  model::TensorType info = ScalarOf(tensor.elem_type());
   for (const auto& dim : tensor.shape().dim()) {
     if (dim.size() < 0) return {};
     info.shape.push_back(dim.size());
   }
-  info.dtype = NumpyNameOf(tensor.elem_type());
   return info;
 }
 
@@ -28,7 +27,7 @@ model::TensorType TypeOf(const debugger::TypeProto& type) {
   if (type.has_tensor_type()) return TypeOf(type.tensor_type());
   model::TensorType scalar;
   const DType dtype = DTypeOf(type.data_type());
-  if (ItemSize(dtype) > 0) scalar.dtype = NumpyName(dtype);
+  if (ItemSize(dtype) > 0) scalar.dtype = dtype;
   return scalar;
 }
 
@@ -76,16 +75,14 @@ DType DTypeOf(int data_type) {
   }
 }
 
-std::string NumpyNameOf(int data_type) {
-  const DType dtype = DTypeOf(data_type);
-  if (dtype == DType::kUnspecified) return {};
-  if (dtype != DType::kOther) return NumpyName(dtype);
-  if (!debugger::DataType_IsValid(data_type)) {
-    return absl::StrCat("other:", data_type);
-  }
-  return absl::StrCat(
-      "other:",
-      debugger::DataType_Name(static_cast<debugger::DataType>(data_type)));
+model::TensorType ScalarOf(int data_type) {
+  model::TensorType scalar{DTypeOf(data_type), {}};
+  if (scalar.dtype != DType::kOther) return scalar;
+  scalar.framework_dtype =
+      debugger::DataType_IsValid(data_type)
+          ? debugger::DataType_Name(static_cast<debugger::DataType>(data_type))
+          : absl::StrCat(data_type);
+  return scalar;
 }
 
 std::vector<model::Output> OutputsOf(const debugger::TypeProto& type) {

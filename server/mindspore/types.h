@@ -2,7 +2,6 @@
 #ifndef SERVER_MINDSPORE_TYPES_H_
 #define SERVER_MINDSPORE_TYPES_H_
 
-#include <string>
 #include <vector>
 
 #include "agent/tensor/dtype.h"
@@ -16,8 +15,8 @@ namespace graphdbg::mindspore {
 // server.
 DType DTypeOf(int data_type);
 
-// NumPy's name; empty for DT_UNDEFINED.
-std::string NumpyNameOf(int data_type);
+// A scalar of this type; kOther carries MindSpore's own name or number.
+model::TensorType ScalarOf(int data_type);
 
 // Returns one entry for each output of a node of this type. If the shape is
 // unknown, the dtype is left empty, because an empty shape means a scalar.

@@ -5,8 +5,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/utf8.h"
-#include "server/jobs/dtype.h"
 #include "server/mindspore/types.h"
+#include "server/tensor/shape.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -17,7 +17,7 @@ constexpr size_t kMaxTextBytes = 1'000;
 constexpr int kMaxDepth = 8;
 
 template <class T>
-Value Scalar(const char* dtype, T number) {
+Value Scalar(DType dtype, T number) {
   Value value;
   value.type.dtype = dtype;
   value.data.resize(sizeof(T));
@@ -27,11 +27,9 @@ Value Scalar(const char* dtype, T number) {
 
 std::optional<Value> TensorOf(const debugger::TensorProto& tensor) {
   Value value;
-  value.type.dtype = NumpyNameOf(tensor.data_type());
+  value.type = ScalarOf(tensor.data_type());
   value.type.shape.assign(tensor.dims().begin(), tensor.dims().end());
-  const auto item_bytes = jobs::ItemBytes(value.type.dtype);
-  if (!item_bytes) return std::nullopt;
-  const auto bytes = jobs::DenseBytes(*item_bytes, value.type.shape);
+  const auto bytes = tensor::DenseBytes(value.type.dtype, value.type.shape);
   if (!bytes || *bytes != tensor.tensor_content().size()) return std::nullopt;
   value.data = tensor.tensor_content();
   return value;
@@ -106,9 +104,10 @@ void Append(const ValueProto& value, int depth, std::string& text) {
   } else if (value.has_tensor_val() || value.dtype() == debugger::DT_TENSOR) {
     text += "Tensor";
   } else if (value.has_type_val()) {
-    text += NumpyNameOf(value.type_val().has_tensor_type()
-                            ? value.type_val().tensor_type().elem_type()
-                            : value.type_val().data_type());
+    text += model::DTypeName(
+        ScalarOf(value.type_val().has_tensor_type()
+                     ? value.type_val().tensor_type().elem_type()
+                     : value.type_val().data_type()));
   } else {
     AppendRepeated(value, depth, text);
   }
@@ -118,11 +117,13 @@ void Append(const ValueProto& value, int depth, std::string& text) {
 
 std::optional<Value> ValueOf(const ValueProto& value) {
   if (value.has_tensor_val()) return TensorOf(value.tensor_val());
-  if (value.has_bool_val()) return Scalar("bool", value.bool_val());
-  if (value.has_int_val()) return Scalar("int64", value.int_val());
-  if (value.has_uint_val()) return Scalar("uint64", value.uint_val());
-  if (value.has_float_val()) return Scalar("float32", value.float_val());
-  if (value.has_double_val()) return Scalar("float64", value.double_val());
+  if (value.has_bool_val()) return Scalar(DType::kBool, value.bool_val());
+  if (value.has_int_val()) return Scalar(DType::kInt64, value.int_val());
+  if (value.has_uint_val()) return Scalar(DType::kUint64, value.uint_val());
+  if (value.has_float_val()) return Scalar(DType::kFloat32, value.float_val());
+  if (value.has_double_val()) {
+    return Scalar(DType::kFloat64, value.double_val());
+  }
   return std::nullopt;
 }
 

@@ -14,29 +14,11 @@ constexpr char kLeaf[] = "leaf";
 // Upper limit for the tag and the length of a nested message.
 constexpr size_t kOverhead = 8;
 
-conditions::Category CategoryOf(model::Category category) {
-  switch (category) {
-    case model::Category::kWeight:
-      return conditions::Category::kWeight;
-    case model::Category::kGradient:
-      return conditions::Category::kGradient;
-    case model::Category::kActivation:
-      return conditions::Category::kActivation;
-    case model::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-    case model::Category::kOther:
-      break;
-  }
-  return conditions::Category::kOther;
-}
-
 conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   conditions::NodeSelection selection;
   selection.scopes = spec.selection.scopes;
   selection.patterns = spec.selection.patterns;
-  for (model::Category category : spec.selection.categories) {
-    selection.categories.push_back(CategoryOf(category));
-  }
+  selection.categories = spec.selection.categories;
   if (const auto* row = conditions::Find(spec.condition.id)) {
     selection.target = conditions::TargetOf(*row);
   }
@@ -179,12 +161,12 @@ WatchpointSync::Leaves WatchpointSync::Expand(
   for (const std::string& name : spec.selection.nodes) {
     const NodeEntry* node = nodes_.ByName(name);
     if (node == nullptr) continue;
-    if (rest.target && *rest.target != CategoryOf(node->category)) continue;
+    if (rest.target && *rest.target != node->category) continue;
     AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
   for (const NodeEntry& node : nodes_.nodes()) {
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       AddLeaf(node, seen, leaves);
     }
   }

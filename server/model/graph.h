@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/conditions/selector.h"
 #include "server/model/tensor.h"
 
 namespace graphdbg::model {
@@ -20,6 +21,8 @@ struct SourceLine {
   std::string text;
   // The frame is in the user's own code, not in a library.
   bool user = false;
+
+  bool operator==(const SourceLine&) const = default;
 };
 
 // The kinds of Node in the HTTP API.
@@ -34,7 +37,9 @@ enum class NodeKind {
   kAggregate
 };
 
-enum class Category { kOther, kWeight, kGradient, kActivation, kOptimizer };
+// What a node contributes to training. Agents select nodes by it, so they
+// define it.
+using Category = conditions::Category;
 
 // Whether enabled watchpoints cover a node, or the nodes in a scope.
 enum class Watched { kNone, kSome, kAll };

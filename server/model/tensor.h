@@ -5,19 +5,31 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "agent/tensor/dtype.h"
 
 namespace graphdbg::model {
 
 // Element type and shape of a tensor.
 struct TensorType {
-  // NumPy's name of the element type: "float32", "bfloat16", "int64", "bool".
-  // Empty if it is unknown.
-  std::string dtype;
+  // kUnspecified if it is unknown.
+  DType dtype = DType::kUnspecified;
   std::vector<int64_t> shape;
+  // The framework's own name of the type if `dtype` is kOther. May be empty.
+  std::string framework_dtype = {};
 
   bool operator==(const TensorType&) const = default;
 };
+
+// The name of the element type in the HTTP API, in files and in messages:
+// "float32", "bfloat16", "other:torch.quint8". Empty if it is unknown.
+std::string DTypeName(const TensorType& type);
+
+// The inverse of DTypeName. Any other name becomes the framework's own.
+TensorType ParseTensorType(std::string_view dtype_name,
+                           std::vector<int64_t> shape);
 
 // One output slot of a node.
 struct Output {

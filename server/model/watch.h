@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -75,24 +76,31 @@ struct RecommendedSet {
 enum class Origin { kUnknown, kOrigin, kPropagated };
 
 // One tensor that matched a watchpoint's condition, at one step on one rank.
+// Reports, the hit log and the store identify the node by a number of their
+// own; they leave its name and op type empty.
 struct Hit {
-  // From 1 in the job, in order of arrival.
+  // From 1 in the job, in order of arrival. 0 in reports.
   uint64_t id = 0;
   uint32_t watchpoint = 0;
+  // The revision of the watchpoint that was checked, and its condition, which
+  // all hits of the revision share. The condition is null in reports.
+  uint32_t revision = 0;
+  std::shared_ptr<const Condition> condition;
   uint32_t rank = 0;
   uint64_t step = 0;
   std::string node;
-  uint32_t slot = 0;
   std::string op_type;
+  uint32_t slot = 0;
+  // Position in the execution order of the step.
   uint64_t order = 0;
-  Condition condition;
   // The measured values that the condition compared, by name.
   std::map<std::string, double> actual;
   Statistics statistics;
   TensorType type;
   Origin origin = Origin::kUnknown;
-  // The user's own line; for a backward op, that of its forward op.
-  std::optional<SourceLine> source;
+  // The user's own line; for a backward op, that of its forward op. Null if it
+  // is unknown. Hits at the same line may share it.
+  std::shared_ptr<const SourceLine> source;
   // Why the condition could not be evaluated. Empty if it was.
   std::string error;
   int64_t time_unix_nano = 0;

@@ -1,19 +1,24 @@
 #include "server/store/encode.h"
 
+#include <memory>
 #include <utility>
+
+#include "server/model/enum_names.h"
+#include "server/model/messages.h"
 
 namespace graphdbg::store {
 namespace {
 
 using model::Category;
 using model::ControlVerb;
+using model::FromNumber;
 using model::JobState;
 using model::NodeKind;
 using model::Origin;
 using model::PauseMode;
 using model::PauseReason;
 
-// Files hold these numbers: enumerators may be added at the end only.
+// Databases contain these numbers: values may only be added at the end.
 static_assert(static_cast<int>(JobState::kLost) == 6);
 static_assert(static_cast<int>(PauseReason::kError) == 6);
 static_assert(static_cast<int>(NodeKind::kAggregate) == 6);
@@ -27,27 +32,14 @@ uint32_t Number(E value) {
   return static_cast<uint32_t>(value);
 }
 
-// The first enumerator for a number that is none.
-template <class E>
-E Enumerator(uint32_t number, E last) {
-  return number <= Number(last) ? static_cast<E>(number) : E{};
-}
-
 void Fill(const model::TensorType& type, TensorType& out) {
-  out.set_dtype(type.dtype);
+  out.set_dtype(model::DTypeName(type));
   for (int64_t size : type.shape) out.add_shape(size);
 }
 
 model::TensorType TypeOf(const TensorType& type) {
-  return {type.dtype(), {type.shape().begin(), type.shape().end()}};
-}
-
-void Fill(const model::Condition& condition, Condition& out) {
-  out.set_id(condition.id);
-  out.mutable_params()->insert(condition.params.begin(),
-                               condition.params.end());
-  out.mutable_text_params()->insert(condition.text_params.begin(),
-                                    condition.text_params.end());
+  return model::ParseTensorType(type.dtype(),
+                                {type.shape().begin(), type.shape().end()});
 }
 
 }  // namespace
@@ -89,7 +81,7 @@ jobs::AgentHello Decode(const Hello& hello) {
   return out;
 }
 
-RankState Encode(const jobs::RunState& run, const jobs::Farewell* farewell) {
+RankState Encode(const jobs::RunState& run, const jobs::ExitReport* farewell) {
   RankState out;
   out.set_state(Number(run.state));
   out.set_reason(Number(run.reason));
@@ -112,18 +104,18 @@ RankState Encode(const jobs::RunState& run, const jobs::Farewell* farewell) {
 
 jobs::RunState DecodeRun(const RankState& state) {
   jobs::RunState run;
-  run.state = Enumerator(state.state(), JobState::kLost);
-  run.reason = Enumerator(state.reason(), PauseReason::kError);
+  run.state = FromNumber(state.state(), JobState::kConnecting);
+  run.reason = FromNumber(state.reason(), PauseReason::kNone);
   run.step = state.step();
   run.node = state.node();
   run.stopped_by.assign(state.stopped_by().begin(), state.stopped_by().end());
   return run;
 }
 
-std::optional<jobs::Farewell> DecodeFarewell(const RankState& state) {
+std::optional<jobs::ExitReport> DecodeFarewell(const RankState& state) {
   if (!state.has_farewell()) return std::nullopt;
   const Farewell& from = state.farewell();
-  jobs::Farewell farewell;
+  jobs::ExitReport farewell;
   farewell.exit_code = from.exit_code();
   farewell.steps = from.steps();
   farewell.terminated = from.terminated();
@@ -132,21 +124,6 @@ std::optional<jobs::Farewell> DecodeFarewell(const RankState& state) {
     farewell.exception = {e.type(), e.message(), e.traceback(), e.node()};
   }
   return farewell;
-}
-
-Frame Encode(const model::SourceLine& line) {
-  Frame out;
-  out.set_file(line.file);
-  out.set_line(line.line);
-  out.set_function(line.function);
-  out.set_text(line.text);
-  out.set_user(line.user);
-  return out;
-}
-
-model::SourceLine Decode(const Frame& frame) {
-  return {frame.file(), frame.line(), frame.function(), frame.text(),
-          frame.user()};
 }
 
 Node Encode(const graph::GraphStore& graph, graph::NodeIndex index) {
@@ -184,9 +161,9 @@ graph::NodeRecord Decode(const Node& node, graph::NodeIndex index) {
   graph::NodeRecord out;
   out.id = index + 1;
   out.name = node.name();
-  out.kind = Enumerator(node.kind(), NodeKind::kAggregate);
+  out.kind = FromNumber(node.kind(), NodeKind::kScope);
   out.op_type = node.op_type();
-  out.category = Enumerator(node.category(), Category::kOptimizer);
+  out.category = FromNumber(node.category(), Category::kOther);
   out.forward_node_id = node.forward();
   out.order = node.order();
   out.first_step = node.first_step();
@@ -203,13 +180,13 @@ graph::NodeRecord Decode(const Node& node, graph::NodeIndex index) {
 
 Watchpoint Encode(const model::WatchpointSpec& spec) {
   Watchpoint out;
-  Fill(spec.condition, *out.mutable_condition());
-  for (const auto& node : spec.selection.nodes) out.add_nodes(node);
-  for (const auto& scope : spec.selection.scopes) out.add_scopes(scope);
-  for (const auto& each : spec.selection.patterns) out.add_patterns(each);
-  for (Category each : spec.selection.categories) {
-    out.add_categories(Number(each));
-  }
+  const model::Selection& selection = spec.selection;
+  *out.mutable_condition() = model::ToMessage(spec.condition);
+  *out.mutable_nodes() = {selection.nodes.begin(), selection.nodes.end()};
+  *out.mutable_scopes() = {selection.scopes.begin(), selection.scopes.end()};
+  *out.mutable_patterns() = {selection.patterns.begin(),
+                             selection.patterns.end()};
+  for (Category each : selection.categories) out.add_categories(Number(each));
   out.set_pause(Number(spec.pause));
   out.set_enabled(spec.enabled);
   return out;
@@ -217,101 +194,60 @@ Watchpoint Encode(const model::WatchpointSpec& spec) {
 
 model::WatchpointSpec Decode(const Watchpoint& watchpoint) {
   model::WatchpointSpec spec;
-  const Condition& condition = watchpoint.condition();
-  spec.condition.id = condition.id();
-  spec.condition.params.insert(condition.params().begin(),
-                               condition.params().end());
-  spec.condition.text_params.insert(condition.text_params().begin(),
-                                    condition.text_params().end());
-  model::Selection& selection = spec.selection;
-  selection.nodes.assign(watchpoint.nodes().begin(), watchpoint.nodes().end());
-  selection.scopes.assign(watchpoint.scopes().begin(),
-                          watchpoint.scopes().end());
-  selection.patterns.assign(watchpoint.patterns().begin(),
-                            watchpoint.patterns().end());
+  spec.condition = model::FromMessage(watchpoint.condition());
+  spec.selection = {
+      {watchpoint.nodes().begin(), watchpoint.nodes().end()},
+      {watchpoint.scopes().begin(), watchpoint.scopes().end()},
+      {watchpoint.patterns().begin(), watchpoint.patterns().end()},
+      {}};
   for (uint32_t each : watchpoint.categories()) {
-    selection.categories.push_back(Enumerator(each, Category::kOptimizer));
+    spec.selection.categories.push_back(FromNumber(each, Category::kOther));
   }
-  spec.pause = Enumerator(watchpoint.pause(), PauseMode::kNone);
+  spec.pause = FromNumber(watchpoint.pause(), PauseMode::kNode);
   spec.enabled = watchpoint.enabled();
   return spec;
 }
 
-Statistics Encode(const model::Statistics& s) {
-  Statistics out;
-  out.set_count(s.count);
-  out.set_nan_count(s.nan_count);
-  out.set_pos_inf_count(s.pos_inf_count);
-  out.set_neg_inf_count(s.neg_inf_count);
-  out.set_zero_count(s.zero_count);
-  out.set_negative_count(s.negative_count);
-  out.set_positive_count(s.positive_count);
-  if (s.min) out.set_min(*s.min);
-  if (s.max) out.set_max(*s.max);
-  if (s.mean) out.set_mean(*s.mean);
-  if (s.abs_mean) out.set_abs_mean(*s.abs_mean);
-  if (s.abs_max) out.set_abs_max(*s.abs_max);
-  if (s.variance) out.set_variance(*s.variance);
-  if (s.l1) out.set_l1(*s.l1);
-  if (s.l2) out.set_l2(*s.l2);
-  return out;
-}
-
-model::Statistics Decode(const Statistics& s) {
-  model::Statistics out;
-  out.count = s.count();
-  out.nan_count = s.nan_count();
-  out.pos_inf_count = s.pos_inf_count();
-  out.neg_inf_count = s.neg_inf_count();
-  out.zero_count = s.zero_count();
-  out.negative_count = s.negative_count();
-  out.positive_count = s.positive_count();
-  if (s.has_min()) out.min = s.min();
-  if (s.has_max()) out.max = s.max();
-  if (s.has_mean()) out.mean = s.mean();
-  if (s.has_abs_mean()) out.abs_mean = s.abs_mean();
-  if (s.has_abs_max()) out.abs_max = s.abs_max();
-  if (s.has_variance()) out.variance = s.variance();
-  if (s.has_l1()) out.l1 = s.l1();
-  if (s.has_l2()) out.l2 = s.l2();
-  return out;
-}
-
-Hit Encode(const watch::HitRecord& hit) {
+Hit Encode(const watch::HitRecord& record) {
+  const model::Hit& hit = record.hit;
   Hit out;
   out.set_watchpoint(hit.watchpoint);
   out.set_revision(hit.revision);
   out.set_rank(hit.rank);
   out.set_step(hit.step);
-  out.set_node(hit.node);
+  out.set_node(record.node);
   out.set_slot(hit.slot);
   out.set_order(hit.order);
   out.mutable_actual()->insert(hit.actual.begin(), hit.actual.end());
-  *out.mutable_statistics() = Encode(hit.statistics);
+  *out.mutable_statistics() = model::ToMessage(hit.statistics);
   Fill(hit.type, *out.mutable_type());
   out.set_origin(Number(hit.origin));
-  if (hit.source) *out.mutable_source() = Encode(*hit.source);
+  if (hit.source) *out.mutable_source() = model::ToMessage(*hit.source);
   out.set_error(hit.error);
   out.set_time_unix_nano(hit.time_unix_nano);
   return out;
 }
 
-watch::HitRecord Decode(const Hit& hit) {
+watch::HitRecord Decode(const Hit& record) {
   watch::HitRecord out;
-  out.watchpoint = hit.watchpoint();
-  out.revision = hit.revision();
-  out.rank = hit.rank();
-  out.step = hit.step();
-  out.node = hit.node();
-  out.slot = hit.slot();
-  out.order = hit.order();
-  out.actual.insert(hit.actual().begin(), hit.actual().end());
-  out.statistics = Decode(hit.statistics());
-  out.type = TypeOf(hit.type());
-  out.origin = Enumerator(hit.origin(), Origin::kPropagated);
-  if (hit.has_source()) out.source = Decode(hit.source());
-  out.error = hit.error();
-  out.time_unix_nano = hit.time_unix_nano();
+  out.node = record.node();
+  model::Hit& hit = out.hit;
+  hit.watchpoint = record.watchpoint();
+  hit.revision = record.revision();
+  hit.rank = record.rank();
+  hit.step = record.step();
+  hit.slot = record.slot();
+  hit.order = record.order();
+  hit.actual.insert(record.actual().begin(), record.actual().end());
+  hit.statistics = model::FromMessage(record.statistics());
+  hit.type = TypeOf(record.type());
+  hit.origin = FromNumber(record.origin(), Origin::kUnknown);
+  if (record.has_source()) {
+    hit.source = std::make_shared<const model::SourceLine>(
+        model::FromMessage(record.source()));
+  }
+  hit.error = record.error();
+  hit.time_unix_nano = record.time_unix_nano();
   return out;
 }
 

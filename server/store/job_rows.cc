@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/model/messages.h"
 #include "server/store/encode.h"
 
 namespace graphdbg::store {
@@ -48,8 +49,8 @@ void JobRows::Insert(const std::string& id, const std::string& asked_for,
   });
 }
 
-void JobRows::NoteHello(uint32_t rank, const jobs::AgentHello& hello,
-                        bool same_process) {
+void JobRows::RecordHello(uint32_t rank, const jobs::AgentHello& hello,
+                          bool same_process) {
   writer_->Put([job = key_, rank, same_process,
                 record = Encode(hello).SerializeAsString()](Statements& db) {
     if (same_process) {
@@ -73,8 +74,8 @@ void JobRows::NoteHello(uint32_t rank, const jobs::AgentHello& hello,
   });
 }
 
-void JobRows::NoteState(uint32_t rank, const jobs::RunState& run,
-                        const jobs::Farewell* farewell) {
+void JobRows::RecordState(uint32_t rank, const jobs::RunState& run,
+                          const jobs::ExitReport* farewell) {
   writer_->Put(
       [job = key_, rank,
        record = Encode(run, farewell).SerializeAsString()](Statements& db) {
@@ -86,8 +87,8 @@ void JobRows::NoteState(uint32_t rank, const jobs::RunState& run,
       });
 }
 
-void JobRows::NoteGraph(uint32_t rank, const graph::GraphStore& graph,
-                        const graph::GraphChanges& changes) {
+void JobRows::RecordGraph(uint32_t rank, const graph::GraphStore& graph,
+                          const graph::GraphChanges& changes) {
   PutFrames(graph);
   PutNodes(graph, changes.nodes);
   PutScopes(graph, changes.scopes);
@@ -112,7 +113,8 @@ void JobRows::PutFrames(const graph::GraphStore& graph) {
   Numbered rows;
   for (; frames_ < graph.frame_count(); ++frames_) {
     const auto frame = static_cast<graph::FrameIndex>(frames_);
-    rows.emplace_back(frame, Encode(graph.frame(frame)).SerializeAsString());
+    rows.emplace_back(frame,
+                      model::ToMessage(graph.frame(frame)).SerializeAsString());
   }
   writer_->Put(PutNumbered(
       key_, "INSERT OR REPLACE INTO frame VALUES (?, ?, ?)", std::move(rows)));
@@ -153,7 +155,7 @@ void JobRows::PutScopes(const graph::GraphStore& graph,
   });
 }
 
-void JobRows::NoteLastSteps(const graph::GraphStore& graph) {
+void JobRows::RecordLastSteps(const graph::GraphStore& graph) {
   LastSteps steps;
   for (graph::NodeIndex i = 0; i < graph.node_count(); ++i) {
     steps.add_steps(graph.node(i).last_step);
@@ -167,8 +169,8 @@ void JobRows::NoteLastSteps(const graph::GraphStore& graph) {
       });
 }
 
-void JobRows::NoteWatchpoint(uint32_t id, uint32_t revision,
-                             const model::WatchpointSpec* spec) {
+void JobRows::RecordWatchpoint(uint32_t id, uint32_t revision,
+                               const model::WatchpointSpec* spec) {
   std::optional<std::string> record;
   if (spec != nullptr) record = Encode(*spec).SerializeAsString();
   writer_->Put(
@@ -180,17 +182,19 @@ void JobRows::NoteWatchpoint(uint32_t id, uint32_t revision,
       });
 }
 
-void JobRows::NoteHit(const watch::HitRecord& hit, uint64_t number, bool kept) {
-  std::string record;
-  if (kept) record = Encode(hit).SerializeAsString();
-  writer_->Put([job = key_, id = static_cast<int64_t>(hit.id), rank = hit.rank,
-                number, kept, record = std::move(record)](Statements& db) {
+void JobRows::RecordHit(const watch::HitRecord& record, uint64_t number,
+                        bool kept) {
+  std::string blob;
+  if (kept) blob = Encode(record).SerializeAsString();
+  writer_->Put([job = key_, id = static_cast<int64_t>(record.hit.id),
+                rank = record.hit.rank, number, kept,
+                blob = std::move(blob)](Statements& db) {
     absl::Status status;
     if (kept) {
       status = db["INSERT INTO hit VALUES (?, ?, ?)"]
                    .Bind(1, job)
                    .Bind(2, id)
-                   .BindBlob(3, record)
+                   .BindBlob(3, blob)
                    .Run();
     } else {
       status = db["UPDATE job SET hit_total = ? WHERE job = ?"]
@@ -207,25 +211,25 @@ void JobRows::NoteHit(const watch::HitRecord& hit, uint64_t number, bool kept) {
   });
 }
 
-void JobRows::NoteStatistics(uint32_t rank, graph::NodeIndex node,
-                             uint32_t slot, uint64_t step,
-                             const model::Statistics& statistics) {
-  writer_->Put(
-      [job = key_, rank, node, slot, step,
-       record = Encode(statistics).SerializeAsString()](Statements& db) {
-        return db["INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?, ?, ?)"]
-            .Bind(1, job)
-            .Bind(2, int64_t{rank})
-            .Bind(3, int64_t{node})
-            .Bind(4, int64_t{slot})
-            .Bind(5, static_cast<int64_t>(step))
-            .BindBlob(6, record)
-            .Run();
-      });
+void JobRows::RecordStatistics(uint32_t rank, graph::NodeIndex node,
+                               uint32_t slot, uint64_t step,
+                               const model::Statistics& statistics) {
+  writer_->Put([job = key_, rank, node, slot, step,
+                record = model::ToMessage(statistics).SerializeAsString()](
+                   Statements& db) {
+    return db["INSERT OR REPLACE INTO statistics VALUES (?, ?, ?, ?, ?, ?)"]
+        .Bind(1, job)
+        .Bind(2, int64_t{rank})
+        .Bind(3, int64_t{node})
+        .Bind(4, int64_t{slot})
+        .Bind(5, static_cast<int64_t>(step))
+        .BindBlob(6, record)
+        .Run();
+  });
 }
 
-void JobRows::DropStatistics(uint32_t rank, graph::NodeIndex node,
-                             uint32_t slot, uint64_t step) {
+void JobRows::EraseStatistics(uint32_t rank, graph::NodeIndex node,
+                              uint32_t slot, uint64_t step) {
   writer_->Put([job = key_, rank, node, slot, step](Statements& db) {
     return db["DELETE FROM statistics WHERE job = ? AND rank = ? AND node = ?"
               " AND slot = ? AND step = ?"]
@@ -244,7 +248,7 @@ void JobRows::Forget() {
   });
 }
 
-void JobRows::WhenKept(std::function<void(absl::Status)> then) {
+void JobRows::WhenDurable(std::function<void(absl::Status)> then) {
   writer_->WhenKept(std::move(then));
 }
 

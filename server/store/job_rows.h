@@ -21,24 +21,24 @@ class JobRows final : public jobs::JobJournal {
   void Insert(const std::string& id, const std::string& asked_for,
               int64_t created_at_unix_nano);
 
-  void NoteHello(uint32_t rank, const jobs::AgentHello& hello,
-                 bool same_process) override;
-  void NoteState(uint32_t rank, const jobs::RunState& run,
-                 const jobs::Farewell* farewell) override;
-  void NoteGraph(uint32_t rank, const graph::GraphStore& graph,
-                 const graph::GraphChanges& changes) override;
-  void NoteLastSteps(const graph::GraphStore& graph) override;
-  void NoteWatchpoint(uint32_t id, uint32_t revision,
-                      const model::WatchpointSpec* spec) override;
-  void NoteHit(const watch::HitRecord& hit, uint64_t number,
-               bool kept) override;
-  void NoteStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
-                      uint64_t step,
-                      const model::Statistics& statistics) override;
-  void DropStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
-                      uint64_t step) override;
+  void RecordHello(uint32_t rank, const jobs::AgentHello& hello,
+                   bool same_process) override;
+  void RecordState(uint32_t rank, const jobs::RunState& run,
+                   const jobs::ExitReport* farewell) override;
+  void RecordGraph(uint32_t rank, const graph::GraphStore& graph,
+                   const graph::GraphChanges& changes) override;
+  void RecordLastSteps(const graph::GraphStore& graph) override;
+  void RecordWatchpoint(uint32_t id, uint32_t revision,
+                        const model::WatchpointSpec* spec) override;
+  void RecordHit(const watch::HitRecord& hit, uint64_t number,
+                 bool kept) override;
+  void RecordStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
+                        uint64_t step,
+                        const model::Statistics& statistics) override;
+  void EraseStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
+                       uint64_t step) override;
   void Forget() override;
-  void WhenKept(std::function<void(absl::Status)> then) override;
+  void WhenDurable(std::function<void(absl::Status)> then) override;
 
  private:
   void PutFrames(const graph::GraphStore& graph);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "server/model/messages.h"
 #include "server/store/encode.h"
 
 namespace graphdbg::store {
@@ -80,10 +81,10 @@ absl::Status JobLoader::LoadRanks() {
         const auto number = static_cast<uint32_t>(row.Int(0));
         jobs::SavedRank& rank = job_.ranks[number];
         rank.hello = Decode(hello);
-        rank.hello.job = job_.asked_for;
+        rank.hello.job = job_.requested_id;
         rank.hello.rank = number;
         rank.run = DecodeRun(state);
-        rank.farewell = DecodeFarewell(state);
+        rank.exit_report = DecodeFarewell(state);
         rank.last_hit = static_cast<uint64_t>(row.Int(3));
         return true;
       });
@@ -104,12 +105,12 @@ absl::Status JobLoader::LoadAgentNodes() {
 absl::Status JobLoader::LoadFrames() {
   return ForEach("SELECT frame, record FROM frame WHERE job = ? ORDER BY frame",
                  "frame", [this](const Statement& row) {
-                   Frame frame;
+                   v1::SourceFrame frame;
                    if (row.Int(0) != static_cast<int64_t>(job_.frames.size()) ||
                        !Parse(row.Bytes(1), frame)) {
                      return false;
                    }
-                   job_.frames.push_back(Decode(frame));
+                   job_.frames.push_back(model::FromMessage(frame));
                    return true;
                  });
 }
@@ -172,7 +173,7 @@ absl::Status JobLoader::LoadHits() {
                    Hit record;
                    if (!Parse(row.Bytes(1), record)) return false;
                    job_.hits.push_back(Decode(record));
-                   job_.hits.back().id = static_cast<uint64_t>(row.Int(0));
+                   job_.hits.back().hit.id = static_cast<uint64_t>(row.Int(0));
                    return true;
                  });
 }
@@ -181,13 +182,13 @@ absl::Status JobLoader::LoadStatistics() {
   return ForEach(
       "SELECT rank, node, slot, step, record FROM statistics WHERE job = ?",
       "statistics", [this](const Statement& row) {
-        Statistics record;
+        v1::Statistics record;
         if (!Parse(row.Bytes(4), record)) return false;
         job_.statistics.push_back({static_cast<uint32_t>(row.Int(0)),
                                    static_cast<graph::NodeIndex>(row.Int(1)),
                                    static_cast<uint32_t>(row.Int(2)),
                                    static_cast<uint64_t>(row.Int(3)),
-                                   Decode(record)});
+                                   model::FromMessage(record)});
         return true;
       });
 }
@@ -206,7 +207,7 @@ absl::Status LoadJobs(
     if (!*more) return absl::OkStatus();
     SavedJob job;
     job.id = std::string(jobs.Bytes(1));
-    job.asked_for = std::string(jobs.Bytes(2));
+    job.requested_id = std::string(jobs.Bytes(2));
     job.created_at_unix_nano = jobs.Int(3);
     job.hit_total = static_cast<uint64_t>(jobs.Int(4));
     LastSteps steps;

@@ -51,7 +51,7 @@ class Store final : public jobs::Journal {
             std::make_shared<Writer>(std::move(db), std::move(options.log))) {}
   ~Store() override { Store::Close(); }
 
-  uint64_t life() const override { return life_; }
+  uint64_t generation() const override { return life_; }
 
   absl::Status Load(
       const std::function<absl::Status(jobs::SavedJob)>& each) override {

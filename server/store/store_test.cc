@@ -56,7 +56,7 @@ class StoreTest : public testing::Test {
 
   static absl::Status Kept(jobs::JobJournal& job) {
     auto kept = std::make_shared<std::promise<absl::Status>>();
-    job.WhenKept([kept](absl::Status status) { kept->set_value(status); });
+    job.WhenDurable([kept](absl::Status status) { kept->set_value(status); });
     return kept->get_future().get();
   }
 
@@ -88,13 +88,13 @@ graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
   a.name = scope + "/a";
   a.kind = model::NodeKind::kParameter;
   a.category = model::Category::kWeight;
-  a.outputs = {{0, {"float32", {2, 3}}}};
+  a.outputs = {{0, {DType::kFloat32, {2, 3}}}};
   graph::NodeRecord b;
   b.id = 12;
   b.name = scope + "/b";
   b.op_type = "relu";
   b.inputs = {{11, 0, false}};
-  b.outputs = {{1, {"float16", {}}}};
+  b.outputs = {{1, {DType::kFloat16, {}}}};
   b.stack = {{"train.py", 7, "main", "b = relu(a)", true},
              {"lib.py", 8, "run", "", false}};
   b.attributes = {{"inplace", "true"}};
@@ -110,7 +110,7 @@ graph::GraphPatch Patch(const std::string& graph, const std::string& scope) {
 TEST_F(StoreTest, CountsTheServersThatUsedIt) {
   for (uint64_t life : {0, 1, 2}) {
     auto journal = Open();
-    EXPECT_EQ(journal->life(), life);
+    EXPECT_EQ(journal->generation(), life);
     Load(*journal);
   }
 }
@@ -120,16 +120,16 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
     auto journal = Open();
     auto second = journal->Open("train-2", "train", 22);
     auto first = journal->Open("a", "a", 11);
-    second->NoteHello(3, HelloOf("x"), false);
+    second->RecordHello(3, HelloOf("x"), false);
     jobs::RunState run;
     run.state = model::JobState::kFinished;
     run.step = 9;
     run.node = "forward/log";
     run.stopped_by = {1, 4};
-    jobs::Farewell farewell;
+    jobs::ExitReport farewell;
     farewell.exit_code = 1;
     farewell.exception = {"ValueError", "no", "trace", "forward/log"};
-    second->NoteState(3, run, &farewell);
+    second->RecordState(3, run, &farewell);
     EXPECT_TRUE(Kept(*second).ok());
   }
   auto journal = Open();
@@ -142,7 +142,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
                   .ok());
   EXPECT_EQ(ids, (std::vector<std::string>{"train-2", "a"}));
   const SavedJob job = std::move(Load(*journal).at("train-2"));
-  EXPECT_EQ(job.asked_for, "train");
+  EXPECT_EQ(job.requested_id, "train");
   EXPECT_EQ(job.created_at_unix_nano, 22);
   ASSERT_EQ(job.ranks.count(3), 1u);
   const jobs::SavedRank& rank = job.ranks.at(3);
@@ -152,9 +152,9 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
   EXPECT_EQ(rank.hello.pid, 1234u);
   EXPECT_EQ(rank.run.state, model::JobState::kFinished);
   EXPECT_EQ(rank.run.stopped_by, (std::vector<uint32_t>{1, 4}));
-  ASSERT_TRUE(rank.farewell.has_value());
-  EXPECT_EQ(rank.farewell->exit_code, 1);
-  EXPECT_EQ(rank.farewell->exception->type, "ValueError");
+  ASSERT_TRUE(rank.exit_report.has_value());
+  EXPECT_EQ(rank.exit_report->exit_code, 1);
+  EXPECT_EQ(rank.exit_report->exception->type, "ValueError");
 }
 
 TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
@@ -162,7 +162,7 @@ TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
-    job->NoteHello(0, HelloOf("x"), false);
+    job->RecordHello(0, HelloOf("x"), false);
     graph::AgentIds ids;
     for (const auto& patch :
          {Patch("", "forward/one"), Patch("other", "two")}) {
@@ -170,9 +170,9 @@ TEST_F(StoreTest, KeepsAGraphWithTheSameIndices) {
       graph::AgentIds& sender = ids;
       sender = {};
       ASSERT_TRUE(graph.Apply(patch, sender, &changes).ok());
-      job->NoteGraph(0, graph, changes);
+      job->RecordGraph(0, graph, changes);
     }
-    job->NoteLastSteps(graph);
+    job->RecordLastSteps(graph);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -232,9 +232,9 @@ TEST_F(StoreTest, KeepsWatchpointsWithAllTheirRevisions) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
-    job->NoteWatchpoint(2, 1, &spec);
-    job->NoteWatchpoint(1, 1, &spec);
-    job->NoteWatchpoint(1, 2, nullptr);
+    job->RecordWatchpoint(2, 1, &spec);
+    job->RecordWatchpoint(1, 1, &spec);
+    job->RecordWatchpoint(1, 2, nullptr);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -258,24 +258,26 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
-    job->NoteHello(0, HelloOf("x"), false);
-    watch::HitRecord hit;
+    job->RecordHello(0, HelloOf("x"), false);
+    watch::HitRecord record;
+    record.node = 0;
+    model::Hit& hit = record.hit;
     hit.id = 1;
     hit.watchpoint = 7;
     hit.revision = 2;
     hit.step = 5;
-    hit.node = 0;
     hit.actual = {{"max", 3.5}};
     hit.statistics.count = 6;
     hit.statistics.max = 3.5;
-    hit.type = {"float32", {2, 3}};
+    hit.type = {DType::kFloat32, {2, 3}};
     hit.origin = model::Origin::kOrigin;
-    hit.source = model::SourceLine{"train.py", 3, "f", "x", true};
+    hit.source = std::make_shared<const model::SourceLine>(
+        model::SourceLine{"train.py", 3, "f", "x", true});
     hit.error = "no previous value";
     hit.time_unix_nano = 99;
-    job->NoteHit(hit, 41, true);
+    job->RecordHit(record, 41, true);
     hit.id = 2;
-    job->NoteHit(hit, 42, false);
+    job->RecordHit(record, 42, false);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -283,7 +285,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(job.hit_total, 2u);
   EXPECT_EQ(job.ranks.at(0).last_hit, 42u);
   ASSERT_EQ(job.hits.size(), 1u);
-  const watch::HitRecord& hit = job.hits[0];
+  const model::Hit& hit = job.hits[0].hit;
   EXPECT_EQ(hit.id, 1u);
   EXPECT_EQ(hit.revision, 2u);
   EXPECT_EQ(hit.actual.at("max"), 3.5);
@@ -304,14 +306,14 @@ TEST_F(StoreTest, KeepsStatisticsByStepUntilTheyAreDropped) {
     model::Statistics statistics;
     for (uint64_t step : {9, 2, 5}) {
       statistics.count = 10 * step;
-      job->NoteStatistics(1, 7, 2, step, statistics);
+      job->RecordStatistics(1, 7, 2, step, statistics);
     }
     statistics.count = 99;
-    job->NoteStatistics(1, 7, 2, 9, statistics);
-    job->DropStatistics(1, 7, 2, 2);
+    job->RecordStatistics(1, 7, 2, 9, statistics);
+    job->EraseStatistics(1, 7, 2, 2);
     // Of another tensor, and of a step that is not there.
-    job->DropStatistics(1, 7, 1, 5);
-    job->DropStatistics(1, 7, 2, 4);
+    job->EraseStatistics(1, 7, 1, 5);
+    job->EraseStatistics(1, 7, 2, 4);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -329,20 +331,20 @@ TEST_F(StoreTest, AnotherProcessStartsItsNumbersAnew) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 0);
-    job->NoteHello(0, HelloOf("x"), false);
+    job->RecordHello(0, HelloOf("x"), false);
     graph::GraphStore graph;
     graph::AgentIds ids;
     graph::GraphChanges changes;
     ASSERT_TRUE(graph.Apply(Patch("", "s"), ids, &changes).ok());
-    job->NoteGraph(0, graph, changes);
-    watch::HitRecord hit;
-    hit.id = 1;
-    job->NoteHit(hit, 41, true);
+    job->RecordGraph(0, graph, changes);
+    watch::HitRecord record;
+    record.hit.id = 1;
+    job->RecordHit(record, 41, true);
     // The same one, back again: nothing changes.
-    job->NoteHello(0, HelloOf("x"), true);
+    job->RecordHello(0, HelloOf("x"), true);
     EXPECT_TRUE(Kept(*job).ok());
     EXPECT_EQ(Load(*journal).at("train").ranks.at(0).last_hit, 41u);
-    job->NoteHello(0, HelloOf("y"), false);
+    job->RecordHello(0, HelloOf("y"), false);
     EXPECT_TRUE(Kept(*job).ok());
   }
   auto journal = Open();
@@ -356,8 +358,8 @@ TEST_F(StoreTest, AForgottenJobIsGoneWithItsRowsAndItsIdIsFree) {
   {
     auto journal = Open();
     auto job = journal->Open("train", "train", 1);
-    job->NoteHello(0, HelloOf("x"), false);
-    job->NoteStatistics(0, 0, 0, 5, {});
+    job->RecordHello(0, HelloOf("x"), false);
+    job->RecordStatistics(0, 0, 0, 5, {});
     job->Forget();
     journal->Open("train", "train", 2);
   }
@@ -378,7 +380,7 @@ TEST_F(StoreTest, ARestoredJobGoesOnWhereItWas) {
   {
     auto journal = Open();
     auto jobs = Load(*journal);
-    jobs.at("train").journal->NoteHello(0, HelloOf("x"), false);
+    jobs.at("train").journal->RecordHello(0, HelloOf("x"), false);
     // Beside it, not over it.
     journal->Open("next", "next", 2);
   }
@@ -397,7 +399,7 @@ TEST_F(StoreTest, TellsWhenMoreIsKeptThanWasAllowed) {
   EXPECT_FALSE(journal->over_limit());
   jobs::AgentHello hello = HelloOf("x");
   hello.peer = std::string(512 << 10, 'x');
-  job->NoteHello(0, hello, false);
+  job->RecordHello(0, hello, false);
   EXPECT_TRUE(Kept(*job).ok());
   EXPECT_TRUE(Kept(*job).ok());
   EXPECT_TRUE(journal->over_limit());
@@ -472,7 +474,7 @@ TEST_F(StoreTest, AfterAnErrorNothingIsWrittenAndEverybodyIsTold) {
     // that fails.
     auto twin = journal->Open("train", "train", 2);
     EXPECT_FALSE(Kept(*twin).ok());
-    job->NoteHello(0, HelloOf("x"), false);
+    job->RecordHello(0, HelloOf("x"), false);
     EXPECT_FALSE(Kept(*job).ok());
   }
   ASSERT_EQ(lines.size(), 1u);

@@ -16,7 +16,7 @@ class Comparer {
  public:
   Comparer(double rtol, double atol) : rtol_(rtol), atol_(atol) {}
 
-  // The pair is part of the element with this number.
+  // The pair belongs to the element with this index.
   void Add(uint64_t element, double left, double right) {
     if (!IsClose(left, right) && last_not_close_ != element) {
       if (result_.not_close_count++ == 0) {

@@ -13,8 +13,9 @@ using Values = std::vector<double>;
 
 Numbers Of(const Values& values, const char* dtype = "float64") {
   return *Numbers::Of(
-      dtype, std::string_view(reinterpret_cast<const char*>(values.data()),
-                              values.size() * sizeof(double)));
+      model::ParseTensorType(dtype, {}),
+      std::string_view(reinterpret_cast<const char*>(values.data()),
+                       values.size() * sizeof(double)));
 }
 
 Comparison Compared(const Values& left, const Values& right, double rtol = 1e-5,

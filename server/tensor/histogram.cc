@@ -14,7 +14,7 @@ struct Range {
   bool empty() const { return min > max; }
 };
 
-// Also counts what is not finite.
+// Also counts the numbers that are not finite.
 Range FiniteRange(const Numbers& numbers, Histogram& histogram) {
   Range range;
   ForEachChunk(numbers, [&](std::span<const double> chunk) {
@@ -33,7 +33,7 @@ Range FiniteRange(const Numbers& numbers, Histogram& histogram) {
     range.min -= 0.5;
     range.max += 0.5;
   }
-  // Beyond 2^53 a half is lost.
+  // Above 2^53, adding a half has no effect.
   if (range.min == range.max) {
     range.min = std::nextafter(range.min, -INFINITY);
     range.max = std::nextafter(range.max, INFINITY);
@@ -41,7 +41,7 @@ Range FiniteRange(const Numbers& numbers, Histogram& histogram) {
   return range;
 }
 
-// Ends of both signs may lie further apart than float64 reaches, so halves.
+// Computes with halves, because the width of the range may overflow float64.
 std::vector<double> Edges(const Range& range, uint64_t bins) {
   const double half_width = range.max / 2 - range.min / 2;
   std::vector<double> edges(bins + 1);
@@ -71,7 +71,7 @@ Histogram MakeHistogram(const Numbers& numbers, uint64_t bins) {
       uint64_t bin = at < static_cast<double>(bins)
                          ? static_cast<uint64_t>(std::max(at, 0.0))
                          : bins - 1;
-      // Rounding may be off by one.
+      // Rounding may select an adjacent bin.
       while (bin > 0 && x < edges[bin]) --bin;
       while (bin + 1 < bins && x >= edges[bin + 1]) ++bin;
       ++histogram.counts[bin];

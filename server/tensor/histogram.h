@@ -1,4 +1,4 @@
-// How the elements of a tensor are spread.
+// Histograms of tensors.
 #ifndef SERVER_TENSOR_HISTOGRAM_H_
 #define SERVER_TENSOR_HISTOGRAM_H_
 
@@ -9,11 +9,12 @@
 
 namespace graphdbg::tensor {
 
-// As numpy.histogram: bins of equal width from the smallest finite number to
-// the largest, all half open but for the last, which has both ends. If all are
-// the same, a range of 1 around it. Without finite numbers no bins.
+// As numpy.histogram: bins of equal width from the smallest to the largest
+// finite number. All bins are half-open except the last, which includes both
+// ends. If all numbers are equal, the range is 1 wide. Without finite numbers
+// there are no bins.
 struct Histogram {
-  // One more than there are bins.
+  // One more than the number of bins.
   std::vector<double> edges;
   std::vector<uint64_t> counts;
   uint64_t nan_count = 0;
@@ -21,7 +22,7 @@ struct Histogram {
   uint64_t neg_inf_count = 0;
 };
 
-// `bins` at least 1. Real and imaginary parts of complex numbers count alike.
+// `bins` is at least 1. Real and imaginary parts count as numbers of their own.
 Histogram MakeHistogram(const Numbers& numbers, uint64_t bins);
 
 }  // namespace graphdbg::tensor

@@ -12,7 +12,7 @@ namespace {
 Histogram Of(const std::vector<double>& values, uint64_t bins) {
   const std::string_view bytes(reinterpret_cast<const char*>(values.data()),
                                values.size() * sizeof(double));
-  return MakeHistogram(*Numbers::Of("float64", bytes), bins);
+  return MakeHistogram(*Numbers::Of({DType::kFloat64, {}}, bytes), bins);
 }
 
 uint64_t Sum(const std::vector<uint64_t>& counts) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <string>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/error.h"
 #include "server/tensor/short_floats.h"
 
@@ -23,7 +23,7 @@ void ConvertPlain(const char* from, std::span<double> out) {
   }
 }
 
-// Types that C++ has not got, or whose bytes are not all values of it.
+// Types that C++ lacks, or that have invalid bit patterns.
 template <class Bits, auto value_of>
 void ConvertBits(const char* from, std::span<double> out) {
   for (double& number : out) {
@@ -37,48 +37,50 @@ void ConvertBits(const char* from, std::span<double> out) {
 float BoolValue(uint8_t bits) { return bits != 0 ? 1 : 0; }
 
 struct Row {
-  std::string_view dtype;
+  DType dtype;
   uint64_t item_bytes;
   uint64_t parts;
   void (*convert)(const char* from, std::span<double> out);
 };
 
 constexpr std::array kRows = {
-    Row{"bool", 1, 1, ConvertBits<uint8_t, BoolValue>},
-    Row{"int8", 1, 1, ConvertPlain<int8_t>},
-    Row{"int16", 2, 1, ConvertPlain<int16_t>},
-    Row{"int32", 4, 1, ConvertPlain<int32_t>},
-    Row{"int64", 8, 1, ConvertPlain<int64_t>},
-    Row{"uint8", 1, 1, ConvertPlain<uint8_t>},
-    Row{"uint16", 2, 1, ConvertPlain<uint16_t>},
-    Row{"uint32", 4, 1, ConvertPlain<uint32_t>},
-    Row{"uint64", 8, 1, ConvertPlain<uint64_t>},
-    Row{"float8_e4m3fn", 1, 1, ConvertBits<uint8_t, Float8E4m3fnValue>},
-    Row{"float8_e5m2", 1, 1, ConvertBits<uint8_t, Float8E5m2Value>},
-    Row{"float16", 2, 1, ConvertBits<uint16_t, Float16Value>},
-    Row{"bfloat16", 2, 1, ConvertBits<uint16_t, Bfloat16Value>},
-    Row{"float32", 4, 1, ConvertPlain<float>},
-    Row{"float64", 8, 1, ConvertPlain<double>},
-    Row{"complex64", 4, 2, ConvertPlain<float>},
-    Row{"complex128", 8, 2, ConvertPlain<double>},
+    Row{DType::kBool, 1, 1, ConvertBits<uint8_t, BoolValue>},
+    Row{DType::kInt8, 1, 1, ConvertPlain<int8_t>},
+    Row{DType::kInt16, 2, 1, ConvertPlain<int16_t>},
+    Row{DType::kInt32, 4, 1, ConvertPlain<int32_t>},
+    Row{DType::kInt64, 8, 1, ConvertPlain<int64_t>},
+    Row{DType::kUint8, 1, 1, ConvertPlain<uint8_t>},
+    Row{DType::kUint16, 2, 1, ConvertPlain<uint16_t>},
+    Row{DType::kUint32, 4, 1, ConvertPlain<uint32_t>},
+    Row{DType::kUint64, 8, 1, ConvertPlain<uint64_t>},
+    Row{DType::kFloat8E4m3fn, 1, 1, ConvertBits<uint8_t, Float8E4m3fnValue>},
+    Row{DType::kFloat8E5m2, 1, 1, ConvertBits<uint8_t, Float8E5m2Value>},
+    Row{DType::kFloat16, 2, 1, ConvertBits<uint16_t, Float16Value>},
+    Row{DType::kBfloat16, 2, 1, ConvertBits<uint16_t, Bfloat16Value>},
+    Row{DType::kFloat32, 4, 1, ConvertPlain<float>},
+    Row{DType::kFloat64, 8, 1, ConvertPlain<double>},
+    Row{DType::kComplex64, 4, 2, ConvertPlain<float>},
+    Row{DType::kComplex128, 8, 2, ConvertPlain<double>},
 };
 
 }  // namespace
 
-absl::StatusOr<Numbers> Numbers::Of(std::string_view dtype,
+absl::StatusOr<Numbers> Numbers::Of(const model::TensorType& type,
                                     std::string_view data) {
-  const auto row = std::find_if(kRows.begin(), kRows.end(),
-                                [&](const Row& r) { return r.dtype == dtype; });
+  const auto row = std::find_if(kRows.begin(), kRows.end(), [&](const Row& r) {
+    return r.dtype == type.dtype;
+  });
   if (row == kRows.end()) {
     return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-                 "values of type '" + std::string(dtype) +
-                     "' cannot be read as numbers");
+                 absl::StrCat("values of type '", model::DTypeName(type),
+                              "' cannot be read as numbers"));
   }
   if (data.size() % (row->item_bytes * row->parts) != 0) {
     return Error(absl::StatusCode::kInternal, "bad_tensor",
-                 "the job sent " + std::to_string(data.size()) +
-                     " bytes, which are no whole elements of type " +
-                     std::string(dtype));
+                 absl::StrCat("the job sent ", data.size(),
+                              " bytes, which is not a whole number of elements "
+                              "of type ",
+                              model::DTypeName(type)));
   }
   return Numbers(data, row->item_bytes, row->parts, row->convert);
 }
@@ -89,9 +91,9 @@ void Numbers::Read(uint64_t first, std::span<double> out) const {
 
 void ForEachChunk(const Numbers& numbers,
                   const std::function<void(std::span<const double>)>& chunk) {
-  std::array<double, kChunk> room;
+  std::array<double, kChunk> buffer;
   for (uint64_t first = 0; first < numbers.size(); first += kChunk) {
-    const std::span<double> part(room.data(),
+    const std::span<double> part(buffer.data(),
                                  std::min(kChunk, numbers.size() - first));
     numbers.Read(first, part);
     chunk(part);

@@ -1,4 +1,4 @@
-// Elements of a tensor that came from a job, as numbers.
+// Reads the elements of a tensor as numbers.
 #ifndef SERVER_TENSOR_NUMBERS_H_
 #define SERVER_TENSOR_NUMBERS_H_
 
@@ -8,23 +8,25 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::tensor {
 
-// Reads little-endian elements without gaps as float64: booleans, integers (of
-// 64 bits beyond 2^53: the nearest float64) and real floats; complex numbers as
-// real part, imaginary part. Refers to `data`.
+// Reads contiguous little-endian elements as float64: booleans, integers
+// (rounded to the nearest float64 above 2^53), floats, and complex numbers as
+// pairs of real and imaginary part. Refers to `data`.
 class Numbers {
  public:
-  // UNIMPLEMENTED "unreadable_dtype", INTERNAL "bad_tensor" if bytes are left
-  // over. `dtype` is NumPy's name.
-  static absl::StatusOr<Numbers> Of(std::string_view dtype,
+  // UNIMPLEMENTED "unreadable_dtype"; INTERNAL "bad_tensor" if the data ends in
+  // the middle of an element. Only the element type of `type` counts.
+  static absl::StatusOr<Numbers> Of(const model::TensorType& type,
                                     std::string_view data);
 
   uint64_t size() const { return data_.size() / item_bytes_; }
-  // Numbers to an element: 2 for complex ones, else 1.
+  // Numbers per element: 2 for complex types, otherwise 1.
   uint64_t parts() const { return parts_; }
-  // From `first` on, as many as `out` has room for; no more than there are.
+  // Fills `out` with the numbers from index `first` on, all of which must
+  // exist.
   void Read(uint64_t first, std::span<double> out) const;
 
  private:
@@ -38,13 +40,13 @@ class Numbers {
         convert_(convert) {}
 
   std::string_view data_;
-  // Of a number.
+  // Size of one number.
   uint64_t item_bytes_;
   uint64_t parts_;
   Convert convert_;
 };
 
-// Calls `chunk` with all numbers, some thousand at a time.
+// Passes all numbers to `chunk`, a few thousand at a time.
 void ForEachChunk(const Numbers& numbers,
                   const std::function<void(std::span<const double>)>& chunk);
 

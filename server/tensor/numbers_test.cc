@@ -18,8 +18,12 @@ std::string Bytes(std::initializer_list<T> values) {
   return bytes;
 }
 
+absl::StatusOr<Numbers> Of(const char* dtype, std::string_view bytes) {
+  return Numbers::Of(model::ParseTensorType(dtype, {}), bytes);
+}
+
 std::vector<double> All(const char* dtype, const std::string& bytes) {
-  absl::StatusOr<Numbers> numbers = Numbers::Of(dtype, bytes);
+  absl::StatusOr<Numbers> numbers = Of(dtype, bytes);
   if (!numbers.ok()) return {};
   std::vector<double> all;
   ForEachChunk(*numbers, [&](std::span<const double> chunk) {
@@ -54,10 +58,10 @@ TEST(NumbersTest, MoreThanAChunkComesInOrder) {
 }
 
 TEST(NumbersTest, OtherTypesAndBrokenElementsAreErrors) {
-  EXPECT_EQ(ReasonOf(Numbers::Of("other", "ab").status()), "unreadable_dtype");
-  EXPECT_EQ(ReasonOf(Numbers::Of("int32", "abc").status()), "bad_tensor");
-  EXPECT_EQ(ReasonOf(Numbers::Of("complex64", "abcd").status()), "bad_tensor");
-  EXPECT_EQ(Numbers::Of("int32", "")->size(), 0u);
+  EXPECT_EQ(ReasonOf(Of("other", "ab").status()), "unreadable_dtype");
+  EXPECT_EQ(ReasonOf(Of("int32", "abc").status()), "bad_tensor");
+  EXPECT_EQ(ReasonOf(Of("complex64", "abcd").status()), "bad_tensor");
+  EXPECT_EQ(Of("int32", "")->size(), 0u);
 }
 
 }  // namespace

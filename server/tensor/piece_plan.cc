@@ -14,16 +14,16 @@ PiecePlan::PiecePlan(std::vector<int64_t> shape, uint64_t item_bytes,
   // From the innermost dimension outwards.
   for (size_t d = shape_.size(); d-- > 0;) {
     if (bytes <= max_bytes || row_bytes_ == 0) {
-      cut_ = d;
+      split_ = d;
       row_bytes_ = bytes;
     }
     bytes *= static_cast<uint64_t>(shape_[d]);
   }
   total_bytes_ = bytes;
   done_ = bytes == 0;
-  at_.assign(cut_, 0);
+  prefix_.assign(split_, 0);
   if (row_bytes_ == 0) return;
-  rows_of_a_piece_ =
+  rows_per_piece_ =
       static_cast<int64_t>(std::max<uint64_t>(1, max_bytes / row_bytes_));
 }
 
@@ -34,20 +34,20 @@ std::optional<PiecePlan::Piece> PiecePlan::Next() {
     return Piece{"", total_bytes_};
   }
   Piece piece;
-  for (int64_t index : at_) absl::StrAppend(&piece.slice, index, ",");
-  const int64_t end = row_ + std::min(rows_of_a_piece_, shape_[cut_] - row_);
+  for (int64_t index : prefix_) absl::StrAppend(&piece.slice, index, ",");
+  const int64_t end = row_ + std::min(rows_per_piece_, shape_[split_] - row_);
   absl::StrAppend(&piece.slice, row_, ":", end);
   piece.bytes = static_cast<uint64_t>(end - row_) * row_bytes_;
   row_ = end;
-  if (row_ == shape_[cut_]) done_ = !Advance();
+  if (row_ == shape_[split_]) done_ = !Advance();
   return piece;
 }
 
 bool PiecePlan::Advance() {
   row_ = 0;
-  for (size_t d = cut_; d-- > 0;) {
-    if (++at_[d] < shape_[d]) return true;
-    at_[d] = 0;
+  for (size_t d = split_; d-- > 0;) {
+    if (++prefix_[d] < shape_[d]) return true;
+    prefix_[d] = 0;
   }
   return false;
 }

@@ -1,4 +1,4 @@
-// A whole tensor as slices that follow each other in memory.
+// Splits a tensor into slices that are consecutive in memory.
 #ifndef SERVER_TENSOR_PIECE_PLAN_H_
 #define SERVER_TENSOR_PIECE_PLAN_H_
 
@@ -9,39 +9,40 @@
 
 namespace graphdbg::tensor {
 
-// Cuts along the first dimension whose rows are small enough:
+// Splits along the first dimension whose rows are small enough:
 //
-//   shape [2, 1000, 8], 4 bytes an element, pieces of 16,000 bytes:
+//   shape [2, 1000, 8], 4 bytes per element, pieces of 16,000 bytes:
 //   [0,0:500] [0,500:1000] [1,0:500] [1,500:1000]
 class PiecePlan {
  public:
-  // The shape's bytes fit 64 bits. Pieces are as large as they can be up to
-  // `max_bytes`, but at least one element.
+  // The tensor's size in bytes must fit 64 bits. Pieces are as large as
+  // possible up to `max_bytes`, but at least one element.
   PiecePlan(std::vector<int64_t> shape, uint64_t item_bytes,
             uint64_t max_bytes);
 
   struct Piece {
-    // NumPy's basic indexing; empty: all.
+    // NumPy basic indexing. Empty selects everything.
     std::string slice;
     uint64_t bytes = 0;
   };
-  // Absent after the last; there is none of a tensor without elements.
+  // Absent after the last piece. An empty tensor has no pieces.
   std::optional<Piece> Next();
 
   uint64_t total_bytes() const { return total_bytes_; }
 
  private:
-  // To the next row of cuts; false after the last.
+  // Advances the indices before the split dimension. False after the last.
   bool Advance();
 
   const std::vector<int64_t> shape_;
   uint64_t total_bytes_ = 0;
-  // The dimension that is cut, and bytes of one of its rows.
-  size_t cut_ = 0;
+  // The dimension that is split, and the size of one of its rows.
+  size_t split_ = 0;
   uint64_t row_bytes_ = 0;
-  int64_t rows_of_a_piece_ = 0;
-  // Where the next piece begins: indices before the cut, and the row.
-  std::vector<int64_t> at_;
+  int64_t rows_per_piece_ = 0;
+  // Start of the next piece: the indices before the split dimension, and the
+  // row.
+  std::vector<int64_t> prefix_;
   int64_t row_ = 0;
   bool done_ = false;
 };

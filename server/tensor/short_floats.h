@@ -1,4 +1,5 @@
-// Floats that C++ 20 has no type for. Every value of them is a float.
+// Conversions of floating-point formats that C++20 lacks. Every value of them
+// is a float.
 #ifndef SERVER_TENSOR_SHORT_FLOATS_H_
 #define SERVER_TENSOR_SHORT_FLOATS_H_
 
@@ -28,8 +29,8 @@ inline float Bfloat16Value(uint16_t bits) {
   return std::bit_cast<float>(uint32_t{bits} << 16);
 }
 
-// The two formats of 8 bits: arXiv:2209.05433. E5M2 is the upper byte of a
-// binary16; E4M3 has no infinities.
+// The 8-bit formats of arXiv:2209.05433. E5M2 is the upper byte of a binary16;
+// E4M3 has no infinities.
 inline float Float8E5m2Value(uint8_t bits) {
   return Float16Value(static_cast<uint16_t>(bits << 8));
 }

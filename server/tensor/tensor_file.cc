@@ -5,59 +5,61 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::tensor {
 namespace {
 
-// Null where the format has no such type.
+// Names of the type. Null if the format lacks it.
 struct Row {
-  std::string_view dtype;
+  DType dtype;
   const char* npy;
   const char* safetensors;
 };
 
 constexpr Row kRows[] = {
-    {"bool", "|b1", "BOOL"},
-    {"int8", "|i1", "I8"},
-    {"uint8", "|u1", "U8"},
-    {"int16", "<i2", "I16"},
-    {"uint16", "<u2", "U16"},
-    {"int32", "<i4", "I32"},
-    {"uint32", "<u4", "U32"},
-    {"int64", "<i8", "I64"},
-    {"uint64", "<u8", "U64"},
-    {"float16", "<f2", "F16"},
-    {"bfloat16", nullptr, "BF16"},
-    {"float32", "<f4", "F32"},
-    {"float64", "<f8", "F64"},
-    {"complex64", "<c8", "C64"},
-    {"complex128", "<c16", nullptr},
-    {"float8_e4m3fn", nullptr, "F8_E4M3"},
-    {"float8_e5m2", nullptr, "F8_E5M2"},
+    {DType::kBool, "|b1", "BOOL"},
+    {DType::kInt8, "|i1", "I8"},
+    {DType::kUint8, "|u1", "U8"},
+    {DType::kInt16, "<i2", "I16"},
+    {DType::kUint16, "<u2", "U16"},
+    {DType::kInt32, "<i4", "I32"},
+    {DType::kUint32, "<u4", "U32"},
+    {DType::kInt64, "<i8", "I64"},
+    {DType::kUint64, "<u8", "U64"},
+    {DType::kFloat16, "<f2", "F16"},
+    {DType::kBfloat16, nullptr, "BF16"},
+    {DType::kFloat32, "<f4", "F32"},
+    {DType::kFloat64, "<f8", "F64"},
+    {DType::kComplex64, "<c8", "C64"},
+    {DType::kComplex128, "<c16", nullptr},
+    {DType::kFloat8E4m3fn, nullptr, "F8_E4M3"},
+    {DType::kFloat8E5m2, nullptr, "F8_E5M2"},
 };
 
 absl::StatusOr<std::string> TypeName(FileFormat format,
-                                     const std::string& dtype) {
+                                     const model::TensorType& type) {
   for (const Row& row : kRows) {
-    if (row.dtype != dtype) continue;
+    if (row.dtype != type.dtype) continue;
     const bool npy = format == FileFormat::kNpy;
     if (const char* name = npy ? row.npy : row.safetensors) return name;
-    return WithField(
-        Error(absl::StatusCode::kInvalidArgument, "no_such_dtype",
-              absl::StrCat(npy ? "npy" : "safetensors", " has no ", dtype,
-                           "; ask for ", npy ? "safetensors" : "npy")),
-        "format");
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "no_such_dtype",
+                           absl::StrCat(npy ? "npy" : "safetensors", " has no ",
+                                        ToString(type.dtype), "; ask for ",
+                                        npy ? "safetensors" : "npy")),
+                     "format");
   }
   return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-               absl::StrCat("elements of type ", dtype, " are not read"));
+               absl::StrCat("values of type ", model::DTypeName(type),
+                            " cannot be read"));
 }
 
-// numpy.lib.format, version 1.0: elements begin at a multiple of 64.
-std::string NpyHead(const std::string& descr,
-                    const std::vector<int64_t>& shape) {
+// Format version 1.0 of numpy.lib.format. Elements start at a multiple of 64.
+std::string NpyHeader(const std::string& descr,
+                      const std::vector<int64_t>& shape) {
   constexpr size_t kAlignment = 64;
-  constexpr size_t kBeforeText = 10;
+  constexpr size_t kPreambleBytes = 10;
   std::string text = absl::StrCat("{'descr': '", descr,
                                   "', 'fortran_order': False, 'shape': (");
   for (size_t i = 0; i < shape.size(); ++i) {
@@ -65,7 +67,7 @@ std::string NpyHead(const std::string& descr,
   }
   if (shape.size() > 1) text.pop_back();
   text += "), }";
-  while ((kBeforeText + text.size() + 1) % kAlignment != 0) text += ' ';
+  while ((kPreambleBytes + text.size() + 1) % kAlignment != 0) text += ' ';
   text += '\n';
   std::string head("\x93NUMPY\x01\x00", 8);
   head += static_cast<char>(text.size() & 0xff);
@@ -73,13 +75,13 @@ std::string NpyHead(const std::string& descr,
   return head + text;
 }
 
-std::string SafetensorsHead(const std::string& dtype,
-                            const FileTensor& tensor) {
+std::string SafetensorsHeader(const std::string& dtype,
+                              const FileTensor& tensor) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   header["__metadata__"] = tensor.metadata;
   header[tensor.name] = {
       {"dtype", dtype},
-      {"shape", tensor.shape},
+      {"shape", tensor.type.shape},
       {"data_offsets", std::vector<uint64_t>{0, tensor.bytes}}};
   std::string text = header.dump(
       -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
@@ -92,12 +94,11 @@ std::string SafetensorsHead(const std::string& dtype,
 
 }  // namespace
 
-absl::StatusOr<std::string> FileHead(FileFormat format,
-                                     const FileTensor& tensor) {
-  absl::StatusOr<std::string> type = TypeName(format, tensor.dtype);
-  if (!type.ok()) return type.status();
-  return format == FileFormat::kNpy ? NpyHead(*type, tensor.shape)
-                                    : SafetensorsHead(*type, tensor);
+absl::StatusOr<std::string> FileHeader(FileFormat format,
+                                       const FileTensor& tensor) {
+  ASSIGN_OR_RETURN(const std::string type, TypeName(format, tensor.type));
+  return format == FileFormat::kNpy ? NpyHeader(type, tensor.type.shape)
+                                    : SafetensorsHeader(type, tensor);
 }
 
 }  // namespace graphdbg::tensor

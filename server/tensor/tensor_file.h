@@ -1,14 +1,13 @@
-// Files that hold one tensor: what comes before its bytes.
+// Headers of files that contain one tensor.
 #ifndef SERVER_TENSOR_TENSOR_FILE_H_
 #define SERVER_TENSOR_TENSOR_FILE_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/model/tensor.h"
 
 namespace graphdbg::tensor {
 
@@ -16,20 +15,18 @@ enum class FileFormat { kNpy, kSafetensors };
 
 struct FileTensor {
   std::string name;
-  // NumPy's name of the type.
-  std::string dtype;
-  std::vector<int64_t> shape;
-  // Of all elements.
+  model::TensorType type;
+  // Size of all elements.
   uint64_t bytes = 0;
-  // In formats that have room for it.
+  // Ignored by formats that have no metadata.
   std::map<std::string, std::string> metadata = {};
 };
 
-// The elements follow as they come from a job: little endian, row-major.
-// INVALID_ARGUMENT "no_such_dtype", field "format", if the format does not have
-// the type: it names one that has.
-absl::StatusOr<std::string> FileHead(FileFormat format,
-                                     const FileTensor& tensor);
+// The bytes before the elements, which follow little-endian and row-major, as
+// jobs send them. INVALID_ARGUMENT "no_such_dtype" with field "format" if the
+// format lacks the type; the message names a format that has it.
+absl::StatusOr<std::string> FileHeader(FileFormat format,
+                                       const FileTensor& tensor);
 
 }  // namespace graphdbg::tensor
 

@@ -11,13 +11,15 @@ namespace graphdbg::tensor {
 namespace {
 
 FileTensor Tensor(const std::string& dtype, std::vector<int64_t> shape = {2}) {
-  return {"forward/fc:0", dtype, std::move(shape), 24, {{"step", "7"}}};
+  return {"forward/fc:0",
+          model::ParseTensorType(dtype, std::move(shape)),
+          24,
+          {{"step", "7"}}};
 }
 
-// The text of an npy header, which has to be of this very form: NumPy reads it
-// as a literal.
+// The text of an npy header. NumPy parses it as a Python literal.
 std::string NpyText(const std::string& dtype, std::vector<int64_t> shape) {
-  auto head = FileHead(FileFormat::kNpy, Tensor(dtype, std::move(shape)));
+  auto head = FileHeader(FileFormat::kNpy, Tensor(dtype, std::move(shape)));
   EXPECT_TRUE(head.ok()) << head.status();
   EXPECT_EQ(head->size() % 64, 0u);
   EXPECT_EQ(head->substr(0, 8), std::string("\x93NUMPY\x01\x00", 8));
@@ -35,12 +37,12 @@ TEST(TensorFileTest, NpyHoldsTypeAndShape) {
             "{'descr': '|b1', 'fortran_order': False, 'shape': (5,), }");
   EXPECT_EQ(NpyText("complex128", {}),
             "{'descr': '<c16', 'fortran_order': False, 'shape': (), }");
-  // Longer than one byte can count.
+  // Needs a length of two bytes.
   EXPECT_GT(NpyText("int64", std::vector<int64_t>(64, 1'000'000)).size(), 256u);
 }
 
 TEST(TensorFileTest, SafetensorsHoldsNameTypeShapeAndMore) {
-  auto head = FileHead(FileFormat::kSafetensors, Tensor("bfloat16", {3, 4}));
+  auto head = FileHeader(FileFormat::kSafetensors, Tensor("bfloat16", {3, 4}));
   ASSERT_TRUE(head.ok()) << head.status();
   uint64_t size = 0;
   std::memcpy(&size, head->data(), 8);
@@ -55,18 +57,18 @@ TEST(TensorFileTest, SafetensorsHoldsNameTypeShapeAndMore) {
 TEST(TensorFileTest, ATypeThatAFormatLacksNamesTheOther) {
   for (const char* dtype : {"bfloat16", "float8_e4m3fn", "float8_e5m2"}) {
     const absl::Status refused =
-        FileHead(FileFormat::kNpy, Tensor(dtype)).status();
+        FileHeader(FileFormat::kNpy, Tensor(dtype)).status();
     EXPECT_EQ(ReasonOf(refused), "no_such_dtype") << dtype;
     EXPECT_EQ(FieldOf(refused), "format");
     EXPECT_NE(refused.message().find("safetensors"), std::string::npos);
-    EXPECT_TRUE(FileHead(FileFormat::kSafetensors, Tensor(dtype)).ok());
+    EXPECT_TRUE(FileHeader(FileFormat::kSafetensors, Tensor(dtype)).ok());
   }
   const absl::Status refused =
-      FileHead(FileFormat::kSafetensors, Tensor("complex128")).status();
+      FileHeader(FileFormat::kSafetensors, Tensor("complex128")).status();
   EXPECT_NE(refused.message().find("ask for npy"), std::string::npos);
   EXPECT_EQ(
       ReasonOf(
-          FileHead(FileFormat::kNpy, Tensor("other:torch.quint8")).status()),
+          FileHeader(FileFormat::kNpy, Tensor("other:torch.quint8")).status()),
       "unreadable_dtype");
 }
 

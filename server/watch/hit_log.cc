@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <memory>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::watch {
@@ -14,34 +16,48 @@ namespace {
 
 constexpr uint32_t kMaxLimit = 1'000;
 
-bool IsOrLiesIn(std::string_view name, std::string_view wanted) {
-  if (!name.starts_with(wanted)) return false;
-  return name.size() == wanted.size() || name[wanted.size()] == '/';
+bool IsOrIsInScope(std::string_view name, std::string_view scope) {
+  if (!name.starts_with(scope)) return false;
+  return name.size() == scope.size() || name[scope.size()] == '/';
 }
 
 }  // namespace
 
 model::Hit HitLog::Add(HitRecord record) {
-  if (record.id == 0) record.id = Reserve();
+  model::Hit& hit = record.hit;
+  if (hit.id == 0) hit.id = Reserve();
   ++total_;
-  ++watchpoint_counts_[record.watchpoint];
+  ++watchpoint_counts_[hit.watchpoint];
   ++counts_[{false, record.node}];
   for (graph::ScopeIndex s = graph_.node(record.node).scope;;
        s = graph_.scope(s).parent) {
     ++counts_[{true, s}];
     if (graph_.scope(s).parent == s) break;
   }
-  if (!record.source) {
-    const model::SourceLine* source = graph_.SourceOf(record.node);
-    if (source != nullptr) record.source = *source;
-  }
-  model::Hit info = Render(record);
-  if (Keeps(record.id)) {
-    by_execution_.insert({record.step, record.order, record.rank, record.id});
-    by_node_[record.node].push_back(record.id);
+  ShareSource(record);
+  model::Hit resolved = Resolve(record);
+  if (Keeps(hit.id)) {
+    by_execution_.insert({hit.step, hit.order, hit.rank, hit.id});
+    by_node_[record.node].push_back(hit.id);
     hits_.push_back(std::move(record));
   }
-  return info;
+  return resolved;
+}
+
+void HitLog::ShareSource(HitRecord& record) const {
+  const model::SourceLine* source = record.hit.source
+                                        ? record.hit.source.get()
+                                        : graph_.SourceOf(record.node);
+  if (source == nullptr) return;
+  if (const auto it = by_node_.find(record.node); it != by_node_.end()) {
+    const auto& earlier = hits_[it->second.back() - 1].hit.source;
+    if (earlier && *earlier == *source) {
+      record.hit.source = earlier;
+      return;
+    }
+  }
+  if (record.hit.source) return;
+  record.hit.source = std::make_shared<const model::SourceLine>(*source);
 }
 
 void HitLog::RestoreTotal(uint64_t total) {
@@ -59,27 +75,26 @@ uint64_t HitLog::CountOfWatchpoint(uint32_t id) const {
   return it == watchpoint_counts_.end() ? 0 : it->second;
 }
 
-HitLog::OfTensor HitLog::Of(graph::NodeIndex node, uint32_t slot,
-                            size_t limit) const {
-  OfTensor of;
+HitLog::TensorHits HitLog::OnTensor(graph::NodeIndex node, uint32_t slot,
+                                    size_t limit) const {
+  TensorHits hits;
   const auto it = by_node_.find(node);
-  if (it == by_node_.end()) return of;
+  if (it == by_node_.end()) return hits;
   for (auto id = it->second.rbegin(); id != it->second.rend(); ++id) {
-    const HitRecord& hit = hits_[*id - 1];
-    if (hit.slot != slot) continue;
-    ++of.count;
-    if (of.newest.size() < limit) of.newest.push_back(Render(hit));
+    const HitRecord& record = hits_[*id - 1];
+    if (record.hit.slot != slot) continue;
+    ++hits.count;
+    if (hits.newest.size() < limit) hits.newest.push_back(Resolve(record));
   }
-  return of;
+  return hits;
 }
 
 absl::StatusOr<model::HitPage> HitLog::Query(
     const model::HitQuery& query) const {
   auto at = by_execution_.begin();
   if (!query.cursor.empty()) {
-    auto key = ParseCursor(query.cursor);
-    if (!key.ok()) return key.status();
-    at = by_execution_.lower_bound(*key);
+    ASSIGN_OR_RETURN(const Key key, ParseCursor(query.cursor));
+    at = by_execution_.lower_bound(key);
   } else if (query.step) {
     at = by_execution_.lower_bound(Key{*query.step, 0, 0, 0});
   }
@@ -87,14 +102,14 @@ absl::StatusOr<model::HitPage> HitLog::Query(
   model::HitPage result;
   for (; at != by_execution_.end(); ++at) {
     if (query.step && at->step > *query.step) break;
-    const HitRecord& hit = hits_[at->id - 1];
-    if (!Matches(hit, query)) continue;
+    const HitRecord& record = hits_[at->id - 1];
+    if (!Matches(record, query)) continue;
     if (result.hits.size() == limit) {
       result.next_cursor =
           absl::StrCat(at->step, ".", at->order, ".", at->rank, ".", at->id);
       break;
     }
-    result.hits.push_back(Render(hit));
+    result.hits.push_back(Resolve(record));
   }
   return result;
 }
@@ -103,7 +118,7 @@ std::vector<model::Hit> HitLog::Newest(size_t limit) const {
   std::vector<model::Hit> newest;
   for (size_t i = hits_.size() - std::min(limit, hits_.size());
        i < hits_.size(); ++i) {
-    newest.push_back(Render(hits_[i]));
+    newest.push_back(Resolve(hits_[i]));
   }
   return newest;
 }
@@ -121,40 +136,29 @@ absl::StatusOr<HitLog::Key> HitLog::ParseCursor(const std::string& cursor) {
   }
   if (!good || at != end) {
     return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
-                           absl::StrCat("cursor \"", cursor, "\" is not ours")),
+                           absl::StrCat("cursor \"", cursor,
+                                        "\" does not come from this server")),
                      "cursor");
   }
   return Key{parts[0], parts[1], static_cast<uint32_t>(parts[2]), parts[3]};
 }
 
-bool HitLog::Matches(const HitRecord& hit, const model::HitQuery& query) const {
+bool HitLog::Matches(const HitRecord& record,
+                     const model::HitQuery& query) const {
+  const model::Hit& hit = record.hit;
   if (query.watchpoint && hit.watchpoint != *query.watchpoint) return false;
   if (query.rank && hit.rank != *query.rank) return false;
   if (query.step && hit.step != *query.step) return false;
   return query.node.empty() ||
-         IsOrLiesIn(graph_.node(hit.node).name, query.node);
+         IsOrIsInScope(graph_.node(record.node).name, query.node);
 }
 
-model::Hit HitLog::Render(const HitRecord& hit) const {
-  const graph::Node& node = graph_.node(hit.node);
-  model::Hit info;
-  info.id = hit.id;
-  info.watchpoint = hit.watchpoint;
-  info.rank = hit.rank;
-  info.step = hit.step;
-  info.node = node.name;
-  info.slot = hit.slot;
-  info.op_type = node.op_type;
-  info.order = hit.order;
-  info.condition = *hit.condition;
-  info.actual = hit.actual;
-  info.statistics = hit.statistics;
-  info.type = hit.type;
-  info.origin = hit.origin;
-  info.source = hit.source;
-  info.error = hit.error;
-  info.time_unix_nano = hit.time_unix_nano;
-  return info;
+model::Hit HitLog::Resolve(const HitRecord& record) const {
+  const graph::Node& node = graph_.node(record.node);
+  model::Hit hit = record.hit;
+  hit.node = node.name;
+  hit.op_type = node.op_type;
+  return hit;
 }
 
 }  // namespace graphdbg::watch

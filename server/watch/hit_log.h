@@ -1,12 +1,10 @@
-// The hits of one job, and how many there were where.
+// The hits of one job, and their numbers by node, scope and watchpoint.
 #ifndef SERVER_WATCH_HIT_LOG_H_
 #define SERVER_WATCH_HIT_LOG_H_
 
 #include <compare>
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,29 +19,15 @@
 
 namespace graphdbg::watch {
 
+// A hit as the log and the store keep it.
 struct HitRecord {
-  // From HitLog::Reserve; 0: the log gives it the next one.
-  uint64_t id = 0;
-  uint32_t watchpoint = 0;
-  uint32_t revision = 0;
-  // Of that revision.
-  ConditionPtr condition;
-  uint32_t rank = 0;
-  uint64_t step = 0;
   graph::NodeIndex node = 0;
-  uint32_t slot = 0;
-  uint64_t order = 0;
-  std::map<std::string, double> actual;
-  model::Statistics statistics;
-  model::TensorType type;
-  model::Origin origin = model::Origin::kUnknown;
-  std::optional<model::SourceLine> source;
-  std::string error;
-  int64_t time_unix_nano = 0;
+  // Its node and op type are empty.
+  model::Hit hit;
 };
 
-// Not thread safe. Keeps the first `max_hits` hits, which show where trouble
-// began, and only counts those after them.
+// Stores the first `max_hits` hits, which show where a problem began, and only
+// counts later ones. Not thread safe.
 class HitLog {
  public:
   static constexpr size_t kMaxHits = 200'000;
@@ -52,34 +36,36 @@ class HitLog {
   explicit HitLog(const graph::GraphStore& graph, size_t max_hits = kMaxHits)
       : graph_(graph), max_hits_(max_hits) {}
 
-  // The id of the next hit to be added.
+  // Returns the id of the next hit to be added.
   uint64_t Reserve() { return ++reserved_; }
-  // Whether the hit of this id is kept, and not only counted.
+  // Whether the hit with this id is stored, not only counted.
   bool Keeps(uint64_t id) const { return id <= max_hits_; }
-  // Hits come in the order of their ids. Returns the hit as people see it.
+  // Hits must be added in the order of their ids, which come from Reserve(); id
+  // 0 takes the next one. Returns the hit with the name of its node.
   model::Hit Add(HitRecord record);
-  // There were so many hits, of which the last were only counted.
+  // Sets the number of hits, including those that were only counted.
   void RestoreTotal(uint64_t total);
 
   uint64_t total() const { return total_; }
   size_t kept() const { return hits_.size(); }
-  // Hits from now on are counted and not kept.
+  // Further hits are only counted.
   bool full() const { return total_ >= max_hits_; }
   uint64_t CountOf(graph::Child child) const;
   uint64_t CountOfWatchpoint(uint32_t id) const;
 
-  // Of one tensor: how many of the hits kept, and the newest of them, newest
-  // first.
-  struct OfTensor {
+  // The stored hits on one tensor.
+  struct TensorHits {
     uint64_t count = 0;
+    // Newest first.
     std::vector<model::Hit> newest;
   };
-  OfTensor Of(graph::NodeIndex node, uint32_t slot, size_t limit) const;
+  TensorHits OnTensor(graph::NodeIndex node, uint32_t slot, size_t limit) const;
 
-  // In execution order: by step, position in the step, rank. The query's node
-  // may be a scope, for all below it. INVALID_ARGUMENT "invalid_cursor".
+  // Hits in execution order: by step, position in the step, rank. The query may
+  // name a scope to get the hits of all nodes in it. INVALID_ARGUMENT
+  // "invalid_cursor".
   absl::StatusOr<model::HitPage> Query(const model::HitQuery& query) const;
-  // Of those that are kept, the last that came, oldest first.
+  // The last stored hits, oldest first.
   std::vector<model::Hit> Newest(size_t limit) const;
 
  private:
@@ -93,17 +79,21 @@ class HitLog {
   };
 
   static absl::StatusOr<Key> ParseCursor(const std::string& cursor);
-  bool Matches(const HitRecord& hit, const model::HitQuery& query) const;
-  model::Hit Render(const HitRecord& hit) const;
+  bool Matches(const HitRecord& record, const model::HitQuery& query) const;
+  // Completes the source from the graph. Most hits on a node have the same
+  // source, so a hit shares that of the node's previous hit if they are equal.
+  void ShareSource(HitRecord& record) const;
+  // The hit with the name of its node.
+  model::Hit Resolve(const HitRecord& record) const;
 
   const graph::GraphStore& graph_;
   const size_t max_hits_;
   uint64_t reserved_ = 0;
   uint64_t total_ = 0;
-  // The hit of id i lies at i - 1.
+  // The hit with id i is at index i - 1.
   std::deque<HitRecord> hits_;
   absl::btree_set<Key> by_execution_;
-  // Ids, ascending.
+  // Ascending ids.
   absl::flat_hash_map<graph::NodeIndex, std::vector<uint64_t>> by_node_;
   absl::flat_hash_map<graph::Child, uint64_t> counts_;
   absl::flat_hash_map<uint32_t, uint64_t> watchpoint_counts_;

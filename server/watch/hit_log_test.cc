@@ -31,12 +31,12 @@ class HitLogTest : public testing::Test {
   static HitRecord Hit(uint32_t watchpoint, uint64_t step, uint64_t order,
                        const graph::NodeIndex node, uint32_t rank = 0) {
     HitRecord record;
-    record.watchpoint = watchpoint;
-    record.condition =
+    record.hit.watchpoint = watchpoint;
+    record.hit.condition =
         std::make_shared<const model::Condition>(model::Condition{"nan", {}});
-    record.rank = rank;
-    record.step = step;
-    record.order = order;
+    record.hit.rank = rank;
+    record.hit.step = step;
+    record.hit.order = order;
     record.node = node;
     return record;
   }
@@ -101,15 +101,15 @@ TEST_F(HitLogTest, KnowsTheNewestOfATensor) {
   HitLog log(graph_);
   for (uint64_t step = 1; step <= 4; ++step) log.Add(Hit(1, step, 1, 1));
   HitRecord other = Hit(1, 5, 1, 1);
-  other.slot = 1;
+  other.hit.slot = 1;
   log.Add(other);
   log.Add(Hit(1, 6, 1, 2));
-  const HitLog::OfTensor of = log.Of(1, 0, 2);
-  EXPECT_EQ(of.count, 4u);
-  ASSERT_EQ(of.newest.size(), 2u);
-  EXPECT_EQ(of.newest[0].step, 4u);
-  EXPECT_EQ(of.newest[1].step, 3u);
-  EXPECT_EQ(log.Of(0, 0, 2).count, 0u);
+  const HitLog::TensorHits hits = log.OnTensor(1, 0, 2);
+  EXPECT_EQ(hits.count, 4u);
+  ASSERT_EQ(hits.newest.size(), 2u);
+  EXPECT_EQ(hits.newest[0].step, 4u);
+  EXPECT_EQ(hits.newest[1].step, 3u);
+  EXPECT_EQ(log.OnTensor(0, 0, 2).count, 0u);
 }
 
 TEST_F(HitLogTest, PagesWithoutLossWhileHitsCome) {
@@ -136,8 +136,31 @@ TEST_F(HitLogTest, TakesTheLineOfTheNodeIfTheAgentSentNone) {
   HitLog log(graph_);
   EXPECT_EQ(log.Add(Hit(1, 1, 1, 1)).source->line, 2u);
   HitRecord record = Hit(1, 1, 1, 1);
-  record.source = model::SourceLine{"other.py", 99, "", "", true};
+  record.hit.source = std::make_shared<const model::SourceLine>(
+      model::SourceLine{"other.py", 99, "", "", true});
   EXPECT_EQ(log.Add(record).source->line, 99u);
+}
+
+// Memory: a log of 200,000 hits holds few different lines.
+TEST_F(HitLogTest, HitsOnANodeShareTheirSourceLine) {
+  HitLog log(graph_);
+  const auto sent = [&](uint32_t line) {
+    HitRecord record = Hit(1, 1, 1, 1);
+    record.hit.source = std::make_shared<const model::SourceLine>(
+        model::SourceLine{"train.py", line, "", "", true});
+    return log.Add(record).source;
+  };
+  const auto first = sent(7);
+  EXPECT_EQ(sent(7), first);
+  EXPECT_NE(sent(8), first);
+}
+
+TEST_F(HitLogTest, HitsCarryTheNameAndTypeOfTheirNode) {
+  HitLog log(graph_);
+  const model::Hit added = log.Add(Hit(1, 1, 1, 1));
+  EXPECT_EQ(added.node, "f/log");
+  EXPECT_EQ(added.op_type, "op");
+  EXPECT_EQ(log.Newest(1)[0].node, "f/log");
 }
 
 TEST_F(HitLogTest, GivesTheNewestInTheOrderInWhichTheyCame) {

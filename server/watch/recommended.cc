@@ -22,8 +22,8 @@ WatchpointSpec Spec(const char* condition, std::map<std::string, double> params,
   return spec;
 }
 
-// PyTorch's names of an op ("tanh", "tanh_1", in place "tanh_") and MindSpore's
-// ("Tanh-op12").
+// Matches PyTorch's names of an op ("tanh", "tanh_1", in-place "tanh_") and
+// MindSpore's ("Tanh-op12").
 Selection Ops(const std::string& torch, const std::string& mindspore) {
   Selection selection;
   selection.patterns = {"**/" + torch, "**/" + torch + "_*",
@@ -31,15 +31,15 @@ Selection Ops(const std::string& torch, const std::string& mindspore) {
   return selection;
 }
 
-// Without biases, which may begin at zero, and then change by any ratio.
+// Excludes biases, which often start at zero and then change by any ratio.
 Selection Weights() {
   Selection selection;
   selection.patterns = {"**/*weight*"};
   return selection;
 }
 
-// Those of layers, by their ops' names, as above: formulas of derivatives also
-// make zeros by the way.
+// Gradients of layers, by the names of their ops. Other ops of the backward
+// pass produce zeros as intermediate results.
 Selection Gradients() {
   Selection selection;
   selection.patterns = {"backward/**mm", "backward/**mm_*",
@@ -48,7 +48,7 @@ Selection Gradients() {
   return selection;
 }
 
-// With what layers give.
+// Gradients and outputs of layers.
 Selection GradientsAndOutputs() {
   Selection selection = Gradients();
   for (const char* pattern :
@@ -59,7 +59,7 @@ Selection GradientsAndOutputs() {
   return selection;
 }
 
-// Nearly no element lies where the function still bends.
+// Almost no element is in the range where the function is not flat.
 WatchpointSpec Saturated(const char* torch, const char* mindspore, double low,
                          double high) {
   return Spec("activation_range",
@@ -82,7 +82,7 @@ std::vector<WatchpointSpec> RecommendedSet(bool ascend) {
            PauseMode::kStep, Weights()),
       Spec("gradient_vanishing", {{"abs_mean_lt", 1e-9}}, PauseMode::kStep,
            Gradients()),
-      // Such a gradient is next to an overflow, and no step with it is small.
+      // Such a gradient is close to overflow and makes any update too large.
       Spec("gradient_too_large", {{"abs_mean_gt", 1e3}}, PauseMode::kStep),
       Spec("tensor_all_zero", {{"zero_percentage_ge", 100}}, PauseMode::kStep,
            GradientsAndOutputs()),
@@ -94,22 +94,22 @@ std::vector<WatchpointSpec> RecommendedSet(bool ascend) {
             {"range_percentage_gt", 99.9}},
            PauseMode::kStep, Ops("relu", "ReLU")),
   };
-  // As MindSpore has it on Ascend.
+  // MindSpore's name of the op on Ascend.
   set.back().selection.patterns.push_back("**/ReLUV2-op*");
   if (ascend) set.push_back(Spec("operator_overflow", {}, PauseMode::kNode));
   return set;
 }
 
 bool IsRecommended(const WatchpointSpec& watchpoint,
-                   const WatchpointSpec& of_set) {
-  return watchpoint.condition.id == of_set.condition.id &&
-         watchpoint.selection == of_set.selection;
+                   const WatchpointSpec& recommended) {
+  return watchpoint.condition.id == recommended.condition.id &&
+         watchpoint.selection == recommended.selection;
 }
 
 uint32_t FindRecommended(const WatchTable& table,
-                         const WatchpointSpec& of_set) {
+                         const WatchpointSpec& recommended) {
   for (uint32_t id : table.Ids()) {
-    if (IsRecommended(table.SpecOf(id), of_set)) return id;
+    if (IsRecommended(table.SpecOf(id), recommended)) return id;
   }
   return 0;
 }

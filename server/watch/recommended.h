@@ -1,4 +1,4 @@
-// Watchpoints that need no thought: what is wrong in any training.
+// The recommended watchpoints, which suit any training job.
 #ifndef SERVER_WATCH_RECOMMENDED_H_
 #define SERVER_WATCH_RECOMMENDED_H_
 
@@ -9,22 +9,21 @@
 
 namespace graphdbg::watch {
 
-// MindSpore's set, with its thresholds, and gradients that are too large. What
-// is wrong for certain stops at the node; what only looks wrong stops at the
-// step's end, where nothing is lost by going on. Zeros and small numbers are
-// looked for where layers have their weights, outputs and gradients: elsewhere
-// they are where things begin, and would stop jobs in good health.
-// `ascend`: with the device's own overflow flag.
+// MindSpore's set with its thresholds, and a check for large gradients.
+// Conditions that are always errors pause at the node. Conditions that only
+// look suspicious pause at the end of the step. Zeros and small values are
+// checked only in weights, outputs and gradients of layers; elsewhere they are
+// common in healthy jobs. `ascend` adds the device's own overflow flag.
 std::vector<model::WatchpointSpec> RecommendedSet(bool ascend);
 
-// Whether the watchpoint is this one of the set, whatever people made of its
-// values since.
+// Whether the watchpoint is this recommended one. The user may have changed its
+// parameters.
 bool IsRecommended(const model::WatchpointSpec& watchpoint,
-                   const model::WatchpointSpec& of_set);
+                   const model::WatchpointSpec& recommended);
 
-// The id of a watchpoint of the table that is this one of the set; 0: none.
+// The id of the table's watchpoint that is this recommended one. 0: none.
 uint32_t FindRecommended(const WatchTable& table,
-                         const model::WatchpointSpec& of_set);
+                         const model::WatchpointSpec& recommended);
 
 }  // namespace graphdbg::watch
 

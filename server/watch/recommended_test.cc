@@ -38,7 +38,7 @@ class RecommendedTest : public testing::Test {
     graph::AgentIds ids;
     ASSERT_TRUE(graph_.Apply(patch_, ids).ok());
   }
-  // The nodes that the watchpoint of the set covers.
+  // The nodes that this watchpoint of the set covers.
   Strings Covered(const std::string& condition, const std::string& part = "") {
     WatchTable table(graph_);
     Strings names;

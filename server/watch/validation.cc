@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::watch {
@@ -17,7 +18,7 @@ constexpr size_t kMaxPatterns = 64;
 constexpr size_t kMaxNameBytes = 4'096;
 // Matching costs the product of the lengths of pattern and name.
 constexpr size_t kMaxPatternBytes = 1'024;
-// Of all names together: the selection travels in one message.
+// Limits the total size of each list: a selection is sent in one message.
 constexpr size_t kMaxTotalBytes = 1 << 20;
 
 absl::Status Wrong(std::string_view field, const std::string& message) {
@@ -39,8 +40,8 @@ absl::Status CheckList(const std::vector<std::string>& list,
                        const std::string& field, size_t max_count,
                        size_t max_bytes) {
   if (list.size() > max_count) {
-    return Wrong(field, absl::StrCat(list.size(), " ", field, "; at most ",
-                                     max_count, " are allowed"));
+    return Wrong(field, absl::StrCat(list.size(), " ", field, "; the limit is ",
+                                     max_count));
   }
   size_t total = 0;
   for (size_t i = 0; i < list.size(); ++i) {
@@ -53,59 +54,43 @@ absl::Status CheckList(const std::vector<std::string>& list,
     }
   }
   if (total <= kMaxTotalBytes) return absl::OkStatus();
-  return Wrong(field, absl::StrCat(field, " hold ", total, " bytes; at most ",
-                                   kMaxTotalBytes, " are allowed"));
+  return Wrong(field, absl::StrCat(field, " take ", total,
+                                   " bytes; the limit is ", kMaxTotalBytes));
 }
 
 }  // namespace
 
-conditions::Category CategoryOf(model::Category category) {
-  switch (category) {
-    case model::Category::kOther:
-      return conditions::Category::kOther;
-    case model::Category::kWeight:
-      return conditions::Category::kWeight;
-    case model::Category::kGradient:
-      return conditions::Category::kGradient;
-    case model::Category::kActivation:
-      return conditions::Category::kActivation;
-    case model::Category::kOptimizer:
-      return conditions::Category::kOptimizer;
-  }
-  return conditions::Category::kOther;
-}
-
 absl::Status ValidateSpec(const model::WatchpointSpec& spec,
                           const graph::GraphStore& graph) {
-  auto condition = conditions::Validate(
-      spec.condition.id, {spec.condition.params, spec.condition.text_params});
-  return condition.ok() ? ValidateSelection(spec, graph) : condition;
+  RETURN_IF_ERROR(conditions::Validate(
+      spec.condition.id, {spec.condition.params, spec.condition.text_params}));
+  return ValidateSelection(spec, graph);
 }
 
 absl::Status ValidateSelection(const model::WatchpointSpec& spec,
                                const graph::GraphStore& graph) {
   if (conditions::Find(spec.condition.id) == nullptr) {
-    // It says which conditions there are.
+    // The error lists the known conditions.
     return conditions::Validate(spec.condition.id, {});
   }
   const model::Selection& selection = spec.selection;
-  for (const absl::Status& status :
-       {CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes),
-        CheckList(selection.scopes, "scopes", kMaxScopes, kMaxNameBytes),
-        CheckList(selection.patterns, "patterns", kMaxPatterns,
-                  kMaxPatternBytes)}) {
-    if (!status.ok()) return status;
-  }
+  RETURN_IF_ERROR(
+      CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes));
+  RETURN_IF_ERROR(
+      CheckList(selection.scopes, "scopes", kMaxScopes, kMaxNameBytes));
+  RETURN_IF_ERROR(CheckList(selection.patterns, "patterns", kMaxPatterns,
+                            kMaxPatternBytes));
   const auto& row = *conditions::Find(spec.condition.id);
   for (size_t i = 0; i < selection.nodes.size(); ++i) {
     const std::string field = absl::StrCat("nodes[", i, "]");
     const graph::NodeIndex node = graph.FindNode(selection.nodes[i]);
     if (node == graph::kNoNode) return UnknownNode(field, selection.nodes[i]);
     const auto target = conditions::TargetOf(row);
-    if (target && *target != CategoryOf(graph.node(node).category)) {
-      return Wrong(
-          field, absl::StrCat("\"", selection.nodes[i], "\" is no ", row.target,
-                              ", which condition \"", row.id, "\" is about"));
+    if (target && *target != graph.node(node).category) {
+      return Wrong(field, absl::StrCat("condition \"", row.id,
+                                       "\" applies to nodes of category ",
+                                       row.target, "; \"", selection.nodes[i],
+                                       "\" is of another category"));
     }
   }
   return absl::OkStatus();

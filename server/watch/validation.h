@@ -1,25 +1,22 @@
-// Whether a watchpoint makes sense.
+// Validation of watchpoints.
 #ifndef SERVER_WATCH_VALIDATION_H_
 #define SERVER_WATCH_VALIDATION_H_
 
 #include "absl/status/status.h"
-#include "agent/conditions/selector.h"
 #include "server/graph/graph_store.h"
 #include "server/model/graph.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::watch {
 
-conditions::Category CategoryOf(model::Category category);
-
-// INVALID_ARGUMENT with the wrong field named through WithField:
-// "condition.id", "condition.params.value", "nodes[0]". Nodes must be known
-// and of the kind that the condition is about; scopes and patterns may be about
-// what is still to come.
+// INVALID_ARGUMENT if the watchpoint is not valid; WithField names the wrong
+// field: "condition.id", "condition.params.value", "nodes[0]". Nodes must be
+// known and of the condition's target category. Scopes and patterns may match
+// nodes that are not known yet.
 absl::Status ValidateSpec(const model::WatchpointSpec& spec,
                           const graph::GraphStore& graph);
 
-// The same, whatever the condition's parameters are.
+// Like ValidateSpec, but ignores the parameters of the condition.
 absl::Status ValidateSelection(const model::WatchpointSpec& spec,
                                const graph::GraphStore& graph);
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/watch/validation.h"
 
@@ -19,15 +20,13 @@ conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
   out.nodes = selection.nodes;
   out.scopes = selection.scopes;
   out.patterns = selection.patterns;
-  for (model::Category category : selection.categories) {
-    out.categories.push_back(CategoryOf(category));
-  }
+  out.categories = selection.categories;
   out.target = conditions::TargetOf(*conditions::Find(spec.condition.id));
   return out;
 }
 
-// "a/b/" is what people may write for the scope "a/b".
-void Normalise(model::Selection& selection) {
+// Users may write "a/b/" for the scope "a/b".
+void Normalize(model::Selection& selection) {
   for (std::string& scope : selection.scopes) {
     while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
   }
@@ -41,13 +40,13 @@ absl::Status UnknownWatchpoint(uint32_t id) {
 }  // namespace
 
 absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
-  Normalise(spec.selection);
-  if (auto valid = ValidateSpec(spec, graph_); !valid.ok()) return valid;
+  Normalize(spec.selection);
+  RETURN_IF_ERROR(ValidateSpec(spec, graph_));
   if (live_ >= kMaxWatchpoints || entries_.size() >= 10 * kMaxWatchpoints) {
     return Error(absl::StatusCode::kResourceExhausted, "too_many_watchpoints",
                  absl::StrCat("the job has ", live_, " watchpoints and had ",
                               entries_.size() - live_,
-                              " more; there is no room for another"));
+                              " more; it cannot have another one"));
   }
   MatchNewNodes();
   const uint32_t id = static_cast<uint32_t>(entries_.size() + 1);
@@ -57,8 +56,8 @@ absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
 }
 
 absl::StatusOr<uint64_t> WatchTable::CountOf(model::WatchpointSpec spec) const {
-  Normalise(spec.selection);
-  if (auto valid = ValidateSelection(spec, graph_); !valid.ok()) return valid;
+  Normalize(spec.selection);
+  RETURN_IF_ERROR(ValidateSelection(spec, graph_));
   WatchTable scratch(graph_);
   scratch.MatchNewNodes();
   Entry entry;
@@ -75,8 +74,8 @@ absl::Status WatchTable::Change(uint32_t id,
   if (change.selection) spec.selection = *change.selection;
   if (change.pause) spec.pause = *change.pause;
   if (change.enabled) spec.enabled = *change.enabled;
-  Normalise(spec.selection);
-  if (auto valid = ValidateSpec(spec, graph_); !valid.ok()) return valid;
+  Normalize(spec.selection);
+  RETURN_IF_ERROR(ValidateSpec(spec, graph_));
   MatchNewNodes();
   CountWatchers(*entry, -1);
   Install(*entry, std::move(spec));
@@ -101,7 +100,8 @@ absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
         absl::StrCat("watchpoint ", id, ", revision ", revision, ": ", what));
   };
   if (spec == nullptr) {
-    return Remove(id).ok() ? absl::OkStatus() : lost("there is none to remove");
+    return Remove(id).ok() ? absl::OkStatus()
+                           : lost("removes a watchpoint that does not exist");
   }
   const Entry* known = Find(id);
   const bool next = known == nullptr
@@ -109,7 +109,7 @@ absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
                         : revision == known->conditions.size() + 1;
   if (!next) return lost("out of order");
   if (conditions::Find(spec->condition.id) == nullptr) {
-    return lost("of a condition that is not known");
+    return lost("has an unknown condition");
   }
   MatchNewNodes();
   Entry& entry = entries_[id];
@@ -138,14 +138,14 @@ void WatchTable::Match(Entry& entry, NodeIndex from) {
   entry.covers.resize(matched_, false);
   conditions::NodeSelection rest = entry.selection;
   if (!rest.nodes.empty()) {
-    // Listed nodes are known from the start and were covered by name.
+    // Listed nodes are always known and have been covered by name.
     rest.nodes.clear();
     if (rest.everything()) return;
   }
   for (NodeIndex i = from; i < matched_; ++i) {
     if (entry.covers[i]) continue;
     const graph::Node& node = graph_.node(i);
-    if (conditions::Matches(rest, node.name, CategoryOf(node.category))) {
+    if (conditions::Matches(rest, node.name, node.category)) {
       Cover(entry, i);
     }
   }

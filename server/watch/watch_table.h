@@ -1,5 +1,4 @@
-// The watchpoints of one job: what is watched, for what, and which known nodes
-// that covers.
+// The watchpoints of one job and the known nodes that they cover.
 #ifndef SERVER_WATCH_WATCH_TABLE_H_
 #define SERVER_WATCH_WATCH_TABLE_H_
 
@@ -20,64 +19,64 @@ namespace graphdbg::watch {
 
 using ConditionPtr = std::shared_ptr<const model::Condition>;
 
-// Not thread safe. Ids count from 1 and are never used again.
+// Ids start at 1 and are never reused. Not thread safe.
 class WatchTable {
  public:
-  // At one time; with those that were removed it is ten times as many.
+  // The limit at any time. Ten times as many may be created over time.
   static constexpr size_t kMaxWatchpoints = 1'000;
 
   // The graph outlives the table.
   explicit WatchTable(const graph::GraphStore& graph) : graph_(graph) {}
 
-  // INVALID_ARGUMENT with the field that is wrong, see ValidateSpec;
-  // RESOURCE_EXHAUSTED "too_many_watchpoints".
+  // Returns the id. INVALID_ARGUMENT as ValidateSpec; RESOURCE_EXHAUSTED
+  // "too_many_watchpoints".
   absl::StatusOr<uint32_t> Add(model::WatchpointSpec spec);
-  // How many of the known nodes it would cover, whatever its condition's
-  // parameters are. INVALID_ARGUMENT as Add.
+  // The number of known nodes that the watchpoint would cover. Ignores the
+  // parameters of the condition. INVALID_ARGUMENT as ValidateSelection.
   absl::StatusOr<uint64_t> CountOf(model::WatchpointSpec spec) const;
-  // NOT_FOUND "unknown_watchpoint", or errors as Add.
+  // NOT_FOUND "unknown_watchpoint", or the errors of Add.
   absl::Status Change(uint32_t id, const model::WatchpointChange& change);
   absl::Status Remove(uint32_t id);
 
-  // What was known before, of a table without this revision: a watchpoint as
-  // it was then, or null if it was removed. By id and revision, each from 1.
-  // DATA_LOSS if it is not the next one, or of an unknown condition.
+  // Restores a revision of a watchpoint; null `spec` removes the watchpoint.
+  // Calls must be in the order of ids and revisions. DATA_LOSS if the revision
+  // is not the next one or the condition is unknown.
   absl::Status Restore(uint32_t id, uint32_t revision,
                        const model::WatchpointSpec* spec);
 
-  // In order of their ids, without those that were removed.
+  // Ids of the watchpoints that exist, ascending.
   std::vector<uint32_t> Ids() const;
   std::vector<uint32_t> RemovedIds() const;
-  // NOT_FOUND "unknown_watchpoint" if there is none or it was removed.
+  // NOT_FOUND "unknown_watchpoint" if it does not exist or was removed.
   absl::Status Check(uint32_t id) const;
-  // These need Check(id) to be OK.
+  // These require that Check(id) is OK.
   const model::WatchpointSpec& SpecOf(uint32_t id) const;
   uint32_t RevisionOf(uint32_t id) const;
   uint64_t NodeCountOf(uint32_t id) const;
   std::string ErrorOf(uint32_t id) const;
 
-  // The condition as it was at a revision, also of a watchpoint removed since;
-  // null if there never was one.
+  // The condition of a revision, also if the watchpoint has been removed since.
+  // Null if the revision never existed.
   ConditionPtr ConditionAt(uint32_t id, uint32_t revision) const;
 
-  // What a rank says of a watchpoint's present revision; an empty text takes
-  // the error back. False if nothing changed.
+  // Sets the error that a rank reports for the current revision of a
+  // watchpoint; empty clears it. Returns false if nothing changed.
   bool SetError(uint32_t id, uint32_t revision, uint32_t rank,
                 std::string error);
 
-  // Looks at the nodes that the graph got since the last call; returns the
-  // watchpoints that now cover more.
+  // Matches the nodes added to the graph since the last call. Returns the ids
+  // of the watchpoints that cover any of them.
   std::vector<uint32_t> MatchNewNodes();
 
   bool Covers(uint32_t id, graph::NodeIndex node) const;
-  // By watchpoints that are enabled.
+  // Considers enabled watchpoints only.
   model::Watched WatchedOf(graph::Child child) const;
 
  private:
   struct Entry {
     model::WatchpointSpec spec;
     conditions::NodeSelection selection;
-    // One for each revision, from 1.
+    // The condition of each revision, from 1.
     std::vector<ConditionPtr> conditions;
     std::map<uint32_t, std::string> errors;
     std::vector<bool> covers;
@@ -89,7 +88,7 @@ class WatchTable {
   Entry* Find(uint32_t id);
   void Install(Entry& entry, model::WatchpointSpec spec);
   void Match(Entry& entry, graph::NodeIndex from);
-  // Sets entry.covers[node] and what hangs on it.
+  // Sets entry.covers[node] and updates the counts.
   void Cover(Entry& entry, graph::NodeIndex node);
   void CountWatchers(const Entry& entry, int by);
   void CountWatcher(graph::NodeIndex node, int by);
@@ -97,11 +96,11 @@ class WatchTable {
   const graph::GraphStore& graph_;
   std::map<uint32_t, Entry> entries_;
   size_t live_ = 0;
-  // Nodes that were matched so far.
+  // The number of nodes matched so far.
   graph::NodeIndex matched_ = 0;
-  // Enabled watchpoints that cover a node.
+  // By node: the number of enabled watchpoints that cover it.
   std::vector<uint32_t> watchers_;
-  // Watched nodes below a scope.
+  // By scope: the number of watched nodes in it.
   std::vector<uint32_t> watched_below_;
 };
 

@@ -57,7 +57,7 @@ TEST_F(WatchTableTest, NodesAreCountedWithoutAWatchpoint) {
   spec.selection.scopes = {"forward/conv/"};
   spec.selection.patterns = {"forward/**"};
   EXPECT_EQ(*table_.CountOf(spec), 3u);
-  // Its threshold is not known yet.
+  // The threshold is missing.
   spec = {};
   spec.condition.id = "weight_too_large";
   EXPECT_EQ(*table_.CountOf(spec), 1u);
@@ -96,7 +96,7 @@ TEST_F(WatchTableTest, TellsAllSomeAndNone) {
   EXPECT_EQ(OfNode("forward/log"), Watched::kNone);
   EXPECT_EQ(OfScope("forward/conv"), Watched::kSome);
   EXPECT_EQ(OfScope("forward"), Watched::kSome);
-  // What comes later is matched when it comes.
+  // Later nodes are matched when they are added.
   Add({"backward/log/neg"});
   EXPECT_EQ(table_.MatchNewNodes(), std::vector<uint32_t>{id});
   EXPECT_EQ(OfScope("backward"), Watched::kAll);
@@ -113,7 +113,7 @@ TEST_F(WatchTableTest, CountsOnlyWatchpointsThatAreOn) {
   EXPECT_EQ(OfScope(""), Watched::kAll);
   ASSERT_TRUE(table_.Remove(two).ok());
   EXPECT_EQ(OfScope(""), Watched::kNone);
-  // It still covers them and would watch them if it were on.
+  // A disabled watchpoint covers nodes but does not watch them.
   EXPECT_EQ(table_.NodeCountOf(one), 3u);
 }
 
@@ -173,7 +173,7 @@ TEST_F(WatchTableTest, NamesTheFieldThatIsWrong) {
   spec = Nan();
   spec.selection.patterns.assign(1'000, "*");
   EXPECT_EQ(field_of(spec), "patterns");
-  // Scopes may be about what is still to come.
+  // Scopes may contain only nodes that are not known yet.
   spec = Nan();
   spec.selection.scopes = {"optimizer"};
   EXPECT_TRUE(table_.Add(spec).ok());
@@ -193,7 +193,7 @@ TEST_F(WatchTableTest, ShowsWhatRanksCannotCheck) {
   EXPECT_TRUE(table_.SetError(id, 1, 1, "no such op"));
   EXPECT_FALSE(table_.SetError(id, 1, 1, "no such op"));
   EXPECT_EQ(table_.ErrorOf(id), "rank 1: no such op");
-  // An answer to an earlier revision says nothing about this one.
+  // An answer to an earlier revision does not apply to this one.
   ASSERT_TRUE(table_.Change(id, {}).ok());
   EXPECT_EQ(table_.ErrorOf(id), "");
   EXPECT_FALSE(table_.SetError(id, 1, 1, "late"));

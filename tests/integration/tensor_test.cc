@@ -66,7 +66,7 @@ TEST_F(TensorTest, PutsChunksOfASliceTogether) {
   auto value = tensor.get();
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_EQ(value->data, bytes);
-  EXPECT_EQ(value->type.dtype, "float32");
+  EXPECT_EQ(value->type.dtype, DType::kFloat32);
   EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 3}));
   EXPECT_EQ(value->step, 7u);
   // Statistics that were fetched are known from then on.

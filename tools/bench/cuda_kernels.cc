@@ -74,7 +74,7 @@ void Measure(const CudaDriver& driver, CudaDevice* device, uint64_t memory,
   std::printf(
       "{\"dtype\": \"%s\", \"bytes\": %lld, \"read_gb_s\": %.1f, "
       "\"copy_gb_s\": %.1f, \"share\": %.3f}\n",
-      graphdbg::NumpyName(dtype), static_cast<long long>(bytes), read_speed,
+      graphdbg::ToString(dtype), static_cast<long long>(bytes), read_speed,
       copy_speed, read_speed / copy_speed);
   std::fflush(stdout);
 }

@@ -100,7 +100,7 @@ void Measure(DType dtype, size_t bytes) {
           Nanoseconds(static_cast<Pass>(pass), view, bytes, repeats));
     }
   }
-  std::printf("%-9s %9zu B", NumpyName(dtype), bytes);
+  std::printf("%-9s %9zu B", ToString(dtype), bytes);
   const auto median = [&](int pass) {
     auto& all = times[pass];
     std::nth_element(all.begin(), all.begin() + kRounds / 2, all.end());

@@ -101,7 +101,7 @@ class OnEachTarget : public testing::TestWithParam<std::tuple<int64_t, DType>> {
 inline std::string NameOf(
     const testing::TestParamInfo<std::tuple<int64_t, DType>>& i) {
   return std::string(hwy::TargetName(std::get<0>(i.param))) + "_" +
-         NumpyName(std::get<1>(i.param));
+         ToString(std::get<1>(i.param));
 }
 
 inline std::vector<int64_t> Targets() {

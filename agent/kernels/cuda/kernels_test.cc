@@ -188,7 +188,7 @@ TEST_P(AnyType, GathersASlice) {
 }
 
 std::string NameOf(const testing::TestParamInfo<DType>& info) {
-  return NumpyName(info.param);
+  return ToString(info.param);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AnyType, testing::ValuesIn(cpu::AllTypes()),

@@ -1,5 +1,3 @@
-#include "server/jobs/tensor_desk.h"
-
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "server/base/error.h"
+#include "server/jobs/tensor_desk.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -30,7 +29,7 @@ class TensorDeskTest : public testing::Test {
   }
 
   TensorPiece Header(std::vector<int64_t> shape, uint64_t total_bytes,
-                     const std::string& dtype = "int8") {
+                     DType dtype = DType::kInt8) {
     TensorPiece piece;
     piece.request_id = id_;
     piece.header.emplace();
@@ -77,7 +76,7 @@ TEST_F(TensorDeskTest, TakesAnAnswerInOnePieceOrMany) {
 
 TEST_F(TensorDeskTest, TakesAnEmptyTensor) {
   auto answer = Ask();
-  TensorPiece piece = Header({0, 5}, 0, "float32");
+  TensorPiece piece = Header({0, 5}, 0, DType::kFloat32);
   piece.last = true;
   desk_.Accept(0, piece);
   ASSERT_TRUE((*answer)->ok());

@@ -1,0 +1,129 @@
+#include "server/jobs/command_dispatcher.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/model/enum_names.h"
+
+namespace graphdbg::jobs {
+
+CommandDispatcher::CommandDispatcher(JobStateMachine& machine,
+                                     CommandSender& sender, RankGroup& group,
+                                     const graph::GraphStore& graph,
+                                     UncheckedWatchpoints& unchecked,
+                                     JobEvents& events)
+    : machine_(machine),
+      sender_(sender),
+      group_(group),
+      graph_(graph),
+      unchecked_(unchecked),
+      events_(events) {}
+
+absl::StatusOr<std::string> CommandDispatcher::Dispatch(
+    const model::ControlRequest& request) {
+  RETURN_IF_ERROR(CheckSupported(request.verb));
+  ASSIGN_OR_RETURN(const std::set<uint32_t> targets, SelectRanks(request));
+  RETURN_IF_ERROR(CheckArguments(request));
+  const uint64_t id = sender_.Open(targets);
+  events_.PublishCommand(id, request);
+  const bool for_group = group_.IsForGroup(request);
+  const uint64_t last_step = group_.StepAfter(request.steps);
+  group_.RecordIntent(request);
+  if (for_group && request.verb == model::ControlVerb::kTerminate &&
+      group_.TerminateTogether(id)) {
+    return absl::StrCat(id);
+  }
+  CommandOrder order;
+  order.id = id;
+  order.verb = request.verb;
+  order.steps = request.steps;
+  order.node = request.node;
+  order.pending = request.pending;
+  order.at_step_end = for_group;
+  if (request.verb == model::ControlVerb::kRecheck) {
+    order.watchpoints = unchecked_.Take();
+    if (!order.watchpoints.empty()) events_.PublishState(machine_.first_rank());
+  }
+  for (uint32_t number : targets) {
+    Rank& rank = *machine_.Find(number);
+    if (for_group) order.steps = last_step - rank.steps_ended;
+    sender_.Send(rank, order);
+  }
+  return absl::StrCat(id);
+}
+
+// A command goes to all ranks, so the job supports it only if every rank does.
+absl::Status CommandDispatcher::CheckSupported(model::ControlVerb verb) const {
+  for (const auto& [number, rank] : machine_.ranks()) {
+    const auto it = rank.hello.unsupported.find(verb);
+    if (it == rank.hello.unsupported.end()) continue;
+    return Error(absl::StatusCode::kUnimplemented, "unsupported_command",
+                 it->second);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CommandDispatcher::CheckArguments(
+    const model::ControlRequest& request) const {
+  if (request.verb == model::ControlVerb::kStep && request.steps == 0) {
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_steps",
+                           "steps must be at least 1"),
+                     "steps");
+  }
+  if (group_.IsForGroup(request)) return group_.Check(request);
+  if (request.verb != model::ControlVerb::kContinueTo || request.pending ||
+      graph_.FindNode(request.node) != graph::kNoNode) {
+    return absl::OkStatus();
+  }
+  return WithField(
+      Error(absl::StatusCode::kNotFound, "unknown_node",
+            absl::StrCat("unknown node \"", request.node,
+                         "\"; set \"pending\" to continue until a node of this "
+                         "name appears")),
+      "node");
+}
+
+absl::StatusOr<std::set<uint32_t>> CommandDispatcher::SelectRanks(
+    const model::ControlRequest& request) const {
+  if (request.rank) RETURN_IF_ERROR(machine_.CheckRank(*request.rank));
+  std::set<uint32_t> targets;
+  bool resuming = false;
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (request.rank && number != *request.rank) continue;
+    // Continuing the group withdraws pauses that have not taken effect yet.
+    const bool withdraws_pause =
+        request.verb == model::ControlVerb::kContinue &&
+        group_.IsForGroup(request) &&
+        rank.run.state == model::JobState::kPausing;
+    if (!rank.link || (!withdraws_pause &&
+                       !CheckControl(request.verb, rank.run.state).ok())) {
+      continue;
+    }
+    if (Resumes(request.verb) && rank.resuming_command != 0) {
+      resuming = true;
+      continue;
+    }
+    targets.insert(number);
+  }
+  if (targets.empty()) return NoRankAccepts(request, resuming);
+  return targets;
+}
+
+absl::Status CommandDispatcher::NoRankAccepts(
+    const model::ControlRequest& request, bool resuming) const {
+  if (resuming) {
+    return Error(
+        absl::StatusCode::kFailedPrecondition, "invalid_state",
+        absl::StrCat("cannot ", std::string(model::ToString(request.verb)),
+                     ": the previous command has not taken effect "
+                     "yet"));
+  }
+  const model::JobState state = request.rank
+                                    ? machine_.Find(*request.rank)->run.state
+                                    : machine_.job().state;
+  RETURN_IF_ERROR(CheckControl(request.verb, state));
+  return Error(absl::StatusCode::kUnavailable, "job_gone",
+               "no agent of the job is connected");
+}
+
+}  // namespace graphdbg::jobs

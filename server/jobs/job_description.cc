@@ -1,0 +1,39 @@
+#include "server/jobs/job_description.h"
+
+#include <algorithm>
+
+namespace graphdbg::jobs {
+namespace {
+
+// A rank that failed is more informative than one that did not.
+void DescribeOutcome(const ExitReport& report, model::Job& job) {
+  if (job.exit_code.value_or(0) == 0) job.exit_code = report.exit_code;
+  if (!job.exception) job.exception = report.exception;
+}
+
+}  // namespace
+
+void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
+  const RunState& run = machine.job();
+  job.state = run.state;
+  job.pause_reason = run.reason;
+  job.step = run.step;
+  job.node = run.node;
+  job.stopped_by = run.stopped_by;
+  for (const auto& [number, rank] : machine.ranks()) {
+    const AgentHello& hello = rank.hello;
+    if (job.ranks.empty()) {
+      if (!hello.job_name.empty()) job.name = hello.job_name;
+      job.framework = hello.framework;
+      job.framework_version = hello.framework_version;
+    }
+    job.unsupported.insert(hello.unsupported.begin(), hello.unsupported.end());
+    job.world_size = std::max(job.world_size, hello.world_size);
+    job.ranks.push_back({number, hello.host, hello.pid, hello.peer,
+                         hello.device, hello.device_id, rank.run.state,
+                         rank.run.step, rank.run.node});
+    if (rank.exit_report) DescribeOutcome(*rank.exit_report, job);
+  }
+}
+
+}  // namespace graphdbg::jobs

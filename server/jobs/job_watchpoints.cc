@@ -1,0 +1,191 @@
+#include "server/jobs/job_watchpoints.h"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "proto/wire/status_macros.h"
+#include "server/watch/recommended.h"
+
+namespace graphdbg::jobs {
+
+JobWatchpoints::JobWatchpoints(watch::WatchTable& table,
+                               const watch::HitLog& hits,
+                               JobStateMachine& machine, JobRecorder& recorder,
+                               UncheckedWatchpoints& unchecked,
+                               JobEvents& events)
+    : table_(table),
+      hits_(hits),
+      machine_(machine),
+      recorder_(recorder),
+      unchecked_(unchecked),
+      events_(events) {}
+
+std::vector<model::Watchpoint> JobWatchpoints::List() const {
+  std::vector<model::Watchpoint> all;
+  for (uint32_t id : table_.Ids()) all.push_back(*Get(id));
+  return all;
+}
+
+absl::StatusOr<model::Watchpoint> JobWatchpoints::Get(uint32_t id) const {
+  RETURN_IF_ERROR(table_.Check(id));
+  model::Watchpoint watchpoint;
+  watchpoint.id = id;
+  watchpoint.spec = table_.SpecOf(id);
+  watchpoint.node_count = table_.NodeCountOf(id);
+  watchpoint.hit_count = hits_.CountOfWatchpoint(id);
+  watchpoint.error = table_.ErrorOf(id);
+  return watchpoint;
+}
+
+void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
+  const auto id = table_.Add(std::move(spec));
+  if (!id.ok()) return done(id.status());
+  Distribute(*id, std::move(done));
+}
+
+void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
+                            Callback done) {
+  if (auto changed = table_.Change(id, change); !changed.ok()) {
+    return done(changed);
+  }
+  Distribute(id, std::move(done));
+}
+
+void JobWatchpoints::Distribute(uint32_t id, Callback done) {
+  if (JobJournal* journal = recorder_.journal()) {
+    journal->RecordWatchpoint(id, table_.RevisionOf(id), &table_.SpecOf(id));
+  }
+  recorder_.WhenDurable([this, id, done = std::move(done)] {
+    // It may have been removed in the meantime.
+    if (table_.Check(id).ok()) {
+      for (const auto& [number, rank] : machine_.ranks()) {
+        if (rank.link) Send(*rank.link, id);
+      }
+      MarkUnchecked(id);
+      Publish(id);
+    }
+    done(Get(id));
+  });
+}
+
+void JobWatchpoints::Remove(uint32_t id,
+                            std::function<void(absl::Status)> done) {
+  if (auto known = table_.Check(id); !known.ok()) return done(known);
+  const uint32_t revision = table_.RevisionOf(id) + 1;
+  if (auto removed = table_.Remove(id); !removed.ok()) return done(removed);
+  if (JobJournal* journal = recorder_.journal()) {
+    journal->RecordWatchpoint(id, revision, nullptr);
+  }
+  recorder_.WhenDurable([this, id, done = std::move(done)] {
+    for (auto& [number, rank] : machine_.ranks()) {
+      if (rank.link) rank.link->Send(RemoveWatchpointOrder{id});
+    }
+    MarkUnchecked(id);
+    Publish(id);
+    done(absl::OkStatus());
+  });
+}
+
+void JobWatchpoints::AddRecommended(
+    std::function<void(absl::StatusOr<model::RecommendedSet>)> done) {
+  const bool was_offered = OffersRecommended();
+  std::vector<uint32_t> ids;
+  std::vector<uint32_t> made;
+  for (const model::WatchpointSpec& spec : RecommendedSet()) {
+    ids.push_back(watch::FindRecommended(table_, spec));
+    if (ids.back() != 0) continue;
+    const auto id = table_.Add(spec);
+    if (!id.ok()) return done(id.status());
+    ids.back() = *id;
+    made.push_back(*id);
+    Distribute(*id, [](const absl::StatusOr<model::Watchpoint>&) {});
+  }
+  // Runs after the callbacks of the watchpoints above.
+  recorder_.WhenDurable([this, ids, made, was_offered, done = std::move(done)] {
+    model::RecommendedSet set;
+    for (uint32_t id : ids) {
+      // It may have been removed in the meantime.
+      if (auto each = Get(id); each.ok()) {
+        set.watchpoints.push_back(*std::move(each));
+      }
+    }
+    set.made = made;
+    if (was_offered && !machine_.ranks().empty()) {
+      events_.PublishState(machine_.first_rank());
+    }
+    done(std::move(set));
+  });
+}
+
+bool JobWatchpoints::OffersRecommended() const {
+  if (IsEnded(machine_.job().state)) return false;
+  const std::vector<model::WatchpointSpec> set = RecommendedSet();
+  return std::none_of(set.begin(), set.end(),
+                      [&](const model::WatchpointSpec& spec) {
+                        return watch::FindRecommended(table_, spec) != 0;
+                      });
+}
+
+std::vector<model::WatchpointSpec> JobWatchpoints::RecommendedSet() const {
+  const auto& ranks = machine_.ranks();
+  const bool ascend =
+      std::any_of(ranks.begin(), ranks.end(), [](const auto& each) {
+        const std::string device =
+            absl::AsciiStrToLower(each.second.hello.device);
+        return absl::StrContains(device, "ascend") ||
+               absl::StrContains(device, "npu");
+      });
+  return watch::RecommendedSet(ascend);
+}
+
+void JobWatchpoints::Welcome(const std::string& job, AgentLink& link,
+                             bool resumed) const {
+  std::vector<uint32_t> sent;
+  for (uint32_t id : table_.Ids()) {
+    // A resumed process may still hold a watchpoint that was disabled since.
+    if (resumed || table_.SpecOf(id).enabled) sent.push_back(id);
+  }
+  link.Send(WelcomeOrder{job, static_cast<uint32_t>(sent.size()), resumed});
+  for (uint32_t id : sent) Send(link, id);
+  if (!resumed) return;
+  for (uint32_t id : table_.RemovedIds()) link.Send(RemoveWatchpointOrder{id});
+}
+
+void JobWatchpoints::Send(AgentLink& link, uint32_t id) const {
+  SetWatchpointOrder order{id, table_.RevisionOf(id), table_.SpecOf(id)};
+  // One of several ranks pauses at the node until the other ranks have been
+  // asked to stop after this step, and then continues to the end of the step.
+  if (machine_.has_several_ranks() &&
+      order.spec.pause == model::PauseMode::kStep) {
+    order.spec.pause = model::PauseMode::kNode;
+  }
+  link.Send(std::move(order));
+}
+
+void JobWatchpoints::OnReport(uint32_t rank, const WatchpointReport& report) {
+  const std::string error(report.error.message());
+  if (table_.SetError(report.id, report.revision, rank, error)) {
+    Publish(report.id);
+  }
+}
+
+void JobWatchpoints::Publish(uint32_t id) {
+  auto watchpoint = Get(id);
+  events_.PublishWatchpoint(id, watchpoint.ok()
+                                    ? std::optional(*std::move(watchpoint))
+                                    : std::nullopt);
+}
+
+void JobWatchpoints::MarkUnchecked(uint32_t id) {
+  if (machine_.job().state != model::JobState::kPaused) return;
+  const bool enabled = table_.Check(id).ok() && table_.SpecOf(id).enabled;
+  if (unchecked_.OnChanged(id, enabled)) {
+    events_.PublishState(machine_.first_rank());
+  }
+}
+
+}  // namespace graphdbg::jobs

@@ -1,0 +1,402 @@
+#include "server/jobs/live_job.h"
+
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/graph/graph_view.h"
+#include "server/graph/search.h"
+#include "server/jobs/job_description.h"
+#include "server/jobs/job_restoration.h"
+#include "server/jobs/strand_call.h"
+#include "server/model/enum_names.h"
+
+namespace graphdbg::jobs {
+namespace {
+
+uint64_t Generation(const JobOptions& options) {
+  return options.journal == nullptr ? 0 : options.journal->generation();
+}
+
+// Numbers of events and commands start above those of earlier servers. They
+// stay below 2^53, the largest integer that JSON readers represent exactly.
+uint64_t FirstNumber(const JobOptions& options) {
+  return Generation(options) << 32;
+}
+
+// A restarted server counts the versions of a graph from the beginning, so its
+// generation is part of the version.
+std::string GraphVersionPrefix(int64_t created_at_unix_nano,
+                               const JobOptions& options) {
+  return absl::StrCat(absl::Hex(created_at_unix_nano), "-", Generation(options),
+                      "-");
+}
+
+}  // namespace
+
+LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
+                 std::unique_ptr<JobJournal> journal,
+                 boost::asio::any_io_executor executor,
+                 std::shared_ptr<const JobOptions> options,
+                 std::shared_ptr<EventBus> bus)
+    : id_(std::move(id)),
+      options_(std::move(options)),
+      created_at_unix_nano_(created_at_unix_nano),
+      strand_(std::move(executor)),
+      machine_([this](const JobStateMachine::Change& change) {
+        OnStateChange(change);
+      }),
+      watch_table_(graph_),
+      hits_(graph_),
+      events_(id_, FirstNumber(*options_), std::move(bus),
+              [this] { return DescribeOnStrand(); }),
+      recorder_(std::move(journal), *this,
+                [this](const absl::Status& failure) {
+                  events_.PublishLog(
+                      0, "error",
+                      absl::StrCat("changes from now on will be lost when the "
+                                   "server stops: ",
+                                   std::string(failure.message())));
+                }),
+      commands_(machine_, FirstNumber(*options_)),
+      group_(machine_, commands_, *this, options_->end_deadline),
+      dispatcher_(machine_, commands_, group_, graph_, unchecked_, events_),
+      watchpoints_(watch_table_, hits_, machine_, recorder_, unchecked_,
+                   events_),
+      statistics_(known_statistics_, recorder_, RateLimit::Clock::now()),
+      hit_recorder_(watch_table_, hits_, statistics_, recorder_, events_),
+      tensor_requests_(
+          graph_, machine_, *this,
+          {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
+           options_->tensor_deadline}),
+      tensors_(graph_, *this, machine_, known_statistics_, hits_),
+      graph_files_(graph_, GraphVersionPrefix(created_at_unix_nano, *options_),
+                   *this, [this] { UpdateMemoryUse(); }),
+      connections_(id_, machine_, watchpoints_, recorder_, events_, *this,
+                   [this](Rank& rank, const std::string& reason) {
+                     AbandonRank(rank, reason);
+                   }) {}
+
+template <class R, class Work>
+boost::asio::awaitable<R> LiveJob::OnStrand(Work work) {
+  return CallOn<R>(strand_,
+                   [self = shared_from_this(),
+                    work = std::move(work)]() mutable -> R { return work(); });
+}
+
+template <class R, class Start>
+boost::asio::awaitable<R> LiveJob::StartOnStrand(Start start) {
+  return StartOn<R>(strand_,
+                    [self = shared_from_this(), start = std::move(start)](
+                        std::function<void(R)> complete) mutable {
+                      start(*self, std::move(complete));
+                    });
+}
+
+Task<model::Job> LiveJob::Describe() {
+  return OnStrand<absl::StatusOr<model::Job>>(
+      [this] { return DescribeOnStrand(); });
+}
+
+Task<std::string> LiveJob::Control(model::ControlRequest request) {
+  return OnStrand<absl::StatusOr<std::string>>(
+      [this, request = std::move(request)] {
+        return dispatcher_.Dispatch(request);
+      });
+}
+
+Task<std::vector<model::GraphSummary>> LiveJob::Graphs() {
+  return OnStrand<absl::StatusOr<std::vector<model::GraphSummary>>>(
+      [this] { return graph::GraphView(graph_, *this).Graphs(); });
+}
+
+Task<std::shared_ptr<const model::GraphFile>> LiveJob::Index(
+    std::string graph) {
+  return StartOnStrand<absl::StatusOr<GraphIndexCache::File>>(
+      [graph = std::move(graph)](LiveJob& job,
+                                 GraphIndexCache::Callback complete) {
+        job.graph_files_.Request(graph, std::move(complete));
+      });
+}
+
+Task<model::GraphPage> LiveJob::Export(std::string graph, uint64_t from) {
+  return OnStrand<absl::StatusOr<model::GraphPage>>(
+      [this, graph = std::move(graph), from] {
+        return graph::GraphView(graph_, *this).Page(graph, from);
+      });
+}
+
+Task<model::ScopeView> LiveJob::Scope(std::string graph, std::string name,
+                                      std::optional<uint32_t> aggregate_above) {
+  const size_t above =
+      aggregate_above ? *aggregate_above : graph::GraphView::kNoAggregates;
+  return OnStrand<absl::StatusOr<model::ScopeView>>(
+      [this, graph = std::move(graph), name = std::move(name), above] {
+        return graph::GraphView(graph_, *this).ScopeNamed(graph, name, above);
+      });
+}
+
+Task<model::NodeDetail> LiveJob::Node(std::string name) {
+  return OnStrand<absl::StatusOr<model::NodeDetail>>(
+      [this, name = std::move(name)] {
+        return graph::GraphView(graph_, *this).Detail(name);
+      });
+}
+
+Task<model::SearchResult> LiveJob::Search(model::SearchQuery query) {
+  return OnStrand<absl::StatusOr<model::SearchResult>>(
+      [this, query = std::move(query)] {
+        return graph::Search(graph_, *this, query);
+      });
+}
+
+Task<model::Neighbours> LiveJob::Around(model::NeighbourQuery query) {
+  return OnStrand<absl::StatusOr<model::Neighbours>>(
+      [this, query = std::move(query)] {
+        return tensors_.FindNeighbours(query);
+      });
+}
+
+Task<std::vector<model::Watchpoint>> LiveJob::Watchpoints() {
+  return OnStrand<absl::StatusOr<std::vector<model::Watchpoint>>>(
+      [this] { return watchpoints_.List(); });
+}
+
+Task<model::Watchpoint> LiveJob::GetWatchpoint(uint32_t id) {
+  return OnStrand<absl::StatusOr<model::Watchpoint>>(
+      [this, id] { return watchpoints_.Get(id); });
+}
+
+Task<model::Watchpoint> LiveJob::AddWatchpoint(model::WatchpointSpec spec) {
+  return StartOnStrand<absl::StatusOr<model::Watchpoint>>(
+      [spec = std::move(spec)](LiveJob& job,
+                               JobWatchpoints::Callback complete) {
+        job.watchpoints_.Add(spec, std::move(complete));
+      });
+}
+
+Task<uint64_t> LiveJob::CountNodes(model::WatchpointSpec spec) {
+  return OnStrand<absl::StatusOr<uint64_t>>(
+      [this, spec = std::move(spec)] { return watch_table_.CountOf(spec); });
+}
+
+Task<model::Watchpoint> LiveJob::ChangeWatchpoint(
+    uint32_t id, model::WatchpointChange change) {
+  return StartOnStrand<absl::StatusOr<model::Watchpoint>>(
+      [id, change = std::move(change)](LiveJob& job,
+                                       JobWatchpoints::Callback complete) {
+        job.watchpoints_.Change(id, change, std::move(complete));
+      });
+}
+
+StatusTask LiveJob::RemoveWatchpoint(uint32_t id) {
+  return StartOnStrand<absl::Status>([id](LiveJob& job, Done complete) {
+    job.watchpoints_.Remove(id, std::move(complete));
+  });
+}
+
+Task<model::RecommendedSet> LiveJob::AddRecommended() {
+  using Result = absl::StatusOr<model::RecommendedSet>;
+  return StartOnStrand<Result>(
+      [](LiveJob& job, std::function<void(Result)> complete) {
+        job.watchpoints_.AddRecommended(std::move(complete));
+      });
+}
+
+Task<model::HitPage> LiveJob::Hits(model::HitQuery query) {
+  return OnStrand<absl::StatusOr<model::HitPage>>(
+      [this, query = std::move(query)] { return hits_.Query(query); });
+}
+
+Task<std::vector<model::Hit>> LiveJob::NewestHits(uint32_t limit) {
+  return OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
+      [this, limit] { return hits_.Newest(limit); });
+}
+
+Task<std::vector<model::TensorSummary>> LiveJob::Tensors(std::string node,
+                                                         uint32_t rank) {
+  return OnStrand<absl::StatusOr<std::vector<model::TensorSummary>>>(
+      [this, node = std::move(node), rank] {
+        return tensors_.List(node, rank);
+      });
+}
+
+Task<model::TensorValue> LiveJob::Tensor(model::TensorQuery query) {
+  return StartOnStrand<absl::StatusOr<model::TensorValue>>(
+      [query = std::move(query)](LiveJob& job,
+                                 TensorRequests::Completion complete) mutable {
+        job.RequestTensor(std::move(query), std::move(complete));
+      });
+}
+
+void LiveJob::RequestTensor(model::TensorQuery query,
+                            TensorRequests::Completion complete) {
+  tensor_requests_.Request(
+      query, [this, query, complete = std::move(complete)](
+                 absl::StatusOr<model::TensorValue> value) {
+        if (!value.ok()) return complete(value.status());
+        value->stops_left = machine_.Find(query.rank)->times_resumed;
+        // Memory that was overwritten holds the values of another tensor.
+        if (value->statistics && !value->overwritten) {
+          statistics_.Record(query.rank, graph_.FindNode(query.node),
+                             query.slot, value->step, *value->statistics,
+                             KnownStatistics::Source::kAnswer);
+        }
+        complete(std::move(value));
+      });
+}
+
+Task<model::TensorHistory> LiveJob::History(std::string node, uint32_t slot,
+                                            uint32_t rank) {
+  using Result = absl::StatusOr<model::TensorHistory>;
+  return StartOnStrand<Result>(
+      [node = std::move(node), slot, rank](
+          LiveJob& job, std::function<void(Result)> complete) {
+        // Clients do not see statistics that a restarted server would not know.
+        job.recorder_.WhenDurable(
+            [history = job.tensors_.History(node, slot, rank),
+             complete = std::move(complete)] { complete(history); });
+      });
+}
+
+StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
+  return OnStrand<absl::Status>([this, node = std::move(node), rank] {
+    return tensor_requests_.Catch(node, rank);
+  });
+}
+
+StatusTask LiveJob::Retire() {
+  return StartOnStrand<absl::Status>([](LiveJob& job, Done complete) {
+    const model::JobState state = job.machine_.job().state;
+    if (!IsEnded(state)) {
+      return complete(
+          Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                absl::StrCat("cannot forget job ", job.id_, ": it is ",
+                             std::string(model::ToString(state)))));
+    }
+    job.RetireOnStrand();
+    job.recorder_.WhenDurable(
+        [complete = std::move(complete)] { complete(absl::OkStatus()); });
+  });
+}
+
+void LiveJob::Evict() {
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    // An agent may have reconnected since the directory chose this job.
+    self->connections_.CloseAll(
+        Error(absl::StatusCode::kResourceExhausted, "too_many_jobs",
+              "the server removed the job to make room for others"));
+    self->RetireOnStrand();
+  });
+}
+
+void LiveJob::RetireOnStrand() {
+  if (std::exchange(retired_, true)) return;
+  connections_.Retire();
+  recorder_.Forget();
+  events_.PublishRemoval();
+}
+
+absl::Status LiveJob::Restore(SavedJob saved) {
+  RETURN_IF_ERROR(RestoreJob(
+      saved, {machine_, graph_, watch_table_, hits_, known_statistics_}));
+  ended_ = IsEnded(machine_.job().state);
+  UpdateMemoryUse();
+  events_.PublishJob(0);
+  connections_.AwaitRanks(options_->return_deadline);
+  return absl::OkStatus();
+}
+
+void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
+  const RunState& job = machine_.job();
+  if (job.state != model::JobState::kPaused) unchecked_.Clear();
+  ended_ = IsEnded(job.state);
+  const Rank& rank = change.rank;
+  if (JobJournal* journal = recorder_.journal()) {
+    journal->RecordState(rank.hello.rank, rank.run,
+                         rank.exit_report ? &*rank.exit_report : nullptr);
+    if (IsEnded(rank.run.state)) journal->RecordLastSteps(graph_);
+  }
+  if (options_->log) LogStateChange(change);
+  events_.PublishState(rank.hello.rank);
+}
+
+void LiveJob::LogStateChange(const JobStateMachine::Change& change) const {
+  const Rank& rank = change.rank;
+  if (change.rank_before != rank.run.state) {
+    options_->log(absl::StrCat(
+        "job ", id_, " rank ", rank.hello.rank, ": ",
+        std::string(model::ToString(change.rank_before)), " -> ",
+        std::string(model::ToString(rank.run.state)), " at step ",
+        rank.run.step, rank.run.node.empty() ? "" : ", ", rank.run.node));
+  }
+  const model::JobState state = machine_.job().state;
+  if (change.job_before != state) {
+    options_->log(absl::StrCat("job ", id_, ": ",
+                               std::string(model::ToString(change.job_before)),
+                               " -> ", std::string(model::ToString(state))));
+  }
+}
+
+model::Job LiveJob::DescribeOnStrand() const {
+  model::Job job;
+  job.id = id_;
+  job.name = id_;
+  job.created_at_unix_nano = created_at_unix_nano_;
+  job.hit_count = hits_.total();
+  job.kept_hit_count = hits_.kept();
+  job.dropped_hit_count = hit_recorder_.dropped();
+  job.recommended_offered = watchpoints_.OffersRecommended();
+  job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
+  job.unsupported = group_.unsupported();
+  DescribeRanks(machine_, job);
+  return job;
+}
+
+void LiveJob::UpdateMemoryUse() {
+  // A hit with its statistics, its measured values and its index entries.
+  constexpr uint64_t kBytesPerHit = 1'000;
+  memory_bytes_ = graph_.bytes() + kBytesPerHit * hits_.kept() +
+                  graph_files_.bytes() + known_statistics_.bytes();
+}
+
+std::function<void(TaskRunner::Closure)> LiveJob::Poster() {
+  return [self = shared_from_this()](TaskRunner::Closure task) {
+    boost::asio::post(self->strand_,
+                      [self, task = std::move(task)] { task(); });
+  };
+}
+
+void LiveJob::RunInBackground(TaskRunner::Closure task) {
+  boost::asio::post(strand_.get_inner_executor(), std::move(task));
+}
+
+std::shared_ptr<void> LiveJob::RunAfter(std::chrono::milliseconds delay,
+                                        TaskRunner::Closure task) {
+  auto timer = std::make_shared<boost::asio::steady_timer>(strand_, delay);
+  timer->async_wait([weak_self = weak_from_this(),
+                     weak_timer = std::weak_ptr(timer),
+                     task = std::move(task)](auto error) {
+    const auto self = weak_self.lock();
+    // A timer that is destroyed after it has expired still calls this.
+    if (!error && self && !weak_timer.expired()) task();
+  });
+  return timer;
+}
+
+uint64_t LiveJob::HitsOf(graph::Child child) const {
+  return hits_.CountOf(child);
+}
+
+model::Watched LiveJob::WatchedOf(graph::Child child) const {
+  return watch_table_.WatchedOf(child);
+}
+
+bool LiveJob::Covers(uint32_t watchpoint, graph::NodeIndex node) const {
+  return watch_table_.Covers(watchpoint, node);
+}
+
+}  // namespace graphdbg::jobs

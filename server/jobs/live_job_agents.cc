@@ -1,0 +1,176 @@
+// How a job handles its agents and their reports.
+#include <boost/asio/post.hpp>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "server/base/error.h"
+#include "server/jobs/live_job.h"
+
+namespace graphdbg::jobs {
+
+class LiveJob::Port final : public AgentPort {
+ public:
+  Port(std::shared_ptr<LiveJob> job, uint32_t rank, uint64_t stream)
+      : job_(std::move(job)), rank_(rank), stream_(stream) {}
+
+  void Deliver(AgentReport report,
+               std::function<void(absl::Status)> done) override {
+    boost::asio::post(
+        job_->strand_,
+        [job = job_, rank = rank_, stream = stream_, report = std::move(report),
+         done = std::move(done)]() mutable {
+          job->OnReport(rank, stream, std::move(report), done);
+        });
+  }
+
+  void Closed() override {
+    boost::asio::post(job_->strand_,
+                      [job = job_, rank = rank_, stream = stream_] {
+                        job->OnClosed(rank, stream);
+                      });
+  }
+
+ private:
+  const std::shared_ptr<LiveJob> job_;
+  const uint32_t rank_;
+  const uint64_t stream_;
+};
+
+void LiveJob::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
+                     AgentAcceptor::Answer answer) {
+  boost::asio::post(
+      strand_, [self = shared_from_this(), hello = std::move(hello),
+                link = std::move(link), answer = std::move(answer)]() mutable {
+        answer(self->AttachOnStrand(std::move(hello), std::move(link)));
+      });
+}
+
+absl::StatusOr<std::shared_ptr<AgentPort>> LiveJob::AttachOnStrand(
+    AgentHello hello, std::shared_ptr<AgentLink> link) {
+  const auto rank = connections_.Attach(std::move(hello), std::move(link));
+  if (!rank.ok()) return rank.status();
+  if (*rank == nullptr) return nullptr;
+  return std::make_shared<Port>(shared_from_this(), (*rank)->hello.rank,
+                                (*rank)->stream);
+}
+
+void LiveJob::OnReport(uint32_t number, uint64_t stream, AgentReport report,
+                       const Done& done) {
+  Rank& rank = *machine_.Find(number);
+  if (rank.stream != stream || !rank.link) {
+    return done(Error(absl::StatusCode::kAborted, "replaced",
+                      "the agent has opened another stream"));
+  }
+  // Reports after an exit report are void.
+  if (rank.exit_report) return done(absl::OkStatus());
+  std::visit(
+      [&](auto& typed) {
+        using Report = std::decay_t<decltype(typed)>;
+        if constexpr (std::is_same_v<Report, graph::GraphPatch> ||
+                      std::is_same_v<Report, HitReport>) {
+          Handle(rank, typed, done);
+        } else {
+          Handle(rank, typed);
+          done(absl::OkStatus());
+        }
+      },
+      report);
+}
+
+void LiveJob::OnClosed(uint32_t number, uint64_t stream) {
+  Rank& rank = *machine_.Find(number);
+  if (rank.stream != stream || !rank.link) return;
+  connections_.OnClosed(rank);
+  group_.Synchronize();
+}
+
+void LiveJob::AbandonRank(Rank& rank, const std::string& reason) {
+  const uint32_t number = rank.hello.rank;
+  for (const CommandResult& result : commands_.Abandon(rank, reason)) {
+    events_.PublishCommandResult(number, result);
+  }
+  tensor_requests_.FailRank(number,
+                            Error(absl::StatusCode::kUnavailable, "job_gone",
+                                  absl::StrCat("rank ", number, ": ", reason)));
+}
+
+void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
+  graph::GraphChanges changes;
+  const absl::Status applied = graph_.Apply(patch, rank.ids, &changes);
+  if (!patch.changes_graph()) return done(applied);
+  if (JobJournal* journal = recorder_.journal()) {
+    journal->RecordGraph(rank.hello.rank, graph_, changes);
+  }
+  UpdateMemoryUse();
+  const std::vector<uint32_t> grown = watch_table_.MatchNewNodes();
+  events_.PublishGraph(rank.hello.rank, graph_.node_count());
+  for (uint32_t id : grown) watchpoints_.Publish(id);
+  // The agent sends its next patch when this one is durable, so that at most
+  // one patch of a rank waits for the disk.
+  recorder_.WhenDurable([done, applied] { done(applied); });
+}
+
+void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {
+  hit_recorder_.OnReport(rank, std::move(report),
+                         [this, done](const absl::Status& status) {
+                           UpdateMemoryUse();
+                           done(status);
+                         });
+}
+
+void LiveJob::Handle(Rank& rank, RunReport& report) {
+  RecordDevice(rank, report);
+  const graph::NodeIndex node = rank.ids.Find(report.node_id);
+  machine_.OnRunReport(
+      rank, report,
+      node == graph::kNoNode ? std::string() : graph_.node(node).name);
+  group_.Synchronize();
+}
+
+// Agents connect before the program has put a tensor on a device.
+void LiveJob::RecordDevice(Rank& rank, const RunReport& report) {
+  AgentHello& hello = rank.hello;
+  if (report.device.empty() || hello.device == report.device) return;
+  hello.device = report.device;
+  hello.device_id = report.device_id;
+  if (JobJournal* journal = recorder_.journal()) {
+    journal->RecordHello(hello.rank, hello, /*same_process=*/true);
+  }
+}
+
+void LiveJob::Handle(Rank& rank, TensorChunk& chunk) {
+  tensor_requests_.OnChunk(rank, chunk);
+}
+
+void LiveJob::Handle(Rank& rank, CommandOutcome& outcome) {
+  const auto result = commands_.OnOutcome(rank, outcome);
+  group_.Synchronize();
+  if (result) events_.PublishCommandResult(rank.hello.rank, *result);
+}
+
+void LiveJob::Handle(Rank& rank, WatchpointReport& report) {
+  watchpoints_.OnReport(rank.hello.rank, report);
+}
+
+void LiveJob::Handle(Rank& rank, StatisticsReport& report) {
+  statistics_.OnReport(rank, report, RateLimit::Clock::now());
+  UpdateMemoryUse();
+}
+
+void LiveJob::Handle(Rank& rank, LogReport& report) {
+  events_.PublishLog(rank.hello.rank, std::move(report.level),
+                     std::move(report.message));
+  if (report.dropped_hits == 0) return;
+  hit_recorder_.AddDropped(report.dropped_hits);
+  events_.PublishState(rank.hello.rank);
+}
+
+void LiveJob::Handle(Rank& rank, ExitReport& report) {
+  machine_.OnExit(rank, std::move(report));
+  AbandonRank(rank, "the job has ended");
+  group_.Synchronize();
+}
+
+}  // namespace graphdbg::jobs

@@ -1,0 +1,109 @@
+#include "server/model/enum_names.h"
+
+namespace graphdbg::model {
+namespace {
+
+constexpr EnumName<JobState> kJobStates[] = {
+    {JobState::kConnecting, "connecting"},
+    {JobState::kPaused, "paused"},
+    {JobState::kRunning, "running"},
+    {JobState::kPausing, "pausing"},
+    {JobState::kFinished, "finished"},
+    {JobState::kTerminated, "terminated"},
+    {JobState::kLost, "lost"}};
+constexpr EnumName<PauseReason> kPauseReasons[] = {
+    {PauseReason::kNone, "none"},
+    {PauseReason::kStart, "start"},
+    {PauseReason::kStep, "step"},
+    {PauseReason::kNode, "node"},
+    {PauseReason::kWatchpoint, "watchpoint"},
+    {PauseReason::kUser, "user"},
+    {PauseReason::kError, "error"}};
+constexpr EnumName<Event::Type> kEventTypes[] = {
+    {Event::Type::kJob, "job"},       {Event::Type::kState, "state"},
+    {Event::Type::kGraph, "graph"},   {Event::Type::kHit, "hit"},
+    {Event::Type::kTensor, "tensor"}, {Event::Type::kWatchpoint, "watchpoint"},
+    {Event::Type::kLog, "log"},       {Event::Type::kCommand, "command"}};
+constexpr EnumName<NodeKind> kNodeKinds[] = {
+    {NodeKind::kScope, "scope"},         {NodeKind::kOp, "op"},
+    {NodeKind::kParameter, "parameter"}, {NodeKind::kBuffer, "buffer"},
+    {NodeKind::kConstant, "constant"},   {NodeKind::kInput, "input"},
+    {NodeKind::kAggregate, "aggregate"}};
+constexpr EnumName<Category> kCategories[] = {
+    {Category::kWeight, "weight"},
+    {Category::kGradient, "gradient"},
+    {Category::kActivation, "activation"},
+    {Category::kOptimizer, "optimizer"},
+    {Category::kOther, "other"}};
+constexpr EnumName<Watched> kWatched[] = {
+    {Watched::kAll, "all"}, {Watched::kSome, "some"}, {Watched::kNone, "none"}};
+constexpr EnumName<EdgeKind> kEdgeKinds[] = {{EdgeKind::kData, "data"},
+                                             {EdgeKind::kControl, "control"}};
+constexpr EnumName<PauseMode> kPauseModes[] = {{PauseMode::kNode, "node"},
+                                               {PauseMode::kStep, "step"},
+                                               {PauseMode::kNone, "none"}};
+constexpr EnumName<Origin> kOrigins[] = {{Origin::kOrigin, "origin"},
+                                         {Origin::kPropagated, "propagated"},
+                                         {Origin::kUnknown, "unknown"}};
+constexpr EnumName<ControlVerb> kControlVerbs[] = {
+    {ControlVerb::kContinue, "continue"},
+    {ControlVerb::kStep, "step"},
+    {ControlVerb::kNextNode, "next_node"},
+    {ControlVerb::kContinueTo, "continue_to"},
+    {ControlVerb::kPause, "pause"},
+    {ControlVerb::kTerminate, "terminate"},
+    {ControlVerb::kRecheck, "recheck"}};
+
+}  // namespace
+
+template <>
+std::span<const EnumName<JobState>> EnumNames() {
+  return kJobStates;
+}
+
+template <>
+std::span<const EnumName<PauseReason>> EnumNames() {
+  return kPauseReasons;
+}
+
+template <>
+std::span<const EnumName<ControlVerb>> EnumNames() {
+  return kControlVerbs;
+}
+
+template <>
+std::span<const EnumName<Event::Type>> EnumNames() {
+  return kEventTypes;
+}
+
+template <>
+std::span<const EnumName<NodeKind>> EnumNames() {
+  return kNodeKinds;
+}
+
+template <>
+std::span<const EnumName<Category>> EnumNames() {
+  return kCategories;
+}
+
+template <>
+std::span<const EnumName<Watched>> EnumNames() {
+  return kWatched;
+}
+
+template <>
+std::span<const EnumName<EdgeKind>> EnumNames() {
+  return kEdgeKinds;
+}
+
+template <>
+std::span<const EnumName<PauseMode>> EnumNames() {
+  return kPauseModes;
+}
+
+template <>
+std::span<const EnumName<Origin>> EnumNames() {
+  return kOrigins;
+}
+
+}  // namespace graphdbg::model
