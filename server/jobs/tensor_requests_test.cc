@@ -1,184 +1,188 @@
+#include "server/jobs/tensor_requests.h"
+
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "server/base/error.h"
-#include "server/jobs/tensor_desk.h"
+#include "server/jobs/testing/job_fixture.h"
 
 namespace graphdbg::jobs {
 namespace {
 
 using Answer = std::optional<absl::StatusOr<model::TensorValue>>;
 
-class TensorDeskTest : public testing::Test {
+constexpr std::chrono::milliseconds kDeadline{300};
+
+class TensorRequestsTest : public JobFixture {
  protected:
-  // Asks rank 0 for a tensor; the answer appears in what is returned.
-  std::shared_ptr<Answer> Ask(model::TensorQuery query = {}) {
+  TensorRequestsTest() {
+    AddNodes(Connect(0), {"forward/log"});
+    Connect(1);
+  }
+
+  static model::TensorQuery Query(uint32_t rank = 0) {
+    model::TensorQuery query;
+    query.node = "forward/log";
+    query.rank = rank;
+    return query;
+  }
+
+  // Requests a tensor. The answer appears in the returned object.
+  std::shared_ptr<Answer> Ask(const model::TensorQuery& query = Query()) {
     auto answer = std::make_shared<Answer>();
-    auto id =
-        desk_.Open(query, [answer](absl::StatusOr<model::TensorValue> value) {
-          EXPECT_FALSE(answer->has_value()) << "answered twice";
-          *answer = std::move(value);
-        });
-    EXPECT_TRUE(id.ok());
-    id_ = *id;
+    requests_.Request(query, [answer](absl::StatusOr<model::TensorValue> v) {
+      EXPECT_FALSE(answer->has_value()) << "answered twice";
+      *answer = std::move(v);
+    });
     return answer;
   }
 
-  TensorPiece Header(std::vector<int64_t> shape, uint64_t total_bytes,
-                     DType dtype = DType::kInt8) {
-    TensorPiece piece;
-    piece.request_id = id_;
-    piece.header.emplace();
-    piece.header->type.dtype = dtype;
-    piece.header->slice_shape = std::move(shape);
-    piece.header->total_bytes = total_bytes;
-    return piece;
+  // The id of the last request that was sent to the rank.
+  uint64_t LastId(uint32_t rank = 0) const {
+    return LinkOf(rank)->OrdersOf<TensorOrder>().back().request_id;
   }
 
-  TensorPiece Data(const std::string& data, bool last) {
-    TensorPiece piece;
-    piece.request_id = id_;
-    piece.data = data;
-    piece.last = last;
-    return piece;
+  void Announce(uint64_t id, int64_t bytes) {
+    TensorChunk chunk;
+    chunk.request_id = id;
+    chunk.header.emplace();
+    chunk.header->type.dtype = DType::kInt8;
+    chunk.header->slice_shape = {bytes};
+    chunk.header->total_bytes = static_cast<uint64_t>(bytes);
+    requests_.OnChunk(*machine_.Find(0), chunk);
   }
 
-  static std::string ReasonIn(const Answer& answer) {
-    return answer ? ReasonOf(answer->status()) : "no answer";
+  void Send(uint64_t id, const std::string& data, bool last,
+            uint32_t rank = 0) {
+    TensorChunk chunk;
+    chunk.request_id = id;
+    chunk.data = data;
+    chunk.last = last;
+    requests_.OnChunk(*machine_.Find(rank), chunk);
   }
 
-  TensorDesk desk_{100, 150};
-  uint64_t id_ = 0;
+  size_t CancelledOn(uint32_t rank) const {
+    return LinkOf(rank)->OrdersOf<CancelTensorOrder>().size();
+  }
+
+  static std::string ReasonIn(const std::shared_ptr<Answer>& answer) {
+    return answer->has_value() ? ReasonOf((*answer)->status()) : "no answer";
+  }
+
+  TensorRequests requests_{graph_, machine_, tasks_, {100, 150, kDeadline}};
 };
 
-TEST_F(TensorDeskTest, TakesAnAnswerInOnePieceOrMany) {
-  auto one = Ask();
-  TensorPiece piece = Header({2}, 2);
-  piece.data = "ab";
-  piece.last = true;
-  EXPECT_FALSE(desk_.Accept(0, piece));
-  ASSERT_TRUE(one->has_value());
-  EXPECT_EQ((**one)->data, "ab");
-
-  auto many = Ask();
-  desk_.Accept(0, Header({4}, 4));
-  desk_.Accept(0, Data("ab", false));
-  EXPECT_FALSE(many->has_value());
-  desk_.Accept(0, Data("cd", false));
-  desk_.Accept(0, Data("", true));
-  EXPECT_EQ((**many)->data, "abcd");
-  EXPECT_EQ(desk_.pending(), 0u);
-}
-
-TEST_F(TensorDeskTest, TakesAnEmptyTensor) {
+TEST_F(TensorRequestsTest, ForwardsARequestAndAssemblesTheAnswer) {
   auto answer = Ask();
-  TensorPiece piece = Header({0, 5}, 0, DType::kFloat32);
-  piece.last = true;
-  desk_.Accept(0, piece);
-  ASSERT_TRUE((*answer)->ok());
-  EXPECT_TRUE((**answer)->data.empty());
+  ASSERT_EQ(LinkOf(0)->OrdersOf<TensorOrder>().size(), 1u);
+  EXPECT_EQ(LinkOf(0)->OrdersOf<TensorOrder>()[0].query.max_bytes, 100u);
+  Announce(LastId(), 4);
+  Send(LastId(), "ab", false);
+  EXPECT_FALSE(answer->has_value());
+  Send(LastId(), "cd", true);
+  ASSERT_TRUE(answer->has_value());
+  EXPECT_EQ((**answer)->data, "abcd");
+  EXPECT_EQ(requests_.pending(), 0u);
+  EXPECT_TRUE(tasks_.FireTimers().empty()) << "the deadline was not cancelled";
 }
 
-TEST_F(TensorDeskTest, RefusesAnswersThatBreakTheRules) {
+TEST_F(TensorRequestsTest, RefusesRequestsThatCannotBeAnswered) {
+  model::TensorQuery query = Query();
+  query.node = "forward/exp";
+  EXPECT_EQ(ReasonIn(Ask(query)), "unknown_node");
+  query = Query();
+  query.slot = 1;
+  EXPECT_EQ(ReasonIn(Ask(query)), "unknown_slot");
+  EXPECT_EQ(ReasonIn(Ask(Query(7))), "unknown_rank");
+  query = Query();
+  query.slice = std::string(2'000, ':');
+  EXPECT_EQ(ReasonIn(Ask(query)), "bad_slice");
+  machine_.OnDisconnected(*machine_.Find(1));
+  EXPECT_EQ(ReasonIn(Ask(Query(1))), "job_gone");
+  EXPECT_EQ(ReasonOf(requests_.Catch("forward/log", 1)), "job_gone");
+}
+
+TEST_F(TensorRequestsTest, OrdersRanksToCatchTensors) {
+  EXPECT_EQ(ReasonOf(requests_.Catch("forward/exp", 0)), "unknown_node");
+  ASSERT_TRUE(requests_.Catch("forward/log", 0).ok());
+  EXPECT_EQ(LinkOf(0)->OrdersOf<CatchTensorOrder>()[0].node, "forward/log");
+}
+
+TEST_F(TensorRequestsTest, CancelsAnAnswerThatItRejects) {
   auto answer = Ask();
-  EXPECT_TRUE(desk_.Accept(0, Data("a", false)));
-  EXPECT_EQ(ReasonIn(*answer), "bad_answer") << "no header";
-
+  Send(LastId(), "a", false);
+  EXPECT_EQ(ReasonIn(answer), "bad_answer");
+  EXPECT_EQ(CancelledOn(0), 1u);
+  // The agent has sent all of this one already.
   answer = Ask();
-  desk_.Accept(0, Header({2}, 2));
-  EXPECT_TRUE(desk_.Accept(0, Header({2}, 2)));
-  EXPECT_EQ(ReasonIn(*answer), "bad_answer") << "two headers";
-
-  answer = Ask();
-  desk_.Accept(0, Header({2}, 2));
-  EXPECT_TRUE(desk_.Accept(0, Data("abc", false)));
-  EXPECT_EQ(ReasonIn(*answer), "bad_answer") << "too much";
-
-  answer = Ask();
-  desk_.Accept(0, Header({2}, 2));
-  EXPECT_FALSE(desk_.Accept(0, Data("a", true)));
-  EXPECT_EQ(ReasonIn(*answer), "bad_answer") << "too little";
-
-  for (const auto& shape : std::vector<std::vector<int64_t>>{
-           {3}, {-2}, {int64_t{1} << 62, 16, 2}, {int64_t{1} << 40}}) {
-    answer = Ask();
-    desk_.Accept(0, Header(shape, 2));
-    EXPECT_EQ(ReasonIn(*answer), "bad_answer") << "shape and size disagree";
-  }
-  EXPECT_EQ(desk_.pending(), 0u);
+  Send(LastId(), "a", true);
+  EXPECT_EQ(ReasonIn(answer), "bad_answer");
+  EXPECT_EQ(CancelledOn(0), 1u);
 }
 
-TEST_F(TensorDeskTest, WantsNoBytesThatNobodyAskedFor) {
-  model::TensorQuery query;
-  query.want_data = false;
-  auto answer = Ask(query);
-  desk_.Accept(0, Header({2}, 2));
-  EXPECT_EQ(ReasonIn(*answer), "bad_answer");
-}
-
-TEST_F(TensorDeskTest, TakesNoMoreThanItsLimits) {
+TEST_F(TensorRequestsTest, PassesTheAgentsErrorOn) {
   auto answer = Ask();
-  EXPECT_TRUE(desk_.Accept(0, Header({101}, 101)));
-  EXPECT_EQ(ReasonIn(*answer), "slice_too_large");
-  model::TensorQuery small;
-  small.max_bytes = 10;
-  answer = Ask(small);
-  desk_.Accept(0, Header({11}, 11));
-  EXPECT_EQ(ReasonIn(*answer), "slice_too_large");
+  TensorChunk chunk;
+  chunk.request_id = LastId();
+  chunk.error = absl::NotFoundError("value gone");
+  requests_.OnChunk(*machine_.Find(0), chunk);
+  EXPECT_EQ((*answer)->status().message(), "value gone");
+}
 
-  // Two answers of 90 bytes are more than all may hold; the second waits for
-  // nobody and is refused.
+TEST_F(TensorRequestsTest, FailsARequestAtItsDeadline) {
+  auto answer = Ask();
+  EXPECT_EQ(tasks_.FireTimers(), std::vector{kDeadline});
+  EXPECT_EQ(ReasonIn(answer), "deadline_exceeded");
+  EXPECT_EQ(CancelledOn(0), 1u);
+  // Late chunks are ignored.
+  Announce(LastId(), 4);
+}
+
+TEST_F(TensorRequestsTest, LimitsTheBytesOfAllAnswers) {
   auto first = Ask();
-  const uint64_t first_id = id_;
-  desk_.Accept(0, Header({90}, 90));
-  desk_.Accept(0, Data(std::string(89, 'x'), false));
+  const uint64_t first_id = LastId();
+  Announce(first_id, 90);
+  Send(first_id, std::string(89, 'x'), false);
   auto second = Ask();
-  desk_.Accept(0, Header({90}, 90));
-  desk_.Accept(0, Data(std::string(89, 'x'), false));
-  EXPECT_EQ(ReasonIn(*second), "too_many_requests");
-  id_ = first_id;
-  desk_.Accept(0, Data("x", true));
+  Announce(LastId(), 90);
+  Send(LastId(), std::string(89, 'x'), false);
+  EXPECT_EQ(ReasonIn(second), "too_many_requests");
+  Send(first_id, "x", true);
   EXPECT_TRUE((*first)->ok());
-  // Room is free again.
+  // The bytes of completed answers do not count.
   auto third = Ask();
-  desk_.Accept(0, Header({90}, 90));
-  desk_.Accept(0, Data(std::string(90, 'x'), true));
+  Announce(LastId(), 90);
+  Send(LastId(), std::string(90, 'x'), true);
   EXPECT_TRUE((*third)->ok());
 }
 
-TEST_F(TensorDeskTest, TakesAnswersOnlyFromTheRankThatWasAsked) {
+TEST_F(TensorRequestsTest, AcceptsAnswersOnlyFromTheRankThatWasAsked) {
   auto answer = Ask();
-  TensorPiece piece = Header({0}, 0);
-  piece.last = true;
-  desk_.Accept(1, piece);
+  Announce(LastId(), 1);
+  Send(LastId(), "x", true, /*rank=*/1);
   EXPECT_FALSE(answer->has_value());
-  desk_.Accept(0, piece);
+  Send(LastId(), "x", true);
   EXPECT_TRUE(answer->has_value());
 }
 
-TEST_F(TensorDeskTest, FailsAllThatARankOwesWhenItIsGone) {
+TEST_F(TensorRequestsTest, FailsTheRequestsOfARankThatIsGone) {
   auto one = Ask();
   auto two = Ask();
-  model::TensorQuery query;
-  query.rank = 1;
-  auto other = Ask(query);
-  desk_.FailRank(0, absl::UnavailableError("gone"));
+  auto other = Ask(Query(1));
+  requests_.FailRank(0, absl::UnavailableError("gone"));
   EXPECT_EQ((*one)->status().code(), absl::StatusCode::kUnavailable);
   EXPECT_EQ((*two)->status().code(), absl::StatusCode::kUnavailable);
   EXPECT_FALSE(other->has_value());
-  EXPECT_TRUE(desk_.Fail(id_, absl::DeadlineExceededError("late")));
-  EXPECT_FALSE(desk_.Fail(id_, absl::DeadlineExceededError("late")));
 }
 
-TEST_F(TensorDeskTest, HoldsNoMoreThanSoManyRequests) {
-  for (size_t i = 0; i < TensorDesk::kMaxPending; ++i) Ask();
-  auto refused = desk_.Open({}, [](auto) {});
-  EXPECT_EQ(ReasonOf(refused.status()), "too_many_requests");
-  desk_.FailRank(0, absl::UnavailableError("gone"));
+TEST_F(TensorRequestsTest, LimitsTheNumberOfRequests) {
+  for (size_t i = 0; i < TensorRequests::kMaxPending; ++i) Ask();
+  EXPECT_EQ(ReasonIn(Ask()), "too_many_requests");
 }
 
 }  // namespace

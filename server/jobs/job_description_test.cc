@@ -1,0 +1,54 @@
+#include "server/jobs/job_description.h"
+
+#include <gtest/gtest.h>
+
+#include "server/jobs/testing/job_fixture.h"
+
+namespace graphdbg::jobs {
+namespace {
+
+class JobDescriptionTest : public JobFixture {
+ protected:
+  model::Job Describe() const {
+    model::Job job;
+    job.name = "id";
+    DescribeRanks(machine_, job);
+    return job;
+  }
+};
+
+TEST_F(JobDescriptionTest, TakesTheFrameworkFromTheFirstRank) {
+  Rank& rank = Connect(0, 2);
+  rank.hello.framework = "torch";
+  Connect(1, 2).hello.framework = "other";
+  EXPECT_EQ(Describe().framework, "torch");
+  EXPECT_EQ(Describe().world_size, 2u);
+  EXPECT_EQ(Describe().ranks.size(), 2u);
+  EXPECT_EQ(Describe().name, "id");
+  rank.hello.job_name = "train";
+  EXPECT_EQ(Describe().name, "train");
+}
+
+TEST_F(JobDescriptionTest, ReportsTheStopOfThePausedJob) {
+  Rank& rank = Connect(0);
+  PauseAt(rank, 4, model::PauseReason::kWatchpoint, 1);
+  EXPECT_EQ(Describe().state, model::JobState::kPaused);
+  EXPECT_EQ(Describe().pause_reason, model::PauseReason::kWatchpoint);
+  EXPECT_EQ(Describe().step, 4u);
+  EXPECT_EQ(Describe().node, "node");
+}
+
+TEST_F(JobDescriptionTest, PrefersTheOutcomeOfARankThatFailed) {
+  ExitReport good;
+  ExitReport failed;
+  failed.exit_code = 3;
+  failed.exception = model::Exception{"ValueError", "no", "", ""};
+  machine_.OnExit(Connect(0, 2), good);
+  EXPECT_EQ(Describe().exit_code, 0);
+  machine_.OnExit(Connect(1, 2), failed);
+  EXPECT_EQ(Describe().exit_code, 3);
+  EXPECT_EQ(Describe().exception->type, "ValueError");
+}
+
+}  // namespace
+}  // namespace graphdbg::jobs

@@ -1,0 +1,149 @@
+#include "server/jobs/job_watchpoints.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "server/base/error.h"
+#include "server/jobs/testing/job_fixture.h"
+
+namespace graphdbg::jobs {
+namespace {
+
+class JobWatchpointsTest : public JobFixture {
+ protected:
+  static model::WatchpointSpec Nan() {
+    model::WatchpointSpec spec;
+    spec.condition.id = "nan";
+    return spec;
+  }
+
+  uint32_t Add(const model::WatchpointSpec& spec) {
+    uint32_t id = 0;
+    watchpoints_.Add(spec, [&id](absl::StatusOr<model::Watchpoint> added) {
+      ASSERT_TRUE(added.ok()) << added.status();
+      id = added->id;
+    });
+    Settle();
+    return id;
+  }
+
+  std::vector<SetWatchpointOrder> SetOrdersOf(uint32_t rank) const {
+    return LinkOf(rank)->OrdersOf<SetWatchpointOrder>();
+  }
+
+  JobWatchpoints watchpoints_{watch_table_, hits_,      machine_,
+                              recorder_,    unchecked_, events_};
+};
+
+TEST_F(JobWatchpointsTest, SendsAWatchpointOnceItIsDurable) {
+  Connect(0);
+  bool added = false;
+  watchpoints_.Add(Nan(), [&](const auto&) { added = true; });
+  EXPECT_TRUE(records_.Contains("watchpoint 1 revision 1"));
+  EXPECT_TRUE(SetOrdersOf(0).empty());
+  EXPECT_FALSE(added);
+  Settle();
+  ASSERT_EQ(SetOrdersOf(0).size(), 1u);
+  EXPECT_EQ(SetOrdersOf(0)[0].revision, 1u);
+  EXPECT_TRUE(added);
+  EXPECT_EQ(EventsOf(model::Event::Type::kWatchpoint).size(), 1u);
+}
+
+TEST_F(JobWatchpointsTest, DoesNotSendWhatWasRemovedInTheMeantime) {
+  Connect(0);
+  std::optional<absl::Status> added;
+  watchpoints_.Add(Nan(), [&](const auto& result) { added = result.status(); });
+  watchpoints_.Remove(1, [](const absl::Status&) {});
+  Settle();
+  EXPECT_EQ(ReasonOf(*added), "unknown_watchpoint");
+  EXPECT_TRUE(SetOrdersOf(0).empty());
+  EXPECT_TRUE(records_.Contains("watchpoint 1 revision 2 removed"));
+}
+
+TEST_F(JobWatchpointsTest, RefusesUnknownOnes) {
+  std::optional<absl::Status> status;
+  const auto keep = [&](const auto& result) { status = result.status(); };
+  watchpoints_.Change(5, {}, keep);
+  EXPECT_EQ(ReasonOf(*status), "unknown_watchpoint");
+  watchpoints_.Remove(5, [&](const absl::Status& s) { status = s; });
+  EXPECT_EQ(ReasonOf(*status), "unknown_watchpoint");
+}
+
+TEST_F(JobWatchpointsTest, MarksChangesOfAPausedJobUnchecked) {
+  Rank& rank = Connect(0);
+  Run(rank, 1);
+  Add(Nan());
+  EXPECT_TRUE(unchecked_.ids().empty());
+  PauseAt(rank, 2, model::PauseReason::kUser);
+  const uint32_t id = Add(Nan());
+  EXPECT_EQ(unchecked_.ids(), std::set<uint32_t>{id});
+  model::WatchpointChange disable;
+  disable.enabled = false;
+  watchpoints_.Change(id, disable, [](const auto&) {});
+  Settle();
+  EXPECT_TRUE(unchecked_.ids().empty());
+}
+
+TEST_F(JobWatchpointsTest, WelcomesANewProcessWithEnabledWatchpoints) {
+  const uint32_t enabled = Add(Nan());
+  model::WatchpointSpec spec = Nan();
+  spec.enabled = false;
+  Add(spec);
+  FakeAgentLink link;
+  watchpoints_.Welcome("job", link, /*resumed=*/false);
+  ASSERT_EQ(link.orders.size(), 2u);
+  EXPECT_EQ(link.OrdersOf<WelcomeOrder>()[0].watchpoint_count, 1u);
+  EXPECT_EQ(link.OrdersOf<SetWatchpointOrder>()[0].id, enabled);
+}
+
+TEST_F(JobWatchpointsTest, CorrectsTheWatchpointsOfAResumedProcess) {
+  model::WatchpointSpec disabled = Nan();
+  disabled.enabled = false;
+  Add(disabled);
+  const uint32_t removed = Add(Nan());
+  watchpoints_.Remove(removed, [](const absl::Status&) {});
+  Settle();
+  FakeAgentLink link;
+  watchpoints_.Welcome("job", link, /*resumed=*/true);
+  EXPECT_TRUE(link.OrdersOf<WelcomeOrder>()[0].resumed);
+  EXPECT_EQ(link.OrdersOf<SetWatchpointOrder>().size(), 1u);
+  EXPECT_EQ(link.OrdersOf<RemoveWatchpointOrder>()[0].id, removed);
+}
+
+TEST_F(JobWatchpointsTest, SeveralRanksPauseAtTheNode) {
+  Connect(0, 2);
+  model::WatchpointSpec spec = Nan();
+  spec.pause = model::PauseMode::kStep;
+  Add(spec);
+  EXPECT_EQ(SetOrdersOf(0)[0].spec.pause, model::PauseMode::kNode);
+}
+
+TEST_F(JobWatchpointsTest, CreatesRecommendedWatchpointsOnce) {
+  Connect(0);
+  EXPECT_TRUE(watchpoints_.OffersRecommended());
+  std::optional<model::RecommendedSet> set;
+  const auto keep = [&](const auto& result) { set = *result; };
+  watchpoints_.AddRecommended(keep);
+  Settle();
+  ASSERT_TRUE(set.has_value());
+  EXPECT_FALSE(set->made.empty());
+  EXPECT_EQ(set->made.size(), set->watchpoints.size());
+  EXPECT_FALSE(watchpoints_.OffersRecommended());
+  watchpoints_.AddRecommended(keep);
+  Settle();
+  EXPECT_TRUE(set->made.empty());
+}
+
+TEST_F(JobWatchpointsTest, PublishesWhatAgentsCannotCheck) {
+  Connect(0);
+  const uint32_t id = Add(Nan());
+  events_seen_.clear();
+  watchpoints_.OnReport(0, {id, 1, absl::InvalidArgumentError("no gradients")});
+  EXPECT_EQ(EventsOf(model::Event::Type::kWatchpoint).size(), 1u);
+  EXPECT_NE(watchpoints_.Get(id)->error.find("no gradients"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace graphdbg::jobs
