@@ -26,14 +26,14 @@
 
 namespace graphdbg::mindspore {
 
-// Thread-safe; no function blocks. Calls neither gRPC nor the job's entrance
+// Thread-safe; no function blocks. Calls neither gRPC nor the job's acceptor
 // while it holds its lock. It does call the job's port, which only posts.
 class ClientConnection final
     : public std::enable_shared_from_this<ClientConnection> {
  public:
   // State that all connections of a server share.
   struct Shared {
-    std::shared_ptr<jobs::AgentAcceptor> entrance;
+    std::shared_ptr<jobs::AgentAcceptor> acceptor;
     std::function<int64_t()> now_unix_nano;
     std::function<void(std::string_view)> log;
     // A wait-for-command call gets an empty reply after this time, upon which
@@ -175,7 +175,7 @@ class ClientConnection final
   // Reports that the job has not processed yet: one, or several hits.
   size_t delivering_ ABSL_GUARDED_BY(mu_) = 0;
   bool delivering_hits_ ABSL_GUARDED_BY(mu_) = false;
-  // Sent after the lock is released, since the entrance may answer immediately.
+  // Sent after the lock is released, since the acceptor may answer immediately.
   std::optional<jobs::AgentHello> hello_ ABSL_GUARDED_BY(mu_);
 };
 

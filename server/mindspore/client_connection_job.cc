@@ -42,7 +42,7 @@ void ClientConnection::RequestAttachment() {
 }
 
 void ClientConnection::Attach(jobs::AgentHello hello, uint64_t attachment_id) {
-  shared_->entrance->Attach(
+  shared_->acceptor->Attach(
       std::move(hello), std::make_shared<Link>(weak_from_this(), attachment_id),
       [self = shared_from_this(),
        attachment_id](absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port) {

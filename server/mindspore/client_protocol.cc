@@ -205,10 +205,10 @@ std::optional<debugger::EventReply> ClientProtocol::Next() {
   if (terminating_ || terminated_) {
     reply.set_exit(true);
     if (!std::exchange(terminated_, true)) {
-      jobs::ExitReport farewell;
-      farewell.steps = step_;
-      farewell.terminated = true;
-      reports_.push_back(std::move(farewell));
+      jobs::ExitReport report;
+      report.steps = step_;
+      report.terminated = true;
+      reports_.push_back(std::move(report));
     }
     return reply;
   }

@@ -223,11 +223,11 @@ void ClientProtocol::OnDone(const debugger::Metadata& metadata) {
   }
   OnDisconnect();
   if (terminated_) return;
-  jobs::ExitReport farewell;
-  farewell.steps = step_;
-  farewell.terminated = terminating_;
+  jobs::ExitReport report;
+  report.steps = step_;
+  report.terminated = terminating_;
   terminated_ = true;
-  reports_.push_back(std::move(farewell));
+  reports_.push_back(std::move(report));
 }
 
 void ClientProtocol::OnDisconnect() {

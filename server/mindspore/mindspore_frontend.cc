@@ -56,7 +56,7 @@ int64_t SystemUnixNano() {
 class MindSporeFrontend::Impl final
     : public debugger::EventListener::CallbackService {
  public:
-  Impl(std::shared_ptr<jobs::AgentAcceptor> entrance, FrontendOptions options);
+  Impl(std::shared_ptr<jobs::AgentAcceptor> acceptor, FrontendOptions options);
   ~Impl() override;
 
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
@@ -121,10 +121,10 @@ FrontendOptions WithDefaults(FrontendOptions options) {
 }
 
 std::shared_ptr<const ClientConnection::Shared> SharedOf(
-    std::shared_ptr<jobs::AgentAcceptor> entrance,
+    std::shared_ptr<jobs::AgentAcceptor> acceptor,
     const FrontendOptions& options) {
   auto shared = std::make_shared<ClientConnection::Shared>();
-  shared->entrance = std::move(entrance);
+  shared->acceptor = std::move(acceptor);
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
@@ -134,10 +134,10 @@ std::shared_ptr<const ClientConnection::Shared> SharedOf(
 
 }  // namespace
 
-MindSporeFrontend::Impl::Impl(std::shared_ptr<jobs::AgentAcceptor> entrance,
+MindSporeFrontend::Impl::Impl(std::shared_ptr<jobs::AgentAcceptor> acceptor,
                               FrontendOptions options)
     : options_(WithDefaults(std::move(options))),
-      shared_(SharedOf(std::move(entrance), options_)),
+      shared_(SharedOf(std::move(acceptor), options_)),
       registry_(shared_),
       sweeper_([this] { SweepUntilStopped(); }) {}
 
@@ -329,8 +329,8 @@ MindSporeFrontend::Impl::SendTensorStats(CallbackServerContext* context,
 }
 
 MindSporeFrontend::MindSporeFrontend(
-    std::shared_ptr<jobs::AgentAcceptor> entrance, FrontendOptions options)
-    : impl_(std::make_unique<Impl>(std::move(entrance), std::move(options))) {}
+    std::shared_ptr<jobs::AgentAcceptor> acceptor, FrontendOptions options)
+    : impl_(std::make_unique<Impl>(std::move(acceptor), std::move(options))) {}
 
 MindSporeFrontend::~MindSporeFrontend() = default;
 

@@ -42,7 +42,7 @@ struct FrontendOptions {
 
 class MindSporeFrontend {
  public:
-  MindSporeFrontend(std::shared_ptr<jobs::AgentAcceptor> entrance,
+  MindSporeFrontend(std::shared_ptr<jobs::AgentAcceptor> acceptor,
                     FrontendOptions options);
   // The gRPC server with which the service is registered must have stopped.
   ~MindSporeFrontend();

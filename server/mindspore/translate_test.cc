@@ -1,5 +1,4 @@
-// From the wire's words to the session's, where no client of the integration
-// tests comes.
+// Tests translations that the clients of the integration tests do not exercise.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,7 +26,7 @@ TEST(ProfileTest, ReleasesByTheFirstTwoNumbers) {
   EXPECT_TRUE(ProfileOf("1.5.0").atol_first);
   EXPECT_FALSE(ProfileOf("1.10.0").atol_first);
   EXPECT_FALSE(ProfileOf("2.0.0a").atol_first);
-  // One that cannot be read is the newest.
+  // A version that cannot be parsed counts as the newest.
   EXPECT_TRUE(ProfileOf("master").view_levels);
 }
 
@@ -59,7 +58,7 @@ TEST(GraphAssemblyTest, EndsWithTheStreamOrWithAPieceThatSaysSo) {
   EXPECT_EQ(graphs->at(1).name(), "b");
 }
 
-// Cut between two nodes both halves would be graphs.
+// If a graph is split between two nodes, both halves can be parsed.
 TEST(GraphAssemblyTest, AWholePieceWithoutANameIsNotTheLast) {
   debugger::GraphProto half;
   debugger::NodeProto& node = *half.add_node();
@@ -96,7 +95,7 @@ TEST(GraphTranslationTest, IdsAreTheSameForTheSameGraphs) {
   }
 }
 
-// A client could send what refers to itself.
+// A malicious client could send references that form a cycle.
 TEST(GraphTranslationTest, CirclesOfPicksEnd) {
   debugger::GraphProto graph;
   debugger::NamedValueProto& zero = *graph.add_const_vals();
