@@ -28,10 +28,10 @@ std::string ReasonOf(const absl::Status& status) {
   if (auto reason = status.GetPayload(kReasonUrl)) {
     return std::string(*reason);
   }
-  std::string word = absl::StatusCodeToString(status.code());
-  std::transform(word.begin(), word.end(), word.begin(),
+  std::string name = absl::StatusCodeToString(status.code());
+  std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
-  return word;
+  return name;
 }
 
 absl::Status WithField(absl::Status status, std::string_view field) {

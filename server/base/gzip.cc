@@ -11,13 +11,13 @@
 namespace graphdbg {
 namespace {
 
-// The largest window, in gzip's own wrapping.
+// The largest window, with a gzip header.
 constexpr int kGzipWindow = 15 + 16;
-constexpr int kMemory = 8;
-constexpr int kQuick = 1;
-constexpr size_t kPiece = 256 << 10;
+constexpr int kMemoryLevel = 8;
+constexpr int kFastest = 1;
+constexpr size_t kChunkBytes = 256 << 10;
 
-// zlib counts in 32 bits: gives it the next part of the input.
+// Passes the next part of the input to zlib, which counts bytes in 32 bits.
 void Feed(z_stream& stream, std::string_view& rest) {
   if (stream.avail_in != 0) return;
   const size_t size =
@@ -28,16 +28,16 @@ void Feed(z_stream& stream, std::string_view& rest) {
 }
 
 void MakeRoom(z_stream& stream, std::string& out, size_t used) {
-  out.resize(used + kPiece);
+  out.resize(used + kChunkBytes);
   stream.next_out = reinterpret_cast<Bytef*>(out.data() + used);
-  stream.avail_out = static_cast<uInt>(kPiece);
+  stream.avail_out = static_cast<uInt>(kChunkBytes);
 }
 
 }  // namespace
 
 std::string Gzip(std::string_view bytes) {
   z_stream stream{};
-  deflateInit2(&stream, kQuick, Z_DEFLATED, kGzipWindow, kMemory,
+  deflateInit2(&stream, kFastest, Z_DEFLATED, kGzipWindow, kMemoryLevel,
                Z_DEFAULT_STRATEGY);
   std::string out;
   size_t used = 0;
@@ -68,10 +68,11 @@ absl::StatusOr<std::string> Gunzip(std::string_view gzip, uint64_t max_bytes) {
   }
   inflateEnd(&stream);
   if (used > max_bytes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("gzip holds more than ", max_bytes, " bytes"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the gzip data expands to more than ", max_bytes, " bytes"));
   }
-  if (state != Z_STREAM_END) return absl::InvalidArgumentError("bad gzip");
+  if (state != Z_STREAM_END)
+    return absl::InvalidArgumentError("invalid gzip data");
   out.resize(used);
   return out;
 }

@@ -1,4 +1,4 @@
-// gzip (RFC 1952) of whole texts.
+// Compression of whole strings with gzip (RFC 1952).
 #ifndef SERVER_BASE_GZIP_H_
 #define SERVER_BASE_GZIP_H_
 
@@ -10,10 +10,11 @@
 
 namespace graphdbg {
 
-// For what is made anew often: little compression, quickly.
+// Compresses fast rather than well, for data that is compressed often.
 std::string Gzip(std::string_view bytes);
 
-// INVALID_ARGUMENT if it is not gzip, or holds more than `max_bytes`.
+// INVALID_ARGUMENT if the input is not valid gzip or expands to more than
+// `max_bytes`.
 absl::StatusOr<std::string> Gunzip(std::string_view gzip, uint64_t max_bytes);
 
 }  // namespace graphdbg

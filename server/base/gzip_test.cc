@@ -5,7 +5,7 @@
 namespace graphdbg {
 namespace {
 
-TEST(GzipTest, GivesBackWhatItTook) {
+TEST(GzipTest, RestoresTheInput) {
   std::string varied;
   for (uint32_t i = 0; varied.size() < 3'000'000; ++i) {
     varied += std::to_string(i * 2654435761u);
@@ -21,7 +21,7 @@ TEST(GzipTest, GivesBackWhatItTook) {
   EXPECT_LT(Gzip(varied).size(), varied.size());
 }
 
-TEST(GzipTest, RefusesWhatIsNoneOrTooMuch) {
+TEST(GzipTest, RefusesInvalidOrOversizedInput) {
   const std::string gzip = Gzip(std::string(1000, 'x'));
   EXPECT_FALSE(Gunzip(gzip, 999).ok());
   EXPECT_FALSE(Gunzip(gzip.substr(0, gzip.size() - 1), 1000).ok());

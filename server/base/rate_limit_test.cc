@@ -11,7 +11,7 @@ using std::chrono::hours;
 using std::chrono::microseconds;
 using std::chrono::milliseconds;
 
-TEST(RateLimitTest, GivesASecondsWorthAtOnceAndThenByTheClock) {
+TEST(RateLimitTest, GrantsOneSecondsTokensAtOnceAndThenByTheClock) {
   const RateLimit::Clock::time_point start;
   RateLimit limit(1000, start);
   EXPECT_EQ(limit.Take(600, start), 600u);
@@ -21,7 +21,7 @@ TEST(RateLimitTest, GivesASecondsWorthAtOnceAndThenByTheClock) {
   EXPECT_EQ(limit.Take(5000, start + hours(1)), 1000u);
 }
 
-TEST(RateLimitTest, LosesNothingToLooksThatAreTooEarly) {
+TEST(RateLimitTest, KeepsFractionsBetweenFrequentCalls) {
   const RateLimit::Clock::time_point start;
   RateLimit limit(1000, start);
   EXPECT_EQ(limit.Take(1000, start), 1000u);

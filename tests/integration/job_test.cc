@@ -132,7 +132,7 @@ TEST_F(JobTest, PushesWatchpointsAndRecordsHitsBeforeThePauseTheyCaused) {
   ASSERT_TRUE(hits.ok());
   ASSERT_EQ(hits->hits.size(), 1u);
   EXPECT_EQ(hits->hits[0].node, "forward/log");
-  EXPECT_EQ(hits->hits[0].condition.id, "inf");
+  EXPECT_EQ(hits->hits[0].condition->id, "inf");
   EXPECT_EQ(hits->hits[0].source->line, 12u);
   EXPECT_EQ(hits->hits[0].statistics.neg_inf_count, 2u);
   EXPECT_FALSE(hits->hits[0].statistics.min.has_value());

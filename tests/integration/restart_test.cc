@@ -115,7 +115,7 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
   for (uint64_t i = 0; i < 3; ++i) {
     EXPECT_EQ(hits[i].id, i + 1);
     EXPECT_EQ(hits[i].step, i + 1);
-    EXPECT_EQ(hits[i].condition.id, "nan");
+    EXPECT_EQ(hits[i].condition->id, "nan");
   }
 }
 

@@ -43,7 +43,7 @@ class FakeAgentLink final : public AgentLink {
   absl::Status closed;
 };
 
-// Runs tasks when the test says so.
+// Runs tasks when the test calls for it.
 class FakeTaskRunner final : public TaskRunner {
  public:
   std::function<void(Closure)> Poster() override {

@@ -64,6 +64,8 @@ class JobFixture : public testing::Test, private graph::Annotations {
   JobRecorder recorder_;
 
  private:
+  explicit JobFixture(std::shared_ptr<EventBus> bus);
+
   uint64_t HitsOf(graph::Child) const override { return 0; }
   model::Watched WatchedOf(graph::Child) const override { return {}; }
   bool Covers(uint32_t, graph::NodeIndex) const override { return false; }
@@ -71,9 +73,6 @@ class JobFixture : public testing::Test, private graph::Annotations {
   std::shared_ptr<EventBus> bus_;
   std::shared_ptr<void> subscription_;
   uint32_t last_node_id_ = 0;
-
- protected:
-  explicit JobFixture(std::shared_ptr<EventBus> bus);
 };
 
 }  // namespace graphdbg::jobs
