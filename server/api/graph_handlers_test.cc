@@ -115,7 +115,7 @@ TEST_F(GraphHandlersTest, TheTopIsTheScopeWithoutAName) {
 TEST_F(GraphHandlersTest, ANodeComesWithAllThatIsKnown) {
   job_->node.node = Addmm();
   job_->node.node.source.reset();
-  job_->node.inputs = {{"forward/flatten", 0, {"float32", {8, 64}}}};
+  job_->node.inputs = {{"forward/flatten", 0, {DType::kFloat32, {8, 64}}}};
   job_->node.consumers = {{"forward/relu", 0, {DType::kFloat32, {8, 10}}}};
   job_->node.attributes = {{"alpha", "1"}};
   job_->node.stack = {{"train.py", 3, "main", "loss.backward()", true}};

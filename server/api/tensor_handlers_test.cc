@@ -57,7 +57,7 @@ TEST_F(TensorHandlersTest, StatisticsComeBesideTheValuesIfAskedFor) {
 }
 
 TEST_F(TensorHandlersTest, TheHistoryIsToldStepByStep) {
-  job_->history.tensor = {"forward/fc", 1, {"float32", {2}}};
+  job_->history.tensor = {"forward/fc", 1, {DType::kFloat32, {2}}};
   job_->history.points = {{3, model::Statistics()}, {8, model::Statistics()}};
   job_->history.points[1].statistics.mean = 0.5;
   Json json =
@@ -190,7 +190,7 @@ TEST_F(TensorHandlersTest, StatisticsAloneNeedNoData) {
 TEST_F(TensorHandlersTest, TensorsOfANodeAreListed) {
   model::TensorSummary input;
   input.role = "input";
-  input.tensor = {"forward/relu", 2, {"float32", {8}}};
+  input.tensor = {"forward/relu", 2, {DType::kFloat32, {8}}};
   input.index = 1;
   model::TensorSummary output = input;
   output.role = "output";
