@@ -73,8 +73,10 @@ TEST_F(AbiFailuresTest, AServerOfAnotherWireIsOneLine) {
   session->Welcome({"wire/9"});
   EXPECT_EQ(training_.get(), GRAPHDBG_DETACHED);
   program_.Close();
-  EXPECT_THAT(captured.Get(),
-              HasSubstr("no wire in common: here wire/1, there wire/9"));
+  EXPECT_THAT(
+      captured.Get(),
+      HasSubstr("no common wire version: this side supports wire/1, the peer "
+                "supports wire/9"));
 }
 
 TEST_F(AbiFailuresTest, ATakenRankIsOneLine) {

@@ -383,7 +383,7 @@ TEST_F(MindSporeWatchTest, UncheckedHitsNameTheReason) {
   AwaitPause("watchpoint", 2);
   const Json hits = Hits();
   ASSERT_EQ(hits.size(), 2u);
-  EXPECT_NE(hits.at(0).at("error").get<std::string>().find("step before"),
+  EXPECT_NE(hits.at(0).at("error").get<std::string>().find("previous step"),
             std::string::npos);
   const std::string error = hits.at(1).at("error");
   EXPECT_NE(error.find("NaN"), std::string::npos);
