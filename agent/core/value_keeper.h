@@ -27,8 +27,8 @@ namespace graphdbg::agent {
 //  - findings of checks about memory in this step.
 //
 // Training threads call the functions of their section; any thread may call the
-// others. Has no lock of its own: what is kept is guarded by the classes that
-// hold it, and the demand is a set of atomics, which the hot path reads.
+// others. Has no lock of its own: the classes that store the values protect
+// them, and the demand is a set of atomics, which the hot path reads.
 class ValueKeeper {
  public:
   enum class Mode : uint8_t { kNothing, kWatched, kEverything };

@@ -54,11 +54,11 @@ struct Module {
 #ifndef STUB_WITHOUT_LAUNCH
 // Copies the argument of a kernel, like the driver does at launch.
 std::string ArgumentOf(const std::string& kernel, const void* argument) {
-  using namespace graphdbg::cuda;
-  size_t size = sizeof(GatherItem);
-  if (kernel.rfind("Statistics", 0) == 0) size = sizeof(Batch);
-  if (kernel.rfind("Strided", 0) == 0) size = sizeof(StridedItem);
-  if (kernel.rfind("Pair", 0) == 0) size = sizeof(PairItem);
+  namespace cuda = graphdbg::cuda;
+  size_t size = sizeof(cuda::GatherItem);
+  if (kernel.rfind("Statistics", 0) == 0) size = sizeof(cuda::Batch);
+  if (kernel.rfind("Strided", 0) == 0) size = sizeof(cuda::StridedItem);
+  if (kernel.rfind("Pair", 0) == 0) size = sizeof(cuda::PairItem);
   return {static_cast<const char*>(argument), size};
 }
 #endif
