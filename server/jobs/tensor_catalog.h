@@ -1,4 +1,4 @@
-// What the server knows about tensors without asking an agent.
+// Facts about tensors that the server knows without asking an agent.
 #ifndef SERVER_JOBS_TENSOR_CATALOG_H_
 #define SERVER_JOBS_TENSOR_CATALOG_H_
 

@@ -99,7 +99,7 @@ class ClientConnection final
 
   enum class Attachment { kNone, kPending, kAttached, kRefused };
 
-  // What remains to be done after an update, without the lock.
+  // The work that remains after an update, done without the lock.
   struct FollowUp {
     std::shared_ptr<WaitCall> call;
     debugger::EventReply reply;

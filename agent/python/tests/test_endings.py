@@ -62,7 +62,7 @@ while True:
 
 
 def test_ctrl_c_lets_a_paused_thread_go(script: Script, tmp_path: Path) -> None:
-    # As without a debugger, the main thread is interrupted, and Python waits for the
+    # Like without a debugger, the main thread is interrupted, and Python waits for the
     # other one to end.
     process, trace = paused(script, tmp_path, THREAD)
     process.send_signal(signal.SIGINT)

@@ -99,7 +99,7 @@ class FakeTaskRunner final : public TaskRunner {
   std::vector<std::weak_ptr<Timer>> timers_;
 };
 
-// What a FakeJobJournal has recorded. Outlives the journal.
+// The records of a FakeJobJournal. Outlives the journal.
 struct JournalRecords {
   // One line per call, for example "hit 1 number 7 stored".
   std::vector<std::string> lines;

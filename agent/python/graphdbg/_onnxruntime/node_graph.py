@@ -60,7 +60,7 @@ class NodeGraph:
         self.outputs: list[str] = found["outputs"]
         self.own_initializers = [_initializer(item, part) for item in found["initializers"]]
         own = {i.value: i for i in self.own_initializers}
-        # What produces each value: a declaration and the number of its output.
+        # The producer of each value: a declaration and the number of its output.
         self._producers = {i.value: (i.declaration, 0) for i in self.inputs}
         self._producers |= {i.value: (i.declaration, 0) for i in self.own_initializers}
         for node in found["nodes"]:

@@ -37,7 +37,7 @@ class CannotBuild(Exception):
 class Library:
     """A shared library to build."""
 
-    # What the library is for, such as "PyTorch 2.13.0". Messages contain it.
+    # The library's target, such as "PyTorch 2.13.0", for messages.
     purpose: str
     # Distinguishes the library from others of its kind, such as "2.13.0-cxx11".
     key: str
