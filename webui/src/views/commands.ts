@@ -2,7 +2,7 @@
 
 import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
-import { availability, COMMAND_NAMES } from '../state/controls';
+import { availability } from '../state/controls';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, useRouter } from '../state/router';
@@ -10,6 +10,7 @@ import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
 import { selectNodeFirst } from '../words/common';
+import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { allJobs, keyboardShortcuts } from '../words/job';
 import { restoreLayout } from '../words/node';
@@ -46,7 +47,7 @@ const PANELS: Array<[string | null, string]> = [
 function runCommands(): Command[] {
   const { model, connection, pending } = useJob.getState();
   return RUN.map(([command, shortcut]) => ({
-    title: COMMAND_NAMES[command],
+    title: commandNames[command],
     group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
     reason: availability(command, model.info, connection === 'live', pending).reason,

@@ -3,8 +3,9 @@
 import { ChartColumn, ChartLine, Columns3, Grid2x2, Table2 } from 'lucide-react';
 import { lazy, Suspense, useState } from 'react';
 import { api } from '../api/client';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
+import { describe } from '../state/describe';
 import { hasEnded, isOpenedModel } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
