@@ -16,6 +16,7 @@ import { allJobs, keyboardShortcuts } from '../words/job';
 import { restoreLayout } from '../words/node';
 import * as words from '../words/palette';
 import { switchToRank } from '../words/ranks';
+import { panelInAddress, PANELS } from './tensor_panels';
 
 export interface Command {
   title: string;
@@ -35,14 +36,6 @@ const RUN: Array<[ControlCommand, string | undefined]> = [
 ];
 
 const { groups } = words;
-
-const PANELS: Array<[string | null, string]> = [
-  [null, words.panels.values],
-  ['heat', words.panels.heat],
-  ['histogram', words.panels.histogram],
-  ['history', words.panels.history],
-  ['compare', words.panels.compare],
-];
 
 function runCommands(): Command[] {
   const { model, connection, pending } = useJob.getState();
@@ -106,11 +99,11 @@ function viewCommands(node: string | null): Command[] {
   const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
   return [
-    ...PANELS.map(([panel, name]) => ({
-      title: words.show(name),
+    ...PANELS.map(({ id, command }) => ({
+      title: command,
       group: groups.view,
       reason,
-      run: () => patchRoute({ panel }),
+      run: () => patchRoute({ panel: panelInAddress(id) }),
     })),
     {
       title: tall ? restoreLayout : words.maximizePanel,

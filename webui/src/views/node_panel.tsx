@@ -21,7 +21,8 @@ import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
-import { panelOf, ValuesPane } from './values_pane';
+import { panelOf } from './tensor_panels';
+import { ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 

@@ -19,6 +19,13 @@ export const views = {
   history: 'History',
   compare: 'Compare',
 };
+export const viewCommands: Record<keyof typeof views, string> = {
+  values: 'Show values',
+  heat: 'Show heat map',
+  histogram: 'Show histogram',
+  history: 'Show history',
+  compare: 'Show comparison',
+};
 export const loadingValues = 'Loading values';
 export const noValue = 'No value available';
 export const willBeCaptured = 'The value will be captured the next time the node runs. Step or continue.';
