@@ -1,6 +1,6 @@
 // The views of one tensor: values, heat map, histogram, history and comparison.
 
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
@@ -156,14 +156,19 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   };
   const text = query.transposed ? `${query.slice}.T` : query.slice;
   const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
-  const body = () => {
-    if (wantsSlice) {
-      return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
+  const body = (): ReactElement => {
+    if (!query.enabled && !wantsSlice && panel !== 'history') return <NotPaused />;
+    switch (panel) {
+      case 'values':
+      case 'heat':
+        return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
+      case 'histogram':
+        return <TensorHistogram query={query} statistics={statistics} old={old} />;
+      case 'history':
+        return <TensorHistoryView tensor={tensor} rank={query.rank} />;
+      case 'compare':
+        return <TensorCompare tensor={tensor} query={query} />;
     }
-    if (panel === 'history') return <TensorHistoryView tensor={tensor} rank={query.rank} />;
-    if (!query.enabled) return <NotPaused />;
-    if (panel === 'histogram') return <TensorHistogram query={query} statistics={statistics} old={old} />;
-    return <TensorCompare tensor={tensor} query={query} />;
   };
   return (
     <section className="values" aria-label={words.values}>
