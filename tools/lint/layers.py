@@ -208,15 +208,19 @@ ROOMS = [
     # --- page
     Room("webui/src/base", (), "Formatting, names and slices know nothing of the page."),
     Room("webui/src/api", ("webui/src/base",), "The client of the HTTP interface knows no view and no state."),
-    Room("webui/src/words", ("webui/src/api",), "Texts of the page import types only."),
+    Room(
+        "webui/src/words",
+        ("webui/src/api", "webui/src/base"),
+        "Texts of the page import types, and how numbers are written.",
+    ),
     Room(
         "webui/src/graph",
-        ("webui/src/api", "webui/src/base"),
+        ("webui/src/api", "webui/src/base", "webui/src/words"),
         "Layout and drawing fetch nothing and keep no state of the page.",
     ),
     Room(
         "webui/src/index",
-        ("webui/src/api", "webui/src/base"),
+        ("webui/src/api", "webui/src/base", "webui/src/words"),
         "The index answers questions about a graph and draws nothing.",
     ),
     Room(

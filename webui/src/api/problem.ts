@@ -1,5 +1,6 @@
-// An error response of the API (RFC 9457). A network failure has status 0 and the code
-// "unreachable".
+export const UNREACHABLE = 'unreachable';
+
+// An error response of the API (RFC 9457). A network failure has status 0 and the code UNREACHABLE.
 export class Problem extends Error {
   constructor(
     readonly status: number,
@@ -40,10 +41,5 @@ export async function problemFrom(response: Response): Promise<Problem> {
 }
 
 export function unreachable(): Problem {
-  return new Problem(0, 'unreachable', 'Server unreachable', 'The server is not responding.');
-}
-
-export function describe(error: unknown): string {
-  if (error instanceof Error) return error.message;
-  return String(error);
+  return new Problem(0, UNREACHABLE, UNREACHABLE, '');
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { compactCount, formatAge, formatNumber, formatShape, plural, shortDtype } from './format';
+import { compactCount, formatNumber, formatShape, shortDtype } from './format';
 
 describe('formatNumber', () => {
   it.each([
@@ -29,7 +29,7 @@ describe('formatNumber', () => {
   });
 });
 
-describe('other words', () => {
+describe('other notation', () => {
   it('shortens counts without rounding up', () => {
     expect(compactCount(999)).toBe('999');
     expect(compactCount(1000)).toBe('1k');
@@ -38,20 +38,10 @@ describe('other words', () => {
     expect(compactCount(2_500_000)).toBe('2.5M');
   });
 
-  it('writes shapes, dtypes and plurals', () => {
+  it('writes shapes and dtypes', () => {
     expect(formatShape([64, 3, 8])).toBe('64×3×8');
     expect(formatShape([])).toBe('scalar');
     expect(shortDtype('bfloat16')).toBe('bf16');
     expect(shortDtype('bool')).toBe('bool');
-    expect(plural(1, 'node')).toBe('1 node');
-    expect(plural(2000, 'child', 'children')).toBe('2,000 children');
-  });
-
-  it('tells ages, and dates when they are long ago', () => {
-    const now = Date.parse('2026-03-01T12:00:00Z');
-    expect(formatAge('2026-03-01T11:59:30Z', now)).toBe('30 s ago');
-    expect(formatAge('2026-03-01T11:10:00Z', now)).toBe('50 min ago');
-    expect(formatAge('2026-02-20T11:10:00Z', now)).toBe('2026-02-20');
-    expect(formatAge('nonsense', now)).toBe('');
   });
 });

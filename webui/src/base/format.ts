@@ -1,4 +1,4 @@
-// Numbers, shapes and times as text for users.
+// Numbers and shapes as text for users.
 
 import { toNumber, type Num } from './numbers';
 
@@ -60,19 +60,4 @@ const SHORT_DTYPES: Record<string, string> = {
 
 export function shortDtype(dtype: string): string {
   return SHORT_DTYPES[dtype] ?? dtype;
-}
-
-// "12 s ago", "3 min ago", "2 h ago"; for older times the date.
-export function formatAge(iso: string, now: number = Date.now()): string {
-  const then = Date.parse(iso);
-  if (Number.isNaN(then)) return '';
-  const seconds = Math.max(0, Math.round((now - then) / 1000));
-  if (seconds < 60) return `${seconds} s ago`;
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
-  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
-  return iso.slice(0, 10);
-}
-
-export function plural(count: number, noun: string, nouns = `${noun}s`): string {
-  return `${formatCount(count)} ${count === 1 ? noun : nouns}`;
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { defaultSlice, freeAxes, joinSlice, parseSlice, sliceItems } from './slice';
+import { defaultSlice, freeAxes, joinSlice, parseSlice, sliceItems, type SliceProblem } from './slice';
 
 const SHAPE = [4, 3, 10];
 
-function shapeOf(text: string, shape = SHAPE): number[] | string {
+function shapeOf(text: string, shape = SHAPE): number[] | SliceProblem {
   const result = parseSlice(text, shape);
   return result.ok ? result.shape : result.error;
 }
@@ -27,16 +27,16 @@ describe('parseSlice', () => {
   ])('%s gives the shape that NumPy gives', (text, shape) => expect(shapeOf(text)).toEqual(shape));
 
   it.each([
-    ['[9]', 'index 9 is out of bounds for axis 0 with size 4'],
-    ['[-5]', 'index -5 is out of bounds for axis 0 with size 4'],
-    ['[0, 0, 0, 0]', '4 indices for a tensor with 3 axes'],
-    ['[..., 0, ...]', 'only one "..." is allowed'],
-    ['[a]', '"a" is not an index or a range'],
-    ['[1:2:3:4]', '"1:2:3:4" is not an index or a range'],
-    ['[::0]', 'the step must not be 0'],
-    ['[0', 'unmatched bracket'],
-    ['[0,,1]', 'missing index between commas'],
-  ])('%s is refused', (text, error) => expect(shapeOf(text)).toBe(error));
+    ['[9]', { kind: 'out_of_bounds', index: 9, axis: 0, size: 4 }],
+    ['[-5]', { kind: 'out_of_bounds', index: -5, axis: 0, size: 4 }],
+    ['[0, 0, 0, 0]', { kind: 'too_many', given: 4, axes: 3 }],
+    ['[..., 0, ...]', { kind: 'ellipses' }],
+    ['[a]', { kind: 'not_a_range', text: 'a' }],
+    ['[1:2:3:4]', { kind: 'not_a_range', text: '1:2:3:4' }],
+    ['[::0]', { kind: 'zero_step' }],
+    ['[0', { kind: 'bracket' }],
+    ['[0,,1]', { kind: 'missing_index' }],
+  ])('%s is refused', (text, error) => expect(shapeOf(text)).toEqual(error));
 
   it('knows where each row and column comes from', () => {
     const result = parseSlice('[-1, :, 8:2:-3]', SHAPE);

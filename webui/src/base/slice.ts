@@ -12,9 +12,16 @@ export interface AxisRange {
   dropped: boolean;
 }
 
+// Why a slice cannot be applied to a tensor.
+export type SliceProblem =
+  | { kind: 'not_a_range'; text: string }
+  | { kind: 'out_of_bounds'; index: number; axis: number; size: number }
+  | { kind: 'too_many'; given: number; axes: number }
+  | { kind: 'missing_index' | 'zero_step' | 'bracket' | 'ellipses' };
+
 export type SliceResult =
   | { ok: true; axes: AxisRange[]; shape: number[]; count: number }
-  | { ok: false; error: string };
+  | { ok: false; error: SliceProblem };
 
 const INTEGER = /^[+-]?\d+$/;
 
@@ -44,28 +51,28 @@ function resolveRange(
   return { start, step, count, dropped: false };
 }
 
-function parseAxis(text: string, size: number, axis: number): Omit<AxisRange, 'axis'> | string {
+function parseAxis(text: string, size: number, axis: number): Omit<AxisRange, 'axis'> | SliceProblem {
   const parts = text.split(':').map((part) => part.trim());
   const bounds = parts.map(parseBound);
-  if (bounds.includes(undefined) || parts.length > 3) return `"${text}" is not an index or a range`;
+  if (bounds.includes(undefined) || parts.length > 3) return { kind: 'not_a_range', text };
   if (parts.length === 1) {
     const index = bounds[0];
-    if (index === null || index === undefined) return 'missing index between commas';
+    if (index === null || index === undefined) return { kind: 'missing_index' };
     const place = index < 0 ? index + size : index;
     if (place < 0 || place >= size) {
-      return `index ${index} is out of bounds for axis ${axis} with size ${size}`;
+      return { kind: 'out_of_bounds', index, axis, size };
     }
     return { start: place, step: 1, count: 1, dropped: true };
   }
   const step = bounds[2] ?? 1;
-  if (step === 0) return 'the step must not be 0';
+  if (step === 0) return { kind: 'zero_step' };
   return resolveRange(bounds[0] ?? null, bounds[1] ?? null, step, size);
 }
 
-function itemsOf(text: string): string[] | string {
+function itemsOf(text: string): string[] | SliceProblem {
   let body = text.trim();
   const opens = body.startsWith('[');
-  if (opens !== body.endsWith(']')) return 'unmatched bracket';
+  if (opens !== body.endsWith(']')) return { kind: 'bracket' };
   if (opens) body = body.slice(1, -1).trim();
   if (body === '') return [];
   const items = body.split(',').map((item) => item.trim());
@@ -75,14 +82,14 @@ function itemsOf(text: string): string[] | string {
 
 export function parseSlice(text: string, shape: readonly number[]): SliceResult {
   const items = itemsOf(text);
-  if (typeof items === 'string') return { ok: false, error: items };
+  if (!Array.isArray(items)) return { ok: false, error: items };
   const dots = items.indexOf('...');
   if (dots >= 0 && items.includes('...', dots + 1)) {
-    return { ok: false, error: 'only one "..." is allowed' };
+    return { ok: false, error: { kind: 'ellipses' } };
   }
   const given = items.filter((item) => item !== '...').length;
   if (given > shape.length) {
-    return { ok: false, error: `${given} indices for a tensor with ${shape.length} axes` };
+    return { ok: false, error: { kind: 'too_many', given, axes: shape.length } };
   }
   const fill = Array<string>(shape.length - given).fill(':');
   const full =
@@ -90,7 +97,7 @@ export function parseSlice(text: string, shape: readonly number[]): SliceResult 
   const axes: AxisRange[] = [];
   for (const [axis, item] of full.entries()) {
     const parsed = parseAxis(item, shape[axis] ?? 0, axis);
-    if (typeof parsed === 'string') return { ok: false, error: parsed };
+    if ('kind' in parsed) return { ok: false, error: parsed };
     axes.push({ axis, ...parsed });
   }
   const result = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
@@ -125,7 +132,7 @@ export function defaultSlice(shape: readonly number[]): string {
 // for an invalid slice.
 export function sliceItems(text: string, shape: readonly number[]): string[] | null {
   const items = itemsOf(text);
-  if (typeof items === 'string' || !parseSlice(text, shape).ok) return null;
+  if (!Array.isArray(items) || !parseSlice(text, shape).ok) return null;
   const dots = items.indexOf('...');
   const fill = Array<string>(shape.length - items.filter((item) => item !== '...').length).fill(':');
   return dots >= 0 ? [...items.slice(0, dots), ...fill, ...items.slice(dots + 1)] : [...items, ...fill];

@@ -3,6 +3,7 @@
 import type { EdgeNote, GraphEdge, GraphNode, Neighbours, ScopeView, Statistics } from '../api/types';
 import { compactCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
+import * as words from '../words/graph';
 
 // The last two segments of a name, which distinguish nodes of different modules.
 function shortName(name: string): string {
@@ -13,12 +14,12 @@ function shortName(name: string): string {
 export function edgeNote(statistics: Statistics): EdgeNote {
   const infinite = statistics.pos_inf_count + statistics.neg_inf_count;
   const parts: string[] = [];
-  if (statistics.nan_count > 0) parts.push(`${compactCount(statistics.nan_count)} NaN`);
-  if (infinite > 0) parts.push(`${compactCount(infinite)} ±Inf`);
+  if (statistics.nan_count > 0) parts.push(words.nanCount(compactCount(statistics.nan_count)));
+  if (infinite > 0) parts.push(words.infinityCount(compactCount(infinite)));
   if (parts.length > 0) return { text: parts.join(' · '), alarm: true };
-  if (statistics.abs_max === null) return { text: 'empty', alarm: false };
-  const mean = statistics.mean === null ? '' : ` · mean ${formatNumber(toNumber(statistics.mean), 3)}`;
-  return { text: `|max| ${formatNumber(toNumber(statistics.abs_max), 3)}${mean}`, alarm: false };
+  if (statistics.abs_max === null) return { text: words.emptyTensor, alarm: false };
+  const mean = statistics.mean === null ? null : formatNumber(toNumber(statistics.mean), 3);
+  return { text: words.magnitude(formatNumber(toNumber(statistics.abs_max), 3), mean), alarm: false };
 }
 
 type TensorState = Pick<Neighbours['tensors'][number], 'statistics' | 'statistics_step'>;
@@ -34,7 +35,7 @@ function notesOf(node: GraphNode, known: ReadonlyMap<string, TensorState>, now: 
     if (statistics === null) continue;
     const { text, alarm } = edgeNote(statistics);
     const which = node.outputs.length > 1 ? `:${slot}  ` : '';
-    const when = step === null || step === now ? '' : ` · step ${step}`;
+    const when = step === null || step === now ? '' : words.ofStep(step);
     notes.push({ text: `${which}${text}${when}`, alarm });
   }
   return notes;

@@ -1,9 +1,10 @@
 // Sizes of closed boxes. Names use a monospace font, so widths follow from the number of characters
 // and no text is measured.
 
+import type { EdgeNote, GraphNode } from '../api/types';
 import { formatShape, shortDtype } from '../base/format';
 import { visible } from '../base/visible';
-import type { EdgeNote, GraphNode } from '../api/types';
+import { nodeCount } from '../words/graph';
 
 export const LABEL_PX = 12;
 export const DETAIL_PX = 10;
@@ -26,14 +27,14 @@ export function shorten(name: string, limit: number): string {
 
 function shared(node: GraphNode): string {
   if (node.op_type !== '') return ` · ${shorten(node.op_type, 22)}`;
-  return node.descendant_count === node.child_count ? '' : ` · ${node.descendant_count} nodes`;
+  return node.descendant_count === node.child_count ? '' : ` · ${nodeCount(node.descendant_count)}`;
 }
 
 // The second line of a box: the output of an op, or the class and size of a scope.
 export function detailOf(node: GraphNode): string {
   if (node.kind === 'aggregate') return `×${node.child_count}${shared(node)}`;
   if (node.kind === 'scope') {
-    const count = `${node.descendant_count} ${node.descendant_count === 1 ? 'node' : 'nodes'}`;
+    const count = nodeCount(node.descendant_count);
     return node.op_type === '' ? count : `${shorten(node.op_type, 22)} · ${count}`;
   }
   const output = node.outputs[0];

@@ -1,11 +1,12 @@
 // A description of the drawing for screen readers.
 
-import { plural } from '../base/format';
+import * as counts from '../words/counts';
+import * as words from '../words/graph';
 import type { Marks } from './marks';
 import { canOpen, leafBoxes, type Scene } from './scene';
 
 export function summarise(scene: Scene, marks: Marks): string {
-  if (scene.boxes.length === 0) return 'Graph: nothing recorded yet.';
+  if (scene.boxes.length === 0) return words.nothingRecorded;
   const leaves = leafBoxes(scene);
   const closed = leaves.filter((box) => canOpen(box.node)).length;
   const open = scene.boxes.length - leaves.length;
@@ -14,11 +15,11 @@ export function summarise(scene: Scene, marks: Marks): string {
     (box) => box.node.hit_count > 0 || (marks.hits.get(box.name) ?? 0) > 0,
   ).length;
   const parts = [
-    `Graph: ${plural(leaves.length - closed, 'node')}, ${plural(open, 'open scope')} and ${plural(closed, 'closed scope')} shown`,
+    words.shownNodes(counts.nodes(leaves.length - closed), counts.openScopes(open), counts.closedScopes(closed)),
   ];
-  if (marks.current !== null) parts.push(`current node: ${marks.current}`);
-  if (hit > 0) parts.push(`${plural(hit, 'box', 'boxes')} with hits`);
-  if (watched > 0) parts.push(`${plural(watched, 'box', 'boxes')} watched`);
-  if (marks.selected !== null) parts.push(`selected: ${marks.selected}`);
+  if (marks.current !== null) parts.push(words.currentIs(marks.current));
+  if (hit > 0) parts.push(words.withHits(counts.boxes(hit)));
+  if (watched > 0) parts.push(words.areWatched(counts.boxes(watched)));
+  if (marks.selected !== null) parts.push(words.selectedIs(marks.selected));
   return `${parts.join('; ')}.`;
 }

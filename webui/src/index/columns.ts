@@ -1,5 +1,7 @@
 // Reads the binary response of GET …/graph/index: see proto/docs/graph-index.md.
 
+import * as words from '../words/graph';
+
 const MAGIC = 'GDBGIDX';
 const VERSION = 2;
 
@@ -36,7 +38,7 @@ function sumUp(values: Uint32Array): void {
 function columnOf(body: ArrayBuffer, start: number, header: ColumnHeader): Column {
   const begin = start + header.offset;
   const bytes = header.count * (header.type === 'u32' ? 4 : 1);
-  if (begin + bytes > body.byteLength) throw new Error('the graph index is truncated');
+  if (begin + bytes > body.byteLength) throw new Error(words.indexTruncated);
   if (header.type === 'u8') return new Uint8Array(body, begin, header.count);
   const column = new Uint32Array(body, begin, header.count);
   // In place: the body is not read again.
@@ -48,8 +50,8 @@ function columnOf(body: ArrayBuffer, start: number, header: ColumnHeader): Colum
 export function readColumns(body: ArrayBuffer): ColumnFile {
   const magic = new Uint8Array(body, 0, Math.min(8, body.byteLength));
   const known = magic.length === 8 && String.fromCharCode(...magic.subarray(0, 7)) === MAGIC;
-  if (!known) throw new Error('the response is not a graph index');
-  if (magic[7] !== VERSION) throw new Error(`unsupported graph index version ${magic[7]}: expected ${VERSION}`);
+  if (!known) throw new Error(words.notAnIndex);
+  if (magic[7] !== VERSION) throw new Error(words.indexVersion(magic[7], VERSION));
   const size = new DataView(body).getUint32(8, true);
   const header = JSON.parse(new TextDecoder().decode(new Uint8Array(body, 16, size))) as Header;
   const columns: Record<string, Column> = {};

@@ -3,6 +3,7 @@
 // item - scopeCount.
 
 import type { Category, NodeKind } from '../api/types';
+import { missingColumn } from '../words/graph';
 import type { ColumnFile, Column } from './columns';
 import { inDefinitionOrder } from './definition_order';
 import { Texts } from './texts';
@@ -49,7 +50,7 @@ export class GraphIndex {
   constructor(readonly arrays: IndexArrays) {
     const column = (name: string): Column => {
       const found = arrays.columns[name];
-      if (found === undefined) throw new Error(`the graph index has no column ${name}`);
+      if (found === undefined) throw new Error(missingColumn(name));
       return found;
     };
     this.scopeParent = column('scope_parent');

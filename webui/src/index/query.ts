@@ -3,6 +3,7 @@
 // FILE:LINE matches a source line.
 
 import type { Category, NodeKind } from '../api/types';
+import { unknownCategory, unknownKind } from '../words/graph';
 
 export interface Query {
   // In lower case; each must be a part of the full name.
@@ -41,11 +42,11 @@ function takeWord(query: Query, word: string): void {
       return;
     case 'category':
       query.category = oneOf(CATEGORIES, value);
-      if (query.category === null) query.problem = `Unknown category “${value}”. Use one of: ${CATEGORIES.join(', ')}.`;
+      if (query.category === null) query.problem = unknownCategory(value, CATEGORIES);
       return;
     case 'kind':
       query.kind = oneOf(KINDS, value);
-      if (query.kind === null) query.problem = `Unknown kind “${value}”. Use one of: ${KINDS.join(', ')}.`;
+      if (query.kind === null) query.problem = unknownKind(value, KINDS);
       return;
     case 'source':
       takeSource(query, value);

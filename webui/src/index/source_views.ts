@@ -2,7 +2,8 @@
 
 import type { GraphNode, ScopeView } from '../api/types';
 import { fileName } from '../base/names';
-import { plural } from '../base/format';
+import * as counts from '../words/counts';
+import { sourceLine } from '../words/graph';
 import type { Watched } from './coverage';
 import type { GraphIndex } from './graph_index';
 import { NONE } from './graph_index';
@@ -43,7 +44,7 @@ function group(name: string, label: string, children: number, items: readonly nu
     name,
     label,
     kind: 'scope',
-    op_type: plural(items.length, 'node'),
+    op_type: counts.nodes(items.length),
     category: 'other',
     child_count: children,
     descendant_count: items.length,
@@ -126,7 +127,7 @@ export class SourceViews extends Map<string, ScopeView> {
       const path = this.index.texts.at(file);
       return lines.map(([line, items]) => {
         const code = this.code.get(`${path}:${line}`);
-        const label = code === undefined ? `line ${line}` : `${line}  ${code.trim()}`;
+        const label = code === undefined ? sourceLine(line) : `${line}  ${code.trim()}`;
         return group(`${LINE}${file}:${line}`, label, items.length, items, this.watched);
       });
     }

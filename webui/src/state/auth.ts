@@ -3,9 +3,11 @@
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { http } from '../api/http';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import { splitCode, tokenStore } from '../api/token';
 import type { ServerInfo } from '../api/types';
+import { invalidToken } from '../words/job';
+import { describe } from './describe';
 
 export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
 
@@ -49,7 +51,7 @@ export async function logIn(text: string): Promise<void> {
   } catch (error) {
     tokenStore.write(null);
     const refused = error instanceof Problem && error.status === 401;
-    const message = refused ? 'Invalid token.' : describe(error);
+    const message = refused ? invalidToken : describe(error);
     useAuth.setState({ status: 'needed', message });
   }
 }

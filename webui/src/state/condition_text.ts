@@ -5,7 +5,7 @@ import { create } from 'zustand';
 import type { Condition, Hit, ParamValue, WatchpointSpec } from '../api/types';
 import { formatNumber } from '../base/format';
 import type { Num } from '../base/numbers';
-import { categoryNames, targetNames } from '../words/watch';
+import * as words from '../words/watch';
 import { keepingText } from './keeping';
 
 type Catalogue = ReadonlyMap<string, Condition>;
@@ -28,9 +28,9 @@ export function targetText(watchpoint: Omit<WatchpointSpec, 'pause' | 'enabled'>
     ...watchpoint.nodes,
     ...watchpoint.scopes.map((scope) => `${scope}/`),
     ...watchpoint.patterns,
-    ...watchpoint.categories.map((category) => categoryNames[category]),
+    ...watchpoint.categories.map((category) => words.categoryNames[category]),
   ];
-  return parts.length === 0 ? targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
+  return parts.length === 0 ? words.targetNames[targetOf(watchpoint.condition.id)] : parts.join(', ');
 }
 
 const RELATIONS: Record<string, string> = { gt: '>', ge: '≥', lt: '<', le: '≤' };
@@ -79,23 +79,9 @@ export function conditionText(
     const text = paramText(condition, name, given);
     if (text !== null) (splitRelation(name) === null ? others : tested).push(text);
   }
-  const details = [tested.join(' or '), ...others].filter((part) => part !== '').join(', ');
+  const details = [tested.join(words.or), ...others].filter((part) => part !== '').join(', ');
   return details === '' ? title : `${title}: ${details}`;
 }
-
-const COUNTS: Record<string, string> = {
-  nan_count: 'NaN',
-  inf_count: 'Inf',
-  pos_inf_count: '+Inf',
-  neg_inf_count: '-Inf',
-};
-
-// Fields that describe when or how the values were measured.
-const CONTEXT_FIELDS: Record<string, string> = {
-  iteration: 'iteration',
-  micro_step: 'pass',
-  grad_scale: 'gradients scaled by',
-};
 
 // The relation and limit that a measure was compared with: " > 1000".
 function limitText({ condition, params }: Hit, measure: string): string {
@@ -113,18 +99,18 @@ function limitText({ condition, params }: Hit, measure: string): string {
 export function actualText(hit: Hit, catalogue: Catalogue = useCatalogue.getState().byId): string {
   const params = catalogue.get(hit.condition)?.params ?? [];
   const entries = Object.entries(hit.actual);
-  const counts = entries.filter(([name, value]) => name in COUNTS && value !== 0);
-  const others = entries.filter(([name]) => !(name in COUNTS) && !(name in CONTEXT_FIELDS));
-  const context = entries.filter(([name]) => name in CONTEXT_FIELDS);
+  const counts = entries.filter(([name, value]) => name in words.countNames && value !== 0);
+  const others = entries.filter(([name]) => !(name in words.countNames) && !(name in words.contextNames));
+  const context = entries.filter(([name]) => name in words.contextNames);
   const measured = ([name, value]: [string, Num]) => {
     const measure = splitRelation(name)?.measure ?? name;
     const known = params.find((param) => param.tested && splitRelation(param.name)?.measure === measure);
     return `${known?.title ?? measure} ${formatParam(name, value)}${limitText(hit, measure)}`;
   };
   return [
-    ...counts.map(([name, value]) => `${formatNumber(value)} ${COUNTS[name]}`),
+    ...counts.map(([name, value]) => `${formatNumber(value)} ${words.countNames[name]}`),
     ...others.map(measured),
-    ...context.map(([name, value]) => `${CONTEXT_FIELDS[name]} ${formatNumber(value)}`),
+    ...context.map(([name, value]) => `${words.contextNames[name]} ${formatNumber(value)}`),
   ].join(', ');
 }
 

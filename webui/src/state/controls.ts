@@ -1,6 +1,8 @@
 // Availability of commands by job state, with reasons. Pure functions.
 
 import type { ControlCommand, Job, JobState } from '../api/types';
+import * as words from '../words/control';
+import { notConnected } from '../words/job';
 
 export interface Pending {
   command: ControlCommand;
@@ -13,30 +15,13 @@ export interface Availability {
   reason: string;
 }
 
-export const COMMAND_NAMES: Record<ControlCommand, string> = {
-  continue: 'Continue',
-  step: 'Step',
-  next_node: 'Next node',
-  continue_to: 'Continue to here',
-  pause: 'Pause',
-  terminate: 'Terminate',
-  recheck: 'Recheck',
-};
-
-const REFUSALS: Partial<Record<JobState, string>> = {
-  finished: 'The job has finished.',
-  terminated: 'The job was terminated.',
-  lost: 'The job is lost: its process stopped responding.',
-  connecting: 'The job is still connecting.',
-};
-
 function reasonAgainst(command: ControlCommand, state: JobState): string | null {
-  const refusal = REFUSALS[state];
+  const refusal = words.refusals[state];
   if (refusal !== undefined) return refusal;
   if (command === 'terminate') return null;
-  if (state === 'pausing') return 'A pause is pending.';
-  if (command === 'pause') return state === 'paused' ? 'The job is already paused.' : null;
-  return state === 'running' ? 'The job is running; pause it first.' : null;
+  if (state === 'pausing') return words.pausePending;
+  if (command === 'pause') return state === 'paused' ? words.alreadyPaused : null;
+  return state === 'running' ? words.stillRunning : null;
 }
 
 export function availability(
@@ -46,21 +31,21 @@ export function availability(
   pending: Pending | null,
 ): Availability {
   const unavailable = (reason: string) => ({ enabled: false, reason });
-  if (job === null) return unavailable('The job has not been loaded yet.');
-  if (!connected) return unavailable('Not connected to the server.');
+  if (job === null) return unavailable(words.notLoaded);
+  if (!connected) return unavailable(notConnected);
   const unsupported = job.unsupported_commands?.[command];
   if (unsupported !== undefined) return unavailable(`${unsupported}.`);
   const against = reasonAgainst(command, job.state);
   if (against !== null) return unavailable(against);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
-    return unavailable('No watchpoint has changed since the job stopped.');
+    return unavailable(words.nothingToRecheck);
   }
   if (pending !== null && pending.command === command) {
-    return unavailable('Sent; waiting for the job.');
+    return unavailable(words.waitingForJob);
   }
   // While another command is pending, only Pause and Terminate are available.
   if (pending !== null && command !== 'terminate' && command !== 'pause') {
-    return unavailable(`${COMMAND_NAMES[pending.command]} was sent; waiting for the job.`);
+    return unavailable(words.otherCommandSent(pending.command));
   }
   return { enabled: true, reason: '' };
 }

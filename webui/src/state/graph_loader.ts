@@ -2,7 +2,6 @@
 // are open while the address names none.
 
 import { api } from '../api/client';
-import { describe } from '../api/problem';
 import { tokenStore } from '../api/token';
 import type { ScopeView } from '../api/types';
 import { firstGraph } from '../base/timing';
@@ -15,6 +14,7 @@ import type { LiftedEdges } from '../index/lifted_edges';
 import { prepareViews } from '../index/prepare';
 import { graphWorker } from '../worker/client';
 import { sameGraph, type FromWorker, type GraphKey } from '../worker/messages';
+import { describe } from './describe';
 import { useJob } from './job_store';
 import { prepareNames } from './name_search';
 import { useRouter } from './router';

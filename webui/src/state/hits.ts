@@ -1,8 +1,9 @@
 // The list of hits: filter, rows, navigation, and loading of older hits.
 
 import { api, type HitsRequest } from '../api/client';
-import { describe } from '../api/problem';
 import type { Hit } from '../api/types';
+import { hitsNotLoaded } from '../words/hits';
+import { describe } from './describe';
 import { MAX_HITS, putHits, type JobModel } from './job';
 import { useJob } from './job_store';
 import { patchRoute } from './router';
@@ -88,6 +89,6 @@ export async function loadHits(filter: HitFilter): Promise<void> {
       if (cursor === null || cursor === '') return;
     }
   } catch (error) {
-    showToast({ kind: 'error', title: 'Could not load hits', detail: describe(error) });
+    showToast({ kind: 'error', title: hitsNotLoaded, detail: describe(error) });
   }
 }

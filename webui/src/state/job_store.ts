@@ -4,9 +4,12 @@
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
-import { COMMAND_NAMES, type Pending } from './controls';
+import { commandRefused, refused } from '../words/control';
+import { connectionLost, messageFromJob, reconnected } from '../words/log';
+import { describe } from './describe';
+import type { Pending } from './controls';
 import { EventBatcher } from './event_batcher';
 import { emptyJob, hasEnded, recordLine, reduceEvents, type JobModel } from './job';
 import { showToast } from './toasts';
@@ -55,21 +58,21 @@ function applyEvents(events: readonly ServerEvent[]): void {
     problem: model.info === null ? before.problem : null,
   });
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
-    showToast({ kind: 'error', title: 'Command refused', detail: model.refusal.message });
+    showToast({ kind: 'error', title: commandRefused, detail: model.refusal.message });
   }
   for (const { level, message } of model.logs) {
     const kind = level === 'error' ? 'error' : 'info';
-    const title = level === 'info' ? 'Message from job' : `Message from job (${level})`;
+    const title = messageFromJob(level);
     showToast({ kind, title, detail: message });
   }
 }
 
 function recordConnection({ connection: before, model }: JobStore, now: Connection): JobModel {
   if (now === 'lost' && before === 'live') {
-    return recordLine(model, { kind: 'warning', text: 'Connection to the server lost', place: null });
+    return recordLine(model, { kind: 'warning', text: connectionLost, place: null });
   }
   if (now === 'live' && before === 'lost') {
-    return recordLine(model, { kind: 'log', text: 'Reconnected to the server', place: null });
+    return recordLine(model, { kind: 'log', text: reconnected, place: null });
   }
   return model;
 }
@@ -142,7 +145,7 @@ export async function sendCommand(
       own_commands: new Set(state.own_commands).add(command_id),
     }));
   } catch (error) {
-    const title = `${COMMAND_NAMES[command]} was refused`;
+    const title = refused(command);
     const detail = describe(error);
     const line = { kind: 'refused', text: `${title}: ${detail}`, place: null } as const;
     useJob.setState(({ model }) => ({ pending: null, model: recordLine(model, line) }));

@@ -3,8 +3,10 @@
 import { create } from 'zustand';
 import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
-import { describe } from '../api/problem';
 import type { Job, ServerEvent } from '../api/types';
+import { undo as undoLabel } from '../words/common';
+import * as words from '../words/job';
+import { describe } from './describe';
 import { showToast } from './toasts';
 
 interface JobsState {
@@ -70,7 +72,7 @@ async function forgetNow(job: Job): Promise<void> {
     await api.forget(job.id);
     useJobs.setState(({ jobs }) => ({ jobs: jobs?.filter((other) => other.id !== job.id) ?? null }));
   } catch (error) {
-    showToast({ kind: 'error', title: `Could not remove ${job.name}`, detail: describe(error) });
+    showToast({ kind: 'error', title: words.notRemoved(job.name), detail: describe(error) });
   } finally {
     setLeaving(job.id, false);
   }
@@ -86,9 +88,9 @@ export function forgetJob(job: Job): void {
   };
   showToast({
     kind: 'info',
-    title: `${job.name} removed`,
-    detail: 'Its graph, watchpoints and hits are removed with it.',
-    action: { label: 'Undo', run: undo },
+    title: words.removed(job.name),
+    detail: words.removedWithIt,
+    action: { label: undoLabel, run: undo },
     stay_ms: FORGET_MS,
   });
 }

@@ -1,8 +1,11 @@
 // The log of a job as text: commands, stops, watchpoints, ranks and messages. Pure functions.
 
 import type { Job, Rank, ServerEvent, Watchpoint } from '../api/types';
+import { commandNames } from '../words/control';
+import { exitCode } from '../words/job';
+import * as words from '../words/log';
+import { conditionOn } from '../words/watch';
 import { conditionText, targetText } from './condition_text';
-import { COMMAND_NAMES } from './controls';
 import { hasFailed, stateWords } from './words';
 
 export type EntryKind = 'command' | 'refused' | 'state' | 'watchpoint' | 'rank' | 'log' | 'warning' | 'error';
@@ -46,22 +49,22 @@ export function append(journal: JournalEntry[], lines: readonly Line[], time: st
 const line = (kind: EntryKind, text: string, place: Place | null = null): Line => ({ kind, text, place });
 
 function watchpointWords({ condition, ...on }: Watchpoint): string {
-  return `${conditionText(condition.id, condition.params)} on ${targetText({ condition, ...on })}`;
+  return conditionOn(conditionText(condition.id, condition.params), targetText({ condition, ...on }));
 }
 
 // "Paused by a watchpoint, step 3: 1 NaN or infinity".
 function stopText(info: Job, reported: Before['reported']): string {
-  const words = `${stateWords(info.state, info.pause_reason)}, step ${info.step}`;
+  const state = words.stateAt(stateWords(info.state, info.pause_reason), info.step);
   const by = (info.stopped_by ?? []).flatMap((id) => {
     const { condition } = reported.get(id) ?? {};
     return condition === undefined ? [] : [`${id} ${conditionText(condition.id, condition.params)}`];
   });
-  return info.state === 'paused' && by.length > 0 ? `${words}: ${by.join(', ')}` : words;
+  return info.state === 'paused' && by.length > 0 ? words.stoppedBy(state, by) : state;
 }
 
 function failureText({ step, exception, exit_code }: Job): string {
-  const why = exception ? `${exception.type}: ${exception.message}` : `exit code ${exit_code}`;
-  return `Failed, step ${step}: ${why}`;
+  const why = exception ? `${exception.type}: ${exception.message}` : exitCode(exit_code);
+  return words.failedAt(step, why);
 }
 
 // One line per change of state, except for changes caused by a command, which has its own line, and
@@ -90,18 +93,18 @@ function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
   const old = rankOf(before, rank.rank);
   const place = { rank: rank.rank };
   if (event.type === 'job') {
-    const word = old?.pid === rank.pid && old.host === rank.host ? 'reconnected' : 'connected';
-    return [line('rank', `Rank ${rank.rank} ${word}: process ${rank.pid} on ${rank.host}, ${rank.device}`, place)];
+    const again = old?.pid === rank.pid && old.host === rank.host;
+    return [line('rank', words.rankConnected(again, rank), place)];
   }
   const left = GONE.has(rank.state) && old !== undefined && old.state !== rank.state;
   if (!left || info.world_size === 1) return [];
-  return [line('rank', `Rank ${rank.rank} left: ${stateWords(rank.state, null).toLowerCase()}, step ${rank.step}`, place)];
+  return [line('rank', words.rankLeft(rank, stateWords(rank.state, null)), place)];
 }
 
 function refusalLines(event: ServerEvent, journal: Before['journal']): Line[] {
   if ((event.type !== 'job' && event.type !== 'state') || !event.command_id || !event.error) return [];
   const command = journal.findLast(({ order }) => order?.id === event.command_id);
-  return [line('refused', `${command?.text ?? 'A command'} was refused: ${event.error}`)];
+  return [line('refused', words.refused(command?.text, event.error))];
 }
 
 function specText({ condition, nodes, scopes, patterns, categories, pause }: Watchpoint): string {
@@ -111,25 +114,25 @@ function specText({ condition, nodes, scopes, patterns, categories, pause }: Wat
 function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoint | null): Line[] {
   const place = { watchpoint: id };
   if (now === null) {
-    return [line('watchpoint', `Watchpoint ${id} deleted${old === undefined ? '' : `: ${watchpointWords(old)}`}`)];
+    return [line('watchpoint', words.watchpointDeleted(id, old === undefined ? null : watchpointWords(old)))];
   }
-  if (old === undefined) return [line('watchpoint', `Watchpoint ${id} set: ${watchpointWords(now)}`, place)];
+  if (old === undefined) return [line('watchpoint', words.watchpointSet(id, watchpointWords(now)), place)];
   const lines: Line[] = [];
   if (specText(old) !== specText(now)) {
-    lines.push(line('watchpoint', `Watchpoint ${id} changed: ${watchpointWords(now)}`, place));
+    lines.push(line('watchpoint', words.watchpointChanged(id, watchpointWords(now)), place));
   }
   if (old.enabled !== now.enabled) {
-    lines.push(line('watchpoint', `Watchpoint ${id} switched ${now.enabled ? 'on' : 'off'}`, place));
+    lines.push(line('watchpoint', words.watchpointSwitched(id, now.enabled), place));
   }
-  if (now.error && old.error !== now.error) lines.push(line('warning', `Watchpoint ${id}: ${now.error}`, place));
+  if (now.error && old.error !== now.error) lines.push(line('warning', words.watchpointError(id, now.error), place));
   return lines;
 }
 
 function commandLines(event: Extract<ServerEvent, { type: 'command' }>): Line[] {
   const { command, steps, node, rank, client, peer } = event.command;
-  const parts: string[] = [COMMAND_NAMES[command]];
+  const parts: string[] = [commandNames[command]];
   if (steps !== null && steps > 1) parts.push(String(steps));
-  if (rank !== null) parts.push(`on rank ${rank}`);
+  if (rank !== null) parts.push(words.onRank(rank));
   const order = { id: event.command_id, client, peer };
   return [{ ...line('command', parts.join(' '), node === null ? null : { node }), order }];
 }
@@ -159,7 +162,7 @@ export function linesOf(event: ServerEvent, before: Before): Line[] {
     case 'log': {
       const kind = event.level === 'error' || event.level === 'warning' ? event.level : 'log';
       const several = (before.info?.world_size ?? 1) > 1 && event.rank !== undefined;
-      const text = several ? `Rank ${event.rank}: ${event.message}` : event.message;
+      const text = several ? words.fromRank(event.rank as number, event.message) : event.message;
       return [line(kind, text, several ? { rank: event.rank as number } : null)];
     }
     default:

@@ -2,6 +2,7 @@
 // watched tensors, or also their previous values, which some conditions compare with.
 
 import type { WatchpointSpec } from '../api/types';
+import { keepingNames } from '../words/watch';
 
 export type Keeping = 'history' | 'previous';
 
@@ -9,11 +10,6 @@ export type Keeping = 'history' | 'previous';
 const EXPRESSIONS: Record<Keeping, string> = {
   history: 'step < 0',
   previous: 'step < 0 && change_abs_max > 0',
-};
-
-const WORDS: Record<Keeping, string> = {
-  history: 'Records statistics at every step',
-  previous: 'Keeps previous values',
 };
 
 type Condition = WatchpointSpec['condition'];
@@ -39,7 +35,7 @@ export function keepingOf({ id, params }: Condition): Keeping | null {
 
 export function keepingText(condition: Condition): string | null {
   const what = keepingOf(condition);
-  return what === null ? null : WORDS[what];
+  return what === null ? null : keepingNames[what];
 }
 
 // Returns whether a watchpoint with this condition makes the job keep such data.

@@ -3,7 +3,8 @@
 
 import { create } from 'zustand';
 import { api } from '../api/client';
-import { describe } from '../api/problem';
+import { modelNotOpened } from '../words/job';
+import { describe } from './describe';
 import { jobRoute } from './route';
 import { navigate } from './router';
 import { showToast } from './toasts';
@@ -26,7 +27,7 @@ export async function openModel(file: File): Promise<void> {
     const { job } = await api.openModel(file.name, file);
     navigate({ view: 'job', route: jobRoute(job) });
   } catch (error) {
-    showToast({ kind: 'error', title: `Could not open ${file.name}`, detail: describe(error) });
+    showToast({ kind: 'error', title: modelNotOpened(file.name), detail: describe(error) });
   } finally {
     useOpening.setState({ name: null });
   }

@@ -1,9 +1,12 @@
 // The targets of watchpoints, and the requests that change watchpoints.
 
 import { api } from '../api/client';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import type { Category, Condition, ParamValue, Watchpoint, WatchpointSpec } from '../api/types';
-import { plural } from '../base/format';
+import { undo } from '../words/common';
+import * as counts from '../words/counts';
+import * as words from '../words/watch';
+import { describe } from './describe';
 import { conditionText, targetText } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
@@ -64,7 +67,7 @@ function reportFailure(title: string, error: unknown): void {
 }
 
 function problemFor(error: unknown): Problem {
-  return error instanceof Problem ? error : new Problem(0, 'failed', 'Failed', describe(error));
+  return error instanceof Problem ? error : new Problem(0, 'failed', words.requestFailed, describe(error));
 }
 
 async function createWatchpoint(spec: WatchpointSpec): Promise<Watchpoint> {
@@ -91,7 +94,7 @@ export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | nul
 export async function watchForOverflow(target: Target): Promise<void> {
   const condition = { id: 'overflow', params: {} };
   const problem = await addWatchpoint({ condition, ...listsOf(target), pause: 'node', enabled: true });
-  if (problem !== null) reportFailure('Could not add the watchpoint', problem);
+  if (problem !== null) reportFailure(words.notAdded, problem);
 }
 
 // Returns the problem if the server refused it, else null.
@@ -114,7 +117,7 @@ async function removeAll(ids: readonly number[]): Promise<void> {
       await api.removeWatchpoint(jobId(), id);
       useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
     } catch (error) {
-      reportFailure(`Could not delete watchpoint ${id}`, error);
+      reportFailure(words.notDeleted(id), error);
     }
   }
 }
@@ -126,12 +129,12 @@ export async function addRecommended(): Promise<void> {
     useJob.setState(({ model }) => ({ model: fresh.reduce(putWatchpoint, model) }));
     showToast({
       kind: 'info',
-      title: 'Recommended watchpoints',
-      detail: made.length === 0 ? 'Already added.' : `${plural(made.length, 'watchpoint')} added.`,
-      ...(made.length > 0 ? { action: { label: 'Undo', run: () => void removeAll(made) } } : {}),
+      title: words.recommended,
+      detail: made.length === 0 ? words.alreadyAdded : words.added(counts.watchpoints(made.length)),
+      ...(made.length > 0 ? { action: { label: undo, run: () => void removeAll(made) } } : {}),
     });
   } catch (error) {
-    reportFailure('Could not add the recommended watchpoints', error);
+    reportFailure(words.recommendedNotAdded, error);
   }
 }
 
@@ -142,12 +145,12 @@ export async function keep(what: Keeping, node: string): Promise<void> {
     const { id } = await createWatchpoint(spec);
     showToast({
       kind: 'info',
-      title: `Watchpoint ${id} added`,
+      title: words.watchpointAdded(id),
       detail: `${keepingText(spec.condition)}: ${node}`,
-      action: { label: 'Undo', run: () => void removeAll([id]) },
+      action: { label: undo, run: () => void removeAll([id]) },
     });
   } catch (error) {
-    reportFailure('Could not add the watchpoint', error);
+    reportFailure(words.notAdded, error);
   }
 }
 
@@ -156,7 +159,7 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
     const changed = await api.changeWatchpoint(jobId(), watchpoint.id, { enabled });
     useJob.setState(({ model }) => ({ model: putWatchpoint(model, changed) }));
   } catch (error) {
-    reportFailure(`Could not change watchpoint ${watchpoint.id}`, error);
+    reportFailure(words.notChanged(watchpoint.id), error);
   }
 }
 
@@ -168,7 +171,7 @@ export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {
   const problem = await addWatchpoint(specOfWatchpoint(watchpoint));
-  if (problem !== null) reportFailure('Could not restore the watchpoint', problem);
+  if (problem !== null) reportFailure(words.notRestored, problem);
 }
 
 // Removes a watchpoint and offers Undo. Ids are never reused, so a restored watchpoint gets a new
@@ -180,11 +183,11 @@ export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
     useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
     showToast({
       kind: 'info',
-      title: `Watchpoint ${id} deleted`,
-      detail: `${conditionText(condition.id, condition.params)} on ${targetText(watchpoint)}`,
-      action: { label: 'Undo', run: () => void restoreWatchpoint(watchpoint) },
+      title: words.watchpointDeleted(id),
+      detail: words.conditionOn(conditionText(condition.id, condition.params), targetText(watchpoint)),
+      action: { label: undo, run: () => void restoreWatchpoint(watchpoint) },
     });
   } catch (error) {
-    reportFailure(`Could not delete watchpoint ${id}`, error);
+    reportFailure(words.notDeleted(id), error);
   }
 }

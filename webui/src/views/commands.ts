@@ -2,7 +2,7 @@
 
 import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
-import { availability, COMMAND_NAMES } from '../state/controls';
+import { availability } from '../state/controls';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, useRouter } from '../state/router';
@@ -10,11 +10,13 @@ import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
 import { selectNodeFirst } from '../words/common';
+import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { allJobs, keyboardShortcuts } from '../words/job';
 import { restoreLayout } from '../words/node';
 import * as words from '../words/palette';
 import { switchToRank } from '../words/ranks';
+import { panelInAddress, PANELS } from './tensor_panels';
 
 export interface Command {
   title: string;
@@ -35,18 +37,10 @@ const RUN: Array<[ControlCommand, string | undefined]> = [
 
 const { groups } = words;
 
-const PANELS: Array<[string | null, string]> = [
-  [null, words.panels.values],
-  ['heat', words.panels.heat],
-  ['histogram', words.panels.histogram],
-  ['history', words.panels.history],
-  ['compare', words.panels.compare],
-];
-
 function runCommands(): Command[] {
   const { model, connection, pending } = useJob.getState();
   return RUN.map(([command, shortcut]) => ({
-    title: COMMAND_NAMES[command],
+    title: commandNames[command],
     group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
     reason: availability(command, model.info, connection === 'live', pending).reason,
@@ -105,11 +99,11 @@ function viewCommands(node: string | null): Command[] {
   const reason = node === null ? selectNodeFirst : '';
   const { tall } = useUi.getState();
   return [
-    ...PANELS.map(([panel, name]) => ({
-      title: words.show(name),
+    ...PANELS.map(({ id, command }) => ({
+      title: command,
       group: groups.view,
       reason,
-      run: () => patchRoute({ panel }),
+      run: () => patchRoute({ panel: panelInAddress(id) }),
     })),
     {
       title: tall ? restoreLayout : words.maximizePanel,

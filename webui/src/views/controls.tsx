@@ -4,15 +4,15 @@
 import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { ControlCommand, Job } from '../api/types';
-import { availability, COMMAND_NAMES, commandOfKey } from '../state/controls';
-import { sendCommand, useJob } from '../state/job_store';
 import { useConditionText, targetText } from '../state/condition_text';
+import { availability, commandOfKey } from '../state/controls';
 import { stoppingHit } from '../state/hits';
+import { sendCommand, useJob } from '../state/job_store';
 import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
-import * as words from '../words/job';
+import * as words from '../words/control';
 import './controls.css';
 
 const ICONS = {
@@ -26,7 +26,7 @@ const ICONS = {
 
 
 const SHORTCUTS = {
-  continue: 'F8 or F5',
+  continue: words.continueKeys,
   pause: 'F6',
   step: 'F10',
   next_node: 'F11',
@@ -105,7 +105,7 @@ export function Controls() {
 
   const button = (command: ButtonCommand, tone?: 'primary' | 'danger' | 'quiet') => (
     <Button
-      label={COMMAND_NAMES[command]}
+      label={words.commandNames[command]}
       icon={ICONS[command]}
       hint={words.commandHints[command]}
       shortcut={SHORTCUTS[command]}

@@ -3,18 +3,18 @@
 import { CircleAlert, Flag } from 'lucide-react';
 import { useState } from 'react';
 import type { Job } from '../api/types';
-import { plural } from '../base/format';
 import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
 import { hasFailed } from '../state/words';
+import * as counts from '../words/counts';
 import * as words from '../words/job';
 
 function textOf(job: Job): { strong: string; rest: string } {
   if (isOpenedModel(job)) {
     return { strong: words.openedModel, rest: words.modelNotRun };
   }
-  const when = words.after(plural(job.step, 'step'));
+  const when = words.after(counts.steps(job.step));
   if (job.state === 'lost') {
     return { strong: words.jobLost, rest: words.processStoppedResponding(when) };
   }

@@ -2,20 +2,21 @@
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import type { Hit } from '../api/types';
-import { formatCount, plural } from '../base/format';
+import { formatCount } from '../base/format';
+import { useConditionText } from '../state/condition_text';
 import { goToHit, linesOf, loadHits, matches, stoppingHit, type HitLine } from '../state/hits';
 import { MAX_HITS } from '../state/job';
 import { useJob } from '../state/job_store';
 import { openNodeMenu, useUi } from '../state/ui';
-import { useConditionText } from '../state/condition_text';
 import { Button } from '../widgets/button';
 import { HIT_PX, HitRowView, STEP_PX, type ShownHitLine } from '../widgets/hit_row_view';
 import { Notice } from '../widgets/notice';
 import { useRowWindow, type RowKind } from '../widgets/row_window';
 import { useElementSize } from '../widgets/use_size';
+import * as counts from '../words/counts';
 import * as words from '../words/hits';
-import '../widgets/full_name.css';
 import { useJobContext } from './job_context';
+import '../widgets/full_name.css';
 
 const HIT_ROWS: RowKind<ShownHitLine> = { height: STEP_PX, make: () => new HitRowView() };
 
@@ -106,7 +107,7 @@ function Lines({ hits }: { hits: readonly Hit[] }) {
       at: (index): ShownHitLine => {
         const line = lines[index] as HitLine;
         const top = tops[index] as number;
-        if (line.kind === 'step') return { kind: 'step', top, step: line.step, hits: plural(line.count, 'hit') };
+        if (line.kind === 'step') return { kind: 'step', top, step: line.step, hits: counts.hits(line.count) };
         const { hit } = line;
         const condition = conditionTitle(hit.condition);
         return { kind: 'hit', top, hit, actual: actualText(hit), condition, selected: hit === selected, showRank };
@@ -146,7 +147,7 @@ function Lines({ hits }: { hits: readonly Hit[] }) {
       className="hits"
       role="listbox"
       aria-label={words.hits}
-      aria-description={plural(hits.length, 'hit')}
+      aria-description={counts.hits(hits.length)}
       tabIndex={0}
       onKeyDown={onKeyDown}
       onClick={(event) => {

@@ -5,24 +5,25 @@ import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { throttle } from '../base/throttle';
+import { Folds } from '../index/folds';
 import { checkAuth } from '../state/auth';
 import { setCatalogue } from '../state/condition_text';
+import { describe } from '../state/describe';
 import { useFollowStop } from '../state/follow';
 import { graphLoader } from '../state/graph_loader';
 import { useGraphOfNode } from '../state/graphs';
-import { Folds } from '../index/folds';
 import { indexHits, indexTrail, NO_HITS } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { openJob, retryConnection, useJob } from '../state/job_store';
+import { useConditions } from '../state/queries';
 import type { JobRoute } from '../state/route';
 import { useRouter } from '../state/router';
-import { useConditions } from '../state/queries';
+import { navigate } from '../state/router';
 import { openScopes, useScopes } from '../state/scopes';
 import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Splitter } from '../widgets/splitter';
-import { navigate } from '../state/router';
 import * as words from '../words/job';
 import { ConnectionBanner } from './connection_banner';
 import { Controls } from './controls';
@@ -234,7 +235,7 @@ export function JobView({ id }: { id: string }) {
   }, [name]);
   const problem = useJob((state) => state.problem);
   const forgotten = useJob((state) => state.model.forgotten);
-  if (problem !== null) return <NoJob title={words.jobNotShown} detail={problem.message} />;
+  if (problem !== null) return <NoJob title={words.jobNotShown} detail={describe(problem)} />;
   if (forgotten) return <NoJob title={words.jobRemoved} detail={words.dataDeleted} />;
   return (
     <JobContext value={value}>

@@ -3,7 +3,7 @@
 import { Boxes, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { Job } from '../api/types';
-import { formatAge, formatCount } from '../base/format';
+import { formatCount } from '../base/format';
 import { checkAuth, useAuth } from '../state/auth';
 import { hasEnded } from '../state/job';
 import { followJobs, forgetJob, loadJobs, useJobs } from '../state/jobs_store';
@@ -13,6 +13,7 @@ import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { JobChip } from '../widgets/state_chip';
+import { formatAge } from '../words/age';
 import { tryAgain } from '../words/common';
 import * as words from '../words/job';
 import { Brand } from './brand';
@@ -89,7 +90,7 @@ function NoJobs() {
     <Notice icon={Boxes} title={words.noJobs}>
       <p>{words.jobsAppear}</p>
       <pre className="jobs-howto mono">
-        {`export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`}
+        {words.howToStart(host, port)}
       </pre>
       <p>{words.dropModel}</p>
     </Notice>

@@ -1,11 +1,11 @@
 import { X } from 'lucide-react';
-import { KEY_GROUPS } from '../state/keys';
 import { showOverlay } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Dialog } from '../widgets/dialog';
 import { KeyList } from '../widgets/key_list';
 import { close as closeText } from '../words/common';
 import { keyboardShortcuts } from '../words/job';
+import { KEY_GROUPS } from '../words/keys';
 import { shortcutList } from '../words/palette';
 import './keys_dialog.css';
 

@@ -2,12 +2,13 @@
 
 import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
 import { copyText } from '../state/clipboard';
-import { availability, COMMAND_NAMES } from '../state/controls';
+import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
 import { currentOpen, revealNode, showAround, toggleScope } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
+import { commandNames } from '../words/control';
 import * as words from '../words/graph';
 
 function Items({ menu }: { menu: NodeMenuState }) {
@@ -22,7 +23,7 @@ function Items({ menu }: { menu: NodeMenuState }) {
     ...(kind === 'op'
       ? [
           {
-            label: COMMAND_NAMES.continue_to,
+            label: commandNames.continue_to,
             icon: ArrowRightToLine,
             disabledReason: reach,
             onChoose: () => void sendCommand('continue_to', { node }),

@@ -1,10 +1,10 @@
 // The selected node, at the bottom: its tensors, the values of one of them and its source.
 
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
-import { describe } from '../api/problem';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
-import { availability, COMMAND_NAMES } from '../state/controls';
+import { availability } from '../state/controls';
+import { describe } from '../state/describe';
 import { sendCommand, useJob } from '../state/job_store';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
@@ -14,13 +14,15 @@ import { KindIcon } from '../widgets/kind_icon';
 import { HitBadge, NodeMarks } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { tryAgain } from '../words/common';
+import { commandNames } from '../words/control';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import { ScopePane } from './scope_pane';
 import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
-import { panelOf, ValuesPane } from './values_pane';
+import { panelOf } from './tensor_panels';
+import { ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
 
@@ -108,7 +110,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
       />
       {node.kind === 'op' && (
         <Button
-          label={COMMAND_NAMES.continue_to}
+          label={commandNames.continue_to}
           icon={ArrowRightToLine}
           small
           hint={words.continueHint}

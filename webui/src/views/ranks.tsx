@@ -3,13 +3,13 @@
 import { ChevronDown, Columns3, Eye } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
 import type { Job, Rank } from '../api/types';
-import { plural } from '../base/format';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { stateWords } from '../state/words';
 import { Button } from '../widgets/button';
 import { selectNodeFirst } from '../words/common';
+import * as counts from '../words/counts';
 import * as words from '../words/ranks';
 import { useJobContext } from './job_context';
 import './ranks.css';
@@ -26,7 +26,7 @@ const SIGNS: Record<Rank['state'], string> = {
 
 function rankText(rank: Rank, hits: number): string {
   const parts = words.rankState(rank.rank, stateWords(rank.state, null).toLowerCase(), rank.step);
-  if (hits > 0) parts.push(plural(hits, 'hit'));
+  if (hits > 0) parts.push(counts.hits(hits));
   return parts.join(', ');
 }
 

@@ -2,7 +2,7 @@
 
 import { useMemo } from 'react';
 import type { GraphNode, NodeDetail } from '../api/types';
-import { formatCount, formatShape, plural, shortDtype } from '../base/format';
+import { formatCount, formatShape, shortDtype } from '../base/format';
 import { NONE, type GraphIndex } from '../index/graph_index';
 import { parametersOf } from '../index/parameters';
 import { revealNode, useScopes } from '../state/scopes';
@@ -10,6 +10,7 @@ import { touch } from '../state/ui';
 import { FullName } from '../widgets/full_name';
 import { HitBadge } from '../widgets/node_marks';
 import { andMore } from '../words/common';
+import * as counts from '../words/counts';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './scope_pane.css';
@@ -28,7 +29,7 @@ function Summary({ node }: { node: NodeDetail }) {
       )}
       <dt>{words.contents}</dt>
       <dd>
-        {words.contentsOf(plural(node.child_count, 'child', 'children'), plural(node.descendant_count, 'node'))}
+        {words.contentsOf(counts.children(node.child_count), counts.nodes(node.descendant_count))}
       </dd>
       <dt>{words.watchedLabel}</dt>
       <dd>{words.watchedShare[node.watched]}</dd>
@@ -72,7 +73,7 @@ function Hits({ scope, index }: { scope: string; index: GraphIndex }) {
   return (
     <section className="scope-list" aria-label={words.hitsInside} tabIndex={0}>
       <h3>
-        {words.hitsInside} <span className="muted">{nodes.length === 0 ? words.none : plural(nodes.length, 'node')}</span>
+        {words.hitsInside} <span className="muted">{nodes.length === 0 ? words.none : counts.nodes(nodes.length)}</span>
       </h3>
       <ul>
         {nodes.slice(0, MAX_LISTED).map(([name, count]) => (
@@ -96,7 +97,7 @@ function Parameters({ scope, index }: { scope: string; index: GraphIndex }) {
     <section className="scope-list" aria-label={words.parameters} tabIndex={0}>
       <h3>
         {words.parameters}{' '}
-        <span className="muted">{count === 0 ? words.none : `${formatCount(count)}, ${plural(elements, 'element')}`}</span>
+        <span className="muted">{count === 0 ? words.none : `${formatCount(count)}, ${counts.elements(elements)}`}</span>
       </h3>
       <ul>
         {nodes.map((node) => (

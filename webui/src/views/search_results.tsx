@@ -1,10 +1,10 @@
 // Search results, updated with every key.
 
 import { useEffect, useImperativeHandle, useLayoutEffect, useRef, type Ref } from 'react';
-import { describe } from '../api/problem';
 import { formatCount } from '../base/format';
 import { endMeasure } from '../base/timing';
 import { parseQuery } from '../index/query';
+import { describe } from '../state/describe';
 import { useSearch } from '../state/search';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';

@@ -29,7 +29,7 @@ function apply(slice: string): void {
 
 function problemOf(text: string, { shape, dtype }: Props): string | null {
   const parsed = parseSlice(splitSlice(text).slice, shape);
-  if (!parsed.ok) return parsed.error;
+  if (!parsed.ok) return words.sliceProblem(parsed.error);
   const most = Math.min(MAX_ELEMENTS, (256 * 2 ** 20) / itemBytes(dtype));
   if (parsed.count <= most) return null;
   return words.tooManyElements(formatCount(parsed.count), formatCount(most));

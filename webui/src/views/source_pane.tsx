@@ -3,14 +3,14 @@
 
 import { Copy } from 'lucide-react';
 import { useMemo, useState } from 'react';
-import { describe } from '../api/problem';
 import type { NodeDetail, SourceLine } from '../api/types';
-import { formatCount, plural } from '../base/format';
+import { formatCount } from '../base/format';
 import { fileName } from '../base/names';
 import { pythonPieces } from '../base/python';
-import { copyText } from '../state/clipboard';
-import { useJob } from '../state/job_store';
 import { linesOf } from '../index/source_views';
+import { copyText } from '../state/clipboard';
+import { describe } from '../state/describe';
+import { useJob } from '../state/job_store';
 import { useCode, useNodesOfLine } from '../state/queries';
 import { revealNode, useScopes } from '../state/scopes';
 import { openNodeMenu, touch } from '../state/ui';
@@ -18,6 +18,7 @@ import { Button } from '../widgets/button';
 import { FullName } from '../widgets/full_name';
 import { KindIcon } from '../widgets/kind_icon';
 import { andMore } from '../words/common';
+import * as counts from '../words/counts';
 import * as words from '../words/node';
 import { useJobContext } from './job_context';
 import './source_pane.css';
@@ -54,7 +55,7 @@ function NodesOfLine({ line, selected }: { line: SourceLine; selected: string })
     <details className="line-nodes" open={nodes.length > 1 && nodes.length <= 8}>
       <summary>
         {words.opsFromLine(
-          found.data.next_cursor ? words.firstOps(formatCount(nodes.length)) : plural(nodes.length, 'op'),
+          found.data.next_cursor ? words.firstOps(formatCount(nodes.length)) : counts.ops(nodes.length),
         )}
       </summary>
       <ul>
@@ -199,7 +200,7 @@ function Stack({ node, chosen, onChoose }: { node: NodeDetail; chosen: SourceLin
         {words.stack}
         {library > 0 && own > 0 && (
           <button type="button" className="link stack-all" onClick={() => setAll(!all)}>
-            {all ? words.hideLibrary : words.showLibrary(plural(library, 'library frame'))}
+            {all ? words.hideLibrary : words.showLibrary(counts.libraryFrames(library))}
           </button>
         )}
       </h3>

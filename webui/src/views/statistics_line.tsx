@@ -6,7 +6,7 @@ export function standardDeviation({ variance }: Statistics): number | null {
   return typeof variance === 'number' ? Math.sqrt(Math.max(0, variance)) : null;
 }
 
-const { statisticNames: names, statisticHints: hints } = words;
+const { statisticNames: names, statisticHints: hints, specialMarks: marks } = words;
 
 const SHOWN = ['min', 'max', 'mean', 'abs_max', 'l2'] as const;
 
@@ -19,9 +19,9 @@ interface LineProps {
 // The most important statistics, in one line.
 export function StatisticsLine({ statistics, old }: LineProps) {
   const special: Array<[number, string, string]> = [
-    [statistics.nan_count, 'nan', '✕ NaN'],
-    [statistics.pos_inf_count, 'inf', '▲ +Inf'],
-    [statistics.neg_inf_count, 'neg-inf', '▼ -Inf'],
+    [statistics.nan_count, 'nan', marks.nan],
+    [statistics.pos_inf_count, 'inf', marks.inf],
+    [statistics.neg_inf_count, 'neg-inf', marks.neg_inf],
   ];
   return (
     <dl className={old === null ? 'stats' : 'stats stats-old'} aria-label={words.statistics}>
@@ -60,9 +60,9 @@ export function StatisticsLine({ statistics, old }: LineProps) {
 
 const ALL: Array<[keyof Statistics, string]> = [
   ['count', names.elements],
-  ['nan_count', '✕ NaN'],
-  ['pos_inf_count', '▲ +Inf'],
-  ['neg_inf_count', '▼ -Inf'],
+  ['nan_count', marks.nan],
+  ['pos_inf_count', marks.inf],
+  ['neg_inf_count', marks.neg_inf],
   ['zero_count', names.zeros],
   ['negative_count', names.negative],
   ['positive_count', names.positive],

@@ -3,10 +3,10 @@
 import { Download } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { api } from '../api/client';
-import { describe } from '../api/problem';
 import type { TensorSlice } from '../api/types';
 import { formatCount, formatShape } from '../base/format';
 import { copyText } from '../state/clipboard';
+import { describe } from '../state/describe';
 import type { ValueQuery } from '../state/queries';
 import { showToast } from '../state/toasts';
 import { Button } from '../widgets/button';

@@ -3,11 +3,12 @@
 
 import { CircleCheck, CircleX } from 'lucide-react';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
 import type { AxisRange } from '../base/slice';
+import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';

@@ -1,14 +1,16 @@
 // The histogram of a slice, with separate bars for NaN and the infinities.
 
 import { useRef, useState } from 'react';
-import { describe } from '../api/problem';
 import type { Histogram, Statistics } from '../api/types';
-import { formatCount, formatNumber, plural } from '../base/format';
+import { formatCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
 import { linearScale, logScale } from '../base/ticks';
+import { describe } from '../state/describe';
 import { useHistogram, type ValueQuery } from '../state/queries';
 import { Notice } from '../widgets/notice';
 import { useElementSize } from '../widgets/use_size';
+import { elements, finiteElements } from '../words/counts';
+import { specialNames } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { StatisticsTable } from './statistics_line';
 import '../widgets/plot.css';
@@ -30,9 +32,9 @@ interface Bar {
 
 function barsOf(histogram: Histogram, inner: number): Bar[] {
   const specials = [
-    { count: histogram.neg_inf_count, kind: 'bar-neg-inf', text: '-Inf', sign: '▼' },
-    { count: histogram.pos_inf_count, kind: 'bar-inf', text: '+Inf', sign: '▲' },
-    { count: histogram.nan_count, kind: 'bar-nan', text: 'NaN', sign: '✕' },
+    { count: histogram.neg_inf_count, kind: 'bar-neg-inf', text: specialNames.neg_inf, sign: '▼' },
+    { count: histogram.pos_inf_count, kind: 'bar-inf', text: specialNames.inf, sign: '▲' },
+    { count: histogram.nan_count, kind: 'bar-nan', text: specialNames.nan, sign: '✕' },
   ] as const;
   const beside = specials.filter(({ count }) => count > 0);
   const width = inner - beside.length * SPECIAL_PX;
@@ -179,7 +181,7 @@ export function TensorHistogram({ query, statistics, old }: Props) {
           </label>
           <span className="grow" />
           <span className="muted">
-            {words.inThisSlice(plural(finite, 'finite element'))}
+            {words.inThisSlice(finiteElements(finite))}
             {others > 0 && words.notFinite(formatCount(others))}
           </span>
         </div>
@@ -191,7 +193,7 @@ export function TensorHistogram({ query, statistics, old }: Props) {
             onAt={(next, bars) => {
               const bar = next === null ? undefined : bars[next];
               setAt(next);
-              setText(bar === undefined ? '' : words.barCount(bar.text, plural(bar.count, 'element')));
+              setText(bar === undefined ? '' : words.barCount(bar.text, elements(bar.count)));
             }}
           />
         </div>

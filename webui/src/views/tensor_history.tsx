@@ -1,17 +1,19 @@
 // The recorded statistics of a tensor over the steps, with its hits.
 
 import { useMemo, useState } from 'react';
-import { describe } from '../api/problem';
 import type { Statistics, TensorSummary } from '../api/types';
-import { formatCount, formatNumber, plural } from '../base/format';
+import { formatCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
+import { useConditionText } from '../state/condition_text';
+import { describe } from '../state/describe';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useHistory } from '../state/queries';
-import { useConditionText } from '../state/condition_text';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
+import * as counts from '../words/counts';
 import { statisticNames } from '../words/tensor';
+import { specialNames } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
@@ -35,9 +37,9 @@ const SHOWN_AT_FIRST = ['mean', 'max', 'min'];
 
 function specialsText(s: Statistics): string {
   const parts: Array<[number, string]> = [
-    [s.nan_count, 'NaN'],
-    [s.pos_inf_count, '+Inf'],
-    [s.neg_inf_count, '-Inf'],
+    [s.nan_count, specialNames.nan],
+    [s.pos_inf_count, specialNames.inf],
+    [s.neg_inf_count, specialNames.neg_inf],
   ];
   return parts
     .filter(([count]) => count > 0)
@@ -91,7 +93,7 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   }
   const span = (steps.at(-1) as number) - (steps[0] as number) + 1;
   const stepsText =
-    span > points.length ? words.someSteps(formatCount(points.length), formatCount(span)) : plural(span, 'step');
+    span > points.length ? words.someSteps(formatCount(points.length), formatCount(span)) : counts.steps(span);
   const at = points[Math.min(cursor ?? points.length - 1, points.length - 1)];
   const nans = points.flatMap(({ step, statistics }) => {
     const text = specialsText(statistics);

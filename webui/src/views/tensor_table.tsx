@@ -2,9 +2,9 @@
 
 import { useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
-import { describe } from '../api/problem';
 import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
+import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { patchRoute } from '../state/router';
 import { revealNode } from '../state/scopes';
@@ -70,9 +70,9 @@ function Specials({ statistics }: { statistics: Statistics }) {
   if (nan_count + pos_inf_count + neg_inf_count === 0) return null;
   return (
     <span className="specials">
-      <Count count={nan_count} kind="nan" label="✕ NaN" />
-      <Count count={pos_inf_count} kind="inf" label="▲ +Inf" />
-      <Count count={neg_inf_count} kind="neg-inf" label="▼ -Inf" />
+      <Count count={nan_count} kind="nan" label={words.specialMarks.nan} />
+      <Count count={pos_inf_count} kind="inf" label={words.specialMarks.inf} />
+      <Count count={neg_inf_count} kind="neg-inf" label={words.specialMarks.neg_inf} />
     </span>
   );
 }

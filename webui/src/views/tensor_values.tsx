@@ -32,9 +32,9 @@ export function axesOf(value: TensorSlice, shape: readonly number[]): AxisRange[
 function summaryOf(grid: GridData, scale: number): string {
   const { nan, inf, neg_inf } = grid.special;
   const specials = [
-    [nan, 'NaN'],
-    [inf, '+Inf'],
-    [neg_inf, '-Inf'],
+    [nan, words.specialNames.nan],
+    [inf, words.specialNames.inf],
+    [neg_inf, words.specialNames.neg_inf],
   ] as const;
   const parts = specials.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`);
   const rest = parts.length === 0 ? words.allFinite : parts.join(', ');
@@ -42,9 +42,9 @@ function summaryOf(grid: GridData, scale: number): string {
 }
 
 const SPECIALS = [
-  ['nan', 'nan', '✕ NaN'],
-  ['inf', 'inf', '▲ +Inf'],
-  ['neg_inf', 'neg-inf', '▼ -Inf'],
+  ['nan', 'nan', words.specialMarks.nan],
+  ['inf', 'inf', words.specialMarks.inf],
+  ['neg_inf', 'neg-inf', words.specialMarks.neg_inf],
 ] as const;
 
 // Explains the colours of the heat map.

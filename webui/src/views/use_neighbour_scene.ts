@@ -1,13 +1,14 @@
 // The scene of the selected node's neighbourhood, if the address asks for one.
 
 import { useEffect, useRef, useState } from 'react';
+import type { ScopeView } from '../api/types';
 import { neighbourView } from '../graph/neighbourhood';
 import { buildScene, layoutScopes, type Scene } from '../graph/scene';
-import type { ScopeView } from '../api/types';
-import { plural } from '../base/format';
-import { useNeighbours } from '../state/queries';
-import { nearestOnly } from '../words/graph';
 import { graphWorker } from '../worker/client';
+import { describe } from '../state/describe';
+import { useNeighbours } from '../state/queries';
+import * as counts from '../words/counts';
+import { nearestOnly } from '../words/graph';
 import { useJobContext } from './job_context';
 import { layoutIds } from './layout_ids';
 
@@ -54,7 +55,7 @@ export function useNeighbourScene(): NeighbourScene {
   }, [depth]);
 
   if (depth === null) return NOWHERE;
-  if (answer.error !== null) return { depth, scene, note: answer.error.message };
-  const note = data?.around.truncated ? nearestOnly(plural(data.around.nodes.length, 'node')) : null;
+  if (answer.error !== null) return { depth, scene, note: describe(answer.error) };
+  const note = data?.around.truncated ? nearestOnly(counts.nodes(data.around.nodes.length)) : null;
   return { depth, scene, note };
 }

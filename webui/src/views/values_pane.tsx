@@ -1,10 +1,10 @@
 // The views of one tensor: values, heat map, histogram, history and comparison.
 
-import { ChartColumn, ChartLine, Columns3, Grid2x2, Table2 } from 'lucide-react';
-import { lazy, Suspense, useState } from 'react';
+import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api } from '../api/client';
-import { describe, Problem } from '../api/problem';
+import { Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
+import { describe } from '../state/describe';
 import { hasEnded, isOpenedModel } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
 import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
@@ -13,13 +13,14 @@ import { showToast } from '../state/toasts';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
-import { Tabs, type Tab } from '../widgets/tabs';
+import { Tabs } from '../widgets/tabs';
 import { loading, tryAgain } from '../words/common';
 import * as words from '../words/tensor';
 import { useJobContext } from './job_context';
 import { AxisPickers, SliceField } from './slice_field';
 import { StatisticsLine } from './statistics_line';
 import { TensorActions } from './tensor_actions';
+import { panelInAddress, panelOf, PANELS, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
 import './values_pane.css';
@@ -33,20 +34,6 @@ const TensorHistoryView = lazy(async () => ({
 const TensorCompare = lazy(async () => ({
   default: (await import('./tensor_compare')).TensorCompare,
 }));
-
-export type PanelName = 'values' | 'heat' | 'histogram' | 'history' | 'compare';
-
-const PANELS: Array<Tab<PanelName>> = [
-  { id: 'values', label: words.views.values, icon: Table2 },
-  { id: 'heat', label: words.views.heat, icon: Grid2x2 },
-  { id: 'histogram', label: words.views.histogram, icon: ChartColumn },
-  { id: 'history', label: words.views.history, icon: ChartLine },
-  { id: 'compare', label: words.views.compare, icon: Columns3 },
-];
-
-export function panelOf(name: string | null | undefined): PanelName {
-  return PANELS.find((panel) => panel.id === name)?.id ?? 'values';
-}
 
 // Codes for values that are not available, as opposed to failures.
 const UNAVAILABLE = new Set(['value_gone', 'slice_too_large', 'not_captured']);
@@ -165,18 +152,23 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const shown = value.data;
   const choose = (id: PanelName) => {
     touch();
-    patchRoute({ panel: id === 'values' ? null : id });
+    patchRoute({ panel: panelInAddress(id) });
   };
   const text = query.transposed ? `${query.slice}.T` : query.slice;
   const slice = { slice: text, shape: tensor.shape, dtype: tensor.dtype };
-  const body = () => {
-    if (wantsSlice) {
-      return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
+  const body = (): ReactElement => {
+    if (!query.enabled && !wantsSlice && panel !== 'history') return <NotPaused />;
+    switch (panel) {
+      case 'values':
+      case 'heat':
+        return <ValuesArea tensor={tensor} query={query} value={value} heat={panel === 'heat'} />;
+      case 'histogram':
+        return <TensorHistogram query={query} statistics={statistics} old={old} />;
+      case 'history':
+        return <TensorHistoryView tensor={tensor} rank={query.rank} />;
+      case 'compare':
+        return <TensorCompare tensor={tensor} query={query} />;
     }
-    if (panel === 'history') return <TensorHistoryView tensor={tensor} rank={query.rank} />;
-    if (!query.enabled) return <NotPaused />;
-    if (panel === 'histogram') return <TensorHistogram query={query} statistics={statistics} old={old} />;
-    return <TensorCompare tensor={tensor} query={query} />;
   };
   return (
     <section className="values" aria-label={words.values}>

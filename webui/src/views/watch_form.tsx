@@ -3,24 +3,25 @@
 
 import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
-import { describe, type Problem } from '../api/problem';
+import { type Problem } from '../api/problem';
 import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection } from '../api/types';
-import { plural } from '../base/format';
 import type { WatchSelection } from '../index/coverage';
 import { canBeChecked } from '../state/backends';
+import { targetText } from '../state/condition_text';
+import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { useConditions, useNodePreview } from '../state/queries';
-import { previewSelection } from '../state/selection_preview';
 import { useScopes } from '../state/scopes';
+import { previewSelection } from '../state/selection_preview';
 import { closeWatchForm, type WatchFormState } from '../state/ui';
-import { targetText } from '../state/condition_text';
 import { addWatchpoint, changeWatchpoint, listsOf, specOf, type Target } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
-import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { cancel } from '../words/common';
+import * as counts from '../words/counts';
 import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
+import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
 
 type TargetKind = 'everything' | 'selection' | 'ticked' | 'kept' | 'pattern' | Category;
@@ -42,7 +43,7 @@ function useIsScope(name: string | null): boolean {
 // "value".
 function problemOf(refused: Problem): FieldProblem {
   const field = refused.field ?? '';
-  const message = refused.message.replace(`${field}: `, '');
+  const message = describe(refused).replace(`${field}: `, '');
   return { message, field: field.split('.').at(-1) ?? null, column: refused.column };
 }
 
@@ -88,7 +89,7 @@ function Preview({ selection, condition }: { selection: WatchpointSelection | nu
         ? ''
         : count === 0
           ? words.noneYet[condition.target]
-          : plural(count, 'node');
+          : counts.nodes(count);
   return (
     <p className={`form-preview${preview.error === null ? '' : ' form-problem'}`} role="status" aria-label={words.matchingNodes}>
       {text !== '' && <Eye aria-hidden size={13} />}

@@ -3,18 +3,19 @@
 import { Copy, Eye, Pencil, Plus, Sparkles, Trash2 } from 'lucide-react';
 import { lazy, Suspense, useDeferredValue, useMemo, useState } from 'react';
 import type { Watchpoint } from '../api/types';
-import { compactCount, plural } from '../base/format';
+import { compactCount } from '../base/format';
+import { targetText, useConditionText } from '../state/condition_text';
 import { countByWatchpoint } from '../state/hit_index';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { closeWatchForm, copyWatchpoint, editWatchpoint, openWatchForm, useUi } from '../state/ui';
-import { targetText, useConditionText } from '../state/condition_text';
 import { addRecommended, removeWatchpoint, switchWatchpoint, watchForOverflow } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { loading } from '../words/common';
+import * as counts from '../words/counts';
 import * as words from '../words/watch';
 import { useJobContext } from './job_context';
 import { useOfflineReason } from './use_offline_reason';
@@ -84,7 +85,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
           ) : (
             <>
               <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
-              {` · ${plural(watchpoint.node_count, 'node')} · `}
+              {` · ${counts.nodes(watchpoint.node_count)} · `}
               <span className="mono" title={target}>
                 {target}
               </span>

@@ -5,7 +5,7 @@ import { axisLabels, cellOf, gridOf as gridOfElements, indexOfCell, nextSpecial 
 
 function axesOf(slice: string, shape: number[]) {
   const parsed = parseSlice(slice, shape);
-  if (!parsed.ok) throw new Error(parsed.error);
+  if (!parsed.ok) throw new Error(parsed.error.kind);
   return parsed.axes;
 }
 

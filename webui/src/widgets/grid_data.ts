@@ -4,6 +4,7 @@ import type { Elements } from '../base/elements';
 import { formatNumber } from '../base/format';
 import { classify, type NumberClass } from '../base/numbers';
 import type { AxisRange } from '../base/slice';
+import { cellMarks } from '../words/tensor';
 
 export interface GridData {
   rows: number;
@@ -58,9 +59,9 @@ export interface Cell {
 }
 
 const SPECIAL_TEXT: Partial<Record<NumberClass, string>> = {
-  nan: '✕ NaN',
-  inf: '▲ Inf',
-  'neg-inf': '▼ -Inf',
+  nan: cellMarks.nan,
+  inf: cellMarks.inf,
+  'neg-inf': cellMarks.neg_inf,
 };
 
 // The intensity of a value's colour. The square root keeps small values visible beside large

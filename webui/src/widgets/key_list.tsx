@@ -1,6 +1,6 @@
 // A list of keyboard shortcuts with their effects.
 
-import type { KeyHelp } from '../state/keys';
+import type { KeyHelp } from '../words/keys';
 
 export function KeyList({ keys }: { keys: readonly KeyHelp[] }) {
   return (

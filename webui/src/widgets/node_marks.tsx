@@ -1,7 +1,8 @@
 // The marks of a node in lists, in the same shapes as in the graph.
 
-import { compactCount, plural } from '../base/format';
+import { compactCount } from '../base/format';
 import * as words from '../words/common';
+import * as counts from '../words/counts';
 import './node_marks.css';
 
 export interface NodeMarkProps {
@@ -17,7 +18,7 @@ export function HitBadge({ count }: { count: number }) {
     <span
       className="hit-badge"
       role="img"
-      aria-label={plural(count, 'hit')}
+      aria-label={counts.hits(count)}
       data-count={compactCount(count)}
     />
   );

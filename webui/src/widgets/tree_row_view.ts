@@ -1,10 +1,10 @@
 // The element of one row. It is written directly: while the tree is scrolled, elements get
 // new rows a thousand times per second, and only changed attributes are written.
 
-import { plural } from '../base/format';
 import { visible } from '../base/visible';
 import type { Tick } from '../state/ticks';
 import { watched } from '../words/common';
+import * as counts from '../words/counts';
 import { currentNode, loadFailed } from '../words/graph';
 import { markElements } from './node_mark_elements';
 import type { TreeRow } from './tree_rows';
@@ -144,6 +144,6 @@ function descriptionOf({ node }: TreeRow, type: string, hits: number, current: b
   const parts = [type];
   if (current) parts.push(currentNode);
   if (node.watched !== 'none') parts.push(watched[node.watched]);
-  if (hits > 0) parts.push(plural(hits, 'hit'));
+  if (hits > 0) parts.push(counts.hits(hits));
   return parts.filter((text) => text !== '').join(', ');
 }

@@ -12,3 +12,9 @@ export const andMore = (count: string | number) => `and ${count} more`;
 // Marks of a node.
 export const current = 'current';
 export const watched = { all: 'watched', some: 'partly watched' };
+
+export const undo = 'Undo';
+export const copied = 'Copied';
+export const copyFailed = 'Copy failed';
+export const clipboardDenied = 'The browser denied access to the clipboard.';
+export const serverUnreachable = 'The server is not responding.';

@@ -78,3 +78,37 @@ export const watch = 'Watch…';
 export const watchInside = 'Watch everything inside…';
 export const stopAtNan = 'Stop at NaN or infinity';
 export const copyFullName = 'Copy full name';
+
+// Contents of a box.
+export const nodeCount = (count: number) => `${count} ${count === 1 ? 'node' : 'nodes'}`;
+
+// Statistics of a tensor in the neighbourhood.
+export const nanCount = (count: string) => `${count} NaN`;
+export const infinityCount = (count: string) => `${count} ±Inf`;
+export const emptyTensor = 'empty';
+export const magnitude = (max: string, mean: string | null) => `|max| ${max}${mean === null ? '' : ` · mean ${mean}`}`;
+export const ofStep = (step: number) => ` · step ${step}`;
+
+// The drawing for screen readers.
+export const nothingRecorded = 'Graph: nothing recorded yet.';
+export const shownNodes = (nodes: string, open: string, closed: string) => `Graph: ${nodes}, ${open} and ${closed} shown`;
+export const currentIs = (node: string) => `current node: ${node}`;
+export const withHits = (boxes: string) => `${boxes} with hits`;
+export const areWatched = (boxes: string) => `${boxes} watched`;
+export const selectedIs = (node: string) => `selected: ${node}`;
+
+// Source lines without their code.
+export const sourceLine = (line: number) => `line ${line}`;
+
+// Problems of a search.
+export const unknownCategory = (text: string, known: readonly string[]) =>
+  `Unknown category “${text}”. Use one of: ${known.join(', ')}.`;
+export const unknownKind = (text: string, known: readonly string[]) =>
+  `Unknown kind “${text}”. Use one of: ${known.join(', ')}.`;
+
+// Problems of the graph's index.
+export const indexTruncated = 'the graph index is truncated';
+export const notAnIndex = 'the response is not a graph index';
+export const indexVersion = (found: number | undefined, expected: number) =>
+  `unsupported graph index version ${found}: expected ${expected}`;
+export const missingColumn = (name: string) => `the graph index has no column ${name}`;

@@ -7,6 +7,7 @@ export const hitCount = (count: number) => `${count} hits`;
 export const noHits = 'No hits';
 export const hitsAppear = 'Tensors that match a watchpoint’s condition are listed here.';
 export const noneMatchFilter = 'No hits match the filter';
+export const hitsNotLoaded = 'Could not load hits';
 export const loadAll = 'Load all';
 export const hitsNotShown = 'Hits that are not shown';
 export const shownOf = (newest: boolean, shown: string, total: string) =>

@@ -35,6 +35,7 @@ export const tokenRequired = 'This server requires a token.';
 export const tokenPrinted = 'printed a URL with a one-time code and wrote the token to';
 export const tokenOrUrl = 'Token or full URL';
 export const enterToken = 'Enter the token first.';
+export const invalidToken = 'Invalid token.';
 export const signIn = 'Sign in';
 
 // List of jobs.
@@ -44,9 +45,14 @@ export const loadingJobs = 'Loading jobs';
 export const jobsNotLoaded = 'Could not load jobs';
 export const noJobs = 'No jobs yet';
 export const jobsAppear = 'Jobs appear here as soon as a training script starts with graphdbg.';
+export const howToStart = (host: string, port: string) =>
+  `export GRAPHDBG_ENABLE=1 GRAPHDBG_HOST=${host} GRAPHDBG_PORT=${port}\npython train.py`;
 export const dropModel = 'To view an ONNX model without running it, drop its file here.';
 export const agentsConnectTo = 'agents connect to';
 export const removeJob = (name: string) => `Remove ${name}`;
+export const removed = (name: string) => `${name} removed`;
+export const removedWithIt = 'Its graph, watchpoints and hits are removed with it.';
+export const notRemoved = (name: string) => `Could not remove ${name}`;
 export const jobNotEnded = 'The job has not ended.';
 export const rankCount = (count: number) => `${count} ranks`;
 export const columns = {
@@ -61,6 +67,7 @@ export const columns = {
   actions: 'Actions',
 };
 export const openModel = 'Open model';
+export const modelNotOpened = (file: string) => `Could not open ${file}`;
 export const modelFile = 'Model file';
 
 // View of one job.
@@ -113,31 +120,6 @@ export const showNode = 'Show node';
 export const traceback = 'Traceback';
 export const showTraceback = 'Show traceback';
 export const hideTraceback = 'Hide traceback';
-
-// Run control. The commands' own names are in state/controls.ts.
-export const runControl = 'Run control';
-export const commandHints = {
-  continue: 'Run until a watchpoint pauses the job',
-  pause: 'Pause at the next op',
-  step: 'Run this many steps, then pause',
-  next_node: 'Step over op',
-  recheck: 'Re-test changed watchpoints on the current values',
-  terminate: 'End the job',
-};
-export const stepCount = 'Number of steps';
-export const stepCountHint = 'Number of steps (1 or more)';
-export const stepCountWrong = 'The number of steps must be 1 or more.';
-export const setWatchpointsFirst = 'Set watchpoints, then continue.';
-export const stoppedBy = (id: number, condition: string, what: string) => `Watchpoint ${id}: ${condition} ${what}`;
-export const onTarget = (target: string) => `on ${target}`;
-export const andMore = (count: number) => (count > 0 ? ` and ${count} more` : '');
-export const stopOncePerStep = 'Stop once per step';
-export const stopOncePerStepHint = (id: number) =>
-  `This hit only passes on a bad input. Watchpoint ${id} will pause once at the end of each step with hits, not at each hit.`;
-export const confirmTerminate = 'Terminate the job?';
-export const terminateWarning = (name: string) => `${name} ends immediately. Training progress that was not saved is lost.`;
-export const theJob = 'The job';
-export const terminateJob = 'Terminate job';
 
 // Getting started, in one line.
 export const gettingStarted = 'Getting started';

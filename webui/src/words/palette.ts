@@ -14,14 +14,6 @@ export const addWatchpoint = 'Add watchpoint…';
 export const addRecommended = 'Add recommended watchpoints';
 export const alreadyAdded = 'Already added.';
 export const stopAtFirstNan = 'Stop at the first NaN or infinity';
-export const show = (panel: string) => `Show ${panel}`;
-export const panels = {
-  values: 'values',
-  heat: 'heat map',
-  histogram: 'histogram',
-  history: 'history',
-  compare: 'comparison',
-};
 export const maximizePanel = 'Maximize node panel';
 export const copyLink = 'Copy link to this view';
 

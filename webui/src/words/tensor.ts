@@ -1,5 +1,7 @@
 // Texts about tensors: their table, values, slices and statistics.
 
+import type { SliceProblem } from '../base/slice';
+
 export const tensors = 'Tensors';
 export const tensorColumns = { index: '#', tensor: 'Tensor', shape: 'Shape', range: 'Range', mean: 'Mean' };
 export const outputs = 'Outputs';
@@ -16,6 +18,13 @@ export const views = {
   histogram: 'Histogram',
   history: 'History',
   compare: 'Compare',
+};
+export const viewCommands: Record<keyof typeof views, string> = {
+  values: 'Show values',
+  heat: 'Show heat map',
+  histogram: 'Show histogram',
+  history: 'Show history',
+  compare: 'Show comparison',
 };
 export const loadingValues = 'Loading values';
 export const noValue = 'No value available';
@@ -51,6 +60,11 @@ export const shapeIs = (shape: string) => `Its shape is ${shape}.`;
 export const gridSummary = (rows: number, columns: number, scale: string, specials: string) =>
   `${rows} by ${columns} values, magnitude up to ${scale}, ${specials}`;
 export const allFinite = 'all finite';
+// Values that are not finite.
+export const specialNames = { nan: 'NaN', inf: '+Inf', neg_inf: '-Inf' };
+export const specialMarks = { nan: '✕ NaN', inf: '▲ +Inf', neg_inf: '▼ -Inf' };
+// In the narrow cells of a grid.
+export const cellMarks = { nan: '✕ NaN', inf: '▲ Inf', neg_inf: '▼ -Inf' };
 export const colourScale = 'Colour scale';
 export const lockScale = 'Lock colour scale';
 export const unlockScale = 'Unlock colour scale';
@@ -68,6 +82,24 @@ export const slice = 'Slice';
 export const sliceHint = 'NumPy indexing, for example [0, :, 10:20, ...] or [:, :].T; press Enter to apply';
 export const tooManyElements = (count: string, most: string) =>
   `${count} elements; at most ${most} can be shown at once`;
+export function sliceProblem(problem: SliceProblem): string {
+  switch (problem.kind) {
+    case 'not_a_range':
+      return `"${problem.text}" is not an index or a range`;
+    case 'out_of_bounds':
+      return `index ${problem.index} is out of bounds for axis ${problem.axis} with size ${problem.size}`;
+    case 'too_many':
+      return `${problem.given} indices for a tensor with ${problem.axes} axes`;
+    case 'missing_index':
+      return 'missing index between commas';
+    case 'zero_step':
+      return 'the step must not be 0';
+    case 'bracket':
+      return 'unmatched bracket';
+    case 'ellipses':
+      return 'only one "..." is allowed';
+  }
+}
 export const transpose = 'Transpose';
 export const transposeHint = 'Swap rows and columns, like NumPy’s .T';
 export const axes = 'Axes';

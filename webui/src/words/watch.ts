@@ -42,3 +42,38 @@ export const recommendedHint = 'NaN, exploding and vanishing gradients, unchange
 export const stopAtFirstNan = 'Stop at the first NaN';
 export const stopAtFirstNanHint = 'Adds a watchpoint for NaN or infinity on everything';
 export const addWatchpoint = 'Add watchpoint';
+
+// Watchpoints that only make the job keep data.
+export const keepingNames = {
+  history: 'Records statistics at every step',
+  previous: 'Keeps previous values',
+};
+
+// Conditions and measured values.
+export const or = ' or ';
+export const countNames: Record<string, string> = {
+  nan_count: 'NaN',
+  inf_count: 'Inf',
+  pos_inf_count: '+Inf',
+  neg_inf_count: '-Inf',
+};
+// Fields that describe when or how the values were measured.
+export const contextNames: Record<string, string> = {
+  iteration: 'iteration',
+  micro_step: 'pass',
+  grad_scale: 'gradients scaled by',
+};
+
+// Messages.
+export const conditionOn = (condition: string, target: string) => `${condition} on ${target}`;
+export const watchpointAdded = (id: number) => `Watchpoint ${id} added`;
+export const watchpointDeleted = (id: number) => `Watchpoint ${id} deleted`;
+export const notAdded = 'Could not add the watchpoint';
+export const notChanged = (id: number) => `Could not change watchpoint ${id}`;
+export const notDeleted = (id: number) => `Could not delete watchpoint ${id}`;
+export const notRestored = 'Could not restore the watchpoint';
+export const recommended = 'Recommended watchpoints';
+export const recommendedNotAdded = 'Could not add the recommended watchpoints';
+export const alreadyAdded = 'Already added.';
+export const added = (watchpoints: string) => `${watchpoints} added.`;
+export const requestFailed = 'Failed';
