@@ -110,7 +110,7 @@ TEST_F(ApiNetworkTest, RouteByCredentialByHostByOrigin) {
       for (const Name& name : names) {
         Fields fields = name.fields;
         fields["Authorization"] = credential.authorization;
-        if (route.max_upload_bytes > 0) {
+        if (route.body.in_pieces) {
           fields["Content-Type"] = "application/octet-stream";
         }
         int status = Fetch(port_, std::string(route.method), path, fields,

@@ -1,9 +1,9 @@
 // One function per route. It reads the request's arguments, calls the server's
 // services or the job, and encodes the response.
 //
-// The dispatcher has already checked the client's token and the names of the
-// query's parameters, and has found the job. It turns errors into problem
-// documents.
+// The client's token and the names of the query's parameters were checked
+// before the body was read, and the dispatcher has found the job. It turns
+// errors into problem documents.
 #ifndef SERVER_API_HANDLERS_H_
 #define SERVER_API_HANDLERS_H_
 

@@ -14,7 +14,6 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr uint64_t kMaxModelBytes = uint64_t{1} << 30;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
@@ -32,12 +31,17 @@ std::vector<Route> MakeRoutes() {
       {"GET", kBase + "/server", kToken, {}, GetServer},
       {"GET", kBase + "/events", kToken, {}, EventSocket()},
       {"GET", kBase + "/conditions", kToken, {}, ListConditions},
-      {"POST", kBase + "/conditions/check", kToken, {}, CheckCondition},
-      {"POST", kBase + "/graphs", kToken, {"name"}, OpenModel, kMaxModelBytes},
+      {"POST",
+       kBase + "/conditions/check",
+       kToken,
+       {},
+       CheckCondition,
+       kLargeBody},
+      {"POST", kBase + "/graphs", kToken, {"name"}, OpenModel, kModelBody},
       {"GET", kBase + "/jobs", kToken, {}, ListJobs},
       {"GET", kJob, kToken, {}, GetJob},
       {"DELETE", kJob, kToken, {}, DeleteJob},
-      {"POST", kJob + "/control", kToken, {}, ControlJob},
+      {"POST", kJob + "/control", kToken, {}, ControlJob, kLargeBody},
       {"GET", kJob + "/graphs", kToken, {}, ListGraphs},
       {"GET", kJob + "/graph/index", kToken, {"graph"}, GetGraphIndex},
       {"GET",
@@ -59,11 +63,16 @@ std::vector<Route> MakeRoutes() {
        {"name", "slot", "depth", "rank"},
        GetNeighbours},
       {"GET", kJob + "/watchpoints", kToken, {}, ListWatchpoints},
-      {"POST", kJob + "/watchpoints", kToken, {}, AddWatchpoint},
-      {"POST", kJob + "/watchpoints/preview", kToken, {}, PreviewWatchpoint},
+      {"POST", kJob + "/watchpoints", kToken, {}, AddWatchpoint, kLargeBody},
+      {"POST",
+       kJob + "/watchpoints/preview",
+       kToken,
+       {},
+       PreviewWatchpoint,
+       kLargeBody},
       {"POST", kJob + "/watchpoints/recommended", kToken, {}, AddRecommended},
       {"GET", kWatchpoint, kToken, {}, GetWatchpoint},
-      {"PATCH", kWatchpoint, kToken, {}, ChangeWatchpoint},
+      {"PATCH", kWatchpoint, kToken, {}, ChangeWatchpoint, kLargeBody},
       {"DELETE", kWatchpoint, kToken, {}, DeleteWatchpoint},
       {"GET",
        kJob + "/hits",
@@ -76,7 +85,7 @@ std::vector<Route> MakeRoutes() {
        kToken,
        {"name", "rank", "step", "slice", "statistics"},
        GetTensor},
-      {"POST", kJob + "/tensor/catch", kToken, {}, CatchTensors},
+      {"POST", kJob + "/tensor/catch", kToken, {}, CatchTensors, kLargeBody},
       {"GET",
        kJob + "/tensor/statistics",
        kToken,
@@ -116,13 +125,36 @@ absl::StatusOr<JobPtr> FindJob(const Services& services,
   return job;
 }
 
+absl::Status Authorize(const Services& services, const Route& route,
+                       const http::Request& request) {
+  const std::string_view authorization = request.headers.Get("Authorization");
+  if (route.is_event_socket()) {
+    // A page cannot set the header: it shows its token in the first message.
+    // The browser says from where the page is, and that has been checked.
+    const bool from_page = request.headers.Has("Origin");
+    if (authorization.empty() && services.auth.required() && !from_page) {
+      return Error(absl::StatusCode::kPermissionDenied, "origin_required",
+                   "a WebSocket requires the header 'Origin', which browsers "
+                   "send, or 'Authorization: Bearer TOKEN'");
+    }
+    if (authorization.empty()) return absl::OkStatus();
+  }
+  if (route.access == Access::kOpen) return absl::OkStatus();
+  return services.auth.CheckAuthorization(authorization);
+}
+
+// Runs before the request's body is read.
+std::optional<http::Response> Check(const Services& services,
+                                    const Route& route,
+                                    http::Request& request) {
+  absl::Status status = Authorize(services, route, request);
+  if (status.ok()) status = CheckQueryNames(request, route.query);
+  if (status.ok()) return std::nullopt;
+  return ProblemOf(status, request.method);
+}
+
 Answer Execute(const Services& services, const Route& route,
                const http::Request& request) {
-  if (route.access == Access::kToken) {
-    CO_RETURN_IF_ERROR(
-        services.auth.CheckAuthorization(request.headers.Get("Authorization")));
-  }
-  CO_RETURN_IF_ERROR(CheckQueryNames(request, route.query));
   if (const auto* operation = std::get_if<Operation>(&route.operation)) {
     co_return co_await (*operation)(services, request);
   }
@@ -157,6 +189,12 @@ const std::vector<Route>& Routes() {
 
 void AddRoutes(const Services& services, http::Router& router) {
   for (const Route& route : Routes()) {
+    const std::string method(route.method);
+    http::RouteOptions options;
+    options.max_body_bytes = route.body.max_bytes;
+    options.check = [&services, &route](http::Request& request) {
+      return Check(services, route, request);
+    };
     if (route.is_event_socket()) {
       router.AddChannel(
           route.path,
@@ -164,17 +202,18 @@ void AddRoutes(const Services& services, http::Router& router) {
                       std::shared_ptr<http::MessageChannel> channel) {
             return ServeEvents(services, std::move(request),
                                std::move(channel));
-          });
+          },
+          std::move(options));
       continue;
     }
     auto handler = [&services, &route](http::Request request) {
       return Dispatch(services, route, std::move(request));
     };
-    if (route.max_upload_bytes > 0) {
-      router.AddUpload(std::string(route.method), route.path,
-                       route.max_upload_bytes, std::move(handler));
+    if (route.body.in_pieces) {
+      router.AddUpload(method, route.path, std::move(handler),
+                       std::move(options));
     } else {
-      router.Add(std::string(route.method), route.path, std::move(handler));
+      router.Add(method, route.path, std::move(handler), std::move(options));
     }
   }
 }

@@ -29,8 +29,6 @@ struct ServerOptions {
   uint32_t max_connections = 1'024;
   // Exceeding it results in status 431.
   uint32_t max_header_bytes = 16 << 10;
-  // Exceeding it results in status 413.
-  uint64_t max_body_bytes = 1 << 20;
   // The longest message that a WebSocket accepts.
   uint64_t max_message_bytes = 64 << 10;
 

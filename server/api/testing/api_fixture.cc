@@ -50,6 +50,7 @@ http::Response ApiFixture::Call(const std::string& method,
   EXPECT_NE(match.handler, nullptr) << method << " " << target;
   if (match.handler == nullptr) return {};
   request.path_params = std::move(match.params);
+  if (auto refusal = match.options->check(request)) return *refusal;
   asio::io_context context;
   auto response = asio::co_spawn(context, (*match.handler)(std::move(request)),
                                  asio::use_future);
