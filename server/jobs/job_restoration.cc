@@ -14,7 +14,7 @@ absl::Status RestoreGraph(SavedJob& saved, const RestoredParts& parts) {
   parts.graph.RestoreFrames(saved.frames);
   graph::AgentIds by_index;
   for (const graph::GraphPatch& patch : saved.patches) {
-    RETURN_IF_ERROR(parts.graph.Apply(patch, by_index));
+    RETURN_IF_ERROR(parts.graph.Restore(patch, by_index));
   }
   parts.graph.RestoreLastSteps(saved.last_steps);
   return absl::OkStatus();
