@@ -10,6 +10,8 @@
 namespace graphdbg::api {
 namespace {
 
+using testing::BodyOf;
+
 class ResponseMemoryTest : public testing::ApiTest {
  protected:
   ResponseMemoryTest() { fixture_.services.memory = memory_; }

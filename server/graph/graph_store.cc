@@ -127,11 +127,17 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
   return absl::OkStatus();
 }
 
-absl::Status GraphStore::Restore(const GraphPatch& patch, AgentIds& ids) {
-  const GraphLimits limits = std::exchange(limits_, RestoreLimits());
-  const absl::Status applied = Apply(patch, ids);
-  limits_ = limits;
-  return applied;
+absl::Status GraphStore::RestorePatches(
+    const std::vector<GraphPatch>& patches) {
+  const GraphLimits intake = std::exchange(limits_, RestoreLimits());
+  AgentIds by_index;
+  absl::Status restored;
+  for (const GraphPatch& patch : patches) {
+    restored = Apply(patch, by_index);
+    if (!restored.ok()) break;
+  }
+  limits_ = intake;
+  return restored;
 }
 
 void GraphStore::RestoreFrames(const std::vector<model::SourceLine>& frames) {
@@ -197,7 +203,11 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                  absl::StrCat("node ", record.id, " was \"", nodes_[known].name,
                               "\" and cannot become \"", record.name, "\""));
   }
-  if (known != kNoNode) return known;
+  RETURN_IF_ERROR(CheckRecord(record));
+  if (known != kNoNode) {
+    CountInputs(nodes_[known], record.inputs.size());
+    return known;
+  }
   RETURN_IF_ERROR(CheckName(record.name, limits_));
   NodeIndex index = FindNode(record.name);
   if (index == kNoNode) {
@@ -223,6 +233,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
       if (scopes_[s].parent == s) break;
     }
   }
+  CountInputs(nodes_[index], record.inputs.size());
   ids.nodes.emplace(record.id, index);
   changes.ids.emplace_back(record.id, index);
   ResolveWaiting(ids, record.id, index, changes);
@@ -232,7 +243,6 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
 absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
                               AgentIds& ids, GraphChanges& changes) {
   Node& node = nodes_[index];
-  RETURN_IF_ERROR(CheckRecord(record, node.inputs.size()));
   bool changed = false;
   auto set = [&changed](auto& field, auto value) {
     if (field == value) return;
@@ -274,23 +284,30 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   return CheckSize(node.name);
 }
 
-absl::Status GraphStore::CheckRecord(const NodeRecord& record,
-                                     size_t inputs) const {
-  if (edge_count_ - inputs + record.inputs.size() > limits_.max_edges) {
+absl::Status GraphStore::CheckRecord(const NodeRecord& record) const {
+  const std::string shown = record.name.substr(0, kShownBytes);
+  const NodeIndex known = FindNode(record.name);
+  const uint64_t replaced =
+      known == kNoNode ? 0 : nodes_[known].declared_inputs;
+  if (edge_count_ - replaced + record.inputs.size() > limits_.max_edges) {
     return Exhausted(absl::StrCat("more than ", limits_.max_edges,
-                                  " edges at \"",
-                                  record.name.substr(0, kShownBytes), "\""));
+                                  " edges at \"", shown, "\""));
   }
   for (const auto& [key, value] : record.attributes) {
     if (value.size() <= limits_.max_attribute_bytes) continue;
     return Error(
         absl::StatusCode::kInvalidArgument, "invalid_node",
         absl::StrCat("attribute \"", key.substr(0, kShownBytes),
-                     "\" of node \"", record.name.substr(0, kShownBytes),
-                     "\" has ", value.size(), " bytes; the limit is ",
-                     limits_.max_attribute_bytes));
+                     "\" of node \"", shown, "\" has ", value.size(),
+                     " bytes; the limit is ", limits_.max_attribute_bytes));
   }
   return absl::OkStatus();
+}
+
+void GraphStore::CountInputs(Node& node, size_t count) {
+  edge_count_ += count;
+  edge_count_ -= node.declared_inputs;
+  node.declared_inputs = static_cast<uint32_t>(count);
 }
 
 absl::Status GraphStore::CheckSize(std::string_view name) const {
@@ -320,8 +337,6 @@ bool GraphStore::SetInputs(NodeIndex index, std::vector<Input> inputs) {
   Node& node = nodes_[index];
   if (node.inputs == inputs) return false;
   for (uint32_t i = 0; i < node.inputs.size(); ++i) Unlink(index, i);
-  edge_count_ += inputs.size();
-  edge_count_ -= node.inputs.size();
   node.inputs = std::move(inputs);
   ++node.inputs_revision;
   for (uint32_t i = 0; i < node.inputs.size(); ++i) Link(index, i);

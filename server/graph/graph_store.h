@@ -120,6 +120,8 @@ struct Node {
   std::vector<FrameIndex> stack;
   std::map<std::string, std::string> attributes;
   uint64_t weight_bytes = 0;
+  // Number of inputs in the newest report, including unknown ones.
+  uint32_t declared_inputs = 0;
 };
 
 struct Graph {
@@ -166,10 +168,10 @@ class GraphStore {
   absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
                      GraphChanges* changes = nullptr);
 
-  // Applies a patch that a store has accepted before, perhaps with the larger
-  // limits of an earlier version.
-  absl::Status Restore(const GraphPatch& patch, AgentIds& ids);
-  // Restore an empty store. The vectors are in the order of indices.
+  // Restore an empty store. The vectors are in the order of indices. Patches
+  // may exceed the limits as far as this and earlier versions may have accepted
+  // them; errors are those of Apply.
+  absl::Status RestorePatches(const std::vector<GraphPatch>& patches);
   void RestoreFrames(const std::vector<model::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
@@ -212,8 +214,10 @@ class GraphStore {
                                        AgentIds& ids, GraphChanges& changes);
   absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
                     GraphChanges& changes);
-  // Checks a node, which replaces `inputs` inputs, before it changes anything.
-  absl::Status CheckRecord(const NodeRecord& record, size_t inputs) const;
+  // Checks the limits for the parts of one node.
+  absl::Status CheckRecord(const NodeRecord& record) const;
+  // Counts the edges that end at the node once it has been filled.
+  void CountInputs(Node& node, size_t count);
   absl::Status CheckSize(std::string_view name) const;
   // Returns false if the inputs are the same as before.
   bool SetInputs(NodeIndex index, std::vector<Input> inputs);

@@ -466,10 +466,11 @@ TEST(GraphLimitsTest, RestoresWhatALargerLimitHasAccepted) {
   GraphPatch patch;
   patch.nodes = {MakeNode(1, "a", 1), MakeNode(2, "b", 2)};
   EXPECT_FALSE(store.Apply(patch, ids).ok());
-  EXPECT_TRUE(store.Restore(patch, ids).ok());
-  EXPECT_EQ(store.node_count(), 2u);
+  GraphStore restored(limits);
+  EXPECT_TRUE(restored.RestorePatches({patch}).ok());
+  EXPECT_EQ(restored.node_count(), 2u);
   patch.nodes = {MakeNode(3, "c", 3)};
-  EXPECT_FALSE(store.Apply(patch, ids).ok());
+  EXPECT_FALSE(restored.Apply(patch, ids).ok());
 }
 
 }  // namespace

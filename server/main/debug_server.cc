@@ -167,6 +167,8 @@ class DebugServer::Impl {
   std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
   std::shared_ptr<MemoryBudget> memory_;
+  // Disk space that --max-disk includes, besides the store's own.
+  std::atomic<uint64_t> other_disk_bytes_{0};
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventBuffer> events_;
@@ -224,8 +226,11 @@ absl::Status DebugServer::Impl::LoadTls() {
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
-  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
-                                              {options_.max_disk_bytes, log_}));
+  ASSIGN_OR_RETURN(
+      journal_,
+      store::OpenStore(options_.data_dir,
+                       {options_.max_disk_bytes, log_,
+                        [this]() -> uint64_t { return other_disk_bytes_; }}));
   jobs::JobOptions job_options;
   job_options.log = log_;
   job_options.journal = journal_;
@@ -255,6 +260,7 @@ void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.async_wait([this](boost::system::error_code ec) {
     if (ec) return;
     ObserveMemory();
+    if (mindspore_) other_disk_bytes_ = mindspore_->stored_bytes();
     directory_->Trim();
     ScheduleTrim();
   });
@@ -313,6 +319,8 @@ void DebugServer::Impl::CreateAgentServer() {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
+  mindspore_options.state_limits.total_bytes = options_.max_disk_bytes / 4;
+  mindspore_options.disk_is_full = [this] { return journal_->over_limit(); };
   mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
