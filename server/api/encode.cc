@@ -144,7 +144,7 @@ Json EncodeUnsupported(const model::Job& job) {
 
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
-  return {
+  Json json = {
       {"id", job.id},
       {"name", job.name},
       {"framework", job.framework},
@@ -166,6 +166,8 @@ Json Encode(const model::Job& job) {
       {"unsupported_commands", EncodeUnsupported(job)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+  if (!job.verified) json["verified"] = false;
+  return json;
 }
 
 Json Encode(const model::GraphSummary& graph) {

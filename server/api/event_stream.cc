@@ -20,6 +20,8 @@ constexpr char kAllJobs[] = "*";
 constexpr std::chrono::seconds kTokenDeadline{10};
 // RFC 6455 section 7.4.1.
 constexpr uint16_t kPolicyViolation = 1008;
+// RFC 6455's registry of close codes.
+constexpr uint16_t kTryAgainLater = 1013;
 // A snapshot contains at most this many hits, the newest ones.
 constexpr uint32_t kSnapshotHits = 1'000;
 // Events of one job sent before those of other jobs.
@@ -211,7 +213,7 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
       snapshot["watchpoints"] = EncodeAll(*watchpoints);
       snapshot["hits"] = EncodeAll(*hits);
       ++services_.counters.snapshots;
-      co_return co_await Send(snapshot);
+      co_return co_await SendLarge(Dump(std::exchange(snapshot, {})));
     }
   }
   subscriptions_.erase(job);
@@ -226,14 +228,30 @@ asio::awaitable<bool> EventStream::SendAllJobs() {
     event.type = Event::Type::kJob;
     event.job = job->id();
     event.seq = services_.events.LastSeq(job->id());
-    absl::StatusOr<model::Job> info = co_await job->Describe();
-    if (!info.ok()) continue;
-    event.job_info = *std::move(info);
+    event.job_info = *job->LastKnown();
     if (!co_await Send(Encode(event, services_.now_unix_nano()))) {
       co_return false;
     }
   }
   co_return true;
+}
+
+asio::awaitable<bool> EventStream::SendLarge(std::string message) {
+  MemoryBudget::Reservation memory;
+  if (services_.memory != nullptr) {
+    auto reserved =
+        services_.memory->Reserve(MemoryAccount::kEvents, message.capacity());
+    if (!reserved.ok()) {
+      message = {};
+      if (co_await Send(ErrorMessage(reserved.status()))) {
+        co_await channel_->Close(kTryAgainLater, ReasonOf(reserved.status()));
+      }
+      ended_ = true;
+      co_return false;
+    }
+    memory = *std::move(reserved);
+  }
+  co_return co_await Send(std::move(message));
 }
 
 asio::awaitable<bool> EventStream::Send(const Json& message) {

@@ -47,6 +47,9 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::awaitable<bool> SendSnapshot(const std::string& job);
   boost::asio::awaitable<bool> SendAllJobs();
   boost::asio::awaitable<bool> Send(const Json& message);
+  // Counts the message in the memory budget while it is being sent. Ends the
+  // stream if there is no memory for it.
+  boost::asio::awaitable<bool> SendLarge(std::string message);
   boost::asio::awaitable<bool> Send(std::string message);
   boost::asio::awaitable<void> Sleep();
   // May be called on any thread.

@@ -6,6 +6,7 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/event_stream.h"
+#include "server/api/response_memory.h"
 #include "server/api/status_problem.h"
 #include "server/base/error.h"
 
@@ -168,6 +169,10 @@ asio::awaitable<http::Response> Dispatch(const Services& services,
                                          http::Request request) {
   absl::StatusOr<http::Response> response =
       co_await Execute(services, route, request);
+  if (response.ok()) {
+    const absl::Status reserved = ReserveBody(services, *response);
+    if (!reserved.ok()) response = reserved;
+  }
   if (!response.ok()) co_return ProblemOf(response.status(), request.method);
   co_return *std::move(response);
 }

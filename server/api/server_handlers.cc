@@ -55,10 +55,15 @@ Answer IssueLoginCode(const Services& services, const http::Request&) {
 
 Answer GetServer(const Services& services, const http::Request&) {
   const ServerIdentity& identity = services.identity;
-  co_return JsonResponse({{"name", "graphdbg"},
-                          {"version", identity.version},
-                          {"http_address", identity.http_address},
-                          {"debugger_address", identity.debugger_address}});
+  Json json = {{"name", "graphdbg"},
+               {"version", identity.version},
+               {"http_address", identity.http_address},
+               {"debugger_address", identity.debugger_address}};
+  if (const auto& memory = services.memory) {
+    json["memory"] = {{"used_bytes", memory->used()},
+                      {"limit_bytes", memory->limit()}};
+  }
+  co_return JsonResponse(json);
 }
 
 }  // namespace graphdbg::api

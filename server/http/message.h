@@ -74,6 +74,9 @@ struct Response {
   // tell that the body is incomplete.
   using NextPiece = http::NextPiece;
   NextPiece next_piece;
+  // Destroyed when the response has been sent or has failed. Counts the body in
+  // the server's memory budget.
+  std::shared_ptr<const void> memory;
   // The total size of all pieces, if known in advance.
   std::optional<uint64_t> pieces_bytes;
 

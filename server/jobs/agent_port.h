@@ -28,6 +28,9 @@ namespace graphdbg::jobs {
 
 // --- From the agent -------------------------------------------------------
 
+// The framework whose own protocol, which has no credentials, connects jobs.
+inline constexpr char kUnverifiedFramework[] = "mindspore";
+
 struct AgentHello {
   std::string job;
   std::string job_name;

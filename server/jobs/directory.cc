@@ -18,6 +18,8 @@ namespace graphdbg::jobs {
 namespace {
 
 constexpr size_t kMaxJobIdBytes = 256;
+// A budget of this size allows for a few small jobs.
+constexpr uint64_t kMinBudget = uint64_t{64} << 20;
 
 int64_t SystemUnixNano() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -182,6 +184,10 @@ DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
 }
 
 absl::Status DirectoryImpl::MakeRoom() {
+  if (options_->memory->pressure() >= MemoryBudget::Pressure::kRefuseJobs &&
+      !EvictOne()) {
+    return options_->memory->Refuse("another job");
+  }
   if (entries_.size() < options_->max_jobs || EvictOne()) {
     return absl::OkStatus();
   }
@@ -206,7 +212,9 @@ bool DirectoryImpl::EvictOne() {
 bool DirectoryImpl::ExceedsLimit() const {
   uint64_t bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
-  return bytes > options_->max_memory_bytes ||
+  return bytes > options_->max_memory_bytes / 100 * 85 ||
+         options_->memory->pressure() >=
+             MemoryBudget::Pressure::kForgetEndedJobs ||
          (options_->journal && options_->journal->over_limit());
 }
 
@@ -242,6 +250,10 @@ void DirectoryImpl::Remove(const JobPtr& job) {
 std::shared_ptr<JobDirectory> MakeDirectory(
     boost::asio::any_io_executor executor, JobOptions options) {
   if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
+  if (options.memory == nullptr) {
+    options.memory = std::make_shared<MemoryBudget>(
+        std::max(options.max_memory_bytes, kMinBudget));
+  }
   return std::make_shared<DirectoryImpl>(std::move(executor),
                                          std::move(options));
 }

@@ -40,6 +40,9 @@ class Job {
   virtual const std::string& id() const = 0;
 
   virtual Task<model::Job> Describe() = 0;
+  // The job as its last event described it, or newer. Unlike the other methods
+  // this one does not wait for the job, which may be busy. Not null.
+  virtual std::shared_ptr<const model::Job> LastKnown() const = 0;
   // Returns the id under which events report the command's outcome.
   // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
   // UNIMPLEMENTED "unsupported_command".

@@ -27,6 +27,7 @@ void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
       job.framework = hello.framework;
       job.framework_version = hello.framework_version;
     }
+    if (hello.framework == kUnverifiedFramework) job.verified = false;
     job.unsupported.insert(hello.unsupported.begin(), hello.unsupported.end());
     job.world_size = std::max(job.world_size, hello.world_size);
     job.ranks.push_back({number, hello.host, hello.pid, hello.peer,

@@ -46,13 +46,14 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       options_(std::move(options)),
       created_at_unix_nano_(created_at_unix_nano),
       strand_(std::move(executor)),
+      memory_(options_->memory->Count(MemoryAccount::kJobs)),
       machine_([this](const JobStateMachine::Change& change) {
         OnStateChange(change);
       }),
       watch_table_(graph_),
       hits_(graph_),
       events_(id_, FirstNumber(*options_), std::move(bus),
-              [this] { return DescribeOnStrand(); }),
+              [this] { return Refresh(); }),
       recorder_(std::move(journal), *this,
                 [this](const absl::Status& failure) {
                   events_.PublishLog(
@@ -71,14 +72,16 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       tensor_requests_(
           graph_, machine_, *this,
           {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
-           options_->tensor_deadline}),
+           options_->tensor_deadline, options_->memory}),
       tensors_(graph_, *this, machine_, known_statistics_, hits_),
       graph_files_(graph_, GraphVersionPrefix(created_at_unix_nano, *options_),
                    *this, [this] { UpdateMemoryUse(); }),
       connections_(id_, machine_, watchpoints_, recorder_, events_, *this,
                    [this](Rank& rank, const std::string& reason) {
                      AbandonRank(rank, reason);
-                   }) {}
+                   }) {
+  Refresh();
+}
 
 template <class R, class Work>
 boost::asio::awaitable<R> LiveJob::OnStrand(Work work) {
@@ -175,6 +178,7 @@ Task<model::Watchpoint> LiveJob::AddWatchpoint(model::WatchpointSpec spec) {
       [spec = std::move(spec)](LiveJob& job,
                                JobWatchpoints::Callback complete) {
         job.watchpoints_.Add(spec, std::move(complete));
+        job.ScheduleRefresh();
       });
 }
 
@@ -189,12 +193,14 @@ Task<model::Watchpoint> LiveJob::ChangeWatchpoint(
       [id, change = std::move(change)](LiveJob& job,
                                        JobWatchpoints::Callback complete) {
         job.watchpoints_.Change(id, change, std::move(complete));
+        job.ScheduleRefresh();
       });
 }
 
 StatusTask LiveJob::RemoveWatchpoint(uint32_t id) {
   return StartOnStrand<absl::Status>([id](LiveJob& job, Done complete) {
     job.watchpoints_.Remove(id, std::move(complete));
+    job.ScheduleRefresh();
   });
 }
 
@@ -361,6 +367,32 @@ void LiveJob::UpdateMemoryUse() {
   constexpr uint64_t kBytesPerHit = 1'000;
   memory_bytes_ = graph_.bytes() + kBytesPerHit * hits_.kept() +
                   graph_files_.bytes() + known_statistics_.bytes();
+  memory_.Set(memory_bytes_);
+}
+
+absl::Status LiveJob::CheckMemory() const {
+  MemoryBudget& budget = *options_->memory;
+  // One job must not use up what all need.
+  const bool exceeds_share = memory_bytes_ > budget.limit() / 2;
+  if (!exceeds_share && budget.pressure() < MemoryBudget::Pressure::kFull) {
+    return absl::OkStatus();
+  }
+  return budget.Refuse(absl::StrCat("more data of job ", id_, ", which has ",
+                                    memory_bytes_.load(), " bytes"));
+}
+
+model::Job LiveJob::Refresh() {
+  model::Job job = DescribeOnStrand();
+  snapshot_.Set(job);
+  return job;
+}
+
+void LiveJob::ScheduleRefresh() {
+  if (std::exchange(refresh_scheduled_, true)) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    self->refresh_scheduled_ = false;
+    self->Refresh();
+  });
 }
 
 std::function<void(TaskRunner::Closure)> LiveJob::Poster() {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/task_runner.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
@@ -28,6 +29,7 @@
 #include "server/jobs/interfaces.h"
 #include "server/jobs/job_events.h"
 #include "server/jobs/job_recorder.h"
+#include "server/jobs/job_snapshot.h"
 #include "server/jobs/job_state_machine.h"
 #include "server/jobs/job_watchpoints.h"
 #include "server/jobs/journal.h"
@@ -60,6 +62,9 @@ class LiveJob final : public Job,
   // --- Job; any thread ------------------------------------------------------
   const std::string& id() const override { return id_; }
   Task<model::Job> Describe() override;
+  std::shared_ptr<const model::Job> LastKnown() const override {
+    return snapshot_.Get();
+  }
   Task<std::string> Control(model::ControlRequest request) override;
   Task<std::vector<model::GraphSummary>> Graphs() override;
   Task<std::shared_ptr<const model::GraphFile>> Index(
@@ -162,7 +167,14 @@ class LiveJob final : public Job,
   void RequestTensor(model::TensorQuery query,
                      TensorRequests::Completion complete);
   void UpdateMemoryUse();
+  // RESOURCE_EXHAUSTED "out_of_memory_budget" if the job must not grow.
+  absl::Status CheckMemory() const;
   model::Job DescribeOnStrand() const;
+  // Updates the snapshot and returns it.
+  model::Job Refresh();
+  // Updates the snapshot after the tasks that wait for the strand, so that a
+  // burst of hits updates it once.
+  void ScheduleRefresh();
 
   // Constant after construction.
   const std::string id_;
@@ -172,9 +184,12 @@ class LiveJob final : public Job,
 
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> memory_bytes_ = 0;
+  JobSnapshot snapshot_;
 
   // On the strand only: the job's data, ...
   bool retired_ = false;
+  bool refresh_scheduled_ = false;
+  MemoryBudget::Reservation memory_;
   JobStateMachine machine_;
   graph::GraphStore graph_;
   watch::WatchTable watch_table_;

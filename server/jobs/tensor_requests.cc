@@ -41,10 +41,10 @@ void TensorRequests::Request(model::TensorQuery query, Completion complete) {
   }
   const uint64_t id = ++last_id_;
   pending_.emplace(
-      id, Pending{TensorAnswer(query, query.max_bytes), 0, std::move(complete),
-                  (*rank)->link, tasks_.RunAfter(limits_.deadline, [this, id] {
-                    OnDeadline(id);
-                  })});
+      id, Pending{TensorAnswer(query, query.max_bytes, limits_.memory), 0,
+                  std::move(complete), (*rank)->link,
+                  tasks_.RunAfter(limits_.deadline,
+                                  [this, id] { OnDeadline(id); })});
   (*rank)->link->Send(TensorOrder{id, std::move(query)});
 }
 
@@ -114,8 +114,7 @@ absl::Status TensorRequests::Accept(Pending& pending,
   }
   held_bytes_ += chunk.data.size();
   pending.held_bytes += chunk.data.size();
-  pending.answer.Append(chunk);
-  return absl::OkStatus();
+  return pending.answer.Append(chunk);
 }
 
 void TensorRequests::OnDeadline(uint64_t request_id) {

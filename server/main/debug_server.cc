@@ -1,5 +1,6 @@
 #include "server/main/debug_server.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -27,6 +28,7 @@
 #include "server/api/routes.h"
 #include "server/auth/authenticator.h"
 #include "server/base/error.h"
+#include "server/base/memory_budget.h"
 #include "server/http/assets.h"
 #include "server/http/server.h"
 #include "server/http/tls.h"
@@ -47,6 +49,14 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kTrimInterval(2);
+// For small jobs, whatever --max-memory is.
+constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20;
+
+class Context : public asio::io_context {
+ public:
+  // Destroys everything that waits to be run.
+  void Discard() { shutdown(); }
+};
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
@@ -124,6 +134,7 @@ class DebugServer::Impl {
   absl::Status RestoreJobs();
   absl::Status LoadTls();
   void ScheduleTrim();
+  void ObserveMemory();
   absl::Status Open();
   absl::Status OpenToMindSpore();
   void CreateServices();
@@ -141,8 +152,12 @@ class DebugServer::Impl {
   std::atomic<bool> ready_{false};
 
   // Declared before everything that runs on it.
-  asio::io_context io_;
+  Context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
+  // Jobs have threads of their own, so that busy jobs do not delay requests
+  // about others.
+  Context jobs_io_;
+  asio::executor_work_guard<asio::io_context::executor_type> jobs_work_;
   asio::signal_set signals_;
   std::promise<std::string> stop_reason_;
   std::atomic<bool> stopping_{false};
@@ -151,6 +166,9 @@ class DebugServer::Impl {
   std::shared_ptr<http::Tls> tls_;
   std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
+  std::shared_ptr<MemoryBudget> memory_;
+  // Disk space that --max-disk includes, besides the store's own.
+  std::atomic<uint64_t> other_disk_bytes_{0};
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventBuffer> events_;
@@ -168,10 +186,17 @@ DebugServer::Impl::Impl(Options options,
     : options_(std::move(options)),
       log_(std::move(log)),
       work_(io_.get_executor()),
+      jobs_work_(jobs_io_.get_executor()),
       signals_(io_),
       trim_timer_(io_) {}
 
-DebugServer::Impl::~Impl() { Close(); }
+DebugServer::Impl::~Impl() {
+  Close();
+  // Requests refer to jobs and jobs to requests, so both must be gone before
+  // either context is.
+  io_.Discard();
+  jobs_io_.Discard();
+}
 
 absl::Status DebugServer::Impl::Start() {
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
@@ -201,22 +226,41 @@ absl::Status DebugServer::Impl::LoadTls() {
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
-  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
-                                              {options_.max_disk_bytes, log_}));
+  ASSIGN_OR_RETURN(
+      journal_,
+      store::OpenStore(options_.data_dir,
+                       {options_.max_disk_bytes, log_,
+                        [this]() -> uint64_t { return other_disk_bytes_; }}));
   jobs::JobOptions job_options;
   job_options.log = log_;
   job_options.journal = journal_;
   job_options.max_jobs = options_.max_jobs;
   job_options.max_memory_bytes = options_.max_memory_bytes;
-  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(job_options));
-  events_ = std::make_unique<api::EventBuffer>(*directory_);
+  memory_ = std::make_shared<MemoryBudget>(
+      std::max(options_.max_memory_bytes, ResidentBytes() + kMinMemoryBytes));
+  job_options.memory = memory_;
+  directory_ =
+      jobs::MakeDirectory(jobs_io_.get_executor(), std::move(job_options));
+  api::EventBuffer::Limits event_limits;
+  event_limits.memory = memory_;
+  events_ = std::make_unique<api::EventBuffer>(*directory_, event_limits);
   return directory_->Restore();
+}
+
+void DebugServer::Impl::ObserveMemory() {
+  memory_->ObserveProcess(ResidentBytes());
+  // Blocks that were freed may still belong to the process.
+  if (memory_->used(MemoryAccount::kProcess) < memory_->limit() / 8) return;
+  malloc_trim(0);
+  memory_->ObserveProcess(ResidentBytes());
 }
 
 void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.expires_after(kTrimInterval);
   trim_timer_.async_wait([this](boost::system::error_code ec) {
     if (ec) return;
+    ObserveMemory();
+    if (mindspore_) other_disk_bytes_ = mindspore_->stored_bytes();
     directory_->Trim();
     ScheduleTrim();
   });
@@ -240,6 +284,7 @@ void DebugServer::Impl::CreateServices() {
           [this](std::string name, http::NextPiece bytes) {
             return imports_->Run(std::move(name), std::move(bytes));
           },
+      .memory = memory_,
   });
 }
 
@@ -274,6 +319,8 @@ void DebugServer::Impl::CreateAgentServer() {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
+  mindspore_options.state_limits.total_bytes = options_.max_disk_bytes / 4;
+  mindspore_options.disk_is_full = [this] { return journal_->over_limit(); };
   mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
@@ -341,6 +388,7 @@ void DebugServer::Impl::RunThreads() {
   unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
   for (unsigned i = 0; i < count; ++i) {
     threads_.emplace_back([this] { io_.run(); });
+    threads_.emplace_back([this] { jobs_io_.run(); });
   }
 }
 
@@ -361,6 +409,7 @@ void DebugServer::Impl::Close() {
   ingest_.reset();
   mindspore_.reset();
   io_.stop();
+  jobs_io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }

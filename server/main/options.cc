@@ -70,7 +70,9 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
       ->transform(CLI::AsSizeValue(false))
       ->default_str("10GiB");
   app.add_option("--max-memory", options.max_memory_bytes,
-                 "approximate memory for jobs, for example 4GiB" + oldest)
+                 "memory of the server, for example 4GiB; shortly before it is "
+                 "reached, the oldest ended jobs are deleted, then new jobs "
+                 "and large requests are refused")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("4GiB");
   app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)

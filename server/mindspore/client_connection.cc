@@ -265,7 +265,9 @@ void ClientConnection::OnDisconnect() {
 
 void ClientConnection::Discard() {
   absl::MutexLock lock(&mu_);
-  if (!saved_.empty()) shared_->files->Remove(incarnation_);
+  if (!saved_.empty() || !saved_graphs_.empty()) {
+    shared_->files->Remove(incarnation_);
+  }
 }
 
 void ClientConnection::MoveTo(const std::string& peer,

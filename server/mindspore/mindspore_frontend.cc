@@ -60,6 +60,7 @@ class MindSporeFrontend::Impl final
   ~Impl() override;
 
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
+  uint64_t stored_bytes() const { return shared_->files->bytes(); }
   void StopSaving() { shared_->files->Close(); }
 
  private:
@@ -128,7 +129,8 @@ std::shared_ptr<const ClientConnection::Shared> SharedOf(
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
-  shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log);
+  shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log,
+                                                options.state_limits);
   return shared;
 }
 
@@ -151,7 +153,12 @@ MindSporeFrontend::Impl::~Impl() {
 
 void MindSporeFrontend::Impl::SweepUntilStopped() {
   const absl::Duration interval = absl::FromChrono(options_.sweep);
-  while (!stop_.WaitForNotificationWithTimeout(interval)) registry_.Sweep();
+  while (!stop_.WaitForNotificationWithTimeout(interval)) {
+    registry_.Sweep();
+    if (options_.disk_is_full && options_.disk_is_full()) {
+      registry_.DiscardOldest();
+    }
+  }
 }
 
 absl::StatusOr<uint16_t> MindSporeFrontend::Impl::Listen(
@@ -339,6 +346,10 @@ grpc::Service* MindSporeFrontend::service() { return impl_.get(); }
 absl::StatusOr<uint16_t> MindSporeFrontend::Listen(const std::string& host,
                                                    uint16_t port) {
   return impl_->Listen(host, port);
+}
+
+uint64_t MindSporeFrontend::stored_bytes() const {
+  return impl_->stored_bytes();
 }
 
 void MindSporeFrontend::StopSaving() { impl_->StopSaving(); }

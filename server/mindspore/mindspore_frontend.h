@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/allow_list.h"
+#include "server/mindspore/client_files.h"
 
 namespace grpc {
 class Service;
@@ -36,6 +37,11 @@ struct FrontendOptions {
   // The directory for state that outlives the server, so that clients find
   // their jobs again on the next server. If empty, no state is stored.
   std::string state_dir;
+  // Limits for the files in this directory.
+  ClientFiles::Limits state_limits;
+  // Whether the server uses more disk space than it may. Files of disconnected
+  // clients are then removed, the oldest first. May be null.
+  std::function<bool()> disk_is_full;
   // The interval between checks for disconnected clients.
   std::chrono::milliseconds sweep{5'000};
 };
@@ -56,6 +62,9 @@ class MindSporeFrontend {
   // Returns the port; port 0 picks a free one. Call it at most once.
   // UNAVAILABLE, naming the address, if listening fails.
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
+
+  // Size of the stored state. May be called on any thread.
+  uint64_t stored_bytes() const;
 
   // Stops storing state. Call it before the gRPC server stops, which must not
   // count as the end of the clients. May be called on any thread.

@@ -99,6 +99,9 @@ struct Job {
   std::vector<uint32_t> unchecked;
   // Commands that the job's framework does not support, with the reason.
   std::map<ControlVerb, std::string> unsupported;
+  // The job's processes have shown that they belong to the server's user or
+  // have a token. MindSpore's protocol has no credentials.
+  bool verified = true;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;

@@ -23,6 +23,7 @@ class FakeJob : public jobs::Job {
 
   const std::string& id() const override { return info.id; }
   jobs::Task<model::Job> Describe() override;
+  std::shared_ptr<const model::Job> LastKnown() const override;
   jobs::Task<std::string> Control(model::ControlRequest request) override;
   jobs::Task<std::vector<model::GraphSummary>> Graphs() override;
   jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
@@ -54,7 +55,9 @@ class FakeJob : public jobs::Job {
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   model::Job info;
-  // If not OK, every function but Describe returns it.
+  // The job is busy: only LastKnown returns.
+  bool busy = false;
+  // If not OK, every function but Describe and LastKnown returns it.
   absl::Status error;
   model::GraphFile index;
   // Keyed by their positions.
