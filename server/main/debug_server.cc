@@ -319,6 +319,7 @@ void DebugServer::Impl::CreateAgentServer() {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
+  mindspore_options.memory = memory_;
   mindspore_options.state_limits.total_bytes = options_.max_disk_bytes / 4;
   mindspore_options.disk_is_full = [this] { return journal_->over_limit(); };
   mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
