@@ -301,6 +301,13 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.port = options_.port;
   http_options.tls = tls_;
   http_options.log = log_;
+  http_options.reserve_body =
+      [memory = memory_](
+          uint64_t bytes) -> absl::StatusOr<std::shared_ptr<const void>> {
+    ASSIGN_OR_RETURN(auto reserved,
+                     memory->Reserve(MemoryAccount::kRequests, bytes));
+    return std::make_shared<MemoryBudget::Reservation>(std::move(reserved));
+  };
   http_ = std::make_unique<http::Server>(io_.get_executor(), router,
                                          std::move(http_options));
 }
