@@ -38,6 +38,8 @@ using boost::system::error_code;
 // Limits for the wait in Linger().
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = 4 << 20;
+// Control requests are read whatever the state of the memory is.
+constexpr uint64_t kUncountedBodyBytes = 16 << 10;
 // Size of the pieces of an upload's body.
 constexpr size_t kPieceBytes = 256 << 10;
 
@@ -128,12 +130,32 @@ asio::awaitable<bool> Connection::ReadBody(Parser& parser, uint64_t most) {
     co_return co_await SendProblem(make_error_code(bhttp::error::body_limit),
                                    most);
   }
+  if (!co_await ReserveBody(parser.content_length().value_or(most))) {
+    co_return false;
+  }
   if (ExpectsContinue(parser.get()) && !co_await SendContinue()) {
     co_return false;
   }
   const error_code ec = co_await ReadInTime(parser, false);
   if (!ec) co_return true;
   co_return co_await SendProblem(ec, most);
+}
+
+asio::awaitable<bool> Connection::ReserveBody(uint64_t bytes) {
+  // Smaller bodies are limited by the number of connections.
+  if (!shared_->options.reserve_body || bytes <= kUncountedBodyBytes) {
+    co_return true;
+  }
+  auto reserved = shared_->options.reserve_body(bytes);
+  if (reserved.ok()) {
+    body_memory_ = *std::move(reserved);
+    co_return true;
+  }
+  Response response = ProblemResponse(503, ReasonOf(reserved.status()),
+                                      std::string(reserved.status().message()));
+  response.headers.Set("Retry-After", "5");
+  co_await Write(std::move(response), false, true);
+  co_return false;
 }
 
 asio::awaitable<bool> Connection::SendContinue() {
@@ -174,6 +196,7 @@ asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
 }
 
 asio::awaitable<bool> Connection::ServeOne() {
+  body_memory_ = nullptr;
   Parser parser;
   if (!co_await ReadHeader(parser)) co_return false;
   const bool head = parser.get().method() == bhttp::verb::head;

@@ -68,6 +68,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // has been sent.
   boost::asio::awaitable<bool> ReadHeader(Parser& parser);
   boost::asio::awaitable<bool> ReadBody(Parser& parser, uint64_t most);
+  // Reserves memory for a body of this size; see ServerOptions.
+  boost::asio::awaitable<bool> ReserveBody(uint64_t bytes);
   boost::asio::awaitable<bool> SendContinue();
   boost::asio::awaitable<bool> SendProblem(const boost::system::error_code& ec,
                                            uint64_t max_body_bytes);
@@ -108,6 +110,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t reads_ = 0;
   bool read_timed_out_ = false;
   const std::shared_ptr<Shared> shared_;
+  // Counts the body of the current request.
+  std::shared_ptr<const void> body_memory_;
   std::string peer_;
 };
 

@@ -41,6 +41,12 @@ struct ServerOptions {
   // The longest time in which the peer accepts no data.
   std::chrono::milliseconds write_timeout{30'000};
 
+  // Reserves memory for a request's body until the returned object is
+  // destroyed. If it returns an error, the response has the status 503. May be
+  // null.
+  std::function<absl::StatusOr<std::shared_ptr<const void>>(uint64_t bytes)>
+      reserve_body;
+
   // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;
 };

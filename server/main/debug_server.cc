@@ -301,6 +301,13 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.port = options_.port;
   http_options.tls = tls_;
   http_options.log = log_;
+  http_options.reserve_body =
+      [memory = memory_](
+          uint64_t bytes) -> absl::StatusOr<std::shared_ptr<const void>> {
+    ASSIGN_OR_RETURN(auto reserved,
+                     memory->Reserve(MemoryAccount::kRequests, bytes));
+    return std::make_shared<MemoryBudget::Reservation>(std::move(reserved));
+  };
   http_ = std::make_unique<http::Server>(io_.get_executor(), router,
                                          std::move(http_options));
 }
@@ -319,6 +326,7 @@ void DebugServer::Impl::CreateAgentServer() {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
+  mindspore_options.memory = memory_;
   mindspore_options.state_limits.total_bytes = options_.max_disk_bytes / 4;
   mindspore_options.disk_is_full = [this] { return journal_->over_limit(); };
   mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(

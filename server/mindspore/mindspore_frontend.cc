@@ -129,6 +129,7 @@ std::shared_ptr<const ClientConnection::Shared> SharedOf(
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
+  shared->memory = options.memory;
   shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log,
                                                 options.state_limits);
   return shared;

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/allow_list.h"
 #include "server/mindspore/client_files.h"
@@ -37,7 +38,9 @@ struct FrontendOptions {
   // The directory for state that outlives the server, so that clients find
   // their jobs again on the next server. If empty, no state is stored.
   std::string state_dir;
-  // Limits for the files in this directory.
+  // The memory budget of the server. May be null.
+  std::shared_ptr<MemoryBudget> memory;
+  // Limits for the files in `state_dir`.
   ClientFiles::Limits state_limits;
   // Whether the server uses more disk space than it may. Files of disconnected
   // clients are then removed, the oldest first. May be null.

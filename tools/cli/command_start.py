@@ -10,7 +10,8 @@ from .server_process import server_program
 # Options that are passed on to the server, which checks them.
 FORWARDED = {
     "max-disk": "limit for jobs on disk, such as 10GiB; beyond it the oldest finished job is deleted",
-    "max-memory": "the same limit for memory, such as 4GiB",
+    "max-memory": "memory of the server, such as 4GiB; shortly before it is reached, the oldest finished jobs are "
+    "deleted, then new jobs and large requests are refused",
     "max-jobs": "the same limit for the number of jobs",
     "tls-cert": "PEM file with the certificate, for remote access; jobs then need GRAPHDBG_TLS_CA",
     "tls-key": "PEM file with the certificate's private key",
