@@ -42,7 +42,8 @@ class Job {
   virtual Task<model::Job> Describe() = 0;
   // Returns the id under which events report the command's outcome.
   // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
-  // UNIMPLEMENTED "unsupported_command".
+  // UNIMPLEMENTED "unsupported_command". Here and below, PERMISSION_DENIED
+  // "not_allowed_by_job" if the job's owner does not allow it.
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
 
   virtual Task<std::vector<model::GraphSummary>> Graphs() = 0;

@@ -44,6 +44,7 @@ class TensorRequests {
   // Calls `complete` once: at once with an error of the request, or later with
   // the answer. NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank",
   // FAILED_PRECONDITION "not_captured", INVALID_ARGUMENT "bad_slice",
+  // PERMISSION_DENIED "not_allowed_by_job",
   // UNAVAILABLE "job_gone", RESOURCE_EXHAUSTED "too_many_requests" or
   // "slice_too_large", DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL
   // "bad_answer", or the agent's own error.

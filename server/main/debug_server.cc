@@ -47,6 +47,8 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kTrimInterval(2);
+// Enough for the largest tensors that a job may send at once.
+constexpr uint64_t kLeastReceivedBytes = uint64_t{2} << 30;
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
@@ -264,6 +266,10 @@ void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
   ingest_options.tls = agents_tls_;
+  ingest_options.max_received_bytes =
+      std::max(options_.max_memory_bytes, kLeastReceivedBytes);
+  ingest_options.socket_path = options_.debugger_socket;
+  ingest_options.log = log_;
   ingest_options.check_token = [this](std::string_view token,
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);

@@ -47,6 +47,19 @@ enum class ControlVerb {
   kRecheck
 };
 
+// What the owner of a job lets the server order (GRAPHDBG_ALLOW).
+struct Allowed {
+  // Read values of tensors.
+  bool view = true;
+  // Watchpoints, and every command but kTerminate.
+  bool control = true;
+  bool terminate = true;
+  // Write to the job's tensors and settings.
+  bool change = true;
+
+  bool all() const { return view && control && terminate && change; }
+};
+
 // One process of a job.
 struct Rank {
   uint32_t rank = 0;
@@ -99,6 +112,7 @@ struct Job {
   std::vector<uint32_t> unchecked;
   // Commands that the job's framework does not support, with the reason.
   std::map<ControlVerb, std::string> unsupported;
+  Allowed allowed;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;
