@@ -140,11 +140,20 @@ Json EncodeUnsupported(const model::Job& job) {
   return object;
 }
 
+Json EncodeAllowed(const model::Allowed& allowed) {
+  Json names = Json::array();
+  if (allowed.view) names.push_back("view");
+  if (allowed.control) names.push_back("control");
+  if (allowed.terminate) names.push_back("terminate");
+  if (allowed.change) names.push_back("change");
+  return names;
+}
+
 }  // namespace
 
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
-  Json json = {
+  Json encoded = {
       {"id", job.id},
       {"name", job.name},
       {"framework", job.framework},
@@ -166,8 +175,9 @@ Json Encode(const model::Job& job) {
       {"unsupported_commands", EncodeUnsupported(job)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
-  if (!job.verified) json["verified"] = false;
-  return json;
+  if (!job.verified) encoded["verified"] = false;
+  if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);
+  return encoded;
 }
 
 Json Encode(const model::GraphSummary& graph) {

@@ -45,7 +45,8 @@ class Job {
   virtual std::shared_ptr<const model::Job> LastKnown() const = 0;
   // Returns the id under which events report the command's outcome.
   // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
-  // UNIMPLEMENTED "unsupported_command".
+  // UNIMPLEMENTED "unsupported_command". Here and below, PERMISSION_DENIED
+  // "not_allowed_by_job" if the job's owner does not allow it.
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
 
   virtual Task<std::vector<model::GraphSummary>> Graphs() = 0;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/jobs/permissions.h"
+
 namespace graphdbg::jobs {
 namespace {
 
@@ -15,6 +17,7 @@ void DescribeOutcome(const ExitReport& report, model::Job& job) {
 
 void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
   const RunState& run = machine.job();
+  job.allowed = AllowedByRanks(machine);
   job.state = run.state;
   job.pause_reason = run.reason;
   job.step = run.step;

@@ -7,6 +7,7 @@
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
+#include "server/jobs/permissions.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/model/enum_names.h"
 
@@ -60,6 +61,7 @@ absl::StatusOr<const Rank*> TensorRequests::Check(
                      "slice");
   }
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(query.rank));
+  if (query.want_data) RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
   if (pending_.size() >= kMaxPending) {
     return Error(
         absl::StatusCode::kResourceExhausted, "too_many_requests",
@@ -86,6 +88,7 @@ absl::Status TensorRequests::Catch(const std::string& node, uint32_t number) {
   }
   RETURN_IF_ERROR(CheckCaptured(graph_.node(index)));
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(number));
+  RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
   rank->link->Send(CatchTensorOrder{node});
   return absl::OkStatus();
 }

@@ -57,6 +57,8 @@ class Context : public asio::io_context {
   // Destroys everything that waits to be run.
   void Discard() { shutdown(); }
 };
+// Enough for the largest tensors that a job may send at once.
+constexpr uint64_t kLeastReceivedBytes = uint64_t{2} << 30;
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
@@ -316,6 +318,10 @@ void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
   ingest_options.tls = agents_tls_;
+  ingest_options.max_received_bytes =
+      std::max(options_.max_memory_bytes, kLeastReceivedBytes);
+  ingest_options.socket_path = options_.debugger_socket;
+  ingest_options.log = log_;
   ingest_options.check_token = [this](std::string_view token,
                                       std::string_view peer) {
     return auth_->CheckAgent(token, peer);

@@ -60,6 +60,9 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   app.add_option("--debugger-port", options.debugger_port,
                  "port for agent connections; 0 picks a free one")
       ->capture_default_str();
+  app.add_option("--debugger-socket", options.debugger_socket,
+                 "path of a Unix socket on which the server also listens for "
+                 "agents of the same user; its directory must have mode 0700");
   app.add_option("--data-dir", options.data_dir,
                  "where tokens and jobs are stored [$XDG_DATA_HOME/graphdbg or "
                  "~/.local/share/graphdbg]");

@@ -47,6 +47,19 @@ enum class ControlVerb {
   kRecheck
 };
 
+// What the owner of a job lets the server order (GRAPHDBG_ALLOW).
+struct Allowed {
+  // Read values of tensors.
+  bool view = true;
+  // Watchpoints, and every command but kTerminate.
+  bool control = true;
+  bool terminate = true;
+  // Write to the job's tensors and settings.
+  bool change = true;
+
+  bool all() const { return view && control && terminate && change; }
+};
+
 // One process of a job.
 struct Rank {
   uint32_t rank = 0;
@@ -102,6 +115,7 @@ struct Job {
   // The job's processes have shown that they belong to the server's user or
   // have a token. MindSpore's protocol has no credentials.
   bool verified = true;
+  Allowed allowed;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;

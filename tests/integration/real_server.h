@@ -22,11 +22,13 @@ class RealServer {
   using Json = nlohmann::json;
 
   // Starts the server without authentication, on free ports. `more` are
-  // additional arguments.
+  // additional arguments. `descriptors` limits its open files; 0: no limit.
   explicit RealServer(std::filesystem::path data_dir,
-                      std::vector<std::string> more = {});
+                      std::vector<std::string> more = {},
+                      size_t descriptors = 0);
   ~RealServer();
 
+  void Signal(int signal) const;
   // Sends SIGKILL, so that nothing is closed in good order.
   void Kill();
   // Shuts down in good order.
@@ -56,6 +58,7 @@ class RealServer {
 
   const std::filesystem::path data_dir_;
   const std::vector<std::string> more_;
+  const size_t descriptors_;
   uint16_t http_port_ = 0;
   uint16_t debugger_port_ = 0;
   uint16_t mindspore_port_ = 0;

@@ -77,6 +77,9 @@ class _Follower:
         if job is None:
             return
         self._log_new_hits(job)
+        if not self._started and "control" not in job.get("allowed", ["control"]):
+            self._started = True
+            report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")
         if self._terminate_deadline is not None:
             if time.monotonic() > self._terminate_deadline:
                 self._process.end()

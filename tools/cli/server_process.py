@@ -32,6 +32,13 @@ class ServerProcess:
             f"--data-dir={data_dir}",
             f"--parent-pid={os.getpid()}",
         ]
+        socket = data_dir / "agent.sock"
+        # The server refuses a directory that others can enter, and names that are
+        # too long for the address of a socket.
+        closed = data_dir.stat().st_mode & 0o077 == 0
+        self.debugger_socket = socket if closed and len(os.fsencode(socket)) < 108 else None
+        if self.debugger_socket:
+            command.append(f"--debugger-socket={self.debugger_socket}")
         self._log = data_dir / "server.log"
         with self._log.open("wb") as log:
             # The server runs in its own session, so that Ctrl-C reaches only the job.
