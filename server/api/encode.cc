@@ -164,8 +164,14 @@ Json Encode(const model::Job& job) {
       {"stopped_by", job.stopped_by},
       {"unchecked_watchpoints", job.unchecked},
       {"unsupported_commands", EncodeUnsupported(job)},
+      {"controller", OrNull(job.controller)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+}
+
+Json Encode(const model::Controller& controller) {
+  return {{"name", controller.name},
+          {"since", TimeText(controller.since_unix_nano)}};
 }
 
 Json Encode(const model::GraphSummary& graph) {
@@ -348,6 +354,7 @@ Json EncodeCommand(const model::ControlRequest& request) {
                                                           : Json()},
       {"node", NullIfEmpty(request.node)},
       {"rank", request.rank ? Json(*request.rank) : Json()},
+      {"user", NullIfEmpty(request.user)},
       {"client", request.client},
       {"peer", request.peer}};
 }

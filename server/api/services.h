@@ -8,6 +8,7 @@
 #include <string>
 
 #include "server/api/event_buffer.h"
+#include "server/audit/audit_log.h"
 #include "server/auth/authenticator.h"
 #include "server/http/server.h"
 #include "server/jobs/interfaces.h"
@@ -32,6 +33,7 @@ struct ApiCounters {
 struct Services {
   jobs::Directory& directory;
   auth::Authenticator& auth;
+  audit::AuditLog& audit;
   EventBuffer& events;
   ApiCounters& counters;
   // Constant before the first request arrives.

@@ -71,6 +71,13 @@ struct Exception {
   std::string node;
 };
 
+// The person or script that controls a job.
+struct Controller {
+  // The name of a token or session.
+  std::string name;
+  int64_t since_unix_nano = 0;
+};
+
 // A job as GET /jobs reports it.
 struct Job {
   std::string id;
@@ -99,6 +106,8 @@ struct Job {
   std::vector<uint32_t> unchecked;
   // Commands that the job's framework does not support, with the reason.
   std::map<ControlVerb, std::string> unsupported;
+  // Absent if nobody controls the job.
+  std::optional<Controller> controller;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;
@@ -113,6 +122,9 @@ struct ControlRequest {
   bool pending = false;
   // Absent for all ranks.
   std::optional<uint32_t> rank;
+  // The name of the caller's token or session. Empty for the server's own
+  // commands.
+  std::string user;
   // The client that sent the command, for example "graphdbg" or "browser", and
   // its address.
   std::string client;
