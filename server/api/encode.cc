@@ -173,11 +173,17 @@ Json Encode(const model::Job& job) {
       {"stopped_by", job.stopped_by},
       {"unchecked_watchpoints", job.unchecked},
       {"unsupported_commands", EncodeUnsupported(job)},
+      {"controller", OrNull(job.controller)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
   if (!job.verified) encoded["verified"] = false;
   if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);
   return encoded;
+}
+
+Json Encode(const model::Controller& controller) {
+  return {{"name", controller.name},
+          {"since", TimeText(controller.since_unix_nano)}};
 }
 
 Json Encode(const model::GraphSummary& graph) {
@@ -360,6 +366,7 @@ Json EncodeCommand(const model::ControlRequest& request) {
                                                           : Json()},
       {"node", NullIfEmpty(request.node)},
       {"rank", request.rank ? Json(*request.rank) : Json()},
+      {"user", NullIfEmpty(request.user)},
       {"client", request.client},
       {"peer", request.peer}};
 }

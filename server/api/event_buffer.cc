@@ -117,6 +117,15 @@ void EventBuffer::Append(const std::shared_ptr<const Event>& event) {
     states_.Append(record, limits_);
   }
   AppendToJob(record);
+  Wake();
+}
+
+void EventBuffer::WakeAll() {
+  absl::MutexLock lock(&mu_);
+  Wake();
+}
+
+void EventBuffer::Wake() {
   auto gone = [](const std::weak_ptr<std::function<void()>>& weak) {
     auto wake = weak.lock();
     if (wake) (*wake)();

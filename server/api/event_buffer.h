@@ -102,6 +102,9 @@ class EventBuffer {
   std::shared_ptr<void> Listen(std::function<void()> wake)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Wakes all readers although there is no event.
+  void WakeAll() ABSL_LOCKS_EXCLUDED(mu_);
+
   uint64_t events() const { return events_; }
 
  private:
@@ -117,6 +120,7 @@ class EventBuffer {
   };
   void Append(const std::shared_ptr<const model::Event>& event)
       ABSL_LOCKS_EXCLUDED(mu_);
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendToJob(const std::shared_ptr<const EventRecord>& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

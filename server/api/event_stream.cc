@@ -1,5 +1,6 @@
 #include "server/api/event_stream.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/api/audit_trail.h"
 #include "server/api/encode.h"
 #include "server/base/error.h"
 
@@ -62,7 +64,7 @@ asio::awaitable<void> EventStream::Run(http::Request request) {
     self->ended_ = true;
     self->sleeper_.cancel();
   });
-  while (!ended_) {
+  while (!ended_ && !co_await EndIfRevoked()) {
     if (!co_await SendPending() && !ended_) co_await Sleep();
   }
   // Ends ReadMessages() too, if sending failed first.
@@ -70,9 +72,12 @@ asio::awaitable<void> EventStream::Run(http::Request request) {
 }
 
 asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
-  absl::Status allowed =
+  absl::StatusOr<auth::Principal> caller =
       services_.auth.CheckAuthorization(request.headers.Get("Authorization"));
-  if (allowed.ok()) co_return true;
+  if (caller.ok()) {
+    caller_ = *std::move(caller);
+    co_return true;
+  }
   asio::steady_timer deadline(strand_, kTokenDeadline);
   deadline.async_wait([channel = channel_](boost::system::error_code ec) {
     if (!ec) channel->Abort();
@@ -86,12 +91,30 @@ asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
       message["token"].is_string()) {
     token = message["token"].get<std::string>();
   }
-  allowed = services_.auth.CheckApi(token);
-  if (allowed.ok()) co_return true;
-  if (co_await Send(ErrorMessage(allowed))) {
-    co_await channel_->Close(kPolicyViolation, ReasonOf(allowed));
+  caller = services_.auth.CheckApi(token);
+  if (caller.ok()) {
+    caller_ = *std::move(caller);
+    co_return true;
+  }
+  const absl::Status refused = caller.status();
+  services_.audit.RecordRefused(EntryOf({}, request, "events", refused));
+  if (co_await Send(ErrorMessage(refused))) {
+    co_await channel_->Close(kPolicyViolation, ReasonOf(refused));
   }
   co_return false;
+}
+
+asio::awaitable<bool> EventStream::EndIfRevoked() {
+  if (services_.auth.IsValid(caller_)) co_return false;
+  const absl::Status ended =
+      Error(absl::StatusCode::kUnauthenticated, "session_ended",
+            "the session has ended; run 'graphdbg url' on the server's machine "
+            "to print a new address of the page");
+  if (co_await Send(ErrorMessage(ended))) {
+    co_await channel_->Close(kPolicyViolation, ReasonOf(ended));
+  }
+  ended_ = true;
+  co_return true;
 }
 
 asio::awaitable<void> EventStream::ReadMessages() {
@@ -266,7 +289,15 @@ asio::awaitable<bool> EventStream::Send(std::string message) {
 
 asio::awaitable<void> EventStream::Sleep() {
   boost::system::error_code ignored;
-  sleeper_.expires_at(asio::steady_timer::time_point::max());
+  // Sessions end without an event.
+  const absl::Duration left = caller_.expires_at - services_.auth.Now();
+  if (left == absl::InfiniteDuration()) {
+    sleeper_.expires_at(asio::steady_timer::time_point::max());
+  } else {
+    sleeper_.expires_after(
+        absl::ToChronoMilliseconds(std::max(left, absl::ZeroDuration())) +
+        std::chrono::milliseconds(1));
+  }
   co_await sleeper_.async_wait(
       asio::redirect_error(asio::use_awaitable, ignored));
 }

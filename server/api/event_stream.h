@@ -35,6 +35,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   };
 
   boost::asio::awaitable<bool> Authenticate(const http::Request& request);
+  // Ends the stream with a reason if its token or session has ended.
+  boost::asio::awaitable<bool> EndIfRevoked();
   boost::asio::awaitable<void> ReadMessages();
   void HandleMessage(const std::string& message);
   void Subscribe(const Json& request);
@@ -61,6 +63,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::steady_timer sleeper_;
   std::atomic<bool> wake_posted_{false};
   bool ended_ = false;
+  // Whose token or session this stream uses.
+  auth::Principal caller_;
   // Keyed by job id; "*" stands for all jobs.
   std::map<std::string, Subscription> subscriptions_;
   // Replies to invalid messages, not sent yet.

@@ -14,7 +14,8 @@
 
 namespace graphdbg::api {
 
-enum class Access { kOpen, kToken };
+// The role that a route requires; kOpen requires not even a token.
+enum class Access { kOpen, kView, kControl, kAdmin };
 
 // How an operation gets the body of its request.
 struct Body {
@@ -39,7 +40,7 @@ struct Route {
   std::string_view method;
   // The complete path, for example "/api/v1/jobs/{job}".
   std::string path;
-  Access access = Access::kToken;
+  Access access = Access::kAdmin;
   // The parameters that the query may contain.
   std::vector<std::string_view> query;
   // A JobOperation requires "{job}" in the path.

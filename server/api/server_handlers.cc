@@ -1,5 +1,3 @@
-#include "proto/wire/status_macros.h"
-#include "server/api/decode.h"
 #include "server/api/handlers.h"
 #include "server/api/metrics.h"
 #include "server/api/openapi.h"
@@ -40,17 +38,6 @@ Answer GetOpenApi(const Services&, const http::Request&) {
   response.headers.Set("Content-Type", "application/json");
   response.static_body = OpenApiJson();
   co_return response;
-}
-
-Answer Login(const Services& services, const http::Request& request) {
-  CO_ASSIGN_OR_RETURN(const std::string code, DecodeLogin(request.body));
-  CO_ASSIGN_OR_RETURN(const std::string token, services.auth.Redeem(code));
-  co_return JsonResponse({{"token", token}});
-}
-
-Answer IssueLoginCode(const Services& services, const http::Request&) {
-  CO_ASSIGN_OR_RETURN(const std::string code, services.auth.IssueCode());
-  co_return JsonResponse({{"code", code}}, 201);
 }
 
 Answer GetServer(const Services& services, const http::Request&) {

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "server/api/event_buffer.h"
+#include "server/audit/audit_log.h"
 #include "server/auth/authenticator.h"
 #include "server/base/memory_budget.h"
 #include "server/http/server.h"
@@ -34,6 +35,7 @@ struct ApiCounters {
 struct Services {
   jobs::Directory& directory;
   auth::Authenticator& auth;
+  audit::AuditLog& audit;
   EventBuffer& events;
   ApiCounters& counters;
   // Constant before the first request arrives.

@@ -56,6 +56,9 @@ struct JobOptions {
   // terminated.
   std::chrono::milliseconds end_deadline{10'000};
 
+  // How long the control of a job lasts after the holder's last command.
+  std::chrono::milliseconds control_lease{300'000};
+
   // How long an agent may take to answer a tensor request.
   std::chrono::milliseconds tensor_deadline{30'000};
   // Limits for the bytes of one answer, and of all pending answers of a job.

@@ -64,6 +64,10 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                 }),
       commands_(machine_, FirstNumber(*options_)),
       group_(machine_, commands_, *this, options_->end_deadline),
+      lease_(*this, options_->control_lease,
+             [this] {
+               if (!retired_) events_.PublishJob(machine_.first_rank());
+             }),
       dispatcher_(machine_, commands_, group_, graph_, unchecked_, events_),
       watchpoints_(watch_table_, hits_, machine_, recorder_, unchecked_,
                    events_),
@@ -106,9 +110,25 @@ Task<model::Job> LiveJob::Describe() {
 
 Task<std::string> LiveJob::Control(model::ControlRequest request) {
   return OnStrand<absl::StatusOr<std::string>>(
-      [this, request = std::move(request)] {
-        return dispatcher_.Dispatch(request);
+      [this, request = std::move(request)]() -> absl::StatusOr<std::string> {
+        RETURN_IF_ERROR(lease_.Check(request.user));
+        ASSIGN_OR_RETURN(std::string id, dispatcher_.Dispatch(request));
+        lease_.Use(request.user);
+        return id;
       });
+}
+
+Task<model::Controller> LiveJob::TakeLease(std::string user) {
+  return OnStrand<absl::StatusOr<model::Controller>>(
+      [this, user = std::move(user)] {
+        lease_.TakeOver(user);
+        return *lease_.holder();
+      });
+}
+
+StatusTask LiveJob::ReleaseLease(std::string user) {
+  return OnStrand<absl::Status>(
+      [this, user = std::move(user)] { return lease_.Release(user); });
 }
 
 Task<std::vector<model::GraphSummary>> LiveJob::Graphs() {
@@ -358,6 +378,7 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.recommended_offered = watchpoints_.OffersRecommended();
   job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
   job.unsupported = group_.unsupported();
+  job.controller = lease_.holder();
   DescribeRanks(machine_, job);
   return job;
 }

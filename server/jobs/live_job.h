@@ -22,6 +22,7 @@
 #include "server/jobs/agent_port.h"
 #include "server/jobs/command_dispatcher.h"
 #include "server/jobs/command_sender.h"
+#include "server/jobs/control_lease.h"
 #include "server/jobs/directory.h"
 #include "server/jobs/event_bus.h"
 #include "server/jobs/graph_index_cache.h"
@@ -66,6 +67,8 @@ class LiveJob final : public Job,
     return snapshot_.Get();
   }
   Task<std::string> Control(model::ControlRequest request) override;
+  Task<model::Controller> TakeLease(std::string user) override;
+  StatusTask ReleaseLease(std::string user) override;
   Task<std::vector<model::GraphSummary>> Graphs() override;
   Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override;
@@ -202,6 +205,7 @@ class LiveJob final : public Job,
   JobRecorder recorder_;
   CommandSender commands_;
   RankGroup group_;
+  ControlLease lease_;
   CommandDispatcher dispatcher_;
   JobWatchpoints watchpoints_;
   StatisticsRecorder statistics_;

@@ -26,7 +26,9 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/event_buffer.h"
 #include "server/api/routes.h"
+#include "server/audit/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/auth/peer_user.h"
 #include "server/base/error.h"
 #include "server/base/memory_budget.h"
 #include "server/http/assets.h"
@@ -36,6 +38,7 @@
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
 #include "server/main/parent_watch.h"
+#include "server/main/running_file.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_frontend.h"
 #include "server/store/store.h"
@@ -133,6 +136,10 @@ class DebugServer::Impl {
   const api::ServerIdentity& identity() const { return identity_; }
 
  private:
+  absl::Status LoadCredentials();
+  absl::Status CheckAgent(std::string_view token, std::string_view peer);
+  // Passes the status of an agent's check on.
+  absl::Status RecordRefusal(absl::Status status, std::string_view peer);
   absl::Status RestoreJobs();
   absl::Status LoadTls();
   void ScheduleTrim();
@@ -164,6 +171,13 @@ class DebugServer::Impl {
   std::promise<std::string> stop_reason_;
   std::atomic<bool> stopping_{false};
   std::optional<auth::Authenticator> auth_;
+  std::unique_ptr<audit::AuditLog> audit_;
+  // The ports for jobs; 0 until they are open.
+  std::atomic<uint16_t> agent_port_{0};
+  std::atomic<uint16_t> mindspore_port_{0};
+  RunningFile running_;
+  // Whether the process that started this server has ended before it.
+  std::atomic<bool> abandoned_{false};
   // Null and absent without TLS.
   std::shared_ptr<http::Tls> tls_;
   std::optional<ingest::IngestTls> agents_tls_;
@@ -202,8 +216,7 @@ DebugServer::Impl::~Impl() {
 
 absl::Status DebugServer::Impl::Start() {
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
-  ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
-  auth_.emplace(std::move(secrets), options_.auth);
+  RETURN_IF_ERROR(LoadCredentials());
   ASSIGN_OR_RETURN(
       http::Assets assets,
       http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
@@ -214,6 +227,39 @@ absl::Status DebugServer::Impl::Start() {
   CreateHttpServer(std::move(assets));
   CreateAgentServer();
   return Open();
+}
+
+absl::Status DebugServer::Impl::LoadCredentials() {
+  ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
+  auth::AuthOptions auth_options;
+  auth_options.required = options_.auth;
+  auth_options.credentials_file = options_.data_dir + "/credentials.json";
+  auth_options.user_of_peer = [this](std::string_view peer) {
+    return auth::UserOfPeer(peer, {agent_port_, mindspore_port_});
+  };
+  auth_.emplace(std::move(secrets), std::move(auth_options));
+  if (!auth_->warning().empty()) log_("warning: " + auth_->warning());
+  audit::Options audit_options;
+  audit_options.dir = options_.data_dir;
+  audit_options.log = log_;
+  ASSIGN_OR_RETURN(audit_, audit::AuditLog::Open(std::move(audit_options)));
+  return absl::OkStatus();
+}
+
+absl::Status DebugServer::Impl::CheckAgent(std::string_view token,
+                                           std::string_view peer) {
+  return RecordRefusal(auth_->CheckAgent(token, peer), peer);
+}
+
+absl::Status DebugServer::Impl::RecordRefusal(absl::Status status,
+                                              std::string_view peer) {
+  if (status.ok()) return status;
+  audit::Entry entry;
+  entry.from = peer;
+  entry.action = "connect_agent";
+  entry.result = ReasonOf(status);
+  audit_->RecordRefused(std::move(entry));
+  return status;
 }
 
 absl::Status DebugServer::Impl::LoadTls() {
@@ -276,6 +322,7 @@ void DebugServer::Impl::CreateServices() {
   services_.emplace(api::Services{
       .directory = *directory_,
       .auth = *auth_,
+      .audit = *audit_,
       .events = *events_,
       .counters = counters_,
       .identity = identity_,
@@ -324,10 +371,13 @@ void DebugServer::Impl::CreateAgentServer() {
   ingest_options.log = log_;
   ingest_options.check_token = [this](std::string_view token,
                                       std::string_view peer) {
-    return auth_->CheckAgent(token, peer);
+    return CheckAgent(token, peer);
   };
   mindspore::FrontendOptions mindspore_options;
   mindspore_options.log = log_;
+  mindspore_options.check_local = [this](std::string_view peer) {
+    return RecordRefusal(auth_->CheckLocalAgent(peer), peer);
+  };
   if (options_.mindspore_allow) {
     mindspore_options.allow = *options_.mindspore_allow;
   }
@@ -347,6 +397,8 @@ absl::Status DebugServer::Impl::Open() {
   if (!port.ok()) return WithAdvice(port.status(), "--port");
   identity_.http_address =
       (tls_ ? "https://" : "http://") + Address(options_.host, *port);
+  // Agents may connect as soon as the port is open.
+  agent_port_ = options_.debugger_port;
   // With --json, the program that started the server shows the address of the
   // page.
   const std::string page = options_.json || IsWildcard(options_.host)
@@ -357,14 +409,17 @@ absl::Status DebugServer::Impl::Open() {
   if (!debugger_port.ok()) {
     return WithAdvice(debugger_port.status(), "--debugger-port");
   }
+  agent_port_ = *debugger_port;
   if (auto opened = OpenToMindSpore(); !opened.ok()) return opened;
   identity_.version = kVersion;
   identity_.debugger_address = Address(options_.host, *debugger_port);
   url_ = identity_.http_address + "/";
   if (options_.auth) {
-    ASSIGN_OR_RETURN(const std::string code, auth_->IssueCode());
-    url_ += "#code=" + code;
+    ASSIGN_OR_RETURN(const auth::LoginCode login, auth_->IssueOwnerCode());
+    url_ += "#code=" + login.code;
   }
+  RETURN_IF_ERROR(running_.Write(options_.data_dir, identity_.http_address,
+                                 identity_.debugger_address));
   ready_ = true;
   RunThreads();
   return absl::OkStatus();
@@ -376,8 +431,10 @@ absl::Status DebugServer::Impl::OpenToMindSpore() {
   if (!options_.mindspore_allow) return absl::OkStatus();
   // MindSpore clients support IPv4 only.
   const std::string all = "0.0.0.0";
+  mindspore_port_ = options_.mindspore_port;
   auto port = mindspore_->Listen(all, options_.mindspore_port);
   if (!port.ok()) return WithAdvice(port.status(), "--mindspore-port");
+  mindspore_port_ = *port;
   mindspore_address_ = Address(all, *port);
   return absl::OkStatus();
 }
@@ -394,7 +451,8 @@ void DebugServer::Impl::RunThreads() {
     if (!ec) stop(signal == SIGINT ? "interrupted" : "terminated");
   });
   if (options_.parent) {
-    WatchProcess(io_.get_executor(), *options_.parent, [stop] {
+    WatchProcess(io_.get_executor(), *options_.parent, [this, stop] {
+      abandoned_ = true;
       stop("the process that started this server has ended");
     });
   }
@@ -426,6 +484,12 @@ void DebugServer::Impl::Close() {
   jobs_io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  running_.Remove();
+  if (options_.temporary_data_dir && abandoned_.exchange(false)) {
+    journal_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(options_.data_dir, ignored);
+  }
 }
 
 DebugServer::DebugServer(Options options,

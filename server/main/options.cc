@@ -113,6 +113,8 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   pid_t parent = 0;
   app.add_option("--parent-pid", parent, "stop when this process ends")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--temporary-data-dir", options.temporary_data_dir,
+               "remove the data directory when that process ends");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {

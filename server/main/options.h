@@ -40,6 +40,9 @@ struct Options {
   bool json = false;
   // The server stops when this process ends.
   std::optional<pid_t> parent;
+  // The server removes its data directory if it outlives that process, which
+  // otherwise does so itself.
+  bool temporary_data_dir = false;
 };
 
 // Absent after --help and --version, whose output has been printed.

@@ -31,7 +31,15 @@ constexpr size_t kMaxHitsPerCall = ClientProtocol::kMaxHits + 1;
 constexpr int kMaxHeartbeatSeconds = 86'400;
 constexpr size_t kMaxRejectedHosts = 1'000;
 
-absl::Status NotAllowed(std::string_view peer) {
+absl::Status NotAllowed(std::string_view peer, const absl::Status& reason) {
+  if (!reason.ok()) {
+    return Error(
+        absl::StatusCode::kPermissionDenied, "peer_not_allowed",
+        absl::StrCat("MindSpore jobs of other users of this machine are not "
+                     "allowed, because MindSpore's protocol has no "
+                     "authentication: ",
+                     reason.message()));
+  }
   return Error(
       absl::StatusCode::kPermissionDenied, "peer_not_allowed",
       absl::StrCat("MindSpore jobs from ", HostOf(peer),
@@ -180,10 +188,15 @@ absl::StatusOr<uint16_t> MindSporeFrontend::Impl::Listen(
 }
 
 absl::Status MindSporeFrontend::Impl::Check(const std::string& peer) {
-  if (IsLocal(peer) || options_.allow.Allows(HostOf(peer))) {
+  absl::Status reason;
+  // An empty list allows this machine only.
+  if (IsLocal(peer) || AllowList().Allows(HostOf(peer))) {
+    if (options_.check_local) reason = options_.check_local(peer);
+    if (reason.ok()) return reason;
+  } else if (options_.allow.Allows(HostOf(peer))) {
     return absl::OkStatus();
   }
-  const absl::Status rejection = NotAllowed(peer);
+  const absl::Status rejection = NotAllowed(peer, reason);
   absl::MutexLock lock(&mu_);
   // Log each host once, up to a limit.
   const bool is_new = rejected_.size() < kMaxRejectedHosts &&

@@ -29,6 +29,8 @@ struct FrontendOptions {
   // Other machines that may connect. The protocol does not support
   // authentication.
   AllowList allow;
+  // Decides about peers on this machine. If null, all of them may connect.
+  std::function<absl::Status(std::string_view peer)> check_local;
   // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;
   // Returns Unix time. If null, the system's clock is used.

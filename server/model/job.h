@@ -84,6 +84,13 @@ struct Exception {
   std::string node;
 };
 
+// The person or script that controls a job.
+struct Controller {
+  // The name of a token or session.
+  std::string name;
+  int64_t since_unix_nano = 0;
+};
+
 // A job as GET /jobs reports it.
 struct Job {
   std::string id;
@@ -116,6 +123,8 @@ struct Job {
   // have a token. MindSpore's protocol has no credentials.
   bool verified = true;
   Allowed allowed;
+  // Absent if nobody controls the job.
+  std::optional<Controller> controller;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;
@@ -130,6 +139,9 @@ struct ControlRequest {
   bool pending = false;
   // Absent for all ranks.
   std::optional<uint32_t> rank;
+  // The name of the caller's token or session. Empty for the server's own
+  // commands.
+  std::string user;
   // The client that sent the command, for example "graphdbg" or "browser", and
   // its address.
   std::string client;

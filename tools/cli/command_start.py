@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from .run_directory import remove_leftovers
 from .server_process import server_program
 
 # Options that are passed on to the server, which checks them.
@@ -72,4 +73,5 @@ def run(arguments: argparse.Namespace) -> int:
         command.append("--no-auth")
     if arguments.json:
         command.append("--json")
+    remove_leftovers()
     os.execv(program, command)

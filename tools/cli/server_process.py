@@ -23,7 +23,8 @@ def server_program() -> Path:
 class ServerProcess:
     """A server on free ports that ends with this process."""
 
-    def __init__(self, data_dir: Path, port: int = 0) -> None:
+    def __init__(self, data_dir: Path, port: int = 0, *, temporary: bool = False) -> None:
+        """If `temporary`, the server removes the directory should this process be killed."""
         command = [
             str(server_program()),
             "--json",
@@ -31,6 +32,7 @@ class ServerProcess:
             "--debugger-port=0",
             f"--data-dir={data_dir}",
             f"--parent-pid={os.getpid()}",
+            *(["--temporary-data-dir"] if temporary else []),
         ]
         socket = data_dir / "agent.sock"
         # The server refuses a directory that others can enter, and names that are

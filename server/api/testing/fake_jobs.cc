@@ -30,6 +30,21 @@ jobs::Task<std::string> FakeJob::Control(model::ControlRequest request) {
   co_return "command-1";
 }
 
+jobs::Task<model::Controller> FakeJob::TakeLease(std::string user) {
+  if (!error.ok()) co_return error;
+  info.controller = model::Controller{std::move(user), 0};
+  co_return *info.controller;
+}
+
+jobs::StatusTask FakeJob::ReleaseLease(std::string user) {
+  if (error.ok() && info.controller && info.controller->name != user) {
+    co_return Error(absl::StatusCode::kFailedPrecondition, "not_controller",
+                    "another user controls the job");
+  }
+  if (error.ok()) info.controller.reset();
+  co_return error;
+}
+
 jobs::Task<std::vector<model::GraphSummary>> FakeJob::Graphs() {
   if (!error.ok()) co_return error;
   std::vector<model::GraphSummary> graphs = {{"main", 10, 20}};

@@ -25,6 +25,8 @@ class FakeJob : public jobs::Job {
   jobs::Task<model::Job> Describe() override;
   std::shared_ptr<const model::Job> LastKnown() const override;
   jobs::Task<std::string> Control(model::ControlRequest request) override;
+  jobs::Task<model::Controller> TakeLease(std::string user) override;
+  jobs::StatusTask ReleaseLease(std::string user) override;
   jobs::Task<std::vector<model::GraphSummary>> Graphs() override;
   jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override;
