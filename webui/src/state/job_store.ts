@@ -6,13 +6,15 @@ import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
 import { Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
-import { notSent } from '../words/access';
+import { controlLost, notSent } from '../words/access';
 import { commandNames, commandRefused, refused } from '../words/control';
-import { connectionLost, messageFromJob, reconnected } from '../words/log';
-import { describe } from './describe';
+import { connectionLost, controlTaken, messageFromJob, reconnected } from '../words/log';
+import { useAuth } from './auth';
 import type { Pending } from './controls';
+import { describe } from './describe';
 import { EventBatcher } from './event_batcher';
 import { emptyJob, hasEnded, recordLine, reduceEvents, type JobModel } from './job';
+import { controllerOf } from './journal';
 import { offerTakeOver } from './lease';
 import { setStorage } from './storage';
 import { showToast } from './toasts';
@@ -62,6 +64,10 @@ function applyEvents(events: readonly ServerEvent[]): void {
   });
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
     showToast({ kind: 'error', title: commandRefused, detail: model.refusal.message });
+  }
+  const [old, now] = [controllerOf(before.model.info), controllerOf(model.info)];
+  if (old !== null && old === useAuth.getState().session?.name && now !== null && now !== old) {
+    showToast({ kind: 'info', title: controlTaken(now), detail: controlLost });
   }
   for (const { level, message } of model.logs) {
     const kind = level === 'error' ? 'error' : 'info';

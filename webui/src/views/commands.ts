@@ -4,6 +4,8 @@ import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
 import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
+import { controllerOf } from '../state/journal';
+import { giveBack } from '../state/lease';
 import { reasonAgainst } from '../state/permissions';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
@@ -12,6 +14,7 @@ import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
 import { selectNodeFirst } from '../words/common';
+import { giveBack as giveBackLabel, notController } from '../words/access';
 import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { allJobs, keyboardShortcuts } from '../words/job';
@@ -60,6 +63,17 @@ function continueTo(node: string | null): Command {
     group: groups.run,
     reason: node === null ? selectNodeFirst : reason,
     run: () => void sendCommand('continue_to', { node: node ?? '' }),
+  };
+}
+
+function giveBackControl(): Command {
+  const { model, id } = useJob.getState();
+  const controls = controllerOf(model.info) !== null && controllerOf(model.info) === useAuth.getState().session?.name;
+  return {
+    title: giveBackLabel,
+    group: groups.run,
+    reason: controls ? '' : notController,
+    run: () => void giveBack(id ?? ''),
   };
 }
 
@@ -140,5 +154,5 @@ export function allCommands(): Command[] {
   const { route } = useRouter.getState();
   if (route.view !== 'job') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
   const { node } = route.route;
-  return [...runCommands(), continueTo(node), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
+  return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
 }

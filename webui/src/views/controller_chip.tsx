@@ -1,9 +1,10 @@
-// Who controls the job, with a button to take the control over or to give it back.
+// The user who controls the job, if that is somebody else, with a button to take over the control.
 
 import { useState } from 'react';
 import type { Job } from '../api/types';
 import { useAuth } from '../state/auth';
-import { giveBack, takeOver } from '../state/lease';
+import { controllerOf } from '../state/journal';
+import { takeOver } from '../state/lease';
 import { Button } from '../widgets/button';
 import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/access';
@@ -14,30 +15,27 @@ export function ControllerChip({ job }: { job: Job }) {
   const own = useAuth(({ session }) => session?.name ?? null);
   const forbidden = useReasonAgainst('control');
   const [busy, setBusy] = useState(false);
-  const { controller } = job;
-  if (controller === null || controller === undefined) return null;
-  const { name } = controller;
-  const mine = name === own;
-  const change = async (request: (id: string) => Promise<boolean>) => {
+  const name = controllerOf(job);
+  if (name === null || name === own) return null;
+  const take = async () => {
     setBusy(true);
-    await request(job.id);
+    await takeOver(job.id);
     setBusy(false);
   };
   return (
-    <span className="controller" role="group" aria-label={mine ? words.controlledByYou : words.controlledBy(name)}>
-      <Tooltip text={mine ? words.controlledByYouHint : words.controlledByHint(name)}>
-        <span className={mine ? 'controller-name muted' : 'controller-name'}>
-          {mine ? words.controlledByYou : words.controlledBy(name)}
+    <span className="controller" role="group" aria-label={words.controlledBy(name)}>
+      <Tooltip text={words.controlledByHint(name)}>
+        <span className="controller-name" tabIndex={0}>
+          {words.controlledBy(name)}
         </span>
       </Tooltip>
       <Button
-        label={mine ? words.giveBack : words.takeOver}
-        hint={mine ? words.giveBackHint : words.takeOverHint(name)}
+        label={words.takeOver}
+        hint={words.takeOverHint(name)}
         small
-        tone={mine ? 'quiet' : 'plain'}
         pending={busy}
         disabledReason={forbidden}
-        onClick={() => void change(mine ? giveBack : takeOver)}
+        onClick={() => void take()}
       />
     </span>
   );

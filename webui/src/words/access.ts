@@ -17,19 +17,16 @@ export const notAllowedByJob: Record<Allowance, string> = {
 
 // Who controls a job.
 export const controlledBy = (name: string) => `Controlled by ${name}`;
-export const controlledByYou = 'Controlled by you';
 export const controlledByHint = (name: string) =>
   `${name} sent the last command. Other users’ commands are refused until ${name} gives the control back or has sent none for 5 minutes.`;
-export const controlledByYouHint =
-  'Other users’ commands are refused until you give the control back or have sent none for 5 minutes.';
 export const takeOver = 'Take over';
 export const takeOverHint = (name: string) => `Take the control from ${name}`;
-export const giveBack = 'Give back';
-export const giveBackHint = 'Let others control this job';
+export const giveBack = 'Give back the control of the job';
+export const notController = 'You do not control this job.';
+export const controlLost = 'Your next command will be refused unless you take the control back.';
 export const controls = (name: string) => `${name} controls this job`;
 export const somebodyElse = 'Somebody else';
 export const notSent = (command: string) => `${command} was not sent.`;
-export const changeNotMade = 'The change was not made.';
 export const takeOverFailed = 'Could not take over the control';
 export const giveBackFailed = 'Could not give back the control';
 

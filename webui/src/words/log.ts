@@ -28,6 +28,7 @@ export const stoppedBy = (state: string, watchpoints: readonly string[]) => `${s
 export const rankConnected = (again: boolean, { rank, pid, host, device }: Rank) =>
   `Rank ${rank} ${again ? 'reconnected' : 'connected'}: process ${pid} on ${host}, ${device}`;
 export const rankLeft = ({ rank, step }: Rank, state: string) => `Rank ${rank} left: ${state.toLowerCase()}, step ${step}`;
+export const controlTaken = (name: string) => `${name} took over the control`;
 export const onRank = (rank: number) => `on rank ${rank}`;
 export const fromRank = (rank: number, message: string) => `Rank ${rank}: ${message}`;
 export const refused = (command: string | undefined, why: string) => `${command ?? 'A command'} was refused: ${why}`;
