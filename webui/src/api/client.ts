@@ -66,6 +66,7 @@ const AUDIT_PAGE = 100;
 export const api = {
   login: (code: string) =>
     http.json<{ token: string }>('/login', { method: 'POST', body: { code } }),
+  endSession: () => http.json<void>('/session', { method: 'DELETE' }),
   session: (signal?: AbortSignal) => http.json<Session>('/session', { signal }),
   audit: (cursor: string | null, signal?: AbortSignal) =>
     http.json<AuditPage>('/audit', { query: { limit: AUDIT_PAGE, cursor }, signal }),

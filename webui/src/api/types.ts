@@ -154,7 +154,8 @@ export interface TensorSlice extends Pick<Schemas['Tensor'], 'name' | 'step' | '
 
 type Event = Schemas['Event'];
 type EventBase = Pick<Event, 'seq' | 'job' | 'rank' | 'time'>;
-export type Command = NonNullable<Event['command']>;
+// `user` is the name of the session or token that sent it.
+export type Command = NonNullable<Event['command']> & { user?: string | null };
 export type ControlCommand = Schemas['Control']['command'];
 
 // The API describes one event with all fields; this union has the fields of each type.

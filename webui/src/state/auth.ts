@@ -7,9 +7,10 @@ import { Problem } from '../api/problem';
 import { splitCode, tokenStore } from '../api/token';
 import { tokenExchange } from '../api/token_exchange';
 import type { ServerInfo, Session } from '../api/types';
-import { invalidToken } from '../words/sign_in';
+import { invalidToken, notSignedOut } from '../words/sign_in';
 import { describe } from './describe';
 import { setStorage } from './storage';
+import { showToast } from './toasts';
 
 export type AuthStatus = 'checking' | 'needed' | 'ok' | 'unreachable';
 
@@ -97,6 +98,21 @@ export async function logIn(text: string): Promise<void> {
     const message = isRefusal(error) ? invalidToken : describe(error);
     useAuth.setState({ status: 'needed', message });
   }
+}
+
+// Ends the session, also for the other tabs that use it. A permanent token is only forgotten.
+export async function signOut(): Promise<void> {
+  try {
+    await api.endSession();
+  } catch (error) {
+    const permanent = error instanceof Problem && error.code === 'not_a_session';
+    if (!permanent && !isRefusal(error)) {
+      showToast({ kind: 'error', title: notSignedOut, detail: describe(error) });
+      return;
+    }
+  }
+  tokenStore.write(null);
+  useAuth.setState({ status: 'needed', reason: 'first', entered: false, session: null, message: null });
 }
 
 // Exchanges the code for the token of a session. Returns false if that fails.

@@ -18,7 +18,7 @@ export interface Line {
   text: string;
   place: Place | null;
   // For a command: its id and its sender.
-  order?: { id: string; client: string; peer: string };
+  order?: { id: string; user: string; client: string; peer: string };
 }
 
 export interface JournalEntry extends Line {
@@ -139,11 +139,11 @@ function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoin
 }
 
 function commandLines(event: Extract<ServerEvent, { type: 'command' }>): Line[] {
-  const { command, steps, node, rank, client, peer } = event.command;
+  const { command, steps, node, rank, client, peer, user } = event.command;
   const parts: string[] = [commandNames[command]];
   if (steps !== null && steps > 1) parts.push(String(steps));
   if (rank !== null) parts.push(words.onRank(rank));
-  const order = { id: event.command_id, client, peer };
+  const order = { id: event.command_id, user: user ?? '', client, peer };
   return [{ ...line('command', parts.join(' '), node === null ? null : { node }), order }];
 }
 

@@ -25,6 +25,7 @@ import { unreadableJobs } from '../words/storage';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { OpenModel, useModelDrop } from './open_model';
+import { SignedIn } from './signed_in';
 import { StorageBanner } from './storage_banner';
 import './jobs_view.css';
 
@@ -215,6 +216,7 @@ export function JobsView() {
           disabledReason={reasonAgainst('audit', session, null)}
           onClick={() => navigate({ view: 'audit' })}
         />
+        <SignedIn />
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={1} ended={false} onRetry={() => void loadJobs()} />}
       <StorageBanner />

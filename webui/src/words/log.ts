@@ -20,6 +20,7 @@ export const thisPage = 'this page';
 export const anotherBrowser = 'another browser';
 export const unknownClient = 'unknown client';
 export const clientAt = (client: string, host: string) => `${client} at ${host}`;
+export const clientOf = (user: string, client: string) => `${user}, ${client}`;
 
 // Entries.
 export const failedAt = (step: number, why: string) => `Failed, step ${step}: ${why}`;

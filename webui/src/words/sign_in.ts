@@ -12,3 +12,9 @@ export const urlCommand = 'graphdbg url';
 export const tokenOrUrl = 'Token or full URL';
 export const enterToken = 'Enter a token or an address first.';
 export const invalidToken = 'Invalid token.';
+
+export const signedInAs = (name: string, role: string) => `${name} · ${role}`;
+export const signedInHint = (role: string, expires: string | null) =>
+  expires === null ? `Your role is “${role}”.` : `Your role is “${role}”. The session ends at ${expires}.`;
+export const signOut = 'Sign out';
+export const notSignedOut = 'Could not sign out';
