@@ -134,4 +134,11 @@ afterEach(async () => {
 });
 
 export const button = (name: string) => page.getByRole('button', { name, exact: true });
+// Opens the job that the fixture server runs.
+export async function openJob(): Promise<void> {
+  await page.goto(fixture.address);
+  await page.getByRole('link', { name: 'digits_cnn.py' }).click();
+  await treeItem('log').waitFor();
+}
+
 export const treeItem = (name: string) => page.getByRole('treeitem', { name, exact: true });

@@ -1,16 +1,10 @@
 // The page in a browser: the actions of a user, on the fixture server.
 
 import { beforeEach, describe, expect, it } from 'vitest';
-import { browser, button, fixture, page, start, treeItem } from './harness';
+import { browser, button, fixture, openJob, page, start, treeItem } from './harness';
 
 const state = () => page.getByRole('status', { name: 'Job state' });
 const picture = () => page.getByRole('img', { name: /^Graph:/ });
-
-async function openJob(): Promise<void> {
-  await page.goto(fixture.address);
-  await page.getByRole('link', { name: 'digits_cnn.py' }).click();
-  await treeItem('log').waitFor();
-}
 
 async function watchEverything(): Promise<void> {
   await button('Add watchpoint').first().click();
@@ -235,7 +229,7 @@ describe('login', () => {
   it('says why a used code does not do', async () => {
     await start(['--token', 'right']);
     await page.goto(`${fixture.address}#code=used`);
-    await page.getByText('This code was used already.').waitFor();
+    await page.getByRole('heading', { name: 'This address is no longer valid' }).waitFor();
   });
 });
 

@@ -85,18 +85,3 @@ describe('several ranks', () => {
     await page.getByRole('region', { name: 'rank 2, step 1' }).waitFor();
   });
 });
-
-describe('the list of jobs', () => {
-  beforeEach(() => start());
-
-  it('lets one change one’s mind about a job that was removed', async () => {
-    await page.goto(fixture.address);
-    const job = page.getByRole('link', { name: 'warmup.py' });
-    await page.getByRole('button', { name: 'Remove warmup.py' }).click();
-    await job.waitFor({ state: 'detached' });
-    await page.getByRole('button', { name: 'Undo' }).click();
-    await job.waitFor();
-    await page.reload();
-    await job.waitFor();
-  });
-});

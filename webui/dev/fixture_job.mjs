@@ -25,6 +25,9 @@ export class FixtureJob {
   steps_left = 0;
   timer = null;
   recommended = false;
+  controller = null;
+  // Fields of the job that say how far it can be trusted and changed.
+  trust = {};
 
   constructor(id, name, { blocks = 2, delay = 0, burst = 0, dropped = 0, ranks = 1, graph = 'cnn' } = {}) {
     this.burst = burst;
@@ -47,6 +50,7 @@ export class FixtureJob {
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: this.world_size,
       created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, kept_hit_count: this.hits.length, dropped_hit_count: this.dropped, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
+      controller: this.controller, ...this.trust,
     };
   }
 

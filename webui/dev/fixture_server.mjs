@@ -11,6 +11,7 @@ import { neighbours } from './fixture_neighbours.mjs';
 import { FixtureJob } from './fixture_job.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
+import { FixtureTrust } from './fixture_trust.mjs';
 import { Refusal } from './refusal.mjs';
 import { acceptWebSocket } from './websocket.mjs';
 
@@ -30,6 +31,14 @@ const { values: flags } = parseArgs({
     burst: { type: 'string', default: '0' },
     // Number of hits that the job could not send.
     dropped: { type: 'string', default: '0' },
+    role: { type: 'string', default: 'admin' },
+    name: { type: 'string', default: 'owner' },
+    // Who controls the jobs.
+    controller: { type: 'string' },
+    // What the jobs' owner allows, separated by commas.
+    allow: { type: 'string' },
+    // The second job is one of MindSpore, and is damaged.
+    untrusted: { type: 'boolean', default: false },
   },
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
@@ -41,6 +50,11 @@ if (!flags.empty) {
   const options = { blocks: Number(flags.blocks), delay: Number(flags.delay), burst: Number(flags.burst), dropped: Number(flags.dropped), ranks: Number(flags.ranks) };
   for (const job of [new FixtureJob('digits-1', 'digits_cnn.py', { ...options, graph: flags.graph }), new FixtureJob('warmup-7', 'warmup.py', options)]) jobs.set(job.id, job);
   Object.assign(jobs.get('warmup-7'), { step: 200, state: 'finished' });
+  for (const job of jobs.values()) {
+    if (flags.controller !== undefined) job.controller = { name: flags.controller, since: new Date().toISOString() };
+    if (flags.allow !== undefined) job.trust.allowed = flags.allow.split(',');
+  }
+  if (flags.untrusted) jobs.get('warmup-7').trust = { verified: false, damaged: 'the record of step 3 is incomplete' };
 }
 
 function scopeView(job, scope) {
@@ -144,6 +158,8 @@ function forget(job) {
 }
 
 function control(job, body) {
+  trust.require(body.command === 'terminate' ? 'admin' : 'control');
+  trust.useLease(job);
   if (['finished', 'terminated', 'lost'].includes(job.state)) throw new Refusal(409, 'invalid_state', `The job is ${job.state}; "${body.command}" does not fit.`);
   if (body.command === 'continue_to' && !job.graph.byName.has(body.node)) throw new Refusal(404, 'unknown_node', `There is no node "${body.node}" in this job.`);
   if (job.state === 'running' && !['pause', 'terminate'].includes(body.command)) throw new Refusal(409, 'invalid_state', 'The job is running; pause it first.');
@@ -170,7 +186,11 @@ function jobRoute(job, method, rest, query, body, headers) {
   }
   switch (`${method} ${rest}`) {
     case 'GET ': return { body: job.info() };
-    case 'DELETE ': return forget(job);
+    case 'DELETE ':
+      trust.require('admin');
+      return forget(job);
+    case 'POST lease': return { status: 204, body: trust.takeLease(job) };
+    case 'DELETE lease': return { status: 204, body: trust.releaseLease(job) };
     case 'POST control': return control(job, body);
     case 'GET graphs': return { body: { graphs: [{ id: 'main', node_count: job.graph.nodes.length, edge_count: 0 }] } };
     case 'GET graph/index':
@@ -185,7 +205,9 @@ function jobRoute(job, method, rest, query, body, headers) {
     case 'GET graph/node': return { body: nodeDetail(job, query.get('name') ?? '') };
     case 'GET graph/search': return { body: search(job, query) };
     case 'GET watchpoints': return { body: { watchpoints: [...job.watchpoints.values()] } };
-    case 'POST watchpoints': return { status: 201, body: job.addWatchpoint(watchpointSpec(body)) };
+    case 'POST watchpoints':
+      trust.require('control');
+      return { status: 201, body: job.addWatchpoint(watchpointSpec(body)) };
     case 'GET hits': return { body: hitsPage(job, query) };
     case 'POST watchpoints/preview': return { body: { node_count: job.countNodes(body) } };
     case 'POST watchpoints/recommended': return { status: 201, body: job.addRecommended() };
@@ -199,7 +221,9 @@ function jobRoute(job, method, rest, query, body, headers) {
 }
 
 function route(method, path, query, body, headers) {
-  if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051' } };
+  if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051', storage: trust.storage } };
+  const answer = trust.route(method, path, query, body);
+  if (answer !== null) return answer;
   if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
   if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
   const match = /^\/jobs\/([^/]+)\/?(.*)$/.exec(path);
@@ -224,11 +248,8 @@ async function answerApi(request, response, url) {
   const path = url.pathname.slice('/api/v1'.length);
   try {
     const body = await readBody(request);
-    if (path === '/login') {
-      if (body.code !== 'once') throw new Refusal(401, 'invalid_code', 'This code was used already.');
-      return sendJson(response, 200, { token: flags.token });
-    }
-    if (flags.token !== '' && request.headers.authorization !== `Bearer ${flags.token}`) throw new Refusal(401, 'unauthorized', 'A valid token is needed.');
+    if (path === '/login') return sendJson(response, 200, trust.login(body));
+    if (!trust.accepts(request.headers.authorization?.replace('Bearer ', ''))) throw new Refusal(401, 'unauthorized', 'A valid token is needed.');
     const answer = route(request.method, path, url.searchParams, body, request.headers);
     if (answer.bytes !== undefined) {
       response.writeHead(200, { 'Content-Type': 'application/octet-stream', ...answer.headers });
@@ -255,6 +276,11 @@ function broadcast(event) {
   for (const listener of allListeners) listener(event);
 }
 
+const trust = new FixtureTrust(flags, (event) => {
+  broadcast(event);
+  for (const job of jobs.values()) for (const listener of job.listeners) listener(event);
+});
+
 for (const job of jobs.values()) job.listeners.add((event) => (event.type === 'state' || event.type === 'job') && broadcast(event));
 
 function subscribe(channel, { job: id, after }) {
@@ -280,14 +306,14 @@ const server = createServer((request, response) => {
 
 server.on('upgrade', (request, socket) => {
   let unsubscribe = () => {};
-  let known = flags.token === '';
+  let known = trust.accepts(null);
   const channel = acceptWebSocket(
     request,
     socket,
     (text) => {
       const message = JSON.parse(text);
       if ('token' in message) {
-        known ||= message.token === flags.token;
+        known ||= trust.accepts(message.token);
         if (known) channel.send({ type: 'ready' });
         else channel.close();
       } else if (known && message.subscribe) {

@@ -1,13 +1,14 @@
 // A fixture that runs `graphdbg start`. The server can be killed and restarted with the same
 // ports and data, and its address is in the environment of the jobs.
 import { test as base } from "@playwright/test";
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "../../..");
 const bin = join(root, ".venv/bin");
@@ -37,6 +38,13 @@ export class DebugServer {
     const [line] = (await once(createInterface({ input: started.stdout! }), "line")) as [string];
     this.addresses = JSON.parse(line) as Addresses;
     return this.addresses.url;
+  }
+
+  /** A new address for the running server; `options` are those of `graphdbg url`. */
+  async url(...options: string[]): Promise<string> {
+    const args = ["url", "--data-dir", this.data, ...options];
+    const { stdout } = await promisify(execFile)(join(bin, "graphdbg"), args);
+    return stdout.trim();
   }
 
   /** As a crash would. */

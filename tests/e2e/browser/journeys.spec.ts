@@ -2,6 +2,7 @@
 import { expect, type Page } from "@playwright/test";
 import { host, test } from "./debug_server.ts";
 import { screenshot } from "./debugged_job.ts";
+import { sessionOf, useSession } from "./session.ts";
 
 const STOP = { timeout: 60_000 };
 
@@ -80,8 +81,9 @@ test("a weight is compared with itself a step before, over a reload", async ({ p
     await page.getByRole("tab", { name: "History" }).click();
   }
 
-  // Opens the address in another browser, which needs only the token.
-  const other = await (await browser.newContext({ storageState: await page.context().storageState() })).newPage();
+  // Opens the address in another browser, which needs only the session.
+  const other = await (await browser.newContext()).newPage();
+  await useSession(other, await sessionOf(page));
   await other.goto(page.url());
   await expect(other.getByRole("heading", { name: "forward/fc1/weight" })).toBeVisible(STOP);
   await expect(other.getByRole("tab", { name: "History" })).toHaveAttribute("aria-selected", "true");

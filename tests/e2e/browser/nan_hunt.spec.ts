@@ -3,6 +3,7 @@
 // training job, a real server, a real browser.
 import { expect, type Page } from "@playwright/test";
 import { screenshot, test } from "./debugged_job.ts";
+import { sessionOf, useSession } from "./session.ts";
 
 async function openJob(page: Page, url: string, name: string): Promise<void> {
   await page.goto(url);
@@ -98,10 +99,12 @@ test("a page closed in the midst of a command disturbs nobody", async ({ page, d
   const address = page.url();
   await page.getByLabel("Number of steps").fill("3");
   await button(page, "Step").click();
+  const session = await sessionOf(page);
   const context = page.context();
   await page.close();
 
   const next = await context.newPage();
+  await useSession(next, session);
   await next.goto(address);
   await expect(state(next)).toHaveText(/paused/i, { timeout: 30_000 });
   await expect(next.getByText(/step\s*3/i).first()).toBeVisible();

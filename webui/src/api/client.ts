@@ -1,6 +1,7 @@
 // Typed calls of the HTTP API.
 
 import type {
+  AuditPage,
   Conditions,
   ControlCommand,
   GraphSummary,
@@ -10,6 +11,7 @@ import type {
   ScopeView,
   SearchPage,
   ServerInfo,
+  Session,
   Comparison,
   Histogram,
   HitsPage,
@@ -59,12 +61,20 @@ export interface HitsRequest {
   limit: number;
 }
 
+const AUDIT_PAGE = 100;
+
 export const api = {
   login: (code: string) =>
     http.json<{ token: string }>('/login', { method: 'POST', body: { code } }),
+  endSession: () => http.json<void>('/session', { method: 'DELETE' }),
+  session: (signal?: AbortSignal) => http.json<Session>('/session', { signal }),
+  audit: (cursor: string | null, signal?: AbortSignal) =>
+    http.json<AuditPage>('/audit', { query: { limit: AUDIT_PAGE, cursor }, signal }),
   server: (signal?: AbortSignal) => http.json<ServerInfo>('/server', { signal }),
   jobs: (signal?: AbortSignal) => http.json<{ jobs: Job[] }>('/jobs', { signal }),
   job: (id: string, signal?: AbortSignal) => http.json<Job>(job(id), { signal }),
+  takeLease: (id: string) => http.json<void>(job(id, '/lease'), { method: 'POST' }),
+  releaseLease: (id: string) => http.json<void>(job(id, '/lease'), { method: 'DELETE' }),
   forget: (id: string) => http.json<void>(job(id), { method: 'DELETE' }),
   control: (
     id: string,

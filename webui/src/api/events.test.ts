@@ -63,6 +63,18 @@ it('resumes behind the last event after a break', () => {
   expect(handlers.onRefused).not.toHaveBeenCalled();
 });
 
+it('does not count events of the server itself', () => {
+  live('j');
+  last().receive({ seq: 41, type: 'graph', job: 'j', node_count: 3 });
+  last().receive({ seq: 0, type: 'server', job: '', storage: null });
+  expect(handlers.onEvent).toHaveBeenCalledTimes(2);
+  last().fire('close');
+  vi.advanceTimersByTime(retryDelay(1));
+  last().fire('open');
+  last().receive({ type: 'ready' });
+  expect(last().sent.at(-1)).toEqual({ subscribe: { job: 'j', after: 41 } });
+});
+
 it('asks for all jobs anew, since they share no sequence', () => {
   live('*');
   last().receive({ seq: 7, type: 'state', job: 'j', info: null });

@@ -76,8 +76,9 @@ export class EventStream {
       this.handlers.onConnection('live', 0);
       return;
     }
-    if (!('seq' in message)) return;
-    if (this.job !== '*') this.last_seq = message.seq;
+    if (message.type === 'error') return;
+    // Events of the server itself are not part of the job's sequence.
+    if (this.job !== '*' && message.type !== 'server') this.last_seq = message.seq;
     this.handlers.onEvent(message);
   }
 

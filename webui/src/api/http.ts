@@ -49,8 +49,8 @@ function numbersOf(header: string | null): number[] {
 }
 
 class HttpClient {
-  // Called when the server refuses a request because it carries no valid token.
-  onUnauthorized: () => void = () => {};
+  // Called when the server refuses a request because its token, or its lack of one, is not valid.
+  onUnauthorized: (token: string | null) => void = () => {};
 
   async json<T>(path: string, options: RequestOptions = {}): Promise<T> {
     const response = await this.send(path, options, 'application/json');
@@ -88,6 +88,7 @@ class HttpClient {
   }
 
   private async send(path: string, options: RequestOptions, accept: string): Promise<Response> {
+    const token = tokenStore.read();
     let response: Response;
     try {
       const early = path === '/server' ? earlyServerRequest.take() : null;
@@ -97,7 +98,7 @@ class HttpClient {
       throw unreachable();
     }
     if (!response.ok) {
-      if (response.status === 401 && path !== '/login') this.onUnauthorized();
+      if (response.status === 401 && path !== '/login') this.onUnauthorized(token);
       throw await problemFrom(response);
     }
     return response;

@@ -1,5 +1,7 @@
-import { expect, it } from 'vitest';
+import { afterEach, expect, it } from 'vitest';
 import { splitCode, tokenStore } from './token';
+
+afterEach(() => tokenStore.write(null));
 
 it.each([
   ['#code=abc', 'abc', ''],
@@ -16,4 +18,10 @@ it('keeps a token and drops it', () => {
   expect(tokenStore.read()).toBe('t');
   tokenStore.write(null);
   expect(tokenStore.read()).toBeNull();
+});
+
+it('keeps a token in the session of the tab only', () => {
+  tokenStore.write('secret');
+  expect(Object.values({ ...sessionStorage })).toEqual(['secret']);
+  expect(JSON.stringify({ ...localStorage })).not.toContain('secret');
 });

@@ -1,13 +1,13 @@
 const KEY = 'graphdbg.token';
 
-// The access token of this page. It is stored in localStorage; where storage is blocked, it
-// lasts as long as the page.
+// The access token of this page. It is stored in sessionStorage, which ends with the tab and
+// is never written to disk; where storage is blocked, it lasts as long as the page.
 class TokenStore {
   private memory: string | null = null;
 
   read(): string | null {
     try {
-      return localStorage.getItem(KEY) ?? this.memory;
+      return sessionStorage.getItem(KEY) ?? this.memory;
     } catch {
       return this.memory;
     }
@@ -17,8 +17,8 @@ class TokenStore {
   write(token: string | null): void {
     this.memory = token;
     try {
-      if (token === null) localStorage.removeItem(KEY);
-      else localStorage.setItem(KEY, token);
+      if (token === null) sessionStorage.removeItem(KEY);
+      else sessionStorage.setItem(KEY, token);
     } catch {
       // Storage is blocked: the token stays in memory only.
     }

@@ -6,11 +6,65 @@ import type { components } from './openapi';
 
 type Schemas = components['schemas'];
 
-export type Job = Schemas['Job'];
+// What a server may order a job to do, as GRAPHDBG_ALLOW in the job's environment states it.
+export type Allowance = 'view' | 'control' | 'terminate' | 'change';
+
+// Who controls a job.
+export interface Controller {
+  name: string;
+  since: string;
+}
+
+export type Job = Schemas['Job'] & {
+  // False for a job whose identity the server cannot check.
+  verified?: boolean;
+  // Why the job could not be restored completely.
+  damaged?: string;
+  // Absent if everything is allowed.
+  allowed?: Allowance[];
+  controller?: Controller | null;
+};
 export type JobState = Schemas['JobState'];
 export type PauseReason = NonNullable<Job['pause_reason']>;
 export type Rank = Schemas['Rank'];
-export type ServerInfo = Schemas['Server'];
+export interface Storage {
+  state: 'ok' | 'failing';
+  reason: string | null;
+  since: string | null;
+  // Jobs that could not be restored completely.
+  set_aside: Array<{ job: string; reason: string }>;
+}
+
+// Servers of earlier versions report no storage.
+export type ServerInfo = Schemas['Server'] & { storage?: Storage };
+
+// Each role includes those before it.
+export const ROLES = ['view', 'control', 'admin'] as const;
+export type Role = (typeof ROLES)[number];
+
+// The credential that the page uses.
+export interface Session {
+  name: string;
+  role: Role;
+  expires_at: string | null;
+}
+
+export interface AuditEntry {
+  time: string;
+  who: string;
+  role: string;
+  from: string;
+  action: string;
+  job: string;
+  detail: string;
+  // "ok" or the code of the error.
+  result: string;
+}
+
+export interface AuditPage {
+  entries: AuditEntry[];
+  next_cursor: string | null;
+}
 
 export type Category = Schemas['Category'];
 export type NodeKind = Schemas['NodeKind'];
@@ -100,7 +154,8 @@ export interface TensorSlice extends Pick<Schemas['Tensor'], 'name' | 'step' | '
 
 type Event = Schemas['Event'];
 type EventBase = Pick<Event, 'seq' | 'job' | 'rank' | 'time'>;
-export type Command = NonNullable<Event['command']>;
+// `user` is the name of the session or token that sent it.
+export type Command = NonNullable<Event['command']> & { user?: string | null };
 export type ControlCommand = Schemas['Control']['command'];
 
 // The API describes one event with all fields; this union has the fields of each type.
@@ -113,5 +168,6 @@ export type ServerEvent = EventBase &
     | { type: 'log'; level: NonNullable<Event['level']>; message: string }
     | { type: 'command'; command_id: string; command: Command }
     | { type: 'tensor' }
+    | { type: 'server'; storage?: Storage | null }
     | { type: 'snapshot'; info: Job | null; watchpoints: Watchpoint[]; hits: Hit[] }
   );

@@ -1,8 +1,9 @@
 // Availability of commands by job state, with reasons. Pure functions.
 
-import type { ControlCommand, Job, JobState } from '../api/types';
+import type { ControlCommand, Job, JobState, Session } from '../api/types';
 import * as words from '../words/control';
 import { notConnected } from '../words/job';
+import { reasonAgainst } from './permissions';
 
 export interface Pending {
   command: ControlCommand;
@@ -15,7 +16,7 @@ export interface Availability {
   reason: string;
 }
 
-function reasonAgainst(command: ControlCommand, state: JobState): string | null {
+function stateAgainst(command: ControlCommand, state: JobState): string | null {
   const refusal = words.refusals[state];
   if (refusal !== undefined) return refusal;
   if (command === 'terminate') return null;
@@ -29,13 +30,16 @@ export function availability(
   job: Job | null,
   connected: boolean,
   pending: Pending | null,
+  session: Session | null = null,
 ): Availability {
   const unavailable = (reason: string) => ({ enabled: false, reason });
   if (job === null) return unavailable(words.notLoaded);
   if (!connected) return unavailable(notConnected);
+  const forbidden = reasonAgainst(command === 'terminate' ? 'terminate' : 'control', session, job);
+  if (forbidden !== '') return unavailable(forbidden);
   const unsupported = job.unsupported_commands?.[command];
   if (unsupported !== undefined) return unavailable(`${unsupported}.`);
-  const against = reasonAgainst(command, job.state);
+  const against = stateAgainst(command, job.state);
   if (against !== null) return unavailable(against);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
     return unavailable(words.nothingToRecheck);

@@ -95,6 +95,13 @@ describe('the journal', () => {
     expect(model.journal[3]?.place).toEqual({ watchpoint: 4 });
   });
 
+  it('says who took over the control, not who has it', () => {
+    const by = (name: string) => ({ controller: { name, since: '2026-01-01T00:00:00Z' } });
+    const job = (change: object): ServerEvent => ({ ...base, type: 'job', info: sampleJob(change) });
+    const model = after(state({}), job(by('bob')), job(by('alice')), job({ controller: null }));
+    expect(texts(model).slice(1)).toEqual(['command: alice took over the control']);
+  });
+
   it('says which ranks came and left, and why a job failed', () => {
     const [first] = sampleJob().ranks;
     const two = (change: object) => ({ world_size: 2, ranks: [first!, { ...first!, rank: 1, pid: 43, ...change }] });

@@ -138,6 +138,7 @@ function reduceState(model: JobModel, event: ServerEvent): JobModel {
       };
     case 'command':
     case 'tensor':
+    case 'server':
       return model;
   }
 }

@@ -6,12 +6,17 @@ import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
 import { Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
-import { commandRefused, refused } from '../words/control';
-import { connectionLost, messageFromJob, reconnected } from '../words/log';
-import { describe } from './describe';
+import { controlLost, notSent } from '../words/access';
+import { commandNames, commandRefused, refused } from '../words/control';
+import { connectionLost, controlTaken, messageFromJob, reconnected } from '../words/log';
+import { useAuth } from './auth';
 import type { Pending } from './controls';
+import { describe } from './describe';
 import { EventBatcher } from './event_batcher';
 import { emptyJob, hasEnded, recordLine, reduceEvents, type JobModel } from './job';
+import { controllerOf } from './journal';
+import { offerTakeOver } from './lease';
+import { setStorage } from './storage';
 import { showToast } from './toasts';
 
 interface JobStore {
@@ -60,6 +65,10 @@ function applyEvents(events: readonly ServerEvent[]): void {
   if (model.refusal !== null && model.refusal !== before.model.refusal) {
     showToast({ kind: 'error', title: commandRefused, detail: model.refusal.message });
   }
+  const [old, now] = [controllerOf(before.model.info), controllerOf(model.info)];
+  if (old !== null && old === useAuth.getState().session?.name && now !== null && now !== old) {
+    showToast({ kind: 'info', title: controlTaken(now), detail: controlLost });
+  }
   for (const { level, message } of model.logs) {
     const kind = level === 'error' ? 'error' : 'info';
     const title = messageFromJob(level);
@@ -87,7 +96,7 @@ class JobFollower {
     this.batcher.clear();
     useJob.setState({ ...INITIAL, id, model: emptyJob() });
     api.job(id).catch((error: unknown) => {
-      if (useJob.getState().id === id && error instanceof Problem && error.status !== 0) {
+      if (useJob.getState().id === id && error instanceof Problem && error.status !== 0 && error.status !== 401) {
         useJob.setState({ problem: error });
       }
     });
@@ -109,6 +118,7 @@ class JobFollower {
   }
 
   private receive(event: ServerEvent): void {
+    if (event.type === 'server') return setStorage(event.storage);
     // A snapshot follows a gap in the events, which may have contained the command's outcome.
     if (event.type === 'snapshot') useJob.setState({ pending: null });
     this.batcher.add(event);
@@ -149,6 +159,9 @@ export async function sendCommand(
     const detail = describe(error);
     const line = { kind: 'refused', text: `${title}: ${detail}`, place: null } as const;
     useJob.setState(({ model }) => ({ pending: null, model: recordLine(model, line) }));
-    showToast({ kind: 'error', title, detail });
+    const controller = useJob.getState().model.info?.controller;
+    const again = () => void sendCommand(command, options);
+    const offered = offerTakeOver({ job: id, controller, error, detail: notSent(commandNames[command]), again });
+    if (!offered) showToast({ kind: 'error', title, detail });
   }
 }

@@ -18,7 +18,7 @@ export interface Line {
   text: string;
   place: Place | null;
   // For a command: its id and its sender.
-  order?: { id: string; client: string; peer: string };
+  order?: { id: string; user: string; client: string; peer: string };
 }
 
 export interface JournalEntry extends Line {
@@ -83,6 +83,9 @@ function stateLines(before: Job | null, info: Job, reported: Before['reported'])
 const rankOf = (job: Job | null, number: number): Rank | undefined =>
   job?.ranks.find(({ rank }) => rank === number);
 
+// The name of the user who controls the job.
+export const controllerOf = (job: Job | null): string | null => job?.controller?.name ?? null;
+
 const GONE = new Set(['finished', 'terminated', 'lost']);
 
 // Lines for ranks that connect or leave. If there is only one rank, the job's own state reports that
@@ -93,12 +96,19 @@ function rankLines(before: Job | null, info: Job, event: ServerEvent): Line[] {
   const old = rankOf(before, rank.rank);
   const place = { rank: rank.rank };
   if (event.type === 'job') {
+    // The event may also report a new controller.
+    if (controllerOf(before) !== controllerOf(info)) return [];
     const again = old?.pid === rank.pid && old.host === rank.host;
     return [line('rank', words.rankConnected(again, rank), place)];
   }
   const left = GONE.has(rank.state) && old !== undefined && old.state !== rank.state;
   if (!left || info.world_size === 1) return [];
   return [line('rank', words.rankLeft(rank, stateWords(rank.state, null)), place)];
+}
+
+function takeOverLines(before: Job | null, info: Job): Line[] {
+  const [old, now] = [controllerOf(before), controllerOf(info)];
+  return old === null || now === null || old === now ? [] : [line('command', words.controlTaken(now))];
 }
 
 function refusalLines(event: ServerEvent, journal: Before['journal']): Line[] {
@@ -129,11 +139,11 @@ function watchpointLines(old: Watchpoint | undefined, id: number, now: Watchpoin
 }
 
 function commandLines(event: Extract<ServerEvent, { type: 'command' }>): Line[] {
-  const { command, steps, node, rank, client, peer } = event.command;
+  const { command, steps, node, rank, client, peer, user } = event.command;
   const parts: string[] = [commandNames[command]];
   if (steps !== null && steps > 1) parts.push(String(steps));
   if (rank !== null) parts.push(words.onRank(rank));
-  const order = { id: event.command_id, client, peer };
+  const order = { id: event.command_id, user: user ?? '', client, peer };
   return [{ ...line('command', parts.join(' '), node === null ? null : { node }), order }];
 }
 
@@ -144,6 +154,7 @@ export function linesOf(event: ServerEvent, before: Before): Line[] {
       const { info } = event;
       if (info === null) return [];
       return [
+        ...takeOverLines(before.info, info),
         ...rankLines(before.info, info, event),
         ...stateLines(before.info, info, before.reported),
         ...refusalLines(event, before.journal),

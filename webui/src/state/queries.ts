@@ -249,3 +249,16 @@ export function useNodesOfLine(job: string, source: string | null, graphVersion:
     placeholderData: keepPreviousData,
   });
 }
+
+// The newest entries of the audit log, and older ones page by page. They are never out of date
+// enough to be replaced while the user reads.
+export function useAudit() {
+  return useInfiniteQuery({
+    queryKey: ['audit'],
+    queryFn: ({ signal, pageParam }) => api.audit(pageParam, signal),
+    initialPageParam: null as string | null,
+    getNextPageParam: (page) => page.next_cursor || null,
+    // Opening the view again shows what has happened since.
+    gcTime: 0,
+  });
+}

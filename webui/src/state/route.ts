@@ -25,11 +25,13 @@ export interface JobRoute {
 // The server's limit.
 export const MAX_AROUND = 20;
 
-export type Route = { view: 'jobs' } | { view: 'job'; route: JobRoute };
+export type Route = { view: 'jobs' } | { view: 'audit' } | { view: 'job'; route: JobRoute };
 
 export function jobRoute(job: string): JobRoute {
   return { job, graph: null, rank: 0, node: null, slot: null, step: null, slice: null, panel: null, against: null, around: null, open: null };
 }
+
+const AUDIT = '#/audit';
 
 // Escapes only characters that would end the value, to keep names readable.
 function encode(text: string): string {
@@ -42,6 +44,7 @@ function encode(text: string): string {
 
 export function formatRoute(route: Route): string {
   if (route.view === 'jobs') return '#/';
+  if (route.view === 'audit') return AUDIT;
   const { job, graph, rank, node, slot, step, slice, panel, against, around, open } = route.route;
   const parts: string[] = [];
   const add = (key: string, value: string | null) => {
@@ -79,6 +82,7 @@ function readQuery(query: string): Map<string, string> {
 }
 
 export function parseRoute(fragment: string): Route {
+  if (fragment === AUDIT) return { view: 'audit' };
   const match = /^#\/jobs\/([^?]+)(?:\?(.*))?$/.exec(fragment);
   if (!match) return { view: 'jobs' };
   const values = readQuery(match[2] ?? '');

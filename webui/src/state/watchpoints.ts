@@ -10,6 +10,7 @@ import { describe } from './describe';
 import { conditionText, targetText } from './condition_text';
 import { dropWatchpoint, putWatchpoint } from './job';
 import { useJob } from './job_store';
+import { offerTakeOver } from './lease';
 import { keepingSpec, keepingText, type Keeping } from './keeping';
 import { showToast } from './toasts';
 
@@ -62,7 +63,9 @@ function jobId(): string {
   return useJob.getState().id ?? '';
 }
 
-function reportFailure(title: string, error: unknown): void {
+function reportFailure(title: string, error: unknown, again: () => void): void {
+  const controller = useJob.getState().model.info?.controller;
+  if (offerTakeOver({ job: jobId(), controller, error, detail: title, again })) return;
   showToast({ kind: 'error', title, detail: describe(error) });
 }
 
@@ -94,7 +97,7 @@ export async function addWatchpoint(spec: WatchpointSpec): Promise<Problem | nul
 export async function watchForOverflow(target: Target): Promise<void> {
   const condition = { id: 'overflow', params: {} };
   const problem = await addWatchpoint({ condition, ...listsOf(target), pause: 'node', enabled: true });
-  if (problem !== null) reportFailure(words.notAdded, problem);
+  if (problem !== null) reportFailure(words.notAdded, problem, () => void watchForOverflow(target));
 }
 
 // Returns the problem if the server refused it, else null.
@@ -117,7 +120,7 @@ async function removeAll(ids: readonly number[]): Promise<void> {
       await api.removeWatchpoint(jobId(), id);
       useJob.setState(({ model }) => ({ model: dropWatchpoint(model, id) }));
     } catch (error) {
-      reportFailure(words.notDeleted(id), error);
+      reportFailure(words.notDeleted(id), error, () => void removeAll([id]));
     }
   }
 }
@@ -134,7 +137,7 @@ export async function addRecommended(): Promise<void> {
       ...(made.length > 0 ? { action: { label: undo, run: () => void removeAll(made) } } : {}),
     });
   } catch (error) {
-    reportFailure(words.recommendedNotAdded, error);
+    reportFailure(words.recommendedNotAdded, error, () => void addRecommended());
   }
 }
 
@@ -150,7 +153,7 @@ export async function keep(what: Keeping, node: string): Promise<void> {
       action: { label: undo, run: () => void removeAll([id]) },
     });
   } catch (error) {
-    reportFailure(words.notAdded, error);
+    reportFailure(words.notAdded, error, () => void keep(what, node));
   }
 }
 
@@ -159,7 +162,7 @@ export async function switchWatchpoint(watchpoint: Watchpoint, enabled: boolean)
     const changed = await api.changeWatchpoint(jobId(), watchpoint.id, { enabled });
     useJob.setState(({ model }) => ({ model: putWatchpoint(model, changed) }));
   } catch (error) {
-    reportFailure(words.notChanged(watchpoint.id), error);
+    reportFailure(words.notChanged(watchpoint.id), error, () => void switchWatchpoint(watchpoint, enabled));
   }
 }
 
@@ -171,7 +174,7 @@ export function specOfWatchpoint(watchpoint: Watchpoint): WatchpointSpec {
 
 async function restoreWatchpoint(watchpoint: Watchpoint): Promise<void> {
   const problem = await addWatchpoint(specOfWatchpoint(watchpoint));
-  if (problem !== null) reportFailure(words.notRestored, problem);
+  if (problem !== null) reportFailure(words.notRestored, problem, () => void restoreWatchpoint(watchpoint));
 }
 
 // Removes a watchpoint and offers Undo. Ids are never reused, so a restored watchpoint gets a new
@@ -188,6 +191,6 @@ export async function removeWatchpoint(watchpoint: Watchpoint): Promise<void> {
       action: { label: undo, run: () => void restoreWatchpoint(watchpoint) },
     });
   } catch (error) {
-    reportFailure(words.notDeleted(id), error);
+    reportFailure(words.notDeleted(id), error, () => void removeWatchpoint(watchpoint));
   }
 }

@@ -1,19 +1,23 @@
 // Chooses the view that the address names, once the user is signed in.
 
-import { QueryClientProvider } from '@tanstack/react-query';
+import { QueryClientProvider, type QueryClient } from '@tanstack/react-query';
 import { ServerOff } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { lazy, Suspense, useEffect, useState } from 'react';
 import { checkAuth, useAuth } from '../state/auth';
+import { retryConnection } from '../state/job_store';
 import { createQueryClient } from '../state/queries';
 import { useRouter } from '../state/router';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Toasts } from '../widgets/toasts';
+import { loading } from '../words/common';
 import * as words from '../words/job';
 import { JobView } from './job_view';
 import { JobsView } from './jobs_view';
-import { LoginView } from './login_view';
+import { LoginView, SessionEnded } from './login_view';
 import { Overlays } from './overlays';
+
+const AuditView = lazy(async () => ({ default: (await import('./audit_view')).AuditView }));
 
 const RETRY_MS = 2000;
 
@@ -33,23 +37,46 @@ function Unreachable() {
 }
 
 function Content() {
-  const status = useAuth((state) => state.status);
+  const { status, entered } = useAuth();
   const route = useRouter((state) => state.route);
   if (status === 'checking') return <Notice title={words.connectingToServer} busy />;
   if (status === 'unreachable') return <Unreachable />;
-  if (status === 'needed') return <LoginView />;
-  return route.view === 'jobs' ? (
-    <JobsView />
-  ) : (
-    <JobView key={route.route.job} id={route.route.job} />
-  );
+  if (status === 'needed' && !entered) return <LoginView />;
+  switch (route.view) {
+    case 'jobs':
+      return <JobsView />;
+    case 'audit':
+      return (
+        <Suspense fallback={<Notice title={loading} busy />}>
+          <AuditView />
+        </Suspense>
+      );
+    case 'job':
+      return <JobView key={route.route.job} id={route.route.job} />;
+  }
+}
+
+// Once the user has signed in again, what failed in between is requested again.
+function useSignedInAgain(client: QueryClient): boolean {
+  const ended = useAuth(({ status, entered }) => status === 'needed' && entered);
+  const [before, setBefore] = useState(ended);
+  useEffect(() => {
+    if (before && !ended) {
+      retryConnection();
+      void client.refetchQueries({ predicate: ({ state }) => state.status === 'error' });
+    }
+    setBefore(ended);
+  }, [before, ended, client]);
+  return ended;
 }
 
 export function App() {
   const [client] = useState(createQueryClient);
+  const ended = useSignedInAgain(client);
   return (
     <QueryClientProvider client={client}>
       <Content />
+      {ended && <SessionEnded />}
       <Overlays />
       <Toasts />
     </QueryClientProvider>

@@ -2,7 +2,11 @@
 
 import type { ControlCommand } from '../api/types';
 import { copyText } from '../state/clipboard';
+import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
+import { controllerOf } from '../state/journal';
+import { giveBack } from '../state/lease';
+import { reasonAgainst } from '../state/permissions';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
 import { navigate, patchRoute, useRouter } from '../state/router';
@@ -10,6 +14,7 @@ import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
 import { selectNodeFirst } from '../words/common';
+import { giveBack as giveBackLabel, notController } from '../words/access';
 import { commandNames } from '../words/control';
 import { closeAllScopes, goToCurrentNode, noCurrentNode, openAllScopes } from '../words/graph';
 import { allJobs, keyboardShortcuts } from '../words/job';
@@ -39,23 +44,36 @@ const { groups } = words;
 
 function runCommands(): Command[] {
   const { model, connection, pending } = useJob.getState();
+  const { session } = useAuth.getState();
   return RUN.map(([command, shortcut]) => ({
     title: commandNames[command],
     group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
-    reason: availability(command, model.info, connection === 'live', pending).reason,
+    reason: availability(command, model.info, connection === 'live', pending, session).reason,
     run: () => void sendCommand(command),
   }));
 }
 
 function continueTo(node: string | null): Command {
   const { model, connection, pending } = useJob.getState();
-  const { reason } = availability('continue_to', model.info, connection === 'live', pending);
+  const { session } = useAuth.getState();
+  const { reason } = availability('continue_to', model.info, connection === 'live', pending, session);
   return {
     title: words.continueToSelected,
     group: groups.run,
     reason: node === null ? selectNodeFirst : reason,
     run: () => void sendCommand('continue_to', { node: node ?? '' }),
+  };
+}
+
+function giveBackControl(): Command {
+  const { model, id } = useJob.getState();
+  const controls = controllerOf(model.info) !== null && controllerOf(model.info) === useAuth.getState().session?.name;
+  return {
+    title: giveBackLabel,
+    group: groups.run,
+    reason: controls ? '' : notController,
+    run: () => void giveBack(id ?? ''),
   };
 }
 
@@ -79,17 +97,19 @@ function goCommands(): Command[] {
 function watchCommands(node: string | null): Command[] {
   const { info } = useJob.getState().model;
   const offered = info?.recommended_offered === true;
+  const forbidden = reasonAgainst('watch', useAuth.getState().session, info);
   return [
-    { title: words.addWatchpoint, group: groups.watch, run: () => openWatchForm(node) },
+    { title: words.addWatchpoint, group: groups.watch, reason: forbidden, run: () => openWatchForm(node) },
     {
       title: words.addRecommended,
       group: groups.watch,
-      reason: offered ? '' : words.alreadyAdded,
+      reason: offered ? forbidden : words.alreadyAdded,
       run: () => void addRecommended(),
     },
     {
       title: words.stopAtFirstNan,
       group: groups.watch,
+      reason: forbidden,
       run: () => void watchForOverflow({ kind: 'everything' }),
     },
   ];
@@ -132,7 +152,7 @@ function rankCommands(): Command[] {
 
 export function allCommands(): Command[] {
   const { route } = useRouter.getState();
-  if (route.view === 'jobs') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
+  if (route.view !== 'job') return [{ title: keyboardShortcuts, group: groups.view, shortcut: '?', run: () => showOverlay('keys') }];
   const { node } = route.route;
-  return [...runCommands(), continueTo(node), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
+  return [...runCommands(), continueTo(node), giveBackControl(), ...watchCommands(node), ...goCommands(), ...viewCommands(node), ...rankCommands()];
 }

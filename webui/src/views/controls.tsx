@@ -4,6 +4,7 @@
 import { ArrowDownToDot, Pause, Play, RotateCcw, SkipForward, Square } from 'lucide-react';
 import { useEffect, useState } from 'react';
 import type { ControlCommand, Job } from '../api/types';
+import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
 import { availability, commandOfKey } from '../state/controls';
 import { stoppingHit } from '../state/hits';
@@ -13,6 +14,7 @@ import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
 import { Tooltip } from '../widgets/tooltip';
 import * as words from '../words/control';
+import { useReasonAgainstWatching } from './use_reason_against';
 import './controls.css';
 
 const ICONS = {
@@ -23,7 +25,6 @@ const ICONS = {
   recheck: RotateCcw,
   terminate: Square,
 } as const;
-
 
 const SHORTCUTS = {
   continue: words.continueKeys,
@@ -59,12 +60,14 @@ function OncePerStep() {
     if (hit?.origin !== 'propagated') return null;
     return model.watchpoints.find(({ id, pause }) => id === hit.watchpoint && pause === 'node') ?? null;
   });
+  const unavailable = useReasonAgainstWatching();
   if (watchpoint === null) return null;
   return (
     <Button
       label={words.stopOncePerStep}
       hint={words.stopOncePerStepHint(watchpoint.id)}
       small
+      disabledReason={unavailable}
       onClick={() => void changeWatchpoint(watchpoint.id, { pause: 'step' })}
     />
   );
@@ -74,13 +77,14 @@ export function Controls() {
   const job = useJob((state) => state.model.info);
   const connection = useJob((state) => state.connection);
   const pending = useJob((state) => state.pending);
+  const session = useAuth((state) => state.session);
   const [steps, setSteps] = useState('1');
   const [asking, setAsking] = useState(false);
   const reason = useStopReason(job);
   const count = /^[1-9]\d{0,8}$/.test(steps.trim()) ? Number(steps) : null;
 
   const can = (command: ControlCommand) => {
-    const { enabled, reason } = availability(command, job, connection === 'live', pending);
+    const { enabled, reason } = availability(command, job, connection === 'live', pending, session);
     if (enabled && command === 'step' && count === null) return words.stepCountWrong;
     return reason;
   };
@@ -152,8 +156,8 @@ export function Controls() {
       <OncePerStep />
       <Confirm
         open={asking}
-        title={words.confirmTerminate}
-        text={words.terminateWarning(job?.name ?? words.theJob)}
+        title={words.confirmTerminate(job?.name ?? words.theJob)}
+        text={words.terminateWarning}
         action={words.terminateJob}
         onConfirm={() => void sendCommand('terminate')}
         onClose={() => setAsking(false)}

@@ -31,6 +31,7 @@ import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
 import { NodePanel } from './node_panel';
+import { StorageBanner } from './storage_banner';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
 import { useGraphPainted } from './use_graph_painted';
@@ -175,6 +176,7 @@ const JobLayout = memo(function JobLayout() {
         <Controls />
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
+      <StorageBanner />
       <EndBanner />
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div

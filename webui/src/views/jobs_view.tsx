@@ -1,26 +1,35 @@
 // Home page: a live list of the server's jobs.
 
-import { Boxes, Trash2 } from 'lucide-react';
+import { Boxes, ScrollText, Trash2 } from 'lucide-react';
 import { useEffect, useState } from 'react';
-import type { Job } from '../api/types';
+import type { Job, Storage } from '../api/types';
 import { formatCount } from '../base/format';
 import { checkAuth, useAuth } from '../state/auth';
 import { hasEnded } from '../state/job';
-import { followJobs, forgetJob, loadJobs, useJobs } from '../state/jobs_store';
+import { followJobs, loadJobs, removeJob, useJobs } from '../state/jobs_store';
+import { reasonAgainst } from '../state/permissions';
 import { formatRoute, jobRoute } from '../state/route';
 import { navigate } from '../state/router';
+import { useStorage } from '../state/storage';
 import { Button } from '../widgets/button';
+import { Confirm } from '../widgets/confirm';
 import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { JobChip } from '../widgets/state_chip';
+import { TrustTags } from '../widgets/trust_tags';
+import { auditLog } from '../words/access';
 import { formatAge } from '../words/age';
 import { tryAgain } from '../words/common';
 import * as words from '../words/job';
+import { unreadableJobs } from '../words/storage';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { OpenModel, useModelDrop } from './open_model';
+import { SignedIn } from './signed_in';
+import { StorageBanner } from './storage_banner';
 import './jobs_view.css';
 
+const NONE_SET_ASIDE: Storage['set_aside'] = [];
 const CLOCK_MS = 15_000;
 
 function useNow(): number {
@@ -36,7 +45,21 @@ function isOver(job: Job): boolean {
   return hasEnded(job) || job.state === 'lost';
 }
 
-function JobRow({ job, now }: { job: Job; now: number }) {
+// Why the job cannot be removed; empty if it can.
+function useReasonAgainstRemoval(job: Job): string {
+  const session = useAuth((state) => state.session);
+  if (!isOver(job)) return words.jobNotEnded;
+  return reasonAgainst('delete', session, job);
+}
+
+interface RowProps {
+  job: Job;
+  now: number;
+  onRemove: (job: Job) => void;
+}
+
+function JobRow({ job, now, onRemove }: RowProps) {
+  const reason = useReasonAgainstRemoval(job);
   const rank = job.ranks[0];
   const target = { view: 'job', route: jobRoute(job.id) } as const;
   return (
@@ -52,7 +75,11 @@ function JobRow({ job, now }: { job: Job; now: number }) {
         <div className="muted mono">{job.id}</div>
       </td>
       <td>
-        <JobChip job={job} />
+        <span className="jobs-state">
+          <JobChip job={job} />
+          <TrustTags job={job} />
+        </span>
+        {job.damaged !== undefined && <div className="jobs-reason">{job.damaged}</div>}
         {job.exception ? <div className="muted mono">{job.exception.type}</div> : null}
       </td>
       <td className="number mono">{formatCount(job.step)}</td>
@@ -75,8 +102,8 @@ function JobRow({ job, now }: { job: Job; now: number }) {
           iconOnly
           small
           tone="quiet"
-          disabledReason={isOver(job) ? '' : words.jobNotEnded}
-          onClick={() => forgetJob(job)}
+          disabledReason={reason}
+          onClick={() => onRemove(job)}
         />
       </td>
     </tr>
@@ -97,41 +124,71 @@ function NoJobs() {
   );
 }
 
+// Jobs whose data could not be read at all.
+function UnreadableJobs({ jobs }: { jobs: readonly Job[] }) {
+  const setAside = useStorage(({ storage }) => storage?.set_aside) ?? NONE_SET_ASIDE;
+  const unlisted = setAside.filter(({ job }) => jobs.every(({ id }) => id !== job));
+  if (unlisted.length === 0) return null;
+  return (
+    <section className="jobs-card jobs-unreadable" aria-label={unreadableJobs}>
+      <h3>{unreadableJobs}</h3>
+      <ul>
+        {unlisted.map(({ job, reason }) => (
+          <li key={job}>
+            <span className="mono">{job}</span> <span className="jobs-reason">{reason}</span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
 function JobsTable({ jobs }: { jobs: readonly Job[] }) {
+  const [removing, setRemoving] = useState<Job | null>(null);
   const now = useNow();
   // Running jobs first, each group from newest to oldest.
   const ordered = [...jobs].sort(
     (a, b) => Number(isOver(a)) - Number(isOver(b)) || b.created_at.localeCompare(a.created_at),
   );
   return (
-    <table className="jobs-table">
-      <thead>
-        <tr>
-          <th>{words.columns.job}</th>
-          <th>{words.columns.state}</th>
-          <th className="number">{words.columns.step}</th>
-          <th>{words.columns.node}</th>
-          <th>{words.columns.hits}</th>
-          <th>{words.columns.framework}</th>
-          <th>{words.columns.device}</th>
-          <th>{words.columns.started}</th>
-          <th>
-            <span className="visually-hidden">{words.columns.actions}</span>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {ordered.map((job) => (
-          <JobRow key={job.id} job={job} now={now} />
-        ))}
-      </tbody>
-    </table>
+    <>
+      <table className="jobs-table">
+        <thead>
+          <tr>
+            <th>{words.columns.job}</th>
+            <th>{words.columns.state}</th>
+            <th className="number">{words.columns.step}</th>
+            <th>{words.columns.node}</th>
+            <th>{words.columns.hits}</th>
+            <th>{words.columns.framework}</th>
+            <th>{words.columns.device}</th>
+            <th>{words.columns.started}</th>
+            <th>
+              <span className="visually-hidden">{words.columns.actions}</span>
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {ordered.map((job) => (
+            <JobRow key={job.id} job={job} now={now} onRemove={setRemoving} />
+          ))}
+        </tbody>
+      </table>
+      <Confirm
+        open={removing !== null}
+        title={words.confirmRemoval(removing?.name ?? '')}
+        text={words.removalWarning}
+        action={words.remove}
+        onConfirm={() => removing !== null && void removeJob(removing)}
+        onClose={() => setRemoving(null)}
+      />
+    </>
   );
 }
 
 export function JobsView() {
-  const { jobs: all, error, connection, leaving } = useJobs();
-  const jobs = all?.filter((job) => !leaving.has(job.id)) ?? null;
+  const { jobs, error, connection } = useJobs();
+  const session = useAuth((state) => state.session);
   const server = useAuth((state) => state.server);
   const drop = useModelDrop();
   useEffect(() => followJobs(() => void checkAuth()), []);
@@ -151,8 +208,18 @@ export function JobsView() {
             <span className="mono">{server.debugger_address}</span>
           </span>
         )}
+        <Button
+          label={auditLog}
+          icon={ScrollText}
+          small
+          tone="quiet"
+          disabledReason={reasonAgainst('audit', session, null)}
+          onClick={() => navigate({ view: 'audit' })}
+        />
+        <SignedIn />
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={1} ended={false} onRetry={() => void loadJobs()} />}
+      <StorageBanner />
       <main className={`jobs-main${drop.over ? ' jobs-drop' : ''}`} {...drop.handlers}>
         <div className="jobs-title">
           <h2>{words.jobs}</h2>
@@ -170,6 +237,7 @@ export function JobsView() {
           {jobs !== null && jobs.length === 0 && <NoJobs />}
           {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
         </div>
+        {jobs !== null && <UnreadableJobs jobs={jobs} />}
       </main>
     </div>
   );

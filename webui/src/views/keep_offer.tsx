@@ -13,6 +13,7 @@ import { keep, switchWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import * as words from '../words/tensor_views';
 import { useOfflineReason } from './use_offline_reason';
+import { useReasonAgainst, useReasonAgainstWatching } from './use_reason_against';
 
 export type Keeper =
   | { state: 'none' }
@@ -69,6 +70,8 @@ export function KeepOffer({ what, node, keeper, otherwise }: Props) {
   const info = useJob(({ model }) => model.info);
   const kind = useScopes(({ index }) => index?.kind(index.find(node)) ?? 'op');
   const offline = useOfflineReason();
+  const noControl = useReasonAgainst('control');
+  const noWatching = useReasonAgainstWatching();
   // MindSpore jobs do not support expressions.
   const able = !hasEnded(info) && info?.framework !== 'mindspore';
   // Values of nodes other than ops are kept while stepping, even without a watchpoint.
@@ -79,13 +82,13 @@ export function KeepOffer({ what, node, keeper, otherwise }: Props) {
       <p>{textOf(keeper, what, otherwise)}</p>
       <span className="values-ways">
         {helps && info?.state === 'paused' && (
-          <Button label={words.runOneStep} small disabledReason={offline} onClick={() => void sendCommand('step', { steps: 1 })} />
+          <Button label={words.runOneStep} small disabledReason={offline || noControl} onClick={() => void sendCommand('step', { steps: 1 })} />
         )}
         {able && state === 'off' && (
           <Button
             label={words.enable}
             small
-            disabledReason={offline}
+            disabledReason={noWatching}
             onClick={() => void switchWatchpoint(keeper.watchpoint, true)}
           />
         )}
@@ -95,7 +98,7 @@ export function KeepOffer({ what, node, keeper, otherwise }: Props) {
             small
             tone="primary"
             hint={words.recordHint}
-            disabledReason={offline}
+            disabledReason={noWatching}
             onClick={() => void keep(what, node)}
           />
         )}

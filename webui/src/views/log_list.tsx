@@ -12,6 +12,7 @@ import {
   type LucideIcon,
 } from 'lucide-react';
 import { useEffect, useMemo, useRef, useState } from 'react';
+import { useAuth } from '../state/auth';
 import { useJob } from '../state/job_store';
 import type { EntryKind, JournalEntry, Place } from '../state/journal';
 import { patchRoute } from '../state/router';
@@ -50,12 +51,13 @@ function timeOf(iso: string): string {
 
 const LOCAL = /^(127\.|\[?::1\]?$)/;
 
-// The client that sent a command: "this page", "graphdbg", "another browser at 10.0.0.7".
-function senderOf({ id, client, peer }: NonNullable<JournalEntry['order']>, own: ReadonlySet<string>): string {
+// The client that sent a command: "this page", "graphdbg", "alice, another browser at 10.0.0.7".
+function senderOf({ id, user, client, peer }: NonNullable<JournalEntry['order']>, own: ReadonlySet<string>): string {
   if (own.has(id)) return words.thisPage;
   const host = peer.slice(0, Math.max(0, peer.lastIndexOf(':')));
   const sender = client === 'browser' ? words.anotherBrowser : client === '' ? words.unknownClient : client;
-  return host === '' || LOCAL.test(host) ? sender : words.clientAt(sender, host);
+  const where = host === '' || LOCAL.test(host) ? sender : words.clientAt(sender, host);
+  return user === '' || user === useAuth.getState().session?.name ? where : words.clientOf(user, where);
 }
 
 function go(place: Place): void {

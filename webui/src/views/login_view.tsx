@@ -1,59 +1,40 @@
-import { useState } from 'react';
-import { logIn, useAuth } from '../state/auth';
-import { Button } from '../widgets/button';
-import * as words from '../words/job';
+// Signing in: a page of its own at first, and a dialog above the page when the session ends.
+
+import { useEffect, useRef } from 'react';
+import { sessionEndedTitle } from '../words/sign_in';
 import { Brand } from './brand';
+import { SignInForm } from './sign_in_form';
 import './login_view.css';
 
 export function LoginView() {
-  const message = useAuth((state) => state.message);
-  const [token, setToken] = useState('');
-  const [busy, setBusy] = useState(false);
-  const submit = async () => {
-    setBusy(true);
-    await logIn(token.trim());
-    setBusy(false);
-  };
   return (
     <main className="login">
-      <form
-        className="login-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (token.trim() !== '') void submit();
-        }}
-      >
+      <div className="login-card">
         <h1>
           <Brand />
         </h1>
-        <p>
-          {words.tokenRequired} <code>graphdbg start</code> {words.tokenPrinted}{' '}
-          <code>&lt;data-dir&gt;/token</code>.
-        </p>
-        <label htmlFor="token">{words.tokenOrUrl}</label>
-        <input
-          id="token"
-          className="field mono"
-          type="password"
-          autoComplete="current-password"
-          spellCheck={false}
-          autoFocus
-          value={token}
-          aria-describedby="login-message"
-          onChange={(event) => setToken(event.target.value)}
-        />
-        <p id="login-message" className="login-message" role="alert">
-          {message}
-        </p>
-        <Button
-          label={words.signIn}
-          tone="primary"
-          submit
-          pending={busy}
-          disabledReason={token.trim() === '' ? words.enterToken : ''}
-          onClick={() => {}}
-        />
-      </form>
+        <SignInForm />
+      </div>
     </main>
+  );
+}
+
+// Stays until the user has signed in. The page behind it keeps its state.
+export function SessionEnded() {
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => {
+    const element = dialog.current;
+    if (element?.open === false) element.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      className="login-dialog"
+      aria-label={sessionEndedTitle}
+      onCancel={(event) => event.preventDefault()}
+    >
+      <SignInForm />
+    </dialog>
   );
 }

@@ -1,6 +1,7 @@
 // The context menu of a node in the tree, in the graph and in lists.
 
 import { ArrowRightToLine, ChevronsDownUp, ChevronsUpDown, Copy, Eye, LocateFixed, TriangleAlert, Waypoints } from 'lucide-react';
+import { useAuth } from '../state/auth';
 import { copyText } from '../state/clipboard';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
@@ -10,13 +11,16 @@ import { watchForOverflow } from '../state/watchpoints';
 import { Menu, type MenuItem } from '../widgets/menu';
 import { commandNames } from '../words/control';
 import * as words from '../words/graph';
+import { useReasonAgainst } from './use_reason_against';
 
 function Items({ menu }: { menu: NodeMenuState }) {
   const { node, kind, x, y } = menu;
   const job = useJob((state) => state.model.info);
   const live = useJob((state) => state.connection === 'live');
+  const session = useAuth((state) => state.session);
+  const forbidden = useReasonAgainst('watch');
   const pending = useJob((state) => state.pending);
-  const reach = availability('continue_to', job, live, pending).reason;
+  const reach = availability('continue_to', job, live, pending, session).reason;
   const isScope = kind === 'scope';
   const isOpen = isScope && currentOpen().has(node);
   const items: MenuItem[] = [
@@ -62,12 +66,14 @@ function Items({ menu }: { menu: NodeMenuState }) {
         ]),
     {
       label: isScope ? words.watchInside : words.watch,
+      disabledReason: forbidden,
       icon: Eye,
       separated: true,
       onChoose: () => openWatchForm(node),
     },
     {
       label: words.stopAtNan,
+      disabledReason: forbidden,
       icon: TriangleAlert,
       onChoose: () => void watchForOverflow({ kind: isScope ? 'scope' : 'node', name: node }),
     },

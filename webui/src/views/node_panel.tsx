@@ -3,6 +3,7 @@
 import { ArrowRightToLine, Eye, Maximize2, Minimize2 } from 'lucide-react';
 import type { NodeDetail, TensorSummary } from '../api/types';
 import { labelOf } from '../base/names';
+import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
 import { describe } from '../state/describe';
 import { sendCommand, useJob } from '../state/job_store';
@@ -22,6 +23,7 @@ import { SourcePane } from './source_pane';
 import { TensorTable } from './tensor_table';
 import { tensorKey } from './tensor_key';
 import { panelOf } from './tensor_panels';
+import { useReasonAgainst } from './use_reason_against';
 import { ValuesPane } from './values_pane';
 import { useStopVersion } from './use_stop_version';
 import './node_panel.css';
@@ -73,9 +75,11 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const job = useJob((state) => state.model.info);
   const live = useJob((state) => state.connection === 'live');
   const pending = useJob((state) => state.pending);
+  const session = useAuth((state) => state.session);
+  const forbidden = useReasonAgainst('watch');
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
-  const reach = availability('continue_to', job, live, pending).reason;
+  const reach = availability('continue_to', job, live, pending, session).reason;
   return (
     <header className="node-head">
       <KindIcon kind={node.kind} category={node.category} />
@@ -106,6 +110,7 @@ function NodeHead({ node }: { node: NodeDetail }) {
         icon={Eye}
         small
         hint={words.addWatchpointOn(labelOf(node.name))}
+        disabledReason={forbidden}
         onClick={() => openWatchForm(node.name)}
       />
       {node.kind === 'op' && (

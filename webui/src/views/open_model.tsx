@@ -2,13 +2,17 @@
 
 import { FolderOpen } from 'lucide-react';
 import { useRef, useState } from 'react';
+import { useAuth } from '../state/auth';
 import { modelAmong, openModel, useOpening } from '../state/model_files';
+import { reasonAgainst } from '../state/permissions';
 import { Button } from '../widgets/button';
 import * as words from '../words/job';
 
 export function OpenModel() {
   const opening = useOpening((state) => state.name !== null);
   const input = useRef<HTMLInputElement>(null);
+  const session = useAuth((state) => state.session);
+  const forbidden = reasonAgainst('open_model', session, null);
   return (
     <>
       <Button
@@ -16,6 +20,7 @@ export function OpenModel() {
         icon={FolderOpen}
         small
         pending={opening}
+        disabledReason={forbidden}
         onClick={() => input.current?.click()}
       />
       <input
@@ -44,11 +49,12 @@ interface DropTarget {
 
 export function useModelDrop(): DropTarget {
   const [over, setOver] = useState(false);
+  const permitted = useAuth(({ session }) => reasonAgainst('open_model', session, null) === '');
   return {
     over,
     handlers: {
       onDragOver: (event) => {
-        if (!event.dataTransfer.types.includes('Files')) return;
+        if (!permitted || !event.dataTransfer.types.includes('Files')) return;
         event.preventDefault();
         event.dataTransfer.dropEffect = 'copy';
         setOver(true);
@@ -61,7 +67,7 @@ export function useModelDrop(): DropTarget {
         event.preventDefault();
         setOver(false);
         const file = modelAmong(event.dataTransfer.files);
-        if (file !== undefined) void openModel(file);
+        if (file !== undefined && permitted) void openModel(file);
       },
     },
   };

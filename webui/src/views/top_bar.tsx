@@ -12,8 +12,10 @@ import { Button } from '../widgets/button';
 import { CurrentArrow } from '../widgets/node_marks';
 import { JobChip, StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
+import { TrustTags } from '../widgets/trust_tags';
 import * as words from '../words/job';
 import { Brand } from './brand';
+import { ControllerChip } from './controller_chip';
 import { useJobContext } from './job_context';
 import './top_bar.css';
 
@@ -72,7 +74,6 @@ function Process({ job }: { job: Job }) {
   );
 }
 
-
 export function TopBar() {
   const job = useJob((state) => state.model.info);
   const connection = useJob((state) => state.connection);
@@ -92,8 +93,10 @@ export function TopBar() {
           <JobChip job={job} />
         )}
       </span>
+      {job !== null && <TrustTags job={job} />}
       <Suspense>{job !== null && job.world_size > 1 && <Ranks job={job} />}</Suspense>
       {job !== null && <Position job={job} />}
+      {job !== null && <ControllerChip job={job} />}
       <span className="grow" />
       <Button
         label={words.commands}

@@ -23,6 +23,7 @@ import { TensorActions } from './tensor_actions';
 import { panelInAddress, panelOf, PANELS, type PanelName } from './tensor_panels';
 import { useTensorRequest } from './tensor_request';
 import { TensorValues } from './tensor_values';
+import { useReasonAgainst } from './use_reason_against';
 import './values_pane.css';
 
 const TensorHistogram = lazy(async () => ({
@@ -36,7 +37,7 @@ const TensorCompare = lazy(async () => ({
 }));
 
 // Codes for values that are not available, as opposed to failures.
-const UNAVAILABLE = new Set(['value_gone', 'slice_too_large', 'not_captured']);
+const UNAVAILABLE = new Set(['value_gone', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
 
 interface ValueProblemProps {
   error: Error;
@@ -49,6 +50,7 @@ const takeStep = () => void sendCommand('step', { steps: 1 });
 
 export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
   const [caught, setCaught] = useState(false);
+  const forbidden = useReasonAgainst('control');
   const code = error instanceof Problem ? error.code : '';
   const arm = (then?: () => void) => {
     onCatch().then(
@@ -66,8 +68,20 @@ export function ValueProblem({ error, retry, onCatch }: ValueProblemProps) {
       <span className="values-ways">
         {code === 'value_gone' && !caught && (
           <>
-            <Button label={words.stepToCapture} small tone="primary" onClick={() => arm(takeStep)} />
-            <Button label={words.captureNext} small hint={words.captureNextHint} onClick={() => arm()} />
+            <Button
+              label={words.stepToCapture}
+              small
+              tone="primary"
+              disabledReason={forbidden}
+              onClick={() => arm(takeStep)}
+            />
+            <Button
+              label={words.captureNext}
+              small
+              hint={words.captureNextHint}
+              disabledReason={forbidden}
+              onClick={() => arm()}
+            />
           </>
         )}
         <Button label={tryAgain} small onClick={retry} />

@@ -23,6 +23,7 @@ import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
 import { useJobContext } from './job_context';
+import { useReasonAgainstWatching } from './use_reason_against';
 
 type TargetKind = 'everything' | 'selection' | 'ticked' | 'kept' | 'pattern' | Category;
 
@@ -113,6 +114,7 @@ function Mirror({ selection }: { selection: WatchSelection | null }) {
 const NO_RANKS: Rank[] = [];
 
 export function WatchForm({ form }: { form: WatchFormState }) {
+  const unavailable = useReasonAgainstWatching();
   const { target, ticked, from, edit } = form;
   const { route } = useJobContext();
   const selection = target ?? route?.node ?? null;
@@ -207,7 +209,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
       aria-label={edit ? words.watchpoint(from?.id) : words.newWatchpoint}
       onSubmit={(event) => {
         event.preventDefault();
-        if (!busy) void submit();
+        if (!busy && unavailable === '') void submit();
       }}
       onKeyDown={(event) => event.key === 'Escape' && closeWatchForm()}
     >
@@ -301,7 +303,15 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         </p>
         <div className="form-actions">
           <Button label={cancel} small onClick={closeWatchForm} />
-          <Button label={edit ? words.save : words.add} small tone="primary" submit pending={busy} onClick={() => {}} />
+          <Button
+            label={edit ? words.save : words.add}
+            small
+            tone="primary"
+            submit
+            pending={busy}
+            disabledReason={unavailable}
+            onClick={() => {}}
+          />
         </div>
       </footer>
     </form>

@@ -15,10 +15,10 @@ import { HitBadge } from '../widgets/node_marks';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
 import { loading } from '../words/common';
-import * as counts from '../words/counts';
+import { nodes } from '../words/counts';
 import * as words from '../words/watch';
 import { useJobContext } from './job_context';
-import { useOfflineReason } from './use_offline_reason';
+import { useReasonAgainst, useReasonAgainstWatching } from './use_reason_against';
 import './watch_panel.css';
 
 const WatchForm = lazy(async () => ({ default: (await import('./watch_form')).WatchForm }));
@@ -30,7 +30,7 @@ interface RowProps {
   stopped: boolean;
 }
 
-function RowActions({ watchpoint }: { watchpoint: Watchpoint }) {
+function RowActions({ watchpoint, forbidden }: { watchpoint: Watchpoint; forbidden: string }) {
   const { id } = watchpoint;
   const actions = [
     { label: words.editWatchpoint(id), icon: Pencil, run: () => editWatchpoint(watchpoint) },
@@ -40,7 +40,7 @@ function RowActions({ watchpoint }: { watchpoint: Watchpoint }) {
   return (
     <span className="watch-actions">
       {actions.map(({ label, icon, run }) => (
-        <Button key={label} label={label} icon={icon} iconOnly small tone="quiet" onClick={run} />
+        <Button key={label} label={label} icon={icon} iconOnly small tone="quiet" disabledReason={forbidden} onClick={run} />
       ))}
     </span>
   );
@@ -51,6 +51,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   const { conditionText } = useConditionText();
   const text = conditionText(condition.id, condition.params);
   const target = targetText(watchpoint);
+  const forbidden = useReasonAgainst('watch');
   // The requested state, until the server has answered.
   const [wanted, setWanted] = useState<boolean | null>(null);
   const change = async (on: boolean) => {
@@ -61,7 +62,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
   return (
     <li
       className={`watch-row${enabled ? '' : ' watch-off'}${stopped ? ' watch-stopped' : ''}`}
-      onDoubleClick={() => editWatchpoint(watchpoint)}
+      onDoubleClick={() => forbidden === '' && editWatchpoint(watchpoint)}
     >
       <input
         type="checkbox"
@@ -69,6 +70,8 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         id={`watchpoint-${id}`}
         role="switch"
         checked={wanted ?? enabled}
+        disabled={forbidden !== ''}
+        title={forbidden || undefined}
         aria-busy={wanted !== null || undefined}
         aria-label={words.watchpointName(id, text, target)}
         onChange={(event) => void change(event.target.checked)}
@@ -85,7 +88,7 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
           ) : (
             <>
               <span title={words.pauseHints[watchpoint.pause]}>{words.pauseNames[watchpoint.pause]}</span>
-              {` · ${counts.nodes(watchpoint.node_count)} · `}
+              {` · ${nodes(watchpoint.node_count)} · `}
               <span className="mono" title={target}>
                 {target}
               </span>
@@ -94,13 +97,13 @@ function WatchRow({ watchpoint, hits, stopped }: RowProps) {
         </div>
       </div>
       {hits > 0 && <HitBadge count={hits} />}
-      <RowActions watchpoint={watchpoint} />
+      <RowActions watchpoint={watchpoint} forbidden={forbidden} />
     </li>
   );
 }
 
 function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean }) {
-  const offline = useOfflineReason();
+  const unavailable = useReasonAgainstWatching();
   if (ended) return <Notice icon={Eye} title={words.noWatchpoints}>{words.noneSet}</Notice>;
   return (
     <Notice icon={Eye} title={words.noWatchpoints}>
@@ -113,7 +116,7 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
             small
             tone="primary"
             hint={words.recommendedHint}
-            disabledReason={offline}
+            disabledReason={unavailable}
             onClick={() => void addRecommended()}
           />
         )}
@@ -121,10 +124,10 @@ function NoWatchpoints({ offered, ended }: { offered: boolean; ended: boolean })
           label={words.stopAtFirstNan}
           small
           hint={words.stopAtFirstNanHint}
-          disabledReason={offline}
+          disabledReason={unavailable}
           onClick={() => void watchForOverflow({ kind: 'everything' })}
         />
-        <Button label={words.addWatchpoint} icon={Plus} small disabledReason={offline} onClick={() => openWatchForm(null)} />
+        <Button label={words.addWatchpoint} icon={Plus} small disabledReason={unavailable} onClick={() => openWatchForm(null)} />
       </span>
     </Notice>
   );
@@ -142,7 +145,7 @@ export function WatchPanel() {
   const ended = useJob(({ model }) => hasEnded(model.info));
   const offered = useJob(({ model }) => model.info?.recommended_offered === true) && !ended;
   const form = useUi((state) => state.watch_form);
-  const offline = useOfflineReason();
+  const unavailable = useReasonAgainstWatching();
   return (
     <Panel
       title={words.watchpoints}
@@ -156,7 +159,7 @@ export function WatchPanel() {
               iconOnly
               small
               tone="quiet"
-              disabledReason={offline}
+              disabledReason={unavailable}
               onClick={() => void addRecommended()}
             />
           )}
@@ -167,7 +170,7 @@ export function WatchPanel() {
             small
             tone="quiet"
             pressed={form !== null}
-            disabledReason={offline}
+            disabledReason={unavailable}
             onClick={() => (form === null ? openWatchForm(route?.node ?? null) : closeWatchForm())}
           />
         </>

@@ -10,3 +10,11 @@ export function formatAge(iso: string, now: number = Date.now()): string {
   if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ago`;
   return iso.slice(0, 10);
 }
+
+// The time of day, with the date unless it is today.
+export function clockTime(iso: string, now: Date = new Date()): string {
+  const then = new Date(iso);
+  if (Number.isNaN(then.getTime())) return iso;
+  const time = then.toLocaleTimeString('en-GB');
+  return then.toDateString() === now.toDateString() ? time : `${then.toLocaleDateString('en-CA')} ${time}`;
+}

@@ -32,9 +32,9 @@ export const andMore = (count: number) => (count > 0 ? ` and ${count} more` : ''
 export const stopOncePerStep = 'Stop once per step';
 export const stopOncePerStepHint = (id: number) =>
   `This hit only passes on a bad input. Watchpoint ${id} will pause once at the end of each step with hits, not at each hit.`;
-export const confirmTerminate = 'Terminate the job?';
-export const terminateWarning = (name: string) => `${name} ends immediately. Training progress that was not saved is lost.`;
-export const theJob = 'The job';
+export const confirmTerminate = (name: string) => `Terminate ${name}?`;
+export const terminateWarning = 'The job ends immediately. Training progress that was not saved is lost.';
+export const theJob = 'the job';
 export const terminateJob = 'Terminate job';
 
 // Why a command is not available.

@@ -30,14 +30,6 @@ export const serverNotResponding = 'Server not responding';
 export const retryingEveryTwoSeconds = 'Retrying every two seconds.';
 export const connectingToServer = 'Connecting to the server';
 
-// Login.
-export const tokenRequired = 'This server requires a token.';
-export const tokenPrinted = 'printed a URL with a one-time code and wrote the token to';
-export const tokenOrUrl = 'Token or full URL';
-export const enterToken = 'Enter the token first.';
-export const invalidToken = 'Invalid token.';
-export const signIn = 'Sign in';
-
 // List of jobs.
 export const jobs = 'Jobs';
 export const allJobs = 'All jobs';
@@ -50,8 +42,9 @@ export const howToStart = (host: string, port: string) =>
 export const dropModel = 'To view an ONNX model without running it, drop its file here.';
 export const agentsConnectTo = 'agents connect to';
 export const removeJob = (name: string) => `Remove ${name}`;
-export const removed = (name: string) => `${name} removed`;
-export const removedWithIt = 'Its graph, watchpoints and hits are removed with it.';
+export const confirmRemoval = (name: string) => `Remove ${name}?`;
+export const removalWarning = 'Its graph, watchpoints and hits are deleted from the server. This cannot be undone.';
+export const remove = 'Remove job';
 export const notRemoved = (name: string) => `Could not remove ${name}`;
 export const jobNotEnded = 'The job has not ended.';
 export const rankCount = (count: number) => `${count} ranks`;

@@ -20,6 +20,7 @@ export const thisPage = 'this page';
 export const anotherBrowser = 'another browser';
 export const unknownClient = 'unknown client';
 export const clientAt = (client: string, host: string) => `${client} at ${host}`;
+export const clientOf = (user: string, client: string) => `${user}, ${client}`;
 
 // Entries.
 export const failedAt = (step: number, why: string) => `Failed, step ${step}: ${why}`;
@@ -28,6 +29,7 @@ export const stoppedBy = (state: string, watchpoints: readonly string[]) => `${s
 export const rankConnected = (again: boolean, { rank, pid, host, device }: Rank) =>
   `Rank ${rank} ${again ? 'reconnected' : 'connected'}: process ${pid} on ${host}, ${device}`;
 export const rankLeft = ({ rank, step }: Rank, state: string) => `Rank ${rank} left: ${state.toLowerCase()}, step ${step}`;
+export const controlTaken = (name: string) => `${name} took over the control`;
 export const onRank = (rank: number) => `on rank ${rank}`;
 export const fromRank = (rank: number, message: string) => `Rank ${rank}: ${message}`;
 export const refused = (command: string | undefined, why: string) => `${command ?? 'A command'} was refused: ${why}`;

@@ -1,0 +1,34 @@
+// What the user may do, by the role of the session and by what the job's owner allows. The server
+// checks every request itself; the page explains in advance what it would refuse. Pure functions.
+
+import { ROLES, type Allowance, type Job, type Role, type Session } from '../api/types';
+import * as words from '../words/access';
+
+export type Action = 'control' | 'watch' | 'terminate' | 'delete' | 'open_model' | 'audit';
+
+const NEEDED_ROLE: Record<Action, Role> = {
+  control: 'control',
+  watch: 'control',
+  open_model: 'control',
+  terminate: 'admin',
+  delete: 'admin',
+  audit: 'admin',
+};
+
+const NEEDED_ALLOWANCE: Partial<Record<Action, Allowance>> = {
+  control: 'control',
+  watch: 'control',
+  terminate: 'terminate',
+};
+
+// Returns why the action is not permitted, or an empty text.
+export function reasonAgainst(action: Action, session: Session | null, job: Job | null): string {
+  const role = NEEDED_ROLE[action];
+  if (session !== null && ROLES.indexOf(session.role) < ROLES.indexOf(role)) {
+    return words.roleTooLow(role, session.role);
+  }
+  const allowance = NEEDED_ALLOWANCE[action];
+  if (allowance === undefined || job === null) return '';
+  if (job.damaged !== undefined) return words.damagedJob;
+  return job.allowed?.includes(allowance) === false ? words.notAllowedByJob[allowance] : '';
+}
