@@ -101,8 +101,8 @@ TEST_F(AuditLogTest, FilesRotateAndPagesCrossThem) {
   max_file_bytes_ = 600;
   auto log = Open();
   for (int i = 1; i <= 10; ++i) log->Record(Control(std::to_string(i)));
-  // Two entries fit into a file; the current one and two older ones are kept.
-  const Texts expected = {"10", "9", "8", "7", "6", "5"};
+  // Three entries fit into a file; the current one and two older ones are kept.
+  const Texts expected = {"10", "9", "8", "7", "6", "5", "4"};
   for (uint32_t limit : {1, 2, 3, 4, 5, 100}) {
     EXPECT_EQ(Details(*log, limit), expected) << limit;
   }
