@@ -21,6 +21,7 @@ namespace pb = google::protobuf;
 
 constexpr char kState[] = ".client";
 constexpr char kGraphs[] = ".graphs";
+constexpr size_t kMaxLoggedFiles = 1'000;
 
 }  // namespace
 
@@ -37,8 +38,13 @@ std::string ClientFiles::PathOf(const std::string& incarnation,
   return absl::StrCat(directory_, "/", incarnation, extension);
 }
 
-void ClientFiles::LogError(const std::string& path,
-                           const absl::Status& error) const {
+void ClientFiles::LogError(const std::string& path, const absl::Status& error) {
+  {
+    absl::MutexLock lock(&mu_);
+    if (logged_.size() >= kMaxLoggedFiles || !logged_.insert(path).second) {
+      return;
+    }
+  }
   if (!log_) return;
   log_(absl::StrCat(
       "error: cannot store ", path,

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -78,7 +79,9 @@ class ClientFiles {
   absl::Status SetSizes(const std::string& incarnation, const Sizes& sizes)
       ABSL_LOCKS_EXCLUDED(mu_);
   Sizes SizesOf(const std::string& incarnation) const ABSL_LOCKS_EXCLUDED(mu_);
-  void LogError(const std::string& path, const absl::Status& error) const;
+  // Logs the first error for each file.
+  void LogError(const std::string& path, const absl::Status& error)
+      ABSL_LOCKS_EXCLUDED(mu_);
 
   const std::string directory_;
   const Log log_;
@@ -88,6 +91,7 @@ class ClientFiles {
   mutable absl::Mutex mu_;
   std::map<std::string, Sizes> sizes_ ABSL_GUARDED_BY(mu_);
   uint64_t total_bytes_ ABSL_GUARDED_BY(mu_) = 0;
+  std::set<std::string> logged_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::mindspore

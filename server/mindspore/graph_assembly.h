@@ -19,7 +19,7 @@ class GraphAssembly {
   // The size of all chunks except for the last one of a graph.
   static constexpr size_t kPieceBytes = 3'145'728;
   // Limit for all graphs of one call.
-  static constexpr size_t kMaxBytes = size_t{1} << 30;
+  static constexpr size_t kMaxBytes = size_t{256} << 20;
 
   // RESOURCE_EXHAUSTED if the graphs exceed kMaxBytes.
   absl::Status Add(const debugger::Chunk& chunk);
