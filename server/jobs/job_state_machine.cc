@@ -56,6 +56,8 @@ Rank& JobStateMachine::OpenStream(AgentHello hello,
   rank.hello = std::move(hello);
   rank.link = std::move(link);
   ++rank.stream;
+  // The announcement of a new process shows what the job is with it.
+  if (!same_process) CombineRanks();
   return rank;
 }
 
@@ -114,6 +116,7 @@ void JobStateMachine::OnCommandSent(Rank& rank, const CommandOrder& order) {
   }
   if (order.verb == model::ControlVerb::kPause) {
     rank.stops_after.reset();
+    rank.pausing_command = order.id;
     next.state = model::JobState::kPausing;
   }
   if (order.verb == model::ControlVerb::kTerminate) {
@@ -125,8 +128,9 @@ void JobStateMachine::OnCommandSent(Rank& rank, const CommandOrder& order) {
 void JobStateMachine::OnCommandOutcome(Rank& rank,
                                        const CommandOutcome& outcome) {
   if (rank.resuming_command == outcome.command_id) rank.resuming_command = 0;
-  const bool still_runs =
-      !outcome.error.ok() && rank.run.state == model::JobState::kPausing;
+  const bool still_runs = !outcome.error.ok() &&
+                          rank.run.state == model::JobState::kPausing &&
+                          rank.pausing_command == outcome.command_id;
   if (!still_runs) return;
   RunState running = rank.run;
   running.state = model::JobState::kRunning;
@@ -174,6 +178,7 @@ void JobStateMachine::Restore(std::map<uint32_t, SavedRank> saved) {
   // The server was killed before it recorded the first process, so no process
   // can come back to this job.
   if (ranks_.empty()) job_.state = model::JobState::kLost;
+  reported_ = job_.state;
 }
 
 Rank* JobStateMachine::Find(uint32_t number) {
@@ -204,8 +209,8 @@ void JobStateMachine::Transition(Rank& rank, RunState next) {
   if (rank.counted && rank.run == next) return;
   rank.counted = true;
   const model::JobState rank_before = std::exchange(rank.run, next).state;
-  const model::JobState job_before = job_.state;
   CombineRanks();
+  const model::JobState job_before = std::exchange(reported_, job_.state);
   listener_({rank, rank_before, job_before});
 }
 

@@ -100,6 +100,8 @@ class JobStateMachine {
   const Listener listener_;
   std::map<uint32_t, Rank> ranks_;
   RunState job_;
+  // The job's state at the listener's last call.
+  model::JobState reported_ = model::JobState::kConnecting;
 };
 
 // NOT_FOUND "unknown_rank".

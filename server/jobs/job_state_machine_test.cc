@@ -63,6 +63,20 @@ TEST_F(JobStateMachineTest, CombinesTheStatesOfAllRanks) {
   EXPECT_EQ(machine_.job().reason, PauseReason::kWatchpoint);
 }
 
+TEST_F(JobStateMachineTest, ANewProcessCountsBeforeItIsAnnounced) {
+  PauseAt(Connect(0, 2), 4, PauseReason::kStep);
+  ASSERT_EQ(machine_.job().state, JobState::kPaused);
+  AgentHello hello;
+  hello.rank = 1;
+  hello.world_size = 2;
+  Rank& second =
+      machine_.OpenStream(hello, std::make_shared<FakeAgentLink>(), false);
+  EXPECT_EQ(machine_.job().state, JobState::kConnecting);
+  changes_.clear();
+  machine_.OnConnected(second);
+  EXPECT_THAT(changes_, ElementsAre("1 connecting -> connecting"));
+}
+
 TEST_F(JobStateMachineTest, APauseStaysPendingUntilItIsAnswered) {
   Rank& rank = Connect(0);
   Run(rank, 1);
@@ -72,6 +86,14 @@ TEST_F(JobStateMachineTest, APauseStaysPendingUntilItIsAnswered) {
   EXPECT_EQ(rank.run.state, JobState::kPausing);
   machine_.OnCommandOutcome(rank, {9, absl::InternalError("cannot pause")});
   EXPECT_EQ(rank.run.state, JobState::kRunning);
+}
+
+TEST_F(JobStateMachineTest, TheRefusalOfAnotherCommandEndsNoPause) {
+  Rank& rank = Connect(0);
+  Run(rank, 1);
+  machine_.OnCommandSent(rank, Command(model::ControlVerb::kPause));
+  machine_.OnCommandOutcome(rank, {8, absl::InternalError("cannot recheck")});
+  EXPECT_EQ(rank.run.state, JobState::kPausing);
 }
 
 TEST_F(JobStateMachineTest, RemembersTheCommandThatResumesARank) {

@@ -32,6 +32,8 @@ struct Rank {
   // The command that resumes the paused rank and has not taken effect yet; 0 if
   // there is none. Until then the rank accepts no other command of this kind.
   uint64_t resuming_command = 0;
+  // The command that asked the running rank to pause; 0 if there was none.
+  uint64_t pausing_command = 0;
   // The number of completed steps when the rank last stopped.
   uint64_t steps_ended = 0;
   // The step after which the running rank stops. Absent if it is not known to

@@ -142,13 +142,8 @@ void ReferenceJob::EndCall() {
 
 ReferenceJob::Admission ReferenceJob::Attach(const jobs::AgentHello& hello) {
   const auto it = ranks_.find(hello.rank);
-  RankModel* const holder = it == ranks_.end() ? nullptr : &it->second;
-  const bool same = holder != nullptr &&
-                    holder->hello.incarnation == hello.incarnation &&
-                    !holder->exited;
-  const bool awaited = holder != nullptr && !holder->connected &&
-                       holder->shown.state == JobState::kConnecting;
-  if (!same && awaited) LoseAwaited();
+  const RankModel* const holder = it == ranks_.end() ? nullptr : &it->second;
+  const bool same = IsProcess(hello);
   if (removed_ || (!same && ended())) return Admission::kNeedsNewJob;
   if (!same && holder != nullptr && holder->connected) {
     return Admission::kRankTaken;
@@ -167,6 +162,12 @@ ReferenceJob::Admission ReferenceJob::Attach(const jobs::AgentHello& hello) {
   connecting.step = rank.shown.step;
   SetState(hello.rank, connecting);
   return Admission::kAttached;
+}
+
+bool ReferenceJob::IsProcess(const jobs::AgentHello& hello) const {
+  const auto it = ranks_.find(hello.rank);
+  return it != ranks_.end() && !it->second.exited &&
+         it->second.hello.incarnation == hello.incarnation;
 }
 
 bool ReferenceJob::IsCurrent(uint32_t rank, uint64_t stream) const {

@@ -62,6 +62,8 @@ class ReferenceJob {
   Admission Attach(const jobs::AgentHello& hello);
   // The number of the rank's newest stream.
   uint64_t StreamOf(uint32_t rank) const { return ranks_.at(rank).stream; }
+  // Whether this is the process that has or had the rank.
+  bool IsProcess(const jobs::AgentHello& hello) const;
   // Whether the job still listens to this stream.
   bool IsCurrent(uint32_t rank, uint64_t stream) const;
   void OnGraph(uint32_t rank, const std::map<uint32_t, std::string>& nodes);
