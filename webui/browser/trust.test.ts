@@ -51,6 +51,7 @@ describe('a session', () => {
     expect(await browser.axe()).toEqual([]);
     await browser.shot('session-ended');
     await page.keyboard.press('Escape');
+    await page.keyboard.press('Escape');
     await dialog.getByLabel('Token or full URL').fill(`${fixture.address}#code=once-again`);
     await page.keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
