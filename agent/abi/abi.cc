@@ -123,7 +123,6 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   identity.device = TextOf(options.device);
   identity.device_id = options.device_id;
   identity.job_name = TextOf(options.job_name);
-  identity.command_line = command_line;
   auto transport = MakeGrpcTransport(config);
   auto handle = std::make_unique<graphdbg_agent>();
   handle->agent =

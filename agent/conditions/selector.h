@@ -2,11 +2,13 @@
 #ifndef AGENT_CONDITIONS_SELECTOR_H_
 #define AGENT_CONDITIONS_SELECTOR_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "agent/conditions/pattern_set.h"
 
 namespace graphdbg::conditions {
 
@@ -25,7 +27,7 @@ struct NodeSelection {
   std::vector<std::string> nodes;
   // Scopes, without trailing slash, which select all nodes below them.
   std::vector<std::string> scopes;
-  // Shell patterns over full names, see MatchesPattern.
+  // Shell patterns over full names, see PatternSet.
   std::vector<std::string> patterns;
   std::vector<Category> categories;
   // If set, restricts the selection to the category that the condition applies
@@ -38,13 +40,35 @@ struct NodeSelection {
   }
 };
 
-bool Matches(const NodeSelection& selection, absl::string_view name,
-             Category category);
+// Decides whether a selection contains a node. The time depends on the length
+// of the name and the total length of the patterns, not on the number of listed
+// nodes and scopes.
+class NodeMatcher {
+ public:
+  // Selects every node.
+  NodeMatcher() = default;
+  explicit NodeMatcher(NodeSelection selection);
 
-// `*` matches any characters except `/`, `**` any characters, `?` one character
-// except `/`, and everything else itself. The whole name must match. Takes at
-// most time proportional to the product of the lengths.
-bool MatchesPattern(absl::string_view pattern, absl::string_view name);
+  bool Matches(absl::string_view name, Category category) const;
+
+  bool selects_everything() const { return everything_; }
+  // Absent if nodes of all categories may be selected.
+  const std::optional<Category>& target() const { return target_; }
+  const PatternSet& patterns() const { return patterns_; }
+
+ private:
+  bool InListedScope(absl::string_view name) const;
+
+  bool everything_ = true;
+  std::optional<Category> target_;
+  // Sorted.
+  std::vector<std::string> nodes_;
+  std::vector<std::string> scopes_;
+  std::vector<Category> categories_;
+  PatternSet patterns_;
+};
+
+size_t PatternBytes(const NodeSelection& selection);
 
 }  // namespace graphdbg::conditions
 

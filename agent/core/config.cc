@@ -1,7 +1,9 @@
 #include "agent/core/config.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <initializer_list>
@@ -10,10 +12,13 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "agent/core/loopback.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -79,6 +84,13 @@ std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   return std::nullopt;
 }
 
+// Whether the path leads to a socket that no other user could have put there.
+bool IsOwnSocket(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISSOCK(status.st_mode) &&
+         status.st_uid == geteuid();
+}
+
 class Reader {
  public:
   Reader(const Environment& environment, Config* config)
@@ -124,6 +136,24 @@ class Reader {
     config_->token = std::string(absl::StripAsciiWhitespace(text));
   }
 
+  // "unix:/path" names a socket. GRAPHDBG_SOCKET is set by `graphdbg run` for
+  // jobs on its own machine, and ignored where the path does not lead to it,
+  // for example in a container.
+  void ReadSocket() {
+    absl::string_view host = config_->host;
+    if (absl::ConsumePrefix(&host, "unix:")) {
+      while (absl::StartsWith(host, "//")) host.remove_prefix(1);
+      config_->socket = std::string(host);
+      if (!absl::StartsWith(host, "/")) {
+        Disable(absl::StrCat("cannot use GRAPHDBG_HOST=", config_->host,
+                             ": expected unix:/PATH"));
+      }
+    } else if (const auto path = Value("GRAPHDBG_SOCKET");
+               path && IsLoopback(config_->host) && IsOwnSocket(*path)) {
+      config_->socket = *path;
+    }
+  }
+
   // A file that cannot be read disables debugging, because falling back to an
   // unencrypted connection would be unsafe.
   void ReadTls() {
@@ -137,11 +167,63 @@ class Reader {
       std::ifstream stream(*file, std::ios::binary);
       content->assign(std::istreambuf_iterator<char>(stream), {});
       if (!content->empty()) continue;
-      config_->problems.push_back(
-          absl::StrCat("cannot read ", name, "=", *file,
-                       "; training continues without debugging"));
-      config_->enabled = false;
+      Disable(absl::StrCat("cannot read ", name, "=", *file));
     }
+    const bool presents =
+        !config_->tls.certificate.empty() || !config_->tls.key.empty();
+    if (config_->enabled && presents && config_->tls.authority.empty()) {
+      Disable(
+          "GRAPHDBG_TLS_CERT and GRAPHDBG_TLS_KEY have no effect without "
+          "GRAPHDBG_TLS_CA, the file with the authority of the server's "
+          "certificate");
+    }
+  }
+
+  // Neither the token nor the graph leaves this machine in plain text.
+  void CheckEncryption() {
+    if (!config_->enabled || !config_->socket.empty() ||
+        !config_->tls.authority.empty() || IsLoopback(config_->host)) {
+      return;
+    }
+    Disable(absl::StrCat(
+        "will not connect to ", config_->host,
+        " without encryption, which would show the graph",
+        config_->token.empty() ? "" : " and the token",
+        " to the network: set GRAPHDBG_TLS_CA to the file with the authority "
+        "of the server's certificate, or run 'ssh -L ",
+        config_->port, ":127.0.0.1:", config_->port, " ", config_->host,
+        "' and set GRAPHDBG_HOST=127.0.0.1"));
+  }
+
+  // Unknown words allow nothing, so that a mistyped limit is no permission.
+  void ReadAllowed() {
+    const auto text = Value("GRAPHDBG_ALLOW");
+    if (!text) return;
+    Allowed& allowed = config_->allowed;
+    const std::pair<absl::string_view, bool*> known[] = {
+        {"view", &allowed.view},
+        {"control", &allowed.control},
+        {"terminate", &allowed.terminate},
+        {"change", &allowed.change}};
+    for (const auto& [name, field] : known) *field = false;
+    std::vector<std::string> unknown;
+    for (absl::string_view word : absl::StrSplit(*text, ',')) {
+      word = absl::StripAsciiWhitespace(word);
+      const auto* it =
+          std::find_if(std::begin(known), std::end(known),
+                       [&](const auto& each) { return each.first == word; });
+      if (it != std::end(known)) {
+        *it->second = true;
+      } else if (!word.empty() && word != "none") {
+        unknown.emplace_back(word);
+      }
+    }
+    // Nobody could continue the program.
+    if (!allowed.control) config_->wait = false;
+    if (unknown.empty()) return;
+    config_->problems.push_back(absl::StrCat(
+        "ignored \"", absl::StrJoin(unknown, ","), "\" in GRAPHDBG_ALLOW=",
+        *text, ": expected view, control, terminate, change or none"));
   }
 
   // Rank and world size have to come from the same launcher.
@@ -198,6 +280,12 @@ class Reader {
   }
 
  private:
+  void Disable(const std::string& problem) {
+    config_->problems.push_back(
+        absl::StrCat(problem, "; training continues without debugging"));
+    config_->enabled = false;
+  }
+
   const Environment& environment_;
   Config* config_;
 };
@@ -263,8 +351,11 @@ Config ReadConfig(const Environment& environment,
               ParseOnDisconnect, &config.on_disconnect);
   reader.Read({"GRAPHDBG_GRACE"}, "seconds", ParseSeconds, &config.grace);
   config.program = ProgramName(command_line);
+  reader.ReadSocket();
   reader.ReadToken();
   reader.ReadTls();
+  reader.CheckEncryption();
+  reader.ReadAllowed();
   reader.ReadRank();
   reader.ReadJob();
   return config;

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "agent/core/allowed.h"
+
 namespace graphdbg::agent {
 
 enum class OnDisconnect { kResume, kHold, kStop };
@@ -16,12 +18,15 @@ struct Config {
   bool enabled = false;
   std::string host = "127.0.0.1";
   uint16_t port = 50051;
+  // Path of the server's Unix socket, which is used instead of host and port
+  // unless it is empty.
+  std::string socket;
   // Empty if there is none.
   std::string token;
   // Contents of PEM files; empty if there are none.
   struct Tls {
     // The authority that must have signed the server's certificate. Without
-    // one, the connection is not encrypted.
+    // one, the connection is not encrypted, and must not leave this machine.
     std::string authority;
     // The certificate that the agent presents, and its key.
     std::string certificate;
@@ -34,6 +39,8 @@ struct Config {
   std::string program;
   uint32_t rank = 0;
   uint32_t world_size = 1;
+
+  Allowed allowed;
 
   bool partial_memory = false;
   int64_t tensor_budget_bytes = int64_t{2} << 30;

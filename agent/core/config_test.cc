@@ -1,7 +1,13 @@
 #include "agent/core/config.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,9 +16,11 @@ namespace graphdbg::agent {
 namespace {
 
 using std::chrono::milliseconds;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 Config Read(const std::map<std::string, std::string>& variables) {
@@ -49,11 +57,11 @@ TEST(ConfigTest, HasTheDocumentedDefaults) {
 
 TEST(ConfigTest, ReadsAliasesAndPrefersOwnNames) {
   const Config c = Read({{"ENABLE_MS_DEBUGGER", "1"},
-                         {"MS_DEBUGGER_HOST", "a"},
-                         {"GRAPHDBG_HOST", "b"},
+                         {"MS_DEBUGGER_HOST", "127.0.0.2"},
+                         {"GRAPHDBG_HOST", "127.0.0.3"},
                          {"MS_DEBUGGER_PORT", "1234"},
                          {"MS_DEBUGGER_PARTIAL_MEM", "1"}});
-  EXPECT_EQ(c.host, "b");
+  EXPECT_EQ(c.host, "127.0.0.3");
   EXPECT_EQ(c.port, 1234);
   EXPECT_TRUE(c.partial_memory);
 }
@@ -150,6 +158,114 @@ TEST(ConfigTest, ReadsTlsFilesOrDebugsNothing) {
       Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_TLS_CA", "/nowhere/ca.pem"}});
   EXPECT_FALSE(missing.enabled);
   EXPECT_THAT(missing.problems, ElementsAre(HasSubstr("/nowhere/ca.pem")));
+}
+
+TEST(ConfigTest, NothingLeavesThisMachineInPlainText) {
+  for (const char* host : {"gpu7", "10.0.0.1", "0.0.0.0", "127.0.0.1.evil"}) {
+    const Config c = Read({{"GRAPHDBG_ENABLE", "1"},
+                           {"GRAPHDBG_HOST", host},
+                           {"GRAPHDBG_TOKEN", "secret"}});
+    EXPECT_FALSE(c.enabled) << host;
+    EXPECT_THAT(
+        c.problems,
+        ElementsAre(AllOf(HasSubstr(host), HasSubstr("and the token"),
+                          HasSubstr("GRAPHDBG_TLS_CA"), HasSubstr("ssh -L"),
+                          HasSubstr("training continues without debugging"),
+                          Not(HasSubstr("secret")))));
+  }
+  // The graph is not for others, either.
+  EXPECT_FALSE(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_HOST", "gpu7"}}).enabled);
+  EXPECT_FALSE(
+      Read({{"ENABLE_MS_DEBUGGER", "1"}, {"MS_DEBUGGER_HOST", "10.0.0.1"}})
+          .enabled);
+}
+
+TEST(ConfigTest, ConnectsToOtherMachinesByTls) {
+  const std::string file = testing::TempDir() + "/remote_ca.pem";
+  std::ofstream(file) << "a certificate";
+  const Config c = Read({{"GRAPHDBG_ENABLE", "1"},
+                         {"GRAPHDBG_HOST", "gpu7"},
+                         {"GRAPHDBG_TLS_CA", file}});
+  EXPECT_TRUE(c.enabled);
+  EXPECT_THAT(c.problems, IsEmpty());
+}
+
+TEST(ConfigTest, ACertificateOfItsOwnNeedsThatOfTheServer) {
+  const std::string file = testing::TempDir() + "/own.pem";
+  std::ofstream(file) << "a certificate";
+  for (const char* name : {"GRAPHDBG_TLS_CERT", "GRAPHDBG_TLS_KEY"}) {
+    const Config c = Read({{"GRAPHDBG_ENABLE", "1"}, {name, file}});
+    EXPECT_FALSE(c.enabled) << name;
+    EXPECT_THAT(c.problems, ElementsAre(HasSubstr("GRAPHDBG_TLS_CA")));
+  }
+}
+
+TEST(ConfigTest, TheHostMayBeASocket) {
+  const Config c =
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_HOST", "unix:/run/a.sock"}});
+  EXPECT_EQ(c.socket, "/run/a.sock");
+  EXPECT_TRUE(c.enabled);
+  EXPECT_EQ(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_HOST", "unix:///run/a.sock"}})
+          .socket,
+      "/run/a.sock");
+  EXPECT_FALSE(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_HOST", "unix:a.sock"}})
+          .enabled);
+}
+
+TEST(ConfigTest, ASocketOfThisUserIsPreferredToThePort) {
+  // The test's own directory is too deep for the address of a socket.
+  char directory[] = "/tmp/graphdbg-XXXXXX";
+  ASSERT_NE(mkdtemp(directory), nullptr);
+  const std::string path = std::string(directory) + "/own.sock";
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+            0);
+  const std::map<std::string, std::string> variables = {
+      {"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_SOCKET", path}};
+  EXPECT_EQ(Read(variables).socket, path);
+  // It belongs to the server of this machine.
+  auto remote = variables;
+  remote["GRAPHDBG_HOST"] = "gpu7";
+  EXPECT_EQ(Read(remote).socket, "");
+  close(fd);
+  unlink(path.c_str());
+  EXPECT_EQ(Read(variables).socket, "");
+  std::ofstream(path) << "not a socket";
+  EXPECT_EQ(Read(variables).socket, "");
+  std::filesystem::remove_all(directory);
+}
+
+std::string AllowedBy(const char* text) {
+  const Allowed allowed =
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", text}}).allowed;
+  return std::string(allowed.view ? "v" : "") + (allowed.control ? "c" : "") +
+         (allowed.terminate ? "t" : "") + (allowed.change ? "x" : "");
+}
+
+TEST(ConfigTest, TheOwnerLimitsWhatTheServerMayOrder) {
+  EXPECT_TRUE(Read({{"GRAPHDBG_ENABLE", "1"}}).allowed.all());
+  EXPECT_EQ(AllowedBy("view,control,terminate,change"), "vctx");
+  EXPECT_EQ(AllowedBy(" control , view "), "vc");
+  EXPECT_EQ(AllowedBy("none"), "");
+  // A mistyped limit is no permission.
+  EXPECT_EQ(AllowedBy("view,contro,Terminate"), "v");
+  EXPECT_THAT(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", "view,contro"}})
+          .problems,
+      ElementsAre(HasSubstr("contro")));
+}
+
+TEST(ConfigTest, AProgramThatNobodyMayContinueDoesNotWait) {
+  EXPECT_FALSE(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", "view"}}).wait);
+  EXPECT_TRUE(
+      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", "control"}}).wait);
 }
 
 TEST(ConfigTest, NamesProgramsByTheirScript) {

@@ -14,9 +14,6 @@
 namespace graphdbg::agent {
 namespace {
 
-constexpr int kMaxArguments = 200;
-constexpr size_t kMaxArgumentBytes = 1000;
-
 std::string HostName() {
   char name[256] = "";
   if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
@@ -64,12 +61,15 @@ v1::Hello MakeHello(
   hello.set_pid(static_cast<uint64_t>(getpid()));
   hello.set_device(Name(device ? device->first : identity.device));
   hello.set_device_id(device ? device->second : identity.device_id);
-  for (const std::string& argument : identity.command_line) {
-    if (hello.command_line_size() >= kMaxArguments) break;
-    hello.add_command_line(wire::ToValidUtf8(argument, kMaxArgumentBytes));
-  }
   hello.set_incarnation(incarnation);
   hello.set_waits_at_start(waits_at_start);
+  if (!config.allowed.all()) {
+    v1::Allowed* allowed = hello.mutable_allowed();
+    allowed->set_view(config.allowed.view);
+    allowed->set_control(config.allowed.control);
+    allowed->set_terminate(config.allowed.terminate);
+    allowed->set_change(config.allowed.change);
+  }
   return hello;
 }
 

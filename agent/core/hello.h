@@ -20,14 +20,13 @@ struct Identity {
   std::string device;
   int32_t device_id = 0;
   std::string job_name;
-  std::vector<std::string> command_line;
 };
 
 // Features of the wire and conditions that this agent supports, by name.
 std::vector<std::string> AgentCapabilities();
 
-// A random name, by which the server recognizes the same process after a
-// reconnect.
+// A random secret, by which the server recognizes the same process after a
+// reconnect. Whoever knows it can take the process's place.
 std::string NewIncarnation();
 
 // `device` is the first accelerator that the program was seen to use, which

@@ -6,13 +6,16 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/visible_text.h"
 
 namespace graphdbg::agent {
 
 void LogToStderr(absl::string_view line) {
-  std::string text = absl::StrCat("graphdbg: ", line);
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  text += '\n';
+  std::string one_line(line.data(), line.size());
+  std::replace(one_line.begin(), one_line.end(), '\n', ' ');
+  // Parts of the line may come from the server.
+  const std::string text =
+      absl::StrCat("graphdbg: ", wire::VisibleText(one_line), "\n");
   // The program may have closed stderr.
   [[maybe_unused]] ssize_t written =
       write(STDERR_FILENO, text.data(), text.size());

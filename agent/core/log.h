@@ -6,7 +6,8 @@
 
 namespace graphdbg::agent {
 
-// Writes the line "graphdbg: ..." to stderr with a single write. Any thread.
+// Writes the line "graphdbg: ..." to stderr with a single write, with
+// characters that would control the terminal replaced. Any thread.
 void LogToStderr(absl::string_view line);
 
 }  // namespace graphdbg::agent

@@ -5,15 +5,17 @@
 namespace graphdbg::agent {
 
 std::string ServerAddress(const Config& config) {
+  if (!config.socket.empty()) return config.socket;
   return absl::StrCat(config.host, ":", config.port);
 }
 
-bool IsRefusal(const absl::Status& status) {
+bool IsRefusal(const absl::Status& status, bool accepted) {
   switch (status.code()) {
+    case absl::StatusCode::kAlreadyExists:
+      return !accepted;
     case absl::StatusCode::kUnauthenticated:
     case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kFailedPrecondition:
-    case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kResourceExhausted:
     case absl::StatusCode::kUnimplemented:

@@ -9,11 +9,18 @@ namespace {
 using ::testing::HasSubstr;
 
 TEST(RefusalTest, ABrokenConnectionIsNoRefusal) {
-  EXPECT_FALSE(IsRefusal(absl::OkStatus()));
-  EXPECT_FALSE(IsRefusal(absl::UnavailableError("broken")));
-  EXPECT_FALSE(IsRefusal(absl::CancelledError()));
-  EXPECT_TRUE(IsRefusal(absl::UnauthenticatedError("no token")));
-  EXPECT_TRUE(IsRefusal(absl::FailedPreconditionError("another wire")));
+  for (const bool accepted : {false, true}) {
+    EXPECT_FALSE(IsRefusal(absl::OkStatus(), accepted));
+    EXPECT_FALSE(IsRefusal(absl::UnavailableError("broken"), accepted));
+    EXPECT_FALSE(IsRefusal(absl::CancelledError(), accepted));
+    EXPECT_TRUE(IsRefusal(absl::UnauthenticatedError("no token"), accepted));
+    EXPECT_TRUE(IsRefusal(absl::FailedPreconditionError("wire"), accepted));
+  }
+}
+
+TEST(RefusalTest, AProcessThatWasAcceptedWaitsForItsPlace) {
+  EXPECT_TRUE(IsRefusal(absl::AlreadyExistsError("process 7"), false));
+  EXPECT_FALSE(IsRefusal(absl::AlreadyExistsError("process 7"), true));
 }
 
 TEST(RefusalTest, MessagesStateTheServerAndTheFix) {

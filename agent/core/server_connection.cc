@@ -93,6 +93,11 @@ std::string ServerConnection::page_address() const {
   return page_address_;
 }
 
+bool ServerConnection::was_accepted() const {
+  MutexLock lock(&mu_);
+  return state_ != State::kNever;
+}
+
 std::optional<std::chrono::steady_clock::time_point>
 ServerConnection::lost_since() const {
   MutexLock lock(&mu_);

@@ -62,6 +62,8 @@ class ServerConnection {
 
   // --- The agent's life.
 
+  // Whether a server has accepted a stream so far.
+  bool was_accepted() const GRAPHDBG_EXCLUDES(mu_);
   // When the server was lost; absent unless it is lost now.
   std::optional<std::chrono::steady_clock::time_point> lost_since() const
       GRAPHDBG_EXCLUDES(mu_);

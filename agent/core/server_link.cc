@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "agent/core/allowed.h"
 #include "agent/core/hello.h"
 #include "agent/core/refusal.h"
 #include "proto/wire/capabilities.h"
@@ -73,6 +74,8 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
                                        status.message()));
     return;
   }
+  const absl::Status permission = CheckAllowed(parts_.config->allowed, message);
+  if (!permission.ok()) return Refuse(message, permission);
   switch (message.message_case()) {
     case v1::ServerMessage::kWelcome:
       return OnWelcome(message.welcome());
@@ -84,7 +87,7 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
       parts_.watch->Remove(message.remove_watchpoint().id());
       return callbacks_.update_interest();
     case v1::ServerMessage::kTensorRequest:
-      parts_.tensor_requests->Add(message.tensor_request());
+      parts_.tensor_requests->Add(message.tensor_request(), absl::OkStatus());
       return callbacks_.wake_worker();
     case v1::ServerMessage::kTensorCancel:
       return parts_.tensor_requests->Cancel(
@@ -95,6 +98,23 @@ void ServerLink::Handle(const v1::ServerMessage& message) {
       return parts_.outbox->Confirm(message.hits_recorded().through());
     case v1::ServerMessage::MESSAGE_NOT_SET:
       return;
+  }
+}
+
+void ServerLink::Refuse(const v1::ServerMessage& message,
+                        const absl::Status& status) {
+  switch (message.message_case()) {
+    case v1::ServerMessage::kCommand:
+      return parts_.outbox->PutCommandResult(message.command().id(), status);
+    case v1::ServerMessage::kSetWatchpoint:
+      return PutWatchpointStatus(message.set_watchpoint(), status);
+    case v1::ServerMessage::kTensorRequest:
+      parts_.tensor_requests->Add(message.tensor_request(), status);
+      return callbacks_.wake_worker();
+    default:
+      // Has no response.
+      return parts_.outbox->PutLog(v1::Log::LEVEL_WARNING,
+                                   std::string(status.message()));
   }
 }
 
@@ -148,16 +168,21 @@ void ServerLink::OnCatchTensor(const v1::CatchTensor& request) {
 }
 
 void ServerLink::OnSetWatchpoint(const v1::SetWatchpoint& watchpoint) {
+  const absl::StatusOr<uint32_t> count = parts_.watch->Set(watchpoint);
+  callbacks_.update_interest();
+  PutWatchpointStatus(watchpoint, count);
+}
+
+void ServerLink::PutWatchpointStatus(const v1::SetWatchpoint& watchpoint,
+                                     const absl::StatusOr<uint32_t>& count) {
   v1::WatchpointStatus answer;
   answer.set_id(watchpoint.id());
   answer.set_revision(watchpoint.revision());
-  const absl::StatusOr<uint32_t> count = parts_.watch->Set(watchpoint);
   if (count.ok()) {
     answer.set_node_count(*count);
   } else {
     *answer.mutable_error() = wire::ToError(count.status());
   }
-  callbacks_.update_interest();
   parts_.outbox->PutWatchpointStatus(std::move(answer));
 }
 
@@ -170,7 +195,7 @@ std::optional<std::chrono::milliseconds> ServerLink::OnStreamEnded(
   parts_.rechecker->DropAll();
   parts_.gate->SetConnected(false);
   if (!callbacks_.live()) return std::nullopt;
-  if (IsRefusal(status)) {
+  if (IsRefusal(status, parts_.connection->was_accepted())) {
     callbacks_.detach(RefusalMessage(*parts_.config, status));
     return std::nullopt;
   }

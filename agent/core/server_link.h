@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "agent/core/config.h"
 #include "agent/core/gate.h"
 #include "agent/core/link.h"
@@ -67,11 +68,16 @@ class ServerLink final : public Link {
   bool TakeGraphUpdate(v1::AgentMessage* message);
 
   void Handle(const v1::ServerMessage& message);
+  // Answers an order that is beyond what the job's owner allows.
+  void Refuse(const v1::ServerMessage& message, const absl::Status& status);
   void OnWelcome(const v1::Welcome& welcome);
   void OnCommand(const v1::Command& command);
   void OnContinueTo(const v1::Command& command);
   void OnCatchTensor(const v1::CatchTensor& request);
   void OnSetWatchpoint(const v1::SetWatchpoint& watchpoint);
+  // `count` is the number of known nodes that the watchpoint covers.
+  void PutWatchpointStatus(const v1::SetWatchpoint& watchpoint,
+                           const absl::StatusOr<uint32_t>& count);
 
   const Parts parts_;
   const Callbacks callbacks_;

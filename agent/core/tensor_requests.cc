@@ -155,11 +155,11 @@ struct TensorRequests::Value {
   graphdbg_tensor tensor{};
 };
 
-void TensorRequests::Add(v1::TensorRequest request) {
+void TensorRequests::Add(v1::TensorRequest request, absl::Status permission) {
   const uint64_t stream = parts_.outbox->stream();
   MutexLock lock(&mu_);
   if (pending_.size() < kMaxPending) {
-    pending_.push_back({std::move(request), stream});
+    pending_.push_back({std::move(request), std::move(permission), stream});
   }
 }
 
@@ -189,7 +189,8 @@ bool TensorRequests::ServeOne() {
     pending_.pop_front();
   }
   const uint64_t id = pending.request.request_id();
-  const absl::Status status = Serve(pending);
+  const absl::Status status =
+      pending.permission.ok() ? Serve(pending) : pending.permission;
   if (!status.ok()) {
     v1::TensorData answer;
     answer.set_request_id(id);

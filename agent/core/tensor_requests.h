@@ -48,7 +48,9 @@ class TensorRequests {
   };
   explicit TensorRequests(const Parts& parts) : parts_(parts) {}
 
-  void Add(v1::TensorRequest request) GRAPHDBG_EXCLUDES(mu_);
+  // `permission` is the answer if it is not OK.
+  void Add(v1::TensorRequest request, absl::Status permission)
+      GRAPHDBG_EXCLUDES(mu_);
   void Cancel(uint64_t request_id) GRAPHDBG_EXCLUDES(mu_);
   // The stream that the requests came from has ended.
   void DropAll() GRAPHDBG_EXCLUDES(mu_);
@@ -59,6 +61,7 @@ class TensorRequests {
  private:
   struct Pending {
     v1::TensorRequest request;
+    absl::Status permission;
     // The stream that it came from.
     uint64_t stream;
   };

@@ -87,18 +87,40 @@ absl::StatusOr<uint32_t> WatchTable::Set(const v1::SetWatchpoint& message) {
         absl::StrCat("cannot add the watchpoint: the limit is ",
                      wire::kMaxWatchpoints, " enabled watchpoints"));
   }
+  conditions::NodeSelection selection = SelectionOf(message);
+  if (status.ok()) status = CheckPatterns(selection);
   if (status.ok() && message.enabled()) {
     auto watchpoint = std::make_shared<Watchpoint>();
     watchpoint->id = message.id();
     watchpoint->revision = message.revision();
     watchpoint->predicate = *std::move(predicate);
-    watchpoint->selection = SelectionOf(message);
+    watchpoint->pattern_bytes = conditions::PatternBytes(selection);
+    watchpoint->matcher = conditions::NodeMatcher(std::move(selection));
     watchpoint->pause = message.pause();
     watchpoints_[message.id()] = std::move(watchpoint);
   }
   const uint32_t count = Rebuild(message.id());
   RETURN_IF_ERROR(status);
   return count;
+}
+
+absl::Status WatchTable::CheckPatterns(
+    const conditions::NodeSelection& selection) const {
+  const size_t bytes = conditions::PatternBytes(selection);
+  size_t all = bytes;
+  for (const auto& [id, watchpoint] : watchpoints_) {
+    all += watchpoint->pattern_bytes;
+  }
+  if (bytes <= conditions::kMaxSelectionPatternBytes &&
+      all <= conditions::kMaxJobPatternBytes) {
+    return absl::OkStatus();
+  }
+  return wire::MakeError(
+      absl::StatusCode::kResourceExhausted, "patterns_too_long",
+      absl::StrCat("the watchpoint's patterns have ", bytes,
+                   " bytes, those of all watchpoints ", all,
+                   "; the limits are ", conditions::kMaxSelectionPatternBytes,
+                   " and ", conditions::kMaxJobPatternBytes));
 }
 
 void WatchTable::Remove(uint32_t id) {
@@ -117,8 +139,8 @@ uint32_t WatchTable::Rebuild(uint32_t count_of_id) {
   next->watchpoints_ = watchpoints_;
   for (const auto& [id, watchpoint] : watchpoints_) {
     next->pauses_ |= watchpoint->pause != v1::PAUSE_MODE_NONE;
-    const conditions::NodeSelection& selection = watchpoint->selection;
-    next->covers_all_ |= selection.everything() && !selection.target;
+    const conditions::NodeMatcher& matcher = watchpoint->matcher;
+    next->covers_all_ |= matcher.selects_everything() && !matcher.target();
     next->matches_infinities_ |= watchpoint->predicate.matches_infinities();
     next->needs_previous_ |= watchpoint->predicate.needs().previous;
   }
@@ -143,7 +165,7 @@ const WatchSnapshot::Set* WatchTable::Match(WatchSnapshot* snapshot,
   const NodeTable::Info info = nodes_->InfoOf(node);
   auto set = std::make_unique<WatchSnapshot::Set>();
   for (const auto& [id, watchpoint] : snapshot->watchpoints_) {
-    if (conditions::Matches(watchpoint->selection, info.name, info.category)) {
+    if (watchpoint->matcher.Matches(info.name, info.category)) {
       set->watchpoints.push_back(watchpoint.get());
       set->needs.Add(watchpoint->predicate.needs());
     }

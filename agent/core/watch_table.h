@@ -22,7 +22,8 @@ struct Watchpoint {
   uint32_t id;
   uint32_t revision;
   conditions::Predicate predicate;
-  conditions::NodeSelection selection;
+  conditions::NodeMatcher matcher;
+  size_t pattern_bytes = 0;
   v1::PauseMode pause;
   // The step in which it could first not be tested because there was no
   // previous value (or no overflow flag); 0: none, kReported: the user was
@@ -100,6 +101,10 @@ class WatchTable {
   void AddNode(uint32_t id);
 
  private:
+  // Whether the patterns of the watchpoint and of all others are short enough
+  // to be matched in the training process.
+  absl::Status CheckPatterns(const conditions::NodeSelection& selection) const
+      GRAPHDBG_REQUIRES(mu_);
   // Builds and publishes a new snapshot. Returns how many known nodes the
   // watchpoint with this id covers.
   uint32_t Rebuild(uint32_t count_of_id) GRAPHDBG_REQUIRES(mu_);

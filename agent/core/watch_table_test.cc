@@ -119,5 +119,21 @@ TEST_F(WatchTableTest, KnowsWhetherAnythingStopsOrConcernsInfinities) {
   EXPECT_TRUE(watch_.snapshot()->matches_infinities());
 }
 
+// Whatever the server sends, matching must not hold up the training process.
+TEST_F(WatchTableTest, RefusesPatternsThatAreTooLong) {
+  const uint32_t a = Declare("a");
+  EXPECT_EQ(wire::ReasonOf(Watch(1, std::string(4'097, '*')).status()),
+            "patterns_too_long");
+  EXPECT_EQ(IdsOn(a), Ids{});
+  const std::string longest = "*" + std::string(4'095, 'a');
+  for (uint32_t id = 1; id <= 16; ++id) {
+    EXPECT_EQ(*Watch(id, longest), 0u);
+  }
+  EXPECT_EQ(wire::ReasonOf(Watch(17, longest).status()), "patterns_too_long");
+  // Others stay, and may be replaced.
+  EXPECT_EQ(*Watch(16, "a"), 1u);
+  EXPECT_EQ(IdsOn(a), Ids{16});
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

@@ -1,6 +1,7 @@
 #include "agent/transport/grpc_transport.h"
 
 #include <grpc/support/log.h>
+#include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 
 #include <thread>
@@ -19,10 +20,11 @@ namespace {
 // How long one attempt to connect may take.
 constexpr auto kConnectLimit = std::chrono::seconds(2);
 constexpr auto kConnectPoll = std::chrono::milliseconds(100);
-// The sum of these is the time after which the loss of a server's machine is
-// detected, even during a long pause. The server accepts a ping every 5 s.
-constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 20'000;
+// The sum of these is the time after which the loss of a server's machine, or a
+// server that has stopped to run, is detected, even during a long pause. The
+// server accepts a ping every 5 s.
+constexpr int kKeepaliveMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 5'000;
 
 // A stream to which frames are written that are encoded already.
 using Stream = grpc::ClientReaderWriter<grpc::ByteBuffer, v1::ServerMessage>;
@@ -40,17 +42,28 @@ std::unique_ptr<Stream> OpenSession(grpc::Channel* channel,
                                                        context));
 }
 
-std::string AddressOf(const std::string& host, uint16_t port) {
+std::string AddressOf(const Config& config) {
+  const std::string& host = config.host;
+  if (!config.socket.empty()) return absl::StrCat("unix:", config.socket);
   const bool bare_ipv6 =
       absl::StrContains(host, ':') && !absl::StartsWith(host, "[");
-  return bare_ipv6 ? absl::StrCat("[", host, "]:", port)
-                   : absl::StrCat(host, ":", port);
+  return bare_ipv6 ? absl::StrCat("[", host, "]:", config.port)
+                   : absl::StrCat(host, ":", config.port);
 }
 
-std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(
-    const Config::Tls& tls) {
-  if (tls.authority.empty()) return grpc::InsecureChannelCredentials();
+// A socket is not encrypted: only programs on this machine can read it.
+std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const Config& config) {
+  const Config::Tls& tls = config.tls;
+  if (tls.authority.empty() || !config.socket.empty()) {
+    return grpc::InsecureChannelCredentials();
+  }
   return grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
+}
+
+// A deadline that changes of the wall clock do not move.
+gpr_timespec FromNow(std::chrono::milliseconds delay) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(delay.count(), GPR_TIMESPAN));
 }
 
 std::shared_ptr<grpc::Channel> MakeChannel(
@@ -67,6 +80,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(
   // Pings continue while no messages are sent, because a paused program sends
   // none.
   arguments.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // The proxy settings in the environment are for the job, not for the agent.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
   // Do not reuse connections of an earlier stream to a server that is gone.
@@ -143,12 +157,9 @@ class GrpcTransport final : public Transport {
 
   // Returns false if the attempt failed, took too long or was stopped.
   bool Connect(grpc::Channel* channel) {
-    const auto deadline = std::chrono::system_clock::now() + kConnectLimit;
-    while (!Stopping() && std::chrono::system_clock::now() < deadline) {
-      if (channel->WaitForConnected(std::chrono::system_clock::now() +
-                                    kConnectPoll)) {
-        return true;
-      }
+    const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
+    while (!Stopping() && std::chrono::steady_clock::now() < deadline) {
+      if (channel->WaitForConnected(FromNow(kConnectPoll))) return true;
       // Refused at once: the caller waits before the next attempt.
       if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) break;
     }
@@ -222,9 +233,8 @@ class GrpcTransport final : public Transport {
 std::unique_ptr<Transport> MakeGrpcTransport(const Config& config) {
   // gRPC's own log lines do not belong on the job's terminal.
   gpr_set_log_function([](gpr_log_func_args*) {});
-  return std::make_unique<GrpcTransport>(AddressOf(config.host, config.port),
-                                         config.token,
-                                         CredentialsOf(config.tls));
+  return std::make_unique<GrpcTransport>(AddressOf(config), config.token,
+                                         CredentialsOf(config));
 }
 
 }  // namespace graphdbg::agent

@@ -76,9 +76,7 @@ absl::Status Check(const v1::Hello& hello) {
       Name("hello.host", hello.host()), Name("hello.device", hello.device()),
       Required("hello.incarnation", hello.incarnation()),
       Each("hello.capabilities", hello.capabilities(), kMaxCapabilities,
-           [](const auto& s) { return Name("hello.capabilities", s); }),
-      Each("hello.command_line", hello.command_line(), kMaxNameBytes,
-           [](const auto& s) { return Text("hello.command_line", s); }));
+           [](const auto& s) { return Name("hello.capabilities", s); }));
 }
 
 absl::Status Check(absl::string_view field, const v1::TensorType& type) {

@@ -1,9 +1,12 @@
 #include "server/api/decode.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/body_reader.h"
 
@@ -11,6 +14,9 @@ namespace graphdbg::api {
 namespace {
 
 constexpr uint64_t kMaxSteps = 1'000'000'000;
+constexpr size_t kMaxNameBytes = 64;
+// Ten years.
+constexpr uint64_t kMaxTokenSeconds = 315'360'000;
 
 std::optional<model::Condition> ReadCondition(BodyReader& body) {
   auto reader = body.Object("condition");
@@ -56,6 +62,37 @@ std::optional<model::Selection> ReadSelection(BodyReader& body,
   }
   if (!given) return std::nullopt;
   return selection;
+}
+
+// The name of a person or a script. `own` is the caller's, who may be the
+// owner.
+std::optional<std::string> ReadHolder(BodyReader& body,
+                                      const std::string& own) {
+  const auto name = body.Text("name");
+  if (!name || *name == own) return name;
+  const bool printable = std::all_of(name->begin(), name->end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return absl::ascii_isalnum(byte) || absl::StrContains(".-_@ ", c);
+  });
+  if (name->empty() || name->size() > kMaxNameBytes || !printable ||
+      name->front() == ' ' || name->back() == ' ') {
+    body.Fail("name",
+              "must consist of 1 to 64 letters, digits, spaces and .-_@");
+  } else if (*name == auth::kOwner) {
+    body.Fail("name", "is reserved for the token of the data directory");
+  }
+  return name;
+}
+
+std::optional<auth::Role> ReadRole(BodyReader& body) {
+  const auto word = body.Text("role");
+  if (!word) return std::nullopt;
+  const auto role = auth::ParseRole(*word);
+  if (!role) {
+    body.Fail("role",
+              "is '" + *word + "', which is not one of view, control, admin");
+  }
+  return role;
 }
 
 }  // namespace
@@ -146,6 +183,40 @@ absl::Status DecodeNothing(std::string_view text) {
   absl::Status status;
   BodyReader(object, "", status).RefuseOthers();
   return status;
+}
+
+absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
+    std::string_view text, const auth::Principal& caller) {
+  if (text.empty()) return LoginCodeRequest{caller.name, caller.role};
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  absl::Status status;
+  BodyReader body(object, "", status);
+  LoginCodeRequest request;
+  request.name = ReadHolder(body, caller.name).value_or(caller.name);
+  request.role = ReadRole(body).value_or(caller.role);
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return request;
+}
+
+absl::StatusOr<TokenRequest> DecodeTokenRequest(std::string_view text) {
+  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  absl::Status status;
+  BodyReader body(object, "", status);
+  TokenRequest request;
+  const auto name = ReadHolder(body, "");
+  if (!name) body.Fail("name", "is missing");
+  request.name = name.value_or("");
+  const auto role = ReadRole(body);
+  if (!role) body.Fail("role", "is missing: view, control or admin");
+  request.role = role.value_or(auth::Role::kView);
+  const auto lifetime = body.Integer("expires_in_seconds", 1, kMaxTokenSeconds);
+  if (lifetime) {
+    request.lifetime = absl::Seconds(static_cast<int64_t>(*lifetime));
+  }
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return request;
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {

@@ -7,6 +7,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "server/auth/principal.h"
 #include "server/model/job.h"
 #include "server/model/watch.h"
 
@@ -27,6 +29,23 @@ struct CatchRequest {
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view body);
 // Accepts an empty body or an object without fields.
 absl::Status DecodeNothing(std::string_view body);
+// The body of POST /login/codes.
+struct LoginCodeRequest {
+  std::string name;
+  auth::Role role = auth::Role::kView;
+};
+// Fields that are absent, and an empty body, stand for the caller's own.
+absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
+    std::string_view text, const auth::Principal& caller);
+
+// The body of POST /tokens.
+struct TokenRequest {
+  std::string name;
+  auth::Role role = auth::Role::kView;
+  absl::Duration lifetime = absl::InfiniteDuration();
+};
+absl::StatusOr<TokenRequest> DecodeTokenRequest(std::string_view text);
+
 // The one-time code of a login.
 absl::StatusOr<std::string> DecodeLogin(std::string_view body);
 

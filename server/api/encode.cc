@@ -140,11 +140,20 @@ Json EncodeUnsupported(const model::Job& job) {
   return object;
 }
 
+Json EncodeAllowed(const model::Allowed& allowed) {
+  Json names = Json::array();
+  if (allowed.view) names.push_back("view");
+  if (allowed.control) names.push_back("control");
+  if (allowed.terminate) names.push_back("terminate");
+  if (allowed.change) names.push_back("change");
+  return names;
+}
+
 }  // namespace
 
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
-  return {
+  Json encoded = {
       {"id", job.id},
       {"name", job.name},
       {"framework", job.framework},
@@ -164,8 +173,17 @@ Json Encode(const model::Job& job) {
       {"stopped_by", job.stopped_by},
       {"unchecked_watchpoints", job.unchecked},
       {"unsupported_commands", EncodeUnsupported(job)},
+      {"controller", OrNull(job.controller)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+  if (!job.verified) encoded["verified"] = false;
+  if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);
+  return encoded;
+}
+
+Json Encode(const model::Controller& controller) {
+  return {{"name", controller.name},
+          {"since", TimeText(controller.since_unix_nano)}};
 }
 
 Json Encode(const model::GraphSummary& graph) {
@@ -348,6 +366,7 @@ Json EncodeCommand(const model::ControlRequest& request) {
                                                           : Json()},
       {"node", NullIfEmpty(request.node)},
       {"rank", request.rank ? Json(*request.rank) : Json()},
+      {"user", NullIfEmpty(request.user)},
       {"client", request.client},
       {"peer", request.peer}};
 }

@@ -12,6 +12,7 @@
 namespace graphdbg::api {
 
 Json Encode(const model::Job& job);
+Json Encode(const model::Controller& controller);
 Json Encode(const model::GraphSummary& graph);
 Json Encode(const model::Node& node);
 Json Encode(const model::NodeDetail& detail);

@@ -17,7 +17,37 @@ bool ReportsDeletion(const Event& event) {
   return event.type == Event::Type::kJob && !event.job_info;
 }
 
+uint64_t BytesOf(const model::Selection& selection) {
+  uint64_t bytes = 0;
+  for (const auto* list :
+       {&selection.nodes, &selection.scopes, &selection.patterns}) {
+    for (const std::string& name : *list) bytes += sizeof name + name.size();
+  }
+  return bytes;
+}
+
+// Approximate, and including the JSON text.
+uint64_t BytesOf(const Event& event) {
+  // Strings of one rank, or of a hit with its statistics.
+  constexpr uint64_t kBytesOfPart = 600;
+  uint64_t bytes = sizeof event + event.message.size();
+  if (event.job_info)
+    bytes += kBytesOfPart * (1 + event.job_info->ranks.size());
+  if (event.hit) bytes += kBytesOfPart + event.hit->error.size();
+  if (event.watchpoint) bytes += BytesOf(event.watchpoint->spec.selection);
+  return 2 * bytes;
+}
+
 }  // namespace
+
+EventRecord::EventRecord(std::shared_ptr<const model::Event> event,
+                         int64_t time_unix_nano, MemoryBudget* memory)
+    : event_(std::move(event)),
+      time_unix_nano_(time_unix_nano),
+      bytes_(BytesOf(*event_)),
+      memory_(memory == nullptr
+                  ? MemoryBudget::Reservation()
+                  : memory->Count(MemoryAccount::kEvents, bytes_)) {}
 
 std::shared_ptr<const std::string> EventRecord::Text() const {
   absl::MutexLock lock(&mu_);
@@ -35,8 +65,18 @@ void EventRecord::DropText() const {
 
 void EventBuffer::Log::Append(std::shared_ptr<const EventRecord> record,
                               const Limits& limits) {
+  const bool is_short =
+      limits.memory != nullptr &&
+      limits.memory->pressure() >= MemoryBudget::Pressure::kRefuseJobs;
+  const uint64_t max_bytes =
+      is_short ? limits.bytes_per_job_when_short : limits.bytes_per_job;
+  bytes += record->bytes();
   records.push_back(std::move(record));
-  if (records.size() > limits.events_per_job) records.pop_front();
+  while (records.size() > limits.events_per_job ||
+         (bytes > max_bytes && records.size() > 1)) {
+    bytes -= records.front()->bytes();
+    records.pop_front();
+  }
   if (records.size() > limits.texts_per_job) {
     records[records.size() - limits.texts_per_job - 1]->DropText();
   }
@@ -68,8 +108,8 @@ EventBuffer::EventBuffer(jobs::Directory& directory, Limits limits)
 EventBuffer::~EventBuffer() { subscription_.reset(); }
 
 void EventBuffer::Append(const std::shared_ptr<const Event>& event) {
-  const auto record =
-      std::make_shared<const EventRecord>(event, absl::GetCurrentTimeNanos());
+  const auto record = std::make_shared<const EventRecord>(
+      event, absl::GetCurrentTimeNanos(), limits_.memory.get());
   ++events_;
   absl::MutexLock lock(&mu_);
   if (event->type == Event::Type::kJob || event->type == Event::Type::kState) {
@@ -77,6 +117,15 @@ void EventBuffer::Append(const std::shared_ptr<const Event>& event) {
     states_.Append(record, limits_);
   }
   AppendToJob(record);
+  Wake();
+}
+
+void EventBuffer::WakeAll() {
+  absl::MutexLock lock(&mu_);
+  Wake();
+}
+
+void EventBuffer::Wake() {
   auto gone = [](const std::weak_ptr<std::function<void()>>& weak) {
     auto wake = weak.lock();
     if (wake) (*wake)();

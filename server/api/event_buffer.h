@@ -19,6 +19,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/interfaces.h"
 
 namespace graphdbg::api {
@@ -27,10 +28,13 @@ namespace graphdbg::api {
 // events. Thread-safe.
 class EventRecord {
  public:
-  EventRecord(std::shared_ptr<const model::Event> event, int64_t time_unix_nano)
-      : event_(std::move(event)), time_unix_nano_(time_unix_nano) {}
+  // `memory` may be null.
+  EventRecord(std::shared_ptr<const model::Event> event, int64_t time_unix_nano,
+              MemoryBudget* memory);
 
   const model::Event& event() const { return *event_; }
+  // Approximate memory that the event and its text take.
+  uint64_t bytes() const { return bytes_; }
   // The event as JSON. Encodes it if the text is not cached.
   std::shared_ptr<const std::string> Text() const ABSL_LOCKS_EXCLUDED(mu_);
   // Drops the cached text to free its memory.
@@ -39,6 +43,8 @@ class EventRecord {
  private:
   const std::shared_ptr<const model::Event> event_;
   const int64_t time_unix_nano_;
+  const uint64_t bytes_;
+  const MemoryBudget::Reservation memory_;
   mutable absl::Mutex mu_;
   mutable std::shared_ptr<const std::string> text_ ABSL_GUARDED_BY(mu_);
 };
@@ -48,10 +54,15 @@ class EventBuffer {
  public:
   struct Limits {
     size_t events_per_job = 2'048;
+    // The events of a job may take this much, and less when memory is short.
+    uint64_t bytes_per_job = uint64_t{16} << 20;
+    uint64_t bytes_per_job_when_short = uint64_t{256} << 10;
     // The newest events whose JSON text is cached.
     size_t texts_per_job = 64;
     // Deleted jobs whose last event is kept for readers.
     size_t deleted_jobs = 1'000;
+    // Null if memory is not limited.
+    std::shared_ptr<MemoryBudget> memory = nullptr;
   };
 
   explicit EventBuffer(jobs::Directory& directory)
@@ -91,6 +102,9 @@ class EventBuffer {
   std::shared_ptr<void> Listen(std::function<void()> wake)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Wakes all readers although there is no event.
+  void WakeAll() ABSL_LOCKS_EXCLUDED(mu_);
+
   uint64_t events() const { return events_; }
 
  private:
@@ -98,6 +112,7 @@ class EventBuffer {
   struct Log {
     std::deque<std::shared_ptr<const EventRecord>> records;
     uint64_t last = 0;
+    uint64_t bytes = 0;
 
     void Append(std::shared_ptr<const EventRecord> record,
                 const Limits& limits);
@@ -105,6 +120,7 @@ class EventBuffer {
   };
   void Append(const std::shared_ptr<const model::Event>& event)
       ABSL_LOCKS_EXCLUDED(mu_);
+  void Wake() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AppendToJob(const std::shared_ptr<const EventRecord>& record)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -1,5 +1,6 @@
 #include "server/api/event_stream.h"
 
+#include <algorithm>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
@@ -7,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "server/api/audit_trail.h"
 #include "server/api/encode.h"
 #include "server/base/error.h"
 
@@ -20,6 +22,8 @@ constexpr char kAllJobs[] = "*";
 constexpr std::chrono::seconds kTokenDeadline{10};
 // RFC 6455 section 7.4.1.
 constexpr uint16_t kPolicyViolation = 1008;
+// RFC 6455's registry of close codes.
+constexpr uint16_t kTryAgainLater = 1013;
 // A snapshot contains at most this many hits, the newest ones.
 constexpr uint32_t kSnapshotHits = 1'000;
 // Events of one job sent before those of other jobs.
@@ -60,7 +64,7 @@ asio::awaitable<void> EventStream::Run(http::Request request) {
     self->ended_ = true;
     self->sleeper_.cancel();
   });
-  while (!ended_) {
+  while (!ended_ && !co_await EndIfRevoked()) {
     if (!co_await SendPending() && !ended_) co_await Sleep();
   }
   // Ends ReadMessages() too, if sending failed first.
@@ -68,9 +72,12 @@ asio::awaitable<void> EventStream::Run(http::Request request) {
 }
 
 asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
-  absl::Status allowed =
+  absl::StatusOr<auth::Principal> caller =
       services_.auth.CheckAuthorization(request.headers.Get("Authorization"));
-  if (allowed.ok()) co_return true;
+  if (caller.ok()) {
+    caller_ = *std::move(caller);
+    co_return true;
+  }
   asio::steady_timer deadline(strand_, kTokenDeadline);
   deadline.async_wait([channel = channel_](boost::system::error_code ec) {
     if (!ec) channel->Abort();
@@ -84,12 +91,30 @@ asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
       message["token"].is_string()) {
     token = message["token"].get<std::string>();
   }
-  allowed = services_.auth.CheckApi(token);
-  if (allowed.ok()) co_return true;
-  if (co_await Send(ErrorMessage(allowed))) {
-    co_await channel_->Close(kPolicyViolation, ReasonOf(allowed));
+  caller = services_.auth.CheckApi(token);
+  if (caller.ok()) {
+    caller_ = *std::move(caller);
+    co_return true;
+  }
+  const absl::Status refused = caller.status();
+  services_.audit.RecordRefused(EntryOf({}, request, "events", refused));
+  if (co_await Send(ErrorMessage(refused))) {
+    co_await channel_->Close(kPolicyViolation, ReasonOf(refused));
   }
   co_return false;
+}
+
+asio::awaitable<bool> EventStream::EndIfRevoked() {
+  if (services_.auth.IsValid(caller_)) co_return false;
+  const absl::Status ended =
+      Error(absl::StatusCode::kUnauthenticated, "session_ended",
+            "the session has ended; run 'graphdbg url' on the server's machine "
+            "to print a new address of the page");
+  if (co_await Send(ErrorMessage(ended))) {
+    co_await channel_->Close(kPolicyViolation, ReasonOf(ended));
+  }
+  ended_ = true;
+  co_return true;
 }
 
 asio::awaitable<void> EventStream::ReadMessages() {
@@ -211,7 +236,7 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
       snapshot["watchpoints"] = EncodeAll(*watchpoints);
       snapshot["hits"] = EncodeAll(*hits);
       ++services_.counters.snapshots;
-      co_return co_await Send(snapshot);
+      co_return co_await SendLarge(Dump(std::exchange(snapshot, {})));
     }
   }
   subscriptions_.erase(job);
@@ -226,14 +251,30 @@ asio::awaitable<bool> EventStream::SendAllJobs() {
     event.type = Event::Type::kJob;
     event.job = job->id();
     event.seq = services_.events.LastSeq(job->id());
-    absl::StatusOr<model::Job> info = co_await job->Describe();
-    if (!info.ok()) continue;
-    event.job_info = *std::move(info);
+    event.job_info = *job->LastKnown();
     if (!co_await Send(Encode(event, services_.now_unix_nano()))) {
       co_return false;
     }
   }
   co_return true;
+}
+
+asio::awaitable<bool> EventStream::SendLarge(std::string message) {
+  MemoryBudget::Reservation memory;
+  if (services_.memory != nullptr) {
+    auto reserved =
+        services_.memory->Reserve(MemoryAccount::kEvents, message.capacity());
+    if (!reserved.ok()) {
+      message = {};
+      if (co_await Send(ErrorMessage(reserved.status()))) {
+        co_await channel_->Close(kTryAgainLater, ReasonOf(reserved.status()));
+      }
+      ended_ = true;
+      co_return false;
+    }
+    memory = *std::move(reserved);
+  }
+  co_return co_await Send(std::move(message));
 }
 
 asio::awaitable<bool> EventStream::Send(const Json& message) {
@@ -248,7 +289,15 @@ asio::awaitable<bool> EventStream::Send(std::string message) {
 
 asio::awaitable<void> EventStream::Sleep() {
   boost::system::error_code ignored;
-  sleeper_.expires_at(asio::steady_timer::time_point::max());
+  // Sessions end without an event.
+  const absl::Duration left = caller_.expires_at - services_.auth.Now();
+  if (left == absl::InfiniteDuration()) {
+    sleeper_.expires_at(asio::steady_timer::time_point::max());
+  } else {
+    sleeper_.expires_after(
+        absl::ToChronoMilliseconds(std::max(left, absl::ZeroDuration())) +
+        std::chrono::milliseconds(1));
+  }
   co_await sleeper_.async_wait(
       asio::redirect_error(asio::use_awaitable, ignored));
 }

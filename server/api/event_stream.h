@@ -35,6 +35,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   };
 
   boost::asio::awaitable<bool> Authenticate(const http::Request& request);
+  // Ends the stream with a reason if its token or session has ended.
+  boost::asio::awaitable<bool> EndIfRevoked();
   boost::asio::awaitable<void> ReadMessages();
   void HandleMessage(const std::string& message);
   void Subscribe(const Json& request);
@@ -47,6 +49,9 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::awaitable<bool> SendSnapshot(const std::string& job);
   boost::asio::awaitable<bool> SendAllJobs();
   boost::asio::awaitable<bool> Send(const Json& message);
+  // Counts the message in the memory budget while it is being sent. Ends the
+  // stream if there is no memory for it.
+  boost::asio::awaitable<bool> SendLarge(std::string message);
   boost::asio::awaitable<bool> Send(std::string message);
   boost::asio::awaitable<void> Sleep();
   // May be called on any thread.
@@ -58,6 +63,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::steady_timer sleeper_;
   std::atomic<bool> wake_posted_{false};
   bool ended_ = false;
+  // Whose token or session this stream uses.
+  auth::Principal caller_;
   // Keyed by job id; "*" stands for all jobs.
   std::map<std::string, Subscription> subscriptions_;
   // Replies to invalid messages, not sent yet.

@@ -1,9 +1,9 @@
 // One function per route. It reads the request's arguments, calls the server's
 // services or the job, and encodes the response.
 //
-// The dispatcher has already checked the client's token and the names of the
-// query's parameters, and has found the job. It turns errors into problem
-// documents.
+// The client's token and the names of the query's parameters were checked
+// before the body was read, and the dispatcher has found the job. It turns
+// errors into problem documents.
 #ifndef SERVER_API_HANDLERS_H_
 #define SERVER_API_HANDLERS_H_
 
@@ -33,6 +33,12 @@ Answer GetMetrics(const Services&, const http::Request&);
 Answer GetOpenApi(const Services&, const http::Request&);
 Answer Login(const Services&, const http::Request&);
 Answer IssueLoginCode(const Services&, const http::Request&);
+Answer GetSession(const Services&, const http::Request&);
+Answer EndSession(const Services&, const http::Request&);
+Answer ListTokens(const Services&, const http::Request&);
+Answer CreateToken(const Services&, const http::Request&);
+Answer RevokeToken(const Services&, const http::Request&);
+Answer ReadAudit(const Services&, const http::Request&);
 Answer GetServer(const Services&, const http::Request&);
 
 Answer ListConditions(const Services&, const http::Request&);
@@ -44,6 +50,8 @@ Answer ListJobs(const Services&, const http::Request&);
 Answer GetJob(const Services&, const http::Request&, const JobPtr&);
 Answer DeleteJob(const Services&, const http::Request&, const JobPtr&);
 Answer ControlJob(const Services&, const http::Request&, const JobPtr&);
+Answer TakeLease(const Services&, const http::Request&, const JobPtr&);
+Answer ReleaseLease(const Services&, const http::Request&, const JobPtr&);
 
 Answer ListGraphs(const Services&, const http::Request&, const JobPtr&);
 Answer GetGraphIndex(const Services&, const http::Request&, const JobPtr&);

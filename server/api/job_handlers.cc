@@ -1,7 +1,9 @@
 #include "proto/wire/status_macros.h"
+#include "server/api/caller.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 namespace {
@@ -16,14 +18,23 @@ std::string ClientOf(const http::Request& request) {
   return std::string(product.substr(0, kMaxLength));
 }
 
+// For the audit log: "step 3", "continue_to forward/fc1 on rank 2".
+std::string DescribeControl(const model::ControlRequest& control) {
+  std::string text(model::ToString(control.verb));
+  if (control.verb == model::ControlVerb::kStep) {
+    text += " " + std::to_string(control.steps);
+  }
+  if (!control.node.empty()) text += " " + control.node;
+  if (control.rank) text += " on rank " + std::to_string(*control.rank);
+  return text;
+}
+
 }  // namespace
 
 Answer ListJobs(const Services& services, const http::Request&) {
   Json jobs = Json::array();
   for (const auto& job : services.directory.Jobs()) {
-    absl::StatusOr<model::Job> info = co_await job->Describe();
-    // A job that has been deleted in the meantime is left out.
-    if (info.ok()) jobs.push_back(Encode(*info));
+    jobs.push_back(Encode(*job->LastKnown()));
   }
   co_return JsonResponse({{"jobs", std::move(jobs)}});
 }
@@ -45,6 +56,12 @@ Answer ControlJob(const Services&, const http::Request& request,
                   const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(model::ControlRequest control,
                       DecodeControl(request.body));
+  Note(request, DescribeControl(control));
+  if (control.verb == model::ControlVerb::kTerminate) {
+    CO_RETURN_IF_ERROR(
+        auth::RequireRole(CallerOf(request), auth::Role::kAdmin));
+  }
+  control.user = CallerOf(request).name;
   control.client = ClientOf(request);
   control.peer = request.peer;
   CO_ASSIGN_OR_RETURN(const std::string command,

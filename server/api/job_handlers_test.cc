@@ -44,6 +44,23 @@ TEST_F(JobHandlersTest, AJobHasAllFieldsOfTheContract) {
   EXPECT_EQ(BodyOf(Get("/jobs"))["jobs"], Json::array({job}));
 }
 
+// The list of jobs, the metrics and the events of all jobs must not depend on
+// any single job.
+TEST_F(JobHandlersTest, ABusyJobIsListedAsLastKnown) {
+  job_->info.step = 7;
+  job_->busy = true;
+  EXPECT_EQ(BodyOf(Get("/jobs"))["jobs"][0]["step"], 7);
+  EXPECT_NE(
+      Get("/metrics").body.find("graphdbg_jobs{state=\"connecting\"} 1\n"),
+      std::string::npos);
+}
+
+TEST_F(JobHandlersTest, AJobWithoutCredentialsIsMarked) {
+  EXPECT_FALSE(BodyOf(Get("/jobs/train")).contains("verified"));
+  job_->info.verified = false;
+  EXPECT_EQ(BodyOf(Get("/jobs/train"))["verified"], false);
+}
+
 TEST_F(JobHandlersTest, AnEndedJobSaysHow) {
   job_->info.state = model::JobState::kFinished;
   job_->info.exit_code = 1;

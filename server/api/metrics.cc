@@ -1,6 +1,7 @@
 #include "server/api/metrics.h"
 
 #include <map>
+#include <memory>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
@@ -21,6 +22,22 @@ void Single(std::string& text, const char* name, const char* type,
   absl::StrAppend(&text, name, " ", value, "\n");
 }
 
+void AppendMemory(std::string& text, const MemoryBudget& memory) {
+  Head(text, "graphdbg_memory_bytes", "gauge",
+       "Memory in use, by what it is used for.");
+  for (size_t i = 0; i < kMemoryAccounts; ++i) {
+    const auto account = static_cast<MemoryAccount>(i);
+    absl::StrAppend(&text, "graphdbg_memory_bytes{account=\"",
+                    std::string(ToString(account)), "\"} ",
+                    memory.used(account), "\n");
+  }
+  Single(text, "graphdbg_memory_limit_bytes", "gauge",
+         "Memory that the server may use.", memory.limit());
+  Single(text, "graphdbg_memory_refusals_total", "counter",
+         "Requests and reports that were refused for lack of memory.",
+         memory.refusals());
+}
+
 }  // namespace
 
 boost::asio::awaitable<std::string> MetricsText(const Services& services) {
@@ -32,8 +49,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
       {JobState::kLost, 0}};
   uint64_t hits = 0;
   for (const auto& job : services.directory.Jobs()) {
-    absl::StatusOr<model::Job> info = co_await job->Describe();
-    if (!info.ok()) continue;
+    const std::shared_ptr<const model::Job> info = job->LastKnown();
     ++jobs[info->state];
     hits += info->hit_count;
   }
@@ -64,6 +80,7 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
   Single(text, "graphdbg_event_snapshots_total", "counter",
          "Snapshots sent to clients that were new or too slow.",
          services.counters.snapshots);
+  if (services.memory != nullptr) AppendMemory(text, *services.memory);
   co_return text;
 }
 

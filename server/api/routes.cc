@@ -5,7 +5,10 @@
 
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
+#include "server/api/audit_trail.h"
+#include "server/api/caller.h"
 #include "server/api/event_stream.h"
+#include "server/api/response_memory.h"
 #include "server/api/status_problem.h"
 #include "server/base/error.h"
 
@@ -14,92 +17,111 @@ namespace {
 
 namespace asio = boost::asio;
 
-constexpr uint64_t kMaxModelBytes = uint64_t{1} << 30;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
 
 std::vector<Route> MakeRoutes() {
   constexpr Access kOpen = Access::kOpen;
-  constexpr Access kToken = Access::kToken;
+  constexpr Access kView = Access::kView;
+  constexpr Access kControl = Access::kControl;
+  constexpr Access kAdmin = Access::kAdmin;
   return {
       {"GET", "/livez", kOpen, {}, Livez},
       {"GET", "/readyz", kOpen, {}, Readyz},
       {"GET", kBase + "/openapi.json", kOpen, {}, GetOpenApi},
       {"POST", kBase + "/login", kOpen, {}, Login},
-      {"POST", kBase + "/login/codes", kToken, {}, IssueLoginCode},
-      {"GET", kBase + "/metrics", kToken, {}, GetMetrics},
-      {"GET", kBase + "/server", kToken, {}, GetServer},
-      {"GET", kBase + "/events", kToken, {}, EventSocket()},
-      {"GET", kBase + "/conditions", kToken, {}, ListConditions},
-      {"POST", kBase + "/conditions/check", kToken, {}, CheckCondition},
-      {"POST", kBase + "/graphs", kToken, {"name"}, OpenModel, kMaxModelBytes},
-      {"GET", kBase + "/jobs", kToken, {}, ListJobs},
-      {"GET", kJob, kToken, {}, GetJob},
-      {"DELETE", kJob, kToken, {}, DeleteJob},
-      {"POST", kJob + "/control", kToken, {}, ControlJob},
-      {"GET", kJob + "/graphs", kToken, {}, ListGraphs},
-      {"GET", kJob + "/graph/index", kToken, {"graph"}, GetGraphIndex},
+      {"POST", kBase + "/login/codes", kView, {}, IssueLoginCode},
+      {"GET", kBase + "/session", kView, {}, GetSession},
+      {"DELETE", kBase + "/session", kView, {}, EndSession},
+      {"GET", kBase + "/tokens", kAdmin, {}, ListTokens},
+      {"POST", kBase + "/tokens", kAdmin, {}, CreateToken},
+      {"DELETE", kBase + "/tokens/{token}", kAdmin, {}, RevokeToken},
+      {"GET", kBase + "/audit", kAdmin, {"limit", "cursor"}, ReadAudit},
+      {"GET", kBase + "/metrics", kView, {}, GetMetrics},
+      {"GET", kBase + "/server", kView, {}, GetServer},
+      {"GET", kBase + "/events", kView, {}, EventSocket()},
+      {"GET", kBase + "/conditions", kView, {}, ListConditions},
+      {"POST",
+       kBase + "/conditions/check",
+       kControl,
+       {},
+       CheckCondition,
+       kLargeBody},
+      {"POST", kBase + "/graphs", kControl, {"name"}, OpenModel, kModelBody},
+      {"GET", kBase + "/jobs", kView, {}, ListJobs},
+      {"GET", kJob, kView, {}, GetJob},
+      {"DELETE", kJob, kAdmin, {}, DeleteJob},
+      {"POST", kJob + "/control", kControl, {}, ControlJob, kLargeBody},
+      {"POST", kJob + "/lease", kControl, {}, TakeLease},
+      {"DELETE", kJob + "/lease", kControl, {}, ReleaseLease},
+      {"GET", kJob + "/graphs", kView, {}, ListGraphs},
+      {"GET", kJob + "/graph/index", kView, {"graph"}, GetGraphIndex},
       {"GET",
        kJob + "/graph/scope",
-       kToken,
+       kView,
        {"name", "graph", "aggregate"},
        GetScope},
-      {"GET", kJob + "/graph/node", kToken, {"name"}, GetNode},
+      {"GET", kJob + "/graph/node", kView, {"name"}, GetNode},
       {"GET",
        kJob + "/graph/search",
-       kToken,
+       kView,
        {"q", "category", "kind", "op_type", "source", "watchpoint", "limit",
         "cursor"},
        SearchNodes},
-      {"GET", kJob + "/graph/export", kToken, {"format", "graph"}, ExportGraph},
+      {"GET", kJob + "/graph/export", kView, {"format", "graph"}, ExportGraph},
       {"GET",
        kJob + "/graph/neighbours",
-       kToken,
+       kView,
        {"name", "slot", "depth", "rank"},
        GetNeighbours},
-      {"GET", kJob + "/watchpoints", kToken, {}, ListWatchpoints},
-      {"POST", kJob + "/watchpoints", kToken, {}, AddWatchpoint},
-      {"POST", kJob + "/watchpoints/preview", kToken, {}, PreviewWatchpoint},
-      {"POST", kJob + "/watchpoints/recommended", kToken, {}, AddRecommended},
-      {"GET", kWatchpoint, kToken, {}, GetWatchpoint},
-      {"PATCH", kWatchpoint, kToken, {}, ChangeWatchpoint},
-      {"DELETE", kWatchpoint, kToken, {}, DeleteWatchpoint},
+      {"GET", kJob + "/watchpoints", kView, {}, ListWatchpoints},
+      {"POST", kJob + "/watchpoints", kControl, {}, AddWatchpoint, kLargeBody},
+      {"POST",
+       kJob + "/watchpoints/preview",
+       kControl,
+       {},
+       PreviewWatchpoint,
+       kLargeBody},
+      {"POST", kJob + "/watchpoints/recommended", kControl, {}, AddRecommended},
+      {"GET", kWatchpoint, kView, {}, GetWatchpoint},
+      {"PATCH", kWatchpoint, kControl, {}, ChangeWatchpoint, kLargeBody},
+      {"DELETE", kWatchpoint, kControl, {}, DeleteWatchpoint},
       {"GET",
        kJob + "/hits",
-       kToken,
+       kView,
        {"watchpoint", "rank", "step", "node", "limit", "cursor"},
        ListHits},
-      {"GET", kJob + "/tensors", kToken, {"node", "rank"}, ListTensors},
+      {"GET", kJob + "/tensors", kView, {"node", "rank"}, ListTensors},
       {"GET",
        kJob + "/tensor",
-       kToken,
+       kView,
        {"name", "rank", "step", "slice", "statistics"},
        GetTensor},
-      {"POST", kJob + "/tensor/catch", kToken, {}, CatchTensors},
+      {"POST", kJob + "/tensor/catch", kControl, {}, CatchTensors, kLargeBody},
       {"GET",
        kJob + "/tensor/statistics",
-       kToken,
+       kView,
        {"name", "rank", "step"},
        GetTensorStatistics},
       {"GET",
        kJob + "/tensor/histogram",
-       kToken,
+       kView,
        {"name", "rank", "step", "slice", "bins"},
        GetTensorHistogram},
       {"GET",
        kJob + "/tensor/history",
-       kToken,
+       kView,
        {"name", "rank"},
        GetTensorHistory},
       {"GET",
        kJob + "/tensor/download",
-       kToken,
+       kView,
        {"name", "rank", "step", "format"},
        DownloadTensor},
       {"GET",
        kJob + "/tensor/compare",
-       kToken,
+       kView,
        {"name", "rank", "step", "slice", "with", "rtol", "atol"},
        CompareTensors},
   };
@@ -116,13 +138,55 @@ absl::StatusOr<JobPtr> FindJob(const Services& services,
   return job;
 }
 
+auth::Role RoleFor(Access access) {
+  switch (access) {
+    case Access::kOpen:
+    case Access::kView:
+      return auth::Role::kView;
+    case Access::kControl:
+      return auth::Role::kControl;
+    case Access::kAdmin:
+      return auth::Role::kAdmin;
+  }
+  return auth::Role::kAdmin;
+}
+
+// Identifies the caller and checks the role.
+absl::Status Authorize(const Services& services, const Route& route,
+                       http::Request& request) {
+  const std::string_view authorization = request.headers.Get("Authorization");
+  if (route.is_event_socket()) {
+    // A page cannot set the header: it shows its token in the first message.
+    // The browser says from where the page is, and that has been checked.
+    const bool from_page = request.headers.Has("Origin");
+    if (authorization.empty() && services.auth.required() && !from_page) {
+      return Error(absl::StatusCode::kPermissionDenied, "origin_required",
+                   "a WebSocket requires the header 'Origin', which browsers "
+                   "send, or 'Authorization: Bearer TOKEN'");
+    }
+    if (authorization.empty()) return absl::OkStatus();
+  }
+  if (route.access == Access::kOpen) return absl::OkStatus();
+  ASSIGN_OR_RETURN(auth::Principal caller,
+                   services.auth.CheckAuthorization(authorization));
+  const absl::Status allowed = auth::RequireRole(caller, RoleFor(route.access));
+  SetCaller(request, std::move(caller));
+  return allowed;
+}
+
+// Runs before the request's body is read.
+std::optional<http::Response> Check(const Services& services,
+                                    const Route& route,
+                                    http::Request& request) {
+  absl::Status status = Authorize(services, route, request);
+  if (!status.ok()) RecordOutcome(services, route, request, status);
+  if (status.ok()) status = CheckQueryNames(request, route.query);
+  if (status.ok()) return std::nullopt;
+  return ProblemOf(status, request.method);
+}
+
 Answer Execute(const Services& services, const Route& route,
                const http::Request& request) {
-  if (route.access == Access::kToken) {
-    CO_RETURN_IF_ERROR(
-        services.auth.CheckAuthorization(request.headers.Get("Authorization")));
-  }
-  CO_RETURN_IF_ERROR(CheckQueryNames(request, route.query));
   if (const auto* operation = std::get_if<Operation>(&route.operation)) {
     co_return co_await (*operation)(services, request);
   }
@@ -136,6 +200,11 @@ asio::awaitable<http::Response> Dispatch(const Services& services,
                                          http::Request request) {
   absl::StatusOr<http::Response> response =
       co_await Execute(services, route, request);
+  if (response.ok()) {
+    const absl::Status reserved = ReserveBody(services, *response);
+    if (!reserved.ok()) response = reserved;
+  }
+  RecordOutcome(services, route, request, response.status());
   if (!response.ok()) co_return ProblemOf(response.status(), request.method);
   co_return *std::move(response);
 }
@@ -157,6 +226,12 @@ const std::vector<Route>& Routes() {
 
 void AddRoutes(const Services& services, http::Router& router) {
   for (const Route& route : Routes()) {
+    const std::string method(route.method);
+    http::RouteOptions options;
+    options.max_body_bytes = route.body.max_bytes;
+    options.check = [&services, &route](http::Request& request) {
+      return Check(services, route, request);
+    };
     if (route.is_event_socket()) {
       router.AddChannel(
           route.path,
@@ -164,17 +239,18 @@ void AddRoutes(const Services& services, http::Router& router) {
                       std::shared_ptr<http::MessageChannel> channel) {
             return ServeEvents(services, std::move(request),
                                std::move(channel));
-          });
+          },
+          std::move(options));
       continue;
     }
     auto handler = [&services, &route](http::Request request) {
       return Dispatch(services, route, std::move(request));
     };
-    if (route.max_upload_bytes > 0) {
-      router.AddUpload(std::string(route.method), route.path,
-                       route.max_upload_bytes, std::move(handler));
+    if (route.body.in_pieces) {
+      router.AddUpload(method, route.path, std::move(handler),
+                       std::move(options));
     } else {
-      router.Add(std::string(route.method), route.path, std::move(handler));
+      router.Add(method, route.path, std::move(handler), std::move(options));
     }
   }
 }

@@ -14,9 +14,22 @@
 
 namespace graphdbg::api {
 
-enum class Access { kOpen, kToken };
+// The role that a route requires; kOpen requires not even a token.
+enum class Access { kOpen, kView, kControl, kAdmin };
 
-// The WebSocket for events, which checks the token itself.
+// How an operation gets the body of its request.
+struct Body {
+  uint64_t max_bytes = 0;
+  // The operation reads the body piece by piece.
+  bool in_pieces = false;
+};
+
+inline constexpr Body kSmallBody{4 << 10};
+// For bodies that contain names of nodes or expressions.
+inline constexpr Body kLargeBody{http::kMaxBodyBytes};
+inline constexpr Body kModelBody{uint64_t{1} << 30, true};
+
+// The WebSocket for events, which also accepts a token in its first message.
 struct EventSocket {};
 
 struct Route {
@@ -27,13 +40,12 @@ struct Route {
   std::string_view method;
   // The complete path, for example "/api/v1/jobs/{job}".
   std::string path;
-  Access access = Access::kToken;
+  Access access = Access::kAdmin;
   // The parameters that the query may contain.
   std::vector<std::string_view> query;
   // A JobOperation requires "{job}" in the path.
   std::variant<EventSocket, Operation, JobOperation> operation;
-  // Limit for a body that the operation reads piece by piece; 0 if it does not.
-  uint64_t max_upload_bytes = 0;
+  Body body = kSmallBody;
 };
 
 const std::vector<Route>& Routes();

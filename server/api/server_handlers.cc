@@ -1,5 +1,3 @@
-#include "proto/wire/status_macros.h"
-#include "server/api/decode.h"
 #include "server/api/handlers.h"
 #include "server/api/metrics.h"
 #include "server/api/openapi.h"
@@ -42,23 +40,17 @@ Answer GetOpenApi(const Services&, const http::Request&) {
   co_return response;
 }
 
-Answer Login(const Services& services, const http::Request& request) {
-  CO_ASSIGN_OR_RETURN(const std::string code, DecodeLogin(request.body));
-  CO_ASSIGN_OR_RETURN(const std::string token, services.auth.Redeem(code));
-  co_return JsonResponse({{"token", token}});
-}
-
-Answer IssueLoginCode(const Services& services, const http::Request&) {
-  CO_ASSIGN_OR_RETURN(const std::string code, services.auth.IssueCode());
-  co_return JsonResponse({{"code", code}}, 201);
-}
-
 Answer GetServer(const Services& services, const http::Request&) {
   const ServerIdentity& identity = services.identity;
-  co_return JsonResponse({{"name", "graphdbg"},
-                          {"version", identity.version},
-                          {"http_address", identity.http_address},
-                          {"debugger_address", identity.debugger_address}});
+  Json json = {{"name", "graphdbg"},
+               {"version", identity.version},
+               {"http_address", identity.http_address},
+               {"debugger_address", identity.debugger_address}};
+  if (const auto& memory = services.memory) {
+    json["memory"] = {{"used_bytes", memory->used()},
+                      {"limit_bytes", memory->limit()}};
+  }
+  co_return JsonResponse(json);
 }
 
 }  // namespace graphdbg::api

@@ -42,25 +42,6 @@ TEST_F(ServerHandlersTest, EveryRouteButTheOpenOnesNeedsTheToken) {
   }
 }
 
-TEST_F(ServerHandlersTest, ACodeBuysTheTokenOnce) {
-  std::string code = *fixture_.auth.IssueCode();
-  std::string body = R"({"code":")" + code + "\"}";
-  http::Response response = Open("POST", "/login", body);
-  EXPECT_EQ(response.status, 200);
-  EXPECT_EQ(BodyOf(response)["token"], testing::kToken);
-  ExpectProblem(Open("POST", "/login", body), 401, "invalid_code");
-  ExpectProblem(Open("POST", "/login", "{}"), 422, "invalid_field", "code");
-}
-
-TEST_F(ServerHandlersTest, WhoHasTheTokenGetsCodesForOthers) {
-  http::Response response = Post("/login/codes", "{}");
-  EXPECT_EQ(response.status, 201);
-  const std::string code = BodyOf(response)["code"];
-  std::string body = R"({"code":")" + code + "\"}";
-  EXPECT_EQ(BodyOf(Open("POST", "/login", body))["token"], testing::kToken);
-  ExpectProblem(Open("POST", "/login", body), 401, "invalid_code");
-}
-
 TEST_F(ServerHandlersTest, TheServerSaysWhatItIs) {
   EXPECT_EQ(BodyOf(Get("/server")), Json::parse(R"({"name":"graphdbg",
       "version":"1.2.3","http_address":"http://127.0.0.1:8080",

@@ -5,10 +5,13 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "server/api/event_buffer.h"
+#include "server/audit/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/base/memory_budget.h"
 #include "server/http/server.h"
 #include "server/jobs/interfaces.h"
 
@@ -32,6 +35,7 @@ struct ApiCounters {
 struct Services {
   jobs::Directory& directory;
   auth::Authenticator& auth;
+  audit::AuditLog& audit;
   EventBuffer& events;
   ApiCounters& counters;
   // Constant before the first request arrives.
@@ -44,6 +48,8 @@ struct Services {
   std::function<jobs::Task<std::string>(std::string name,
                                         http::NextPiece bytes)>
       open_model;
+  // Null if memory is not limited.
+  std::shared_ptr<MemoryBudget> memory = nullptr;
 };
 
 }  // namespace graphdbg::api

@@ -28,6 +28,7 @@ constexpr Row kTable[] = {
     {absl::StatusCode::kAborted, "", 409},
     {absl::StatusCode::kResourceExhausted, "slice_too_large", 413},
     {absl::StatusCode::kResourceExhausted, "body_too_large", 413},
+    {absl::StatusCode::kResourceExhausted, "out_of_memory_budget", 503},
     {absl::StatusCode::kResourceExhausted, "", 429},
     {absl::StatusCode::kUnimplemented, "", 501},
     {absl::StatusCode::kUnavailable, "", 503},
@@ -37,6 +38,9 @@ constexpr Row kTable[] = {
     {absl::StatusCode::kDataLoss, "", 500},
     {absl::StatusCode::kUnknown, "", 500},
 };
+
+// By then a response has been sent, or ended jobs have been forgotten.
+constexpr char kRetryAfterSeconds[] = "5";
 
 bool HasBody(std::string_view method) {
   return method == "POST" || method == "PATCH";
@@ -61,9 +65,14 @@ int HttpStatusOf(const absl::Status& status, std::string_view method) {
 }
 
 http::Response ProblemOf(const absl::Status& status, std::string_view method) {
-  return http::ProblemResponse(HttpStatusOf(status, method), ReasonOf(status),
-                               std::string(status.message()), FieldOf(status),
-                               ColumnOf(status));
+  const std::string reason = ReasonOf(status);
+  http::Response response = http::ProblemResponse(
+      HttpStatusOf(status, method), reason, std::string(status.message()),
+      FieldOf(status), ColumnOf(status));
+  if (reason == "out_of_memory_budget") {
+    response.headers.Set("Retry-After", kRetryAfterSeconds);
+  }
+  return response;
 }
 
 }  // namespace graphdbg::api

@@ -28,6 +28,7 @@ TEST(StatusProblemTest, EveryCodeHasItsStatus) {
       {StatusCode::kAborted, "x", 409},
       {StatusCode::kResourceExhausted, "slice_too_large", 413},
       {StatusCode::kResourceExhausted, "too_many_watchpoints", 429},
+      {StatusCode::kResourceExhausted, "out_of_memory_budget", 503},
       {StatusCode::kUnimplemented, "x", 501},
       {StatusCode::kUnavailable, "job_lost", 503},
       {StatusCode::kCancelled, "x", 503},
@@ -46,6 +47,8 @@ TEST(StatusProblemTest, EveryCodeHasItsStatus) {
     EXPECT_EQ(problem["detail"], "what is wrong");
     EXPECT_EQ(problem["type"], "about:blank");
     EXPECT_FALSE(problem.contains("field"));
+    EXPECT_EQ(response.headers.Has("Retry-After"),
+              std::string_view(c.reason) == "out_of_memory_budget");
   }
 }
 

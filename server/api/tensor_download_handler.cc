@@ -49,9 +49,12 @@ class DownloadSlot {
 class Download {
  public:
   // `first` is the tensor without its elements, `head` the file's header.
-  Download(std::unique_ptr<DownloadSlot> slot, JobPtr job, TensorQuery query,
-           TensorValue first, std::string head, uint64_t item_bytes)
+  // `memory` counts the pieces that the download holds.
+  Download(std::unique_ptr<DownloadSlot> slot, MemoryBudget::Reservation memory,
+           JobPtr job, TensorQuery query, TensorValue first, std::string head,
+           uint64_t item_bytes)
       : slot_(std::move(slot)),
+        memory_(std::move(memory)),
         job_(std::move(job)),
         query_(std::move(query)),
         first_(std::move(first)),
@@ -83,6 +86,7 @@ class Download {
   }
 
   const std::unique_ptr<DownloadSlot> slot_;
+  const MemoryBudget::Reservation memory_;
   const JobPtr job_;
   const TensorQuery query_;
   const TensorValue first_;
@@ -142,6 +146,13 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
                                  " concurrent downloads is reached; try again "
                                  "when one has finished"));
   }
+  MemoryBudget::Reservation memory;
+  if (services.memory != nullptr) {
+    // One piece is being sent while the job sends the next.
+    CO_ASSIGN_OR_RETURN(
+        memory,
+        services.memory->Reserve(MemoryAccount::kResponses, 2 * kPieceBytes));
+  }
   TensorQuery about = query;
   about.want_data = false;
   CO_ASSIGN_OR_RETURN(TensorValue first,
@@ -167,9 +178,9 @@ Answer DownloadTensor(const Services& services, const http::Request& request,
   response.headers.Set("X-Graphdbg-Overwritten",
                        first.overwritten ? "true" : "false");
   response.pieces_bytes = head.size() + bytes;
-  auto download =
-      std::make_shared<Download>(std::move(slot), job, std::move(query),
-                                 std::move(first), std::move(head), item_bytes);
+  auto download = std::make_shared<Download>(
+      std::move(slot), std::move(memory), job, std::move(query),
+      std::move(first), std::move(head), item_bytes);
   response.next_piece = [download] { return download->Next(); };
   co_return response;
 }

@@ -51,6 +51,7 @@ absl::StatusOr<http::Response> BinaryResponse(TensorValue value) {
                          absl::StrCat(value.grad_scale));
   }
   response.body = std::move(value.data);
+  response.memory = std::move(value.memory);
   return response;
 }
 

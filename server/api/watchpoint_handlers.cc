@@ -3,6 +3,7 @@
 #include "agent/conditions/catalogue.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
+#include "server/api/caller.h"
 #include "server/api/decode.h"
 #include "server/api/encode.h"
 #include "server/api/handlers.h"
@@ -67,6 +68,13 @@ absl::StatusOr<uint32_t> WatchpointId(const http::Request& request) {
   return id;
 }
 
+// For the audit log.
+std::string DescribeWatchpoint(const model::Watchpoint& watchpoint) {
+  return "watchpoint " + std::to_string(watchpoint.id) + ": " +
+         watchpoint.spec.condition.id +
+         (watchpoint.spec.enabled ? "" : ", disabled");
+}
+
 }  // namespace
 
 Answer ListConditions(const Services&, const http::Request&) {
@@ -106,6 +114,7 @@ Answer AddWatchpoint(const Services&, const http::Request& request,
                       DecodeWatchpoint(request.body));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint made,
                       co_await job->AddWatchpoint(std::move(spec)));
+  Note(request, DescribeWatchpoint(made));
   http::Response response = JsonResponse(Encode(made), 201);
   response.headers.Set("Location",
                        request.path + "/" + std::to_string(made.id));
@@ -126,6 +135,7 @@ Answer AddRecommended(const Services&, const http::Request& request,
   CO_RETURN_IF_ERROR(DecodeNothing(request.body));
   CO_ASSIGN_OR_RETURN(const model::RecommendedSet recommended,
                       co_await job->AddRecommended());
+  Note(request, std::to_string(recommended.made.size()) + " watchpoints");
   co_return JsonResponse({{"watchpoints", EncodeAll(recommended.watchpoints)},
                           {"made", recommended.made}},
                          recommended.made.empty() ? 200 : 201);
@@ -148,12 +158,14 @@ Answer ChangeWatchpoint(const Services&, const http::Request& request,
                       DecodeWatchpointChange(request.body, old.spec));
   CO_ASSIGN_OR_RETURN(const model::Watchpoint changed,
                       co_await job->ChangeWatchpoint(id, std::move(change)));
+  Note(request, DescribeWatchpoint(changed));
   co_return JsonResponse(Encode(changed));
 }
 
 Answer DeleteWatchpoint(const Services&, const http::Request& request,
                         const JobPtr& job) {
   CO_ASSIGN_OR_RETURN(const uint32_t id, WatchpointId(request));
+  Note(request, "watchpoint " + std::to_string(id));
   CO_RETURN_IF_ERROR(co_await job->RemoveWatchpoint(id));
   http::Response response;
   response.status = 204;

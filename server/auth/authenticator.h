@@ -2,19 +2,27 @@
 #ifndef SERVER_AUTH_AUTHENTICATOR_H_
 #define SERVER_AUTH_AUTHENTICATOR_H_
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/synchronization/mutex.h"
+#include "absl/time/time.h"
+#include "server/auth/credential_store.h"
+#include "server/auth/login_codes.h"
+#include "server/auth/principal.h"
 
 namespace graphdbg::auth {
 
 struct Secrets {
-  // Grants access to the HTTP API and to the agent port.
+  // The owner's token. Grants access to the HTTP API, as an administrator, and
+  // to the agent port.
   std::string api_token;
   // Grants access to the agent port only.
   std::string agent_token;
@@ -23,35 +31,88 @@ struct Secrets {
 // Reads <data_dir>/token and <data_dir>/agent_token, and creates missing ones.
 absl::StatusOr<Secrets> LoadSecrets(const std::string& data_dir);
 
+struct AuthOptions {
+  // If false (--no-auth), every caller is the owner.
+  bool required = true;
+  // Where named tokens and sessions are stored. If empty, they end with the
+  // server.
+  std::string credentials_file = {};
+  // The user of a peer on this machine (see UserOfPeer()). If empty, peers
+  // without a token are refused.
+  std::function<absl::StatusOr<uid_t>(std::string_view peer)> user_of_peer = {};
+  // The user who needs no token on the agent port. The server's own by default.
+  std::optional<uid_t> own_user = std::nullopt;
+  std::function<absl::Time()> now = {};
+  std::function<LoginCodes::Clock::time_point()> steady_now = {};
+};
+
+inline constexpr absl::Duration kSessionLifetime = absl::Hours(12);
+
+// A one-time code for an address of the page.
+struct LoginCode {
+  std::string code;
+  absl::Time expires_at;
+};
+
 // Thread-safe.
 class Authenticator {
  public:
-  // If `required` is false (--no-auth), every check succeeds.
-  Authenticator(Secrets secrets, bool required);
+  Authenticator(Secrets secrets, AuthOptions options);
 
-  bool required() const { return required_; }
-  const std::string& api_token() const { return secrets_.api_token; }
+  bool required() const { return options_.required; }
+  // Why named tokens could not be loaded; empty if they could.
+  const std::string& warning() const { return credentials_.warning(); }
 
-  // UNAUTHENTICATED "missing_token" or "invalid_token".
-  absl::Status CheckApi(std::string_view token) const;
-  // Checks the token in an Authorization header.
-  absl::Status CheckAuthorization(std::string_view header) const;
-  // An agent on this machine needs no token, because its user could read the
-  // token file anyway. If it presents a token, the token must be valid.
+  // The caller with this token. UNAUTHENTICATED "missing_token" or
+  // "invalid_token".
+  absl::StatusOr<Principal> CheckApi(std::string_view token) const;
+  // The caller with the token in an Authorization header.
+  absl::StatusOr<Principal> CheckAuthorization(std::string_view header) const;
+  // Whether the caller's token or session is still valid.
+  bool IsValid(const Principal& caller) const;
+
+  // An agent needs a token, unless its process belongs to the same user as the
+  // server, who could read the token anyway. If it presents one, it must be
+  // valid.
   absl::Status CheckAgent(std::string_view token, std::string_view peer) const;
+  // Checks an agent that cannot present a token. UNAUTHENTICATED
+  // "missing_token" unless it is a process of the server's user.
+  absl::Status CheckLocalAgent(std::string_view peer) const;
 
-  // Returns a code that can be redeemed once.
-  absl::StatusOr<std::string> IssueCode();
-  // Returns the API token, or UNAUTHENTICATED "invalid_code" if the code was
-  // never issued or has already been used.
-  absl::StatusOr<std::string> Redeem(std::string_view code);
+  // Returns a code that buys one session with this name and role, within 60 s.
+  // PERMISSION_DENIED "role_too_low" if the caller has a lower role, or has
+  // another name without being an administrator.
+  absl::StatusOr<LoginCode> IssueCode(const Principal& caller, std::string name,
+                                      Role role);
+  // A code for the owner, for the address that the server prints.
+  absl::StatusOr<LoginCode> IssueOwnerCode();
+  // Returns a session. UNAUTHENTICATED "invalid_code".
+  absl::StatusOr<IssuedToken> Redeem(std::string_view code);
+
+  // Creates a named token; `expires_at` may be infinite. Errors as
+  // CredentialStore::Issue().
+  absl::StatusOr<IssuedToken> CreateToken(std::string name, Role role,
+                                          absl::Time expires_at);
+  // Named tokens and sessions, oldest first.
+  std::vector<Credential> Credentials() const;
+  // Ends a token or session. Errors as CredentialStore::Revoke().
+  absl::Status Revoke(std::string_view id);
+  // Ends the caller's session. FAILED_PRECONDITION "not_a_session" if the
+  // caller has presented a permanent token.
+  absl::Status EndSession(const Principal& caller);
+
+  absl::Time Now() const { return options_.now(); }
 
  private:
-  const Secrets secrets_;
-  const bool required_;
-  absl::Mutex mu_;
-  // Oldest first.
-  std::vector<std::string> codes_ ABSL_GUARDED_BY(mu_);
+  bool IsOwner(std::string_view token) const;
+
+  const AuthOptions options_;
+  // Hashes have the same length, so that comparing them takes the same time for
+  // every token.
+  const std::string api_hash_;
+  const std::string agent_hash_;
+  LoginCodes codes_;
+  CredentialStore credentials_;
 };
 
 }  // namespace graphdbg::auth

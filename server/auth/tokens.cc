@@ -1,39 +1,21 @@
 #include "server/auth/tokens.h"
 
-#include <fcntl.h>
 #include <openssl/crypto.h>
+#include <openssl/sha.h>
 #include <sys/random.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
-#include <optional>
 
 #include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
+#include "server/auth/private_file.h"
 
 namespace graphdbg::auth {
 namespace {
 
 constexpr size_t kTokenBytes = 32;
 constexpr size_t kTokenChars = 43;
-
-class File {
- public:
-  explicit File(int fd) : fd_(fd) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
+constexpr size_t kIdBytes = 6;
 
 bool IsToken(std::string_view text) {
   return text.size() == kTokenChars &&
@@ -42,68 +24,47 @@ bool IsToken(std::string_view text) {
              "_") == std::string_view::npos;
 }
 
-// Absent if the file does not exist or cannot be trusted.
-std::optional<std::string> ReadToken(const std::string& name) {
-  File file(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
-  struct stat info {};
-  if (file.fd() < 0 || fstat(file.fd(), &info) != 0 || !S_ISREG(info.st_mode) ||
-      info.st_uid != geteuid() || (info.st_mode & 077) != 0) {
-    return std::nullopt;
+// UNAVAILABLE if the system provides no random data.
+template <size_t size>
+absl::StatusOr<std::array<char, size>> RandomBytes() {
+  std::array<char, size> bytes;
+  if (getrandom(bytes.data(), bytes.size(), 0) !=
+      static_cast<ssize_t>(bytes.size())) {
+    return absl::UnavailableError("the system provides no random data");
   }
-  std::array<char, kTokenChars + 2> buffer;
-  ssize_t size = read(file.fd(), buffer.data(), buffer.size());
-  if (size <= 0) return std::nullopt;
-  std::string token(buffer.data(), static_cast<size_t>(size));
-  if (token.back() == '\n') token.pop_back();
-  if (!IsToken(token)) return std::nullopt;
-  return token;
-}
-
-absl::Status Failure(const std::string& name) {
-  absl::StatusCode code = errno == EACCES || errno == EPERM || errno == EROFS
-                              ? absl::StatusCode::kPermissionDenied
-                              : absl::StatusCode::kUnavailable;
-  return absl::Status(
-      code, absl::StrCat("cannot write ", name, ": ", std::strerror(errno)));
-}
-
-// Writes a temporary file and renames it, so that readers see the whole token
-// or none.
-absl::Status WriteToken(const std::string& name, const std::string& token) {
-  std::string temporary = absl::StrCat(name, ".", getpid());
-  unlink(temporary.c_str());
-  {
-    File file(open(temporary.c_str(),
-                   O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-    std::string line = token + "\n";
-    if (file.fd() < 0 || fchmod(file.fd(), 0600) != 0 ||
-        write(file.fd(), line.data(), line.size()) !=
-            static_cast<ssize_t>(line.size()) ||
-        fsync(file.fd()) != 0) {
-      return Failure(name);
-    }
-  }
-  if (rename(temporary.c_str(), name.c_str()) != 0) return Failure(name);
-  return absl::OkStatus();
+  return bytes;
 }
 
 }  // namespace
 
 absl::StatusOr<std::string> RandomToken() {
-  std::array<char, kTokenBytes> bytes;
-  if (getrandom(bytes.data(), bytes.size(), 0) !=
-      static_cast<ssize_t>(bytes.size())) {
-    return absl::UnavailableError("the system provides no random data");
-  }
+  ASSIGN_OR_RETURN(const auto bytes, RandomBytes<kTokenBytes>());
   return absl::WebSafeBase64Escape(
       absl::string_view(bytes.data(), bytes.size()));
 }
 
+absl::StatusOr<std::string> RandomId() {
+  ASSIGN_OR_RETURN(const auto bytes, RandomBytes<kIdBytes>());
+  return absl::BytesToHexString(absl::string_view(bytes.data(), bytes.size()));
+}
+
 absl::StatusOr<std::string> LoadOrCreateToken(const std::string& file) {
-  if (auto token = ReadToken(file)) return *token;
+  absl::StatusOr<std::string> content = ReadPrivateFile(file, kTokenChars + 1);
+  if (content.ok()) {
+    if (!content->empty() && content->back() == '\n') content->pop_back();
+    if (IsToken(*content)) return *content;
+  }
   ASSIGN_OR_RETURN(const std::string token, RandomToken());
-  RETURN_IF_ERROR(WriteToken(file, token));
+  RETURN_IF_ERROR(WritePrivateFile(file, token + "\n"));
   return token;
+}
+
+std::string HashOf(std::string_view secret) {
+  std::array<unsigned char, SHA256_DIGEST_LENGTH> digest;
+  SHA256(reinterpret_cast<const unsigned char*>(secret.data()), secret.size(),
+         digest.data());
+  return absl::BytesToHexString(absl::string_view(
+      reinterpret_cast<const char*>(digest.data()), digest.size()));
 }
 
 bool SameSecret(std::string_view a, std::string_view b) {

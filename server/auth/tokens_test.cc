@@ -86,11 +86,29 @@ TEST_F(TokensTest, ALinkIsReplacedAndNotFollowed) {
   EXPECT_EQ(content, "untouched");
 }
 
+TEST_F(TokensTest, APipeIsReplacedWithoutWaitingForIt) {
+  ASSERT_EQ(mkfifo(file_.c_str(), 0600), 0);
+  const std::string token = *LoadOrCreateToken(file_);
+  EXPECT_TRUE(fs::is_regular_file(file_));
+  EXPECT_EQ(Content(), token + "\n");
+}
+
+TEST_F(TokensTest, ADirectoryIsAnErrorThatLeavesNothingBehind) {
+  fs::create_directories(file_ + "/inside");
+  EXPECT_FALSE(LoadOrCreateToken(file_).ok());
+  EXPECT_EQ(std::distance(fs::directory_iterator(dir_), {}), 1);
+}
+
 TEST_F(TokensTest, AnErrorNamesTheFile) {
   std::string file = (dir_ / "missing" / "token").string();
   absl::Status status = LoadOrCreateToken(file).status();
   EXPECT_FALSE(status.ok());
   EXPECT_NE(std::string(status.message()).find(file), std::string::npos);
+}
+
+TEST(HashOfTest, IsSha256) {
+  EXPECT_EQ(HashOf("abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
 }
 
 TEST(SameSecretTest, ComparesWholeTexts) {

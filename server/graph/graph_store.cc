@@ -1,7 +1,9 @@
 #include "server/graph/graph_store.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
@@ -17,20 +19,41 @@ std::string_view ScopePart(std::string_view name) {
                                          : name.substr(0, slash);
 }
 
-absl::Status CheckName(std::string_view name, uint32_t max_depth) {
+// Names are shown in errors up to this length.
+constexpr size_t kShownBytes = 200;
+
+// What a store of this or an earlier version may have accepted.
+GraphLimits RestoreLimits() {
+  GraphLimits limits;
+  limits.max_nodes = 2'200'000;
+  limits.max_edges = std::numeric_limits<uint64_t>::max();
+  limits.max_scopes = 1'100'000;
+  limits.max_depth = 130;
+  limits.max_name_bytes = std::numeric_limits<uint32_t>::max();
+  limits.max_attribute_bytes = std::numeric_limits<uint32_t>::max();
+  limits.max_bytes += limits.max_bytes / 10;
+  return limits;
+}
+
+absl::Status CheckName(std::string_view name, const GraphLimits& limits) {
+  const std::string shown(name.substr(0, kShownBytes));
+  if (name.size() > limits.max_name_bytes) {
+    return Error(absl::StatusCode::kInvalidArgument, "invalid_name",
+                 absl::StrCat("the name \"", shown, "...\" has ", name.size(),
+                              " bytes; the limit is ", limits.max_name_bytes));
+  }
   uint32_t depth = 0;
   size_t start = 0;
   while (true) {
     const size_t end = std::min(name.find('/', start), name.size());
     if (end == start) {
       return Error(absl::StatusCode::kInvalidArgument, "invalid_name",
-                   absl::StrCat("name \"", std::string(name),
-                                "\" has an empty segment"));
+                   absl::StrCat("name \"", shown, "\" has an empty segment"));
     }
-    if (++depth > max_depth) {
+    if (++depth > limits.max_depth) {
       return Error(absl::StatusCode::kInvalidArgument, "invalid_name",
-                   absl::StrCat("name \"", std::string(name.substr(0, 200)),
-                                "\" has more than ", max_depth, " segments"));
+                   absl::StrCat("name \"", shown, "\" has more than ",
+                                limits.max_depth, " segments"));
     }
     if (end == name.size()) return absl::OkStatus();
     start = end + 1;
@@ -73,7 +96,7 @@ absl::Status GraphStore::Apply(const GraphPatch& patch, AgentIds& ids,
 absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
                                  AgentIds& ids, GraphChanges& changes) {
   for (const auto& [name, type] : patch.scope_types) {
-    RETURN_IF_ERROR(CheckName(name, limits_.max_depth));
+    RETURN_IF_ERROR(CheckName(name, limits_));
     ASSIGN_OR_RETURN(const ScopeIndex index, EnsureScope(graph, name));
     Scope& scope = scopes_[index];
     if (scope.type == type) continue;
@@ -102,6 +125,19 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
     }
   }
   return absl::OkStatus();
+}
+
+absl::Status GraphStore::RestorePatches(
+    const std::vector<GraphPatch>& patches) {
+  const GraphLimits intake = std::exchange(limits_, RestoreLimits());
+  AgentIds by_index;
+  absl::Status restored;
+  for (const GraphPatch& patch : patches) {
+    restored = Apply(patch, by_index);
+    if (!restored.ok()) break;
+  }
+  limits_ = intake;
+  return restored;
 }
 
 void GraphStore::RestoreFrames(const std::vector<model::SourceLine>& frames) {
@@ -167,8 +203,12 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
                  absl::StrCat("node ", record.id, " was \"", nodes_[known].name,
                               "\" and cannot become \"", record.name, "\""));
   }
-  if (known != kNoNode) return known;
-  RETURN_IF_ERROR(CheckName(record.name, limits_.max_depth));
+  RETURN_IF_ERROR(CheckRecord(record));
+  if (known != kNoNode) {
+    CountInputs(nodes_[known], record.inputs.size());
+    return known;
+  }
+  RETURN_IF_ERROR(CheckName(record.name, limits_));
   NodeIndex index = FindNode(record.name);
   if (index == kNoNode) {
     if (nodes_.size() >= limits_.max_nodes) {
@@ -180,6 +220,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
     nodes_.push_back(Node{});
     Node& node = nodes_.back();
     node.name = record.name;
+    name_bytes_ += node.name.size();
     node.kind = record.kind;
     node.graph = graph;
     node.scope = scope;
@@ -192,6 +233,7 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
       if (scopes_[s].parent == s) break;
     }
   }
+  CountInputs(nodes_[index], record.inputs.size());
   ids.nodes.emplace(record.id, index);
   changes.ids.emplace_back(record.id, index);
   ResolveWaiting(ids, record.id, index, changes);
@@ -242,6 +284,32 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   return CheckSize(node.name);
 }
 
+absl::Status GraphStore::CheckRecord(const NodeRecord& record) const {
+  const std::string shown = record.name.substr(0, kShownBytes);
+  const NodeIndex known = FindNode(record.name);
+  const uint64_t replaced =
+      known == kNoNode ? 0 : nodes_[known].declared_inputs;
+  if (edge_count_ - replaced + record.inputs.size() > limits_.max_edges) {
+    return Exhausted(absl::StrCat("more than ", limits_.max_edges,
+                                  " edges at \"", shown, "\""));
+  }
+  for (const auto& [key, value] : record.attributes) {
+    if (value.size() <= limits_.max_attribute_bytes) continue;
+    return Error(
+        absl::StatusCode::kInvalidArgument, "invalid_node",
+        absl::StrCat("attribute \"", key.substr(0, kShownBytes),
+                     "\" of node \"", shown, "\" has ", value.size(),
+                     " bytes; the limit is ", limits_.max_attribute_bytes));
+  }
+  return absl::OkStatus();
+}
+
+void GraphStore::CountInputs(Node& node, size_t count) {
+  edge_count_ += count;
+  edge_count_ -= node.declared_inputs;
+  node.declared_inputs = static_cast<uint32_t>(count);
+}
+
 absl::Status GraphStore::CheckSize(std::string_view name) const {
   if (bytes_ + frames_.bytes() <= limits_.max_bytes) return absl::OkStatus();
   return Exhausted(absl::StrCat("the graph takes more than ", limits_.max_bytes,
@@ -255,6 +323,8 @@ void GraphStore::ResolveWaiting(AgentIds& ids, uint32_t agent_id,
   for (const WaitingInput& waiting : it->second) {
     Node& consumer = nodes_[waiting.consumer];
     if (consumer.inputs_revision != waiting.revision) continue;
+    // The consumer may have been reported twice with the same inputs.
+    if (consumer.inputs[waiting.position].node != kNoNode) continue;
     consumer.inputs[waiting.position].node = index;
     changes.nodes.push_back(waiting.consumer);
     Link(waiting.consumer, waiting.position);
@@ -274,9 +344,11 @@ bool GraphStore::SetInputs(NodeIndex index, std::vector<Input> inputs) {
 }
 
 void GraphStore::Link(NodeIndex consumer, uint32_t position) {
-  const Input& input = nodes_[consumer].inputs[position];
+  Input& input = nodes_[consumer].inputs[position];
   if (input.node == kNoNode) return;
-  nodes_[input.node].consumers.push_back({consumer, position});
+  auto& consumers = nodes_[input.node].consumers;
+  input.link = static_cast<uint32_t>(consumers.size());
+  consumers.push_back({consumer, position});
   CountEdge(input.node, consumer, input.control, +1);
 }
 
@@ -284,11 +356,11 @@ void GraphStore::Unlink(NodeIndex consumer, uint32_t position) {
   const Input& input = nodes_[consumer].inputs[position];
   if (input.node == kNoNode) return;
   auto& consumers = nodes_[input.node].consumers;
-  auto it =
-      std::find_if(consumers.begin(), consumers.end(), [&](const Consumer& c) {
-        return c.node == consumer && c.position == position;
-      });
-  if (it != consumers.end()) consumers.erase(it);
+  // The last entry takes the place of the removed one.
+  const Consumer last = consumers.back();
+  nodes_[last.node].inputs[last.position].link = input.link;
+  consumers[input.link] = last;
+  consumers.pop_back();
   CountEdge(input.node, consumer, input.control, -1);
 }
 

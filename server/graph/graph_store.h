@@ -12,6 +12,7 @@
 #ifndef SERVER_GRAPH_GRAPH_STORE_H_
 #define SERVER_GRAPH_GRAPH_STORE_H_
 
+#include <compare>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -82,14 +83,21 @@ struct Input {
   NodeIndex node = kNoNode;
   uint32_t slot = 0;
   bool control = false;
+  // The index of this input in the producer's `consumers`, so that the entry is
+  // found without a search. Not part of the input's value.
+  uint32_t link = 0;
 
-  bool operator==(const Input&) const = default;
+  bool operator==(const Input& other) const {
+    return node == other.node && slot == other.slot && control == other.control;
+  }
 };
 
 struct Consumer {
   NodeIndex node = 0;
   // Argument position at the consumer.
   uint32_t position = 0;
+
+  auto operator<=>(const Consumer&) const = default;
 };
 
 struct Node {
@@ -106,11 +114,14 @@ struct Node {
   std::vector<Input> inputs;
   // Counts changes of `inputs`.
   uint32_t inputs_revision = 0;
+  // In no particular order.
   std::vector<Consumer> consumers;
   std::vector<model::Output> outputs;
   std::vector<FrameIndex> stack;
   std::map<std::string, std::string> attributes;
   uint64_t weight_bytes = 0;
+  // Number of inputs in the newest report, including unknown ones.
+  uint32_t declared_inputs = 0;
 };
 
 struct Graph {
@@ -123,10 +134,15 @@ struct Graph {
 };
 
 struct GraphLimits {
-  uint32_t max_nodes = 2'000'000;
+  uint32_t max_nodes = 1'000'000;
+  // Inputs of all nodes, whether or not their producers are known.
+  uint64_t max_edges = 4'000'000;
   uint32_t max_scopes = 1'000'000;
   uint32_t max_graphs = 1'000;
-  uint32_t max_depth = 128;
+  // Segments of a name.
+  uint32_t max_depth = 64;
+  uint32_t max_name_bytes = 4'096;
+  uint32_t max_attribute_bytes = 64 << 10;
   uint64_t max_bytes = uint64_t{2} << 30;
 };
 
@@ -152,7 +168,10 @@ class GraphStore {
   absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
                      GraphChanges* changes = nullptr);
 
-  // Restore an empty store. The vectors are in the order of indices.
+  // Restore an empty store. The vectors are in the order of indices. Patches
+  // may exceed the limits as far as this and earlier versions may have accepted
+  // them; errors are those of Apply.
+  absl::Status RestorePatches(const std::vector<GraphPatch>& patches);
   void RestoreFrames(const std::vector<model::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
 
@@ -178,6 +197,8 @@ class GraphStore {
   const model::SourceLine& frame(FrameIndex i) const {
     return frames_.frame(i);
   }
+  // Length of the names of all nodes.
+  uint64_t name_bytes() const { return name_bytes_; }
   // Approximate memory that the store uses.
   uint64_t bytes() const { return bytes_ + frames_.bytes(); }
   // The user's own line; for a backward op, that of its forward op. Null if it
@@ -193,6 +214,10 @@ class GraphStore {
                                        AgentIds& ids, GraphChanges& changes);
   absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
                     GraphChanges& changes);
+  // Checks the limits for the parts of one node.
+  absl::Status CheckRecord(const NodeRecord& record) const;
+  // Counts the edges that end at the node once it has been filled.
+  void CountInputs(Node& node, size_t count);
   absl::Status CheckSize(std::string_view name) const;
   // Returns false if the inputs are the same as before.
   bool SetInputs(NodeIndex index, std::vector<Input> inputs);
@@ -204,7 +229,7 @@ class GraphStore {
   void ResolveWaiting(AgentIds& ids, uint32_t agent_id, NodeIndex index,
                       GraphChanges& changes);
 
-  const GraphLimits limits_;
+  GraphLimits limits_;
   std::vector<Graph> graphs_;
   // Deques, because the maps' keys point to the names.
   std::deque<Scope> scopes_;
@@ -213,6 +238,8 @@ class GraphStore {
   SourcePool frames_;
   uint64_t version_ = 0;
   uint64_t bytes_ = 0;
+  uint64_t name_bytes_ = 0;
+  uint64_t edge_count_ = 0;
 };
 
 }  // namespace graphdbg::graph

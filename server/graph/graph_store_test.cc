@@ -251,6 +251,72 @@ TEST_F(GraphStoreTest, MakesOneNodeOfWhatSeveralAgentsCallTheSame) {
   EXPECT_EQ(other.Find(1), ids_.Find(2));
 }
 
+// Links and their entries must refer to each other whatever is replaced, since
+// entries are removed without a search.
+TEST_F(GraphStoreTest, ReplacesConsumersInAnyOrder) {
+  constexpr uint32_t kConsumers = 2'000;
+  std::vector<NodeRecord> nodes = {MakeNode(1, "x", 1), MakeNode(2, "y", 2)};
+  for (uint32_t i = 0; i < kConsumers; ++i) {
+    nodes.push_back(
+        MakeNode(3 + i, absl::StrCat("c", i), 3 + i, {{1, 0}, {2, 0}, {1, 1}}));
+  }
+  ASSERT_TRUE(Put(nodes).ok());
+  const auto check = [&] {
+    size_t entries = 0;
+    size_t links = 0;
+    for (NodeIndex i = 0; i < store_.node_count(); ++i) {
+      const auto& consumers = store_.node(i).consumers;
+      entries += consumers.size();
+      for (uint32_t k = 0; k < consumers.size(); ++k) {
+        const auto& inputs = store_.node(consumers[k].node).inputs;
+        ASSERT_LT(consumers[k].position, inputs.size());
+        EXPECT_EQ(inputs[consumers[k].position].node, i);
+        EXPECT_EQ(inputs[consumers[k].position].link, k);
+      }
+      for (const Input& input : store_.node(i).inputs) {
+        links += input.node != kNoNode ? 1 : 0;
+      }
+    }
+    EXPECT_EQ(entries, links);
+    EXPECT_EQ(store_.graphs()[0].edge_count, links);
+  };
+  check();
+  // Every third, in steps that visit them in a mixed order.
+  for (uint32_t i = 0; i < kConsumers; i += 3) {
+    const uint32_t k = i * 7 % kConsumers;
+    ASSERT_TRUE(Put({MakeNode(3 + k, absl::StrCat("c", k), 3 + k,
+                              {{2, 0}, {1, i % 5}, {i % 2 + 1, 3}})})
+                    .ok());
+  }
+  check();
+  for (uint32_t i = 0; i < kConsumers; ++i) {
+    ASSERT_TRUE(Put({MakeNode(3 + i, absl::StrCat("c", i), 3 + i)}).ok());
+  }
+  check();
+  EXPECT_TRUE(store_.node(0).consumers.empty());
+}
+
+TEST_F(GraphStoreTest, LinksAConsumerOnceThatWasReportedTwice) {
+  ASSERT_TRUE(Put({MakeNode(1, "y", 2, {{2, 0}})}).ok());
+  ASSERT_TRUE(Put({MakeNode(1, "y", 2, {{2, 0}})}).ok());
+  ASSERT_TRUE(Put({MakeNode(2, "x", 1)}).ok());
+  EXPECT_EQ(Edges(""), (Strings{"x>y:1"}));
+  EXPECT_EQ(store_.node(store_.FindNode("x")).consumers.size(), 1u);
+}
+
+TEST_F(GraphStoreTest, ListsConsumersInTheOrderOfTheirDeclaration) {
+  ASSERT_TRUE(
+      Put({MakeNode(1, "x", 1), MakeNode(2, "a", 2, {{1, 0}}),
+           MakeNode(3, "b", 3, {{1, 0}}), MakeNode(4, "c", 4, {{1, 0}})})
+          .ok());
+  ASSERT_TRUE(Put({MakeNode(2, "a", 2, {{1, 1}})}).ok());
+  const auto detail = GraphView(store_, none_).Detail("x");
+  ASSERT_TRUE(detail.ok());
+  Strings names;
+  for (const auto& each : detail->consumers) names.push_back(each.node);
+  EXPECT_EQ(names, (Strings{"a", "b", "c"}));
+}
+
 TEST_F(GraphStoreTest, TellsConsumersAndTypes) {
   NodeRecord x = MakeNode(1, "x", 1);
   x.outputs = {{0, {DType::kFloat32, {2, 3}}}, {1, {DType::kInt64, {2}}}};
@@ -343,6 +409,68 @@ TEST(GraphLimitsTest, CountsTheBytesOfWhatItHolds) {
   patch.nodes[0].name = "b";
   EXPECT_EQ(store.Apply(patch, ids).code(),
             absl::StatusCode::kResourceExhausted);
+}
+
+TEST(GraphLimitsTest, RefusesLongNamesDeepScopesAndLongAttributes) {
+  GraphStore store;
+  AgentIds ids;
+  const auto put = [&](NodeRecord node) {
+    GraphPatch patch;
+    patch.nodes = {std::move(node)};
+    return store.Apply(patch, ids);
+  };
+  EXPECT_TRUE(put(MakeNode(1, std::string(4'096, 'x'), 1)).ok());
+  const absl::Status name = put(MakeNode(2, std::string(4'097, 'x'), 1));
+  EXPECT_EQ(ReasonOf(name), "invalid_name");
+  // Errors do not repeat the whole name.
+  EXPECT_LT(name.message().size(), 500u);
+  std::string deep = "s";
+  for (int i = 1; i < 64; ++i) deep += "/s";
+  EXPECT_TRUE(put(MakeNode(3, deep, 1)).ok());
+  EXPECT_EQ(ReasonOf(put(MakeNode(4, deep + "/s", 1))), "invalid_name");
+  NodeRecord node = MakeNode(5, "a", 1);
+  node.attributes["value"] = std::string(64 << 10, 'x');
+  EXPECT_TRUE(put(node).ok());
+  node.attributes["value"] += "x";
+  EXPECT_EQ(ReasonOf(put(node)), "invalid_node");
+}
+
+TEST(GraphLimitsTest, CountsEdgesWhetherOrNotTheirProducersAreKnown) {
+  GraphLimits limits;
+  limits.max_edges = 3;
+  GraphStore store(limits);
+  AgentIds ids;
+  GraphPatch patch;
+  patch.nodes = {MakeNode(1, "a", 1, {{9, 0}}),
+                 MakeNode(2, "b", 2, {{1, 0}, {1, 1}})};
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  // Replaced edges do not count.
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  patch.nodes = {MakeNode(3, "c", 3, {{1, 0}})};
+  const absl::Status full = store.Apply(patch, ids);
+  EXPECT_EQ(ReasonOf(full), "graph_too_large");
+  // The refused node has no edge.
+  EXPECT_EQ(store.node(0).consumers.size(), 2u);
+  patch.nodes = {MakeNode(2, "b", 2)};
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+  patch.nodes = {MakeNode(3, "c", 3, {{1, 0}})};
+  EXPECT_TRUE(store.Apply(patch, ids).ok());
+}
+
+TEST(GraphLimitsTest, RestoresWhatALargerLimitHasAccepted) {
+  GraphLimits limits;
+  limits.max_nodes = 1;
+  limits.max_bytes = 1;
+  GraphStore store(limits);
+  AgentIds ids;
+  GraphPatch patch;
+  patch.nodes = {MakeNode(1, "a", 1), MakeNode(2, "b", 2)};
+  EXPECT_FALSE(store.Apply(patch, ids).ok());
+  GraphStore restored(limits);
+  EXPECT_TRUE(restored.RestorePatches({patch}).ok());
+  EXPECT_EQ(restored.node_count(), 2u);
+  patch.nodes = {MakeNode(3, "c", 3)};
+  EXPECT_FALSE(restored.Apply(patch, ids).ok());
 }
 
 }  // namespace

@@ -137,7 +137,9 @@ absl::StatusOr<model::NodeDetail> GraphView::Detail(
     if (input.node == kNoNode || input.control) continue;
     detail.inputs.push_back(EndpointOf(input.node, input.slot));
   }
-  for (const Consumer& consumer : node.consumers) {
+  std::vector<Consumer> consumers = node.consumers;
+  std::sort(consumers.begin(), consumers.end());
+  for (const Consumer& consumer : consumers) {
     const Node& to = store_.node(consumer.node);
     const Input& input = to.inputs[consumer.position];
     if (input.control) continue;

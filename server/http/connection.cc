@@ -20,6 +20,8 @@
 
 #include "absl/status/statusor.h"
 #include "server/base/error.h"
+#include "server/base/string_views.h"
+#include "server/http/admission.h"
 #include "server/http/channel.h"
 #include "server/http/guard.h"
 #include "server/http/problem.h"
@@ -36,6 +38,8 @@ using boost::system::error_code;
 // Limits for the wait in Linger().
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = 4 << 20;
+// Control requests are read whatever the state of the memory is.
+constexpr uint64_t kUncountedBodyBytes = 16 << 10;
 // Size of the pieces of an upload's body.
 constexpr size_t kPieceBytes = 256 << 10;
 
@@ -50,17 +54,6 @@ std::string HttpDate() {
   char text[40];
   std::strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", &utc);
   return text;
-}
-
-Response MethodNotAllowed(const std::vector<std::string>& allow) {
-  std::string list;
-  for (const std::string& method : allow) {
-    list += (list.empty() ? "" : ", ") + method;
-  }
-  Response response = ProblemResponse(405, "method_not_allowed",
-                                      "this path supports only " + list);
-  response.headers.Set("Allow", list);
-  return response;
 }
 
 }  // namespace
@@ -128,21 +121,41 @@ asio::awaitable<bool> Connection::ReadHeader(Parser& parser) {
   parser.body_limit(boost::none);
   ec = co_await ReadInTime(parser, true);
   if (!ec) co_return true;
-  co_return co_await SendProblem(ec);
+  co_return co_await SendProblem(ec, 0);
 }
 
-asio::awaitable<bool> Connection::ReadBody(Parser& parser) {
-  const uint64_t most = shared_->options.max_body_bytes;
+asio::awaitable<bool> Connection::ReadBody(Parser& parser, uint64_t most) {
   parser.body_limit(most);
   if (parser.content_length().value_or(0) > most) {
-    co_return co_await SendProblem(make_error_code(bhttp::error::body_limit));
+    co_return co_await SendProblem(make_error_code(bhttp::error::body_limit),
+                                   most);
+  }
+  if (!co_await ReserveBody(parser.content_length().value_or(most))) {
+    co_return false;
   }
   if (ExpectsContinue(parser.get()) && !co_await SendContinue()) {
     co_return false;
   }
   const error_code ec = co_await ReadInTime(parser, false);
   if (!ec) co_return true;
-  co_return co_await SendProblem(ec);
+  co_return co_await SendProblem(ec, most);
+}
+
+asio::awaitable<bool> Connection::ReserveBody(uint64_t bytes) {
+  // Smaller bodies are limited by the number of connections.
+  if (!shared_->options.reserve_body || bytes <= kUncountedBodyBytes) {
+    co_return true;
+  }
+  auto reserved = shared_->options.reserve_body(bytes);
+  if (reserved.ok()) {
+    body_memory_ = *std::move(reserved);
+    co_return true;
+  }
+  Response response = ProblemResponse(503, ReasonOf(reserved.status()),
+                                      std::string(reserved.status().message()));
+  response.headers.Set("Retry-After", "5");
+  co_await Write(std::move(response), false, true);
+  co_return false;
 }
 
 asio::awaitable<bool> Connection::SendContinue() {
@@ -150,8 +163,10 @@ asio::awaitable<bool> Connection::SendContinue() {
   co_return co_await WriteMessage(proceed);
 }
 
-asio::awaitable<bool> Connection::SendProblem(const error_code& ec) {
-  auto problem = ReadProblem(ec, shared_->options);
+asio::awaitable<bool> Connection::SendProblem(const error_code& ec,
+                                              uint64_t max_body_bytes) {
+  auto problem =
+      ReadProblem(ec, shared_->options.max_header_bytes, max_body_bytes);
   if (problem) co_await Write(std::move(*problem), false, true);
   co_return false;
 }
@@ -181,58 +196,50 @@ asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
 }
 
 asio::awaitable<bool> Connection::ServeOne() {
+  body_memory_ = nullptr;
   Parser parser;
   if (!co_await ReadHeader(parser)) co_return false;
-  auto request = ToRequest(parser.get(), peer_);
+  const bool head = parser.get().method() == bhttp::verb::head;
+  const bool is_upgrade = beast::websocket::is_upgrade(parser.get());
+  absl::StatusOr<Request> request = ToRequest(parser.get(), peer_);
   Router::Match match;
-  if (request) {
-    match = shared_->router->Find(request->method, request->path);
-    request->path_params = std::move(match.params);
-    if (match.max_upload_bytes > 0) {
-      co_await ServeUpload(parser, std::move(*request), match);
-      co_return false;
-    }
-  }
-  if (!parser.is_done() && !co_await ReadBody(parser)) co_return false;
-  Message message = parser.release();
-  bool last = !message.keep_alive();
-  bool head = message.method() == bhttp::verb::head;
-  if (request) request->body = std::move(message.body());
-  Response response;
-  if (!request) {
-    response = ProblemResponse(400, "bad_request",
-                               "the request target is not a path or is not "
-                               "correctly percent-encoded");
-  } else if (auto refusal = Refusal(*request, shared_->site)) {
-    response = std::move(*refusal);
+  std::optional<Response> refusal;
+  if (request.ok()) {
+    refusal = CheckRequest(*request, *shared_->router, shared_->site,
+                           is_upgrade, match);
   } else {
-    if (match.channel != nullptr && beast::websocket::is_upgrade(message)) {
-      co_await RunChannel(std::move(message), std::move(*request),
-                          *match.channel);
-      co_return false;
-    }
-    response = co_await Handle(std::move(*request), match);
+    refusal =
+        ProblemResponse(400, "bad_request", ToStd(request.status().message()));
   }
-  bool written = co_await Write(std::move(response), head, last);
-  co_return written && !last;
+  if (refusal) {
+    // What follows on the connection is the body that has not been read.
+    const bool last = !parser.is_done() || !parser.keep_alive();
+    co_return co_await Write(std::move(*refusal), head, last) && !last;
+  }
+  if (match.is_upload) {
+    co_await ServeUpload(parser, *std::move(request), match);
+    co_return false;
+  }
+  if (!parser.is_done() &&
+      !co_await ReadBody(parser, match.options->max_body_bytes)) {
+    co_return false;
+  }
+  Message message = parser.release();
+  request->body = std::move(message.body());
+  if (match.channel != nullptr) {
+    co_await RunChannel(std::move(message), *std::move(request),
+                        *match.channel);
+    co_return false;
+  }
+  const bool last = !message.keep_alive();
+  Response response = co_await Handle(*std::move(request), *match.handler);
+  co_return co_await Write(std::move(response), head, last) && !last;
 }
 
 asio::awaitable<Response> Connection::Handle(Request request,
-                                             const Router::Match& match) {
-  if (match.channel != nullptr) {
-    Response response =
-        ProblemResponse(426, "upgrade_required",
-                        "this path is a WebSocket; send an upgrade request");
-    response.headers.Set("Upgrade", "websocket");
-    co_return response;
-  }
-  if (!match.allow.empty()) co_return MethodNotAllowed(match.allow);
-  if (match.handler == nullptr) {
-    co_return ProblemResponse(404, "not_found",
-                              "no resource at " + request.path);
-  }
+                                             const Handler& handler) {
   try {
-    co_return co_await (*match.handler)(std::move(request));
+    co_return co_await handler(std::move(request));
   } catch (const std::exception& error) {
     shared_->Log(std::string("error: a request failed: ") + error.what());
   }
@@ -252,24 +259,21 @@ struct Connection::Upload {
 asio::awaitable<void> Connection::ServeUpload(Parser& header, Request request,
                                               const Router::Match& match) {
   auto upload = std::make_shared<Upload>(header);
-  upload->parser.body_limit(match.max_upload_bytes);
+  const uint64_t most = match.options->max_body_bytes;
+  upload->parser.body_limit(most);
   Response response;
-  if (auto refusal = Refusal(request, shared_->site, BodyKind::kBytes)) {
-    response = std::move(*refusal);
-  } else if (upload->parser.content_length().value_or(0) >
-             match.max_upload_bytes) {
-    response =
-        ProblemResponse(413, "body_too_large",
-                        "the request body exceeds the limit of " +
-                            std::to_string(match.max_upload_bytes) + " bytes");
+  if (upload->parser.content_length().value_or(0) > most) {
+    response = ProblemResponse(413, "body_too_large",
+                               "the request body exceeds the limit of " +
+                                   std::to_string(most) + " bytes");
   } else {
     request.next_piece = [self = shared_from_this(), upload] {
       return self->NextPieceOf(upload);
     };
-    response = co_await Handle(std::move(request), match);
+    response = co_await Handle(std::move(request), *match.handler);
     // Clients read the response only after they have sent the whole body, so
-    // read the rest of it. Unauthenticated clients get no such courtesy.
-    bool more = response.status != 401;
+    // read the rest of it.
+    bool more = true;
     while (more) {
       absl::StatusOr<std::string> piece = co_await NextPieceOf(upload);
       more = piece.ok() && !piece->empty();

@@ -67,15 +67,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // These return false if the connection closed or if a response to the failure
   // has been sent.
   boost::asio::awaitable<bool> ReadHeader(Parser& parser);
-  boost::asio::awaitable<bool> ReadBody(Parser& parser);
+  boost::asio::awaitable<bool> ReadBody(Parser& parser, uint64_t most);
+  // Reserves memory for a body of this size; see ServerOptions.
+  boost::asio::awaitable<bool> ReserveBody(uint64_t bytes);
   boost::asio::awaitable<bool> SendContinue();
-  boost::asio::awaitable<bool> SendProblem(const boost::system::error_code& ec);
+  boost::asio::awaitable<bool> SendProblem(const boost::system::error_code& ec,
+                                           uint64_t max_body_bytes);
   // Reads the header, or the rest of the message, within the time limit.
   boost::asio::awaitable<boost::system::error_code> ReadInTime(
       Parser& parser, bool header_only);
-  // Calls the handler, if the route has one.
   boost::asio::awaitable<Response> Handle(Request request,
-                                          const Router::Match& match);
+                                          const Handler& handler);
   // Serves a request whose handler reads the body itself. It is the last one on
   // the connection.
   boost::asio::awaitable<void> ServeUpload(Parser& header, Request request,
@@ -108,6 +110,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint64_t reads_ = 0;
   bool read_timed_out_ = false;
   const std::shared_ptr<Shared> shared_;
+  // Counts the body of the current request.
+  std::shared_ptr<const void> body_memory_;
   std::string peer_;
 };
 

@@ -14,7 +14,9 @@ namespace {
 bool CarriesBody(const Request& request) {
   bool writes = request.method == "POST" || request.method == "PUT" ||
                 request.method == "PATCH";
-  return writes || !request.body.empty();
+  const std::string_view length = request.headers.Get("Content-Length");
+  return writes || request.headers.Has("Transfer-Encoding") ||
+         length.find_first_not_of('0') != std::string_view::npos;
 }
 
 bool IsType(std::string_view content_type, std::string_view wanted) {
@@ -30,8 +32,7 @@ bool IsOwn(std::string_view host_header, const Site& site) {
 
 }  // namespace
 
-std::optional<Response> Refusal(const Request& request, const Site& site,
-                                BodyKind body) {
+std::optional<Response> CheckSource(const Request& request, const Site& site) {
   std::string_view host = request.headers.Get("Host");
   if (!IsOwn(host, site)) {
     return ProblemResponse(
@@ -48,6 +49,11 @@ std::optional<Response> Refusal(const Request& request, const Site& site,
         403, "wrong_origin",
         "pages from '" + std::string(origin) + "' may not access this server");
   }
+  return std::nullopt;
+}
+
+std::optional<Response> CheckContentType(const Request& request,
+                                         BodyKind body) {
   const bool json = body == BodyKind::kJson;
   const std::string wanted =
       json ? "application/json" : "application/octet-stream";

@@ -22,11 +22,14 @@ struct Site {
 // neither without a CORS preflight request, which this server rejects.
 enum class BodyKind { kJson, kBytes };
 
-// The problem with a request, if there is one: 421 for a Host that is neither
-// loopback nor the site's own name, 403 for a page from another origin, 415 for
-// a write with another content type.
-std::optional<Response> Refusal(const Request& request, const Site& site,
-                                BodyKind body = BodyKind::kJson);
+// The problem with where a request comes from, if there is one: 421 for a Host
+// that is neither loopback nor the site's own name, 403 for a page from another
+// origin.
+std::optional<Response> CheckSource(const Request& request, const Site& site);
+
+// Status 415 for a body of another type, and for a write without a type. Needs
+// only the header.
+std::optional<Response> CheckContentType(const Request& request, BodyKind body);
 
 // Forbids everything that the page does not need.
 void AddSecurityHeaders(Response& response);

@@ -13,7 +13,8 @@ Request Get() {
 }
 
 int StatusOf(const Request& request, const Site& site = {}) {
-  auto refusal = Refusal(request, site);
+  auto refusal = CheckSource(request, site);
+  if (!refusal) refusal = CheckContentType(request, BodyKind::kJson);
   return refusal ? refusal->status : 200;
 }
 
@@ -66,8 +67,13 @@ TEST(GuardTest, WritesNeedJson) {
   Request request = Get();
   request.method = "DELETE";
   EXPECT_EQ(StatusOf(request), 200);
-  request.body = "x=1";
+  request.headers.Set("Content-Length", "0");
+  EXPECT_EQ(StatusOf(request), 200);
+  request.headers.Set("Content-Length", "3");
   EXPECT_EQ(StatusOf(request), 415);
+  Request chunked = Get();
+  chunked.headers.Set("Transfer-Encoding", "chunked");
+  EXPECT_EQ(StatusOf(chunked), 415);
 }
 
 TEST(GuardTest, AnswersForbidScriptsOfOthersAndFraming) {

@@ -2,6 +2,7 @@
 #ifndef SERVER_HTTP_MESSAGE_H_
 #define SERVER_HTTP_MESSAGE_H_
 
+#include <any>
 #include <boost/asio/awaitable.hpp>
 #include <cstdint>
 #include <functional>
@@ -56,6 +57,9 @@ struct Request {
   NextPiece next_piece;
   // The peer's address and port: "127.0.0.1:40312".
   std::string peer;
+  // What the route's check knows about the client; see RouteOptions. Empty for
+  // a client that has shown no credential.
+  std::any caller;
 };
 
 struct Response {
@@ -70,6 +74,9 @@ struct Response {
   // tell that the body is incomplete.
   using NextPiece = http::NextPiece;
   NextPiece next_piece;
+  // Destroyed when the response has been sent or has failed. Counts the body in
+  // the server's memory budget.
+  std::shared_ptr<const void> memory;
   // The total size of all pieces, if known in advance.
   std::optional<uint64_t> pieces_bytes;
 
@@ -98,6 +105,10 @@ class MessageChannel {
   virtual void Abort() = 0;
 };
 
+// Decides, from everything but the body, whether a request may go on. Returns
+// the response to one that may not, and otherwise may set `request.caller`.
+// Must not block.
+using Check = std::function<std::optional<Response>(Request& request)>;
 // Runs on the connection's strand. Handlers should not throw: the reply to an
 // exception is status 500.
 using Handler = std::function<boost::asio::awaitable<Response>(Request)>;

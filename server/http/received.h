@@ -6,27 +6,30 @@
 #include <boost/beast/core/string_type.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/system/error_code.hpp>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "server/http/message.h"
-#include "server/http/server.h"
 
 namespace graphdbg::http {
 
 bool ExpectsContinue(const boost::beast::http::request_header<>& header);
 
-// The request without its body. Absent if the target is not a path or is not
-// correctly percent-encoded.
-std::optional<Request> ToRequest(
+// The request without its body. INVALID_ARGUMENT if the target is not a path or
+// is not correctly percent-encoded, or if a header that decides about access
+// occurs twice.
+absl::StatusOr<Request> ToRequest(
     const boost::beast::http::request_header<>& message,
     const std::string& peer);
 
 // The response to a request that cannot be read. Absent if the connection
 // cannot carry a response.
 std::optional<Response> ReadProblem(const boost::system::error_code& ec,
-                                    const ServerOptions& options);
+                                    uint64_t max_header_bytes,
+                                    uint64_t max_body_bytes);
 
 }  // namespace graphdbg::http
 

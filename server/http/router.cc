@@ -41,19 +41,22 @@ std::optional<Params> MatchSegments(const std::vector<std::string>& pattern,
 
 }  // namespace
 
-void Router::Add(std::string method, std::string_view pattern,
-                 Handler handler) {
-  Insert({std::move(method), Segments(pattern), std::move(handler), nullptr});
+void Router::Add(std::string method, std::string_view pattern, Handler handler,
+                 RouteOptions options) {
+  Insert({std::move(method), Segments(pattern), std::move(handler), nullptr,
+          std::move(options)});
 }
 
 void Router::AddUpload(std::string method, std::string_view pattern,
-                       uint64_t max_bytes, Handler handler) {
+                       Handler handler, RouteOptions options) {
   Insert({std::move(method), Segments(pattern), std::move(handler), nullptr,
-          max_bytes});
+          std::move(options), true});
 }
 
-void Router::AddChannel(std::string_view pattern, ChannelHandler handler) {
-  Insert({"GET", Segments(pattern), nullptr, std::move(handler)});
+void Router::AddChannel(std::string_view pattern, ChannelHandler handler,
+                        RouteOptions options) {
+  Insert({"GET", Segments(pattern), nullptr, std::move(handler),
+          std::move(options)});
 }
 
 void Router::Insert(Route route) {
@@ -80,13 +83,15 @@ Router::Match Router::Find(std::string_view method,
     }
     match.handler = route.handler ? &route.handler : nullptr;
     match.channel = route.channel ? &route.channel : nullptr;
-    match.max_upload_bytes = route.max_upload_bytes;
+    match.is_upload = route.is_upload;
+    match.options = &route.options;
     match.params = std::move(*params);
     match.allow.clear();
     return match;
   }
   if (match.allow.empty() && wanted == "GET" && fallback_) {
     match.handler = &fallback_;
+    match.options = &fallback_options_;
   }
   return match;
 }

@@ -12,19 +12,31 @@
 
 namespace graphdbg::http {
 
+inline constexpr uint64_t kMaxBodyBytes = 1 << 20;
+
+struct RouteOptions {
+  // Exceeding it results in status 413.
+  uint64_t max_body_bytes = kMaxBodyBytes;
+  // Runs after the header has arrived and before any byte of the body is read.
+  // May be null.
+  Check check;
+};
+
 // Filled before the server starts and constant afterwards. Find() may then be
 // called on any thread.
 class Router {
  public:
   // `pattern` is a path whose segments may be "{name}", for example
   // "/api/v1/jobs/{job}". Fixed segments take precedence over names.
-  void Add(std::string method, std::string_view pattern, Handler handler);
-  // Adds a handler that reads the request body itself, up to `max_bytes`. The
-  // connection closes after the response.
-  void AddUpload(std::string method, std::string_view pattern,
-                 uint64_t max_bytes, Handler handler);
+  void Add(std::string method, std::string_view pattern, Handler handler,
+           RouteOptions options = {});
+  // Adds a handler that reads the request body itself. The connection closes
+  // after the response.
+  void AddUpload(std::string method, std::string_view pattern, Handler handler,
+                 RouteOptions options);
   // Adds a WebSocket.
-  void AddChannel(std::string_view pattern, ChannelHandler handler);
+  void AddChannel(std::string_view pattern, ChannelHandler handler,
+                  RouteOptions options = {});
   // Handles GET requests whose path matches no pattern.
   void SetFallback(Handler handler) { fallback_ = std::move(handler); }
 
@@ -32,8 +44,10 @@ class Router {
     // At most one of these is set.
     const Handler* handler = nullptr;
     const ChannelHandler* channel = nullptr;
-    // Limit for the body of an upload; 0 for other routes.
-    uint64_t max_upload_bytes = 0;
+    // Whether the handler reads the body itself.
+    bool is_upload = false;
+    // Null for a path without a route.
+    const RouteOptions* options = nullptr;
     std::map<std::string, std::string> params;
     // The methods that the path supports, if it does not support this one.
     std::vector<std::string> allow;
@@ -47,7 +61,8 @@ class Router {
     std::vector<std::string> segments;
     Handler handler;
     ChannelHandler channel;
-    uint64_t max_upload_bytes = 0;
+    RouteOptions options;
+    bool is_upload = false;
   };
   void Insert(Route route);
 
@@ -55,6 +70,7 @@ class Router {
   // first.
   std::vector<Route> routes_;
   Handler fallback_;
+  RouteOptions fallback_options_{.max_body_bytes = 4 << 10, .check = nullptr};
 };
 
 }  // namespace graphdbg::http

@@ -29,8 +29,6 @@ struct ServerOptions {
   uint32_t max_connections = 1'024;
   // Exceeding it results in status 431.
   uint32_t max_header_bytes = 16 << 10;
-  // Exceeding it results in status 413.
-  uint64_t max_body_bytes = 1 << 20;
   // The longest message that a WebSocket accepts.
   uint64_t max_message_bytes = 64 << 10;
 
@@ -42,6 +40,12 @@ struct ServerOptions {
   std::chrono::milliseconds read_timeout{15'000};
   // The longest time in which the peer accepts no data.
   std::chrono::milliseconds write_timeout{30'000};
+
+  // Reserves memory for a request's body until the returned object is
+  // destroyed. If it returns an error, the response has the status 503. May be
+  // null.
+  std::function<absl::StatusOr<std::shared_ptr<const void>>(uint64_t bytes)>
+      reserve_body;
 
   // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;

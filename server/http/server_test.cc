@@ -14,6 +14,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/error.h"
+#include "server/http/problem.h"
 #include "server/http/testing/client.h"
 
 namespace graphdbg::http {
@@ -22,6 +23,7 @@ namespace {
 namespace asio = boost::asio;
 using testing::Client;
 using testing::Fetch;
+using testing::Fields;
 using testing::Reply;
 using testing::WebSocketClient;
 
@@ -117,7 +119,17 @@ class ServerTest : public ::testing::Test {
     router->Add("GET", "/large", Large);
     router->Add("GET", "/throw", Throw);
     router->Add("GET", "/pieces", Pieces);
-    router->AddUpload("POST", "/upload", kMaxUploadBytes, Upload);
+    router->Add("POST", "/small", Echo, {.max_body_bytes = 1'000});
+    // Lets nobody in.
+    const RouteOptions closed = {
+        .max_body_bytes = kMaxUploadBytes, .check = [](Request&) {
+          return std::optional(
+              ProblemResponse(401, "missing_token", "show a token"));
+        }};
+    router->Add("POST", "/closed", Echo, closed);
+    router->AddUpload("POST", "/closed/upload", Upload, closed);
+    router->AddUpload("POST", "/upload", Upload,
+                      {.max_body_bytes = kMaxUploadBytes});
     router->AddChannel("/channel", EchoChannel);
     options.log = [this](std::string_view line) {
       absl::MutexLock lock(&mu_);
@@ -338,17 +350,72 @@ TEST_F(ServerTest, HeadersOverTheLimitAreRefused) {
   EXPECT_TRUE(client.ReadsEnd());
 }
 
-TEST_F(ServerTest, BodiesOverTheLimitAreRefusedBeforeTheyAreRead) {
-  ServerOptions options;
-  options.max_body_bytes = 1'000;
-  Start(options);
-  EXPECT_EQ(Fetch(port_, "POST", "/echo", {}, std::string(1'000, '1')).status,
+TEST_F(ServerTest, BodiesOverTheLimitOfTheirRouteAreRefusedBeforeTheyAreRead) {
+  Start();
+  EXPECT_EQ(Fetch(port_, "POST", "/small", {}, std::string(1'000, '1')).status,
             200);
   // The body is never sent.
   Client client(port_);
-  Reply reply = client.Fetch("POST", "/echo", {{"Content-Length", "1001"}});
+  Reply reply = client.Fetch(
+      "POST", "/small",
+      {{"Content-Type", "application/json"}, {"Content-Length", "1001"}});
   EXPECT_EQ(reply.status, 413);
+  EXPECT_NE(reply.body.find("1000 bytes"), std::string::npos) << reply.body;
   EXPECT_TRUE(client.ReadsEnd());
+}
+
+// The bodies are announced and never sent.
+TEST_F(ServerTest, RequestsAreCheckedBeforeTheirBodyIsRead) {
+  Start();
+  const Fields json = {{"Content-Type", "application/json"}};
+  struct Case {
+    std::string target;
+    Fields headers;
+    int status;
+  };
+  const Case cases[] = {
+      {"/closed", json, 401},
+      {"/closed/upload", kBytes, 401},
+      {"/nothing", json, 404},
+      {"/large", json, 405},
+      {"/echo", {{"Content-Type", "text/plain"}}, 415},
+      {"/echo", {{"Host", "evil.com"}}, 421},
+      {"/echo", {{"Origin", "http://evil.com"}}, 403},
+  };
+  for (const Case& c : cases) {
+    for (const auto& [name, value] :
+         {std::pair("Content-Length", "500"),
+          std::pair("Transfer-Encoding", "chunked")}) {
+      Fields headers = c.headers;
+      headers[name] = value;
+      headers["Expect"] = "100-continue";
+      Client client(port_);
+      EXPECT_EQ(client.Fetch("POST", c.target, headers).status, c.status)
+          << c.target << " " << name;
+      EXPECT_TRUE(client.ReadsEnd());
+    }
+  }
+}
+
+// Without a body, the connection can carry another request.
+TEST_F(ServerTest, ARefusedRequestWithoutABodyKeepsTheConnection) {
+  Start();
+  Client client(port_);
+  EXPECT_EQ(client.Fetch("GET", "/nothing").status, 404);
+  EXPECT_EQ(client.Fetch("GET", "/echo").status, 200);
+}
+
+TEST_F(ServerTest, HeadersThatDecideAboutAccessOccurOnce) {
+  Start();
+  for (const char* name :
+       {"Host", "Origin", "Authorization", "Content-Type", "Sec-Fetch-Site"}) {
+    Client client(port_);
+    const std::string line = std::string(name) + ": localhost\r\n";
+    client.SendRaw("GET /echo HTTP/1.1\r\n" + line + line + "\r\n");
+    const Reply reply = client.ReadReply();
+    EXPECT_EQ(reply.status, 400) << name;
+    EXPECT_NE(reply.body.find(name), std::string::npos) << reply.body;
+  }
 }
 
 TEST_F(ServerTest, ABodyThatMakesTheClientWaitIsAskedFor) {
@@ -372,7 +439,8 @@ TEST_F(ServerTest, ARequestThatDoesNotCompleteTimesOut) {
   EXPECT_TRUE(header.ReadsEnd());
   Client body(port_);
   body.SendRaw(
-      "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{");
+      "POST /echo HTTP/1.1\r\nHost: localhost\r\n"
+      "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{");
   EXPECT_EQ(body.ReadReply().status, 408);
   EXPECT_TRUE(body.ReadsEnd());
 }

@@ -14,26 +14,6 @@
 namespace graphdbg::ingest {
 namespace {
 
-absl::Status CannotListen(const std::string& host, uint16_t port,
-                          const std::string& why) {
-  return Error(absl::StatusCode::kUnavailable, "cannot_listen",
-               absl::StrCat("cannot listen for agents on ",
-                            JoinHostPort(host, port), ": ", why));
-}
-
-std::string Why(int error) {
-  switch (error) {
-    case EADDRINUSE:
-      return "another program uses the port";
-    case EADDRNOTAVAIL:
-      return "this machine has no such address";
-    case EACCES:
-      return "permission denied";
-    default:
-      return std::strerror(error);
-  }
-}
-
 // Returns 0 or an errno.
 int TryBind(const addrinfo& address) {
   const int fd = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -54,17 +34,38 @@ std::string JoinHostPort(const std::string& host, uint16_t port) {
             : absl::StrCat(host, ":", port);
 }
 
+std::string WithoutBrackets(const std::string& host) {
+  if (host.size() < 2 || host.front() != '[' || host.back() != ']') return host;
+  return host.substr(1, host.size() - 2);
+}
+
+absl::Status CannotListen(const std::string& host, uint16_t port,
+                          const std::string& why) {
+  return Error(absl::StatusCode::kUnavailable, "cannot_listen",
+               absl::StrCat("cannot listen for agents on ",
+                            JoinHostPort(host, port), ": ", why));
+}
+
+std::string ExplainBindError(int error) {
+  switch (error) {
+    case EADDRINUSE:
+      return "another program uses the port";
+    case EADDRNOTAVAIL:
+      return "this machine has no such address";
+    case EACCES:
+      return "permission denied";
+    default:
+      return std::strerror(error);
+  }
+}
+
 absl::Status CheckListen(const std::string& host, uint16_t port) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   addrinfo* found = nullptr;
-  std::string plain = host;
-  if (!plain.empty() && plain.front() == '[' && plain.back() == ']') {
-    plain = plain.substr(1, plain.size() - 2);
-  }
-  const int failed =
-      getaddrinfo(plain.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const int failed = getaddrinfo(WithoutBrackets(host).c_str(),
+                                 std::to_string(port).c_str(), &hints, &found);
   if (failed != 0) return CannotListen(host, port, gai_strerror(failed));
   std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
   int error = EADDRNOTAVAIL;
@@ -75,7 +76,8 @@ absl::Status CheckListen(const std::string& host, uint16_t port) {
     error = tried;
     if (error != 0) break;
   }
-  return error == 0 ? absl::OkStatus() : CannotListen(host, port, Why(error));
+  return error == 0 ? absl::OkStatus()
+                    : CannotListen(host, port, ExplainBindError(error));
 }
 
 }  // namespace graphdbg::ingest

@@ -1,8 +1,8 @@
 #include "server/ingest/agent_stream.h"
 
+#include <grpc/support/time.h>
 #include <grpcpp/impl/codegen/proto_utils.h>
 
-#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxOutboxMessages = 20'000;
 constexpr size_t kMaxOutboxBytes = size_t{64} << 20;
 
-constexpr std::chrono::seconds kHelloDeadline(30);
+constexpr int64_t kHelloDeadlineMs = 10'000;
 
 grpc::Status ToGrpc(const absl::Status& status) {
   return grpc::Status(
@@ -29,8 +29,10 @@ grpc::Status ToGrpc(const absl::Status& status) {
       std::string(status.message().data(), status.message().size()));
 }
 
-// gRPC's "ipv4:127.0.0.1:1234" without the family.
+// gRPC's "ipv4:127.0.0.1:1234" without the family. The other end of a Unix
+// socket has no name.
 std::string Address(const std::string& peer) {
+  if (peer.rfind("unix:", 0) == 0) return "unix socket";
   for (const char* family : {"ipv4:", "ipv6:"}) {
     if (peer.rfind(family, 0) == 0) return peer.substr(5);
   }
@@ -81,7 +83,9 @@ AgentStream::~AgentStream() = default;
 
 void AgentStream::WaitForHello() {
   hello_alarm_.Set(
-      std::chrono::system_clock::now() + kHelloDeadline,
+      // Changes of the wall clock do not move it.
+      gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                   gpr_time_from_millis(kHelloDeadlineMs, GPR_TIMESPAN)),
       [weak = weak_from_this()](bool expired) {
         auto self = weak.lock();
         if (!expired || self == nullptr) return;

@@ -204,6 +204,11 @@ jobs::AgentHello DecodeHello(const v1::Hello& hello, std::string peer) {
   out.device = hello.device();
   out.device_id = hello.device_id();
   out.incarnation = hello.incarnation();
+  if (hello.has_allowed()) {
+    const v1::Allowed& allowed = hello.allowed();
+    out.allowed = {allowed.view(), allowed.control(), allowed.terminate(),
+                   allowed.change()};
+  }
   return out;
 }
 

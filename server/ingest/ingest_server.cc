@@ -1,10 +1,14 @@
 #include "server/ingest/ingest_server.h"
 
 #include <google/protobuf/stubs/logging.h>
+#include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/resource_quota.h>
 
 #include <chrono>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "proto/graphdbg/v1/agent_service.grpc.pb.h"
@@ -13,16 +17,31 @@
 #include "server/base/error.h"
 #include "server/ingest/address.h"
 #include "server/ingest/agent_stream.h"
+#include "server/ingest/connection_acceptor.h"
+#include "server/ingest/listening_socket.h"
 
 namespace graphdbg::ingest {
 namespace {
 
-constexpr int kKeepaliveMs = 20'000;
-constexpr int kKeepaliveTimeoutMs = 20'000;
+// The sum of these is the time after which an agent is lost whose machine has
+// gone, or whose process has stopped to run.
+constexpr int kKeepaliveMs = 10'000;
+constexpr int kKeepaliveTimeoutMs = 5'000;
 // Agents ping to detect a dead server. gRPC's default limit is 5 minutes.
 constexpr int kMinPingIntervalMs = 5'000;
+// How long a connection may take to become one of HTTP/2.
+constexpr int kHandshakeTimeoutMs = 10'000;
+// Agents open one stream on a connection. MindSpore's clients call in turn.
+constexpr int kMaxStreamsPerConnection = 16;
+constexpr int kMaxMetadataBytes = 16 << 10;
 // How long Stop waits for streams to end by themselves.
 constexpr std::chrono::milliseconds kStopGrace(200);
+
+// A deadline that changes of the wall clock do not move.
+gpr_timespec FromNow(std::chrono::milliseconds delay) {
+  return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+                      gpr_time_from_millis(delay.count(), GPR_TIMESPAN));
+}
 
 // The token in "Bearer <token>"; empty if the header is missing.
 std::string BearerToken(const grpc::CallbackServerContext& context) {
@@ -82,26 +101,36 @@ class IngestServer::Impl final
     return options_.check_token(BearerToken(context), context.peer());
   }
 
+  void Configure(grpc::ServerBuilder& builder);
+  // Passes connections on to gRPC, which cannot limit their number.
+  void Accept(std::vector<ListeningSocket> sockets);
+
   const IngestOptions options_;
   const std::shared_ptr<AgentStream::Shared> shared_;
+  using Entrance = grpc::experimental::ExternalConnectionAcceptor;
+  std::unique_ptr<Entrance> tcp_entrance_;
+  std::unique_ptr<Entrance> unix_entrance_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<ConnectionAcceptor> acceptor_;
 };
 
-absl::StatusOr<uint16_t> IngestServer::Impl::Start(
-    const std::string& host, uint16_t port, const std::string& page_address) {
-  shared_->server_info.page_address = page_address;
-  RETURN_IF_ERROR(CheckListen(host, port));
-  // Protobuf logs every message that it cannot decode, which would let an agent
-  // fill the log. Such a message ends its stream anyway.
-  google::protobuf::SetLogHandler(nullptr);
-  grpc::ServerBuilder builder;
-  int bound = 0;
-  builder.AddListeningPort(JoinHostPort(host, port),
-                           CredentialsOf(options_.tls), &bound);
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+void IngestServer::Impl::Configure(grpc::ServerBuilder& builder) {
+  using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  tcp_entrance_ = builder.experimental().AddExternalConnectionAcceptor(
+      Type::FROM_FD, CredentialsOf(options_.tls));
+  unix_entrance_ = builder.experimental().AddExternalConnectionAcceptor(
+      Type::FROM_FD, grpc::InsecureServerCredentials());
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS,
+                             kHandshakeTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                             kMaxStreamsPerConnection);
+  builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, kMaxMetadataBytes);
+  builder.SetResourceQuota(
+      grpc::ResourceQuota("agents").Resize(options_.max_received_bytes));
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, kKeepaliveMs);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
                              kKeepaliveTimeoutMs);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
   // A paused job sends no messages; its pings keep the connection alive.
   builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   builder.AddChannelArgument(
@@ -112,19 +141,55 @@ absl::StatusOr<uint16_t> IngestServer::Impl::Start(
   for (grpc::Service* wire : options_.other_wires) {
     builder.RegisterService(wire);
   }
-  server_ = builder.BuildAndStart();
-  if (server_ == nullptr || bound == 0) {
-    server_.reset();
-    return Error(
-        absl::StatusCode::kUnavailable, "cannot_listen",
-        absl::StrCat("cannot listen for agents on ", JoinHostPort(host, port)));
+}
+
+void IngestServer::Impl::Accept(std::vector<ListeningSocket> sockets) {
+  std::set<int> unix_fds;
+  for (const ListeningSocket& socket : sockets) {
+    if (socket.is_unix()) unix_fds.insert(socket.fd());
   }
-  return static_cast<uint16_t>(bound);
+  acceptor_ = std::make_unique<ConnectionAcceptor>(
+      std::move(sockets),
+      options_.connections.value_or(LimitsFor(DescriptorLimit())),
+      [this, unix_fds = std::move(unix_fds)](int listening_fd, int fd) {
+        Entrance::NewConnectionParameters connection;
+        connection.listener_fd = listening_fd;
+        connection.fd = fd;
+        const bool is_unix = unix_fds.count(listening_fd) > 0;
+        (is_unix ? unix_entrance_ : tcp_entrance_)
+            ->HandleNewConnection(&connection);
+      },
+      options_.log);
+}
+
+absl::StatusOr<uint16_t> IngestServer::Impl::Start(
+    const std::string& host, uint16_t port, const std::string& page_address) {
+  shared_->server_info.page_address = page_address;
+  ASSIGN_OR_RETURN(std::vector<ListeningSocket> sockets,
+                   ListeningSocket::OpenTcp(host, port));
+  const uint16_t bound = sockets[0].port();
+  if (!options_.socket_path.empty()) {
+    ASSIGN_OR_RETURN(ListeningSocket socket,
+                     ListeningSocket::OpenUnix(options_.socket_path));
+    sockets.push_back(std::move(socket));
+  }
+  // Protobuf logs every message that it cannot decode, which would let an agent
+  // fill the log. Such a message ends its stream anyway.
+  google::protobuf::SetLogHandler(nullptr);
+  grpc::ServerBuilder builder;
+  Configure(builder);
+  server_ = builder.BuildAndStart();
+  if (server_ == nullptr) {
+    return CannotListen(host, port, "gRPC cannot start");
+  }
+  Accept(std::move(sockets));
+  return bound;
 }
 
 void IngestServer::Impl::Stop() {
   if (server_ == nullptr) return;
-  server_->Shutdown(std::chrono::system_clock::now() + kStopGrace);
+  acceptor_.reset();
+  server_->Shutdown(FromNow(kStopGrace));
   server_->Wait();
   server_.reset();
 }

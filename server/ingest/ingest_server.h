@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/ingest/connection_limits.h"
 #include "server/jobs/agent_port.h"
 
 namespace grpc {
@@ -41,6 +42,17 @@ struct IngestOptions {
       check_token;
   // Limit on open streams. Others are refused with RESOURCE_EXHAUSTED.
   uint32_t max_streams = 4'096;
+  // Limit on received bytes in memory, including tensors whose requests are
+  // under way. Above it, connections are closed.
+  uint64_t max_received_bytes = uint64_t{4} << 30;
+  // Limits on open connections. Absent: what the process's limit on descriptors
+  // allows when the server starts.
+  std::optional<ConnectionLimits> connections;
+  // Path of a Unix socket on which the server listens as well; empty for none.
+  // The peer of its connections is "unix:", and they are of the same user.
+  std::string socket_path;
+  // Receives one line for each notable event, on any thread. May be empty.
+  std::function<void(std::string_view line)> log;
   // Services of other protocols on the same port. They outlive the server.
   std::vector<grpc::Service*> other_wires = {};
 };
@@ -58,7 +70,7 @@ class IngestServer {
 
   // Starts to listen and returns the port; port 0 picks a free one. Agents
   // print `page_address` for their users unless it is empty. UNAVAILABLE,
-  // naming the address, if it is in use or does not belong to this machine.
+  // naming the address or path, if it is in use or cannot be used.
   absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
                                  const std::string& page_address = "");
 

@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "server/base/error.h"
+#include "server/jobs/process_index.h"
 
 namespace graphdbg::jobs {
 
@@ -23,12 +24,9 @@ absl::StatusOr<Rank*> AgentConnections::Attach(
     AgentHello hello, std::shared_ptr<AgentLink> link) {
   Rank* const holder = machine_.Find(hello.rank);
   const bool same_process = holder != nullptr &&
-                            holder->hello.incarnation == hello.incarnation &&
+                            SameProcess(holder->hello, hello) &&
                             !holder->exit_report;
-  // A new process in place of an awaited one: none of those will come back.
-  if (!same_process && holder != nullptr && holder->awaited()) {
-    machine_.LoseAwaitedRanks();
-  }
+  if (!same_process && IsAwaitingOthers(hello)) return nullptr;
   if (retired_ || (IsEnded(machine_.job().state) && !same_process)) {
     return nullptr;
   }
@@ -52,6 +50,13 @@ absl::StatusOr<Rank*> AgentConnections::Attach(
   events_.PublishJob(rank.hello.rank);
   machine_.OnConnected(rank);
   return &rank;
+}
+
+bool AgentConnections::IsAwaitingOthers(const AgentHello& hello) const {
+  if (!machine_.awaits_ranks()) return false;
+  if (const Rank* holder = machine_.Find(hello.rank)) return holder->awaited();
+  // A rank that had not connected before the restart has the job's size.
+  return machine_.ranks().begin()->second.hello.world_size != hello.world_size;
 }
 
 absl::Status AgentConnections::RankTaken(const AgentHello& holder) const {

@@ -23,7 +23,7 @@ namespace graphdbg::jobs {
 // A rank belongs to one process, which may reconnect as often as it likes.
 // Another process can take the rank only after the first one has gone. After a
 // restart of the server, ranks that were alive have until a deadline to come
-// back.
+// back; until then no other process can take their place.
 class AgentConnections {
  public:
   // Ends everything that waits for a rank's answers.
@@ -35,8 +35,9 @@ class AgentConnections {
                    JobEvents& events, TaskRunner& tasks,
                    AbandonFunction abandon);
 
-  // Assigns the rank to the agent and welcomes it. Null if the job has ended
-  // and this is not one of its processes: the agent needs a new job.
+  // Assigns the rank to the agent and welcomes it. Null if the job has ended or
+  // awaits its processes, and this is not one of them: the agent needs another
+  // job.
   // ALREADY_EXISTS "rank_taken" if another live process holds the rank.
   absl::StatusOr<Rank*> Attach(AgentHello hello,
                                std::shared_ptr<AgentLink> link);
@@ -54,6 +55,8 @@ class AgentConnections {
   void CloseAll(const absl::Status& status);
 
  private:
+  // Whether the job awaits another process than this one in its place.
+  bool IsAwaitingOthers(const AgentHello& hello) const;
   absl::Status RankTaken(const AgentHello& holder) const;
 
   const std::string job_;

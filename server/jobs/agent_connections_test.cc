@@ -108,12 +108,21 @@ TEST_F(AgentConnectionsTest, StopsWaitingWhenAllRanksAreBack) {
   EXPECT_TRUE(tasks_.FireTimers().empty());
 }
 
-TEST_F(AgentConnectionsTest, ANewProcessEndsTheWaitForTheOldOnes) {
+TEST_F(AgentConnectionsTest, NobodyTakesThePlaceOfAProcessThatIsAwaited) {
   std::map<uint32_t, SavedRank> saved;
   saved[0].hello = Hello("a");
+  saved[1].hello = Hello("b", 1);
+  for (auto& [number, rank] : saved) rank.hello.world_size = 2;
   machine_.Restore(std::move(saved));
-  EXPECT_EQ(*Attach("b"), nullptr);
-  EXPECT_EQ(machine_.job().state, model::JobState::kLost);
+  EXPECT_EQ(*Attach("stranger"), nullptr);
+  EXPECT_EQ(*Attach("", 1), nullptr);
+  // Of another run, with more ranks.
+  EXPECT_EQ(*Attach("stranger", 2), nullptr);
+  EXPECT_EQ(machine_.job().state, model::JobState::kConnecting);
+  ASSERT_NE(*Attach("a"), nullptr);
+  EXPECT_TRUE(link_->OrdersOf<WelcomeOrder>()[0].resumed);
+  EXPECT_EQ(*Attach("stranger", 1), nullptr);
+  EXPECT_NE(*Attach("b", 1), nullptr);
 }
 
 }  // namespace

@@ -28,6 +28,9 @@ namespace graphdbg::jobs {
 
 // --- From the agent -------------------------------------------------------
 
+// The framework whose own protocol, which has no credentials, connects jobs.
+inline constexpr char kUnverifiedFramework[] = "mindspore";
+
 struct AgentHello {
   std::string job;
   std::string job_name;
@@ -42,9 +45,11 @@ struct AgentHello {
   std::string device;
   int32_t device_id = 0;
   // Random, one per process: distinguishes a reconnection from a new process.
+  // Secret: by it a process proves that it had the rank before.
   std::string incarnation;
   // Commands that the agent does not support, with the reason.
   std::map<model::ControlVerb, std::string> unsupported = {};
+  model::Allowed allowed = {};
 };
 
 // A rank has paused, resumed or reached a new step.

@@ -3,6 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/jobs/permissions.h"
 #include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
@@ -21,6 +22,7 @@ CommandDispatcher::CommandDispatcher(JobStateMachine& machine,
 
 absl::StatusOr<std::string> CommandDispatcher::Dispatch(
     const model::ControlRequest& request) {
+  RETURN_IF_ERROR(CheckMayCommand(AllowedByRanks(machine_), request.verb));
   RETURN_IF_ERROR(CheckSupported(request.verb));
   ASSIGN_OR_RETURN(const std::set<uint32_t> targets, SelectRanks(request));
   RETURN_IF_ERROR(CheckArguments(request));

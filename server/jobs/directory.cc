@@ -13,11 +13,14 @@
 #include "server/base/error.h"
 #include "server/jobs/event_bus.h"
 #include "server/jobs/live_job.h"
+#include "server/jobs/process_index.h"
 
 namespace graphdbg::jobs {
 namespace {
 
 constexpr size_t kMaxJobIdBytes = 256;
+// A budget of this size allows for a few small jobs.
+constexpr uint64_t kMinBudget = uint64_t{64} << 20;
 
 int64_t SystemUnixNano() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -80,6 +83,9 @@ class DirectoryImpl final : public JobDirectory,
   using JobPtr = std::shared_ptr<LiveJob>;
 
   std::shared_ptr<LiveJob> FindLive(const std::string& id) const;
+  // The job that this process was in before; null if it is new.
+  JobPtr FindReturning(const AgentHello& hello) const;
+  void Remember(const AgentHello& hello, const JobPtr& job);
   // Attaches the agent to `job`, or to its successor if `job` has ended.
   void AttachTo(JobPtr job, AgentHello hello, std::shared_ptr<AgentLink> link,
                 Answer answer);
@@ -104,6 +110,7 @@ class DirectoryImpl final : public JobDirectory,
   mutable absl::Mutex mu_;
   // In the order of creation.
   std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
+  ProcessIndex processes_ ABSL_GUARDED_BY(mu_);
 };
 
 std::shared_ptr<LiveJob> DirectoryImpl::FindLive(const std::string& id) const {
@@ -129,7 +136,8 @@ StatusTask DirectoryImpl::Forget(std::string id) {
 void DirectoryImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
                            Answer answer) {
   if (auto valid = CheckJobId(hello.job); !valid.ok()) return answer(valid);
-  auto job = FindOrCreate(hello.job, nullptr);
+  absl::StatusOr<JobPtr> job = FindReturning(hello);
+  if (*job == nullptr) job = FindOrCreate(hello.job, nullptr);
   if (!job.ok()) return answer(job.status());
   AttachTo(*job, std::move(hello), std::move(link), std::move(answer));
 }
@@ -138,12 +146,24 @@ void DirectoryImpl::AttachTo(JobPtr job, AgentHello hello,
                              std::shared_ptr<AgentLink> link, Answer answer) {
   auto next = [self = shared_from_this(), job, hello, link,
                answer](absl::StatusOr<std::shared_ptr<AgentPort>> port) {
+    if (port.ok() && *port != nullptr) self->Remember(hello, job);
     if (!port.ok() || *port != nullptr) return answer(std::move(port));
     auto newer = self->FindOrCreate(hello.job, job);
     if (!newer.ok()) return answer(newer.status());
     self->AttachTo(*newer, hello, link, answer);
   };
   job->Attach(std::move(hello), std::move(link), std::move(next));
+}
+
+DirectoryImpl::JobPtr DirectoryImpl::FindReturning(
+    const AgentHello& hello) const {
+  absl::MutexLock lock(&mu_);
+  return processes_.Find(hello);
+}
+
+void DirectoryImpl::Remember(const AgentHello& hello, const JobPtr& job) {
+  absl::MutexLock lock(&mu_);
+  processes_.Add(hello.job, hello, job);
 }
 
 absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::FindOrCreate(
@@ -182,6 +202,10 @@ DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
 }
 
 absl::Status DirectoryImpl::MakeRoom() {
+  if (options_->memory->pressure() >= MemoryBudget::Pressure::kRefuseJobs &&
+      !EvictOne()) {
+    return options_->memory->Refuse("another job");
+  }
   if (entries_.size() < options_->max_jobs || EvictOne()) {
     return absl::OkStatus();
   }
@@ -206,7 +230,9 @@ bool DirectoryImpl::EvictOne() {
 bool DirectoryImpl::ExceedsLimit() const {
   uint64_t bytes = 0;
   for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
-  return bytes > options_->max_memory_bytes ||
+  return bytes > options_->max_memory_bytes / 100 * 85 ||
+         options_->memory->pressure() >=
+             MemoryBudget::Pressure::kForgetEndedJobs ||
          (options_->journal && options_->journal->over_limit());
 }
 
@@ -223,8 +249,16 @@ absl::Status DirectoryImpl::Restore() {
                                          std::move(saved.journal), executor_,
                                          options_, bus_);
     const std::string requested_id = saved.requested_id;
+    std::vector<AgentHello> processes;
+    for (const auto& [number, rank] : saved.ranks) {
+      processes.push_back(rank.hello);
+      processes.back().rank = number;
+    }
     RETURN_IF_ERROR(job->Restore(std::move(saved)));
     absl::MutexLock lock(&mu_);
+    for (const AgentHello& process : processes) {
+      processes_.Add(requested_id, process, job);
+    }
     entries_.push_back({requested_id, std::move(job)});
     return absl::OkStatus();
   });
@@ -242,6 +276,10 @@ void DirectoryImpl::Remove(const JobPtr& job) {
 std::shared_ptr<JobDirectory> MakeDirectory(
     boost::asio::any_io_executor executor, JobOptions options) {
   if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
+  if (options.memory == nullptr) {
+    options.memory = std::make_shared<MemoryBudget>(
+        std::max(options.max_memory_bytes, kMinBudget));
+  }
   return std::make_shared<DirectoryImpl>(std::move(executor),
                                          std::move(options));
 }

@@ -19,6 +19,7 @@
 #include <memory>
 #include <string_view>
 
+#include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/jobs/interfaces.h"
 #include "server/jobs/journal.h"
@@ -55,6 +56,9 @@ struct JobOptions {
   // terminated.
   std::chrono::milliseconds end_deadline{10'000};
 
+  // How long the control of a job lasts after the holder's last command.
+  std::chrono::milliseconds control_lease{300'000};
+
   // How long an agent may take to answer a tensor request.
   std::chrono::milliseconds tensor_deadline{30'000};
   // Limits for the bytes of one answer, and of all pending answers of a job.
@@ -64,9 +68,12 @@ struct JobOptions {
   // Above this number the oldest ended job is forgotten. If all are alive, new
   // jobs are refused.
   size_t max_jobs = 1'000;
-  // Approximate limit for the graphs, hits and statistics of all jobs. Above it
-  // ended jobs are forgotten as long as there are any.
+  // Approximate limit for the graphs, hits and statistics of all jobs. Close to
+  // it ended jobs are forgotten as long as there are any.
   uint64_t max_memory_bytes = uint64_t{4} << 30;
+  // The budget of the whole server, which also limits live jobs. If null, the
+  // jobs have a budget of their own.
+  std::shared_ptr<MemoryBudget> memory;
 };
 
 // The execution context of `executor` must outlive the directory and all jobs

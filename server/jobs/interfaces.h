@@ -40,10 +40,19 @@ class Job {
   virtual const std::string& id() const = 0;
 
   virtual Task<model::Job> Describe() = 0;
+  // The job as its last event described it, or newer. Unlike the other methods
+  // this one does not wait for the job, which may be busy. Not null.
+  virtual std::shared_ptr<const model::Job> LastKnown() const = 0;
   // Returns the id under which events report the command's outcome.
-  // FAILED_PRECONDITION "invalid_state", NOT_FOUND "unknown_node",
-  // UNIMPLEMENTED "unsupported_command".
+  // FAILED_PRECONDITION "invalid_state" or "not_controller", NOT_FOUND
+  // "unknown_node", UNIMPLEMENTED "unsupported_command". Here and below,
+  // PERMISSION_DENIED "not_allowed_by_job" if the job's owner does not allow it.
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
+  // Takes the control of the job from whoever has it; others are refused until
+  // it is given back, taken over or lapses.
+  virtual Task<model::Controller> TakeLease(std::string user) = 0;
+  // Gives the control back. FAILED_PRECONDITION "not_controller".
+  virtual StatusTask ReleaseLease(std::string user) = 0;
 
   virtual Task<std::vector<model::GraphSummary>> Graphs() = 0;
   // The whole graph; NOT_FOUND "unknown_graph".

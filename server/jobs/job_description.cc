@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "server/jobs/permissions.h"
+
 namespace graphdbg::jobs {
 namespace {
 
@@ -15,6 +17,7 @@ void DescribeOutcome(const ExitReport& report, model::Job& job) {
 
 void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
   const RunState& run = machine.job();
+  job.allowed = AllowedByRanks(machine);
   job.state = run.state;
   job.pause_reason = run.reason;
   job.step = run.step;
@@ -27,6 +30,7 @@ void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
       job.framework = hello.framework;
       job.framework_version = hello.framework_version;
     }
+    if (hello.framework == kUnverifiedFramework) job.verified = false;
     job.unsupported.insert(hello.unsupported.begin(), hello.unsupported.end());
     job.world_size = std::max(job.world_size, hello.world_size);
     job.ranks.push_back({number, hello.host, hello.pid, hello.peer,

@@ -8,7 +8,8 @@
 namespace graphdbg::jobs {
 
 // Fills in what follows from the ranks: state, position, framework, unsupported
-// commands, the ranks themselves, and the outcome of a job that has ended.
+// commands, what is allowed, the ranks themselves, and the outcome of a job
+// that has ended.
 void DescribeRanks(const JobStateMachine& machine, model::Job& job);
 
 }  // namespace graphdbg::jobs

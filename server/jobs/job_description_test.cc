@@ -29,6 +29,14 @@ TEST_F(JobDescriptionTest, TakesTheFrameworkFromTheFirstRank) {
   EXPECT_EQ(Describe().name, "train");
 }
 
+TEST_F(JobDescriptionTest, JobsOfAProtocolWithoutCredentialsAreNotVerified) {
+  Rank& rank = Connect(0);
+  rank.hello.framework = "torch";
+  EXPECT_TRUE(Describe().verified);
+  rank.hello.framework = kUnverifiedFramework;
+  EXPECT_FALSE(Describe().verified);
+}
+
 TEST_F(JobDescriptionTest, ReportsTheStopOfThePausedJob) {
   Rank& rank = Connect(0);
   PauseAt(rank, 4, model::PauseReason::kWatchpoint, 1);

@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
-#include "server/graph/agent_ids.h"
 #include "server/jobs/hit_recorder.h"
 
 namespace graphdbg::jobs {
@@ -12,10 +11,7 @@ namespace {
 
 absl::Status RestoreGraph(SavedJob& saved, const RestoredParts& parts) {
   parts.graph.RestoreFrames(saved.frames);
-  graph::AgentIds by_index;
-  for (const graph::GraphPatch& patch : saved.patches) {
-    RETURN_IF_ERROR(parts.graph.Apply(patch, by_index));
-  }
+  RETURN_IF_ERROR(parts.graph.RestorePatches(saved.patches));
   parts.graph.RestoreLastSteps(saved.last_steps);
   return absl::OkStatus();
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "proto/wire/status_macros.h"
+#include "server/jobs/permissions.h"
 #include "server/watch/recommended.h"
 
 namespace graphdbg::jobs {
@@ -42,6 +43,9 @@ absl::StatusOr<model::Watchpoint> JobWatchpoints::Get(uint32_t id) const {
 }
 
 void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
+  if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
+    return done(may);
+  }
   const auto id = table_.Add(std::move(spec));
   if (!id.ok()) return done(id.status());
   Distribute(*id, std::move(done));
@@ -49,6 +53,9 @@ void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
 
 void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
                             Callback done) {
+  if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
+    return done(may);
+  }
   if (auto changed = table_.Change(id, change); !changed.ok()) {
     return done(changed);
   }
@@ -92,6 +99,9 @@ void JobWatchpoints::Remove(uint32_t id,
 
 void JobWatchpoints::AddRecommended(
     std::function<void(absl::StatusOr<model::RecommendedSet>)> done) {
+  if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
+    return done(may);
+  }
   const bool was_offered = OffersRecommended();
   std::vector<uint32_t> ids;
   std::vector<uint32_t> made;
@@ -122,7 +132,9 @@ void JobWatchpoints::AddRecommended(
 }
 
 bool JobWatchpoints::OffersRecommended() const {
-  if (IsEnded(machine_.job().state)) return false;
+  if (IsEnded(machine_.job().state) || !AllowedByRanks(machine_).control) {
+    return false;
+  }
   const std::vector<model::WatchpointSpec> set = RecommendedSet();
   return std::none_of(set.begin(), set.end(),
                       [&](const model::WatchpointSpec& spec) {

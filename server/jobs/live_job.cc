@@ -46,13 +46,14 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       options_(std::move(options)),
       created_at_unix_nano_(created_at_unix_nano),
       strand_(std::move(executor)),
+      memory_(options_->memory->Count(MemoryAccount::kJobs)),
       machine_([this](const JobStateMachine::Change& change) {
         OnStateChange(change);
       }),
       watch_table_(graph_),
       hits_(graph_),
       events_(id_, FirstNumber(*options_), std::move(bus),
-              [this] { return DescribeOnStrand(); }),
+              [this] { return Refresh(); }),
       recorder_(std::move(journal), *this,
                 [this](const absl::Status& failure) {
                   events_.PublishLog(
@@ -63,6 +64,10 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                 }),
       commands_(machine_, FirstNumber(*options_)),
       group_(machine_, commands_, *this, options_->end_deadline),
+      lease_(*this, options_->control_lease,
+             [this] {
+               if (!retired_) events_.PublishJob(machine_.first_rank());
+             }),
       dispatcher_(machine_, commands_, group_, graph_, unchecked_, events_),
       watchpoints_(watch_table_, hits_, machine_, recorder_, unchecked_,
                    events_),
@@ -71,14 +76,16 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
       tensor_requests_(
           graph_, machine_, *this,
           {options_->max_tensor_bytes, options_->max_pending_tensor_bytes,
-           options_->tensor_deadline}),
+           options_->tensor_deadline, options_->memory}),
       tensors_(graph_, *this, machine_, known_statistics_, hits_),
       graph_files_(graph_, GraphVersionPrefix(created_at_unix_nano, *options_),
                    *this, [this] { UpdateMemoryUse(); }),
       connections_(id_, machine_, watchpoints_, recorder_, events_, *this,
                    [this](Rank& rank, const std::string& reason) {
                      AbandonRank(rank, reason);
-                   }) {}
+                   }) {
+  Refresh();
+}
 
 template <class R, class Work>
 boost::asio::awaitable<R> LiveJob::OnStrand(Work work) {
@@ -103,9 +110,25 @@ Task<model::Job> LiveJob::Describe() {
 
 Task<std::string> LiveJob::Control(model::ControlRequest request) {
   return OnStrand<absl::StatusOr<std::string>>(
-      [this, request = std::move(request)] {
-        return dispatcher_.Dispatch(request);
+      [this, request = std::move(request)]() -> absl::StatusOr<std::string> {
+        RETURN_IF_ERROR(lease_.Check(request.user));
+        ASSIGN_OR_RETURN(std::string id, dispatcher_.Dispatch(request));
+        lease_.Use(request.user);
+        return id;
       });
+}
+
+Task<model::Controller> LiveJob::TakeLease(std::string user) {
+  return OnStrand<absl::StatusOr<model::Controller>>(
+      [this, user = std::move(user)] {
+        lease_.TakeOver(user);
+        return *lease_.holder();
+      });
+}
+
+StatusTask LiveJob::ReleaseLease(std::string user) {
+  return OnStrand<absl::Status>(
+      [this, user = std::move(user)] { return lease_.Release(user); });
 }
 
 Task<std::vector<model::GraphSummary>> LiveJob::Graphs() {
@@ -175,6 +198,7 @@ Task<model::Watchpoint> LiveJob::AddWatchpoint(model::WatchpointSpec spec) {
       [spec = std::move(spec)](LiveJob& job,
                                JobWatchpoints::Callback complete) {
         job.watchpoints_.Add(spec, std::move(complete));
+        job.ScheduleRefresh();
       });
 }
 
@@ -189,12 +213,14 @@ Task<model::Watchpoint> LiveJob::ChangeWatchpoint(
       [id, change = std::move(change)](LiveJob& job,
                                        JobWatchpoints::Callback complete) {
         job.watchpoints_.Change(id, change, std::move(complete));
+        job.ScheduleRefresh();
       });
 }
 
 StatusTask LiveJob::RemoveWatchpoint(uint32_t id) {
   return StartOnStrand<absl::Status>([id](LiveJob& job, Done complete) {
     job.watchpoints_.Remove(id, std::move(complete));
+    job.ScheduleRefresh();
   });
 }
 
@@ -352,6 +378,7 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.recommended_offered = watchpoints_.OffersRecommended();
   job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
   job.unsupported = group_.unsupported();
+  job.controller = lease_.holder();
   DescribeRanks(machine_, job);
   return job;
 }
@@ -361,6 +388,32 @@ void LiveJob::UpdateMemoryUse() {
   constexpr uint64_t kBytesPerHit = 1'000;
   memory_bytes_ = graph_.bytes() + kBytesPerHit * hits_.kept() +
                   graph_files_.bytes() + known_statistics_.bytes();
+  memory_.Set(memory_bytes_);
+}
+
+absl::Status LiveJob::CheckMemory() const {
+  MemoryBudget& budget = *options_->memory;
+  // One job must not use up what all need.
+  const bool exceeds_share = memory_bytes_ > budget.limit() / 2;
+  if (!exceeds_share && budget.pressure() < MemoryBudget::Pressure::kFull) {
+    return absl::OkStatus();
+  }
+  return budget.Refuse(absl::StrCat("more data of job ", id_, ", which has ",
+                                    memory_bytes_.load(), " bytes"));
+}
+
+model::Job LiveJob::Refresh() {
+  model::Job job = DescribeOnStrand();
+  snapshot_.Set(job);
+  return job;
+}
+
+void LiveJob::ScheduleRefresh() {
+  if (std::exchange(refresh_scheduled_, true)) return;
+  boost::asio::post(strand_, [self = shared_from_this()] {
+    self->refresh_scheduled_ = false;
+    self->Refresh();
+  });
 }
 
 std::function<void(TaskRunner::Closure)> LiveJob::Poster() {

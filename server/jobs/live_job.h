@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/base/task_runner.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
@@ -21,6 +22,7 @@
 #include "server/jobs/agent_port.h"
 #include "server/jobs/command_dispatcher.h"
 #include "server/jobs/command_sender.h"
+#include "server/jobs/control_lease.h"
 #include "server/jobs/directory.h"
 #include "server/jobs/event_bus.h"
 #include "server/jobs/graph_index_cache.h"
@@ -28,6 +30,7 @@
 #include "server/jobs/interfaces.h"
 #include "server/jobs/job_events.h"
 #include "server/jobs/job_recorder.h"
+#include "server/jobs/job_snapshot.h"
 #include "server/jobs/job_state_machine.h"
 #include "server/jobs/job_watchpoints.h"
 #include "server/jobs/journal.h"
@@ -60,7 +63,12 @@ class LiveJob final : public Job,
   // --- Job; any thread ------------------------------------------------------
   const std::string& id() const override { return id_; }
   Task<model::Job> Describe() override;
+  std::shared_ptr<const model::Job> LastKnown() const override {
+    return snapshot_.Get();
+  }
   Task<std::string> Control(model::ControlRequest request) override;
+  Task<model::Controller> TakeLease(std::string user) override;
+  StatusTask ReleaseLease(std::string user) override;
   Task<std::vector<model::GraphSummary>> Graphs() override;
   Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override;
@@ -162,7 +170,14 @@ class LiveJob final : public Job,
   void RequestTensor(model::TensorQuery query,
                      TensorRequests::Completion complete);
   void UpdateMemoryUse();
+  // RESOURCE_EXHAUSTED "out_of_memory_budget" if the job must not grow.
+  absl::Status CheckMemory() const;
   model::Job DescribeOnStrand() const;
+  // Updates the snapshot and returns it.
+  model::Job Refresh();
+  // Updates the snapshot after the tasks that wait for the strand, so that a
+  // burst of hits updates it once.
+  void ScheduleRefresh();
 
   // Constant after construction.
   const std::string id_;
@@ -172,9 +187,12 @@ class LiveJob final : public Job,
 
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> memory_bytes_ = 0;
+  JobSnapshot snapshot_;
 
   // On the strand only: the job's data, ...
   bool retired_ = false;
+  bool refresh_scheduled_ = false;
+  MemoryBudget::Reservation memory_;
   JobStateMachine machine_;
   graph::GraphStore graph_;
   watch::WatchTable watch_table_;
@@ -187,6 +205,7 @@ class LiveJob final : public Job,
   JobRecorder recorder_;
   CommandSender commands_;
   RankGroup group_;
+  ControlLease lease_;
   CommandDispatcher dispatcher_;
   JobWatchpoints watchpoints_;
   StatisticsRecorder statistics_;

@@ -97,6 +97,9 @@ void LiveJob::AbandonRank(Rank& rank, const std::string& reason) {
 }
 
 void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
+  if (patch.changes_graph()) {
+    if (auto room = CheckMemory(); !room.ok()) return done(room);
+  }
   graph::GraphChanges changes;
   const absl::Status applied = graph_.Apply(patch, rank.ids, &changes);
   if (!patch.changes_graph()) return done(applied);
@@ -113,9 +116,11 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
 }
 
 void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {
+  if (auto room = CheckMemory(); !room.ok()) return done(room);
   hit_recorder_.OnReport(rank, std::move(report),
                          [this, done](const absl::Status& status) {
                            UpdateMemoryUse();
+                           ScheduleRefresh();
                            done(status);
                          });
 }
@@ -155,6 +160,8 @@ void LiveJob::Handle(Rank& rank, WatchpointReport& report) {
 }
 
 void LiveJob::Handle(Rank& rank, StatisticsReport& report) {
+  // Statistics can be requested again.
+  if (!CheckMemory().ok()) return;
   statistics_.OnReport(rank, report, RateLimit::Clock::now());
   UpdateMemoryUse();
 }

@@ -14,7 +14,7 @@ namespace {
 
 // Agents may announce more than they send, so large tensors are not reserved as
 // a whole.
-constexpr uint64_t kMaxReservedBytes = uint64_t{8} << 20;
+constexpr uint64_t kFirstBytes = uint64_t{8} << 20;
 
 absl::Status BadAnswer(const std::string& violation) {
   return Error(absl::StatusCode::kInternal, "bad_answer",
@@ -23,8 +23,10 @@ absl::Status BadAnswer(const std::string& violation) {
 
 }  // namespace
 
-TensorAnswer::TensorAnswer(const model::TensorQuery& query, uint64_t max_bytes)
+TensorAnswer::TensorAnswer(const model::TensorQuery& query, uint64_t max_bytes,
+                           const std::shared_ptr<MemoryBudget>& memory)
     : max_bytes_(max_bytes), want_data_(query.want_data) {
+  if (memory != nullptr) memory_ = memory->Count(MemoryAccount::kTensors);
   value_.node = query.node;
   value_.slot = query.slot;
   value_.rank = query.rank;
@@ -61,7 +63,6 @@ absl::Status TensorAnswer::ReadHeader(const TensorHeader& header) {
   }
   has_header_ = true;
   total_bytes_ = header.total_bytes;
-  value_.data.reserve(std::min(header.total_bytes, kMaxReservedBytes));
   value_.step = header.step;
   value_.type = header.type;
   value_.slice_shape = header.slice_shape;
@@ -71,10 +72,23 @@ absl::Status TensorAnswer::ReadHeader(const TensorHeader& header) {
   return absl::OkStatus();
 }
 
-void TensorAnswer::Append(const TensorChunk& chunk) {
+absl::Status TensorAnswer::Append(const TensorChunk& chunk) {
+  RETURN_IF_ERROR(Grow(value_.data.size() + chunk.data.size()));
   for (absl::string_view part : chunk.data.Chunks()) {
     value_.data.append(part.data(), part.size());
   }
+  return absl::OkStatus();
+}
+
+absl::Status TensorAnswer::Grow(uint64_t bytes) {
+  if (bytes <= capacity_) return absl::OkStatus();
+  const uint64_t wanted =
+      std::min(total_bytes_, std::max({bytes, kFirstBytes, 2 * capacity_}));
+  // The old and the new buffer exist together while the data is copied.
+  RETURN_IF_ERROR(memory_.Resize(capacity_ + wanted));
+  value_.data.reserve(wanted);
+  capacity_ = wanted;
+  return memory_.Resize(wanted);
 }
 
 absl::StatusOr<model::TensorValue> TensorAnswer::Finish() {
@@ -82,6 +96,8 @@ absl::StatusOr<model::TensorValue> TensorAnswer::Finish() {
     return BadAnswer(absl::StrCat(value_.data.size(), " of ", total_bytes_,
                                   " bytes received"));
   }
+  value_.memory =
+      std::make_shared<MemoryBudget::Reservation>(std::move(memory_));
   return std::move(value_);
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ absl::StatusOr<model::TensorValue> Assemble(
   TensorAnswer answer(query, kMaxBytes);
   for (const TensorChunk& chunk : chunks) {
     if (auto status = answer.Check(chunk); !status.ok()) return status;
-    answer.Append(chunk);
+    if (auto status = answer.Append(chunk); !status.ok()) return status;
   }
   return answer.Finish();
 }
@@ -80,6 +81,43 @@ TEST(TensorAnswerTest, RejectsBytesThatWereNotRequested) {
 TEST(TensorAnswerTest, RejectsMoreThanItsLimit) {
   EXPECT_EQ(ReasonOf(Assemble({Header({101}, 101)}).status()),
             "slice_too_large");
+}
+
+TEST(TensorAnswerTest, CountsWhatItHoldsUntilTheTensorIsGone) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const auto memory = std::make_shared<MemoryBudget>(400 * kMiB);
+  const std::string mib(kMiB, 'x');
+  absl::StatusOr<model::TensorValue> value;
+  {
+    TensorAnswer answer({}, 200 * kMiB, memory);
+    ASSERT_TRUE(answer.Check(Header({100 << 20}, 100 * kMiB)).ok());
+    // What is announced does not count.
+    EXPECT_EQ(memory->used(), 0u);
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_TRUE(answer.Append(Data(mib)).ok());
+      EXPECT_GE(memory->used(MemoryAccount::kTensors), (i + 1) * kMiB);
+    }
+    value = answer.Finish();
+  }
+  ASSERT_TRUE(value.ok());
+  EXPECT_EQ(value->data.size(), 100 * kMiB);
+  EXPECT_EQ(memory->used(), 100 * kMiB);
+  value = absl::CancelledError();
+  EXPECT_EQ(memory->used(), 0u);
+}
+
+TEST(TensorAnswerTest, EndsWhenTheServerHasNoMemory) {
+  constexpr uint64_t kMiB = uint64_t{1} << 20;
+  const auto memory = std::make_shared<MemoryBudget>(20 * kMiB);
+  TensorAnswer answer({}, 200 * kMiB, memory);
+  ASSERT_TRUE(answer.Check(Header({100 << 20}, 100 * kMiB)).ok());
+  const std::string mib(kMiB, 'x');
+  absl::Status status;
+  for (int i = 0; i < 100 && status.ok(); ++i) {
+    status = answer.Append(Data(mib));
+    EXPECT_LE(memory->used(), 20 * kMiB);
+  }
+  EXPECT_EQ(ReasonOf(status), "out_of_memory_budget");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/graph/graph_view.h"
+#include "server/jobs/permissions.h"
 #include "server/jobs/tensor_catalog.h"
 #include "server/model/enum_names.h"
 
@@ -41,10 +42,10 @@ void TensorRequests::Request(model::TensorQuery query, Completion complete) {
   }
   const uint64_t id = ++last_id_;
   pending_.emplace(
-      id, Pending{TensorAnswer(query, query.max_bytes), 0, std::move(complete),
-                  (*rank)->link, tasks_.RunAfter(limits_.deadline, [this, id] {
-                    OnDeadline(id);
-                  })});
+      id, Pending{TensorAnswer(query, query.max_bytes, limits_.memory), 0,
+                  std::move(complete), (*rank)->link,
+                  tasks_.RunAfter(limits_.deadline,
+                                  [this, id] { OnDeadline(id); })});
   (*rank)->link->Send(TensorOrder{id, std::move(query)});
 }
 
@@ -60,6 +61,7 @@ absl::StatusOr<const Rank*> TensorRequests::Check(
                      "slice");
   }
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(query.rank));
+  if (query.want_data) RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
   if (pending_.size() >= kMaxPending) {
     return Error(
         absl::StatusCode::kResourceExhausted, "too_many_requests",
@@ -86,6 +88,7 @@ absl::Status TensorRequests::Catch(const std::string& node, uint32_t number) {
   }
   RETURN_IF_ERROR(CheckCaptured(graph_.node(index)));
   ASSIGN_OR_RETURN(const Rank* rank, ConnectedRank(number));
+  RETURN_IF_ERROR(CheckMayView(rank->hello.allowed));
   rank->link->Send(CatchTensorOrder{node});
   return absl::OkStatus();
 }
@@ -114,8 +117,7 @@ absl::Status TensorRequests::Accept(Pending& pending,
   }
   held_bytes_ += chunk.data.size();
   pending.held_bytes += chunk.data.size();
-  pending.answer.Append(chunk);
-  return absl::OkStatus();
+  return pending.answer.Append(chunk);
 }
 
 void TensorRequests::OnDeadline(uint64_t request_id) {

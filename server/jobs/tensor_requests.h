@@ -34,6 +34,8 @@ class TensorRequests {
     uint64_t max_bytes = 0;
     uint64_t max_total_bytes = 0;
     std::chrono::milliseconds deadline{0};
+    // The budget of the whole server. May be null.
+    std::shared_ptr<MemoryBudget> memory = nullptr;
   };
 
   using Completion = std::function<void(absl::StatusOr<model::TensorValue>)>;
@@ -44,8 +46,9 @@ class TensorRequests {
   // Calls `complete` once: at once with an error of the request, or later with
   // the answer. NOT_FOUND "unknown_node", "unknown_slot" or "unknown_rank",
   // FAILED_PRECONDITION "not_captured", INVALID_ARGUMENT "bad_slice",
-  // UNAVAILABLE "job_gone", RESOURCE_EXHAUSTED "too_many_requests" or
-  // "slice_too_large", DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL
+  // PERMISSION_DENIED "not_allowed_by_job", UNAVAILABLE "job_gone",
+  // RESOURCE_EXHAUSTED "too_many_requests", "slice_too_large" or
+  // "out_of_memory_budget", DEADLINE_EXCEEDED "deadline_exceeded", INTERNAL
   // "bad_answer", or the agent's own error.
   void Request(model::TensorQuery query, Completion complete);
 

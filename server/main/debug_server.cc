@@ -1,5 +1,6 @@
 #include "server/main/debug_server.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -25,8 +26,11 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/event_buffer.h"
 #include "server/api/routes.h"
+#include "server/audit/audit_log.h"
 #include "server/auth/authenticator.h"
+#include "server/auth/peer_user.h"
 #include "server/base/error.h"
+#include "server/base/memory_budget.h"
 #include "server/http/assets.h"
 #include "server/http/server.h"
 #include "server/http/tls.h"
@@ -34,6 +38,7 @@
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
 #include "server/main/parent_watch.h"
+#include "server/main/running_file.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_frontend.h"
 #include "server/store/store.h"
@@ -47,6 +52,16 @@ namespace {
 namespace asio = boost::asio;
 
 constexpr std::chrono::seconds kTrimInterval(2);
+// For small jobs, whatever --max-memory is.
+constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20;
+
+class Context : public asio::io_context {
+ public:
+  // Destroys everything that waits to be run.
+  void Discard() { shutdown(); }
+};
+// Enough for the largest tensors that a job may send at once.
+constexpr uint64_t kLeastReceivedBytes = uint64_t{2} << 30;
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
@@ -121,9 +136,14 @@ class DebugServer::Impl {
   const api::ServerIdentity& identity() const { return identity_; }
 
  private:
+  absl::Status LoadCredentials();
+  absl::Status CheckAgent(std::string_view token, std::string_view peer);
+  // Passes the status of an agent's check on.
+  absl::Status RecordRefusal(absl::Status status, std::string_view peer);
   absl::Status RestoreJobs();
   absl::Status LoadTls();
   void ScheduleTrim();
+  void ObserveMemory();
   absl::Status Open();
   absl::Status OpenToMindSpore();
   void CreateServices();
@@ -141,16 +161,30 @@ class DebugServer::Impl {
   std::atomic<bool> ready_{false};
 
   // Declared before everything that runs on it.
-  asio::io_context io_;
+  Context io_;
   asio::executor_work_guard<asio::io_context::executor_type> work_;
+  // Jobs have threads of their own, so that busy jobs do not delay requests
+  // about others.
+  Context jobs_io_;
+  asio::executor_work_guard<asio::io_context::executor_type> jobs_work_;
   asio::signal_set signals_;
   std::promise<std::string> stop_reason_;
   std::atomic<bool> stopping_{false};
   std::optional<auth::Authenticator> auth_;
+  std::unique_ptr<audit::AuditLog> audit_;
+  // The ports for jobs; 0 until they are open.
+  std::atomic<uint16_t> agent_port_{0};
+  std::atomic<uint16_t> mindspore_port_{0};
+  RunningFile running_;
+  // Whether the process that started this server has ended before it.
+  std::atomic<bool> abandoned_{false};
   // Null and absent without TLS.
   std::shared_ptr<http::Tls> tls_;
   std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
+  std::shared_ptr<MemoryBudget> memory_;
+  // Disk space that --max-disk includes, besides the store's own.
+  std::atomic<uint64_t> other_disk_bytes_{0};
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventBuffer> events_;
@@ -168,15 +202,21 @@ DebugServer::Impl::Impl(Options options,
     : options_(std::move(options)),
       log_(std::move(log)),
       work_(io_.get_executor()),
+      jobs_work_(jobs_io_.get_executor()),
       signals_(io_),
       trim_timer_(io_) {}
 
-DebugServer::Impl::~Impl() { Close(); }
+DebugServer::Impl::~Impl() {
+  Close();
+  // Requests refer to jobs and jobs to requests, so both must be gone before
+  // either context is.
+  io_.Discard();
+  jobs_io_.Discard();
+}
 
 absl::Status DebugServer::Impl::Start() {
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
-  ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
-  auth_.emplace(std::move(secrets), options_.auth);
+  RETURN_IF_ERROR(LoadCredentials());
   ASSIGN_OR_RETURN(
       http::Assets assets,
       http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
@@ -187,6 +227,39 @@ absl::Status DebugServer::Impl::Start() {
   CreateHttpServer(std::move(assets));
   CreateAgentServer();
   return Open();
+}
+
+absl::Status DebugServer::Impl::LoadCredentials() {
+  ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
+  auth::AuthOptions auth_options;
+  auth_options.required = options_.auth;
+  auth_options.credentials_file = options_.data_dir + "/credentials.json";
+  auth_options.user_of_peer = [this](std::string_view peer) {
+    return auth::UserOfPeer(peer, {agent_port_, mindspore_port_});
+  };
+  auth_.emplace(std::move(secrets), std::move(auth_options));
+  if (!auth_->warning().empty()) log_("warning: " + auth_->warning());
+  audit::Options audit_options;
+  audit_options.dir = options_.data_dir;
+  audit_options.log = log_;
+  ASSIGN_OR_RETURN(audit_, audit::AuditLog::Open(std::move(audit_options)));
+  return absl::OkStatus();
+}
+
+absl::Status DebugServer::Impl::CheckAgent(std::string_view token,
+                                           std::string_view peer) {
+  return RecordRefusal(auth_->CheckAgent(token, peer), peer);
+}
+
+absl::Status DebugServer::Impl::RecordRefusal(absl::Status status,
+                                              std::string_view peer) {
+  if (status.ok()) return status;
+  audit::Entry entry;
+  entry.from = peer;
+  entry.action = "connect_agent";
+  entry.result = ReasonOf(status);
+  audit_->RecordRefused(std::move(entry));
+  return status;
 }
 
 absl::Status DebugServer::Impl::LoadTls() {
@@ -201,22 +274,41 @@ absl::Status DebugServer::Impl::LoadTls() {
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
-  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
-                                              {options_.max_disk_bytes, log_}));
+  ASSIGN_OR_RETURN(
+      journal_,
+      store::OpenStore(options_.data_dir,
+                       {options_.max_disk_bytes, log_,
+                        [this]() -> uint64_t { return other_disk_bytes_; }}));
   jobs::JobOptions job_options;
   job_options.log = log_;
   job_options.journal = journal_;
   job_options.max_jobs = options_.max_jobs;
   job_options.max_memory_bytes = options_.max_memory_bytes;
-  directory_ = jobs::MakeDirectory(io_.get_executor(), std::move(job_options));
-  events_ = std::make_unique<api::EventBuffer>(*directory_);
+  memory_ = std::make_shared<MemoryBudget>(
+      std::max(options_.max_memory_bytes, ResidentBytes() + kMinMemoryBytes));
+  job_options.memory = memory_;
+  directory_ =
+      jobs::MakeDirectory(jobs_io_.get_executor(), std::move(job_options));
+  api::EventBuffer::Limits event_limits;
+  event_limits.memory = memory_;
+  events_ = std::make_unique<api::EventBuffer>(*directory_, event_limits);
   return directory_->Restore();
+}
+
+void DebugServer::Impl::ObserveMemory() {
+  memory_->ObserveProcess(ResidentBytes());
+  // Blocks that were freed may still belong to the process.
+  if (memory_->used(MemoryAccount::kProcess) < memory_->limit() / 8) return;
+  malloc_trim(0);
+  memory_->ObserveProcess(ResidentBytes());
 }
 
 void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.expires_after(kTrimInterval);
   trim_timer_.async_wait([this](boost::system::error_code ec) {
     if (ec) return;
+    ObserveMemory();
+    if (mindspore_) other_disk_bytes_ = mindspore_->stored_bytes();
     directory_->Trim();
     ScheduleTrim();
   });
@@ -230,6 +322,7 @@ void DebugServer::Impl::CreateServices() {
   services_.emplace(api::Services{
       .directory = *directory_,
       .auth = *auth_,
+      .audit = *audit_,
       .events = *events_,
       .counters = counters_,
       .identity = identity_,
@@ -240,6 +333,7 @@ void DebugServer::Impl::CreateServices() {
           [this](std::string name, http::NextPiece bytes) {
             return imports_->Run(std::move(name), std::move(bytes));
           },
+      .memory = memory_,
   });
 }
 
@@ -256,6 +350,13 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.port = options_.port;
   http_options.tls = tls_;
   http_options.log = log_;
+  http_options.reserve_body =
+      [memory = memory_](
+          uint64_t bytes) -> absl::StatusOr<std::shared_ptr<const void>> {
+    ASSIGN_OR_RETURN(auto reserved,
+                     memory->Reserve(MemoryAccount::kRequests, bytes));
+    return std::make_shared<MemoryBudget::Reservation>(std::move(reserved));
+  };
   http_ = std::make_unique<http::Server>(io_.get_executor(), router,
                                          std::move(http_options));
 }
@@ -264,16 +365,26 @@ void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
   ingest_options.tls = agents_tls_;
+  ingest_options.max_received_bytes =
+      std::max(options_.max_memory_bytes, kLeastReceivedBytes);
+  ingest_options.socket_path = options_.debugger_socket;
+  ingest_options.log = log_;
   ingest_options.check_token = [this](std::string_view token,
                                       std::string_view peer) {
-    return auth_->CheckAgent(token, peer);
+    return CheckAgent(token, peer);
   };
   mindspore::FrontendOptions mindspore_options;
   mindspore_options.log = log_;
+  mindspore_options.check_local = [this](std::string_view peer) {
+    return RecordRefusal(auth_->CheckLocalAgent(peer), peer);
+  };
   if (options_.mindspore_allow) {
     mindspore_options.allow = *options_.mindspore_allow;
   }
   mindspore_options.state_dir = options_.data_dir + "/mindspore";
+  mindspore_options.memory = memory_;
+  mindspore_options.state_limits.total_bytes = options_.max_disk_bytes / 4;
+  mindspore_options.disk_is_full = [this] { return journal_->over_limit(); };
   mindspore_ = std::make_unique<mindspore::MindSporeFrontend>(
       directory_, std::move(mindspore_options));
   ingest_options.other_wires = {mindspore_->service()};
@@ -286,6 +397,8 @@ absl::Status DebugServer::Impl::Open() {
   if (!port.ok()) return WithAdvice(port.status(), "--port");
   identity_.http_address =
       (tls_ ? "https://" : "http://") + Address(options_.host, *port);
+  // Agents may connect as soon as the port is open.
+  agent_port_ = options_.debugger_port;
   // With --json, the program that started the server shows the address of the
   // page.
   const std::string page = options_.json || IsWildcard(options_.host)
@@ -296,14 +409,17 @@ absl::Status DebugServer::Impl::Open() {
   if (!debugger_port.ok()) {
     return WithAdvice(debugger_port.status(), "--debugger-port");
   }
+  agent_port_ = *debugger_port;
   if (auto opened = OpenToMindSpore(); !opened.ok()) return opened;
   identity_.version = kVersion;
   identity_.debugger_address = Address(options_.host, *debugger_port);
   url_ = identity_.http_address + "/";
   if (options_.auth) {
-    ASSIGN_OR_RETURN(const std::string code, auth_->IssueCode());
-    url_ += "#code=" + code;
+    ASSIGN_OR_RETURN(const auth::LoginCode login, auth_->IssueOwnerCode());
+    url_ += "#code=" + login.code;
   }
+  RETURN_IF_ERROR(running_.Write(options_.data_dir, identity_.http_address,
+                                 identity_.debugger_address));
   ready_ = true;
   RunThreads();
   return absl::OkStatus();
@@ -315,8 +431,10 @@ absl::Status DebugServer::Impl::OpenToMindSpore() {
   if (!options_.mindspore_allow) return absl::OkStatus();
   // MindSpore clients support IPv4 only.
   const std::string all = "0.0.0.0";
+  mindspore_port_ = options_.mindspore_port;
   auto port = mindspore_->Listen(all, options_.mindspore_port);
   if (!port.ok()) return WithAdvice(port.status(), "--mindspore-port");
+  mindspore_port_ = *port;
   mindspore_address_ = Address(all, *port);
   return absl::OkStatus();
 }
@@ -333,7 +451,8 @@ void DebugServer::Impl::RunThreads() {
     if (!ec) stop(signal == SIGINT ? "interrupted" : "terminated");
   });
   if (options_.parent) {
-    WatchProcess(io_.get_executor(), *options_.parent, [stop] {
+    WatchProcess(io_.get_executor(), *options_.parent, [this, stop] {
+      abandoned_ = true;
       stop("the process that started this server has ended");
     });
   }
@@ -341,6 +460,7 @@ void DebugServer::Impl::RunThreads() {
   unsigned count = std::clamp(std::thread::hardware_concurrency(), 2u, 8u);
   for (unsigned i = 0; i < count; ++i) {
     threads_.emplace_back([this] { io_.run(); });
+    threads_.emplace_back([this] { jobs_io_.run(); });
   }
 }
 
@@ -361,8 +481,15 @@ void DebugServer::Impl::Close() {
   ingest_.reset();
   mindspore_.reset();
   io_.stop();
+  jobs_io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  running_.Remove();
+  if (options_.temporary_data_dir && abandoned_.exchange(false)) {
+    journal_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(options_.data_dir, ignored);
+  }
 }
 
 DebugServer::DebugServer(Options options,

@@ -10,6 +10,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "server/base/visible_text.h"
 #include "server/main/debug_server.h"
 #include "server/main/options.h"
 
@@ -28,7 +29,7 @@ void LogWithTime(std::string_view line) {
       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ ",
                        absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())),
                        absl::UTCTimeZone()) +
-      std::string(line));
+      graphdbg::VisibleText(line));
 }
 
 void PrintAddresses(const graphdbg::Options& options,
@@ -54,7 +55,9 @@ void PrintAddresses(const graphdbg::Options& options,
     std::cout << "mindspore: " << server.mindspore_address() << "\n";
   }
   if (options.auth) {
-    std::cout << "token:    in " << options.data_dir << "/token\n";
+    std::cout << "token:    in " << options.data_dir << "/token\n"
+              << "The page's address works once and for 60 seconds; 'graphdbg "
+                 "url' prints a new one.\n";
   }
   std::cout << "Press Ctrl-C to stop the server; jobs continue without it."
             << std::endl;

@@ -60,6 +60,9 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   app.add_option("--debugger-port", options.debugger_port,
                  "port for agent connections; 0 picks a free one")
       ->capture_default_str();
+  app.add_option("--debugger-socket", options.debugger_socket,
+                 "path of a Unix socket on which the server also listens for "
+                 "agents of the same user; its directory must have mode 0700");
   app.add_option("--data-dir", options.data_dir,
                  "where tokens and jobs are stored [$XDG_DATA_HOME/graphdbg or "
                  "~/.local/share/graphdbg]");
@@ -70,7 +73,9 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
       ->transform(CLI::AsSizeValue(false))
       ->default_str("10GiB");
   app.add_option("--max-memory", options.max_memory_bytes,
-                 "approximate memory for jobs, for example 4GiB" + oldest)
+                 "memory of the server, for example 4GiB; shortly before it is "
+                 "reached, the oldest ended jobs are deleted, then new jobs "
+                 "and large requests are refused")
       ->transform(CLI::AsSizeValue(false))
       ->default_str("4GiB");
   app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)
@@ -108,6 +113,8 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   pid_t parent = 0;
   app.add_option("--parent-pid", parent, "stop when this process ends")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--temporary-data-dir", options.temporary_data_dir,
+               "remove the data directory when that process ends");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {

@@ -17,6 +17,9 @@ struct Options {
   std::string host = "127.0.0.1";
   uint16_t port = 8080;
   uint16_t debugger_port = 50051;
+  // Path of a Unix socket for agents of the same user, beside the port. Empty:
+  // none.
+  std::string debugger_socket;
   std::string data_dir;
   // Limits for jobs on disk and in memory. When one is exceeded, the server
   // deletes ended jobs, oldest first.
@@ -37,6 +40,9 @@ struct Options {
   bool json = false;
   // The server stops when this process ends.
   std::optional<pid_t> parent;
+  // The server removes its data directory if it outlives that process, which
+  // otherwise does so itself.
+  bool temporary_data_dir = false;
 };
 
 // Absent after --help and --version, whose output has been printed.

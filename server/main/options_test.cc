@@ -41,9 +41,10 @@ TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
 }
 
 TEST(OptionsTest, ReadsAllFlags) {
-  auto options = Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
-                        "--data-dir=/d", "--no-auth", "--json",
-                        "--parent-pid=12", "--enable-debugger", "True"});
+  auto options =
+      Parse({"--port=0", "--debugger-port", "0", "--host=localhost",
+             "--data-dir=/d", "--no-auth", "--json", "--parent-pid=12",
+             "--enable-debugger", "True", "--debugger-socket=/d/agent.sock"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
   EXPECT_EQ((*options)->host, "127.0.0.1");
   EXPECT_EQ((*options)->port, 0);
@@ -52,6 +53,7 @@ TEST(OptionsTest, ReadsAllFlags) {
   EXPECT_FALSE((*options)->auth);
   EXPECT_TRUE((*options)->json);
   EXPECT_EQ((*options)->parent, 12);
+  EXPECT_EQ((*options)->debugger_socket, "/d/agent.sock");
 }
 
 TEST(OptionsTest, BeyondThisMachineItTakesTlsAndTokens) {

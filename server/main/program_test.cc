@@ -129,7 +129,7 @@ TEST_F(ProgramTest, TheFirstLineSaysWhereEverythingIs) {
   EXPECT_EQ(Fetch(port, "GET", "/api/v1/jobs").status, 401);
 }
 
-TEST_F(ProgramTest, TheCodeOfTheAddressBuysTheToken) {
+TEST_F(ProgramTest, TheCodeOfTheAddressBuysASession) {
   Program program(Arguments());
   json addresses = json::parse(program.Line());
   std::string url = addresses["url"];
@@ -139,7 +139,90 @@ TEST_F(ProgramTest, TheCodeOfTheAddressBuysTheToken) {
   json body = {{"code", url.substr(code + 7)}};
   http::testing::Reply reply = Fetch(PortOf(addresses["http_address"]), "POST",
                                      "/api/v1/login", {}, body.dump());
-  EXPECT_EQ(json::parse(reply.body)["token"], Token());
+  const std::string session = json::parse(reply.body)["token"];
+  EXPECT_NE(session, Token());
+  EXPECT_EQ(Fetch(PortOf(addresses["http_address"]), "GET", "/api/v1/jobs",
+                  {{"Authorization", "Bearer " + session}})
+                .status,
+            200);
+}
+
+TEST_F(ProgramTest, SessionsTokensAndAuditEntriesOutliveTheServer) {
+  http::testing::Fields bearer;
+  std::string session;
+  std::string token;
+  {
+    Program program(Arguments());
+    json addresses = json::parse(program.Line());
+    const uint16_t port = PortOf(addresses["http_address"]);
+    bearer = {{"Authorization", "Bearer " + Token()}};
+    const std::string url = addresses["url"];
+    const json code = {{"code", url.substr(url.find("code=") + 5)}};
+    session = json::parse(
+        Fetch(port, "POST", "/api/v1/login", {}, code.dump()).body)["token"];
+    const json wanted = {{"name", "alice"}, {"role", "view"}};
+    token =
+        json::parse(Fetch(port, "POST", "/api/v1/tokens", bearer, wanted.dump())
+                        .body)["token"];
+    program.Signal(SIGKILL);
+  }
+  Program program(Arguments());
+  const uint16_t port = PortOf(json::parse(program.Line())["http_address"]);
+  for (const std::string& credential : {session, token}) {
+    EXPECT_EQ(Fetch(port, "GET", "/api/v1/jobs",
+                    {{"Authorization", "Bearer " + credential}})
+                  .status,
+              200);
+  }
+  const json audit =
+      json::parse(Fetch(port, "GET", "/api/v1/audit", bearer).body);
+  ASSERT_EQ(audit["entries"].size(), 2u);
+  EXPECT_EQ(audit["entries"][0]["action"], "create_token");
+  EXPECT_EQ(audit["entries"][1]["action"], "login");
+  for (const char* name : {"credentials.json", "audit.jsonl", "server.json"}) {
+    struct stat info {};
+    ASSERT_EQ(stat((data_dir_ / name).c_str(), &info), 0) << name;
+    EXPECT_EQ(info.st_mode & 0777, 0600u) << name;
+  }
+}
+
+TEST_F(ProgramTest, ATokenThatIsAPipeDoesNotHoldUpTheStart) {
+  fs::create_directories(data_dir_);
+  fs::permissions(data_dir_, fs::perms::owner_all);
+  ASSERT_EQ(mkfifo((data_dir_ / "token").c_str(), 0600), 0);
+  Program program(Arguments());
+  EXPECT_FALSE(program.Line().empty());
+  EXPECT_EQ(Token().size(), 43u);
+}
+
+TEST_F(ProgramTest, TheDataDirectoryTellsWhereTheServerListens) {
+  Program program(Arguments());
+  const json addresses = json::parse(program.Line());
+  const fs::path file = data_dir_ / "server.json";
+  const json running = json::parse(std::ifstream(file));
+  EXPECT_EQ(running["http_address"], addresses["http_address"]);
+  EXPECT_EQ(running["debugger_address"], addresses["debugger_address"]);
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.ExitCode(), 0);
+  EXPECT_FALSE(fs::exists(file));
+}
+
+TEST_F(ProgramTest, ATemporaryDirectoryEndsWithTheParent) {
+  for (const bool temporary : {true, false}) {
+    pid_t parent = fork();
+    if (parent == 0) {
+      pause();
+      _exit(0);
+    }
+    auto arguments = Arguments({"--parent-pid=" + std::to_string(parent)});
+    if (temporary) arguments.push_back("--temporary-data-dir");
+    Program program(arguments);
+    EXPECT_FALSE(program.Line().empty());
+    kill(parent, SIGKILL);
+    waitpid(parent, nullptr, 0);
+    EXPECT_EQ(program.ExitCode(), 0);
+    EXPECT_EQ(fs::exists(data_dir_), !temporary);
+  }
 }
 
 TEST_F(ProgramTest, TokensAreTheOwnersAloneAndOutliveTheServer) {

@@ -30,7 +30,9 @@ ClientConnection::ClientConnection(std::shared_ptr<const Shared> shared,
     : shared_(std::move(shared)),
       incarnation_(RandomId()),
       peer_(std::move(peer)),
-      protocol_(shared_->now_unix_nano) {}
+      protocol_(shared_->now_unix_nano) {
+  protocol_.tensors().set_memory(shared_->memory);
+}
 
 ClientConnection::ClientConnection(std::shared_ptr<const Shared> shared,
                                    const SavedClient& saved)
@@ -46,6 +48,7 @@ ClientConnection::ClientConnection(std::shared_ptr<const Shared> shared,
       duplicate_names_(saved.duplicate_names()) {
   const auto graphs = shared_->files->Graphs(incarnation_);
   for (const auto& graph : graphs) saved_graphs_.insert(HashOf(graph));
+  protocol_.tensors().set_memory(shared_->memory);
   protocol_.Restore(saved.protocol(), graphs);
 }
 
@@ -265,7 +268,9 @@ void ClientConnection::OnDisconnect() {
 
 void ClientConnection::Discard() {
   absl::MutexLock lock(&mu_);
-  if (!saved_.empty()) shared_->files->Remove(incarnation_);
+  if (!saved_.empty() || !saved_graphs_.empty()) {
+    shared_->files->Remove(incarnation_);
+  }
 }
 
 void ClientConnection::MoveTo(const std::string& peer,

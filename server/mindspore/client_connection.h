@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/client_files.h"
 #include "server/mindspore/client_protocol.h"
@@ -40,6 +41,8 @@ class ClientConnection final
     // the client sends another one. Middleboxes close connections that seem
     // idle.
     std::chrono::milliseconds refresh{25'000};
+    // The memory budget of the server. May be null.
+    std::shared_ptr<MemoryBudget> memory;
     // Stores the state that outlives the server. Not null.
     std::shared_ptr<ClientFiles> files;
   };

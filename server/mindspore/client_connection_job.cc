@@ -73,7 +73,7 @@ jobs::AgentHello ClientConnection::Hello() const {
   if (duplicate_names_ > 0) {
     absl::StrAppend(&hello.job, ".", duplicate_names_ + 1);
   }
-  hello.framework = "mindspore";
+  hello.framework = jobs::kUnverifiedFramework;
   hello.framework_version = ms_version_.empty() ? "1.0" : ms_version_;
   hello.host = identity_->host;
   hello.peer = AddressOf(peer_);

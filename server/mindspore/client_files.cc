@@ -7,10 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "server/mindspore/private_file.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -20,14 +21,15 @@ namespace pb = google::protobuf;
 
 constexpr char kState[] = ".client";
 constexpr char kGraphs[] = ".graphs";
-constexpr char kUnfinished[] = ".new";
 
 }  // namespace
 
-ClientFiles::ClientFiles(std::string directory, Log log)
-    : directory_(std::move(directory)), log_(std::move(log)) {
+ClientFiles::ClientFiles(std::string directory, Log log, Limits limits)
+    : directory_(std::move(directory)), log_(std::move(log)), limits_(limits) {
+  if (directory_.empty()) return;
   // Graphs are confidential: they show the user's program.
-  if (!directory_.empty()) mkdir(directory_.c_str(), 0700);
+  mkdir(directory_.c_str(), 0700);
+  MeasureFiles();
 }
 
 std::string ClientFiles::PathOf(const std::string& incarnation,
@@ -35,10 +37,69 @@ std::string ClientFiles::PathOf(const std::string& incarnation,
   return absl::StrCat(directory_, "/", incarnation, extension);
 }
 
-void ClientFiles::LogWriteError(const std::string& path) const {
+void ClientFiles::LogError(const std::string& path,
+                           const absl::Status& error) const {
   if (!log_) return;
-  log_(absl::StrCat("error: cannot write ", path,
-                    "; a MindSpore job will not outlive the server"));
+  log_(absl::StrCat(
+      "error: cannot store ", path,
+      "; a MindSpore job will not outlive the server: ", error.message()));
+}
+
+void ClientFiles::MeasureFiles() {
+  absl::MutexLock lock(&mu_);
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(directory_, error)) {
+    std::error_code unknown;
+    const uint64_t size = entry.file_size(unknown);
+    if (unknown) continue;
+    if (entry.path().extension() == kGraphs) {
+      sizes_[entry.path().stem()].graphs = size;
+    } else if (entry.path().extension() == kState) {
+      sizes_[entry.path().stem()].state = size;
+    }
+  }
+  for (auto it = sizes_.begin(); it != sizes_.end();) {
+    if (it->second.state != 0) {
+      total_bytes_ += it->second.total();
+      ++it;
+      continue;
+    }
+    // The client had not been identified, so it cannot be recognized.
+    std::remove(PathOf(it->first, kGraphs).c_str());
+    it = sizes_.erase(it);
+  }
+}
+
+ClientFiles::Sizes ClientFiles::SizesOf(const std::string& incarnation) const {
+  absl::MutexLock lock(&mu_);
+  const auto it = sizes_.find(incarnation);
+  return it == sizes_.end() ? Sizes() : it->second;
+}
+
+absl::Status ClientFiles::SetSizes(const std::string& incarnation,
+                                   const Sizes& sizes) {
+  absl::MutexLock lock(&mu_);
+  Sizes& known = sizes_[incarnation];
+  const uint64_t total = total_bytes_ - known.total() + sizes.total();
+  const bool grows = sizes.total() > known.total();
+  if (grows && sizes.total() > limits_.client_bytes) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("its files would have ", sizes.total(),
+                     " bytes; the limit is ", limits_.client_bytes));
+  }
+  if (grows && total > limits_.total_bytes) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "the files of all MindSpore jobs would have ", total,
+        " bytes; the limit is ", limits_.total_bytes, " (--max-disk)"));
+  }
+  total_bytes_ = total;
+  known = sizes;
+  return absl::OkStatus();
+}
+
+uint64_t ClientFiles::bytes() const {
+  absl::MutexLock lock(&mu_);
+  return total_bytes_;
 }
 
 std::vector<SavedClient> ClientFiles::Load() const {
@@ -79,22 +140,34 @@ void ClientFiles::AddGraph(const std::string& incarnation,
                            const debugger::GraphProto& graph) {
   if (!open()) return;
   const std::string path = PathOf(incarnation, kGraphs);
-  std::ofstream file(path, std::ios::binary | std::ios::app);
-  const bool written =
-      pb::util::SerializeDelimitedToOstream(graph, &file) && file.flush();
-  if (!written) LogWriteError(path);
+  const Sizes before = SizesOf(incarnation);
+  Sizes after = before;
+  // The length of a delimited message takes at most 10 bytes.
+  after.graphs += graph.ByteSizeLong() + 10;
+  absl::Status stored = SetSizes(incarnation, after);
+  if (!stored.ok()) return LogError(path, stored);
+  // A client sends its graph only once.
+  stored = AppendMessage(path, graph);
+  if (stored.ok()) return;
+  LogError(path, stored);
+  SetSizes(incarnation, before).IgnoreError();
 }
 
 bool ClientFiles::Save(const std::string& incarnation,
                        const std::string& saved_client) {
   if (!open()) return false;
   const std::string path = PathOf(incarnation, kState);
-  const std::string unfinished = path + kUnfinished;
-  std::ofstream file(unfinished, std::ios::binary | std::ios::trunc);
-  file << saved_client;
-  file.close();
-  if (file && std::rename(unfinished.c_str(), path.c_str()) == 0) return true;
-  LogWriteError(path);
+  const Sizes before = SizesOf(incarnation);
+  Sizes after = before;
+  after.state = saved_client.size();
+  absl::Status stored = SetSizes(incarnation, after);
+  if (stored.ok()) {
+    // Later states follow quickly; if the machine fails, one of them is enough.
+    stored = ReplaceFile(path, saved_client, /*durable=*/before.state == 0);
+    if (stored.ok()) return true;
+    SetSizes(incarnation, before).IgnoreError();
+  }
+  LogError(path, stored);
   return false;
 }
 
@@ -103,6 +176,11 @@ void ClientFiles::Remove(const std::string& incarnation) {
   // The graphs last: graphs without state are ignored.
   std::remove(PathOf(incarnation, kState).c_str());
   std::remove(PathOf(incarnation, kGraphs).c_str());
+  absl::MutexLock lock(&mu_);
+  const auto it = sizes_.find(incarnation);
+  if (it == sizes_.end()) return;
+  total_bytes_ -= it->second.total();
+  sizes_.erase(it);
 }
 
 }  // namespace graphdbg::mindspore

@@ -60,6 +60,16 @@ void ClientProtocol::OnMetadata(const debugger::Metadata& metadata) {
 
 void ClientProtocol::OnGraphs(const std::vector<debugger::GraphProto>& graphs) {
   for (const debugger::GraphProto& graph : graphs) {
+    const size_t count = static_cast<size_t>(graph.node_size()) +
+                         static_cast<size_t>(graph.parameters_size()) +
+                         static_cast<size_t>(graph.const_vals_size());
+    if (nodes_.nodes().size() + count > kMaxNodes) {
+      reports_.push_back(jobs::LogReport{
+          "error", absl::StrCat("a graph of ", count,
+                                " nodes was dropped: the limit is ", kMaxNodes,
+                                " nodes in all graphs of a job")});
+      continue;
+    }
     reports_.push_back(TranslateGraph(graph, nodes_));
   }
   watchpoints_.UpdateSelections();

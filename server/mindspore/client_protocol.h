@@ -54,6 +54,9 @@ class ClientProtocol {
   // The hit is kept until OnWait(), because its step is unknown until then.
   void OnHit(debugger::WatchpointHit hit);
   TensorFetcher& tensors() { return tensors_; }
+  // Limit for the nodes of all graphs that a client sends. A job's own limit is
+  // lower, but the nodes of graphs that the job refused are known here.
+  static constexpr size_t kMaxNodes = 2'000'000;
   // The client waits for a command.
   void OnWait(const debugger::Metadata& metadata);
   void OnHeartbeat();

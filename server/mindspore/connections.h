@@ -7,16 +7,12 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 
 namespace graphdbg::mindspore {
 
-// The remote endpoints of established TCP connections in the text of
-// /proc/net/tcp or /proc/net/tcp6, in the form "127.0.0.1:40000" or
-// "[::1]:40000". IPv4-mapped IPv6 addresses are returned as IPv4.
-std::set<std::string> RemoteEndpoints(std::string_view table);
-
-// The remote endpoints of this machine. Absent if they cannot be determined.
+// The remote endpoints of this machine's established TCP connections, in the
+// form "127.0.0.1:40000" or "[::1]:40000". IPv4-mapped IPv6 addresses are
+// returned as IPv4. Absent if they cannot be determined.
 std::optional<std::set<std::string>> EstablishedConnections();
 
 }  // namespace graphdbg::mindspore

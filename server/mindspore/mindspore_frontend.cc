@@ -31,7 +31,15 @@ constexpr size_t kMaxHitsPerCall = ClientProtocol::kMaxHits + 1;
 constexpr int kMaxHeartbeatSeconds = 86'400;
 constexpr size_t kMaxRejectedHosts = 1'000;
 
-absl::Status NotAllowed(std::string_view peer) {
+absl::Status NotAllowed(std::string_view peer, const absl::Status& reason) {
+  if (!reason.ok()) {
+    return Error(
+        absl::StatusCode::kPermissionDenied, "peer_not_allowed",
+        absl::StrCat("MindSpore jobs of other users of this machine are not "
+                     "allowed, because MindSpore's protocol has no "
+                     "authentication: ",
+                     reason.message()));
+  }
   return Error(
       absl::StatusCode::kPermissionDenied, "peer_not_allowed",
       absl::StrCat("MindSpore jobs from ", HostOf(peer),
@@ -60,6 +68,7 @@ class MindSporeFrontend::Impl final
   ~Impl() override;
 
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
+  uint64_t stored_bytes() const { return shared_->files->bytes(); }
   void StopSaving() { shared_->files->Close(); }
 
  private:
@@ -128,7 +137,9 @@ std::shared_ptr<const ClientConnection::Shared> SharedOf(
   shared->now_unix_nano = options.now_unix_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
-  shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log);
+  shared->memory = options.memory;
+  shared->files = std::make_shared<ClientFiles>(options.state_dir, options.log,
+                                                options.state_limits);
   return shared;
 }
 
@@ -151,7 +162,12 @@ MindSporeFrontend::Impl::~Impl() {
 
 void MindSporeFrontend::Impl::SweepUntilStopped() {
   const absl::Duration interval = absl::FromChrono(options_.sweep);
-  while (!stop_.WaitForNotificationWithTimeout(interval)) registry_.Sweep();
+  while (!stop_.WaitForNotificationWithTimeout(interval)) {
+    registry_.Sweep();
+    if (options_.disk_is_full && options_.disk_is_full()) {
+      registry_.DiscardOldest();
+    }
+  }
 }
 
 absl::StatusOr<uint16_t> MindSporeFrontend::Impl::Listen(
@@ -172,10 +188,15 @@ absl::StatusOr<uint16_t> MindSporeFrontend::Impl::Listen(
 }
 
 absl::Status MindSporeFrontend::Impl::Check(const std::string& peer) {
-  if (IsLocal(peer) || options_.allow.Allows(HostOf(peer))) {
+  absl::Status reason;
+  // An empty list allows this machine only.
+  if (IsLocal(peer) || AllowList().Allows(HostOf(peer))) {
+    if (options_.check_local) reason = options_.check_local(peer);
+    if (reason.ok()) return reason;
+  } else if (options_.allow.Allows(HostOf(peer))) {
     return absl::OkStatus();
   }
-  const absl::Status rejection = NotAllowed(peer);
+  const absl::Status rejection = NotAllowed(peer, reason);
   absl::MutexLock lock(&mu_);
   // Log each host once, up to a limit.
   const bool is_new = rejected_.size() < kMaxRejectedHosts &&
@@ -339,6 +360,10 @@ grpc::Service* MindSporeFrontend::service() { return impl_.get(); }
 absl::StatusOr<uint16_t> MindSporeFrontend::Listen(const std::string& host,
                                                    uint16_t port) {
   return impl_->Listen(host, port);
+}
+
+uint64_t MindSporeFrontend::stored_bytes() const {
+  return impl_->stored_bytes();
 }
 
 void MindSporeFrontend::StopSaving() { impl_->StopSaving(); }

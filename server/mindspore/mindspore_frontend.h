@@ -14,8 +14,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/allow_list.h"
+#include "server/mindspore/client_files.h"
 
 namespace grpc {
 class Service;
@@ -27,6 +29,8 @@ struct FrontendOptions {
   // Other machines that may connect. The protocol does not support
   // authentication.
   AllowList allow;
+  // Decides about peers on this machine. If null, all of them may connect.
+  std::function<absl::Status(std::string_view peer)> check_local;
   // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;
   // Returns Unix time. If null, the system's clock is used.
@@ -36,6 +40,13 @@ struct FrontendOptions {
   // The directory for state that outlives the server, so that clients find
   // their jobs again on the next server. If empty, no state is stored.
   std::string state_dir;
+  // The memory budget of the server. May be null.
+  std::shared_ptr<MemoryBudget> memory;
+  // Limits for the files in `state_dir`.
+  ClientFiles::Limits state_limits;
+  // Whether the server uses more disk space than it may. Files of disconnected
+  // clients are then removed, the oldest first. May be null.
+  std::function<bool()> disk_is_full;
   // The interval between checks for disconnected clients.
   std::chrono::milliseconds sweep{5'000};
 };
@@ -56,6 +67,9 @@ class MindSporeFrontend {
   // Returns the port; port 0 picks a free one. Call it at most once.
   // UNAVAILABLE, naming the address, if listening fails.
   absl::StatusOr<uint16_t> Listen(const std::string& host, uint16_t port);
+
+  // Size of the stored state. May be called on any thread.
+  uint64_t stored_bytes() const;
 
   // Stops storing state. Call it before the gRPC server stops, which must not
   // count as the end of the clients. May be called on any thread.

@@ -11,7 +11,7 @@ namespace graphdbg::mindspore {
 namespace {
 
 constexpr size_t kMaxNameBytes = 4'000;
-constexpr size_t kMaxDepth = 100;
+constexpr size_t kMaxDepth = 64;
 
 bool IsUtf8(const std::string& bytes) {
   return wire::ToValidUtf8(bytes, bytes.size()) == bytes;

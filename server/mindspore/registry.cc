@@ -77,23 +77,40 @@ Registry::ConnectionPtr Registry::FindDisconnected(const Identity& identity,
   return nearest;
 }
 
-void Registry::RemoveExpired() {
-  absl::MutexLock lock(&mu_);
+std::vector<std::pair<int64_t, std::string>> Registry::Disconnected() const {
   std::vector<std::pair<int64_t, std::string>> disconnected;
   for (const auto& [peer, connection] : by_peer_) {
-    if (connection->disconnected())
+    if (connection->disconnected()) {
       disconnected.emplace_back(connection->disconnected_since(), peer);
+    }
   }
   std::sort(disconnected.begin(), disconnected.end());
+  return disconnected;
+}
+
+void Registry::Discard(const std::string& peer) {
+  const auto it = by_peer_.find(peer);
+  it->second->Discard();
+  by_peer_.erase(it);
+}
+
+void Registry::RemoveExpired() {
+  absl::MutexLock lock(&mu_);
+  const auto disconnected = Disconnected();
   const int64_t too_old = shared_->now_unix_nano() - kMaxDisconnectedNano;
   for (size_t i = 0; i < disconnected.size(); ++i) {
     if (disconnected.size() - i <= kMaxDisconnected &&
-        disconnected[i].first > too_old)
+        disconnected[i].first > too_old) {
       break;
-    auto it = by_peer_.find(disconnected[i].second);
-    it->second->Discard();
-    by_peer_.erase(it);
+    }
+    Discard(disconnected[i].second);
   }
+}
+
+void Registry::DiscardOldest() {
+  absl::MutexLock lock(&mu_);
+  const auto disconnected = Disconnected();
+  if (!disconnected.empty()) Discard(disconnected.front().second);
 }
 
 void Registry::Sweep() {
@@ -117,7 +134,7 @@ void Registry::Sweep() {
       absl::MutexLock lock(&mu_);
       auto it = by_peer_.find(peer);
       if (it != by_peer_.end() && it->second == connection) {
-        by_peer_.erase(it);
+        Discard(it->first);
       }
     }
   }

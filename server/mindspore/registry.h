@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -35,6 +36,10 @@ class Registry {
                                const debugger::Metadata& metadata)
       ABSL_LOCKS_EXCLUDED(mu_);
 
+  // Removes the client that has been disconnected for the longest time, with
+  // its files.
+  void DiscardOldest() ABSL_LOCKS_EXCLUDED(mu_);
+
   // Detects disconnected clients. Call it every few seconds.
   void Sweep() ABSL_LOCKS_EXCLUDED(mu_);
 
@@ -43,6 +48,10 @@ class Registry {
   ConnectionPtr FindDisconnected(const Identity& identity, uint64_t step) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void RemoveExpired() ABSL_LOCKS_EXCLUDED(mu_);
+  // The keys of disconnected clients, the oldest first.
+  std::vector<std::pair<int64_t, std::string>> Disconnected() const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Discard(const std::string& peer) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   ConnectionPtr& Slot(const std::string& peer)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

@@ -194,21 +194,38 @@ void TensorFetcher::Take(const debugger::TensorProto& piece) {
   Incoming& incoming = incoming_[key];
   if (!incoming.begun) {
     incoming.begun = true;
+    if (memory_) incoming.memory = memory_->Count(MemoryAccount::kTensors);
     incoming.value.type = ScalarOf(piece.data_type());
     incoming.value.type.shape.assign(piece.dims().begin(), piece.dims().end());
   }
-  std::string& data = incoming.value.data;
-  if (data.size() + piece.tensor_content().size() > kMaxTensorBytes) {
-    incoming.too_large = true;
-    data.clear();
+  if (incoming.refused.ok()) {
+    incoming.refused = Append(piece.tensor_content(), incoming);
   }
-  if (!incoming.too_large) data += piece.tensor_content();
+  if (!incoming.refused.ok()) {
+    incoming.value.data = std::string();
+    incoming.memory.Set(0);
+  }
   if (!piece.finished()) return;
   Finish(key, std::move(incoming));
   incoming_.erase(key);
 }
 
+absl::Status TensorFetcher::Append(const std::string& piece,
+                                   Incoming& incoming) {
+  std::string& data = incoming.value.data;
+  const uint64_t bytes = data.size() + piece.size();
+  if (bytes > kMaxTensorBytes) {
+    return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
+                 absl::StrCat("the tensor has more than ", kMaxTensorBytes,
+                              " bytes, which is the limit"));
+  }
+  RETURN_IF_ERROR(incoming.memory.Resize(bytes));
+  data += piece;
+  return absl::OkStatus();
+}
+
 void TensorFetcher::Finish(const Key& key, Incoming incoming) {
+  if (!incoming.refused.ok()) return AnswerAll(key, incoming.refused);
   model::TensorType& type = incoming.value.type;
   if (type.dtype == DType::kUnspecified) {
     return AnswerAll(key, absl::OkStatus());
@@ -230,7 +247,9 @@ void TensorFetcher::Finish(const Key& key, Incoming incoming) {
                    absl::StrCat("the client sent ", incoming.value.data.size(),
                                 " bytes, which do not match dtype and shape")));
   }
-  auto value = std::make_shared<const Value>(std::move(incoming.value));
+  // The value counts in the budget for as long as anything refers to it.
+  const auto counted = std::make_shared<const Incoming>(std::move(incoming));
+  ValuePtr value(counted, &counted->value);
   AnswerAll(key, value);
   Cache(key, std::move(value));
 }

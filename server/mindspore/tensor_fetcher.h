@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "proto/mindspore/debugger.pb.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/node_table.h"
 #include "server/mindspore/profile.h"
@@ -42,6 +43,10 @@ class TensorFetcher {
   explicit TensorFetcher(const NodeTable& nodes) : nodes_(nodes) {}
 
   void Configure(const Profile& profile, bool gpu);
+  // Values count in this budget. May be null.
+  void set_memory(std::shared_ptr<MemoryBudget> memory) {
+    memory_ = std::move(memory);
+  }
 
   void Submit(const jobs::TensorOrder& order);
   void Cancel(uint64_t request_id);
@@ -96,8 +101,10 @@ class TensorFetcher {
   };
   struct Incoming {
     Value value;
+    MemoryBudget::Reservation memory;
     bool begun = false;
-    bool too_large = false;
+    // Why the value cannot be kept.
+    absl::Status refused;
   };
   using ValuePtr = std::shared_ptr<const Value>;
 
@@ -110,6 +117,8 @@ class TensorFetcher {
   // Answers the request without the client. Returns false if that is not
   // possible.
   bool AnswerLocally(const Request& request, const NodeEntry& node);
+  // Appends a piece of the value, unless it is too large.
+  static absl::Status Append(const std::string& piece, Incoming& incoming);
   void Finish(const Key& key, Incoming incoming);
   template <class Result>
   void AnswerAll(const Key& key, const Result& result);
@@ -117,6 +126,7 @@ class TensorFetcher {
   absl::Status ValueGone(const Request& request) const;
 
   const NodeTable& nodes_;
+  std::shared_ptr<MemoryBudget> memory_;
   Profile profile_;
   bool gpu_ = false;
   uint64_t step_ = 0;

@@ -156,17 +156,18 @@ WatchpointSync::Leaves WatchpointSync::Expand(
     const model::WatchpointSpec& spec) const {
   Leaves leaves;
   std::set<std::string> seen;
-  conditions::NodeSelection rest = SelectionOf(spec);
-  const bool only_listed = !spec.selection.nodes.empty() && rest.everything();
+  const conditions::NodeMatcher rest(SelectionOf(spec));
+  const bool only_listed =
+      !spec.selection.nodes.empty() && rest.selects_everything();
   for (const std::string& name : spec.selection.nodes) {
     const NodeEntry* node = nodes_.ByName(name);
     if (node == nullptr) continue;
-    if (rest.target && *rest.target != node->category) continue;
+    if (rest.target() && *rest.target() != node->category) continue;
     AddLeaf(*node, seen, leaves);
   }
   if (only_listed) return leaves;
   for (const NodeEntry& node : nodes_.nodes()) {
-    if (conditions::Matches(rest, node.name, node.category)) {
+    if (rest.Matches(node.name, node.category)) {
       AddLeaf(node, seen, leaves);
     }
   }

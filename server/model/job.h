@@ -47,6 +47,19 @@ enum class ControlVerb {
   kRecheck
 };
 
+// What the owner of a job lets the server order (GRAPHDBG_ALLOW).
+struct Allowed {
+  // Read values of tensors.
+  bool view = true;
+  // Watchpoints, and every command but kTerminate.
+  bool control = true;
+  bool terminate = true;
+  // Write to the job's tensors and settings.
+  bool change = true;
+
+  bool all() const { return view && control && terminate && change; }
+};
+
 // One process of a job.
 struct Rank {
   uint32_t rank = 0;
@@ -69,6 +82,13 @@ struct Exception {
   std::string message;
   std::string traceback;
   std::string node;
+};
+
+// The person or script that controls a job.
+struct Controller {
+  // The name of a token or session.
+  std::string name;
+  int64_t since_unix_nano = 0;
 };
 
 // A job as GET /jobs reports it.
@@ -99,6 +119,12 @@ struct Job {
   std::vector<uint32_t> unchecked;
   // Commands that the job's framework does not support, with the reason.
   std::map<ControlVerb, std::string> unsupported;
+  // The job's processes have shown that they belong to the server's user or
+  // have a token. MindSpore's protocol has no credentials.
+  bool verified = true;
+  Allowed allowed;
+  // Absent if nobody controls the job.
+  std::optional<Controller> controller;
   // Both are set once the job has ended.
   std::optional<int32_t> exit_code;
   std::optional<Exception> exception;
@@ -113,6 +139,9 @@ struct ControlRequest {
   bool pending = false;
   // Absent for all ranks.
   std::optional<uint32_t> rank;
+  // The name of the caller's token or session. Empty for the server's own
+  // commands.
+  std::string user;
   // The client that sent the command, for example "graphdbg" or "browser", and
   // its address.
   std::string client;

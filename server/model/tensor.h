@@ -3,6 +3,7 @@
 #define SERVER_MODEL_TENSOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -96,6 +97,9 @@ struct TensorValue {
   // How many times the rank had resumed before this answer. Answers with the
   // same number come from the same stop.
   uint64_t stops_left = 0;
+  // Counts `data` in the server's memory budget; keep it for as long as the
+  // data. May be null.
+  std::shared_ptr<const void> memory;
 };
 
 // One input or output of a node, as listed by GET /tensors.

@@ -59,6 +59,13 @@ Hello Encode(const jobs::AgentHello& hello) {
   for (const auto& [verb, why] : hello.unsupported) {
     (*out.mutable_unsupported())[Number(verb)] = why;
   }
+  if (!hello.allowed.all()) {
+    Allowed& allowed = *out.mutable_allowed();
+    allowed.set_view(hello.allowed.view);
+    allowed.set_control(hello.allowed.control);
+    allowed.set_terminate(hello.allowed.terminate);
+    allowed.set_change(hello.allowed.change);
+  }
   return out;
 }
 
@@ -77,6 +84,10 @@ jobs::AgentHello Decode(const Hello& hello) {
   for (const auto& [verb, why] : hello.unsupported()) {
     if (verb > Number(ControlVerb::kRecheck)) continue;
     out.unsupported[static_cast<ControlVerb>(verb)] = why;
+  }
+  if (hello.has_allowed()) {
+    out.allowed = {hello.allowed().view(), hello.allowed().control(),
+                   hello.allowed().terminate(), hello.allowed().change()};
   }
   return out;
 }

@@ -48,6 +48,7 @@ class Store final : public jobs::Journal {
   Store(DirLock lock, Database db, uint64_t life, StoreOptions options)
       : lock_(std::move(lock)),
         max_bytes_(options.max_bytes),
+        other_bytes_(std::move(options.other_bytes)),
         life_(life),
         file_(db.file()),
         writer_(
@@ -83,12 +84,16 @@ class Store final : public jobs::Journal {
     lock_.reset();
   }
 
-  bool over_limit() const override { return writer_->bytes() > max_bytes_; }
+  bool over_limit() const override {
+    const uint64_t others = other_bytes_ ? other_bytes_() : 0;
+    return writer_->bytes() + others > max_bytes_;
+  }
 
  private:
   // Absent after Close().
   std::optional<DirLock> lock_;
   const uint64_t max_bytes_;
+  const std::function<uint64_t()> other_bytes_;
   const uint64_t life_;
   const std::string file_;
   std::atomic<int64_t> last_key_{0};

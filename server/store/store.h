@@ -19,6 +19,9 @@ struct StoreOptions {
   uint64_t max_bytes = uint64_t{10} << 30;
   // Receives a line if writing fails. Called on a thread of the store.
   std::function<void(std::string_view line)> log;
+  // Size of other files that count in `max_bytes`. Called on any thread. May be
+  // null.
+  std::function<uint64_t()> other_bytes = nullptr;
 };
 
 // Opens the store in an existing directory. Errors are messages for the user,

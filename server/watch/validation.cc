@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
+#include "agent/conditions/pattern_set.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
@@ -16,8 +17,8 @@ constexpr size_t kMaxNodes = 10'000;
 constexpr size_t kMaxScopes = 256;
 constexpr size_t kMaxPatterns = 64;
 constexpr size_t kMaxNameBytes = 4'096;
-// Matching costs the product of the lengths of pattern and name.
-constexpr size_t kMaxPatternBytes = 1'024;
+// Steps of PatternSet for all nodes of a job, about half a second.
+constexpr uint64_t kMaxMatchSteps = uint64_t{1} << 30;
 // Limits the total size of each list: a selection is sent in one message.
 constexpr size_t kMaxTotalBytes = 1 << 20;
 
@@ -58,6 +59,29 @@ absl::Status CheckList(const std::vector<std::string>& list,
                                    " bytes; the limit is ", kMaxTotalBytes));
 }
 
+// Patterns are matched on the job's strand, and in the training process.
+absl::Status CheckPatterns(const std::vector<std::string>& patterns,
+                           const graph::GraphStore& graph) {
+  RETURN_IF_ERROR(CheckList(patterns, "patterns", kMaxPatterns,
+                            conditions::kMaxPatternBytes));
+  size_t bytes = 0;
+  for (const std::string& pattern : patterns) bytes += pattern.size();
+  if (bytes > conditions::kMaxSelectionPatternBytes) {
+    return Wrong("patterns",
+                 absl::StrCat("the patterns have ", bytes,
+                              " bytes together; the limit is ",
+                              conditions::kMaxSelectionPatternBytes));
+  }
+  const uint64_t steps =
+      conditions::PatternSet(patterns).words() * graph.name_bytes();
+  if (steps <= kMaxMatchSteps) return absl::OkStatus();
+  return Wrong("patterns",
+               absl::StrCat("matching patterns of ", bytes, " bytes with the ",
+                            graph.node_count(), " nodes of this job takes ",
+                            steps, " steps; the limit is ", kMaxMatchSteps,
+                            "; use fewer or shorter patterns, or scopes"));
+}
+
 }  // namespace
 
 absl::Status ValidateSpec(const model::WatchpointSpec& spec,
@@ -78,8 +102,7 @@ absl::Status ValidateSelection(const model::WatchpointSpec& spec,
       CheckList(selection.nodes, "nodes", kMaxNodes, kMaxNameBytes));
   RETURN_IF_ERROR(
       CheckList(selection.scopes, "scopes", kMaxScopes, kMaxNameBytes));
-  RETURN_IF_ERROR(CheckList(selection.patterns, "patterns", kMaxPatterns,
-                            kMaxPatternBytes));
+  RETURN_IF_ERROR(CheckPatterns(selection.patterns, graph));
   const auto& row = *conditions::Find(spec.condition.id);
   for (size_t i = 0; i < selection.nodes.size(); ++i) {
     const std::string field = absl::StrCat("nodes[", i, "]");

@@ -14,10 +14,11 @@ namespace {
 using graph::NodeIndex;
 using graph::ScopeIndex;
 
-conditions::NodeSelection SelectionOf(const model::WatchpointSpec& spec) {
+// The selection without the listed nodes, which are always known and are
+// covered by name.
+conditions::NodeSelection PredicateOf(const model::WatchpointSpec& spec) {
   const model::Selection& selection = spec.selection;
   conditions::NodeSelection out;
-  out.nodes = selection.nodes;
   out.scopes = selection.scopes;
   out.patterns = selection.patterns;
   out.categories = selection.categories;
@@ -30,6 +31,12 @@ void Normalize(model::Selection& selection) {
   for (std::string& scope : selection.scopes) {
     while (scope.size() > 1 && scope.back() == '/') scope.pop_back();
   }
+}
+
+size_t PatternBytes(const model::Selection& selection) {
+  size_t bytes = 0;
+  for (const std::string& pattern : selection.patterns) bytes += pattern.size();
+  return bytes;
 }
 
 absl::Status UnknownWatchpoint(uint32_t id) {
@@ -48,6 +55,7 @@ absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
                               entries_.size() - live_,
                               " more; it cannot have another one"));
   }
+  RETURN_IF_ERROR(CheckAllPatterns(0, spec.selection));
   MatchNewNodes();
   const uint32_t id = static_cast<uint32_t>(entries_.size() + 1);
   Install(entries_[id], std::move(spec));
@@ -76,10 +84,31 @@ absl::Status WatchTable::Change(uint32_t id,
   if (change.enabled) spec.enabled = *change.enabled;
   Normalize(spec.selection);
   RETURN_IF_ERROR(ValidateSpec(spec, graph_));
+  RETURN_IF_ERROR(CheckAllPatterns(id, spec.selection));
   MatchNewNodes();
   CountWatchers(*entry, -1);
   Install(*entry, std::move(spec));
   return absl::OkStatus();
+}
+
+absl::Status WatchTable::CheckAllPatterns(
+    uint32_t id, const model::Selection& selection) const {
+  const size_t own = PatternBytes(selection);
+  size_t all = own;
+  for (const auto& [other, entry] : entries_) {
+    if (other != id && !entry.removed)
+      all += PatternBytes(entry.spec.selection);
+  }
+  // Selections without patterns are always possible.
+  if (own == 0 || all <= conditions::kMaxJobPatternBytes) {
+    return absl::OkStatus();
+  }
+  return WithField(
+      Error(absl::StatusCode::kInvalidArgument, "invalid_watchpoint",
+            absl::StrCat("the patterns of all watchpoints of the job have ",
+                         all, " bytes; the limit is ",
+                         conditions::kMaxJobPatternBytes)),
+      "patterns");
 }
 
 absl::Status WatchTable::Remove(uint32_t id) {
@@ -121,13 +150,16 @@ absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
 
 void WatchTable::Install(Entry& entry, model::WatchpointSpec spec) {
   entry.spec = std::move(spec);
-  entry.selection = SelectionOf(entry.spec);
+  conditions::NodeSelection predicate = PredicateOf(entry.spec);
+  entry.only_listed =
+      !entry.spec.selection.nodes.empty() && predicate.everything();
+  entry.matcher = conditions::NodeMatcher(std::move(predicate));
   entry.conditions.push_back(
       std::make_shared<const model::Condition>(entry.spec.condition));
   entry.errors.clear();
   entry.covers.assign(matched_, false);
   entry.node_count = 0;
-  for (const std::string& name : entry.selection.nodes) {
+  for (const std::string& name : entry.spec.selection.nodes) {
     const NodeIndex node = graph_.FindNode(name);
     if (node != graph::kNoNode && !entry.covers[node]) Cover(entry, node);
   }
@@ -136,16 +168,11 @@ void WatchTable::Install(Entry& entry, model::WatchpointSpec spec) {
 
 void WatchTable::Match(Entry& entry, NodeIndex from) {
   entry.covers.resize(matched_, false);
-  conditions::NodeSelection rest = entry.selection;
-  if (!rest.nodes.empty()) {
-    // Listed nodes are always known and have been covered by name.
-    rest.nodes.clear();
-    if (rest.everything()) return;
-  }
+  if (entry.only_listed) return;
   for (NodeIndex i = from; i < matched_; ++i) {
     if (entry.covers[i]) continue;
     const graph::Node& node = graph_.node(i);
-    if (conditions::Matches(rest, node.name, node.category)) {
+    if (entry.matcher.Matches(node.name, node.category)) {
       Cover(entry, i);
     }
   }

@@ -75,7 +75,10 @@ class WatchTable {
  private:
   struct Entry {
     model::WatchpointSpec spec;
-    conditions::NodeSelection selection;
+    // Matches everything but the listed nodes.
+    conditions::NodeMatcher matcher;
+    // The selection consists of listed nodes only.
+    bool only_listed = false;
     // The condition of each revision, from 1.
     std::vector<ConditionPtr> conditions;
     std::map<uint32_t, std::string> errors;
@@ -84,6 +87,10 @@ class WatchTable {
     bool removed = false;
   };
 
+  // INVALID_ARGUMENT if the patterns of all watchpoints became too long by
+  // giving the watchpoint `id` (0: a new one) this selection.
+  absl::Status CheckAllPatterns(uint32_t id,
+                                const model::Selection& selection) const;
   const Entry* Find(uint32_t id) const;
   Entry* Find(uint32_t id);
   void Install(Entry& entry, model::WatchpointSpec spec);

@@ -200,5 +200,59 @@ TEST_F(WatchTableTest, ShowsWhatRanksCannotCheck) {
   EXPECT_FALSE(table_.SetError(99, 1, 1, "nobody"));
 }
 
+TEST_F(WatchTableTest, LimitsTheBytesOfPatterns) {
+  model::WatchpointSpec spec = Nan();
+  spec.selection.patterns = {std::string(1'025, 'a')};
+  EXPECT_EQ(FieldOf(table_.Add(spec).status()), "patterns[0]");
+  spec.selection.patterns.assign(5, std::string(1'000, 'a'));
+  absl::Status refused = table_.Add(spec).status();
+  EXPECT_EQ(ReasonOf(refused), "invalid_watchpoint");
+  EXPECT_EQ(FieldOf(refused), "patterns");
+  EXPECT_EQ(table_.CountOf(spec).status(), refused);
+  spec.selection.patterns.pop_back();
+  EXPECT_TRUE(table_.Add(spec).ok());
+}
+
+TEST_F(WatchTableTest, LimitsTheBytesOfThePatternsOfAllWatchpoints) {
+  model::WatchpointSpec spec = Nan();
+  spec.selection.patterns.assign(4, std::string(1'024, 'a'));
+  for (int i = 0; i < 16; ++i) ASSERT_TRUE(table_.Add(spec).ok());
+  EXPECT_EQ(FieldOf(table_.Add(spec).status()), "patterns");
+  // Replacing patterns of the same length, and selections without patterns,
+  // remain possible.
+  model::WatchpointChange change;
+  change.selection = spec.selection;
+  EXPECT_TRUE(table_.Change(1, change).ok());
+  EXPECT_TRUE(table_.Add(Nan()).ok());
+  ASSERT_TRUE(table_.Remove(2).ok());
+  EXPECT_TRUE(table_.Add(spec).ok());
+}
+
+// Four patterns of 1,000 bytes and 20 MB of names.
+TEST_F(WatchTableTest, LimitsTheStepsThatMatchingTakes) {
+  std::vector<std::string> names;
+  for (int i = 0; i < 5'000; ++i) {
+    names.push_back(std::to_string(i) + std::string(4'000, 'a'));
+  }
+  Add(names);
+  model::WatchpointSpec spec = Nan();
+  std::string stars;
+  while (stars.size() < 1'000) stars += "**a";
+  spec.selection.patterns.assign(4, stars + "b");
+  const absl::Status refused = table_.CountOf(spec).status();
+  EXPECT_EQ(FieldOf(refused), "patterns");
+  EXPECT_EQ(ReasonOf(refused), "invalid_watchpoint");
+  spec.selection.patterns = {"**b"};
+  EXPECT_EQ(*table_.CountOf(spec), 0u);
+}
+
+TEST_F(WatchTableTest, RestoresPatternsThatAnEarlierVersionAccepted) {
+  model::WatchpointSpec spec = Nan();
+  spec.selection.patterns.assign(64, std::string(1'024, 'a'));
+  spec.selection.patterns.push_back("**/log");
+  ASSERT_TRUE(table_.Restore(1, 1, &spec).ok());
+  EXPECT_EQ(table_.NodeCountOf(1), 1u);
+}
+
 }  // namespace
 }  // namespace graphdbg::watch

@@ -1,7 +1,12 @@
 // The life of a job, from the points of view of agents and clients.
+#include <chrono>
+#include <future>
+#include <memory>
 #include <string>
 
+#include "absl/synchronization/notification.h"
 #include "server/base/error.h"
+#include "server/base/memory_budget.h"
 #include "tests/integration/server_fixture.h"
 
 namespace graphdbg::integration {
@@ -31,6 +36,98 @@ TEST_F(JobTest, DescribesTheJobWhichWaitsBeforeItsFirstStep) {
   EXPECT_EQ(info->ranks[0].pid, 1000u);
   EXPECT_EQ(info->ranks[0].peer.rfind("127.0.0.1:", 0), 0u);
   EXPECT_EQ(directory().Jobs().size(), 1u);
+}
+
+// Lists of all jobs use the last known state, so that they do not wait for the
+// busiest job.
+TEST_F(JobTest, ItsLastKnownStateIsAvailableWhileItIsBusy) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  absl::Notification busy;
+  absl::Notification released;
+  // Subscribers run on the job's strand.
+  const auto blocker =
+      directory().Subscribe([&](const std::shared_ptr<const Event>& event) {
+        if (!event->job_info || event->job_info->step != 1) return;
+        if (busy.HasBeenNotified()) return;
+        busy.Notify();
+        released.WaitForNotification();
+      });
+  ASSERT_TRUE(agent.SendRunning(1));
+  busy.WaitForNotification();
+  auto described = Begin(job->Describe());
+  EXPECT_EQ(job->LastKnown()->id, "digits");
+  EXPECT_EQ(job->LastKnown()->state, JobState::kRunning);
+  EXPECT_EQ(job->LastKnown()->step, 1u);
+  EXPECT_NE(described.wait_for(std::chrono::seconds(0)),
+            std::future_status::ready);
+  released.Notify();
+  EXPECT_EQ(described.get()->step, 1u);
+}
+
+TEST_F(JobTest, ItsLastKnownStateCountsHits) {
+  Start();
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  model::WatchpointSpec spec;
+  spec.condition.id = "nan";
+  ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+  v1::AgentMessage message;
+  message.mutable_hit()->set_watchpoint(1);
+  message.mutable_hit()->set_revision(1);
+  message.mutable_hit()->set_node_id(3);
+  ASSERT_TRUE(agent.Send(message));
+  WaitFor([](const Event& event) { return event.type == Event::Type::kHit; });
+  // The first call returns after the hit has been processed, the second one
+  // after the update that this has scheduled.
+  ASSERT_TRUE(Await(job->Describe()).ok());
+  ASSERT_TRUE(Await(job->Describe()).ok());
+  EXPECT_EQ(job->LastKnown()->hit_count, 1u);
+}
+
+TEST_F(JobTest, DoesNotGrowWhenTheServerHasNoMemory) {
+  jobs::JobOptions options;
+  options.memory = std::make_shared<MemoryBudget>(uint64_t{100} << 20);
+  const auto memory = options.memory;
+  Start(options);
+  ScriptedAgent agent(port());
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  EXPECT_GT(memory->used(MemoryAccount::kJobs), 0u);
+  const auto full =
+      memory->Count(MemoryAccount::kResponses, uint64_t{100} << 20);
+  // Reports that need no memory are processed.
+  ASSERT_TRUE(agent.SendRunning(1));
+  WaitForState("digits", JobState::kRunning);
+  v1::Node node = SmallGraph()[0];
+  node.set_id(9);
+  node.set_name("forward/more");
+  agent.SendGraph({node});
+  const grpc::Status ended = agent.End();
+  EXPECT_EQ(ended.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(ended.error_message().find("--max-memory"), std::string::npos);
+  EXPECT_FALSE(Await(job->Node("forward/more")).ok());
+}
+
+TEST_F(JobTest, NewJobsAreRefusedWhenTheServerHasNoMemory) {
+  jobs::JobOptions options;
+  options.memory = std::make_shared<MemoryBudget>(uint64_t{100} << 20);
+  const auto memory = options.memory;
+  Start(options);
+  ScriptedAgent ended(port());
+  StartJob(ended, ScriptedAgent::MakeHello("ended"));
+  ended.SendGoodbye(0, 1);
+  EXPECT_TRUE(ended.End().ok());
+  WaitForState("ended", JobState::kFinished);
+  const auto full =
+      memory->Count(MemoryAccount::kResponses, uint64_t{96} << 20);
+  // A job that has ended makes room for a new one.
+  ScriptedAgent first(port());
+  first.Join(ScriptedAgent::MakeHello("first"));
+  EXPECT_EQ(directory().Find("ended"), nullptr);
+  ScriptedAgent second(port());
+  EXPECT_TRUE(second.SendHello(ScriptedAgent::MakeHello("second")));
+  EXPECT_EQ(second.End().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
 }
 
 TEST_F(JobTest, LearnsOfTheDeviceWhenTheProgramHasTensorsThere) {

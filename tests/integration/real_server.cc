@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ using Json = RealServer::Json;
 constexpr char kProgram[] = "server/main/graphdbg_server";
 
 // Starts the program with its standard output connected to the pipe `out`.
-pid_t Spawn(std::vector<std::string> arguments, int out) {
+pid_t Spawn(std::vector<std::string> arguments, int out, size_t descriptors) {
   arguments.insert(arguments.begin(), kProgram);
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -29,6 +30,10 @@ pid_t Spawn(std::vector<std::string> arguments, int out) {
   const pid_t pid = fork();
   if (pid != 0) return pid;
   dup2(out, STDOUT_FILENO);
+  if (descriptors > 0) {
+    const rlimit limit = {descriptors, descriptors};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
   execv(kProgram, argv.data());
   _exit(127);
 }
@@ -48,12 +53,16 @@ uint16_t PortOf(const std::string& address) {
 }  // namespace
 
 RealServer::RealServer(std::filesystem::path data_dir,
-                       std::vector<std::string> more)
-    : data_dir_(std::move(data_dir)), more_(std::move(more)) {
+                       std::vector<std::string> more, size_t descriptors)
+    : data_dir_(std::move(data_dir)),
+      more_(std::move(more)),
+      descriptors_(descriptors) {
   StartAgain();
 }
 
 RealServer::~RealServer() { Kill(); }
+
+void RealServer::Signal(int signal) const { EXPECT_EQ(kill(pid_, signal), 0); }
 
 void RealServer::Kill() { End(SIGKILL); }
 
@@ -74,7 +83,7 @@ void RealServer::StartAgain() {
   arguments.insert(arguments.end(), more_.begin(), more_.end());
   int pipe[2] = {};
   ASSERT_EQ(pipe2(pipe, O_CLOEXEC), 0);
-  pid_ = Spawn(std::move(arguments), pipe[1]);
+  pid_ = Spawn(std::move(arguments), pipe[1], descriptors_);
   close(pipe[1]);
   const std::string line = ReadLine(pipe[0]);
   close(pipe[0]);

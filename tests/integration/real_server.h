@@ -22,11 +22,13 @@ class RealServer {
   using Json = nlohmann::json;
 
   // Starts the server without authentication, on free ports. `more` are
-  // additional arguments.
+  // additional arguments. `descriptors` limits its open files; 0: no limit.
   explicit RealServer(std::filesystem::path data_dir,
-                      std::vector<std::string> more = {});
+                      std::vector<std::string> more = {},
+                      size_t descriptors = 0);
   ~RealServer();
 
+  void Signal(int signal) const;
   // Sends SIGKILL, so that nothing is closed in good order.
   void Kill();
   // Shuts down in good order.
@@ -34,6 +36,8 @@ class RealServer {
   // Starts the server on the same ports and data directory.
   void StartAgain();
 
+  pid_t pid() const { return pid_; }
+  uint16_t http_port() const { return http_port_; }
   uint16_t debugger_port() const { return debugger_port_; }
   // Open with --mindspore-allow only.
   uint16_t mindspore_port() const { return mindspore_port_; }
@@ -54,6 +58,7 @@ class RealServer {
 
   const std::filesystem::path data_dir_;
   const std::vector<std::string> more_;
+  const size_t descriptors_;
   uint16_t http_port_ = 0;
   uint16_t debugger_port_ = 0;
   uint16_t mindspore_port_ = 0;

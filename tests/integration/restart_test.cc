@@ -181,13 +181,21 @@ TEST_F(RestartTest, AProcessThatDoesNotComeBackIsLost) {
 TEST_F(RestartTest, AnotherProcessIsAnotherJob) {
   Start(Options());
   ScriptedAgent agent(port());
-  StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  const v1::Hello hello = ScriptedAgent::MakeHello("digits");
+  StartJob(agent, hello);
   Restart();
-  v1::Hello hello = ScriptedAgent::MakeHello("digits");
-  hello.set_incarnation("another");
+  v1::Hello stranger = hello;
+  stranger.set_incarnation("another");
   ScriptedAgent other(port());
-  EXPECT_EQ(other.Join(hello).job(), "digits-2");
-  EXPECT_EQ(InfoOf("digits").state, JobState::kLost);
+  EXPECT_EQ(other.Join(stranger).job(), "digits-2");
+  EXPECT_EQ(InfoOf("digits").state, JobState::kConnecting);
+  // The process that was awaited still has its place.
+  ScriptedAgent again(port());
+  EXPECT_EQ(again.Join(hello).job(), "digits");
+  ScriptedAgent third(port());
+  stranger.set_incarnation("a third");
+  ASSERT_TRUE(third.SendHello(stranger));
+  EXPECT_EQ(third.End().error_code(), grpc::StatusCode::ALREADY_EXISTS);
 }
 
 TEST_F(RestartTest, AnEndedJobStaysAsItWas) {

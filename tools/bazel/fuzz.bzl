@@ -1,19 +1,26 @@
 """fuzz_target: a libFuzzer program, and a test that replays its corpus."""
 
-def fuzz_target(name, srcs, deps = [], corpus = [], **kwargs):
-    """NAME is the libFuzzer program (--config=fuzz); NAME_replay runs the corpus."""
+def fuzz_target(name, srcs, deps = [], corpus = [], copts = [], **kwargs):
+    """NAME is the libFuzzer program (--config=fuzz); NAME_replay runs the corpus.
+
+    `tools/dev fuzz` finds the programs by their tag. A replay fails if one input
+    takes more than a second of CPU time."""
     native.cc_library(
         name = name + "_lib",
         testonly = True,
         srcs = srcs,
         alwayslink = True,
+        copts = copts,
         deps = deps,
     )
     native.cc_binary(
         name = name,
         testonly = True,
         linkopts = ["-fsanitize=fuzzer"],
-        tags = ["manual"],
+        tags = [
+            "fuzz",
+            "manual",
+        ],
         deps = [":" + name + "_lib"],
     )
     native.cc_test(

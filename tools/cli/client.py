@@ -60,6 +60,20 @@ class Client:
     def post(self, path: str, body: Json) -> Json:
         return self._call("POST", path, body)
 
+    def delete(self, path: str) -> Json:
+        return self._call("DELETE", path, None)
+
+    def page(self, path: str = "/", holder: Json | None = None) -> Json:
+        """A new address of the page: `url` and `expires_at`.
+
+        Args:
+            path: A place on the page, such as /jobs/train.
+            holder: The `name` and `role` of the person who will open the page. Default: those of this client.
+        """
+        login = self.post("/login/codes", holder or {})
+        place = "" if path == "/" else f"{path}?"
+        return {"url": f"{self.address}/#{place}code={login['code']}", "expires_at": login["expires_at"]}
+
     def hits(self, job: str) -> list[Json]:
         """All hits of a job, in execution order."""
         hits: list[Json] = []

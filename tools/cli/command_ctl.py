@@ -27,13 +27,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("argument", nargs="?", help="step: number of steps (default: 1); until: full name of the node")
     parser.add_argument("--pending", action="store_true", help="until: accept a node that does not exist yet")
     parser.add_argument("--rank", type=int, help="control only this rank (default: all ranks together)")
+    parser.add_argument("--take-over", action="store_true", help="take the control of the job over from whoever has it")
     connection.add_options(parser)
     parser.set_defaults(run=run, parser=parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     body = _body(arguments)
-    answer = connection.connect(arguments).post(f"/jobs/{quote(arguments.job)}/control", body)
+    client = connection.connect(arguments)
+    path = f"/jobs/{quote(arguments.job)}"
+    if arguments.take_over:
+        client.post(f"{path}/lease", {})
+    answer = client.post(f"{path}/control", body)
     print(json.dumps(answer) if arguments.json else f"{arguments.verb}: sent")
     return 0
 

@@ -11,6 +11,7 @@ from . import connection, doctor_checks
 from .client import Client
 from .doctor_checks import Check
 from .errors import CliError
+from .terminal import visible
 
 _MARKS = {"ok": "ok", "absent": "--", "broken": "!!"}
 
@@ -77,8 +78,8 @@ def _broken(name: str, error: CliError, meaning: str, remedy: str) -> Check:
 
 def _print(checks: list[Check]) -> None:
     for check in checks:
-        print(f"{_MARKS[check.state]}  {check.name:15} {check.summary}")
+        print(f"{_MARKS[check.state]}  {check.name:15} {visible(check.summary)}")
         if check.meaning:
-            print(f"    {'':15} {check.meaning}")
+            print(f"    {'':15} {visible(check.meaning)}")
         if check.remedy:
-            print(f"    {'':15} fix: {check.remedy}")
+            print(f"    {'':15} fix: {visible(check.remedy)}")

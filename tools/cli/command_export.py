@@ -9,6 +9,7 @@ from pathlib import Path
 from . import connection
 from .client import quote
 from .errors import USAGE, CliError
+from .terminal import visible
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -36,5 +37,5 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         raise CliError(f"cannot write {output}: {error.strerror}", USAGE) from None
     written = {"file": str(output), "bytes": len(content)}
-    print(json.dumps(written) if arguments.json else f"{output}: {len(content)} bytes")
+    print(json.dumps(written) if arguments.json else f"{visible(output)}: {len(content)} bytes")
     return 0

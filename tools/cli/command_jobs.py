@@ -6,6 +6,7 @@ import argparse
 import json
 
 from . import connection
+from .terminal import visible
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -21,9 +22,8 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     for job in jobs:
         position = f"at {job['node']}" if job["node"] else ""
-        print(
-            f"{job['id']:30}  {job['state']:10}  step {job['step']:<8} hits {job['hit_count']:<6} {position}".rstrip()
-        )
+        line = f"{job['id']:30}  {job['state']:10}  step {job['step']:<8} hits {job['hit_count']:<6} {position}"
+        print(visible(line.rstrip()))
     if not jobs:
         print("no jobs")
     return 0

@@ -5,13 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 
+from .run_directory import remove_leftovers
 from .server_process import server_program
 
 # Options that are passed on to the server, which checks them.
 FORWARDED = {
     "max-disk": "limit for jobs on disk, such as 10GiB; beyond it the oldest finished job is deleted",
-    "max-memory": "the same limit for memory, such as 4GiB",
+    "max-memory": "memory of the server, such as 4GiB; shortly before it is reached, the oldest finished jobs are "
+    "deleted, then new jobs and large requests are refused",
     "max-jobs": "the same limit for the number of jobs",
+    "debugger-socket": "path of a Unix socket for agents of the same user, beside the port; "
+    "jobs use it with GRAPHDBG_HOST=unix:PATH",
     "tls-cert": "PEM file with the certificate, for remote access; jobs then need GRAPHDBG_TLS_CA",
     "tls-key": "PEM file with the certificate's private key",
     "tls-client-ca": "PEM file with the authority that must have issued the certificates of browsers and jobs",
@@ -69,4 +73,5 @@ def run(arguments: argparse.Namespace) -> int:
         command.append("--no-auth")
     if arguments.json:
         command.append("--json")
+    remove_leftovers()
     os.execv(program, command)

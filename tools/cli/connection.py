@@ -6,20 +6,40 @@ import argparse
 from pathlib import Path
 
 from .client import DEFAULT_SERVER, Client, default_data_dir
+from .errors import USAGE, CliError
+from .running_servers import server_of
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--server", default=DEFAULT_SERVER, metavar="URL", help="address of the server (default: %(default)s)"
+        "--server",
+        metavar="URL",
+        help=f"address of the server (default: the one that runs on the data directory, or else {DEFAULT_SERVER})",
     )
     parser.add_argument(
         "--data-dir",
         type=Path,
-        default=default_data_dir(),
-        help="data directory of the server, where its token is stored (default: %(default)s)",
+        help=f"data directory of the server, where its token is stored (default: {default_data_dir()})",
+    )
+    parser.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help="file with the token to use (default: the file 'token' in the data directory)",
     )
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def connect(arguments: argparse.Namespace) -> Client:
-    return Client.from_data_dir(arguments.server, arguments.data_dir)
+    data_dir: Path = arguments.data_dir or default_data_dir()
+    address: str | None = arguments.server
+    if address is None:
+        running = server_of(data_dir)
+        address = running.address if running else DEFAULT_SERVER
+    if arguments.token_file is None:
+        return Client.from_data_dir(address, data_dir)
+    try:
+        token = arguments.token_file.read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"cannot read the token: {error}", USAGE) from None
+    return Client(address, token)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import tempfile
 import time
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Literal
 
 from . import report
@@ -14,6 +12,7 @@ from .break_on import conditions_of
 from .client import ApiError, Json, quote
 from .errors import CliError
 from .job_process import JobProcess, signals_to
+from .run_directory import run_directory
 from .server_process import ServerProcess
 
 OnHit = Literal["pause", "continue", "terminate"]
@@ -35,13 +34,13 @@ class RunOptions:
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     # Called once with the page's address.
-    announce: Callable[[str], None] = lambda url: report.log(f"page: {url}")
+    announce: Callable[[str], None] = report.log_page
 
 
 def debug(command: Sequence[str], options: RunOptions) -> Json:
     """Runs `command` to its end and returns the result object."""
-    with tempfile.TemporaryDirectory(prefix="graphdbg-") as directory:
-        server = ServerProcess(Path(directory), options.port)
+    with run_directory() as directory:
+        server = ServerProcess(directory, options.port, temporary=True)
         try:
             return _Follower(command, options, server).follow()
         finally:
@@ -77,6 +76,9 @@ class _Follower:
         if job is None:
             return
         self._log_new_hits(job)
+        if not self._started and "control" not in job.get("allowed", ["control"]):
+            self._started = True
+            report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")
         if self._terminate_deadline is not None:
             if time.monotonic() > self._terminate_deadline:
                 self._process.end()
@@ -124,8 +126,7 @@ class _Follower:
 
     def _job_page(self) -> str:
         """The address of the job's page, with a new one-time code."""
-        code = self._client.post("/login/codes", {})["code"]
-        return f"{self._client.address}/#{self._path}?code={code}"
+        return str(self._client.page(self._path)["url"])
 
     def _terminate(self) -> None:
         self._terminate_deadline = time.monotonic() + _TERMINATE_SECONDS

@@ -64,7 +64,10 @@ class JobProcess:
     def _variables(self, server: ServerProcess) -> dict[str, str]:
         host, _, port = server.debugger_address.rpartition(":")
         path = os.environ.get("PYTHONPATH")
-        return {
+        # No other user can connect to the socket, or take its place. The port is
+        # for programs that know no sockets.
+        socket = {"GRAPHDBG_SOCKET": str(server.debugger_socket)} if server.debugger_socket else {}
+        return socket | {
             "GRAPHDBG_ENABLE": "1",
             "GRAPHDBG_HOST": host,
             "GRAPHDBG_PORT": port,

@@ -6,12 +6,25 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from . import command_ctl, command_doctor, command_export, command_jobs, command_open, command_run, command_start
+from . import (
+    command_ctl,
+    command_doctor,
+    command_export,
+    command_jobs,
+    command_open,
+    command_run,
+    command_start,
+    command_token,
+    command_url,
+)
 from .errors import CliError
+from .terminal import visible
 
 COMMANDS = (
     command_start,
     command_run,
+    command_url,
+    command_token,
     command_jobs,
     command_ctl,
     command_open,
@@ -38,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         code: int = arguments.run(arguments)
         return code
     except CliError as error:
-        print(f"graphdbg: {error}", file=sys.stderr)
+        print(f"graphdbg: {visible(error)}", file=sys.stderr)
         return error.exit_code
     except KeyboardInterrupt:
         return 130

@@ -6,10 +6,17 @@ import sys
 from pathlib import Path
 
 from .client import Json
+from .terminal import visible
 
 
 def log(text: str) -> None:
-    print(f"graphdbg: {text}", file=sys.stderr, flush=True)
+    """Prints one line. `text` may contain names and messages from the job."""
+    print(f"graphdbg: {visible(text)}", file=sys.stderr, flush=True)
+
+
+def log_page(url: str) -> None:
+    log(f"page: {url}")
+    log("this address works once and for 60 seconds; 'graphdbg url' prints a new one")
 
 
 def describe_source(source: Json | None) -> str:
@@ -50,7 +57,10 @@ def log_summary(result: Json) -> None:
         f"exit code {result['exit_code']}, {len(hits)} hit{'' if len(hits) == 1 else 's'}"
     )
     if result["exception"]:
-        log(f"  {result['exception']['type']}: {result['exception']['message']}")
+        first, *others = str(result["exception"]["message"]).split("\n")
+        log(f"  {result['exception']['type']}: {first}")
+        for line in others:
+            log(f"    {line}")
     if hits:
         first = hits[0]
         location = f"{first['node']}:{first['slot']} in step {first['step']}"

@@ -23,7 +23,8 @@ def server_program() -> Path:
 class ServerProcess:
     """A server on free ports that ends with this process."""
 
-    def __init__(self, data_dir: Path, port: int = 0) -> None:
+    def __init__(self, data_dir: Path, port: int = 0, *, temporary: bool = False) -> None:
+        """If `temporary`, the server removes the directory should this process be killed."""
         command = [
             str(server_program()),
             "--json",
@@ -31,7 +32,15 @@ class ServerProcess:
             "--debugger-port=0",
             f"--data-dir={data_dir}",
             f"--parent-pid={os.getpid()}",
+            *(["--temporary-data-dir"] if temporary else []),
         ]
+        socket = data_dir / "agent.sock"
+        # The server refuses a directory that others can enter, and names that are
+        # too long for the address of a socket.
+        closed = data_dir.stat().st_mode & 0o077 == 0
+        self.debugger_socket = socket if closed and len(os.fsencode(socket)) < 108 else None
+        if self.debugger_socket:
+            command.append(f"--debugger-socket={self.debugger_socket}")
         self._log = data_dir / "server.log"
         with self._log.open("wb") as log:
             # The server runs in its own session, so that Ctrl-C reaches only the job.

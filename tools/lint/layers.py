@@ -114,6 +114,7 @@ ROOMS = [
         "Watchpoints and hits know the graph and no job.",
     ),
     Room("server/auth", ("proto/wire", "server/base"), "Tokens and policies know neither HTTP nor jobs."),
+    Room("server/audit", ("proto/wire", "server/base"), "The audit log stores texts and knows no request."),
     Room("server/http", ("proto/wire", "server/auth", "server/base"), "HTTP knows no job; Beast stays inside it."),
     Room(
         "server/jobs",
@@ -179,6 +180,7 @@ ROOMS = [
             "agent/conditions",
             "agent/tensor",
             "proto/wire",
+            "server/audit",
             "server/auth",
             "server/base",
             "server/exporters",
@@ -194,6 +196,7 @@ ROOMS = [
         (
             "proto/wire",
             "server/api",
+            "server/audit",
             "server/auth",
             "server/base",
             "server/http",

@@ -1,14 +1,21 @@
 """Adds up JUnit reports and prints `N passed, N failed, N skipped`.
 
-Exits with 1 if anything failed, or if a report cannot be read.
+Before that, the tests that passed only when they were tried again are named and
+counted. Exits with 1 if anything failed, or if a report cannot be read.
 """
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from pathlib import Path
+from typing import Any
+
+# Lines of `pytest -rR` in pytest-*.log: RERUN agent/tests/test_x.py::test_y
+_PYTEST_RERUN = re.compile(r"^RERUN (\S+)", re.MULTILINE)
 
 
 def outcome(case: ElementTree.Element) -> str:
@@ -34,9 +41,59 @@ def count(file: Path) -> Counter[str]:
     return counts
 
 
+def bazel_reruns(directory: Path) -> list[str]:
+    """Bazel keeps the report of each earlier attempt of a test that it repeated."""
+    return [f"{file.parent.name}: {file.stem}" for file in sorted(directory.glob("bazel-attempts/*/*.xml"))]
+
+
+def pytest_reruns(directory: Path) -> list[str]:
+    return [
+        f"{file.stem}: {name}"
+        for file in sorted(directory.glob("pytest-*.log"))
+        for name in _PYTEST_RERUN.findall(file.read_text(errors="replace"))
+    ]
+
+
+def vitest_reruns(directory: Path) -> list[str]:
+    """Vitest's JSON report keeps the messages of attempts that failed before a test passed."""
+    return [
+        f"{file.stem}: {case['fullName']}"
+        for file in sorted(directory.glob("vitest*.json"))
+        for suite in json.loads(file.read_text())["testResults"]
+        for case in suite["assertionResults"]
+        if case["status"] == "passed" and case["failureMessages"]
+    ]
+
+
+def playwright_reruns(directory: Path) -> list[str]:
+    """Playwright's JSON report lists every attempt of a test."""
+    found = []
+
+    def visit(suite: dict[str, Any]) -> None:
+        for spec in suite.get("specs", []):
+            for test in spec["tests"]:
+                found.extend(f"playwright: {spec['title']}" for _ in test["results"][1:])
+        for inner in suite.get("suites", []):
+            visit(inner)
+
+    for file in sorted(directory.glob("playwright*.json")):
+        visit(json.loads(file.read_text()))
+    return found
+
+
 def main() -> int:
-    files = sorted(Path(sys.argv[1]).glob("*.xml"))
-    total = sum((count(file) for file in files), Counter[str]())
+    directory = Path(sys.argv[1])
+    total = sum((count(file) for file in sorted(directory.glob("*.xml"))), Counter[str]())
+    reruns = [
+        *bazel_reruns(directory),
+        *pytest_reruns(directory),
+        *vitest_reruns(directory),
+        *playwright_reruns(directory),
+    ]
+    for rerun in reruns:
+        print(f"tried again: {rerun}")
+    if reruns:
+        print(f"{len(reruns)} failed attempts were repeated; a test that needs that has a defect")
     print(f"{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] or not total["passed"] else 0
 

@@ -15,6 +15,8 @@ import sysconfig
 import tempfile
 from pathlib import Path
 
+from sbom import write_sbom
+
 ROOT = Path(__file__).resolve().parents[2]
 VERSION = (ROOT / "tools" / "wheel" / "VERSION").read_text().strip()
 
@@ -85,6 +87,7 @@ def stage(directory: Path, binaries: Path) -> None:
     information = directory / f"graphdbg-{VERSION}.dist-info"
     information.mkdir()
     (information / "METADATA").write_text(METADATA)
+    write_sbom(package, information, VERSION)
     (information / "entry_points.txt").write_text(ENTRY_POINTS)
     (information / "WHEEL").write_text(
         f"Wheel-Version: 1.0\nGenerator: graphdbg\nRoot-Is-Purelib: false\nTag: {wheel_tag()}\n"

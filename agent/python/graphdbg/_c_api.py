@@ -157,6 +157,20 @@ def sized(structure: Any, **fields: Any) -> Any:
     return structure(struct_size=ctypes.sizeof(structure), **fields)
 
 
+def make_execution(node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any], **fields: Any) -> Any:
+    """Makes an `Execution`; `inputs` are `Input` and `outputs` are `Tensor` structures."""
+    return sized(
+        Execution,
+        node=node,
+        flags=flags,
+        inputs=(Input * len(inputs))(*inputs),
+        input_count=len(inputs),
+        outputs=(Tensor * len(outputs))(*outputs),
+        output_count=len(outputs),
+        **fields,
+    )
+
+
 def load() -> ctypes.CDLL:
     """Loads the agent and declares the types of its functions."""
     library = ctypes.CDLL(str(LIBRARY))

@@ -1,5 +1,7 @@
 #include "server/api/testing/api_fixture.h"
 
+#include <stdlib.h>
+
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
@@ -11,12 +13,34 @@ namespace graphdbg::api::testing {
 
 namespace asio = boost::asio;
 
+namespace {
+
+auth::AuthOptions OptionsOf(bool auth_required) {
+  auth::AuthOptions options;
+  options.required = auth_required;
+  return options;
+}
+
+std::unique_ptr<audit::AuditLog> OpenAudit() {
+  std::string dir = ::testing::TempDir() + "/audit.XXXXXX";
+  EXPECT_NE(mkdtemp(dir.data()), nullptr);
+  audit::Options options;
+  options.dir = dir;
+  auto log = audit::AuditLog::Open(std::move(options));
+  EXPECT_TRUE(log.ok()) << log.status();
+  return *std::move(log);
+}
+
+}  // namespace
+
 ApiFixture::ApiFixture(bool auth_required, EventBuffer::Limits limits)
-    : auth({kToken, "the-agent-token"}, auth_required),
+    : auth({kToken, "the-agent-token"}, OptionsOf(auth_required)),
+      audit(OpenAudit()),
       events(directory, limits),
       identity{"1.2.3", "http://127.0.0.1:8080", "127.0.0.1:50051"},
       services{.directory = directory,
                .auth = auth,
+               .audit = *audit,
                .events = events,
                .counters = counters,
                .identity = identity,
@@ -41,6 +65,7 @@ http::Response ApiFixture::Call(const std::string& method,
     request.query = http::ParseQuery(target.substr(question + 1)).value();
   }
   request.headers = options.headers;
+  request.peer = "127.0.0.1:40312";
   request.body = options.body;
   if (!options.token.empty()) {
     request.headers.Set("Authorization", "Bearer " + options.token);
@@ -50,6 +75,7 @@ http::Response ApiFixture::Call(const std::string& method,
   EXPECT_NE(match.handler, nullptr) << method << " " << target;
   if (match.handler == nullptr) return {};
   request.path_params = std::move(match.params);
+  if (auto refusal = match.options->check(request)) return *refusal;
   asio::io_context context;
   auto response = asio::co_spawn(context, (*match.handler)(std::move(request)),
                                  asio::use_future);

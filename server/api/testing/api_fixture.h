@@ -35,6 +35,7 @@ class ApiFixture {
 
   FakeDirectory directory;
   auth::Authenticator auth;
+  std::unique_ptr<audit::AuditLog> audit;
   EventBuffer events;
   ApiCounters counters;
   ServerIdentity identity;

@@ -1,5 +1,8 @@
 #include "server/api/testing/fake_jobs.h"
 
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
 #include <utility>
 
 #include "server/base/error.h"
@@ -8,12 +11,38 @@ namespace graphdbg::api::testing {
 
 FakeJob::FakeJob(std::string id) { info.id = std::move(id); }
 
-jobs::Task<model::Job> FakeJob::Describe() { co_return info; }
+jobs::Task<model::Job> FakeJob::Describe() {
+  if (busy) {
+    boost::asio::steady_timer never(co_await boost::asio::this_coro::executor);
+    never.expires_at(boost::asio::steady_timer::time_point::max());
+    co_await never.async_wait(boost::asio::use_awaitable);
+  }
+  co_return info;
+}
+
+std::shared_ptr<const model::Job> FakeJob::LastKnown() const {
+  return std::make_shared<const model::Job>(info);
+}
 
 jobs::Task<std::string> FakeJob::Control(model::ControlRequest request) {
   asked_control = std::move(request);
   if (!error.ok()) co_return error;
   co_return "command-1";
+}
+
+jobs::Task<model::Controller> FakeJob::TakeLease(std::string user) {
+  if (!error.ok()) co_return error;
+  info.controller = model::Controller{std::move(user), 0};
+  co_return *info.controller;
+}
+
+jobs::StatusTask FakeJob::ReleaseLease(std::string user) {
+  if (error.ok() && info.controller && info.controller->name != user) {
+    co_return Error(absl::StatusCode::kFailedPrecondition, "not_controller",
+                    "another user controls the job");
+  }
+  if (error.ok()) info.controller.reset();
+  co_return error;
 }
 
 jobs::Task<std::vector<model::GraphSummary>> FakeJob::Graphs() {

@@ -23,7 +23,10 @@ class FakeJob : public jobs::Job {
 
   const std::string& id() const override { return info.id; }
   jobs::Task<model::Job> Describe() override;
+  std::shared_ptr<const model::Job> LastKnown() const override;
   jobs::Task<std::string> Control(model::ControlRequest request) override;
+  jobs::Task<model::Controller> TakeLease(std::string user) override;
+  jobs::StatusTask ReleaseLease(std::string user) override;
   jobs::Task<std::vector<model::GraphSummary>> Graphs() override;
   jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override;
@@ -54,7 +57,9 @@ class FakeJob : public jobs::Job {
   jobs::StatusTask CatchTensors(std::string node, uint32_t rank) override;
 
   model::Job info;
-  // If not OK, every function but Describe returns it.
+  // The job is busy: only LastKnown returns.
+  bool busy = false;
+  // If not OK, every function but Describe and LastKnown returns it.
   absl::Status error;
   model::GraphFile index;
   // Keyed by their positions.

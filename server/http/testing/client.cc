@@ -127,11 +127,19 @@ class WebSocketClient::Impl {
  public:
   Impl(uint16_t port, const std::string& target, const Fields& headers)
       : stream_(Connect(context_, port)) {
+    const std::string host = "127.0.0.1:" + std::to_string(port);
     stream_.set_option(beast::websocket::stream_base::decorator(
         [&](beast::websocket::request_type& request) {
-          for (const auto& [name, value] : headers) request.set(name, value);
+          request.set("Origin", "http://" + host);
+          for (const auto& [name, value] : headers) {
+            if (value.empty()) {
+              request.erase(name);
+            } else {
+              request.set(name, value);
+            }
+          }
         }));
-    stream_.handshake("127.0.0.1:" + std::to_string(port), target);
+    stream_.handshake(host, target);
   }
 
   asio::io_context context_;

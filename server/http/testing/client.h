@@ -68,7 +68,9 @@ Reply Fetch(uint16_t port, const std::string& method, const std::string& target,
 
 class WebSocketClient {
  public:
-  // Throws boost::system::system_error if the upgrade is refused.
+  // Adds the header Origin, as a page of the server's own would, unless it is
+  // in `headers`. A header with an empty value is not sent. Throws
+  // boost::system::system_error if the upgrade is refused.
   WebSocketClient(uint16_t port, const std::string& target,
                   const Fields& headers = {});
   ~WebSocketClient();

@@ -9,7 +9,7 @@ export default defineConfig({
   workers: 1,
   // The same as ATTEMPTS in tools/dev.
   retries: process.env.CI ? 1 : 0,
-  reporter: [["list"], ["junit"]],
+  reporter: [["list"], ["junit"], ["json"]],
   use: {
     viewport: { width: 1440, height: 900 },
     screenshot: "only-on-failure",

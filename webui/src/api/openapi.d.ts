@@ -944,6 +944,11 @@ export interface components {
             unsupported_commands: {
                 [key: string]: string;
             };
+            /**
+             * @description Present on jobs whose processes have shown no credential, because MindSpore's debugger protocol has none.
+             * @constant
+             */
+            verified?: false;
             world_size: number;
         };
         /** @enum {unknown} */
@@ -1050,6 +1055,11 @@ export interface components {
         Server: {
             debugger_address: string;
             http_address: string;
+            /** @description The memory budget of the server (`--max-memory`). Requests that need more are refused with 503 `out_of_memory_budget`. */
+            memory?: {
+                limit_bytes: number;
+                used_bytes: number;
+            };
             /** @constant */
             name: "graphdbg";
             version: string;

@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <cstring>
 
 #include "agent/base/mutex.h"
 
@@ -21,9 +22,11 @@ std::atomic<int> signals_seen{0};
 Mutex mu;
 int waits GRAPHDBG_GUARDED_BY(mu) = 0;
 std::array<bool, kSignals.size()> chained GRAPHDBG_GUARDED_BY(mu);
-// Written while holding mu. OnSignal() reads it without, because it changes
-// only while OnSignal() is not installed.
-std::array<struct sigaction, kSignals.size()> earlier;
+// The actions that OnSignal() calls on. OnSignal() may still run on another
+// thread long after it was uninstalled, so an action never changes once it is
+// published here, and is never freed. Programs rarely change their actions, and
+// an action that is the same as before is used again.
+std::array<std::atomic<const struct sigaction*>, kSignals.size()> earlier{};
 
 struct Wait {
   PyThreadState* python = nullptr;
@@ -34,10 +37,11 @@ void OnSignal(int number, siginfo_t* info, void* context) {
   signals_seen.fetch_add(1);
   for (size_t i = 0; i < kSignals.size(); ++i) {
     if (kSignals[i] != number) continue;
-    if ((earlier[i].sa_flags & SA_SIGINFO) != 0) {
-      earlier[i].sa_sigaction(number, info, context);
+    const struct sigaction* const action = earlier[i].load();
+    if ((action->sa_flags & SA_SIGINFO) != 0) {
+      action->sa_sigaction(number, info, context);
     } else {
-      earlier[i].sa_handler(number);
+      action->sa_handler(number);
     }
   }
 }
@@ -47,14 +51,26 @@ bool HasHandler(const struct sigaction& action) {
          (action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN);
 }
 
+bool HaveSameEffect(const struct sigaction& a, const struct sigaction& b) {
+  return a.sa_flags == b.sa_flags && a.sa_sigaction == b.sa_sigaction &&
+         std::memcmp(&a.sa_mask, &b.sa_mask, sizeof(a.sa_mask)) == 0;
+}
+
+void Publish(size_t i, const struct sigaction& action) {
+  const struct sigaction* const before = earlier[i].load();
+  if (before != nullptr && HaveSameEffect(*before, action)) return;
+  earlier[i] = new struct sigaction(action);
+}
+
 void ChainSignals() {
   MutexLock lock(&mu);
   if (waits++ > 0) return;
   for (size_t i = 0; i < kSignals.size(); ++i) {
     chained[i] = false;
-    if (sigaction(kSignals[i], nullptr, &earlier[i]) != 0) continue;
-    if (!HasHandler(earlier[i])) continue;
-    struct sigaction action = earlier[i];
+    struct sigaction action;
+    if (sigaction(kSignals[i], nullptr, &action) != 0) continue;
+    if (!HasHandler(action)) continue;
+    Publish(i, action);
     action.sa_sigaction = OnSignal;
     action.sa_flags |= SA_SIGINFO;
     chained[i] = sigaction(kSignals[i], &action, nullptr) == 0;
@@ -69,7 +85,7 @@ void UnchainSignals() {
     if (!chained[i] || sigaction(kSignals[i], nullptr, &now) != 0) continue;
     // The handler may have been replaced in the meantime.
     if (now.sa_sigaction == OnSignal) {
-      sigaction(kSignals[i], &earlier[i], nullptr);
+      sigaction(kSignals[i], earlier[i].load(), nullptr);
     }
   }
 }

@@ -173,17 +173,7 @@ class Agent:
     def executed(
         self, node: int, flags: int, inputs: Sequence[Any], outputs: Sequence[Any], iteration: int = 0
     ) -> None:
-        execution = _c_api.sized(
-            _c_api.Execution,
-            node=node,
-            flags=flags,
-            inputs=(_c_api.Input * len(inputs))(*inputs),
-            input_count=len(inputs),
-            outputs=(_c_api.Tensor * len(outputs))(*outputs),
-            output_count=len(outputs),
-            mode=_c_api.EVAL,
-            iteration=iteration,
-        )
+        execution = _c_api.make_execution(node, flags, inputs, outputs, mode=_c_api.EVAL, iteration=iteration)
         self._at_boundary(self._library.graphdbg_executed(self._agent, execution))
 
     def start(self) -> None:

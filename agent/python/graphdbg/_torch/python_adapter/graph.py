@@ -237,14 +237,11 @@ class Graph:
     ) -> int:
         first_handle = self._next_handle
         outputs = [describe(tensor, self._new_handle(tensor)) for tensor in tensors]
-        execution = _c_api.sized(
-            _c_api.Execution,
-            node=node,
-            flags=flags,
-            inputs=(_c_api.Input * len(inputs))(*inputs),
-            input_count=len(inputs),
-            outputs=(_c_api.Tensor * len(outputs))(*outputs),
-            output_count=len(outputs),
+        execution = _c_api.make_execution(
+            node,
+            flags,
+            inputs,
+            outputs,
             grad_scale=context.grad_scale,
             micro_step=context.micro_step,
             mode=context.mode,

@@ -1,0 +1,47 @@
+#include "agent/core/allowed.h"
+
+#include "absl/strings/str_cat.h"
+#include "proto/graphdbg/v1/agent_service.pb.h"
+#include "proto/wire/error.h"
+
+namespace graphdbg::agent {
+namespace {
+
+absl::Status Check(bool allowed, absl::string_view action,
+                   absl::string_view name) {
+  if (allowed) return absl::OkStatus();
+  return wire::MakeError(
+      absl::StatusCode::kPermissionDenied, "not_allowed_by_job",
+      absl::StrCat("the job's owner does not allow ", action,
+                   ": GRAPHDBG_ALLOW in the job's environment lacks \"", name,
+                   "\""));
+}
+
+}  // namespace
+
+absl::Status CheckAllowed(const Allowed& allowed,
+                          const v1::ServerMessage& message) {
+  switch (message.message_case()) {
+    case v1::ServerMessage::kCommand:
+      return message.command().has_terminate()
+                 ? Check(allowed.terminate, "terminating it", "terminate")
+                 : Check(allowed.control, "controlling it", "control");
+    case v1::ServerMessage::kSetWatchpoint:
+      return Check(allowed.control, "setting watchpoints", "control");
+    case v1::ServerMessage::kTensorRequest:
+      return Check(allowed.view || !message.tensor_request().want_data(),
+                   "reading values", "view");
+    case v1::ServerMessage::kCatchTensor:
+      return Check(allowed.view, "keeping values", "view");
+    // These order nothing that the job's owner could mind.
+    case v1::ServerMessage::kWelcome:
+    case v1::ServerMessage::kRemoveWatchpoint:
+    case v1::ServerMessage::kTensorCancel:
+    case v1::ServerMessage::kHitsRecorded:
+    case v1::ServerMessage::MESSAGE_NOT_SET:
+      break;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphdbg::agent

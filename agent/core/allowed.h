@@ -1,0 +1,35 @@
+// What the job's owner lets a server order (GRAPHDBG_ALLOW).
+#ifndef AGENT_CORE_ALLOWED_H_
+#define AGENT_CORE_ALLOWED_H_
+
+#include "absl/status/status.h"
+
+namespace graphdbg::v1 {
+class ServerMessage;
+}
+
+namespace graphdbg::agent {
+
+// The server may be compromised, or the wrong one, so the agent itself refuses
+// the orders that are beyond this.
+struct Allowed {
+  // Read values of tensors. Without it the server gets the graph, statistics
+  // and no values.
+  bool view = true;
+  // Set watchpoints, pause, step and continue.
+  bool control = true;
+  bool terminate = true;
+  // Write to the job's tensors and settings. No order does that today.
+  bool change = true;
+
+  bool all() const { return view && control && terminate && change; }
+};
+
+// PERMISSION_DENIED "not_allowed_by_job" if `message` orders more than
+// `allowed`.
+absl::Status CheckAllowed(const Allowed& allowed,
+                          const v1::ServerMessage& message);
+
+}  // namespace graphdbg::agent
+
+#endif  // AGENT_CORE_ALLOWED_H_

@@ -1,0 +1,26 @@
+// The caller of a request, whom the route's check has identified.
+#ifndef SERVER_API_CALLER_H_
+#define SERVER_API_CALLER_H_
+
+#include <string>
+
+#include "server/auth/principal.h"
+#include "server/http/message.h"
+
+namespace graphdbg::api {
+
+// Called once, before the request's handler.
+void SetCaller(http::Request& request, auth::Principal caller);
+
+// Nobody, with the role "view", on routes that need no token.
+const auth::Principal& CallerOf(const http::Request& request);
+
+// Describes, for the audit log, what the request does: "step 3". Never contains
+// tokens or codes. Without effect on routes that need no token.
+void Note(const http::Request& request, std::string detail);
+// What the handler has noted.
+std::string NoteOf(const http::Request& request);
+
+}  // namespace graphdbg::api
+
+#endif  // SERVER_API_CALLER_H_

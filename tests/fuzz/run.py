@@ -1,0 +1,110 @@
+"""Runs the fuzz targets one after the other, and prints what each of them did.
+
+An input that crashes a target, or keeps it busy for a second, is saved; once its cause
+is mended, it belongs into the target's corpus.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_MEMORY_MB = 2048
+
+
+@dataclass
+class Target:
+    name: str
+    program: Path
+    corpus: list[Path]
+
+
+@dataclass
+class Result:
+    target: Target
+    executions: int
+    per_second: int
+    # libFuzzer's counters: covered edges of the control flow, and features.
+    edges: int
+    features: int
+    corpus_size: int
+    findings: list[Path]
+
+
+def last_number(pattern: str, log: str) -> int:
+    found = re.findall(pattern, log)
+    return int(found[-1]) if found else 0
+
+
+def run(target: Target, seconds: int, out: Path) -> Result:
+    """Inputs that reach new code are kept in `out`, for the next run."""
+    corpus, findings = out / target.name, out / "findings"
+    corpus.mkdir(parents=True, exist_ok=True)
+    findings.mkdir(exist_ok=True)
+    prefix = f"{findings}/{target.name}-"
+    seeds = sorted({str(file.parent) for file in target.corpus})
+    log = out / f"{target.name}.log"
+    with log.open("w") as output:
+        code = subprocess.run(
+            [
+                *("nice", "-n", "15", str(target.program), str(corpus), *seeds),
+                *(f"-max_total_time={seconds}", "-timeout=1", f"-rss_limit_mb={MAX_MEMORY_MB}"),
+                *("-print_final_stats=1", f"-artifact_prefix={prefix}"),
+            ],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        ).returncode
+    text = log.read_text(errors="replace")
+    found = sorted(findings.glob(f"{target.name}-*"))
+    if code and not found:
+        sys.exit(f"{target.name} ended with {code}: see {log}")
+    return Result(
+        target,
+        last_number(r"stat::number_of_executed_units: (\d+)", text) or last_number(r"#(\d+)\t", text),
+        last_number(r"stat::average_exec_per_sec: +(\d+)", text) or last_number(r"exec/s: (\d+)", text),
+        last_number(r"cov: (\d+)", text),
+        last_number(r"ft: (\d+)", text),
+        last_number(r"corp: (\d+)/", text),
+        found,
+    )
+
+
+def read_targets(lines: list[str]) -> list[Target]:
+    """Each line has a target's name, its program and its corpus files."""
+    targets = []
+    for line in lines:
+        name, program, *corpus = line.split()
+        targets.append(Target(name, Path(program), [Path(file) for file in corpus]))
+    return targets
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="tools/dev fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=10, help="for all targets together (default: 10)")
+    parser.add_argument("--targets", type=Path, required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--out", type=Path, required=True, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    targets = read_targets(arguments.targets.read_text().splitlines())
+    seconds = max(1, int(arguments.minutes * 60 / len(targets)))
+    print(f"{'target':24}{'executions':>14}{'per second':>12}{'edges':>8}{'features':>10}{'corpus':>8}  findings")
+    results = []
+    for target in targets:
+        results.append(run(target, seconds, arguments.out))
+        r = results[-1]
+        row = f"{target.name:24}{r.executions:14,}{r.per_second:12,}{r.edges:8,}{r.features:10,}{r.corpus_size:8,}"
+        print(f"{row}  {len(r.findings)}", flush=True)
+    findings = [file for result in results for file in result.findings]
+    total = sum(result.executions for result in results)
+    print(f"{total:,} executions in {len(results)} targets of {seconds} s each, {len(findings)} findings")
+    for file in findings:
+        print(f"  {file}")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
