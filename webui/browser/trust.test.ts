@@ -46,11 +46,11 @@ describe('a session', () => {
     await page.getByRole('form', { name: 'New watchpoint' }).getByLabel('On').selectOption('pattern');
     await page.getByLabel('Pattern').fill('forward/half-typed');
     await call('DELETE', '/session');
-    await button('Step').click();
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
     await dialog.waitFor();
     expect(await browser.axe()).toEqual([]);
     await browser.shot('session-ended');
+    await page.keyboard.press('Escape');
     await page.keyboard.press('Escape');
     await dialog.getByLabel('Token or full URL').fill(`${fixture.address}#code=once-again`);
     await page.keyboard.press('Enter');

@@ -276,9 +276,12 @@ function broadcast(event) {
   for (const listener of allListeners) listener(event);
 }
 
+const channels = new Set();
 const trust = new FixtureTrust(flags, (event) => {
   broadcast(event);
   for (const job of jobs.values()) for (const listener of job.listeners) listener(event);
+}, () => {
+  for (const channel of channels) channel.close();
 });
 
 for (const job of jobs.values()) job.listeners.add((event) => (event.type === 'state' || event.type === 'job') && broadcast(event));
@@ -321,8 +324,12 @@ server.on('upgrade', (request, socket) => {
         unsubscribe = subscribe(channel, message.subscribe);
       }
     },
-    () => unsubscribe(),
+    () => {
+      channels.delete(channel);
+      unsubscribe();
+    },
   );
+  channels.add(channel);
 });
 
 server.listen(Number(flags.port), '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/`));

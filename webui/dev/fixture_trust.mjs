@@ -7,10 +7,11 @@ const AUDIT_ENTRIES = 130;
 const stored = { state: 'ok', reason: null, since: null, set_aside: [] };
 
 export class FixtureTrust {
-  constructor({ token, role, name }, broadcast) {
+  constructor({ token, role, name }, broadcast, endStreams) {
     this.token = token;
     this.session = { name, role, expires_at: null };
     this.broadcast = broadcast;
+    this.endStreams = endStreams;
     this.storage = stored;
     this.revoked = false;
     this.usedCodes = new Set();
@@ -38,6 +39,7 @@ export class FixtureTrust {
       case 'GET /session': return { body: this.session };
       case 'DELETE /session':
         this.revoked = true;
+        this.endStreams();
         return { status: 204 };
       case 'GET /audit':
         this.require('admin');

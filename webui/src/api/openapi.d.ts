@@ -4,6 +4,23 @@
  */
 
 export interface paths {
+    "/api/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns entries of the audit log. Requires the role `admin`. */
+        get: operations["readAudit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/conditions": {
         parameters: {
             query?: never;
@@ -51,7 +68,8 @@ export interface paths {
          *     `{"token": TOKEN}`, unless the upgrade request had an Authorization
          *     header or the server requires no token. The server replies
          *     `{"type": "ready"}`, or `{"type": "error", "code", "detail"}` and closes
-         *     the connection with 1008.
+         *     the connection with 1008. It does the same, with `session_ended`, when
+         *     the token expires or is revoked later.
          *
          *     `{"subscribe": {"job": ID}}` subscribes to the events of a job, starting
          *     with a snapshot. With `"after": SEQ` the events after that one follow
@@ -139,7 +157,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Sends a command. A `state` event reports its outcome. */
+        /**
+         * Sends a command. A `state` event reports its outcome.
+         * @description The first command takes the control of the job for the caller's name; commands of others are refused with 409 `not_controller` until five minutes after the controller's last command, or until they take over. `terminate` requires the role `admin`.
+         */
         post: operations["controlJob"];
         delete?: never;
         options?: never;
@@ -304,6 +325,26 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/jobs/{job}/lease": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Takes the control of the job over from whoever has it. */
+        post: operations["takeLease"];
+        /** Gives the control of the job back. */
+        delete: operations["releaseLease"];
         options?: never;
         head?: never;
         patch?: never;
@@ -586,7 +627,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Exchanges the one-time code in the page's address for the token. */
+        /**
+         * Exchanges the one-time code in the page's address for a session.
+         * @description A code is valid for 60 seconds and can be used once; a later use is refused with `invalid_code`. A session lasts 12 hours, but no longer than the token that it comes from, and outlives a restart of the server.
+         */
         post: operations["login"];
         delete?: never;
         options?: never;
@@ -603,7 +647,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Creates a one-time code for an address of the page with `code=`. */
+        /**
+         * Creates a one-time code for an address of the page with `code=`.
+         * @description Callers get codes for themselves, with their own role or a lower one; codes with another name require the role `admin`.
+         */
         post: operations["issueLoginCode"];
         delete?: never;
         options?: never;
@@ -662,6 +709,65 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/session": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Returns the name and the role of the caller. */
+        get: operations["getSession"];
+        put?: never;
+        post?: never;
+        /**
+         * Ends the session in use, and the sessions that it has let in.
+         * @description A permanent token is refused with 409 `not_a_session`.
+         */
+        delete: operations["endSession"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Lists named tokens and sessions. Requires the role `admin`. */
+        get: operations["listTokens"];
+        put?: never;
+        /** Creates a named token. Requires the role `admin`. */
+        post: operations["createToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/tokens/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a token or session. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Ends a token or session, and the sessions that it has let in. Requires the role `admin`. */
+        delete: operations["revokeToken"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/livez": {
         parameters: {
             query?: never;
@@ -700,6 +806,22 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        AuditEntry: {
+            /** @description For example `control` or `download_tensor`. */
+            action: string;
+            /** @description For example `step 3`. */
+            detail: string;
+            /** @description Address of the client. */
+            from: string;
+            job: string;
+            /** @description `ok`, or the code of the error. */
+            result: string;
+            role: string;
+            /** Format: date-time */
+            time: string;
+            /** @description Empty for a caller without a valid token. */
+            who: string;
+        };
         /** @enum {unknown} */
         Category: "weight" | "gradient" | "activation" | "optimizer" | "other";
         ComparedTensor: components["schemas"]["TensorHead"] & {
@@ -780,6 +902,20 @@ export interface components {
             /** @default 1 */
             steps?: number;
         };
+        Controller: {
+            name: string;
+            /** Format: date-time */
+            since: string;
+        };
+        Credential: {
+            /** Format: date-time */
+            created_at: string;
+            /** Format: date-time */
+            expires_at: string | null;
+            id: string;
+            name: string;
+            role: components["schemas"]["Role"];
+        };
         Edge: {
             from: string;
             /** @enum {unknown} */
@@ -805,6 +941,8 @@ export interface components {
                 rank: number | null;
                 /** @description For `step`. */
                 steps: number | null;
+                /** @description The name of the token or session that sent it. */
+                user?: string | null;
             };
             /** @description In `command`, and in the `state` that reports its outcome. */
             command_id?: string | null;
@@ -914,6 +1052,10 @@ export interface components {
             watchpoint: number;
         };
         Job: {
+            /** @description What the job's owner lets the server order, as GRAPHDBG_ALLOW in the job's environment says: reading values, watchpoints and commands, terminating, and changing the job. Absent if everything is allowed. Other requests are refused with `not_allowed_by_job`. */
+            allowed?: ("view" | "control" | "terminate" | "change")[];
+            /** @description Who controls the job; null if nobody does. A `job` event reports changes. */
+            controller?: components["schemas"]["Controller"] | null;
             /** Format: date-time */
             created_at: string;
             /** @description Number of hits lost since the server started because they occurred faster than the job could send them. Not included in `hit_count`. */
@@ -1047,6 +1189,11 @@ export interface components {
             state: components["schemas"]["JobState"];
             step: number;
         };
+        /**
+         * @description Each role includes those before it.
+         * @enum {unknown}
+         */
+        Role: "view" | "control" | "admin";
         Scope: {
             edges: components["schemas"]["Edge"][];
             nodes: components["schemas"]["Node"][];
@@ -1063,6 +1210,13 @@ export interface components {
             /** @constant */
             name: "graphdbg";
             version: string;
+        };
+        Session: {
+            /** Format: date-time */
+            expires_at: string | null;
+            /** @description `owner` for the token of the data directory. */
+            name: string;
+            role: components["schemas"]["Role"];
         };
         Shape: number[];
         Source: {
@@ -1200,6 +1354,34 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
+    readAudit: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The entries, newest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        entries: components["schemas"]["AuditEntry"][];
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
     listConditions: {
         parameters: {
             query?: never;
@@ -1644,6 +1826,52 @@ export interface operations {
                         next_cursor: string | null;
                     };
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    takeLease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The caller controls the job. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        controller: components["schemas"]["Controller"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    releaseLease: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: components["parameters"]["job"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Nobody controls the job. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };
@@ -2125,13 +2353,17 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token. */
+            /** @description The session. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
                     "application/json": {
+                        /** Format: date-time */
+                        expires_at: string | null;
+                        name: string;
+                        role: components["schemas"]["Role"];
                         token: string;
                     };
                 };
@@ -2146,7 +2378,15 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        requestBody?: never;
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The caller's by default. */
+                    name?: string;
+                    role?: components["schemas"]["Role"];
+                };
+            };
+        };
         responses: {
             /** @description The code. */
             201: {
@@ -2156,6 +2396,8 @@ export interface operations {
                 content: {
                     "application/json": {
                         code: string;
+                        /** Format: date-time */
+                        expires_at: string;
                     };
                 };
             };
@@ -2220,6 +2462,125 @@ export interface operations {
                 content: {
                     "application/json": components["schemas"]["Server"];
                 };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The caller. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Session"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endSession: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The session has ended. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Those that are valid, oldest first. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        sessions: components["schemas"]["Credential"][];
+                        tokens: components["schemas"]["Credential"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    createToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description The token does not expire if this is absent. */
+                    expires_in_seconds?: number;
+                    /** @description Letters, digits, spaces and `.-_@`; not `owner`. */
+                    name: string;
+                    role: components["schemas"]["Role"];
+                };
+            };
+        };
+        responses: {
+            /** @description The token, which is shown only once. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Credential"] & {
+                        token: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    revokeToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The id of a token or session. */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The token has ended. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
             };
             default: components["responses"]["Problem"];
         };

@@ -9,14 +9,16 @@ const ANSWER_MS = 200;
 type Message = { type: 'request' } | { type: 'answer'; token: string };
 
 class TokenExchange {
-  private channel: BroadcastChannel | null = null;
+  private serving = false;
 
   // Answers the requests of other tabs from now on.
   serve(): void {
-    this.channel ??= new BroadcastChannel(CHANNEL);
-    this.channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
+    if (this.serving) return;
+    this.serving = true;
+    const channel = new BroadcastChannel(CHANNEL);
+    channel.addEventListener('message', ({ data }: MessageEvent<Message>) => {
       const token = tokenStore.read();
-      if (data.type === 'request' && token !== null) this.channel?.postMessage({ type: 'answer', token });
+      if (data.type === 'request' && token !== null) channel.postMessage({ type: 'answer', token } satisfies Message);
     });
   }
 

@@ -6,24 +6,13 @@ import type { components } from './openapi';
 
 type Schemas = components['schemas'];
 
-// What a server may order a job to do, as GRAPHDBG_ALLOW in the job's environment states it.
-export type Allowance = 'view' | 'control' | 'terminate' | 'change';
-
-// Who controls a job.
-export interface Controller {
-  name: string;
-  since: string;
-}
-
 export type Job = Schemas['Job'] & {
-  // False for a job whose identity the server cannot check.
-  verified?: boolean;
   // Why the job could not be restored completely.
   damaged?: string;
-  // Absent if everything is allowed.
-  allowed?: Allowance[];
-  controller?: Controller | null;
 };
+// What a server may order a job to do.
+export type Allowance = NonNullable<Job['allowed']>[number];
+export type Controller = Schemas['Controller'];
 export type JobState = Schemas['JobState'];
 export type PauseReason = NonNullable<Job['pause_reason']>;
 export type Rank = Schemas['Rank'];
@@ -38,28 +27,12 @@ export interface Storage {
 // Servers of earlier versions report no storage.
 export type ServerInfo = Schemas['Server'] & { storage?: Storage };
 
+export type Role = Schemas['Role'];
 // Each role includes those before it.
-export const ROLES = ['view', 'control', 'admin'] as const;
-export type Role = (typeof ROLES)[number];
+export const ROLES: readonly Role[] = ['view', 'control', 'admin'];
+export type Session = Schemas['Session'];
 
-// The credential that the page uses.
-export interface Session {
-  name: string;
-  role: Role;
-  expires_at: string | null;
-}
-
-export interface AuditEntry {
-  time: string;
-  who: string;
-  role: string;
-  from: string;
-  action: string;
-  job: string;
-  detail: string;
-  // "ok" or the code of the error.
-  result: string;
-}
+export type AuditEntry = Schemas['AuditEntry'];
 
 export interface AuditPage {
   entries: AuditEntry[];
@@ -154,8 +127,7 @@ export interface TensorSlice extends Pick<Schemas['Tensor'], 'name' | 'step' | '
 
 type Event = Schemas['Event'];
 type EventBase = Pick<Event, 'seq' | 'job' | 'rank' | 'time'>;
-// `user` is the name of the session or token that sent it.
-export type Command = NonNullable<Event['command']> & { user?: string | null };
+export type Command = NonNullable<Event['command']>;
 export type ControlCommand = Schemas['Control']['command'];
 
 // The API describes one event with all fields; this union has the fields of each type.

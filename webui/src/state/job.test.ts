@@ -74,7 +74,7 @@ describe('the journal', () => {
     const command = { command: 'step', steps: 3, node: null, rank: null, client: 'graphdbg', peer: '10.0.0.7:41' } as const;
     const model = after(state({}), { ...base, type: 'command', command_id: '7', command }, state({}, { command_id: '7', error: 'too late' }));
     expect(texts(model).slice(1)).toEqual(['command: Step 3', 'refused: Step 3 was refused: too late']);
-    expect(model.journal[1]?.order).toEqual({ id: '7', client: 'graphdbg', peer: '10.0.0.7:41' });
+    expect(model.journal[1]?.order).toEqual({ id: '7', user: '', client: 'graphdbg', peer: '10.0.0.7:41' });
   });
 
   it('says by which watchpoint a job stopped, whatever answers came ahead of events', () => {

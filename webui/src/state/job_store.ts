@@ -6,7 +6,7 @@ import { api } from '../api/client';
 import { EventStream, type Connection } from '../api/events';
 import { Problem } from '../api/problem';
 import type { ControlCommand, ServerEvent } from '../api/types';
-import { controlLost, notSent } from '../words/access';
+import { controlLost, notRun } from '../words/access';
 import { commandNames, commandRefused, refused } from '../words/control';
 import { connectionLost, controlTaken, messageFromJob, reconnected } from '../words/log';
 import { useAuth } from './auth';
@@ -161,7 +161,7 @@ export async function sendCommand(
     useJob.setState(({ model }) => ({ pending: null, model: recordLine(model, line) }));
     const controller = useJob.getState().model.info?.controller;
     const again = () => void sendCommand(command, options);
-    const offered = offerTakeOver({ job: id, controller, error, detail: notSent(commandNames[command]), again });
+    const offered = offerTakeOver({ job: id, controller, error, detail: notRun(commandNames[command]), again });
     if (!offered) showToast({ kind: 'error', title, detail });
   }
 }

@@ -40,7 +40,7 @@ const toast = () => useToasts.getState().toasts.at(-1);
 describe('a request that somebody else’s control forbids', () => {
   it('names that user and is sent again after taking over', async () => {
     await sendCommand('step', { steps: 2 });
-    expect(toast()).toMatchObject({ title: 'alice controls this job', detail: 'Step was not sent.' });
+    expect(toast()).toMatchObject({ title: 'alice controls this job', detail: 'Step was refused.' });
     toast()?.action?.run();
     await vi.waitFor(() => expect(sent()).toEqual(['POST /control', 'POST /lease', 'POST /control']));
     expect(fetched.mock.lastCall?.[1]?.body).toBe(JSON.stringify({ command: 'step', steps: 2 }));

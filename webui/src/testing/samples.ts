@@ -46,6 +46,7 @@ export function sampleJob(change: Partial<Job> = {}): Job {
     unsupported_commands: {},
     exit_code: null,
     exception: null,
+    controller: null,
     ...change,
   };
 }

@@ -22,9 +22,13 @@ export function LoginView() {
 // Stays until the user has signed in. The page behind it keeps its state.
 export function SessionEnded() {
   const dialog = useRef<HTMLDialogElement>(null);
+  const show = () => {
+    const element = dialog.current;
+    if (element?.isConnected === true && !element.open) element.showModal();
+  };
   useEffect(() => {
     const element = dialog.current;
-    if (element?.open === false) element.showModal();
+    show();
     return () => element?.close();
   }, []);
   return (
@@ -33,6 +37,8 @@ export function SessionEnded() {
       className="login-dialog"
       aria-label={sessionEndedTitle}
       onCancel={(event) => event.preventDefault()}
+      // The browser closes it at the second Escape all the same.
+      onClose={show}
     >
       <SignInForm />
     </dialog>

@@ -57,7 +57,7 @@ describe('the list of jobs', () => {
     jobs = [
       sampleJob({ id: 'a', name: 'torn.py', state: 'finished', damaged: 'step 3 is incomplete' }),
       sampleJob({ id: 'b', name: 'lenet.py', framework: 'mindspore', verified: false }),
-      sampleJob({ id: 'c', name: 'good.py', verified: true }),
+      sampleJob({ id: 'c', name: 'good.py' }),
     ];
     render(<JobsView />);
     const row = async (name: string) => (await screen.findByRole('link', { name })).closest('tr')?.textContent;

@@ -26,7 +26,7 @@ export const notController = 'You do not control this job.';
 export const controlLost = 'Your next command will be refused unless you take the control back.';
 export const controls = (name: string) => `${name} controls this job`;
 export const somebodyElse = 'Somebody else';
-export const notSent = (command: string) => `${command} was not sent.`;
+export const notRun = (command: string) => `${command} was refused.`;
 export const takeOverFailed = 'Could not take over the control';
 export const giveBackFailed = 'Could not give back the control';
 

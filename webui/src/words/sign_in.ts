@@ -3,9 +3,9 @@
 export const signIn = 'Sign in';
 export const signInTitle = 'Sign in to graphdbg';
 export const codeRefusedTitle = 'This address is no longer valid';
-export const codeRefused = 'It has expired or was used before: an address is valid for 60 seconds and for one visit.';
+export const codeRefused = 'It expired or was used before: an address is valid for 60 seconds and for one visit.';
 export const sessionEndedTitle = 'Your session has ended';
-export const sessionEnded = 'It has expired or was revoked. What this page shows is kept until you sign in again.';
+export const sessionEnded = 'It expired or was revoked. Sign in to continue; this page keeps its state.';
 // Followed by a command.
 export const getAddress = 'To get a new address, run this where the server runs:';
 export const urlCommand = 'graphdbg url';

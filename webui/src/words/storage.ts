@@ -1,7 +1,7 @@
 // Texts about a server that cannot store what happens, and about damaged and unverified jobs.
 
 export const notStored = (reason: string | null) =>
-  reason === null || reason === '' ? 'The server cannot store what happens.' : `The server cannot store what happens: ${reason}.`;
+  reason === null || reason === '' ? 'The server cannot store what happens.' : `The server cannot store what happens: ${reason.replace(/\.$/, '')}.`;
 export const notStoredMeaning =
   'Jobs continue and nothing shown is lost while the server runs. New hits wait in the jobs; changes are refused. Storing resumes by itself.';
 export const since = (time: string) => `Since ${time}.`;
