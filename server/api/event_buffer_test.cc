@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
 #include "server/api/json.h"
 #include "server/api/testing/fake_jobs.h"
 
@@ -127,6 +132,38 @@ TEST_F(EventBufferTest, ListenersAreWokenUntilTheyLeave) {
   handle.reset();
   Emit("a", Event::Type::kGraph);
   EXPECT_EQ(woken, 1);
+}
+
+// Messages of a job may be long.
+TEST(EventBufferMemoryTest, LimitsAndCountsTheBytesOfAJobsEvents) {
+  testing::FakeDirectory directory;
+  const auto memory = std::make_shared<MemoryBudget>(uint64_t{100} << 20);
+  EventBuffer::Limits limits;
+  limits.bytes_per_job = 1 << 20;
+  limits.bytes_per_job_when_short = 300'000;
+  limits.memory = memory;
+  std::optional<EventBuffer> buffer(std::in_place, directory, limits);
+  const auto emit = [&](int count) {
+    for (int i = 0; i < count; ++i) {
+      Event event;
+      event.job = "a";
+      event.type = Event::Type::kLog;
+      event.message = std::string(60'000, 'x');
+      directory.Emit(event);
+    }
+  };
+  emit(100);
+  EXPECT_LE(memory->used(MemoryAccount::kEvents), limits.bytes_per_job);
+  // Readers of earlier events start over with a snapshot.
+  EXPECT_FALSE(buffer->After("a", 50, 10).gapless);
+  EXPECT_TRUE(buffer->After("a", 95, 10).gapless);
+  const auto full = memory->Count(MemoryAccount::kJobs, uint64_t{95} << 20);
+  emit(1);
+  EXPECT_LE(memory->used(MemoryAccount::kEvents),
+            limits.bytes_per_job_when_short);
+  EXPECT_TRUE(buffer->After("a", 100, 10).gapless);
+  buffer.reset();
+  EXPECT_EQ(memory->used(MemoryAccount::kEvents), 0u);
 }
 
 }  // namespace
