@@ -62,6 +62,14 @@ std::string QueryText(const http::Request& request) {
   return text;
 }
 
+// The tensor without the slice, of which clients read many.
+std::string TensorOf(const http::Request& request) {
+  for (const auto& [name, value] : request.query) {
+    if (name == "name") return value;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string_view ActionOf(const Route& route) {
@@ -94,11 +102,14 @@ void RecordOutcome(const Services& services, const Route& route,
   audit::Entry entry =
       EntryOf(CallerOf(request), request, std::move(action), outcome);
   entry.detail = NoteOf(request);
-  if (entry.detail.empty()) entry.detail = QueryText(request);
+  if (entry.detail.empty()) {
+    entry.detail =
+        row != nullptr && row->repeats ? TensorOf(request) : QueryText(request);
+  }
   if (refused) {
     services.audit.RecordRefused(std::move(entry));
   } else if (row->repeats) {
-    services.audit.RecordRepeated(entry);
+    services.audit.RecordRepeated(std::move(entry));
   } else {
     services.audit.Record(entry);
   }

@@ -112,7 +112,7 @@ TEST_F(AuditTrailTest, ReadingValuesIsRecordedOnce) {
   for (int i = 0; i < 3; ++i) Get("/jobs/train/tensor?name=fc1:0&slice=[0]");
   ASSERT_EQ(Entries().size(), 1u);
   EXPECT_EQ(Newest()["action"], "read_values");
-  EXPECT_EQ(Newest()["detail"], "name=fc1:0, slice=[0]");
+  EXPECT_EQ(Newest()["detail"], "fc1:0");
   Get("/jobs/train/tensor/download?name=fc1:0&format=npy");
   EXPECT_EQ(Newest()["action"], "download_tensor");
   EXPECT_EQ(Newest()["detail"], "name=fc1:0, format=npy");

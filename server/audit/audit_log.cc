@@ -18,7 +18,6 @@ using Json = nlohmann::ordered_json;
 
 constexpr size_t kMaxPending = 1'000;
 constexpr size_t kMaxTextBytes = 1'024;
-constexpr uint64_t kRefusedPerMinute = 10;
 constexpr size_t kMaxRepeated = 10'000;
 constexpr absl::Duration kRepeatInterval = absl::Minutes(1);
 
@@ -86,23 +85,10 @@ void AuditLog::Record(const Entry& entry) {
 
 void AuditLog::RecordRefused(Entry entry) {
   absl::MutexLock lock(&mu_);
-  const absl::Time now = options_.now();
-  if (now - minute_ >= absl::Minutes(1) || now < minute_) {
-    minute_ = now;
-    refused_in_minute_ = 0;
-  }
-  if (++refused_in_minute_ > kRefusedPerMinute) {
-    ++refused_unrecorded_;
-    return;
-  }
-  if (const uint64_t others = std::exchange(refused_unrecorded_, 0)) {
-    absl::StrAppend(&entry.detail, entry.detail.empty() ? "" : "; ", others,
-                    " more refused requests before this one");
-  }
-  Append(entry);
+  AppendWithin(refused_, std::move(entry));
 }
 
-void AuditLog::RecordRepeated(const Entry& entry) {
+void AuditLog::RecordRepeated(Entry entry) {
   absl::MutexLock lock(&mu_);
   const absl::Time now = options_.now();
   // Nobody needs to know for longer whether an entry is a repetition.
@@ -114,6 +100,24 @@ void AuditLog::RecordRepeated(const Entry& entry) {
       repeated_.try_emplace(subject, absl::InfinitePast()).first->second;
   if (now - last < kRepeatInterval && now >= last) return;
   last = now;
+  AppendWithin(repeating_, std::move(entry));
+}
+
+void AuditLog::AppendWithin(Quota& quota, Entry entry) {
+  const absl::Time now = options_.now();
+  if (now - quota.minute >= absl::Minutes(1) || now < quota.minute) {
+    quota.minute = now;
+    quota.used = 0;
+  }
+  if (quota.used == quota.per_minute) {
+    ++quota.unrecorded;
+    return;
+  }
+  ++quota.used;
+  if (const uint64_t others = std::exchange(quota.unrecorded, 0)) {
+    absl::StrAppend(&entry.detail, entry.detail.empty() ? "" : "; ", others,
+                    " more before this one");
+  }
   Append(entry);
 }
 

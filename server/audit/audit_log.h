@@ -65,10 +65,10 @@ class AuditLog {
   // recorded: strangers must not be able to displace other entries. The next
   // recorded one states how many were not.
   void RecordRefused(Entry entry) ABSL_LOCKS_EXCLUDED(mu_);
-  // The same for actions that repeat, such as reading the values of a tensor.
-  // An entry that differs from an earlier one only in its port and its time is
-  // recorded once per minute.
-  void RecordRepeated(const Entry& entry) ABSL_LOCKS_EXCLUDED(mu_);
+  // The same for actions that repeat, such as reading the values of a tensor,
+  // of which at most 60 per minute are recorded. An entry that differs from an
+  // earlier one only in its port and its time is recorded once per minute.
+  void RecordRepeated(Entry entry) ABSL_LOCKS_EXCLUDED(mu_);
 
   struct Page {
     // Objects with the fields of Entry and "time", newest first.
@@ -85,7 +85,20 @@ class AuditLog {
   using Subject = std::tuple<std::string, std::string, std::string, std::string,
                              std::string>;
 
+  // The number of entries of one kind that are recorded per minute.
+  struct Quota {
+    uint64_t per_minute;
+    absl::Time minute = absl::InfinitePast();
+    uint64_t used = 0;
+    uint64_t unrecorded = 0;
+  };
+
   explicit AuditLog(Options options);
+
+  // Appends the entry, with the number of those before it that were not
+  // recorded, if the quota is not used up.
+  void AppendWithin(Quota& quota, Entry entry)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   void Append(const Entry& entry) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Writes pending lines, oldest first, until one fails.
@@ -98,10 +111,9 @@ class AuditLog {
   std::deque<std::string> pending_ ABSL_GUARDED_BY(mu_);
   uint64_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   bool failing_ ABSL_GUARDED_BY(mu_) = false;
-  // Refused requests in the minute that began at this time.
-  absl::Time minute_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
-  uint64_t refused_in_minute_ ABSL_GUARDED_BY(mu_) = 0;
-  uint64_t refused_unrecorded_ ABSL_GUARDED_BY(mu_) = 0;
+  Quota refused_ ABSL_GUARDED_BY(mu_){.per_minute = 10};
+  Quota repeating_ ABSL_GUARDED_BY(mu_){.per_minute = 60};
+  // When an action was recorded last.
   std::map<Subject, absl::Time> repeated_ ABSL_GUARDED_BY(mu_);
 };
 

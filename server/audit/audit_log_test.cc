@@ -157,7 +157,7 @@ TEST_F(AuditLogTest, RefusedRequestsAreLimited) {
   EXPECT_EQ(Details(*log).size(), 31u);
   now_ += absl::Minutes(1);
   log->RecordRefused(refused);
-  EXPECT_EQ(Details(*log).front(), "990 more refused requests before this one");
+  EXPECT_EQ(Details(*log).front(), "990 more before this one");
 }
 
 TEST_F(AuditLogTest, RepetitionsAreRecordedOncePerMinute) {
@@ -174,6 +174,17 @@ TEST_F(AuditLogTest, RepetitionsAreRecordedOncePerMinute) {
   now_ += absl::Minutes(1);
   log->RecordRepeated(read);
   EXPECT_EQ(Details(*log).size(), 3u);
+}
+
+TEST_F(AuditLogTest, RepetitionsOfManyKindsAreLimited) {
+  auto log = Open();
+  for (int i = 0; i < 1'000; ++i) {
+    log->RecordRepeated(Control(std::to_string(i)));
+  }
+  EXPECT_EQ(Details(*log).size(), 60u);
+  now_ += absl::Minutes(1);
+  log->RecordRepeated(Control("next"));
+  EXPECT_EQ(Details(*log).front(), "next; 940 more before this one");
 }
 
 TEST_F(AuditLogTest, EntriesWaitWhileTheFileCannotBeWritten) {
