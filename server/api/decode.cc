@@ -61,7 +61,7 @@ std::optional<model::Selection> ReadSelection(BodyReader& body,
 }  // namespace
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::ControlRequest request;
@@ -82,7 +82,7 @@ absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
 }
 
 absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   auto condition = ReadCondition(body);
@@ -93,7 +93,7 @@ absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
 }
 
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::WatchpointSpec spec;
@@ -111,7 +111,7 @@ absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
 
 absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view text, const model::WatchpointSpec& old) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::WatchpointChange change;
@@ -125,7 +125,7 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
 }
 
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   CatchRequest request;
@@ -142,14 +142,14 @@ absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
 
 absl::Status DecodeNothing(std::string_view text) {
   if (text.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader(object, "", status).RefuseOthers();
   return status;
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   auto code = body.Text("code");
