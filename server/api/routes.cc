@@ -6,14 +6,18 @@
 #include "proto/wire/status_macros.h"
 #include "server/api/arguments.h"
 #include "server/api/event_stream.h"
+#include "server/api/login_limit.h"
 #include "server/api/status_problem.h"
 #include "server/base/error.h"
+#include "server/http/problem.h"
 
 namespace graphdbg::api {
 namespace {
 
 namespace asio = boost::asio;
 
+// Whoever has the token of the data directory.
+const std::string kOwner = "owner";
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
@@ -126,7 +130,7 @@ absl::StatusOr<JobPtr> FindJob(const Services& services,
 }
 
 absl::Status Authorize(const Services& services, const Route& route,
-                       const http::Request& request) {
+                       http::Request& request) {
   const std::string_view authorization = request.headers.Get("Authorization");
   if (route.is_event_socket()) {
     // A page cannot set the header: it shows its token in the first message.
@@ -140,7 +144,9 @@ absl::Status Authorize(const Services& services, const Route& route,
     if (authorization.empty()) return absl::OkStatus();
   }
   if (route.access == Access::kOpen) return absl::OkStatus();
-  return services.auth.CheckAuthorization(authorization);
+  RETURN_IF_ERROR(services.auth.CheckAuthorization(authorization));
+  request.caller = kOwner;
+  return absl::OkStatus();
 }
 
 // Runs before the request's body is read.
@@ -161,6 +167,40 @@ Answer Execute(const Services& services, const Route& route,
   CO_ASSIGN_OR_RETURN(const JobPtr job, FindJob(services, request));
   co_return co_await std::get<JobOperation>(route.operation)(services, request,
                                                              job);
+}
+
+asio::awaitable<http::Response> CountFailure(std::shared_ptr<LoginLimit> limit,
+                                             const http::Handler& handler,
+                                             http::Request request) {
+  const std::string address(http::AddressOf(request.peer));
+  http::Response response = co_await handler(std::move(request));
+  if (response.status == 401) {
+    limit->AddFailure(address, LoginLimit::Clock::now());
+  }
+  co_return response;
+}
+
+// Adds a limit on failures to the login's route.
+void AddLogin(const Route& route, http::Handler handler,
+              http::RouteOptions options, http::Router& router) {
+  using Clock = LoginLimit::Clock;
+  auto limit = std::make_shared<LoginLimit>();
+  options.check = [limit, check = std::move(options.check)](
+                      http::Request& request) -> std::optional<http::Response> {
+    if (!limit->MustWait(http::AddressOf(request.peer), Clock::now())) {
+      return check(request);
+    }
+    http::Response response = http::ProblemResponse(
+        429, "too_many_logins",
+        "too many failed logins from this address; wait a few seconds");
+    response.headers.Set("Retry-After", "2");
+    return response;
+  };
+  auto counted = [limit, handler = std::move(handler)](http::Request request) {
+    return CountFailure(limit, handler, std::move(request));
+  };
+  router.Add(std::string(route.method), route.path, std::move(counted),
+             std::move(options));
 }
 
 asio::awaitable<http::Response> Dispatch(const Services& services,
@@ -209,7 +249,9 @@ void AddRoutes(const Services& services, http::Router& router) {
     auto handler = [&services, &route](http::Request request) {
       return Dispatch(services, route, std::move(request));
     };
-    if (route.body.in_pieces) {
+    if (route.path == kBase + "/login") {
+      AddLogin(route, std::move(handler), std::move(options), router);
+    } else if (route.body.in_pieces) {
       router.AddUpload(method, route.path, std::move(handler),
                        std::move(options));
     } else {
