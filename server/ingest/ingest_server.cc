@@ -2,6 +2,8 @@
 
 #include <google/protobuf/stubs/logging.h>
 #include <grpcpp/grpcpp.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <chrono>
 #include <utility>
@@ -21,6 +23,7 @@ constexpr int kKeepaliveMs = 20'000;
 constexpr int kKeepaliveTimeoutMs = 20'000;
 // Agents ping to detect a dead server. gRPC's default limit is 5 minutes.
 constexpr int kMinPingIntervalMs = 5'000;
+constexpr unsigned kCertificateRefreshSeconds = 2;
 // How long Stop waits for streams to end by themselves.
 constexpr std::chrono::milliseconds kStopGrace(200);
 
@@ -38,13 +41,19 @@ std::string BearerToken(const grpc::CallbackServerContext& context) {
 std::shared_ptr<grpc::ServerCredentials> CredentialsOf(
     const std::optional<IngestTls>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      tls->client_authority.empty()
-          ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-          : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls->client_authority;
-  options.pem_key_cert_pairs = {{tls->key, tls->certificate}};
-  return grpc::SslServerCredentials(options);
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          tls->key, tls->certificate, tls->client_authority,
+          kCertificateRefreshSeconds));
+  options.watch_identity_key_cert_pairs();
+  if (tls->client_authority.empty()) {
+    options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  } else {
+    options.watch_root_certs();
+    options.set_cert_request_type(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  }
+  return grpc::experimental::TlsServerCredentials(options);
 }
 
 }  // namespace
