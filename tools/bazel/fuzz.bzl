@@ -1,11 +1,12 @@
 """fuzz_target: a libFuzzer program, and a test that replays its corpus."""
 
-def fuzz_target(name, srcs, deps = [], corpus = [], **kwargs):
+def fuzz_target(name, srcs, deps = [], corpus = [], copts = [], **kwargs):
     """NAME is the libFuzzer program (--config=fuzz); NAME_replay runs the corpus."""
     native.cc_library(
         name = name + "_lib",
         testonly = True,
         srcs = srcs,
+        copts = copts,
         alwayslink = True,
         deps = deps,
     )
