@@ -55,7 +55,8 @@ export default defineConfig({
     },
   },
   worker: { format: 'es' },
-  server: { proxy: { '/api': { target: backend, ws: true } } },
+  // The server accepts only requests to its own address from its own pages.
+  server: { proxy: { '/api': { target: backend, ws: true, changeOrigin: true, headers: { origin: backend } } } },
   test: {
     projects: [
       {

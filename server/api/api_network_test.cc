@@ -2,14 +2,18 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
+#include <memory>
 #include <set>
 
+#include "server/api/login_limit.h"
 #include "server/api/testing/api_fixture.h"
 #include "server/http/testing/client.h"
 
 namespace graphdbg::api {
 namespace {
 
+using http::testing::Client;
 using http::testing::Fetch;
 using http::testing::Fields;
 using http::testing::Reply;
@@ -73,61 +77,206 @@ class ApiNetworkTest : public ::testing::Test {
   uint16_t port_ = 0;
 };
 
-TEST_F(ApiNetworkTest, RouteByCredentialByHostByOrigin) {
+// How a client presents itself, and the status if it must not go on. A status
+// of 0 means that the next check decides.
+struct Presentation {
+  std::string what;
+  Fields fields;
+  int refused = 0;
+};
+
+// The status that the checks before the body give, in their order.
+int Refusal(const std::set<std::string>& allowed, const std::string& method,
+            const Presentation& source, const Presentation& type,
+            const Presentation& credential, const Route* route) {
+  if (source.refused != 0) return source.refused;
+  if (allowed.empty()) return 404;
+  if (route == nullptr) return 405;
+  if (route->is_event_socket()) return 426;
+  const bool writes = method == "POST" || method == "PUT" || method == "PATCH";
+  if (writes && type.refused != 0) return type.refused;
+  return route->access == Access::kOpen ? 0 : credential.refused;
+}
+
+// Keeps one connection as long as the server does.
+class Prober {
+ public:
+  explicit Prober(uint16_t port) : port_(port) {}
+
+  int StatusOf(const std::string& method, const std::string& path,
+               const Fields& fields) {
+    if (client_ == nullptr) client_ = std::make_unique<Client>(port_);
+    const Reply reply = client_->Fetch(method, path, fields);
+    const auto connection = reply.headers.find("connection");
+    if (connection != reply.headers.end() && connection->second == "close") {
+      client_ = nullptr;
+    }
+    return reply.status;
+  }
+
+ private:
+  const uint16_t port_;
+  std::unique_ptr<Client> client_;
+};
+
+// The path of a route for the job "train".
+std::string Concrete(std::string path) {
+  for (const auto& [name, value] :
+       {std::pair("{job}", "train"), std::pair("{watchpoint}", "1"),
+        std::pair("{token}", "none")}) {
+    const size_t at = path.find(name);
+    if (at != std::string::npos) path.replace(at, strlen(name), value);
+  }
+  return path;
+}
+
+TEST_F(ApiNetworkTest, RouteByMethodByCredentialByHostByOrigin) {
+  Start();
+  const std::string port = std::to_string(port_);
+  const std::string own = "http://127.0.0.1:" + port;
+  const std::string bearer = "Bearer " + std::string(testing::kToken);
+  const Presentation credentials[] = {
+      {"right", {{"Authorization", bearer}}},
+      {"none", {}, 401},
+      {"wrong", {{"Authorization", "Bearer wrong"}}, 401},
+      {"an agent's", {{"Authorization", "Bearer the-agent-token"}}, 401},
+      {"another scheme", {{"Authorization", "Basic x"}}, 401},
+  };
+  const Presentation sources[] = {
+      {"a program", {}},
+      {"the page", {{"Origin", own}, {"Sec-Fetch-Site", "same-origin"}}},
+      {"by name",
+       {{"Host", "localhost:" + port}, {"Origin", "http://localhost:" + port}}},
+      {"another port", {{"Host", "127.0.0.1:1"}}, 421},
+      {"no port", {{"Host", "localhost"}}, 421},
+      {"a rebound name", {{"Host", "evil.com:" + port}}, 421},
+      {"its page",
+       {{"Host", "evil.com:" + port}, {"Origin", "http://evil.com:" + port}},
+       421},
+      {"another page", {{"Origin", "http://evil.com"}}, 403},
+      {"a page of this machine", {{"Origin", "http://127.0.0.1:1"}}, 403},
+      {"a sandboxed page", {{"Origin", "null"}}, 403},
+      {"an image of another site", {{"Sec-Fetch-Site", "cross-site"}}, 403},
+  };
+  const std::string json = "application/json";
+  std::map<std::string, std::map<std::string, const Route*>> paths;
+  for (const Route& route : Routes()) {
+    auto& methods = paths[Concrete(route.path)];
+    methods[std::string(route.method)] = &route;
+    if (route.method == "GET") methods["HEAD"] = &route;
+  }
+  paths["/api/v1/nothing"];
+  Prober prober(port_);
+  int cells = 0;
+  for (const auto& [path, methods] : paths) {
+    std::set<std::string> allowed;
+    for (const auto& [method, route] : methods) allowed.insert(method);
+    for (const std::string method :
+         {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}) {
+      const auto found = methods.find(method);
+      const Route* const route =
+          found == methods.end() ? nullptr : found->second;
+      const bool in_pieces = route != nullptr && route->body.in_pieces;
+      const Presentation types[] = {
+          {"its type",
+           {{"Content-Type", in_pieces ? "application/octet-stream" : json}}},
+          {"text", {{"Content-Type", "text/plain"}}, 415},
+      };
+      for (const Presentation& source : sources) {
+        for (const Presentation& type : types) {
+          for (const Presentation& credential : credentials) {
+            Fields fields = {{"Content-Length", "0"}};
+            for (const auto* part : {&source, &type, &credential}) {
+              fields.insert(part->fields.begin(), part->fields.end());
+            }
+            const int status = prober.StatusOf(method, path, fields);
+            const int wanted =
+                Refusal(allowed, method, source, type, credential, route);
+            const std::string cell = method + " " + path + ", " + source.what +
+                                     ", " + type.what + ", " + credential.what;
+            ++cells;
+            if (wanted != 0) {
+              EXPECT_EQ(status, wanted) << cell;
+            } else {
+              // What the handler answers, without a body or parameters.
+              const std::set<int> refusals = {401, 403, 405, 415, 421, 426};
+              EXPECT_EQ(refusals.count(status), 0u) << cell << " " << status;
+            }
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(cells, 20'000);
+}
+
+// A WebSocket checks what other routes check, and where its page is from.
+TEST_F(ApiNetworkTest, AWebSocketNeedsAnOriginOrAToken) {
   Start();
   const std::string bearer = "Bearer " + std::string(testing::kToken);
   const std::string own = "http://127.0.0.1:" + std::to_string(port_);
-  struct Credential {
-    std::string authorization;
-    bool right;
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  const auto status_of = [&](const Fields& fields) {
+    std::string text =
+        "GET " + std::string(kEvents) + " HTTP/1.1\r\n" + upgrade;
+    for (const auto& [name, value] : fields) {
+      text += name + ": " + value + "\r\n";
+    }
+    if (fields.count("Host") == 0) {
+      text += "Host: 127.0.0.1:" + std::to_string(port_) + "\r\n";
+    }
+    Client client(port_);
+    client.SendRaw(text + "\r\n");
+    return client.ReadReply().status;
   };
-  const Credential credentials[] = {
-      {"", false}, {bearer, true}, {"Bearer wrong", false}, {"Basic x", false}};
-  struct Name {
-    Fields fields;
-    int refused;
-  };
-  const Name names[] = {
-      {{}, 0},
-      {{{"Origin", own}}, 0},
-      {{{"Host", "localhost:9000"}}, 0},
-      {{{"Host", "localhost:9000"}, {"Origin", "http://localhost:9000"}}, 0},
-      {{{"Host", "evil.com"}}, 421},
-      {{{"Host", "evil.com"}, {"Origin", "http://evil.com"}}, 421},
-      {{{"Origin", "http://evil.com"}}, 403},
-      {{{"Origin", "null"}}, 403},
-  };
+  EXPECT_EQ(status_of({{"Origin", own}}), 101);
+  EXPECT_EQ(status_of({{"Authorization", bearer}}), 101);
+  EXPECT_EQ(status_of({{"Origin", own}, {"Authorization", bearer}}), 101);
+  EXPECT_EQ(status_of({}), 403);
+  EXPECT_EQ(status_of({{"Authorization", "Bearer wrong"}}), 401);
+  EXPECT_EQ(status_of({{"Origin", own}, {"Authorization", "Bearer x"}}), 401);
+  EXPECT_EQ(status_of({{"Origin", "http://evil.com"}}), 403);
+  EXPECT_EQ(
+      status_of({{"Origin", "http://evil.com"}, {"Authorization", bearer}}),
+      403);
+  EXPECT_EQ(status_of({{"Host", "evil.com"}, {"Authorization", bearer}}), 421);
+  EXPECT_EQ(status_of({{"Origin", own}, {"Sec-Fetch-Site", "cross-site"}}),
+            403);
+}
+
+TEST_F(ApiNetworkTest, FailedLoginsAreSlowedDown) {
+  Start();
+  int status = 0;
+  for (uint32_t i = 0; i <= 10 * LoginLimit::kFailures && status != 429; ++i) {
+    status =
+        Fetch(port_, "POST", "/api/v1/login", {}, R"({"code":"x"})").status;
+    EXPECT_TRUE(status == 401 || status == 429) << status;
+  }
+  EXPECT_EQ(status, 429);
+}
+
+// The body is announced and never sent.
+TEST_F(ApiNetworkTest, LargeBodiesAreForThoseWhoNeedThem) {
+  Start();
+  const std::string bearer = "Bearer " + std::string(testing::kToken);
   for (const Route& route : Routes()) {
     if (route.is_event_socket()) continue;
-    const bool writes = route.method == "POST" || route.method == "PATCH";
-    std::string path = route.path;
-    for (const auto& [name, value] : {std::pair("{job}", "train"),
-                                      {"{watchpoint}", "1"},
-                                      {"{token}", "none"}}) {
-      size_t at = path.find(name);
-      if (at != std::string::npos) path.replace(at, strlen(name), value);
-    }
-    for (const Credential& credential : credentials) {
-      for (const Name& name : names) {
-        Fields fields = name.fields;
-        fields["Authorization"] = credential.authorization;
-        if (route.body.in_pieces) {
-          fields["Content-Type"] = "application/octet-stream";
-        }
-        int status = Fetch(port_, std::string(route.method), path, fields,
-                           writes ? "{}" : "")
-                         .status;
-        std::string what = path + " " + credential.authorization;
-        if (name.refused != 0) {
-          EXPECT_EQ(status, name.refused) << what;
-        } else if (route.access != Access::kOpen && !credential.right) {
-          EXPECT_EQ(status, 401) << what;
-        } else {
-          EXPECT_TRUE(status != 403 && status != 421) << what;
-          // A login without a code fails for another reason.
-          EXPECT_NE(status, 401) << what;
-        }
-      }
+    Client client(port_);
+    Fields fields = {
+        {"Authorization", bearer},
+        {"Content-Type", route.body.in_pieces ? "application/octet-stream"
+                                              : "application/json"},
+        {"Content-Length", std::to_string(route.body.max_bytes + 1)}};
+    const std::string target =
+        Concrete(route.path) + (route.body.in_pieces ? "?name=x" : "");
+    EXPECT_EQ(client.Fetch(std::string(route.method), target, fields).status,
+              413)
+        << route.path;
+    if (route.access == Access::kOpen) {
+      EXPECT_EQ(route.body.max_bytes, kSmallBody.max_bytes) << route.path;
     }
   }
 }

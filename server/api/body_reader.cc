@@ -3,12 +3,13 @@
 #include <cmath>
 #include <limits>
 
+#include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 
 namespace graphdbg::api {
 namespace {
 
-std::optional<double> ToNumber(const Json& value) {
+std::optional<double> ToNumber(const ReceivedJson& value) {
   if (value.is_number()) return value.get<double>();
   if (value.is_boolean()) return value.get<bool>() ? 1 : 0;
   if (!value.is_string()) return std::nullopt;
@@ -21,12 +22,8 @@ std::optional<double> ToNumber(const Json& value) {
 
 }  // namespace
 
-absl::StatusOr<Json> ParseObject(std::string_view body) {
-  Json json = Json::parse(body, nullptr, false);
-  if (json.is_discarded()) {
-    return Error(absl::StatusCode::kInvalidArgument, "bad_json",
-                 "the request body is not valid JSON");
-  }
+absl::StatusOr<ReceivedJson> ParseObject(std::string_view body) {
+  ASSIGN_OR_RETURN(ReceivedJson json, ParseJson(body, "the request body"));
   if (!json.is_object()) {
     return Error(absl::StatusCode::kInvalidArgument, "bad_json",
                  "the request body is not a JSON object");
@@ -34,14 +31,14 @@ absl::StatusOr<Json> ParseObject(std::string_view body) {
   return json;
 }
 
-const Json* BodyReader::Find(const char* name) {
+const ReceivedJson* BodyReader::Find(const char* name) {
   read_.insert(name);
   auto it = object_.find(name);
   return it == object_.end() || it->is_null() ? nullptr : &*it;
 }
 
 std::optional<std::string> BodyReader::Text(const char* name) {
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_string()) {
     Fail(name, "must be a string");
@@ -52,7 +49,7 @@ std::optional<std::string> BodyReader::Text(const char* name) {
 
 std::optional<uint64_t> BodyReader::Integer(const char* name, uint64_t min,
                                             uint64_t max) {
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_number_unsigned() || value->get<uint64_t>() < min ||
       value->get<uint64_t>() > max) {
@@ -64,7 +61,7 @@ std::optional<uint64_t> BodyReader::Integer(const char* name, uint64_t min,
 }
 
 std::optional<bool> BodyReader::Boolean(const char* name) {
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_boolean()) {
     Fail(name, "must be true or false");
@@ -74,14 +71,14 @@ std::optional<bool> BodyReader::Boolean(const char* name) {
 }
 
 std::optional<std::vector<std::string>> BodyReader::Texts(const char* name) {
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_array()) {
     Fail(name, "must be a list of strings");
     return std::nullopt;
   }
   std::vector<std::string> texts;
-  for (const Json& item : *value) {
+  for (const ReceivedJson& item : *value) {
     if (!item.is_string()) {
       Fail(std::string(name) + "[" + std::to_string(texts.size()) + "]",
            "must be a string");
@@ -94,7 +91,7 @@ std::optional<std::vector<std::string>> BodyReader::Texts(const char* name) {
 
 Scalars BodyReader::ReadScalars(const char* name) {
   Scalars scalars;
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return scalars;
   if (!value->is_object()) {
     Fail(name, "must be an object");
@@ -114,7 +111,7 @@ Scalars BodyReader::ReadScalars(const char* name) {
 }
 
 std::optional<BodyReader> BodyReader::Object(const char* name) {
-  const Json* value = Find(name);
+  const ReceivedJson* value = Find(name);
   if (value == nullptr) return std::nullopt;
   if (!value->is_object()) {
     Fail(name, "must be an object");

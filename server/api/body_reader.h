@@ -12,13 +12,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "server/api/json.h"
+#include "server/api/json_reading.h"
 #include "server/model/enum_names.h"
 
 namespace graphdbg::api {
 
-// INVALID_ARGUMENT "bad_json" if `body` is not a JSON object.
-absl::StatusOr<Json> ParseObject(std::string_view body);
+// INVALID_ARGUMENT "bad_json" if `body` is not a JSON object within the limits
+// of ParseJson.
+absl::StatusOr<ReceivedJson> ParseObject(std::string_view body);
 
 struct Scalars {
   std::map<std::string, double> numbers;
@@ -31,7 +32,8 @@ class BodyReader {
  public:
   // `object` and `status` must outlive this object. `prefix` is the path of a
   // nested object, for example "condition.".
-  BodyReader(const Json& object, std::string prefix, absl::Status& status)
+  BodyReader(const ReceivedJson& object, std::string prefix,
+             absl::Status& status)
       : object_(object), prefix_(std::move(prefix)), status_(status) {}
 
   std::optional<std::string> Text(const char* name);
@@ -61,9 +63,9 @@ class BodyReader {
 
  private:
   // Null if absent.
-  const Json* Find(const char* name);
+  const ReceivedJson* Find(const char* name);
 
-  const Json& object_;
+  const ReceivedJson& object_;
   const std::string prefix_;
   absl::Status& status_;
   std::set<std::string> read_;

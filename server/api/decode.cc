@@ -98,7 +98,7 @@ std::optional<auth::Role> ReadRole(BodyReader& body) {
 }  // namespace
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::ControlRequest request;
@@ -119,7 +119,7 @@ absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
 }
 
 absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   auto condition = ReadCondition(body);
@@ -130,7 +130,7 @@ absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
 }
 
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::WatchpointSpec spec;
@@ -148,7 +148,7 @@ absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
 
 absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view text, const model::WatchpointSpec& old) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   model::WatchpointChange change;
@@ -162,7 +162,7 @@ absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
 }
 
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   CatchRequest request;
@@ -179,7 +179,7 @@ absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
 
 absl::Status DecodeNothing(std::string_view text) {
   if (text.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader(object, "", status).RefuseOthers();
   return status;
@@ -220,7 +220,7 @@ absl::StatusOr<TokenRequest> DecodeTokenRequest(std::string_view text) {
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   auto code = body.Text("code");

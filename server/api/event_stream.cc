@@ -19,7 +19,10 @@ namespace asio = boost::asio;
 using model::Event;
 
 constexpr char kAllJobs[] = "*";
-constexpr std::chrono::seconds kTokenDeadline{10};
+// What errors call a client's message.
+constexpr char kMessage[] = "the message";
+// A page shows its token as soon as the WebSocket is open.
+constexpr std::chrono::seconds kTokenDeadline{5};
 // RFC 6455 section 7.4.1.
 constexpr uint16_t kPolicyViolation = 1008;
 // RFC 6455's registry of close codes.
@@ -75,6 +78,7 @@ asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
   absl::StatusOr<auth::Principal> caller =
       services_.auth.CheckAuthorization(request.headers.Get("Authorization"));
   if (caller.ok()) {
+    channel_->MarkAuthenticated();
     caller_ = *std::move(caller);
     co_return true;
   }
@@ -85,14 +89,15 @@ asio::awaitable<bool> EventStream::Authenticate(const http::Request& request) {
   absl::StatusOr<std::string> first = co_await channel_->Receive();
   deadline.cancel();
   if (!first.ok()) co_return false;
-  Json message = Json::parse(*first, nullptr, false);
   std::string token;
-  if (message.is_object() && message.contains("token") &&
-      message["token"].is_string()) {
-    token = message["token"].get<std::string>();
+  if (const auto message = ParseJson(*first, kMessage);
+      message.ok() && message->is_object() && message->contains("token") &&
+      message->at("token").is_string()) {
+    token = message->at("token").get<std::string>();
   }
   caller = services_.auth.CheckApi(token);
   if (caller.ok()) {
+    channel_->MarkAuthenticated();
     caller_ = *std::move(caller);
     co_return true;
   }
@@ -129,13 +134,17 @@ asio::awaitable<void> EventStream::ReadMessages() {
 }
 
 void EventStream::HandleMessage(const std::string& text) {
-  Json message = Json::parse(text, nullptr, false);
+  const absl::StatusOr<ReceivedJson> read = ParseJson(text, kMessage);
+  if (!read.ok()) {
+    return QueueError("bad_message", std::string(read.status().message()));
+  }
+  const ReceivedJson& message = *read;
   if (!message.is_object()) {
     QueueError("bad_message", "the message is not a JSON object");
   } else if (message.contains("subscribe")) {
     Subscribe(message["subscribe"]);
   } else if (message.contains("unsubscribe")) {
-    const Json& from = message["unsubscribe"];
+    const ReceivedJson& from = message["unsubscribe"];
     if (from.is_object() && from.contains("job") && from["job"].is_string()) {
       subscriptions_.erase(from["job"].get<std::string>());
     }
@@ -146,7 +155,7 @@ void EventStream::HandleMessage(const std::string& text) {
   }
 }
 
-void EventStream::Subscribe(const Json& request) {
+void EventStream::Subscribe(const ReceivedJson& request) {
   if (!request.is_object() || !request.contains("job") ||
       !request["job"].is_string()) {
     return QueueError("bad_message",

@@ -12,6 +12,7 @@
 #include <string>
 
 #include "server/api/json.h"
+#include "server/api/json_reading.h"
 #include "server/api/services.h"
 #include "server/http/message.h"
 
@@ -39,7 +40,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   boost::asio::awaitable<bool> EndIfRevoked();
   boost::asio::awaitable<void> ReadMessages();
   void HandleMessage(const std::string& message);
-  void Subscribe(const Json& request);
+  void Subscribe(const ReceivedJson& request);
   void QueueError(std::string code, std::string detail);
 
   // The Send functions return false if there was nothing to send or if sending

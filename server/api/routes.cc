@@ -8,9 +8,11 @@
 #include "server/api/audit_trail.h"
 #include "server/api/caller.h"
 #include "server/api/event_stream.h"
+#include "server/api/login_limit.h"
 #include "server/api/response_memory.h"
 #include "server/api/status_problem.h"
 #include "server/base/error.h"
+#include "server/http/problem.h"
 
 namespace graphdbg::api {
 namespace {
@@ -195,6 +197,40 @@ Answer Execute(const Services& services, const Route& route,
                                                              job);
 }
 
+asio::awaitable<http::Response> CountFailure(std::shared_ptr<LoginLimit> limit,
+                                             const http::Handler& handler,
+                                             http::Request request) {
+  const std::string address(http::AddressOf(request.peer));
+  http::Response response = co_await handler(std::move(request));
+  if (response.status == 401) {
+    limit->AddFailure(address, LoginLimit::Clock::now());
+  }
+  co_return response;
+}
+
+// Adds a limit on failures to the login's route.
+void AddLogin(const Route& route, http::Handler handler,
+              http::RouteOptions options, http::Router& router) {
+  using Clock = LoginLimit::Clock;
+  auto limit = std::make_shared<LoginLimit>();
+  options.check = [limit, check = std::move(options.check)](
+                      http::Request& request) -> std::optional<http::Response> {
+    if (!limit->MustWait(http::AddressOf(request.peer), Clock::now())) {
+      return check(request);
+    }
+    http::Response response = http::ProblemResponse(
+        429, "too_many_logins",
+        "too many failed logins from this address; wait a few seconds");
+    response.headers.Set("Retry-After", "2");
+    return response;
+  };
+  auto counted = [limit, handler = std::move(handler)](http::Request request) {
+    return CountFailure(limit, handler, std::move(request));
+  };
+  router.Add(std::string(route.method), route.path, std::move(counted),
+             std::move(options));
+}
+
 asio::awaitable<http::Response> Dispatch(const Services& services,
                                          const Route& route,
                                          http::Request request) {
@@ -246,7 +282,9 @@ void AddRoutes(const Services& services, http::Router& router) {
     auto handler = [&services, &route](http::Request request) {
       return Dispatch(services, route, std::move(request));
     };
-    if (route.body.in_pieces) {
+    if (route.path == kBase + "/login") {
+      AddLogin(route, std::move(handler), std::move(options), router);
+    } else if (route.body.in_pieces) {
       router.AddUpload(method, route.path, std::move(handler),
                        std::move(options));
     } else {

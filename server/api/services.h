@@ -44,8 +44,9 @@ struct Services {
   std::function<bool()> ready;
   std::function<http::ServerCounters()> http_counters;
   std::function<int64_t()> now_unix_nano;
-  // Creates a job that shows the model file `name`, and returns the job's id.
-  std::function<jobs::Task<std::string>(std::string name,
+  // Creates a job that shows the model file `name`, which `person` opens, and
+  // returns the job's id.
+  std::function<jobs::Task<std::string>(std::string name, std::string person,
                                         http::NextPiece bytes)>
       open_model;
   // Null if memory is not limited.

@@ -33,6 +33,7 @@ constexpr Row kTable[] = {
     {absl::StatusCode::kUnimplemented, "", 501},
     {absl::StatusCode::kUnavailable, "", 503},
     {absl::StatusCode::kCancelled, "", 503},
+    {absl::StatusCode::kDeadlineExceeded, "upload_too_slow", 408},
     {absl::StatusCode::kDeadlineExceeded, "", 504},
     {absl::StatusCode::kInternal, "", 500},
     {absl::StatusCode::kDataLoss, "", 500},

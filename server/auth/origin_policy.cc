@@ -6,6 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "server/base/string_views.h"
@@ -33,6 +34,21 @@ std::string_view HostOf(std::string_view host) {
   if (colon == std::string_view::npos) return host;
   return IsPort(host.substr(colon + 1)) ? host.substr(0, colon)
                                         : std::string_view();
+}
+
+std::optional<uint16_t> PortOf(std::string_view host) {
+  // The colons of an IPv6 address are within brackets.
+  const size_t bracket = host.rfind(']');
+  const size_t colon =
+      host.find(':', bracket == std::string_view::npos ? 0 : bracket);
+  if (colon == std::string_view::npos) return std::nullopt;
+  const std::string_view text = host.substr(colon + 1);
+  uint32_t port = 0;
+  if (!IsPort(text) || !absl::SimpleAtoi(ToAbsl(text), &port) ||
+      port > UINT16_MAX) {
+    return std::nullopt;
+  }
+  return static_cast<uint16_t>(port);
 }
 
 bool IsLoopbackName(std::string_view host) {

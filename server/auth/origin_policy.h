@@ -4,6 +4,8 @@
 #ifndef SERVER_AUTH_ORIGIN_POLICY_H_
 #define SERVER_AUTH_ORIGIN_POLICY_H_
 
+#include <cstdint>
+#include <optional>
 #include <string_view>
 
 namespace graphdbg::auth {
@@ -11,13 +13,15 @@ namespace graphdbg::auth {
 // Whether `host` is "localhost", an address in 127.0.0.0/8, or "::1".
 bool IsLoopbackName(std::string_view host);
 
-// Whether a Host header names loopback. Any port is accepted, because users
-// forward ports.
+// Whether a Host header names loopback, at any port.
 bool IsLoopbackHostHeader(std::string_view host);
 
 // The host in a Host header, without port and brackets; empty if the header is
 // malformed.
 std::string_view HostOf(std::string_view host);
+
+// The port in a Host header, if it names a valid one.
+std::optional<uint16_t> PortOf(std::string_view host);
 
 // Whether an Origin header is the origin of this server, for a request with the
 // Host header `host`.

@@ -29,6 +29,15 @@ TEST(OriginPolicyTest, HostHeadersMayCarryAPort) {
   }
 }
 
+TEST(OriginPolicyTest, FindsThePortOfAHostHeader) {
+  EXPECT_EQ(PortOf("localhost:8080"), 8080);
+  EXPECT_EQ(PortOf("[::1]:65535"), 65535);
+  for (const char* host : {"", "localhost", "localhost:", "localhost:65536",
+                           "[::1]", "[::1]8080", "localhost:80:80"}) {
+    EXPECT_EQ(PortOf(host), std::nullopt) << host;
+  }
+}
+
 TEST(OriginPolicyTest, AnOriginIsSchemeHostAndPort) {
   EXPECT_TRUE(IsSameOrigin("http://localhost:8080", "localhost:8080"));
   EXPECT_TRUE(IsSameOrigin("http://LOCALHOST:8080", "localhost:8080"));

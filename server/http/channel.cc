@@ -6,17 +6,14 @@
 #include <boost/beast/core/buffers_to_string.hpp>
 #include <utility>
 
+#include "server/http/guard.h"
+
 namespace graphdbg::http {
 namespace {
 
 namespace asio = boost::asio;
 namespace ws = boost::beast::websocket;
 using boost::system::error_code;
-
-// Beast sends a ping after half of this time without messages, and closes the
-// connection if the peer stays silent for all of it.
-constexpr std::chrono::seconds kIdleTimeout{60};
-constexpr std::chrono::seconds kHandshakeTimeout{10};
 
 auto Into(error_code& ec) {
   return asio::redirect_error(asio::use_awaitable, ec);
@@ -33,12 +30,24 @@ absl::Status ToStatus(const error_code& ec) {
 }  // namespace
 
 Channel::Channel(std::shared_ptr<void> owner, Stream& stream,
-                 uint64_t max_message_bytes)
-    : owner_(std::move(owner)), stream_(stream) {
-  stream_.set_option(
-      ws::stream_base::timeout{kHandshakeTimeout, kIdleTimeout, true});
-  stream_.read_message_max(max_message_bytes);
+                 const ServerOptions& options,
+                 std::function<void()> on_authenticated)
+    : owner_(std::move(owner)),
+      on_authenticated_(std::move(on_authenticated)),
+      stream_(stream) {
+  // Beast sends a ping after half of the idle time. Compression is compiled out
+  // (see stream_), so a small message cannot become a large one.
+  stream_.set_option(ws::stream_base::timeout{
+      options.channel_handshake_timeout, options.channel_idle_timeout, true});
+  stream_.read_message_max(options.max_message_bytes);
   stream_.text(true);
+  stream_.set_option(ws::stream_base::decorator([](ws::response_type& reply) {
+    Response headers;
+    AddSecurityHeaders(headers);
+    for (const auto& [name, value] : headers.headers.fields()) {
+      reply.set(name, value);
+    }
+  }));
 }
 
 asio::awaitable<bool> Channel::Accept(
@@ -68,6 +77,8 @@ asio::awaitable<void> Channel::Close(uint16_t code, std::string reason) {
   co_await stream_.async_close(
       ws::close_reason(static_cast<ws::close_code>(code), reason), Into(ec));
 }
+
+void Channel::MarkAuthenticated() { on_authenticated_(); }
 
 void Channel::Abort() { stream_.next_layer().Close(); }
 

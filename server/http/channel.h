@@ -7,19 +7,22 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "server/http/message.h"
+#include "server/http/server.h"
 #include "server/http/stream.h"
 
 namespace graphdbg::http {
 
 class Channel : public MessageChannel {
  public:
-  // `owner` keeps `stream` alive.
+  // `owner` keeps `stream` alive, and what `on_authenticated` uses, which is
+  // called when the peer has shown a credential.
   Channel(std::shared_ptr<void> owner, Stream& stream,
-          uint64_t max_message_bytes);
+          const ServerOptions& options, std::function<void()> on_authenticated);
 
   // Performs the handshake and returns whether it succeeded.
   boost::asio::awaitable<bool> Accept(
@@ -30,9 +33,11 @@ class Channel : public MessageChannel {
   boost::asio::awaitable<void> Close(uint16_t code,
                                      std::string reason) override;
   void Abort() override;
+  void MarkAuthenticated() override;
 
  private:
   const std::shared_ptr<void> owner_;
+  const std::function<void()> on_authenticated_;
   boost::beast::websocket::stream<Stream&, false> stream_;
   boost::beast::flat_buffer buffer_;
 };

@@ -1,8 +1,10 @@
 #include "server/http/connection.h"
 
+#include <algorithm>
 #include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/redirect_error.hpp>
 #include <boost/asio/use_awaitable.hpp>
 #include <boost/beast/core/buffers_suffix.hpp>
@@ -61,7 +63,7 @@ std::string HttpDate() {
 Connection::Connection(asio::ip::tcp::socket socket,
                        std::shared_ptr<Shared> shared)
     : stream_(std::move(socket),
-              shared->options.tls ? &shared->options.tls->context() : nullptr),
+              shared->options.tls ? shared->options.tls->context() : nullptr),
       read_timer_(stream_.get_executor()),
       shared_(std::move(shared)) {
   ++shared_->open_connections;
@@ -76,6 +78,16 @@ Connection::Connection(asio::ip::tcp::socket socket,
 
 Connection::~Connection() { --shared_->open_connections; }
 
+bool Connection::TakePlace(Places& places) {
+  place_ = places.Take(std::string(AddressOf(peer_)),
+                       [weak = weak_from_this(), executor = executor()] {
+                         asio::post(executor, [weak] {
+                           if (auto self = weak.lock()) self->Abort();
+                         });
+                       });
+  return place_ != nullptr;
+}
+
 void Connection::Abort() { stream_.Close(); }
 
 asio::awaitable<void> Connection::Run() {
@@ -84,12 +96,15 @@ asio::awaitable<void> Connection::Run() {
   stream_.socket().set_option(asio::ip::tcp::no_delay(true), ignored);
   if (!co_await Open()) co_return Abort();
   while (co_await ServeOne()) {
+    is_first_request_ = false;
+    if (!place_->SetIdle(true)) co_return Abort();
   }
+  place_->SetIdle(true);
   co_await Linger();
 }
 
 asio::awaitable<bool> Connection::Open() {
-  stream_.ExpiresAfter(shared_->options.read_timeout);
+  stream_.ExpiresAfter(shared_->options.first_request_timeout);
   const error_code ec = co_await stream_.Handshake();
   co_return !ec;
 }
@@ -99,9 +114,8 @@ asio::awaitable<void> Connection::Refuse() {
   if (!co_await Open()) co_return Abort();
   Response response =
       ProblemResponse(503, "too_many_connections",
-                      "the server has reached its limit of " +
-                          std::to_string(shared_->options.max_connections) +
-                          " open connections");
+                      "all connections that this server accepts, or all that "
+                      "it accepts from one address, are in use");
   response.headers.Set("Retry-After", "5");
   co_await Write(std::move(response), false, true);
   co_await Linger();
@@ -110,7 +124,7 @@ asio::awaitable<void> Connection::Refuse() {
 asio::awaitable<bool> Connection::ReadHeader(Parser& parser) {
   error_code ec;
   if (buffer_.size() == 0) {
-    stream_.ExpiresAfter(shared_->options.idle_timeout);
+    stream_.ExpiresAfter(TimeForHeader(shared_->options.idle_timeout));
     size_t got =
         co_await stream_.async_read_some(buffer_.prepare(4096), Into(ec));
     buffer_.commit(got);
@@ -119,7 +133,8 @@ asio::awaitable<bool> Connection::ReadHeader(Parser& parser) {
   parser.header_limit(shared_->options.max_header_bytes);
   // The limit for the body depends on the route.
   parser.body_limit(boost::none);
-  ec = co_await ReadInTime(parser, true);
+  ec = co_await ReadInTime(parser, true,
+                           TimeForHeader(shared_->options.read_timeout));
   if (!ec) co_return true;
   co_return co_await SendProblem(ec, 0);
 }
@@ -136,7 +151,8 @@ asio::awaitable<bool> Connection::ReadBody(Parser& parser, uint64_t most) {
   if (ExpectsContinue(parser.get()) && !co_await SendContinue()) {
     co_return false;
   }
-  const error_code ec = co_await ReadInTime(parser, false);
+  const error_code ec =
+      co_await ReadInTime(parser, false, shared_->options.read_timeout);
   if (!ec) co_return true;
   co_return co_await SendProblem(ec, most);
 }
@@ -171,12 +187,27 @@ asio::awaitable<bool> Connection::SendProblem(const error_code& ec,
   co_return false;
 }
 
-asio::awaitable<error_code> Connection::ReadInTime(Parser& parser,
-                                                   bool header_only) {
+std::chrono::milliseconds Connection::TimeForHeader(
+    std::chrono::milliseconds limit) const {
+  if (!is_first_request_) return limit;
+  const auto since = std::chrono::duration_cast<std::chrono::milliseconds>(
+      std::chrono::steady_clock::now() - opened_at_);
+  const auto left = shared_->options.first_request_timeout - since;
+  return std::max(std::min(limit, left), std::chrono::milliseconds(1));
+}
+
+bool Connection::StartWork(const Request& request) {
+  if (request.caller.has_value()) place_->MarkAuthenticated();
+  return place_->SetIdle(false);
+}
+
+template <class AnyParser>
+asio::awaitable<error_code> Connection::ReadInTime(
+    AnyParser& parser, bool header_only, std::chrono::milliseconds limit) {
   // The stream's own timeout would close the socket without a response.
   stream_.ExpiresNever();
   const uint64_t read = ++reads_;
-  read_timer_.expires_after(shared_->options.read_timeout);
+  read_timer_.expires_after(limit);
   read_timer_.async_wait([self = shared_from_this(), read](error_code late) {
     if (late || read != self->reads_) return;
     self->read_timed_out_ = true;
@@ -208,14 +239,17 @@ asio::awaitable<bool> Connection::ServeOne() {
     refusal = CheckRequest(*request, *shared_->router, shared_->site,
                            is_upgrade, match);
   } else {
-    refusal =
-        ProblemResponse(400, "bad_request", ToStd(request.status().message()));
+    const bool too_large = absl::IsResourceExhausted(request.status());
+    refusal = ProblemResponse(too_large ? 431 : 400,
+                              too_large ? "header_too_large" : "bad_request",
+                              ToStd(request.status().message()));
   }
   if (refusal) {
     // What follows on the connection is the body that has not been read.
     const bool last = !parser.is_done() || !parser.keep_alive();
     co_return co_await Write(std::move(*refusal), head, last) && !last;
   }
+  if (!StartWork(*request)) co_return false;
   if (match.is_upload) {
     co_await ServeUpload(parser, *std::move(request), match);
     co_return false;
@@ -247,6 +281,28 @@ asio::awaitable<Response> Connection::Handle(Request request,
                             "internal error; see the server log for details");
 }
 
+namespace {
+
+absl::Status UploadFailure(const error_code& ec,
+                           std::chrono::milliseconds limit) {
+  if (!ec || ec == bhttp::error::need_buffer) return absl::OkStatus();
+  if (ec == bhttp::error::body_limit) {
+    return Error(absl::StatusCode::kResourceExhausted, "body_too_large",
+                 "the request body exceeds the limit of this path");
+  }
+  if (ec == beast::error::timeout) {
+    return Error(absl::StatusCode::kDeadlineExceeded, "upload_too_slow",
+                 "the request body arrives too slowly: the server waits at "
+                 "most " +
+                     std::to_string(limit.count()) + " ms for " +
+                     std::to_string(kPieceBytes >> 10) + " KiB");
+  }
+  return absl::UnavailableError("cannot read the request body: " +
+                                ec.message());
+}
+
+}  // namespace
+
 struct Connection::Upload {
   explicit Upload(Parser& header)
       : parser(std::move(header)),
@@ -254,6 +310,8 @@ struct Connection::Upload {
 
   UploadParser parser;
   bool expects_continue;
+  // Why the body could not be read.
+  absl::Status failure;
 };
 
 asio::awaitable<void> Connection::ServeUpload(Parser& header, Request request,
@@ -290,33 +348,33 @@ asio::awaitable<absl::StatusOr<std::string>> Connection::NextPieceOf(
     co_return absl::UnavailableError("the client disconnected");
   }
   std::string piece(kPieceBytes, '\0');
-  while (!parser.is_done()) {
+  while (!parser.is_done() && upload->failure.ok()) {
     parser.get().body().data = piece.data();
     parser.get().body().size = piece.size();
-    stream_.ExpiresAfter(shared_->options.read_timeout);
-    error_code ec;
-    co_await bhttp::async_read(stream_, buffer_, parser, Into(ec));
-    if (ec == bhttp::error::body_limit) {
-      co_return Error(absl::StatusCode::kResourceExhausted, "body_too_large",
-                      "the request body exceeds the limit of this path");
-    }
-    if (ec && ec != bhttp::error::need_buffer) {
-      co_return absl::UnavailableError("cannot read the request body: " +
-                                       ec.message());
-    }
+    // Each piece has its own deadline, so a body must arrive at a certain rate.
+    const std::chrono::milliseconds limit = shared_->options.read_timeout;
+    const error_code ec = co_await ReadInTime(parser, false, limit);
+    upload->failure = UploadFailure(ec, limit);
+    if (!upload->failure.ok()) break;
     const size_t got = piece.size() - parser.get().body().size;
     if (got == 0) continue;
     piece.resize(got);
     co_return piece;
   }
+  if (!upload->failure.ok()) co_return upload->failure;
   co_return std::string();
 }
 
 asio::awaitable<void> Connection::RunChannel(Message message, Request request,
                                              const ChannelHandler& handler) {
   stream_.ExpiresNever();
+  // Until the peer has shown a credential, it makes room for others.
+  if (!request.caller.has_value() && !place_->SetIdle(true)) co_return;
   auto channel = std::make_shared<Channel>(shared_from_this(), stream_,
-                                           shared_->options.max_message_bytes);
+                                           shared_->options, [this] {
+                                             place_->MarkAuthenticated();
+                                             place_->SetIdle(false);
+                                           });
   if (!co_await channel->Accept(std::move(message))) co_return;
   ++shared_->open_channels;
   try {

@@ -11,6 +11,7 @@
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -44,6 +45,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
              std::shared_ptr<Shared> shared);
   ~Connection();
 
+  // Returns whether there is a place for this connection. Call it once, before
+  // Run().
+  bool TakePlace(Places& places);
   // Serves requests until either side closes the connection.
   boost::asio::awaitable<void> Run();
   // Responds with 503 and closes the connection.
@@ -51,6 +55,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes the connection immediately. Call it on the strand.
   void Abort();
 
+  // The peer's address and port: "127.0.0.1:40312".
+  const std::string& peer() const { return peer_; }
   boost::asio::any_io_executor executor() { return stream_.get_executor(); }
 
  private:
@@ -74,8 +80,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::asio::awaitable<bool> SendProblem(const boost::system::error_code& ec,
                                            uint64_t max_body_bytes);
   // Reads the header, or the rest of the message, within the time limit.
+  template <class AnyParser>
   boost::asio::awaitable<boost::system::error_code> ReadInTime(
-      Parser& parser, bool header_only);
+      AnyParser& parser, bool header_only, std::chrono::milliseconds limit);
+  // The time until the first request must have arrived; the time limit of the
+  // options for later ones.
+  std::chrono::milliseconds TimeForHeader(
+      std::chrono::milliseconds limit) const;
+  // Notes who the client is once a request has been admitted. Returns false if
+  // the connection must make room for another one.
+  bool StartWork(const Request& request);
   boost::asio::awaitable<Response> Handle(Request request,
                                           const Handler& handler);
   // Serves a request whose handler reads the body itself. It is the last one on
@@ -112,6 +126,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::shared_ptr<Shared> shared_;
   // Counts the body of the current request.
   std::shared_ptr<const void> body_memory_;
+  const std::chrono::steady_clock::time_point opened_at_ =
+      std::chrono::steady_clock::now();
+  bool is_first_request_ = true;
+  // Null for a connection that is refused.
+  std::unique_ptr<Places::Place> place_;
   std::string peer_;
 };
 

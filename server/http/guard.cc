@@ -1,5 +1,6 @@
 #include "server/http/guard.h"
 
+#include <algorithm>
 #include <string>
 
 #include "absl/strings/ascii.h"
@@ -30,6 +31,24 @@ bool IsOwn(std::string_view host_header, const Site& site) {
   return site.is_own_name && site.is_own_name(auth::HostOf(host_header));
 }
 
+bool NamesPort(std::string_view host_header, const Site& site) {
+  const uint16_t port =
+      auth::PortOf(host_header).value_or(site.https ? 443 : 80);
+  return site.ports.empty() || std::find(site.ports.begin(), site.ports.end(),
+                                         port) != site.ports.end();
+}
+
+// Browsers say how a page relates to what it requests, also where they send no
+// Origin header (W3C, Fetch Metadata Request Headers).
+bool IsFromOtherSite(const Request& request) {
+  const std::string_view site = request.headers.Get("Sec-Fetch-Site");
+  if (site.empty() || site == "same-origin" || site == "none") return false;
+  const bool is_link = (request.method == "GET" || request.method == "HEAD") &&
+                       request.headers.Get("Sec-Fetch-Mode") == "navigate" &&
+                       request.headers.Get("Sec-Fetch-Dest") == "document";
+  return !is_link;
+}
+
 }  // namespace
 
 std::optional<Response> CheckSource(const Request& request, const Site& site) {
@@ -42,12 +61,24 @@ std::optional<Response> CheckSource(const Request& request, const Site& site) {
             (site.is_own_name ? " and the names in its certificate"
                               : " (use 'ssh -L' for remote access)"));
   }
+  if (!NamesPort(host, site)) {
+    return ProblemResponse(
+        421, "wrong_host",
+        "the Host header is '" + std::string(host) +
+            "', but this server is at port " + std::to_string(site.ports[0]) +
+            "; give a tunnel the same port, or start the server with "
+            "--forwarded-port");
+  }
   std::string_view origin = request.headers.Get("Origin");
   if (request.headers.Has("Origin") &&
       !auth::IsSameOrigin(origin, host, site.https)) {
     return ProblemResponse(
         403, "wrong_origin",
         "pages from '" + std::string(origin) + "' may not access this server");
+  }
+  if (IsFromOtherSite(request)) {
+    return ProblemResponse(403, "wrong_origin",
+                           "pages of other sites may not access this server");
   }
   return std::nullopt;
 }
@@ -69,14 +100,18 @@ std::optional<Response> CheckContentType(const Request& request,
 void AddSecurityHeaders(Response& response) {
   response.headers.Set(
       "Content-Security-Policy",
-      "default-src 'self'; img-src 'self' data:; worker-src 'self'; "
-      "object-src 'none'; base-uri 'none'; form-action 'self'; "
+      "default-src 'none'; script-src 'self'; style-src 'self'; "
+      "font-src 'self'; img-src 'self'; connect-src 'self'; "
+      "worker-src 'self'; base-uri 'none'; form-action 'none'; "
       "frame-ancestors 'none'");
   response.headers.Set("X-Content-Type-Options", "nosniff");
   response.headers.Set("X-Frame-Options", "DENY");
   response.headers.Set("Referrer-Policy", "no-referrer");
   response.headers.Set("Cross-Origin-Opener-Policy", "same-origin");
   response.headers.Set("Cross-Origin-Resource-Policy", "same-origin");
+  if (!response.headers.Has("Cache-Control")) {
+    response.headers.Set("Cache-Control", "no-store");
+  }
 }
 
 }  // namespace graphdbg::http

@@ -2,9 +2,11 @@
 #ifndef SERVER_HTTP_GUARD_H_
 #define SERVER_HTTP_GUARD_H_
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "server/http/message.h"
 
@@ -13,9 +15,12 @@ namespace graphdbg::http {
 // How clients address the server.
 struct Site {
   bool https = false;
+  // The ports that a Host header may name: the server's own, and those of
+  // tunnels to it. Empty means any.
+  std::vector<uint16_t> ports = {};
   // Whether `host` is one of the server's names or addresses. Loopback names
   // are always accepted; may be null if there are no others.
-  std::function<bool(std::string_view host)> is_own_name;
+  std::function<bool(std::string_view host)> is_own_name = nullptr;
 };
 
 // The content type that a write must have. A page from another origin can send
@@ -23,15 +28,17 @@ struct Site {
 enum class BodyKind { kJson, kBytes };
 
 // The problem with where a request comes from, if there is one: 421 for a Host
-// that is neither loopback nor the site's own name, 403 for a page from another
-// origin.
+// that is neither loopback nor the site's own name, or that names another port;
+// 403 for a page from another origin. A browser that follows a link from
+// another site, which its user sees, is let in.
 std::optional<Response> CheckSource(const Request& request, const Site& site);
 
 // Status 415 for a body of another type, and for a write without a type. Needs
 // only the header.
 std::optional<Response> CheckContentType(const Request& request, BodyKind body);
 
-// Forbids everything that the page does not need.
+// Forbids everything that the page does not need, and keeping a copy unless the
+// response allows it.
 void AddSecurityHeaders(Response& response);
 
 }  // namespace graphdbg::http

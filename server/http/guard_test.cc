@@ -29,7 +29,9 @@ TEST(GuardTest, RefusesNamesThatAreNotLoopback) {
 }
 
 TEST(GuardTest, ASiteAnswersToItsOwnNamesToo) {
-  const Site site{true, [](std::string_view host) { return host == "gpu7"; }};
+  Site site;
+  site.https = true;
+  site.is_own_name = [](std::string_view host) { return host == "gpu7"; };
   Request request = Get();
   EXPECT_EQ(StatusOf(request, site), 200);
   request.headers.Set("Host", "gpu7:8080");
@@ -51,6 +53,52 @@ TEST(GuardTest, RefusesPagesOfOtherOrigins) {
         "https://127.0.0.1:8080", "http://evil.com"}) {
     request.headers.Set("Origin", origin);
     EXPECT_EQ(StatusOf(request), 403) << origin;
+  }
+}
+
+TEST(GuardTest, TheHostNamesAPortOfTheServerOrOfATunnel) {
+  Site site;
+  site.ports = {8080, 9000};
+  Request request = Get();
+  for (const char* host : {"127.0.0.1:8080", "localhost:9000", "[::1]:8080"}) {
+    request.headers.Set("Host", host);
+    EXPECT_EQ(StatusOf(request, site), 200) << host;
+  }
+  for (const char* host :
+       {"127.0.0.1", "127.0.0.1:80", "localhost:8081", "[::1]", "[::1]:1"}) {
+    request.headers.Set("Host", host);
+    EXPECT_EQ(StatusOf(request, site), 421) << host;
+  }
+  // Without a port, the host means the port of the scheme.
+  site.ports = {80};
+  request.headers.Set("Host", "localhost");
+  EXPECT_EQ(StatusOf(request, site), 200);
+  site.https = true;
+  EXPECT_EQ(StatusOf(request, site), 421);
+  site.ports = {443};
+  EXPECT_EQ(StatusOf(request, site), 200);
+}
+
+// Browsers send Sec-Fetch-Site also where they send no Origin.
+TEST(GuardTest, RefusesRequestsOfOtherSitesExceptForLinks) {
+  Request request = Get();
+  for (const char* site : {"same-origin", "none"}) {
+    request.headers.Set("Sec-Fetch-Site", site);
+    EXPECT_EQ(StatusOf(request), 200) << site;
+  }
+  for (const char* site : {"cross-site", "same-site", "unheard-of"}) {
+    Request other = Get();
+    other.headers.Set("Sec-Fetch-Site", site);
+    EXPECT_EQ(StatusOf(other), 403) << site;
+    other.headers.Set("Sec-Fetch-Mode", "navigate");
+    EXPECT_EQ(StatusOf(other), 403) << site;
+    other.headers.Set("Sec-Fetch-Dest", "iframe");
+    EXPECT_EQ(StatusOf(other), 403) << site;
+    other.headers.Set("Sec-Fetch-Dest", "document");
+    EXPECT_EQ(StatusOf(other), 200) << site;
+    other.method = "POST";
+    other.headers.Set("Content-Type", "application/json");
+    EXPECT_EQ(StatusOf(other), 403) << site;
   }
 }
 
@@ -80,11 +128,17 @@ TEST(GuardTest, AnswersForbidScriptsOfOthersAndFraming) {
   Response response;
   AddSecurityHeaders(response);
   std::string_view policy = response.headers.Get("Content-Security-Policy");
-  EXPECT_NE(policy.find("default-src 'self'"), std::string_view::npos);
+  EXPECT_EQ(policy.find("default-src 'none'"), 0u);
+  EXPECT_NE(policy.find("form-action 'none'"), std::string_view::npos);
   EXPECT_NE(policy.find("frame-ancestors 'none'"), std::string_view::npos);
   EXPECT_EQ(policy.find("unsafe"), std::string_view::npos);
   EXPECT_EQ(response.headers.Get("X-Content-Type-Options"), "nosniff");
   EXPECT_EQ(response.headers.Get("Referrer-Policy"), "no-referrer");
+  EXPECT_EQ(response.headers.Get("Cache-Control"), "no-store");
+  Response file;
+  file.headers.Set("Cache-Control", "no-cache");
+  AddSecurityHeaders(file);
+  EXPECT_EQ(file.headers.Get("Cache-Control"), "no-cache");
 }
 
 }  // namespace

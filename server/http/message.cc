@@ -36,4 +36,8 @@ bool Headers::Has(std::string_view name) const {
   return false;
 }
 
+std::string_view AddressOf(std::string_view peer) {
+  return peer.substr(0, peer.rfind(':'));
+}
+
 }  // namespace graphdbg::http

@@ -85,6 +85,9 @@ struct Response {
   }
 };
 
+// `peer` of a request without its port: "127.0.0.1".
+std::string_view AddressOf(std::string_view peer);
+
 // A WebSocket after its handshake, which carries whole text messages in both
 // directions. Use it only on the connection's strand, where its handler runs.
 // At most one Receive and one Send may be pending at a time.
@@ -103,6 +106,9 @@ class MessageChannel {
                                              std::string reason) = 0;
   // Closes the connection immediately.
   virtual void Abort() = 0;
+  // The peer has shown a credential in a message, so the connection is no
+  // longer one of those that make room for others.
+  virtual void MarkAuthenticated() = 0;
 };
 
 // Decides, from everything but the body, whether a request may go on. Returns

@@ -17,6 +17,9 @@ using boost::system::error_code;
 
 namespace {
 
+// Browsers send about 20.
+constexpr int kMaxFields = 100;
+
 std::string_view View(beast::string_view text) {
   return {text.data(), text.size()};
 }
@@ -88,8 +91,14 @@ absl::StatusOr<Request> ToRequest(const bhttp::request_header<>& message,
     request.query = std::move(*query);
   }
   request.method = View(message.method_string());
+  int fields = 0;
   for (const auto& field : message) {
     const std::string_view name = View(field.name_string());
+    if (++fields > kMaxFields) {
+      return absl::ResourceExhaustedError("the request has more than " +
+                                          std::to_string(kMaxFields) +
+                                          " header fields");
+    }
     if (IsSingle(field.name(), name) && request.headers.Has(name)) {
       return absl::InvalidArgumentError("the request has several headers '" +
                                         std::string(name) + "'");

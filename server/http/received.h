@@ -20,7 +20,7 @@ bool ExpectsContinue(const boost::beast::http::request_header<>& header);
 
 // The request without its body. INVALID_ARGUMENT if the target is not a path or
 // is not correctly percent-encoded, or if a header that decides about access
-// occurs twice.
+// occurs twice; RESOURCE_EXHAUSTED if there are too many headers.
 absl::StatusOr<Request> ToRequest(
     const boost::beast::http::request_header<>& message,
     const std::string& peer);

@@ -19,7 +19,7 @@ struct RouteOptions {
   uint64_t max_body_bytes = kMaxBodyBytes;
   // Runs after the header has arrived and before any byte of the body is read.
   // May be null.
-  Check check;
+  Check check = nullptr;
 };
 
 // Filled before the server starts and constant afterwards. Find() may then be
@@ -70,7 +70,7 @@ class Router {
   // first.
   std::vector<Route> routes_;
   Handler fallback_;
-  RouteOptions fallback_options_{.max_body_bytes = 4 << 10, .check = nullptr};
+  RouteOptions fallback_options_{.max_body_bytes = 4 << 10};
 };
 
 }  // namespace graphdbg::http

@@ -8,6 +8,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/strand.hpp>
 #include <boost/asio/use_awaitable.hpp>
+#include <list>
 #include <unordered_map>
 #include <utility>
 
@@ -16,6 +17,7 @@
 #include "proto/wire/status_macros.h"
 #include "server/auth/origin_policy.h"
 #include "server/base/error.h"
+#include "server/base/throttled_log.h"
 #include "server/http/connection.h"
 
 namespace graphdbg::http {
@@ -43,12 +45,15 @@ class Server::Core : public std::enable_shared_from_this<Core> {
   Core(asio::any_io_executor executor, std::shared_ptr<const Router> router,
        ServerOptions options)
       : executor_(std::move(executor)),
-        acceptor_(asio::make_strand(executor_)),
+        acceptor_strand_(asio::make_strand(executor_)),
+        refusals_(options.log),
+        places_(std::make_shared<Places>(options.places)),
         shared_(std::make_shared<Shared>()) {
     shared_->options = std::move(options);
     shared_->router = std::move(router);
     if (const std::shared_ptr<Tls>& tls = shared_->options.tls) {
-      shared_->site = {true, [tls](auto host) { return tls->Names(host); }};
+      shared_->site.https = true;
+      shared_->site.is_own_name = [tls](auto host) { return tls->Names(host); };
     }
   }
 
@@ -57,16 +62,21 @@ class Server::Core : public std::enable_shared_from_this<Core> {
   ServerCounters counters() const;
 
  private:
+  // Listens on the address of the options, and on ::1 if that is 127.0.0.1.
   absl::Status Listen();
-  asio::awaitable<void> AcceptAll();
+  error_code ListenOn(const tcp::endpoint& endpoint);
+  asio::awaitable<void> AcceptAll(tcp::acceptor& acceptor);
   void Admit(tcp::socket socket);
   void AddConnection(const std::shared_ptr<Connection>& connection)
       ABSL_LOCKS_EXCLUDED(mu_);
   void RemoveConnection(Connection* connection) ABSL_LOCKS_EXCLUDED(mu_);
 
   const asio::any_io_executor executor_;
-  // Used only on its own strand once the server has started.
-  tcp::acceptor acceptor_;
+  const asio::strand<asio::any_io_executor> acceptor_strand_;
+  // Used only on the strand once the server has started.
+  std::list<tcp::acceptor> acceptors_;
+  ThrottledLog refusals_;
+  const std::shared_ptr<Places> places_;
   const std::shared_ptr<Shared> shared_;
 
   absl::Mutex mu_;
@@ -77,12 +87,29 @@ class Server::Core : public std::enable_shared_from_this<Core> {
 
 absl::StatusOr<uint16_t> Server::Core::Start() {
   RETURN_IF_ERROR(Listen());
-  uint16_t port = acceptor_.local_endpoint().port();
-  asio::co_spawn(
-      acceptor_.get_executor(),
-      [self = shared_from_this()] { return self->AcceptAll(); },
-      asio::detached);
+  const uint16_t port = acceptors_.front().local_endpoint().port();
+  shared_->site.ports = shared_->options.forwarded_ports;
+  shared_->site.ports.insert(shared_->site.ports.begin(), port);
+  for (tcp::acceptor& acceptor : acceptors_) {
+    asio::co_spawn(
+        acceptor_strand_,
+        [self = shared_from_this(), &acceptor] {
+          return self->AcceptAll(acceptor);
+        },
+        asio::detached);
+  }
   return port;
+}
+
+error_code Server::Core::ListenOn(const tcp::endpoint& endpoint) {
+  error_code ec;
+  tcp::acceptor& acceptor = acceptors_.emplace_back(acceptor_strand_);
+  acceptor.open(endpoint.protocol(), ec);
+  if (!ec) acceptor.set_option(tcp::acceptor::reuse_address(true), ec);
+  if (!ec) acceptor.bind(endpoint, ec);
+  if (!ec) acceptor.listen(asio::socket_base::max_listen_connections, ec);
+  if (ec) acceptors_.pop_back();
+  return ec;
 }
 
 absl::Status Server::Core::Listen() {
@@ -98,11 +125,7 @@ absl::Status Server::Core::Listen() {
   bool named = auth::IsLoopbackName(options.host) &&
                options.host.find_first_of(".:") == std::string::npos;
   auto address = asio::ip::make_address(named ? "127.0.0.1" : options.host, ec);
-  tcp::endpoint endpoint(address, options.port);
-  if (!ec) acceptor_.open(endpoint.protocol(), ec);
-  if (!ec) acceptor_.set_option(tcp::acceptor::reuse_address(true), ec);
-  if (!ec) acceptor_.bind(endpoint, ec);
-  if (!ec) acceptor_.listen(asio::socket_base::max_listen_connections, ec);
+  if (!ec) ec = ListenOn({address, options.port});
   if (ec == asio::error::address_in_use) {
     return Error(absl::StatusCode::kAlreadyExists, "port_in_use",
                  where + " is in use by another program");
@@ -111,39 +134,50 @@ absl::Status Server::Core::Listen() {
     return Error(absl::StatusCode::kUnavailable, "cannot_listen",
                  "cannot listen on " + where + ": " + ec.message());
   }
+  if (address == asio::ip::address_v4::loopback()) {
+    // Browsers may take "localhost" for either address, and nobody else should
+    // answer there. Machines without IPv6 have only one.
+    ListenOn({asio::ip::address_v6::loopback(),
+              acceptors_.front().local_endpoint().port()});
+  }
   return absl::OkStatus();
 }
 
-asio::awaitable<void> Server::Core::AcceptAll() {
+asio::awaitable<void> Server::Core::AcceptAll(tcp::acceptor& acceptor) {
   auto self = shared_from_this();
-  while (acceptor_.is_open()) {
+  while (acceptor.is_open()) {
     error_code ec;
     tcp::socket socket(asio::make_strand(executor_));
-    co_await acceptor_.async_accept(socket, Into(ec));
+    co_await acceptor.async_accept(socket, Into(ec));
     if (!ec) {
       Admit(std::move(socket));
       continue;
     }
-    if (!acceptor_.is_open()) break;
-    shared_->Log("warning: cannot accept a connection: " + ec.message());
-    asio::steady_timer timer(acceptor_.get_executor(), kAcceptPause);
+    if (!acceptor.is_open()) break;
+    refusals_.Write("accept",
+                    "warning: cannot accept a connection: " + ec.message());
+    if (ec == asio::error::no_descriptors) places_->CloseOne();
+    asio::steady_timer timer(acceptor_strand_, kAcceptPause);
     co_await timer.async_wait(Into(ec));
   }
 }
 
 void Server::Core::Admit(tcp::socket socket) {
-  const uint64_t limit = shared_->options.max_connections;
   const uint64_t open = shared_->open_connections;
-  if (open >= limit) {
-    ++shared_->connections_refused;
-    if (open >= limit + kMaxRefusals) return;
-  } else {
-    ++shared_->connections;
-  }
   auto connection = std::make_shared<Connection>(std::move(socket), shared_);
+  const bool has_place = connection->TakePlace(*places_);
+  if (has_place) {
+    ++shared_->connections;
+  } else {
+    ++shared_->connections_refused;
+    refusals_.Write("connections",
+                    "warning: a connection from " + connection->peer() +
+                        " was refused because too many are open");
+    if (open >= shared_->options.places.all + kMaxRefusals) return;
+  }
   AddConnection(connection);
   asio::co_spawn(connection->executor(),
-                 open >= limit ? connection->Refuse() : connection->Run(),
+                 has_place ? connection->Run() : connection->Refuse(),
                  [self = shared_from_this(), connection](std::exception_ptr) {
                    self->RemoveConnection(connection.get());
                  });
@@ -174,9 +208,9 @@ void Server::Core::Stop() {
       asio::post(connection->executor(), [connection] { connection->Abort(); });
     }
   }
-  asio::post(acceptor_.get_executor(), [self = shared_from_this()] {
+  asio::post(acceptor_strand_, [self = shared_from_this()] {
     error_code ignored;
-    self->acceptor_.close(ignored);
+    for (tcp::acceptor& acceptor : self->acceptors_) acceptor.close(ignored);
   });
 }
 

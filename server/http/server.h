@@ -10,8 +10,10 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "server/http/places.h"
 #include "server/http/router.h"
 
 namespace graphdbg::http {
@@ -23,21 +25,28 @@ struct ServerOptions {
   std::string host = "127.0.0.1";
   // 0 picks a free port.
   uint16_t port = 0;
+  // Further ports that a Host header may name, because tunnels to this server
+  // have them.
+  std::vector<uint16_t> forwarded_ports;
   // Null means plain HTTP.
   std::shared_ptr<Tls> tls;
 
-  uint32_t max_connections = 1'024;
+  // When they are all taken, idle connections make room for new ones.
+  PlaceLimits places;
   // Exceeding it results in status 431.
   uint32_t max_header_bytes = 16 << 10;
   // The longest message that a WebSocket accepts.
   uint64_t max_message_bytes = 64 << 10;
 
+  // From the connection to the end of the first request's header, with the TLS
+  // handshake.
+  std::chrono::milliseconds first_request_timeout{10'000};
   // The longest pause between requests on one connection.
   std::chrono::milliseconds idle_timeout{60'000};
   // Applies from the first byte of a request to the end of its header, and
-  // again from there to the end of its body. Exceeding it results in status
-  // 408.
-  std::chrono::milliseconds read_timeout{15'000};
+  // again from there to the end of its body or, for an upload, to the end of
+  // each 256 KiB of it. Exceeding it results in status 408.
+  std::chrono::milliseconds read_timeout{10'000};
   // The longest time in which the peer accepts no data.
   std::chrono::milliseconds write_timeout{30'000};
 
@@ -46,6 +55,10 @@ struct ServerOptions {
   // null.
   std::function<absl::StatusOr<std::shared_ptr<const void>>(uint64_t bytes)>
       reserve_body;
+  // WebSockets: the longest handshake, and the longest silence of a peer, which
+  // is sent a ping after half of it.
+  std::chrono::milliseconds channel_handshake_timeout{10'000};
+  std::chrono::milliseconds channel_idle_timeout{60'000};
 
   // Receives one line for each notable event, on any thread. May be null.
   std::function<void(std::string_view line)> log;

@@ -10,6 +10,7 @@
 #include <boost/beast/core/role.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/websocket/teardown.hpp>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -21,10 +22,11 @@ class Stream {
   using executor_type = boost::beast::tcp_stream::executor_type;
   using Error = boost::system::error_code;
 
-  // `tls` must outlive the stream; null means plain TCP.
-  Stream(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls)
-      : tcp_(std::move(socket)) {
-    if (tls != nullptr) tls_.emplace(tcp_, *tls);
+  // Null means plain TCP.
+  Stream(boost::asio::ip::tcp::socket socket,
+         std::shared_ptr<boost::asio::ssl::context> tls)
+      : tcp_(std::move(socket)), tls_context_(std::move(tls)) {
+    if (tls_context_) tls_.emplace(tcp_, *tls_context_);
   }
 
   executor_type get_executor() noexcept { return tcp_.get_executor(); }
@@ -73,6 +75,7 @@ class Stream {
 
  private:
   boost::beast::tcp_stream tcp_;
+  const std::shared_ptr<boost::asio::ssl::context> tls_context_;
   std::optional<boost::asio::ssl::stream<boost::beast::tcp_stream&>> tls_;
 };
 

@@ -3,11 +3,15 @@
 #define SERVER_HTTP_TLS_H_
 
 #include <boost/asio/ssl/context.hpp>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "absl/synchronization/mutex.h"
 
 namespace graphdbg::http {
 
@@ -15,26 +19,48 @@ namespace graphdbg::http {
 struct TlsFiles {
   // The server's certificate, followed by any intermediate certificates.
   std::string certificate;
+  // Only its owner may be allowed to read it.
   std::string key;
   // If set, clients must present a certificate issued by this authority.
   std::string client_authority;
 };
 
-// Immutable after Load. Any thread may use it.
+// The content of the files, which may be replaced while the server runs.
+// Thread-safe.
 class Tls {
  public:
-  // INVALID_ARGUMENT, naming the file, if a file cannot be read or used.
+  using Context = std::shared_ptr<boost::asio::ssl::context>;
+
+  // INVALID_ARGUMENT, naming the file, if a file cannot be read or used, or if
+  // others may read the key.
   static absl::StatusOr<std::shared_ptr<Tls>> Load(const TlsFiles& files);
+
+  // Loads the files again if one of them has changed since the last call, and
+  // returns whether new connections use new ones. After an error, which is like
+  // those of Load, they use what was loaded before.
+  absl::StatusOr<bool> Refresh() ABSL_LOCKS_EXCLUDED(mu_);
 
   // Whether the certificate is valid for this host name or address.
   bool Names(std::string_view host) const;
+  // The SHA-256 digest of the certificate: "4F:0C:…".
+  std::string Fingerprint() const;
 
-  boost::asio::ssl::context& context() { return context_; }
+  // For new connections.
+  Context context() const ABSL_LOCKS_EXCLUDED(mu_);
 
  private:
-  Tls() = default;
+  // What changes when a file is written or replaced.
+  using Stamp = std::vector<int64_t>;
 
-  boost::asio::ssl::context context_{boost::asio::ssl::context::tls_server};
+  explicit Tls(const TlsFiles& files) : files_(files) {}
+
+  Stamp StampOfFiles() const;
+  absl::StatusOr<Context> LoadContext() const;
+
+  const TlsFiles files_;
+  mutable absl::Mutex mu_;
+  Context context_ ABSL_GUARDED_BY(mu_);
+  Stamp stamp_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace graphdbg::http

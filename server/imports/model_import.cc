@@ -126,18 +126,37 @@ ModelImport::ModelImport(std::shared_ptr<jobs::AgentAcceptor> entrance,
                          ImportOptions options)
     : entrance_(std::move(entrance)), options_(std::move(options)) {}
 
-jobs::Task<std::string> ModelImport::Run(std::string name,
+bool ModelImport::Begin(const std::string& person) {
+  absl::MutexLock lock(&mu_);
+  if (running_ >= options_.at_once) return false;
+  if (const auto found = running_of_.find(person);
+      found != running_of_.end() && found->second >= options_.per_person) {
+    return false;
+  }
+  ++running_;
+  ++running_of_[person];
+  return true;
+}
+
+void ModelImport::End(const std::string& person) {
+  absl::MutexLock lock(&mu_);
+  --running_;
+  if (--running_of_[person] == 0) running_of_.erase(person);
+}
+
+jobs::Task<std::string> ModelImport::Run(std::string name, std::string person,
                                          http::NextPiece bytes) {
-  if (running_.fetch_add(1) >= options_.at_once) {
-    --running_;
+  if (!Begin(person)) {
     co_return Error(absl::StatusCode::kResourceExhausted, "too_many_imports",
-                    absl::StrCat(options_.at_once,
-                                 " models are being opened; try again later"));
+                    absl::StrCat("models are being opened, up to ",
+                                 options_.per_person, " by one person and ",
+                                 options_.at_once, " in all; try again later"));
   }
   struct Running {
-    std::atomic<uint32_t>& count;
-    ~Running() { --count; }
-  } running{running_};
+    ModelImport& import;
+    const std::string& person;
+    ~Running() { import.End(person); }
+  } running{*this, person};
   std::string file = CleanName(name);
   co_return co_await Read(std::move(file), std::move(bytes));
 }

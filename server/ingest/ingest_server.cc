@@ -4,6 +4,8 @@
 #include <grpc/support/time.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
+#include <grpcpp/security/tls_certificate_provider.h>
+#include <grpcpp/security/tls_credentials_options.h>
 
 #include <chrono>
 #include <set>
@@ -34,6 +36,7 @@ constexpr int kHandshakeTimeoutMs = 10'000;
 // Agents open one stream on a connection. MindSpore's clients call in turn.
 constexpr int kMaxStreamsPerConnection = 16;
 constexpr int kMaxMetadataBytes = 16 << 10;
+constexpr unsigned kCertificateRefreshSeconds = 2;
 // How long Stop waits for streams to end by themselves.
 constexpr std::chrono::milliseconds kStopGrace(200);
 
@@ -57,13 +60,19 @@ std::string BearerToken(const grpc::CallbackServerContext& context) {
 std::shared_ptr<grpc::ServerCredentials> CredentialsOf(
     const std::optional<IngestTls>& tls) {
   if (!tls) return grpc::InsecureServerCredentials();
-  grpc::SslServerCredentialsOptions options(
-      tls->client_authority.empty()
-          ? GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE
-          : GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
-  options.pem_root_certs = tls->client_authority;
-  options.pem_key_cert_pairs = {{tls->key, tls->certificate}};
-  return grpc::SslServerCredentials(options);
+  grpc::experimental::TlsServerCredentialsOptions options(
+      std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
+          tls->key, tls->certificate, tls->client_authority,
+          kCertificateRefreshSeconds));
+  options.watch_identity_key_cert_pairs();
+  if (tls->client_authority.empty()) {
+    options.set_cert_request_type(GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  } else {
+    options.watch_root_certs();
+    options.set_cert_request_type(
+        GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY);
+  }
+  return grpc::experimental::TlsServerCredentials(options);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ class Service;
 
 namespace graphdbg::ingest {
 
-// Contents of PEM files.
+// Names of PEM files, which are read again when they change.
 struct IngestTls {
   std::string certificate;
   std::string key;

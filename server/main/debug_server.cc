@@ -14,9 +14,7 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -87,33 +85,21 @@ absl::Status CreateDataDir(const std::string& dir) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& name) {
-  std::ifstream file(name, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), {});
-  if (!file || text.empty()) {
-    return absl::InvalidArgumentError("cannot read " + name);
-  }
-  return text;
-}
-
-absl::StatusOr<ingest::IngestTls> ReadTls(const Options& options) {
-  ingest::IngestTls tls;
-  const std::pair<const std::string&, std::string&> files[] = {
-      {options.tls_certificate, tls.certificate},
-      {options.tls_key, tls.key},
-      {options.tls_client_authority, tls.client_authority}};
-  for (const auto& [name, content] : files) {
-    if (name.empty()) continue;
-    ASSIGN_OR_RETURN(content, ReadFile(name));
-  }
-  return tls;
-}
-
 // The program that reads ONNX files. It is installed next to the server.
 std::string ModelReader() {
   std::error_code ec;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", ec);
   return (self.parent_path() / "graphdbg-onnx").string();
+}
+
+// Leaves half of the descriptors to agents, files and imports.
+http::PlaceLimits PlacesWithin(uint64_t max_descriptors) {
+  http::PlaceLimits limits;
+  limits.all = static_cast<uint32_t>(
+      std::clamp<uint64_t>(max_descriptors / 2, 16, limits.all));
+  limits.reserved = std::min(limits.reserved, limits.all / 4);
+  limits.per_address = std::min(limits.per_address, limits.all / 2);
+  return limits;
 }
 
 absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
@@ -142,6 +128,8 @@ class DebugServer::Impl {
   absl::Status RecordRefusal(absl::Status status, std::string_view peer);
   absl::Status RestoreJobs();
   absl::Status LoadTls();
+  // Loads the certificate again if its files have changed.
+  void RefreshTls();
   void ScheduleTrim();
   void ObserveMemory();
   absl::Status Open();
@@ -178,9 +166,8 @@ class DebugServer::Impl {
   RunningFile running_;
   // Whether the process that started this server has ended before it.
   std::atomic<bool> abandoned_{false};
-  // Null and absent without TLS.
+  // Null without TLS.
   std::shared_ptr<http::Tls> tls_;
-  std::optional<ingest::IngestTls> agents_tls_;
   asio::steady_timer trim_timer_;
   std::shared_ptr<MemoryBudget> memory_;
   // Disk space that --max-disk includes, besides the store's own.
@@ -264,13 +251,24 @@ absl::Status DebugServer::Impl::RecordRefusal(absl::Status status,
 
 absl::Status DebugServer::Impl::LoadTls() {
   if (options_.tls_certificate.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(std::shared_ptr<http::Tls> tls,
+  ASSIGN_OR_RETURN(tls_,
                    http::Tls::Load({options_.tls_certificate, options_.tls_key,
                                     options_.tls_client_authority}));
-  ASSIGN_OR_RETURN(ingest::IngestTls agents_tls, ReadTls(options_));
-  tls_ = std::move(tls);
-  agents_tls_ = std::move(agents_tls);
+  log_("TLS certificate " + options_.tls_certificate + ", SHA-256 " +
+       tls_->Fingerprint());
   return absl::OkStatus();
+}
+
+void DebugServer::Impl::RefreshTls() {
+  if (!tls_) return;
+  const absl::StatusOr<bool> is_new = tls_->Refresh();
+  if (!is_new.ok()) {
+    log_("warning: the TLS certificate stays as it was: " +
+         std::string(is_new.status().message()));
+  } else if (*is_new) {
+    log_("new TLS certificate " + options_.tls_certificate + ", SHA-256 " +
+         tls_->Fingerprint());
+  }
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
@@ -310,6 +308,7 @@ void DebugServer::Impl::ScheduleTrim() {
     ObserveMemory();
     if (mindspore_) other_disk_bytes_ = mindspore_->stored_bytes();
     directory_->Trim();
+    RefreshTls();
     ScheduleTrim();
   });
 }
@@ -330,8 +329,9 @@ void DebugServer::Impl::CreateServices() {
       .http_counters = [this] { return http_->counters(); },
       .now_unix_nano = [] { return absl::GetCurrentTimeNanos(); },
       .open_model =
-          [this](std::string name, http::NextPiece bytes) {
-            return imports_->Run(std::move(name), std::move(bytes));
+          [this](std::string name, std::string person, http::NextPiece bytes) {
+            return imports_->Run(std::move(name), std::move(person),
+                                 std::move(bytes));
           },
       .memory = memory_,
   });
@@ -348,7 +348,9 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http::ServerOptions http_options;
   http_options.host = options_.host;
   http_options.port = options_.port;
+  http_options.forwarded_ports = options_.forwarded_ports;
   http_options.tls = tls_;
+  http_options.places = PlacesWithin(options_.max_descriptors);
   http_options.log = log_;
   http_options.reserve_body =
       [memory = memory_](
@@ -364,7 +366,10 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
 void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
-  ingest_options.tls = agents_tls_;
+  if (tls_) {
+    ingest_options.tls = {options_.tls_certificate, options_.tls_key,
+                          options_.tls_client_authority};
+  }
   ingest_options.max_received_bytes =
       std::max(options_.max_memory_bytes, kLeastReceivedBytes);
   ingest_options.socket_path = options_.debugger_socket;

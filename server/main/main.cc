@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "server/base/visible_text.h"
 #include "server/main/debug_server.h"
+#include "server/main/descriptor_limit.h"
 #include "server/main/options.h"
 
 namespace {
@@ -74,6 +75,7 @@ int main(int argc, char** argv) {
     return kWrongUsage;
   }
   if (!options->has_value()) return 0;
+  (*options)->max_descriptors = graphdbg::RaiseDescriptorLimit();
   graphdbg::DebugServer server(**options, LogWithTime);
   absl::Status started = server.Start();
   if (!started.ok()) {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/mindspore/allow_list.h"
@@ -36,6 +37,10 @@ struct Options {
   std::string tls_key;
   // If set, clients must present a certificate from this authority.
   std::string tls_client_authority;
+  // Ports of tunnels to this server, which Host headers then name.
+  std::vector<uint16_t> forwarded_ports;
+  // How many files and connections the process may have open.
+  uint64_t max_descriptors = 1'024;
   bool auth = true;
   bool json = false;
   // The server stops when this process ends.

@@ -26,6 +26,14 @@ TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
   EXPECT_FALSE((*options)->parent.has_value());
 }
 
+TEST(OptionsTest, TunnelsMayHaveOtherPorts) {
+  auto options =
+      Parse({"--data-dir=/d", "--forwarded-port=9000,443"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->forwarded_ports, (std::vector<uint16_t>{9000, 443}));
+  EXPECT_FALSE(Parse({"--data-dir=/d", "--forwarded-port=x"}).ok());
+}
+
 TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
   EXPECT_FALSE((*Parse({"--data-dir=/d"}))->mindspore_allow.has_value());
   auto options = Parse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import socket
 import ssl
 import subprocess
 import sys
@@ -77,10 +78,12 @@ def test_it_answers_to_the_names_of_its_certificate(start, authority) -> None:
     assert server.addresses["http_address"].startswith("https://0.0.0.0:")
     assert server.addresses["url"].startswith("https://")
     assert status(server, authority) == 200
-    assert status(server, authority, Host="gpu7.example:8080") == 200
-    assert status(server, authority, Host="evil.example") == 421
-    assert status(server, authority, Host="gpu7.example", Origin="https://gpu7.example") == 200
-    assert status(server, authority, Host="gpu7.example", Origin="http://gpu7.example") == 403
+    name = f"gpu7.example:{server.addresses['http_address'].rpartition(':')[2]}"
+    assert status(server, authority, Host=name) == 200
+    assert status(server, authority, Host="gpu7.example:1") == 421
+    assert status(server, authority, Host=name.replace("gpu7", "evil")) == 421
+    assert status(server, authority, Host=name, Origin=f"https://{name}") == 200
+    assert status(server, authority, Host=name, Origin=f"http://{name}") == 403
     assert status(server, authority, "/api/v1/jobs") == 401
     assert server.client.get("/jobs") == {"jobs": []}
     # Unencrypted requests fail.
@@ -146,3 +149,38 @@ def test_files_that_do_not_fit_are_named(authority, tmp_path) -> None:
     refused = subprocess.run([*command, *tls], capture_output=True, text=True, env=clean_environment(), timeout=60)
     assert refused.returncode == 3
     assert str(key) in refused.stderr
+
+
+def test_a_key_that_others_can_read_is_refused(authority, tmp_path) -> None:
+    certificate, key = authority.issue("careless", NAMES)
+    key.chmod(0o640)
+    command = [GRAPHDBG, "start", "--port=0", "--debugger-port=0", f"--data-dir={tmp_path / 'data'}"]
+    tls = [f"--tls-cert={certificate}", f"--tls-key={key}"]
+    refused = subprocess.run([*command, *tls], capture_output=True, text=True, env=clean_environment(), timeout=60)
+    assert refused.returncode == 3
+    assert f"chmod 600 {key}" in refused.stderr
+
+
+def certificate_at(address: str) -> bytes:
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    context.set_alpn_protocols(["h2"])
+    port = int(address.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as plain, context.wrap_socket(plain) as tls:
+        shown = tls.getpeercert(binary_form=True)
+    assert shown
+    return shown
+
+
+def test_new_certificates_are_used_without_a_restart(start, authority) -> None:
+    server = start()
+    addresses = [server.addresses["http_address"], server.addresses["debugger_address"]]
+    before = certificate_at(addresses[0])
+    assert certificate_at(addresses[1]) == before
+    # Replaces the files of the server.
+    certificate, _ = authority.issue("server", NAMES)
+    renewed = ssl.PEM_cert_to_DER_cert(certificate.read_text())
+    assert renewed != before
+    wait_until("the new certificate at both ports", lambda: {certificate_at(a) for a in addresses} == {renewed})
+    assert status(server, authority) == 200

@@ -9,8 +9,8 @@ def fuzz_target(name, srcs, deps = [], corpus = [], copts = [], **kwargs):
         name = name + "_lib",
         testonly = True,
         srcs = srcs,
-        alwayslink = True,
         copts = copts,
+        alwayslink = True,
         deps = deps,
     )
     native.cc_binary(

@@ -28,6 +28,22 @@ std::string Lower(std::string text) {
   return text;
 }
 
+// Every answer of the server must have them, whatever it answers.
+void ExpectSecurityHeaders(const Reply& reply) {
+  for (const auto& [name, value] :
+       {std::pair("content-security-policy", "default-src 'none'; "),
+        std::pair("x-content-type-options", "nosniff"),
+        std::pair("x-frame-options", "DENY"),
+        std::pair("referrer-policy", "no-referrer"),
+        std::pair("cross-origin-opener-policy", "same-origin"),
+        std::pair("cross-origin-resource-policy", "same-origin"),
+        std::pair("cache-control", "")}) {
+    const auto found = reply.headers.find(name);
+    EXPECT_TRUE(found != reply.headers.end() && found->second.find(value) == 0)
+        << "an answer with status " << reply.status << " has no " << name;
+  }
+}
+
 tcp::socket Connect(asio::io_context& context, uint16_t port) {
   tcp::socket socket(context);
   socket.connect({asio::ip::address_v4::loopback(), port});
@@ -101,6 +117,7 @@ Reply Client::ReadReply(bool head) {
         std::string(field.value());
   }
   reply.body = std::move(message.body());
+  if (reply.status >= 200) ExpectSecurityHeaders(reply);
   return reply;
 }
 
@@ -139,7 +156,15 @@ class WebSocketClient::Impl {
             }
           }
         }));
-    stream_.handshake(host, target);
+    beast::websocket::response_type response;
+    stream_.handshake(response, host, target);
+    Reply reply;
+    reply.status = static_cast<int>(response.result_int());
+    for (const auto& field : response) {
+      reply.headers[Lower(std::string(field.name_string()))] =
+          std::string(field.value());
+    }
+    ExpectSecurityHeaders(reply);
   }
 
   asio::io_context context_;

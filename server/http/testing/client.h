@@ -38,7 +38,8 @@ struct Reply {
   std::string body;
 };
 
-// One connection to 127.0.0.1. Network failures fail the test.
+// One connection to 127.0.0.1. Network failures fail the test, and so does an
+// answer without one of the headers that all answers have.
 class Client {
  public:
   explicit Client(uint16_t port);

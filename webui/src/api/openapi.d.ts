@@ -64,8 +64,11 @@ export interface paths {
         };
         /**
          * Opens a WebSocket that sends events.
-         * @description Messages are text, each a JSON object. The client first sends
-         *     `{"token": TOKEN}`, unless the upgrade request had an Authorization
+         * @description The upgrade request must have an Origin header, as those of browsers
+         *     do, or an Authorization header; otherwise it is refused with 403
+         *     `origin_required`. Messages are text of at most 64 KiB, each a JSON
+         *     object. The client first sends `{"token": TOKEN}`, within 5 seconds,
+         *     unless the upgrade request had an Authorization
          *     header or the server requires no token. The server replies
          *     `{"type": "ready"}`, or `{"type": "error", "code", "detail"}` and closes
          *     the connection with 1008. It does the same, with `session_ended`, when
@@ -100,7 +103,7 @@ export interface paths {
         put?: never;
         /**
          * Opens an ONNX model without running it.
-         * @description The body is the file, of at most 1 GiB. The server creates a job that has ended and has the model's graph but no values; external weight files are not loaded. A file that is not a model is refused with 422 `invalid_model`, one that is too large with 413 `body_too_large`. The server reads two files at a time and refuses others with 429 `too_many_imports`.
+         * @description The body is the file, of at most 1 GiB. The server creates a job that has ended and has the model's graph but no values; external weight files are not loaded. A file that is not a model is refused with 422 `invalid_model`, one that is too large with 413 `body_too_large`. The server reads four files at a time, two of them for one person, and refuses others with 429 `too_many_imports`. A body that arrives too slowly is refused with 408 `upload_too_slow`.
          */
         post: operations["openModel"];
         delete?: never;
