@@ -46,7 +46,8 @@ class Job {
   // Returns the id under which events report the command's outcome.
   // FAILED_PRECONDITION "invalid_state" or "not_controller", NOT_FOUND
   // "unknown_node", UNIMPLEMENTED "unsupported_command". Here and below,
-  // PERMISSION_DENIED "not_allowed_by_job" if the job's owner does not allow it.
+  // PERMISSION_DENIED "not_allowed_by_job" if the job's owner does not allow
+  // it.
   virtual Task<std::string> Control(model::ControlRequest request) = 0;
   // Takes the control of the job from whoever has it; others are refused until
   // it is given back, taken over or lapses.

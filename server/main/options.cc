@@ -101,9 +101,10 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
                  "PEM file with a certificate authority; browsers and agents "
                  "must then present a certificate from it, besides their "
                  "token");
-  app.add_option("--forwarded-port", options.forwarded_ports,
-                 "ports at which tunnels or proxies make the page available, if "
-                 "not at the one of --port, for example 9000,9001")
+  app.add_option(
+         "--forwarded-port", options.forwarded_ports,
+         "ports at which tunnels or proxies make the page available, if "
+         "not at the one of --port, for example 9000,9001")
       ->delimiter(',')
       ->take_all();
   bool no_auth = false;

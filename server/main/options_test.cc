@@ -27,8 +27,7 @@ TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
 }
 
 TEST(OptionsTest, TunnelsMayHaveOtherPorts) {
-  auto options =
-      Parse({"--data-dir=/d", "--forwarded-port=9000,443"});
+  auto options = Parse({"--data-dir=/d", "--forwarded-port=9000,443"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
   EXPECT_EQ((*options)->forwarded_ports, (std::vector<uint16_t>{9000, 443}));
   EXPECT_FALSE(Parse({"--data-dir=/d", "--forwarded-port=x"}).ok());

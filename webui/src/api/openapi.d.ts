@@ -632,7 +632,7 @@ export interface paths {
         put?: never;
         /**
          * Exchanges the one-time code in the page's address for a session.
-         * @description A code is valid for 60 seconds and can be used once; a later use is refused with `invalid_code`. A session lasts 12 hours, but no longer than the token that it comes from, and outlives a restart of the server.
+         * @description A code is valid for 60 seconds and can be used once; a later use is refused with `invalid_code`. A session lasts 12 hours, but no longer than the token that it comes from, and outlives a restart of the server. An address that fails too often must wait: 429 `too_many_logins`.
          */
         post: operations["login"];
         delete?: never;
