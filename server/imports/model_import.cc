@@ -153,9 +153,9 @@ jobs::Task<std::string> ModelImport::Run(std::string name, std::string person,
                                  options_.at_once, " in all; try again later"));
   }
   struct Running {
-    ModelImport& import;
+    ModelImport& owner;
     const std::string& person;
-    ~Running() { import.End(person); }
+    ~Running() { owner.End(person); }
   } running{*this, person};
   std::string file = CleanName(name);
   co_return co_await Read(std::move(file), std::move(bytes));
