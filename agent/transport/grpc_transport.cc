@@ -93,6 +93,39 @@ absl::Status ToAbsl(const grpc::Status& status) {
                       status.error_message());
 }
 
+// Waits for changes of a channel's state. Destroyed after the channel, whose
+// end completes the last wait.
+class StateWatch {
+ public:
+  StateWatch() = default;
+  StateWatch(const StateWatch&) = delete;
+  StateWatch& operator=(const StateWatch&) = delete;
+  ~StateWatch() {
+    queue_.Shutdown();
+    void* tag;
+    bool ok;
+    while (queue_.Next(&tag, &ok)) {
+    }
+  }
+
+  // Returns once the state is no longer `state`, or after kConnectPoll.
+  void WaitForChange(grpc::Channel* channel, grpc_connectivity_state state) {
+    if (!waiting_) {
+      channel->NotifyOnStateChange(state, gpr_inf_future(GPR_CLOCK_MONOTONIC),
+                                   &queue_, nullptr);
+    }
+    void* tag;
+    bool ok;
+    waiting_ = queue_.AsyncNext(&tag, &ok, FromNow(kConnectPoll)) ==
+               grpc::CompletionQueue::TIMEOUT;
+  }
+
+ private:
+  grpc::CompletionQueue queue_;
+  // A change has been asked for and has not come yet.
+  bool waiting_ = false;
+};
+
 class GrpcTransport final : public Transport {
  public:
   GrpcTransport(std::string address, std::string token,
@@ -156,20 +189,27 @@ class GrpcTransport final : public Transport {
   }
 
   // Returns false if the attempt failed, took too long or was stopped.
-  bool Connect(grpc::Channel* channel) {
+  //
+  // WaitForConnected() is no use here: gRPC's timers wait for a moment of the
+  // wall clock, and an hour too long if that is set back by an hour. What
+  // AsyncNext() waits for, it polls.
+  bool Connect(grpc::Channel* channel, StateWatch* watch) {
     const auto deadline = std::chrono::steady_clock::now() + kConnectLimit;
     while (!Stopping() && std::chrono::steady_clock::now() < deadline) {
-      if (channel->WaitForConnected(FromNow(kConnectPoll))) return true;
+      const grpc_connectivity_state state = channel->GetState(true);
+      if (state == GRPC_CHANNEL_READY) return true;
       // Refused at once: the caller waits before the next attempt.
-      if (channel->GetState(false) == GRPC_CHANNEL_TRANSIENT_FAILURE) break;
+      if (state == GRPC_CHANNEL_TRANSIENT_FAILURE) return false;
+      watch->WaitForChange(channel, state);
     }
     return false;
   }
 
   absl::Status RunStream(bool* graceful) {
+    StateWatch watch;
     const std::shared_ptr<grpc::Channel> channel =
         MakeChannel(address_, credentials_);
-    if (!Connect(channel.get())) {
+    if (!Connect(channel.get(), &watch)) {
       return absl::UnavailableError("cannot connect");
     }
     grpc::ClientContext context;
