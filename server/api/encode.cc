@@ -142,9 +142,20 @@ Json EncodeUnsupported(const model::Job& job) {
 
 }  // namespace
 
+Json Encode(const model::Storage& storage) {
+  return {{"state", storage.failing ? "failing" : "ok"},
+          {"reason", NullIfEmpty(storage.reason)},
+          {"since",
+           storage.failing ? Json(TimeText(storage.since_unix_nano)) : Json()},
+          {"set_aside",
+           List(storage.set_aside, [](const model::SetAside& each) -> Json {
+             return {{"job", each.job}, {"reason", each.reason}};
+           })}};
+}
+
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
-  return {
+  Json json = {
       {"id", job.id},
       {"name", job.name},
       {"framework", job.framework},
@@ -166,6 +177,8 @@ Json Encode(const model::Job& job) {
       {"unsupported_commands", EncodeUnsupported(job)},
       {"exit_code", job.exit_code ? Json(*job.exit_code) : Json()},
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
+  if (!job.damaged.empty()) json["damaged"] = job.damaged;
+  return json;
 }
 
 Json Encode(const model::GraphSummary& graph) {
@@ -385,6 +398,9 @@ Json Encode(const model::Event& event, int64_t time_unix_nano) {
     case model::Event::Type::kCommand:
       json["command_id"] = event.command_id;
       json["command"] = EncodeCommand(*event.command);
+      break;
+    case model::Event::Type::kServer:
+      json["storage"] = OrNull(event.storage);
       break;
     case model::Event::Type::kTensor:
       break;

@@ -175,6 +175,9 @@ DebugServer::Impl::~Impl() { Close(); }
 
 absl::Status DebugServer::Impl::Start() {
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
+  // Takes the directory's lock: nothing in it is touched before that.
+  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
+                                              {options_.max_disk_bytes, log_}));
   ASSIGN_OR_RETURN(auth::Secrets secrets, auth::LoadSecrets(options_.data_dir));
   auth_.emplace(std::move(secrets), options_.auth);
   ASSIGN_OR_RETURN(
@@ -201,8 +204,6 @@ absl::Status DebugServer::Impl::LoadTls() {
 }
 
 absl::Status DebugServer::Impl::RestoreJobs() {
-  ASSIGN_OR_RETURN(journal_, store::OpenStore(options_.data_dir,
-                                              {options_.max_disk_bytes, log_}));
   jobs::JobOptions job_options;
   job_options.log = log_;
   job_options.journal = journal_;
@@ -234,6 +235,7 @@ void DebugServer::Impl::CreateServices() {
       .counters = counters_,
       .identity = identity_,
       .ready = [this] { return ready_.load(); },
+      .storage = [this] { return directory_->storage(); },
       .http_counters = [this] { return http_->counters(); },
       .now_unix_nano = [] { return absl::GetCurrentTimeNanos(); },
       .open_model =
