@@ -34,6 +34,8 @@ class RealServer {
   // Starts the server on the same ports and data directory.
   void StartAgain();
 
+  pid_t pid() const { return pid_; }
+  uint16_t http_port() const { return http_port_; }
   uint16_t debugger_port() const { return debugger_port_; }
   // Open with --mindspore-allow only.
   uint16_t mindspore_port() const { return mindspore_port_; }
