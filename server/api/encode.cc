@@ -151,6 +151,17 @@ Json EncodeAllowed(const model::Allowed& allowed) {
 
 }  // namespace
 
+Json Encode(const model::Storage& storage) {
+  return {{"state", storage.failing ? "failing" : "ok"},
+          {"reason", NullIfEmpty(storage.reason)},
+          {"since",
+           storage.failing ? Json(TimeText(storage.since_unix_nano)) : Json()},
+          {"set_aside",
+           List(storage.set_aside, [](const model::SetAside& each) -> Json {
+             return {{"job", each.job}, {"reason", each.reason}};
+           })}};
+}
+
 Json Encode(const model::Job& job) {
   bool has_reason = job.pause_reason != model::PauseReason::kNone;
   Json encoded = {
@@ -178,6 +189,7 @@ Json Encode(const model::Job& job) {
       {"exception", job.exception ? EncodeException(*job.exception) : Json()}};
   if (!job.verified) encoded["verified"] = false;
   if (!job.allowed.all()) encoded["allowed"] = EncodeAllowed(job.allowed);
+  if (!job.damaged.empty()) encoded["damaged"] = job.damaged;
   return encoded;
 }
 
@@ -404,6 +416,9 @@ Json Encode(const model::Event& event, int64_t time_unix_nano) {
     case model::Event::Type::kCommand:
       json["command_id"] = event.command_id;
       json["command"] = EncodeCommand(*event.command);
+      break;
+    case model::Event::Type::kServer:
+      json["storage"] = OrNull(event.storage);
       break;
     case model::Event::Type::kTensor:
       break;

@@ -6,6 +6,7 @@
 #include "server/model/graph.h"
 #include "server/model/job.h"
 #include "server/model/neighbours.h"
+#include "server/model/storage.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 
@@ -13,6 +14,7 @@ namespace graphdbg::api {
 
 Json Encode(const model::Job& job);
 Json Encode(const model::Controller& controller);
+Json Encode(const model::Storage& storage);
 Json Encode(const model::GraphSummary& graph);
 Json Encode(const model::Node& node);
 Json Encode(const model::NodeDetail& detail);

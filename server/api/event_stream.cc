@@ -19,6 +19,8 @@ namespace asio = boost::asio;
 using model::Event;
 
 constexpr char kAllJobs[] = "*";
+// The events of the server itself are buffered under this id, which no job has.
+constexpr char kServerEvents[] = "";
 // What errors call a client's message.
 constexpr char kMessage[] = "the message";
 // A page shows its token as soon as the WebSocket is open.
@@ -194,6 +196,7 @@ asio::awaitable<bool> EventStream::SendPending() {
     replies_.pop_front();
     any = co_await Send(reply);
   }
+  if (co_await SendServerEvents()) any = true;
   std::vector<std::string> jobs;
   for (const auto& [job, subscription] : subscriptions_) jobs.push_back(job);
   for (const std::string& job : jobs) {
@@ -202,6 +205,22 @@ asio::awaitable<bool> EventStream::SendPending() {
     any = any || sent;
   }
   co_return any;
+}
+
+// Every subscriber gets them, beginning with the newest one at that time.
+asio::awaitable<bool> EventStream::SendServerEvents() {
+  if (subscriptions_.empty()) co_return false;
+  if (!server_events_sent_) {
+    const uint64_t last = services_.events.LastSeq(kServerEvents);
+    server_events_sent_ = last == 0 ? 0 : last - 1;
+  }
+  const EventBuffer::Page page =
+      services_.events.After(kServerEvents, *server_events_sent_, kBatch);
+  server_events_sent_ = page.next;
+  for (const auto& record : page.records) {
+    if (!co_await Send(*record->Text())) co_return false;
+  }
+  co_return !page.records.empty();
 }
 
 asio::awaitable<bool> EventStream::SendEvents(const std::string& job) {

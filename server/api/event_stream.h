@@ -9,6 +9,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/api/json.h"
@@ -46,6 +47,7 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   // The Send functions return false if there was nothing to send or if sending
   // failed.
   boost::asio::awaitable<bool> SendPending();
+  boost::asio::awaitable<bool> SendServerEvents();
   boost::asio::awaitable<bool> SendEvents(const std::string& job);
   boost::asio::awaitable<bool> SendSnapshot(const std::string& job);
   boost::asio::awaitable<bool> SendAllJobs();
@@ -68,6 +70,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
   auth::Principal caller_;
   // Keyed by job id; "*" stands for all jobs.
   std::map<std::string, Subscription> subscriptions_;
+  // The seq of the last server event sent. Absent until the first subscription.
+  std::optional<uint64_t> server_events_sent_;
   // Replies to invalid messages, not sent yet.
   std::deque<Json> replies_;
 };

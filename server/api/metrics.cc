@@ -81,6 +81,17 @@ boost::asio::awaitable<std::string> MetricsText(const Services& services) {
          "Snapshots sent to clients that were new or too slow.",
          services.counters.snapshots);
   if (services.memory != nullptr) AppendMemory(text, *services.memory);
+  const model::Storage storage = services.storage();
+  Single(text, "graphdbg_store_failed", "gauge",
+         "1 while the server cannot store what happens.", storage.failing);
+  Single(text, "graphdbg_store_waiting_bytes", "gauge",
+         "Memory that holds what is not stored yet.", storage.waiting_bytes);
+  Single(text, "graphdbg_store_dropped_statistics_total", "counter",
+         "Statistics that were not stored because too much was waiting.",
+         storage.dropped_statistics);
+  Single(text, "graphdbg_jobs_damaged", "gauge",
+         "Jobs that could not be restored completely.",
+         storage.set_aside.size());
   co_return text;
 }
 

@@ -1,3 +1,4 @@
+#include "server/api/encode.h"
 #include "server/api/handlers.h"
 #include "server/api/metrics.h"
 #include "server/api/openapi.h"
@@ -23,9 +24,15 @@ Answer Livez(const Services&, const http::Request&) {
 }
 
 Answer Readyz(const Services& services, const http::Request&) {
-  if (services.ready()) co_return TextResponse("ok\n", kPlainText);
-  co_return Error(absl::StatusCode::kUnavailable, "not_ready",
-                  "the server is starting or stopping");
+  if (!services.ready()) {
+    co_return Error(absl::StatusCode::kUnavailable, "not_ready",
+                    "the server is starting or stopping");
+  }
+  const model::Storage storage = services.storage();
+  if (storage.failing) {
+    co_return Error(absl::StatusCode::kUnavailable, "not_kept", storage.reason);
+  }
+  co_return TextResponse("ok\n", kPlainText);
 }
 
 Answer GetMetrics(const Services& services, const http::Request&) {
@@ -45,7 +52,8 @@ Answer GetServer(const Services& services, const http::Request&) {
   Json json = {{"name", "graphdbg"},
                {"version", identity.version},
                {"http_address", identity.http_address},
-               {"debugger_address", identity.debugger_address}};
+               {"debugger_address", identity.debugger_address},
+               {"storage", Encode(services.storage())}};
   if (const auto& memory = services.memory) {
     json["memory"] = {{"used_bytes", memory->used()},
                       {"limit_bytes", memory->limit()}};

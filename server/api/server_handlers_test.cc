@@ -45,7 +45,25 @@ TEST_F(ServerHandlersTest, EveryRouteButTheOpenOnesNeedsTheToken) {
 TEST_F(ServerHandlersTest, TheServerSaysWhatItIs) {
   EXPECT_EQ(BodyOf(Get("/server")), Json::parse(R"({"name":"graphdbg",
       "version":"1.2.3","http_address":"http://127.0.0.1:8080",
-      "debugger_address":"127.0.0.1:50051"})"));
+      "debugger_address":"127.0.0.1:50051","storage":{"state":"ok",
+      "reason":null,"since":null,"set_aside":[]}})"));
+}
+
+TEST_F(ServerHandlersTest, AFailingStoreIsToldEverywhere) {
+  EXPECT_NE(Get("/metrics").body.find("\ngraphdbg_store_failed 0\n"),
+            std::string::npos);
+  fixture_.storage.failing = true;
+  fixture_.storage.reason = "the disk is full";
+  fixture_.storage.since_unix_nano = 1'000'000'000;
+  fixture_.storage.set_aside = {{"train", "a row is damaged"}};
+  ExpectProblem(Open("GET", "/readyz"), 503, "not_kept");
+  EXPECT_EQ(Open("GET", "/livez").status, 200);
+  EXPECT_NE(Get("/metrics").body.find("\ngraphdbg_store_failed 1\n"),
+            std::string::npos);
+  EXPECT_EQ(BodyOf(Get("/server"))["storage"], Json::parse(R"({
+      "state":"failing","reason":"the disk is full",
+      "since":"1970-01-01T00:00:01.000000Z",
+      "set_aside":[{"job":"train","reason":"a row is damaged"}]})"));
 }
 
 TEST_F(ServerHandlersTest, ReadinessIsToldFromLife) {

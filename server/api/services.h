@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/http/server.h"
 #include "server/jobs/interfaces.h"
+#include "server/model/storage.h"
 
 namespace graphdbg::api {
 
@@ -42,6 +43,8 @@ struct Services {
   const ServerIdentity& identity;
   // Whether both ports are open and the server is not shutting down.
   std::function<bool()> ready;
+  // Whether the server can store what happens.
+  std::function<model::Storage()> storage;
   std::function<http::ServerCounters()> http_counters;
   std::function<int64_t()> now_unix_nano;
   // Creates a job that shows the model file `name`, which `person` opens, and

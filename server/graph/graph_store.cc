@@ -1,7 +1,6 @@
 #include "server/graph/graph_store.h"
 
 #include <algorithm>
-#include <limits>
 #include <optional>
 #include <utility>
 
@@ -21,19 +20,6 @@ std::string_view ScopePart(std::string_view name) {
 
 // Names are shown in errors up to this length.
 constexpr size_t kShownBytes = 200;
-
-// What a store of this or an earlier version may have accepted.
-GraphLimits RestoreLimits() {
-  GraphLimits limits;
-  limits.max_nodes = 2'200'000;
-  limits.max_edges = std::numeric_limits<uint64_t>::max();
-  limits.max_scopes = 1'100'000;
-  limits.max_depth = 130;
-  limits.max_name_bytes = std::numeric_limits<uint32_t>::max();
-  limits.max_attribute_bytes = std::numeric_limits<uint32_t>::max();
-  limits.max_bytes += limits.max_bytes / 10;
-  return limits;
-}
 
 absl::Status CheckName(std::string_view name, const GraphLimits& limits) {
   const std::string shown(name.substr(0, kShownBytes));
@@ -64,7 +50,9 @@ absl::Status Exhausted(const std::string& what) {
   return Error(absl::StatusCode::kResourceExhausted, "graph_too_large", what);
 }
 
-uint64_t WeightOf(const Node& node) {
+// Of a Node or of the NodeRecord that it is made from.
+template <class N>
+uint64_t WeightOf(const N& node) {
   uint64_t bytes = sizeof(Node) + 2 * node.name.size() + node.op_type.size() +
                    node.inputs.size() * (sizeof(Input) + sizeof(Consumer)) +
                    node.stack.size() * sizeof(FrameIndex);
@@ -97,6 +85,7 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
                                  AgentIds& ids, GraphChanges& changes) {
   for (const auto& [name, type] : patch.scope_types) {
     RETURN_IF_ERROR(CheckName(name, limits_));
+    RETURN_IF_ERROR(CheckSize(name, type.size()));
     ASSIGN_OR_RETURN(const ScopeIndex index, EnsureScope(graph, name));
     Scope& scope = scopes_[index];
     if (scope.type == type) continue;
@@ -104,19 +93,27 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
     bytes_ -= scope.type.size();
     scope.type = type;
     changes.scopes.push_back(index);
-    RETURN_IF_ERROR(CheckSize(name));
+  }
+  const size_t fitting = CountFitting(graph, patch, ids);
+  absl::Status refused;
+  if (fitting < patch.nodes.size()) {
+    refused = TooLarge(patch.nodes[fitting].name);
   }
   // Names come first: nodes of a patch may refer to each other in any order.
   std::vector<NodeIndex> indices;
-  indices.reserve(patch.nodes.size());
-  for (const NodeRecord& record : patch.nodes) {
-    ASSIGN_OR_RETURN(const NodeIndex index,
-                     EnsureNode(graph, record, ids, changes));
-    indices.push_back(index);
+  indices.reserve(fitting);
+  for (size_t i = 0; i < fitting; ++i) {
+    const auto index = EnsureNode(graph, patch.nodes[i], ids, changes);
+    if (!index.ok()) {
+      refused = index.status();
+      break;
+    }
+    indices.push_back(*index);
   }
   for (size_t i = 0; i < indices.size(); ++i) {
-    RETURN_IF_ERROR(Fill(indices[i], patch.nodes[i], ids, changes));
+    Fill(indices[i], patch.nodes[i], ids, changes);
   }
+  RETURN_IF_ERROR(refused);
   for (const auto& [step, seen] : patch.seen) {
     for (uint32_t id : seen) {
       const NodeIndex index = ids.Find(id);
@@ -127,9 +124,48 @@ absl::Status GraphStore::ApplyTo(uint32_t graph, const GraphPatch& patch,
   return absl::OkStatus();
 }
 
+size_t GraphStore::CountFitting(uint32_t graph, const GraphPatch& patch,
+                                const AgentIds& ids) const {
+  uint64_t total = bytes();
+  for (size_t i = 0; i < patch.nodes.size(); ++i) {
+    total += GrowthFor(graph, patch.nodes[i], ids);
+    if (total > limits_.max_bytes) return i;
+  }
+  return patch.nodes.size();
+}
+
+uint64_t GraphStore::GrowthFor(uint32_t graph, const NodeRecord& record,
+                               const AgentIds& ids) const {
+  uint64_t bytes = WeightOf(record);
+  const NodeIndex known = FindNode(record.name);
+  if (known != kNoNode) {
+    bytes -= std::min(bytes, nodes_[known].weight_bytes);
+  }
+  const Graph& g = graphs_[graph];
+  for (auto scope = ScopePart(record.name);
+       !scope.empty() && !g.scopes.contains(scope); scope = ScopePart(scope)) {
+    bytes += sizeof(Scope) + scope.size();
+  }
+  for (const model::SourceLine& line : record.stack) {
+    bytes += frames_.GrowthFor(line);
+  }
+  for (const InputRecord& input : record.inputs) {
+    if (ids.Find(input.node_id) == kNoNode) bytes += sizeof(WaitingInput);
+  }
+  return bytes;
+}
+
 absl::Status GraphStore::RestorePatches(
     const std::vector<GraphPatch>& patches) {
-  const GraphLimits intake = std::exchange(limits_, RestoreLimits());
+  const GraphLimits intake = limits_;
+  for (uint32_t* limit :
+       {&limits_.max_nodes, &limits_.max_scopes, &limits_.max_graphs,
+        &limits_.max_depth, &limits_.max_name_bytes,
+        &limits_.max_attribute_bytes}) {
+    *limit += *limit / 10;
+  }
+  limits_.max_edges += limits_.max_edges / 10;
+  limits_.max_bytes += limits_.max_bytes / 10;
   AgentIds by_index;
   absl::Status restored;
   for (const GraphPatch& patch : patches) {
@@ -240,8 +276,8 @@ absl::StatusOr<NodeIndex> GraphStore::EnsureNode(uint32_t graph,
   return index;
 }
 
-absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
-                              AgentIds& ids, GraphChanges& changes) {
+void GraphStore::Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
+                      GraphChanges& changes) {
   Node& node = nodes_[index];
   bool changed = false;
   auto set = [&changed](auto& field, auto value) {
@@ -281,7 +317,6 @@ absl::Status GraphStore::Fill(NodeIndex index, const NodeRecord& record,
   bytes_ -= node.weight_bytes;
   node.weight_bytes = WeightOf(node);
   bytes_ += node.weight_bytes;
-  return CheckSize(node.name);
 }
 
 absl::Status GraphStore::CheckRecord(const NodeRecord& record) const {
@@ -310,10 +345,16 @@ void GraphStore::CountInputs(Node& node, size_t count) {
   node.declared_inputs = static_cast<uint32_t>(count);
 }
 
-absl::Status GraphStore::CheckSize(std::string_view name) const {
-  if (bytes_ + frames_.bytes() <= limits_.max_bytes) return absl::OkStatus();
-  return Exhausted(absl::StrCat("the graph takes more than ", limits_.max_bytes,
-                                " bytes at \"", std::string(name), "\""));
+absl::Status GraphStore::CheckSize(std::string_view name,
+                                   uint64_t growth) const {
+  return bytes() + growth > limits_.max_bytes ? TooLarge(name)
+                                              : absl::OkStatus();
+}
+
+absl::Status GraphStore::TooLarge(std::string_view name) const {
+  return Exhausted(absl::StrCat("the graph would take more than ",
+                                limits_.max_bytes, " bytes at \"",
+                                std::string(name), "\""));
 }
 
 void GraphStore::ResolveWaiting(AgentIds& ids, uint32_t agent_id,

@@ -163,14 +163,14 @@ class GraphStore {
   // Adds and replaces nodes. `ids` belongs to the sender and to this store. A
   // node keeps its index forever; nodes of several agents with the same name
   // are one node. INVALID_ARGUMENT and RESOURCE_EXHAUSTED name the node at
-  // which the patch was refused; the part before it has been applied and is in
-  // `changes`.
+  // which the patch was refused; the part before it, and nothing else, has been
+  // applied and is in `changes`.
   absl::Status Apply(const GraphPatch& patch, AgentIds& ids,
                      GraphChanges* changes = nullptr);
 
   // Restore an empty store. The vectors are in the order of indices. Patches
-  // may exceed the limits as far as this and earlier versions may have accepted
-  // them; errors are those of Apply.
+  // may exceed the limits by a tenth, so that what was accepted can always be
+  // restored; errors are those of Apply.
   absl::Status RestorePatches(const std::vector<GraphPatch>& patches);
   void RestoreFrames(const std::vector<model::SourceLine>& frames);
   void RestoreLastSteps(const std::vector<uint64_t>& steps);
@@ -212,13 +212,23 @@ class GraphStore {
                        GraphChanges& changes);
   absl::StatusOr<NodeIndex> EnsureNode(uint32_t graph, const NodeRecord& record,
                                        AgentIds& ids, GraphChanges& changes);
-  absl::Status Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
-                    GraphChanges& changes);
+  void Fill(NodeIndex index, const NodeRecord& record, AgentIds& ids,
+            GraphChanges& changes);
   // Checks the limits for the parts of one node.
   absl::Status CheckRecord(const NodeRecord& record) const;
   // Counts the edges that end at the node once it has been filled.
   void CountInputs(Node& node, size_t count);
-  absl::Status CheckSize(std::string_view name) const;
+  // RESOURCE_EXHAUSTED if the store cannot grow by this many bytes.
+  absl::Status CheckSize(std::string_view name, uint64_t growth) const;
+  absl::Status TooLarge(std::string_view name) const;
+  // The number of the patch's first nodes that can be added without exceeding
+  // the limit on bytes. Scopes and frames that the nodes share are counted for
+  // each of them, so the limit is reached a little early.
+  size_t CountFitting(uint32_t graph, const GraphPatch& patch,
+                      const AgentIds& ids) const;
+  // An upper bound for the bytes that a node adds.
+  uint64_t GrowthFor(uint32_t graph, const NodeRecord& record,
+                     const AgentIds& ids) const;
   // Returns false if the inputs are the same as before.
   bool SetInputs(NodeIndex index, std::vector<Input> inputs);
   // Adds or removes the edge that ends at this input.

@@ -457,20 +457,41 @@ TEST(GraphLimitsTest, CountsEdgesWhetherOrNotTheirProducersAreKnown) {
   EXPECT_TRUE(store.Apply(patch, ids).ok());
 }
 
-TEST(GraphLimitsTest, RestoresWhatALargerLimitHasAccepted) {
+TEST(GraphLimitsTest, KeepsNothingOfTheNodeThatGoesOverTheLimit) {
   GraphLimits limits;
-  limits.max_nodes = 1;
-  limits.max_bytes = 1;
+  limits.max_bytes = 100'000;
   GraphStore store(limits);
   AgentIds ids;
   GraphPatch patch;
-  patch.nodes = {MakeNode(1, "a", 1), MakeNode(2, "b", 2)};
-  EXPECT_FALSE(store.Apply(patch, ids).ok());
-  GraphStore restored(limits);
-  EXPECT_TRUE(restored.RestorePatches({patch}).ok());
-  EXPECT_EQ(restored.node_count(), 2u);
-  patch.nodes = {MakeNode(3, "c", 3)};
-  EXPECT_FALSE(restored.Apply(patch, ids).ok());
+  patch.nodes = {MakeNode(1, "a", 1), MakeNode(2, "s/b", 2),
+                 MakeNode(3, "c", 3)};
+  for (NodeRecord& node : patch.nodes) {
+    node.attributes["big"] = std::string(60'000, 'x');
+  }
+  GraphChanges changes;
+  const absl::Status full = store.Apply(patch, ids, &changes);
+  EXPECT_EQ(full.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(full.message().find("s/b"), absl::string_view::npos) << full;
+  EXPECT_EQ(store.node_count(), 1u);
+  EXPECT_EQ(changes.nodes, std::vector<NodeIndex>{0});
+  EXPECT_EQ(changes.ids.size(), 1u);
+  EXPECT_LE(store.bytes(), limits.max_bytes);
+  EXPECT_EQ(store.node(0).attributes.size(), 1u);
+}
+
+TEST(GraphLimitsTest, RestoresATenthMoreThanItAccepts) {
+  GraphLimits limits;
+  limits.max_nodes = 20;
+  limits.max_bytes = 100'000;
+  std::vector<GraphPatch> patches(1);
+  patches[0].nodes = {MakeNode(1, "a", 1)};
+  patches[0].nodes[0].attributes["big"] = std::string(105'000, 'x');
+  EXPECT_TRUE(GraphStore(limits).RestorePatches(patches).ok());
+  GraphStore store(limits);
+  AgentIds ids;
+  EXPECT_FALSE(store.Apply(patches[0], ids).ok());
+  patches[0].nodes[0].attributes["big"] = std::string(115'000, 'x');
+  EXPECT_FALSE(GraphStore(limits).RestorePatches(patches).ok());
 }
 
 }  // namespace

@@ -12,9 +12,17 @@ FrameIndex SourcePool::Add(const model::SourceLine& line) {
   const FrameIndex index = static_cast<FrameIndex>(frames_.size());
   frames_.push_back(line);
   index_.emplace(KeyOf(frames_.back()), index);
-  bytes_ += sizeof(model::SourceLine) + sizeof(Key) + line.file.size() +
-            line.function.size() + line.text.size();
+  bytes_ += BytesOf(line);
   return index;
+}
+
+uint64_t SourcePool::GrowthFor(const model::SourceLine& line) const {
+  return index_.contains(KeyOf(line)) ? 0 : BytesOf(line);
+}
+
+uint64_t SourcePool::BytesOf(const model::SourceLine& line) {
+  return sizeof(model::SourceLine) + sizeof(Key) + line.file.size() +
+         line.function.size() + line.text.size();
 }
 
 }  // namespace graphdbg::graph

@@ -20,6 +20,8 @@ using FrameIndex = uint32_t;
 class SourcePool {
  public:
   FrameIndex Add(const model::SourceLine& line);
+  // The number of bytes by which Add would increase bytes().
+  uint64_t GrowthFor(const model::SourceLine& line) const;
   const model::SourceLine& frame(FrameIndex i) const { return frames_[i]; }
   size_t size() const { return frames_.size(); }
   uint64_t bytes() const { return bytes_; }
@@ -29,6 +31,7 @@ class SourcePool {
   using Key = std::tuple<std::string_view, uint32_t, std::string_view,
                          std::string_view, bool>;
   static Key KeyOf(const model::SourceLine& line);
+  static uint64_t BytesOf(const model::SourceLine& line);
 
   std::deque<model::SourceLine> frames_;
   absl::flat_hash_map<Key, FrameIndex> index_;

@@ -202,8 +202,11 @@ jobs::Task<std::string> ModelImport::Read(std::string file,
   if (!port.ok()) co_return port.status();
   absl::Status status;
   for (AgentReport& report : *reports) {
-    if (!status.ok()) break;
-    status = co_await Deliver(executor, *port, std::move(report));
+    absl::Status each = co_await Deliver(executor, *port, std::move(report));
+    // A report that is not stored yet has been processed nevertheless.
+    const bool processed = each.ok() || ReasonOf(each) == "not_kept";
+    status.Update(each);
+    if (!processed) break;
   }
   // The job ends even if a report was refused.
   AgentReport farewell = jobs::ExitReport();

@@ -152,27 +152,20 @@ void AgentStream::Handle() {
     said_goodbye_ |= message.has_goodbye();
   }
   if (port == nullptr) return;
-  const uint64_t hit = message.hit().number();
   port->Deliver(DecodeReport(message, DataOf(frame_)),
-                [self = shared_from_this(), hit](absl::Status processed) {
-                  if (!processed.ok()) return self->Close(processed);
-                  if (hit != 0) self->ConfirmHits(hit);
+                [self = shared_from_this()](absl::Status processed) {
+                  if (!processed.ok() && ReasonOf(processed) != "not_kept") {
+                    return self->Close(processed);
+                  }
                   self->ReadNext();
                 });
 }
 
-void AgentStream::ConfirmHits(uint64_t through) {
-  {
-    absl::MutexLock lock(&mu_);
-    // A confirmation that has not been sent yet covers this hit as well.
-    if (!outbox_.empty() && outbox_.back().has_hits_recorded()) {
-      outbox_.back().mutable_hits_recorded()->set_through(through);
-      return;
-    }
-  }
-  v1::ServerMessage message;
-  message.mutable_hits_recorded()->set_through(through);
-  Push(std::move(message));
+bool AgentStream::MergeConfirmation(uint64_t through) {
+  absl::MutexLock lock(&mu_);
+  if (outbox_.empty() || !outbox_.back().has_hits_recorded()) return false;
+  outbox_.back().mutable_hits_recorded()->set_through(through);
+  return true;
 }
 
 void AgentStream::HandleHello() {
@@ -215,6 +208,8 @@ void AgentStream::ReportClosed() {
 }
 
 void AgentStream::Send(jobs::AgentOrder order) {
+  const auto* recorded = std::get_if<jobs::HitsRecordedOrder>(&order);
+  if (recorded != nullptr && MergeConfirmation(recorded->through)) return;
   Push(Encode(order, shared_->server_info));
 }
 

@@ -70,7 +70,9 @@ class AgentStream final
   void HandleHello();
   void Attached(absl::StatusOr<std::shared_ptr<jobs::AgentPort>> port);
   void ReportClosed();
-  void ConfirmHits(uint64_t through);
+  // Adds a confirmation of hits to one that has not been sent yet. False if
+  // there is none.
+  bool MergeConfirmation(uint64_t through);
   void ClearOutbox() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Push(v1::ServerMessage message);
   // Starts the next write, or ends the stream, if nothing prevents it.

@@ -109,6 +109,9 @@ class Encoder {
   void operator()(const jobs::CatchTensorOrder& order) {
     message_.mutable_catch_tensor()->set_node(order.node);
   }
+  void operator()(const jobs::HitsRecordedOrder& order) {
+    message_.mutable_hits_recorded()->set_through(order.through);
+  }
 
   v1::ServerMessage message_;
 

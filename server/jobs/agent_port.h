@@ -197,9 +197,16 @@ struct CatchTensorOrder {
   std::string node;
 };
 
-using AgentOrder = std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
-                                RemoveWatchpointOrder, TensorOrder,
-                                CancelTensorOrder, CatchTensorOrder>;
+// The numbered hits up to this one have been stored durably: the agent may
+// discard them.
+struct HitsRecordedOrder {
+  uint64_t through = 0;
+};
+
+using AgentOrder =
+    std::variant<WelcomeOrder, CommandOrder, SetWatchpointOrder,
+                 RemoveWatchpointOrder, TensorOrder, CancelTensorOrder,
+                 CatchTensorOrder, HitsRecordedOrder>;
 
 // Sends orders to one agent. Implemented by each agent protocol.
 class AgentLink {
@@ -220,10 +227,12 @@ class AgentPort {
   virtual ~AgentPort() = default;
 
   // Reports take effect in the order of the calls. `done` is called once, on
-  // any thread, when the report has been processed; a hit has been stored
-  // durably by then. A protocol that waits for `done` before it reads the next
-  // report never holds more than one report in memory. If the status is not OK,
-  // it names the rule that the report violated, and the stream must end.
+  // any thread, when the report has been processed and what it changed has been
+  // stored durably. A protocol that waits for `done` before it reads the next
+  // report never holds more than one report in memory. UNAVAILABLE "not_kept"
+  // means that the server cannot store anything at present; the report has been
+  // processed and will be stored later (see HitsRecordedOrder). Any other error
+  // names the rule that the report violated, and the stream must end.
   virtual void Deliver(AgentReport report,
                        std::function<void(absl::Status)> done) = 0;
 

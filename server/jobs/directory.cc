@@ -1,7 +1,6 @@
 #include "server/jobs/directory.h"
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,8 @@
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
 #include "server/jobs/event_bus.h"
+#include "server/jobs/job_index.h"
+#include "server/jobs/job_recorder.h"
 #include "server/jobs/live_job.h"
 #include "server/jobs/process_index.h"
 
@@ -53,9 +54,7 @@ class DirectoryImpl final : public JobDirectory,
 
   std::vector<std::shared_ptr<Job>> Jobs() const override {
     absl::MutexLock lock(&mu_);
-    std::vector<std::shared_ptr<Job>> jobs;
-    for (const Entry& entry : entries_) jobs.push_back(entry.job);
-    return jobs;
+    return {jobs_.all().begin(), jobs_.all().end()};
   }
 
   std::shared_ptr<Job> Find(const std::string& id) const override {
@@ -72,14 +71,10 @@ class DirectoryImpl final : public JobDirectory,
               Answer answer) override;
 
   absl::Status Restore() override;
+  model::Storage storage() const override;
   void Trim() override;
 
  private:
-  struct Entry {
-    // The id that agents request. Several runs of a job share it.
-    std::string requested_id;
-    std::shared_ptr<LiveJob> job;
-  };
   using JobPtr = std::shared_ptr<LiveJob>;
 
   std::shared_ptr<LiveJob> FindLive(const std::string& id) const;
@@ -95,30 +90,27 @@ class DirectoryImpl final : public JobDirectory,
                                       const JobPtr& ended);
   JobPtr Create(const std::string& requested_id)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Whether a job has exactly this id.
-  bool Exists(const std::string& id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the oldest ended job. Returns false if there is none.
   bool EvictOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool ExceedsLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remove(const JobPtr& job);
+  void PublishStorage();
 
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<const JobOptions> options_;
   const std::shared_ptr<EventBus> bus_;
 
   mutable absl::Mutex mu_;
-  // In the order of creation.
-  std::vector<Entry> entries_ ABSL_GUARDED_BY(mu_);
+  JobIndex<LiveJob> jobs_ ABSL_GUARDED_BY(mu_);
   ProcessIndex processes_ ABSL_GUARDED_BY(mu_);
+  // Of the server events.
+  uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 std::shared_ptr<LiveJob> DirectoryImpl::FindLive(const std::string& id) const {
   absl::MutexLock lock(&mu_);
-  for (const Entry& entry : entries_) {
-    if (entry.job->id() == id) return entry.job;
-  }
-  return nullptr;
+  return jobs_.Find(id);
 }
 
 StatusTask DirectoryImpl::Forget(std::string id) {
@@ -128,9 +120,7 @@ StatusTask DirectoryImpl::Forget(std::string id) {
     co_return Error(absl::StatusCode::kNotFound, "unknown_job",
                     absl::StrCat("no job \"", id, "\""));
   }
-  absl::Status retired = co_await job->Retire();
-  if (retired.ok()) self->Remove(job);
-  co_return retired;
+  co_return co_await job->Retire([self, job] { self->Remove(job); });
 }
 
 void DirectoryImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
@@ -169,27 +159,18 @@ void DirectoryImpl::Remember(const AgentHello& hello, const JobPtr& job) {
 absl::StatusOr<DirectoryImpl::JobPtr> DirectoryImpl::FindOrCreate(
     const std::string& requested_id, const JobPtr& ended) {
   absl::MutexLock lock(&mu_);
-  for (auto it = entries_.rbegin(); it != entries_.rend(); ++it) {
-    if (it->requested_id != requested_id) continue;
-    if (it->job != ended) return it->job;
-    break;
+  JobPtr newest = jobs_.Newest(requested_id);
+  if (newest != nullptr && newest != ended) return newest;
+  if (options_->journal && options_->journal->full()) {
+    return NotKept(absl::ResourceExhaustedError(
+        "too much waits for the disk; try again later"));
   }
   RETURN_IF_ERROR(MakeRoom());
   return Create(requested_id);
 }
 
-bool DirectoryImpl::Exists(const std::string& id) const {
-  for (const Entry& entry : entries_) {
-    if (entry.job->id() == id) return true;
-  }
-  return false;
-}
-
 DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
-  std::string id = requested_id;
-  for (int run = 2; Exists(id); ++run) {
-    id = absl::StrCat(requested_id, "-", run);
-  }
+  const std::string id = jobs_.NextId(requested_id);
   const int64_t now = options_->now_unix_nano();
   std::unique_ptr<JobJournal> journal;
   if (options_->journal) {
@@ -197,7 +178,7 @@ DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
   }
   auto job = std::make_shared<LiveJob>(id, now, std::move(journal), executor_,
                                        options_, bus_);
-  entries_.push_back({requested_id, job});
+  jobs_.Add(requested_id, job);
   return job;
 }
 
@@ -206,30 +187,32 @@ absl::Status DirectoryImpl::MakeRoom() {
       !EvictOne()) {
     return options_->memory->Refuse("another job");
   }
-  if (entries_.size() < options_->max_jobs || EvictOne()) {
+  if (jobs_.all().size() < options_->max_jobs || EvictOne()) {
     return absl::OkStatus();
   }
   return Error(
       absl::StatusCode::kResourceExhausted, "too_many_jobs",
-      absl::StrCat("the server has ", entries_.size(), " jobs, all alive"));
+      absl::StrCat("the server has ", jobs_.all().size(), " jobs, all alive"));
 }
 
 bool DirectoryImpl::EvictOne() {
-  auto it = std::find_if(entries_.begin(), entries_.end(),
-                         [](const Entry& e) { return e.job->ended(); });
-  if (it == entries_.end()) return false;
-  it->job->Evict();
+  const auto& all = jobs_.all();
+  auto it = std::find_if(all.begin(), all.end(),
+                         [](const JobPtr& job) { return job->ended(); });
+  if (it == all.end()) return false;
+  const JobPtr job = *it;
+  job->Evict();
   if (options_->log) {
-    options_->log(absl::StrCat("job ", it->job->id(),
-                               ": forgotten to make room for others"));
+    options_->log(
+        absl::StrCat("job ", job->id(), ": forgotten to make room for others"));
   }
-  entries_.erase(it);
+  jobs_.Remove(job);
   return true;
 }
 
 bool DirectoryImpl::ExceedsLimit() const {
   uint64_t bytes = 0;
-  for (const Entry& entry : entries_) bytes += entry.job->memory_bytes();
+  for (const JobPtr& job : jobs_.all()) bytes += job->memory_bytes();
   return bytes > options_->max_memory_bytes / 100 * 85 ||
          options_->memory->pressure() >=
              MemoryBudget::Pressure::kForgetEndedJobs ||
@@ -244,7 +227,15 @@ void DirectoryImpl::Trim() {
 
 absl::Status DirectoryImpl::Restore() {
   if (!options_->journal) return absl::OkStatus();
-  return options_->journal->Load([this](SavedJob saved) -> absl::Status {
+  {
+    absl::MutexLock lock(&mu_);
+    // As the numbers of a job's events.
+    last_number_ = options_->journal->generation() << 32;
+  }
+  options_->journal->Listen([weak = weak_from_this()] {
+    if (auto self = weak.lock()) self->PublishStorage();
+  });
+  return options_->journal->Load([this](SavedJob saved) {
     auto job = std::make_shared<LiveJob>(saved.id, saved.created_at_unix_nano,
                                          std::move(saved.journal), executor_,
                                          options_, bus_);
@@ -254,21 +245,40 @@ absl::Status DirectoryImpl::Restore() {
       processes.push_back(rank.hello);
       processes.back().rank = number;
     }
-    RETURN_IF_ERROR(job->Restore(std::move(saved)));
+    job->Restore(std::move(saved));
     absl::MutexLock lock(&mu_);
     for (const AgentHello& process : processes) {
       processes_.Add(requested_id, process, job);
     }
-    entries_.push_back({requested_id, std::move(job)});
-    return absl::OkStatus();
+    jobs_.Add(requested_id, std::move(job));
   });
+}
+
+model::Storage DirectoryImpl::storage() const {
+  model::Storage storage;
+  if (options_->journal) storage = options_->journal->storage();
+  absl::MutexLock lock(&mu_);
+  for (const JobPtr& job : jobs_.all()) {
+    if (job->damage().empty()) continue;
+    storage.set_aside.push_back({job->id(), job->damage()});
+  }
+  return storage;
+}
+
+void DirectoryImpl::PublishStorage() {
+  model::Event event;
+  event.type = model::Event::Type::kServer;
+  event.storage = storage();
+  {
+    absl::MutexLock lock(&mu_);
+    event.seq = ++last_number_;
+  }
+  bus_->Publish(std::make_shared<const model::Event>(std::move(event)));
 }
 
 void DirectoryImpl::Remove(const JobPtr& job) {
   absl::MutexLock lock(&mu_);
-  entries_.erase(std::remove_if(entries_.begin(), entries_.end(),
-                                [&](const Entry& e) { return e.job == job; }),
-                 entries_.end());
+  jobs_.Remove(job);
 }
 
 }  // namespace

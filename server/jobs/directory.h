@@ -29,10 +29,15 @@ namespace graphdbg::jobs {
 // The directory as the server's main program sees it.
 class JobDirectory : public Directory, public AgentAcceptor {
  public:
-  // Restores the jobs of the journal and publishes a job event for each. Must
-  // be called once, before any other method except Subscribe. Errors as
-  // Journal::Load.
+  // Restores the jobs of the journal and publishes a job event for each. Jobs
+  // that cannot be restored completely are set aside: they have ended and can
+  // be read and removed. Must be called once, before any other method except
+  // Subscribe. Errors as Journal::Load.
   virtual absl::Status Restore() = 0;
+  // Whether the server can store what happens, and the jobs that were set
+  // aside. When it begins or ceases to fail, a server event is published. Any
+  // thread.
+  virtual model::Storage storage() const = 0;
   // Forgets the oldest ended job if a limit on memory or disk space is
   // exceeded. Live jobs are never forgotten. To be called periodically, on any
   // thread.

@@ -9,9 +9,9 @@ bool HasStatistics(const model::Hit& hit) {
   return hit.error.empty() && hit.statistics.count != 0;
 }
 
-HitRecorder::HitRecorder(const watch::WatchTable& watchpoints,
-                         watch::HitLog& hits, StatisticsRecorder& statistics,
-                         JobRecorder& recorder, JobEvents& events)
+HitRecorder::HitRecorder(watch::WatchTable& watchpoints, watch::HitLog& hits,
+                         StatisticsRecorder& statistics, JobRecorder& recorder,
+                         JobEvents& events)
     : watchpoints_(watchpoints),
       hits_(hits),
       statistics_(statistics),
@@ -20,11 +20,13 @@ HitRecorder::HitRecorder(const watch::WatchTable& watchpoints,
 
 void HitRecorder::OnReport(Rank& rank, HitReport report,
                            const std::function<void(absl::Status)>& done) {
-  const auto succeed = [done] { done(absl::OkStatus()); };
   const uint64_t number = report.number;
   if (number != 0) {
     // The hit was sent again. The first report may not be durable yet.
-    if (number <= rank.last_hit) return recorder_.WhenDurable(succeed);
+    if (number <= rank.last_hit) {
+      Confirm(rank, rank.last_hit);
+      return recorder_.WhenDurable(done);
+    }
     rank.last_hit = number;
   }
   const graph::NodeIndex node = rank.ids.Find(report.node_id);
@@ -36,18 +38,31 @@ void HitRecorder::OnReport(Rank& rank, HitReport report,
                        absl::StrCat("dropped a hit of watchpoint ", watchpoint,
                                     " at node ", report.node_id, ": unknown ",
                                     condition ? "node" : "watchpoint"));
-    return succeed();
+    Confirm(rank, number);
+    return done(absl::OkStatus());
   }
   watch::HitRecord record{node, std::move(report.hit)};
   record.hit.id = hits_.Reserve();
   record.hit.condition = condition;
   record.hit.rank = rank.hello.rank;
   if (JobJournal* journal = recorder_.journal()) {
-    journal->RecordHit(record, number, hits_.Keeps(record.hit.id));
+    const bool kept = hits_.Keeps(record.hit.id);
+    journal->RecordHit(record, number, kept);
+    if (kept) watchpoints_.MarkMet(watchpoint, record.hit.revision);
   }
-  recorder_.WhenDurable([this, record = std::move(record), succeed]() mutable {
-    Add(std::move(record));
-    succeed();
+  recorder_.OnceDurable(
+      [this, record = std::move(record)](const absl::Status&) mutable {
+        Add(std::move(record));
+      });
+  Confirm(rank, number);
+  recorder_.WhenDurable(done);
+}
+
+void HitRecorder::Confirm(const Rank& rank, uint64_t number) {
+  if (number == 0) return;
+  // A later process of this rank numbers its hits anew.
+  recorder_.OnceDurable([link = rank.link, number](const absl::Status& kept) {
+    if (kept.ok() && link) link->Send(HitsRecordedOrder{number});
   });
 }
 

@@ -20,13 +20,14 @@ namespace graphdbg::jobs {
 // durable, so that no client sees a hit that a restarted server would not know.
 class HitRecorder {
  public:
-  HitRecorder(const watch::WatchTable& watchpoints, watch::HitLog& hits,
+  HitRecorder(watch::WatchTable& watchpoints, watch::HitLog& hits,
               StatisticsRecorder& statistics, JobRecorder& recorder,
               JobEvents& events);
 
   // A rank reports a hit. Resent hits are ignored; hits of an unknown node or
-  // watchpoint are dropped with a warning. `done` is called when the hit is
-  // durable and visible.
+  // watchpoint are dropped with a warning. `done` is called as by
+  // AgentPort::Deliver. Once the hit is durable it becomes visible, and its
+  // number is confirmed to the agent.
   void OnReport(Rank& rank, HitReport report,
                 const std::function<void(absl::Status)>& done);
 
@@ -35,10 +36,12 @@ class HitRecorder {
   void AddDropped(uint64_t count) { dropped_ += count; }
 
  private:
+  // Confirms that everything up to the number is durable, once it is.
+  void Confirm(const Rank& rank, uint64_t number);
   // Makes a durable hit visible.
   void Add(watch::HitRecord record);
 
-  const watch::WatchTable& watchpoints_;
+  watch::WatchTable& watchpoints_;
   watch::HitLog& hits_;
   StatisticsRecorder& statistics_;
   JobRecorder& recorder_;

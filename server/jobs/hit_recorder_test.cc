@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "server/base/error.h"
 #include "server/jobs/testing/job_fixture.h"
 
 namespace graphdbg::jobs {
@@ -57,6 +58,34 @@ TEST_F(HitRecorderTest, PublishesAHitOnceItIsDurable) {
   EXPECT_EQ(events[0].hit->id, 1u);
   EXPECT_TRUE(done);
   EXPECT_EQ(known_.Find(0, 0, 0)->step, 2u);
+}
+
+TEST_F(HitRecorderTest, ConfirmsOnlyWhatIsDurable) {
+  std::string reason;
+  recorder_under_test_.OnReport(
+      *machine_.Find(0), Report(1),
+      [&](const absl::Status& kept) { reason = ReasonOf(kept); });
+  Settle(absl::ResourceExhaustedError("disk full"));
+  // The next report is welcome, but the hit stays with the agent.
+  EXPECT_EQ(reason, "not_kept");
+  EXPECT_TRUE(LinkOf(0)->OrdersOf<HitsRecordedOrder>().empty());
+  EXPECT_EQ(hits_.total(), 0u);
+  Settle();
+  EXPECT_EQ(hits_.total(), 1u);
+  ASSERT_EQ(LinkOf(0)->OrdersOf<HitsRecordedOrder>().size(), 1u);
+  EXPECT_EQ(LinkOf(0)->OrdersOf<HitsRecordedOrder>()[0].through, 1u);
+}
+
+TEST_F(HitRecorderTest, AConfirmationGoesToTheProcessThatReported) {
+  recorder_under_test_.OnReport(*machine_.Find(0), Report(9),
+                                [](const absl::Status&) {});
+  const auto first = LinkOf(0);
+  machine_.OnDisconnected(*machine_.Find(0));
+  Connect(0);
+  ASSERT_NE(LinkOf(0), first);
+  Settle();
+  EXPECT_TRUE(LinkOf(0)->OrdersOf<HitsRecordedOrder>().empty());
+  EXPECT_EQ(first->OrdersOf<HitsRecordedOrder>().size(), 1u);
 }
 
 TEST_F(HitRecorderTest, IgnoresHitsThatAreSentAgain) {

@@ -9,33 +9,66 @@
 namespace graphdbg::jobs {
 namespace {
 
-absl::Status RestoreGraph(SavedJob& saved, const RestoredParts& parts) {
-  parts.graph.RestoreFrames(saved.frames);
-  RETURN_IF_ERROR(parts.graph.RestorePatches(saved.patches));
-  parts.graph.RestoreLastSteps(saved.last_steps);
-  return absl::OkStatus();
+// Keeps the first of several errors.
+void Note(absl::Status& first, const absl::Status& next) {
+  if (first.ok()) first = next;
 }
 
-absl::Status RestoreWatchpoints(SavedJob& saved, const RestoredParts& parts) {
-  parts.watchpoints.MatchNewNodes();
-  for (const SavedRevision& each : saved.watchpoints) {
-    RETURN_IF_ERROR(parts.watchpoints.Restore(
-        each.id, each.revision, each.spec ? &*each.spec : nullptr));
+absl::Status RestoreGraph(SavedJob& saved, const RestoredParts& parts) {
+  parts.graph.RestoreFrames(saved.frames);
+  const absl::Status restored = parts.graph.RestorePatches(saved.patches);
+  parts.graph.RestoreLastSteps(saved.last_steps);
+  return restored;
+}
+
+absl::Status CheckIds(const std::map<uint32_t, Rank>& ranks,
+                      const graph::GraphStore& graph) {
+  for (const auto& [number, rank] : ranks) {
+    for (const auto& [id, node] : rank.ids.nodes) {
+      if (node < graph.node_count()) continue;
+      return absl::DataLossError(absl::StrCat(
+          "rank ", number, " refers to node ", node, ", which is missing"));
+    }
   }
   return absl::OkStatus();
 }
 
+absl::Status RestoreWatchpoints(SavedJob& saved, const RestoredParts& parts) {
+  absl::Status problem;
+  parts.watchpoints.MatchNewNodes();
+  const auto& revisions = saved.watchpoints;
+  for (size_t i = 0; i < revisions.size(); ++i) {
+    const SavedRevision& each = revisions[i];
+    const bool newest =
+        i + 1 == revisions.size() || revisions[i + 1].id != each.id;
+    if (newest) {
+      Note(problem,
+           parts.watchpoints.Restore(each.id, each.revision,
+                                     each.spec ? &*each.spec : nullptr));
+    } else if (each.spec) {
+      Note(problem, parts.watchpoints.RestoreCondition(each.id, each.revision,
+                                                       each.spec->condition));
+    }
+  }
+  return problem;
+}
+
 absl::Status RestoreHits(SavedJob& saved, const RestoredParts& parts) {
+  absl::Status problem;
+  uint64_t expected = 0;
   for (watch::HitRecord& record : saved.hits) {
     model::Hit& hit = record.hit;
     hit.condition = parts.watchpoints.ConditionAt(hit.watchpoint, hit.revision);
-    const bool consistent = hit.condition != nullptr &&
-                            hit.id == parts.hits.Reserve() &&
-                            record.node < parts.graph.node_count();
-    if (!consistent) {
-      return absl::DataLossError(absl::StrCat(
-          "hit ", hit.id, " does not match the recorded watchpoints or graph"));
+    const bool readable =
+        hit.condition != nullptr && record.node < parts.graph.node_count();
+    if (!readable || hit.id != ++expected) {
+      Note(problem, absl::DataLossError(absl::StrCat(
+                        "hit ", hit.id,
+                        " does not match the recorded watchpoints or graph")));
     }
+    if (!readable) continue;
+    parts.watchpoints.MarkMet(hit.watchpoint, hit.revision);
+    hit.id = parts.hits.Reserve();
     if (HasStatistics(hit)) {
       parts.statistics.Add(hit.rank, record.node, hit.slot, hit.step,
                            hit.statistics, KnownStatistics::Source::kHit);
@@ -43,21 +76,24 @@ absl::Status RestoreHits(SavedJob& saved, const RestoredParts& parts) {
     parts.hits.Add(std::move(record));
   }
   parts.hits.RestoreTotal(saved.hit_total);
-  return absl::OkStatus();
+  return problem;
 }
 
 }  // namespace
 
 absl::Status RestoreJob(SavedJob& saved, const RestoredParts& parts) {
   parts.machine.Restore(std::move(saved.ranks));
-  RETURN_IF_ERROR(RestoreGraph(saved, parts));
-  RETURN_IF_ERROR(RestoreWatchpoints(saved, parts));
-  RETURN_IF_ERROR(RestoreHits(saved, parts));
+  absl::Status problem;
+  Note(problem, RestoreGraph(saved, parts));
+  Note(problem, CheckIds(parts.machine.ranks(), parts.graph));
+  Note(problem, RestoreWatchpoints(saved, parts));
+  Note(problem, RestoreHits(saved, parts));
   for (const SavedStatistics& each : saved.statistics) {
+    if (each.node >= parts.graph.node_count()) continue;
     parts.statistics.Add(each.rank, each.node, each.slot, each.step,
                          each.statistics, KnownStatistics::Source::kAnswer);
   }
-  return absl::OkStatus();
+  return problem;
 }
 
 }  // namespace graphdbg::jobs

@@ -21,8 +21,9 @@ struct RestoredParts {
   KnownStatistics& statistics;
 };
 
-// Ranks that were alive become connecting. DATA_LOSS if the records contradict
-// each other; the job is unusable then.
+// Ranks that were alive become connecting. Restores what it can; the error says
+// what is the first thing that it could not, for example DATA_LOSS if the
+// records contradict each other.
 absl::Status RestoreJob(SavedJob& saved, const RestoredParts& parts);
 
 }  // namespace graphdbg::jobs

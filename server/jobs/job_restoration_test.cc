@@ -55,6 +55,40 @@ TEST_F(JobRestorationTest, ReportsHitsThatContradictOtherRecords) {
   EXPECT_EQ(Restore().code(), absl::StatusCode::kDataLoss);
 }
 
+TEST_F(JobRestorationTest, RestoresWhatIsBesideTheDamage) {
+  SavedRevision newer{2, 1, model::WatchpointSpec()};
+  newer.spec->condition.id = "of a newer version";
+  saved_.watchpoints.push_back(newer);
+  watch::HitRecord hit = saved_.hits[0];
+  hit.hit.id = 2;
+  hit.hit.watchpoint = 2;
+  saved_.hits.insert(saved_.hits.begin(), hit);
+  EXPECT_EQ(Restore().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(graph_.node_count(), 1u);
+  EXPECT_EQ(watch_table_.Ids(), std::vector<uint32_t>{1});
+  EXPECT_EQ(hits_.kept(), 1u);
+  EXPECT_EQ(hits_.total(), 5u);
+  EXPECT_EQ(known_.History(0, 0, 0).size(), 2u);
+}
+
+TEST_F(JobRestorationTest, RestoresOnlyTheConditionsOfEarlierRevisions) {
+  SavedRevision second{1, 2, model::WatchpointSpec()};
+  second.spec->condition = {"max_gt", {{"value", 1.0}}};
+  second.spec->selection.nodes = {"forward/log"};
+  saved_.watchpoints.push_back(second);
+  saved_.watchpoints.push_back({2, 7, std::nullopt});
+  ASSERT_TRUE(Restore().ok());
+  EXPECT_EQ(watch_table_.RevisionOf(1), 2u);
+  EXPECT_EQ(watch_table_.ConditionAt(1, 1)->id, "nan");
+  EXPECT_EQ(watch_table_.SpecOf(1).condition.id, "max_gt");
+  EXPECT_EQ(watch_table_.RemovedIds(), std::vector<uint32_t>{2});
+}
+
+TEST_F(JobRestorationTest, ReportsNodesThatAreMissing) {
+  saved_.ranks[0].ids.nodes.emplace(4, 9);
+  EXPECT_EQ(Restore().code(), absl::StatusCode::kDataLoss);
+}
+
 TEST_F(JobRestorationTest, ReportsHitsOfUnknownWatchpoints) {
   saved_.watchpoints.clear();
   EXPECT_EQ(Restore().code(), absl::StatusCode::kDataLoss);

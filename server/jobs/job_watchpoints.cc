@@ -46,9 +46,11 @@ void JobWatchpoints::Add(model::WatchpointSpec spec, Callback done) {
   if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
     return done(may);
   }
+  if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
   const auto id = table_.Add(std::move(spec));
   if (!id.ok()) return done(id.status());
-  Distribute(*id, std::move(done));
+  Distribute(
+      *id, [this, id = *id] { UndoAdd(id); }, std::move(done));
 }
 
 void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
@@ -56,22 +58,40 @@ void JobWatchpoints::Change(uint32_t id, const model::WatchpointChange& change,
   if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
     return done(may);
   }
+  if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
+  if (auto known = table_.Check(id); !known.ok()) return done(known);
+  const model::WatchpointSpec before = table_.SpecOf(id);
   if (auto changed = table_.Change(id, change); !changed.ok()) {
     return done(changed);
   }
-  Distribute(id, std::move(done));
+  Distribute(
+      id, [this, id, before] { UndoChange(id, before); }, std::move(done));
 }
 
-void JobWatchpoints::Distribute(uint32_t id, Callback done) {
-  if (JobJournal* journal = recorder_.journal()) {
-    journal->RecordWatchpoint(id, table_.RevisionOf(id), &table_.SpecOf(id));
+void JobWatchpoints::Record(uint32_t id) {
+  JobJournal* const journal = recorder_.journal();
+  if (journal == nullptr) return;
+  const bool exists = table_.Check(id).ok();
+  journal->RecordWatchpoint(id, table_.RevisionOf(id),
+                            exists ? &table_.SpecOf(id) : nullptr);
+  for (uint32_t revision : table_.Prune(id)) {
+    journal->EraseRevision(id, revision);
   }
-  recorder_.WhenDurable([this, id, done = std::move(done)] {
+}
+
+void JobWatchpoints::Distribute(uint32_t id, std::function<void()> undo,
+                                Callback done) {
+  Record(id);
+  const uint32_t revision = table_.RevisionOf(id);
+  recorder_.WhenDurable([this, id, revision, undo = std::move(undo),
+                         done = std::move(done)](const absl::Status& kept) {
+    if (!kept.ok()) {
+      if (table_.RevisionOf(id) == revision) undo();
+      return done(kept);
+    }
     // It may have been removed in the meantime.
     if (table_.Check(id).ok()) {
-      for (const auto& [number, rank] : machine_.ranks()) {
-        if (rank.link) Send(*rank.link, id);
-      }
+      SendToAll(id);
       MarkUnchecked(id);
       Publish(id);
     }
@@ -79,22 +99,59 @@ void JobWatchpoints::Distribute(uint32_t id, Callback done) {
   });
 }
 
+void JobWatchpoints::SendToAll(uint32_t id) {
+  const bool exists = table_.Check(id).ok();
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (!rank.link) continue;
+    if (exists) {
+      Send(*rank.link, id);
+    } else {
+      rank.link->Send(RemoveWatchpointOrder{id});
+    }
+  }
+}
+
 void JobWatchpoints::Remove(uint32_t id,
                             std::function<void(absl::Status)> done) {
-  if (auto known = table_.Check(id); !known.ok()) return done(known);
-  const uint32_t revision = table_.RevisionOf(id) + 1;
+  if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
   if (auto removed = table_.Remove(id); !removed.ok()) return done(removed);
-  if (JobJournal* journal = recorder_.journal()) {
-    journal->RecordWatchpoint(id, revision, nullptr);
-  }
-  recorder_.WhenDurable([this, id, done = std::move(done)] {
-    for (auto& [number, rank] : machine_.ranks()) {
-      if (rank.link) rank.link->Send(RemoveWatchpointOrder{id});
-    }
-    MarkUnchecked(id);
-    Publish(id);
-    done(absl::OkStatus());
-  });
+  Record(id);
+  const uint32_t revision = table_.RevisionOf(id);
+  recorder_.WhenDurable(
+      [this, id, revision, done = std::move(done)](const absl::Status& kept) {
+        if (!kept.ok()) {
+          if (table_.RevisionOf(id) == revision) UndoRemove(id);
+          return done(kept);
+        }
+        SendToAll(id);
+        MarkUnchecked(id);
+        Publish(id);
+        done(absl::OkStatus());
+      });
+}
+
+void JobWatchpoints::UndoAdd(uint32_t id) {
+  if (!table_.Remove(id).ok()) return;
+  Record(id);
+  Publish(id);
+}
+
+void JobWatchpoints::UndoChange(uint32_t id,
+                                const model::WatchpointSpec& before) {
+  const model::WatchpointChange back{before.condition, before.selection,
+                                     before.pause, before.enabled};
+  if (!table_.Change(id, back).ok()) return;
+  Record(id);
+  Publish(id);
+  // Agents check an earlier revision with the same content.
+  recorder_.OnceDurable([this, id](const absl::Status&) { SendToAll(id); });
+}
+
+void JobWatchpoints::UndoRemove(uint32_t id) {
+  table_.Reinstate(id);
+  Record(id);
+  Publish(id);
+  recorder_.OnceDurable([this, id](const absl::Status&) { SendToAll(id); });
 }
 
 void JobWatchpoints::AddRecommended(
@@ -102,6 +159,7 @@ void JobWatchpoints::AddRecommended(
   if (auto may = CheckMayWatch(AllowedByRanks(machine_)); !may.ok()) {
     return done(may);
   }
+  if (auto kept = recorder_.Check(); !kept.ok()) return done(kept);
   const bool was_offered = OffersRecommended();
   std::vector<uint32_t> ids;
   std::vector<uint32_t> made;
@@ -112,10 +170,14 @@ void JobWatchpoints::AddRecommended(
     if (!id.ok()) return done(id.status());
     ids.back() = *id;
     made.push_back(*id);
-    Distribute(*id, [](const absl::StatusOr<model::Watchpoint>&) {});
+    Distribute(
+        *id, [this, id = *id] { UndoAdd(id); },
+        [](const absl::StatusOr<model::Watchpoint>&) {});
   }
   // Runs after the callbacks of the watchpoints above.
-  recorder_.WhenDurable([this, ids, made, was_offered, done = std::move(done)] {
+  recorder_.WhenDurable([this, ids, made, was_offered,
+                         done = std::move(done)](const absl::Status& kept) {
+    if (!kept.ok()) return done(kept);
     model::RecommendedSet set;
     for (uint32_t id : ids) {
       // It may have been removed in the meantime.

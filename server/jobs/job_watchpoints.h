@@ -23,7 +23,8 @@ namespace graphdbg::jobs {
 //
 // A change is recorded first and sent to agents once it is durable, so that no
 // agent ever checks a revision that a restarted server would not know.
-// Callbacks run at that point.
+// Callbacks run at that point. A change that cannot be stored is undone, and
+// its callback gets UNAVAILABLE "not_kept".
 class JobWatchpoints {
  public:
   using Callback = std::function<void(absl::StatusOr<model::Watchpoint>)>;
@@ -59,8 +60,17 @@ class JobWatchpoints {
   void Publish(uint32_t id);
 
  private:
-  // Records the current revision and then sends it to all ranks.
-  void Distribute(uint32_t id, Callback done);
+  // Records the current revision of a watchpoint, which may be its removal.
+  void Record(uint32_t id);
+  // Records the current revision and then sends it to all ranks. `undo` is
+  // called if it cannot be stored and is still the current one.
+  void Distribute(uint32_t id, std::function<void()> undo, Callback done);
+  // Sends the current revision, or the removal, to all ranks.
+  void SendToAll(uint32_t id);
+  // These record that an earlier change has not been made.
+  void UndoAdd(uint32_t id);
+  void UndoChange(uint32_t id, const model::WatchpointSpec& before);
+  void UndoRemove(uint32_t id);
   void Send(AgentLink& link, uint32_t id) const;
   void MarkUnchecked(uint32_t id);
   std::vector<model::WatchpointSpec> RecommendedSet() const;

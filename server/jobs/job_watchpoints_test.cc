@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
+#include <type_traits>
 
 #include "server/base/error.h"
 #include "server/jobs/testing/job_fixture.h"
@@ -59,6 +61,82 @@ TEST_F(JobWatchpointsTest, DoesNotSendWhatWasRemovedInTheMeantime) {
   EXPECT_EQ(ReasonOf(*added), "unknown_watchpoint");
   EXPECT_TRUE(SetOrdersOf(0).empty());
   EXPECT_TRUE(records_.Contains("watchpoint 1 revision 2 removed"));
+}
+
+class UnkeptWatchpointsTest : public JobWatchpointsTest {
+ protected:
+  // What the callback gets when the disk is full.
+  std::string ReasonWithAFullDisk() {
+    Settle(absl::ResourceExhaustedError("disk full"));
+    return reason_;
+  }
+  template <class Result>
+  void Keep(const Result& result) {
+    if constexpr (std::is_same_v<Result, absl::Status>) {
+      reason_ = ReasonOf(result);
+    } else {
+      reason_ = ReasonOf(result.status());
+    }
+  }
+
+  std::string reason_;
+};
+
+TEST_F(UnkeptWatchpointsTest, AnAdditionIsUndone) {
+  Connect(0);
+  watchpoints_.Add(Nan(), [this](const auto& result) { Keep(result); });
+  EXPECT_EQ(ReasonWithAFullDisk(), "not_kept");
+  EXPECT_TRUE(watchpoints_.List().empty());
+  EXPECT_TRUE(records_.Contains("watchpoint 1 revision 2 removed"));
+  Settle();
+  EXPECT_TRUE(SetOrdersOf(0).empty());
+}
+
+TEST_F(UnkeptWatchpointsTest, AChangeIsUndone) {
+  Connect(0);
+  const uint32_t id = Add(Nan());
+  model::WatchpointChange change;
+  change.enabled = false;
+  watchpoints_.Change(id, change, [this](const auto& result) { Keep(result); });
+  EXPECT_EQ(ReasonWithAFullDisk(), "not_kept");
+  EXPECT_TRUE(watchpoints_.Get(id)->spec.enabled);
+  Settle();
+  ASSERT_EQ(SetOrdersOf(0).size(), 2u);
+  EXPECT_EQ(SetOrdersOf(0)[1].revision, 3u);
+  EXPECT_TRUE(SetOrdersOf(0)[1].spec.enabled);
+}
+
+TEST_F(UnkeptWatchpointsTest, ARemovalIsUndone) {
+  const uint32_t id = Add(Nan());
+  watchpoints_.Remove(id, [this](const auto& result) { Keep(result); });
+  EXPECT_EQ(ReasonWithAFullDisk(), "not_kept");
+  EXPECT_EQ(watchpoints_.List().size(), 1u);
+  EXPECT_TRUE(records_.Contains("watchpoint 1 revision 3"));
+}
+
+TEST_F(UnkeptWatchpointsTest, NothingIsTriedWhileTheDiskIsFull) {
+  records_.status = absl::ResourceExhaustedError("disk full");
+  watchpoints_.Add(Nan(), [this](const auto& result) { Keep(result); });
+  EXPECT_EQ(reason_, "not_kept");
+  EXPECT_TRUE(records_.lines.empty());
+  watchpoints_.AddRecommended([this](const auto& result) { Keep(result); });
+  EXPECT_TRUE(watchpoints_.List().empty());
+}
+
+TEST_F(JobWatchpointsTest, ForgetsRevisionsThatNoHitMet) {
+  const uint32_t id = Add(Nan());
+  model::WatchpointChange change;
+  for (uint32_t i = 0; i < watch::WatchTable::kSpareRevisions + 2; ++i) {
+    change.condition = model::Condition{"max_gt", {{"value", 1.0 * i}}};
+    watchpoints_.Change(id, change, [](const auto&) {});
+    Settle();
+    if (i == 0) watch_table_.MarkMet(id, 2);
+  }
+  EXPECT_TRUE(records_.Contains("watchpoint 1 revision 1 erased"));
+  EXPECT_FALSE(records_.Contains("watchpoint 1 revision 2 erased"));
+  EXPECT_EQ(watch_table_.ConditionAt(id, 1), nullptr);
+  EXPECT_NE(watch_table_.ConditionAt(id, 2), nullptr);
+  EXPECT_NE(watch_table_.ConditionAt(id, 3), nullptr);
 }
 
 TEST_F(JobWatchpointsTest, RefusesUnknownOnes) {

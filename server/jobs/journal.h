@@ -1,7 +1,8 @@
 // Durable storage of jobs, implemented by server/store.
 //
 // Records are written in the order of the calls. After a crash, the journal
-// therefore contains every record up to some point and none after it.
+// therefore contains every record up to some point and none after it. While the
+// journal cannot write, records wait in memory and are written later.
 #ifndef SERVER_JOBS_JOURNAL_H_
 #define SERVER_JOBS_JOURNAL_H_
 
@@ -21,6 +22,7 @@
 #include "server/jobs/agent_port.h"
 #include "server/jobs/run_state.h"
 #include "server/model/graph.h"
+#include "server/model/storage.h"
 #include "server/model/tensor.h"
 #include "server/model/watch.h"
 #include "server/watch/hit_log.h"
@@ -45,26 +47,41 @@ class JobJournal {
   // The last step of each node. RecordGraph omits nodes whose last step is the
   // only change.
   virtual void RecordLastSteps(const graph::GraphStore& graph) = 0;
-  // A watchpoint was created, changed, or, if `spec` is null, removed.
+  // A watchpoint was created, changed, or, if `spec` is null, removed. Of its
+  // earlier revisions only the condition is kept.
   virtual void RecordWatchpoint(uint32_t id, uint32_t revision,
                                 const model::WatchpointSpec* spec) = 0;
+  // Removes a revision that no hit refers to.
+  virtual void EraseRevision(uint32_t id, uint32_t revision) = 0;
   // `number` is the agent's own number of the hit. `kept` is false if the hit
   // is counted but not stored.
   virtual void RecordHit(const watch::HitRecord& hit, uint64_t number,
                          bool kept) = 0;
-  // Replaces the recorded statistics of this tensor and step, if any.
+  // Replaces the recorded statistics of this tensor and step, if any. Dropped
+  // if too much waits to be written.
   virtual void RecordStatistics(uint32_t rank, graph::NodeIndex node,
                                 uint32_t slot, uint64_t step,
                                 const model::Statistics& statistics) = 0;
   // Removes the recorded statistics of this tensor and step, if any.
   virtual void EraseStatistics(uint32_t rank, graph::NodeIndex node,
                                uint32_t slot, uint64_t step) = 0;
-  // Removes the job and all its records. Nothing may be recorded afterwards.
+  // Removes the job and all its records. What is recorded afterwards is
+  // dropped. May be called on any thread.
   virtual void Forget() = 0;
 
-  // Calls `then` once, on any thread, when everything recorded so far would
-  // survive a crash of this process, or with the error that prevents it.
+  // Both call `then` once, on any thread, when everything recorded so far would
+  // survive a crash of this process. While the journal cannot write,
+  // WhenDurable calls it with the error at once, although the records will
+  // still be written, and OnceDurable waits. An error of OnceDurable means that
+  // the records of this job will never be written.
   virtual void WhenDurable(std::function<void(absl::Status)> then) = 0;
+  virtual void OnceDurable(std::function<void(absl::Status)> then) = 0;
+
+  // OK, or why records of this job cannot be written at present. Any thread.
+  virtual absl::Status status() const = 0;
+  // Whether so much waits to be written that no more should be recorded. Any
+  // thread.
+  virtual bool full() const = 0;
 };
 
 struct SavedRank {
@@ -112,6 +129,8 @@ struct SavedJob {
   // By id; their conditions are null.
   std::vector<watch::HitRecord> hits;
   std::vector<SavedStatistics> statistics;
+  // Why the fields above are incomplete; empty if they are complete.
+  std::string damage;
   std::unique_ptr<JobJournal> journal;
 };
 
@@ -123,10 +142,10 @@ class Journal {
   virtual uint64_t generation() const = 0;
 
   // Passes every recorded job to `each`, in the order in which the jobs were
-  // created. Must be called once, before any other method. DATA_LOSS names the
-  // file and the damage.
-  virtual absl::Status Load(
-      const std::function<absl::Status(SavedJob)>& each) = 0;
+  // created; of a damaged job what can be read. Must be called once, before any
+  // other method. DATA_LOSS, with the name of the file and the damage, if the
+  // jobs cannot be listed.
+  virtual absl::Status Load(const std::function<void(SavedJob)>& each) = 0;
 
   // Starts the records of a new job. Any thread.
   virtual std::unique_ptr<JobJournal> Open(const std::string& id,
@@ -140,6 +159,15 @@ class Journal {
   // Whether the journal exceeds its size limit, so that ended jobs should be
   // forgotten. Any thread.
   virtual bool over_limit() const = 0;
+  // Whether so much waits to be written that no new job should be opened. Any
+  // thread.
+  virtual bool full() const = 0;
+
+  // Whether records can be written; without the jobs that were set aside. Any
+  // thread.
+  virtual model::Storage storage() const = 0;
+  // Calls `changed` on a thread of the journal when storage().failing changes.
+  virtual void Listen(std::function<void()> changed) = 0;
 };
 
 }  // namespace graphdbg::jobs

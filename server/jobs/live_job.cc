@@ -58,8 +58,7 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                 [this](const absl::Status& failure) {
                   events_.PublishLog(
                       0, "error",
-                      absl::StrCat("changes from now on will be lost when the "
-                                   "server stops: ",
+                      absl::StrCat("the server cannot store what happens: ",
                                    std::string(failure.message())));
                 }),
       commands_(machine_, FirstNumber(*options_)),
@@ -278,14 +277,14 @@ void LiveJob::RequestTensor(model::TensorQuery query,
 Task<model::TensorHistory> LiveJob::History(std::string node, uint32_t slot,
                                             uint32_t rank) {
   using Result = absl::StatusOr<model::TensorHistory>;
-  return StartOnStrand<Result>(
-      [node = std::move(node), slot, rank](
-          LiveJob& job, std::function<void(Result)> complete) {
-        // Clients do not see statistics that a restarted server would not know.
-        job.recorder_.WhenDurable(
-            [history = job.tensors_.History(node, slot, rank),
-             complete = std::move(complete)] { complete(history); });
-      });
+  return StartOnStrand<Result>([node = std::move(node), slot, rank](
+                                   LiveJob& job,
+                                   std::function<void(Result)> complete) {
+    // Clients do not see statistics that a restarted server would not know.
+    job.recorder_.WhenDurable([history = job.tensors_.History(node, slot, rank),
+                               complete = std::move(complete)](
+                                  const absl::Status&) { complete(history); });
+  });
 }
 
 StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
@@ -294,22 +293,32 @@ StatusTask LiveJob::CatchTensors(std::string node, uint32_t rank) {
   });
 }
 
-StatusTask LiveJob::Retire() {
-  return StartOnStrand<absl::Status>([](LiveJob& job, Done complete) {
-    const model::JobState state = job.machine_.job().state;
-    if (!IsEnded(state)) {
-      return complete(
-          Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
-                absl::StrCat("cannot forget job ", job.id_, ": it is ",
-                             std::string(model::ToString(state)))));
-    }
-    job.RetireOnStrand();
-    job.recorder_.WhenDurable(
-        [complete = std::move(complete)] { complete(absl::OkStatus()); });
-  });
+StatusTask LiveJob::Retire(std::function<void()> removed) {
+  return StartOnStrand<absl::Status>(
+      [removed = std::move(removed)](LiveJob& job, Done complete) {
+        if (auto kept = job.recorder_.CheckStore(); !kept.ok()) {
+          return complete(kept);
+        }
+        const model::JobState state = job.machine_.job().state;
+        if (!IsEnded(state)) {
+          return complete(
+              Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+                    absl::StrCat("cannot forget job ", job.id_, ": it is ",
+                                 std::string(model::ToString(state)))));
+        }
+        job.connections_.Retire();
+        job.recorder_.Forget();
+        // If the removal cannot be stored now, the job is shown until it is.
+        job.recorder_.OnceDurable([&job, removed](const absl::Status&) {
+          job.RetireOnStrand();
+          removed();
+        });
+        job.recorder_.WhenDurable(std::move(complete));
+      });
 }
 
 void LiveJob::Evict() {
+  recorder_.EraseRecords();
   boost::asio::post(strand_, [self = shared_from_this()] {
     // An agent may have reconnected since the directory chose this job.
     self->connections_.CloseAll(
@@ -326,14 +335,30 @@ void LiveJob::RetireOnStrand() {
   events_.PublishRemoval();
 }
 
-absl::Status LiveJob::Restore(SavedJob saved) {
-  RETURN_IF_ERROR(RestoreJob(
-      saved, {machine_, graph_, watch_table_, hits_, known_statistics_}));
+void LiveJob::Restore(SavedJob saved) {
+  damage_ = saved.damage;
+  const absl::Status restored = RestoreJob(
+      saved, {machine_, graph_, watch_table_, hits_, known_statistics_});
+  if (damage_.empty()) damage_ = std::string(restored.message());
+  if (!damage_.empty()) SetAside();
   ended_ = IsEnded(machine_.job().state);
   UpdateMemoryUse();
   events_.PublishJob(0);
   connections_.AwaitRanks(options_->return_deadline);
-  return absl::OkStatus();
+}
+
+// What is left may contradict itself, so nothing is added to it. Processes that
+// come back get a new job.
+void LiveJob::SetAside() {
+  recorder_.Seal();
+  connections_.Retire();
+  machine_.LoseAwaitedRanks();
+  if (options_->log) {
+    options_->log(absl::StrCat("job ", id_,
+                               ": set aside, because it could not "
+                               "be restored completely: ",
+                               damage_));
+  }
 }
 
 void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
@@ -372,6 +397,7 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.id = id_;
   job.name = id_;
   job.created_at_unix_nano = created_at_unix_nano_;
+  job.damaged = damage_;
   job.hit_count = hits_.total();
   job.kept_hit_count = hits_.kept();
   job.dropped_hit_count = hit_recorder_.dropped();

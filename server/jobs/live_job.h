@@ -102,18 +102,24 @@ class LiveJob final : public Job,
   // ended and this is not one of its processes: the agent needs a new job.
   void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
               AgentAcceptor::Answer answer);
-  // Removes the job if it has ended, after which no agent can attach any more.
-  // FAILED_PRECONDITION "invalid_state" otherwise.
-  StatusTask Retire();
-  // Removes the job in any state, and disconnects its agents.
+  // Removes the job if it has ended, after which no agent can attach any more,
+  // and calls `removed` when that is durable, possibly after the answer.
+  // FAILED_PRECONDITION "invalid_state" if it is alive; UNAVAILABLE "not_kept"
+  // if the removal cannot be stored now.
+  StatusTask Retire(std::function<void()> removed);
+  // Removes the job in any state, and disconnects its agents. Its records are
+  // removed before those that other jobs write after this call.
   void Evict();
   // Whether the job had ended at its last change of state.
   bool ended() const { return ended_; }
   // Approximate memory use of graph, hits and statistics.
   uint64_t memory_bytes() const { return memory_bytes_; }
-  // Restores the job as the journal recorded it. Must be called before any
-  // other method.
-  absl::Status Restore(SavedJob saved);
+  // Restores the job as the journal recorded it, as far as possible. Must be
+  // called before any other method.
+  void Restore(SavedJob saved);
+  // Why the job could not be restored completely; empty if it could. Constant
+  // after Restore.
+  const std::string& damage() const { return damage_; }
 
  private:
   // Delivers the reports of one stream of one rank to the strand.
@@ -151,6 +157,7 @@ class LiveJob final : public Job,
   // These call `done` when the report is durable.
   void Handle(Rank& rank, graph::GraphPatch& patch, const Done& done);
   void Handle(Rank& rank, HitReport& report, const Done& done);
+  void Handle(Rank& rank, ExitReport& report, const Done& done);
   // These have finished when they return.
   void Handle(Rank& rank, RunReport& report);
   void Handle(Rank& rank, TensorChunk& chunk);
@@ -158,7 +165,6 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, WatchpointReport& report);
   void Handle(Rank& rank, StatisticsReport& report);
   void Handle(Rank& rank, LogReport& report);
-  void Handle(Rank& rank, ExitReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
   // The rank will not answer any more: completes everything that waits for it.
   void AbandonRank(Rank& rank, const std::string& reason);
@@ -166,6 +172,7 @@ class LiveJob final : public Job,
   // --- State ----------------------------------------------------------------
   void OnStateChange(const JobStateMachine::Change& change);
   void LogStateChange(const JobStateMachine::Change& change) const;
+  void SetAside();
   void RetireOnStrand();
   void RequestTensor(model::TensorQuery query,
                      TensorRequests::Completion complete);
@@ -184,6 +191,8 @@ class LiveJob final : public Job,
   const std::shared_ptr<const JobOptions> options_;
   const int64_t created_at_unix_nano_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
+
+  std::string damage_;
 
   std::atomic<bool> ended_ = false;
   std::atomic<uint64_t> memory_bytes_ = 0;

@@ -1,5 +1,6 @@
 // How a job handles its agents and their reports.
 #include <boost/asio/post.hpp>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -9,6 +10,18 @@
 #include "server/jobs/live_job.h"
 
 namespace graphdbg::jobs {
+
+namespace {
+
+// Whether the journal grows with each report of this kind. The end of a rank is
+// recorded once, and statistics are dropped if too much waits to be written.
+bool IsRecorded(const AgentReport& report) {
+  return std::holds_alternative<graph::GraphPatch>(report) ||
+         std::holds_alternative<HitReport>(report) ||
+         std::holds_alternative<RunReport>(report);
+}
+
+}  // namespace
 
 class LiveJob::Port final : public AgentPort {
  public:
@@ -65,11 +78,19 @@ void LiveJob::OnReport(uint32_t number, uint64_t stream, AgentReport report,
   }
   // Reports after an exit report are void.
   if (rank.exit_report) return done(absl::OkStatus());
+  if (recorder_.full() && IsRecorded(report)) {
+    auto held = std::make_shared<AgentReport>(std::move(report));
+    return recorder_.OnceDurable(
+        [this, number, stream, held, done](const absl::Status&) {
+          OnReport(number, stream, std::move(*held), done);
+        });
+  }
   std::visit(
       [&](auto& typed) {
         using Report = std::decay_t<decltype(typed)>;
         if constexpr (std::is_same_v<Report, graph::GraphPatch> ||
-                      std::is_same_v<Report, HitReport>) {
+                      std::is_same_v<Report, HitReport> ||
+                      std::is_same_v<Report, ExitReport>) {
           Handle(rank, typed, done);
         } else {
           Handle(rank, typed);
@@ -112,7 +133,9 @@ void LiveJob::Handle(Rank& rank, graph::GraphPatch& patch, const Done& done) {
   for (uint32_t id : grown) watchpoints_.Publish(id);
   // The agent sends its next patch when this one is durable, so that at most
   // one patch of a rank waits for the disk.
-  recorder_.WhenDurable([done, applied] { done(applied); });
+  recorder_.WhenDurable([done, applied](const absl::Status& kept) {
+    done(applied.ok() ? kept : applied);
+  });
 }
 
 void LiveJob::Handle(Rank& rank, HitReport& report, const Done& done) {
@@ -174,10 +197,11 @@ void LiveJob::Handle(Rank& rank, LogReport& report) {
   events_.PublishState(rank.hello.rank);
 }
 
-void LiveJob::Handle(Rank& rank, ExitReport& report) {
+void LiveJob::Handle(Rank& rank, ExitReport& report, const Done& done) {
   machine_.OnExit(rank, std::move(report));
   AbandonRank(rank, "the job has ended");
   group_.Synchronize();
+  recorder_.WhenDurable(done);
 }
 
 }  // namespace graphdbg::jobs

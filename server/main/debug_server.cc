@@ -126,6 +126,7 @@ class DebugServer::Impl {
   absl::Status CheckAgent(std::string_view token, std::string_view peer);
   // Passes the status of an agent's check on.
   absl::Status RecordRefusal(absl::Status status, std::string_view peer);
+  absl::Status OpenStore();
   absl::Status RestoreJobs();
   absl::Status LoadTls();
   // Loads the certificate again if its files have changed.
@@ -203,6 +204,8 @@ DebugServer::Impl::~Impl() {
 
 absl::Status DebugServer::Impl::Start() {
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
+  // Takes the directory's lock: nothing in it is touched before that.
+  RETURN_IF_ERROR(OpenStore());
   RETURN_IF_ERROR(LoadCredentials());
   ASSIGN_OR_RETURN(
       http::Assets assets,
@@ -271,12 +274,19 @@ void DebugServer::Impl::RefreshTls() {
   }
 }
 
-absl::Status DebugServer::Impl::RestoreJobs() {
+absl::Status DebugServer::Impl::OpenStore() {
+  store::StoreOptions store_options;
+  store_options.max_bytes = options_.max_disk_bytes;
+  store_options.log = log_;
+  store_options.other_bytes = [this]() -> uint64_t {
+    return other_disk_bytes_;
+  };
   ASSIGN_OR_RETURN(
-      journal_,
-      store::OpenStore(options_.data_dir,
-                       {options_.max_disk_bytes, log_,
-                        [this]() -> uint64_t { return other_disk_bytes_; }}));
+      journal_, store::OpenStore(options_.data_dir, std::move(store_options)));
+  return absl::OkStatus();
+}
+
+absl::Status DebugServer::Impl::RestoreJobs() {
   jobs::JobOptions job_options;
   job_options.log = log_;
   job_options.journal = journal_;
@@ -326,6 +336,7 @@ void DebugServer::Impl::CreateServices() {
       .counters = counters_,
       .identity = identity_,
       .ready = [this] { return ready_.load(); },
+      .storage = [this] { return directory_->storage(); },
       .http_counters = [this] { return http_->counters(); },
       .now_unix_nano = [] { return absl::GetCurrentTimeNanos(); },
       .open_model =

@@ -67,8 +67,10 @@ void PrintAddresses(const graphdbg::Options& options,
 }  // namespace
 
 int main(int argc, char** argv) {
-  // A closed pipe must not terminate the server.
+  // A closed pipe must not terminate the server, nor a limit on the size of
+  // files, which counts as a full disk.
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   auto options = graphdbg::ParseOptions(argc, argv);
   if (!options.ok()) {
     LogToStderr(std::string(options.status().message()));

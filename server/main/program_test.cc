@@ -279,6 +279,19 @@ TEST_F(ProgramTest, ADataDirectoryInUseIsOneLineThatNamesIt) {
   EXPECT_EQ(std::count(errors.begin(), errors.end(), '\n'), 1) << errors;
 }
 
+TEST_F(ProgramTest, ARefusedStartLeavesTheTokenOfTheRunningServer) {
+  Program first(Arguments());
+  first.Line();
+  const std::string token = Token();
+  // A server replaces a token that others could have read.
+  fs::permissions(data_dir_ / "token", fs::perms::others_read,
+                  fs::perm_options::add);
+  Program second(Arguments());
+  EXPECT_NE(second.Errors().find("another server"), std::string::npos);
+  EXPECT_EQ(second.ExitCode(), 3);
+  EXPECT_EQ(Token(), token);
+}
+
 TEST_F(ProgramTest, ADamagedDatabaseIsOneLineThatNamesItAndStaysAsItIs) {
   fs::create_directories(data_dir_);
   const fs::path file = data_dir_ / "graphdbg.db";

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/utf8.h"
+#include "server/base/error.h"
 #include "server/mindspore/random_id.h"
 
 namespace graphdbg::mindspore {
@@ -127,7 +128,7 @@ void ClientConnection::OnDelivered(uint64_t attachment_id,
   Update update(this);
   if (attachment_id != attachment_id_) return;
   --delivering_;
-  if (status.ok() || !shared_->log) return;
+  if (status.ok() || ReasonOf(status) == "not_kept" || !shared_->log) return;
   shared_->log(
       absl::StrCat("warning: a report from a MindSpore job was "
                    "rejected: ",

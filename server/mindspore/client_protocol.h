@@ -142,6 +142,8 @@ class ClientProtocol {
   void On(const jobs::TensorOrder& order) { tensors_.Submit(order); }
   void On(const jobs::CancelTensorOrder& order);
   void On(const jobs::CatchTensorOrder& order);
+  // MindSpore's clients do not keep hits.
+  void On(const jobs::HitsRecordedOrder&) {}
   absl::Status Start(const jobs::CommandOrder& order);
   absl::StatusOr<std::string> WireNodeOf(const std::string& node) const;
   void Answer(uint64_t command_id, absl::Status status = absl::OkStatus());

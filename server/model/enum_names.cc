@@ -23,7 +23,8 @@ constexpr EnumName<Event::Type> kEventTypes[] = {
     {Event::Type::kJob, "job"},       {Event::Type::kState, "state"},
     {Event::Type::kGraph, "graph"},   {Event::Type::kHit, "hit"},
     {Event::Type::kTensor, "tensor"}, {Event::Type::kWatchpoint, "watchpoint"},
-    {Event::Type::kLog, "log"},       {Event::Type::kCommand, "command"}};
+    {Event::Type::kLog, "log"},       {Event::Type::kCommand, "command"},
+    {Event::Type::kServer, "server"}};
 constexpr EnumName<NodeKind> kNodeKinds[] = {
     {NodeKind::kScope, "scope"},         {NodeKind::kOp, "op"},
     {NodeKind::kParameter, "parameter"}, {NodeKind::kBuffer, "buffer"},

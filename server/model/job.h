@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "server/model/storage.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::model {
@@ -104,6 +105,9 @@ struct Job {
   std::string node;
   uint32_t world_size = 1;
   int64_t created_at_unix_nano = 0;
+  // Why the job could not be restored completely after a restart of the server;
+  // empty if it could.
+  std::string damaged;
   std::vector<Rank> ranks;
   uint64_t hit_count = 0;
   // The number of these hits that are stored and can be queried.
@@ -159,7 +163,9 @@ struct Event {
     kTensor,
     kWatchpoint,
     kLog,
-    kCommand
+    kCommand,
+    // Concerns the server, not a job; `job` is empty.
+    kServer
   };
   Type type = Type::kState;
   // Assigned by the job: consecutive, from 1.
@@ -184,6 +190,8 @@ struct Event {
   std::optional<ControlRequest> command;
   // kCommand; also kState when the command took effect or was refused.
   std::string command_id;
+  // kServer.
+  std::optional<Storage> storage;
 };
 
 }  // namespace graphdbg::model

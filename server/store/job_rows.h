@@ -2,9 +2,14 @@
 #ifndef SERVER_STORE_JOB_ROWS_H_
 #define SERVER_STORE_JOB_ROWS_H_
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/synchronization/mutex.h"
 #include "server/jobs/journal.h"
 #include "server/store/writer.h"
 
@@ -31,6 +36,7 @@ class JobRows final : public jobs::JobJournal {
   void RecordLastSteps(const graph::GraphStore& graph) override;
   void RecordWatchpoint(uint32_t id, uint32_t revision,
                         const model::WatchpointSpec* spec) override;
+  void EraseRevision(uint32_t id, uint32_t revision) override;
   void RecordHit(const watch::HitRecord& record, uint64_t number,
                  bool kept) override;
   void RecordStatistics(uint32_t rank, graph::NodeIndex node, uint32_t slot,
@@ -40,8 +46,17 @@ class JobRows final : public jobs::JobJournal {
                        uint64_t step) override;
   void Forget() override;
   void WhenDurable(std::function<void(absl::Status)> then) override;
+  void OnceDurable(std::function<void(absl::Status)> then) override;
+  absl::Status status() const override;
+  bool full() const override { return writer_->full(); }
 
  private:
+  // `bytes` is the size of the records in `write`.
+  void Put(Writer::Write write, size_t bytes = 0,
+           Writer::Kind kind = Writer::Kind::kRecord) ABSL_LOCKS_EXCLUDED(mu_);
+  Writer::GroupPtr group() const ABSL_LOCKS_EXCLUDED(mu_);
+  void PutNumbered(const char* sql,
+                   std::vector<std::pair<int64_t, std::string>> rows);
   void PutFrames(const graph::GraphStore& graph);
   void PutNodes(const graph::GraphStore& graph,
                 const std::vector<graph::NodeIndex>& nodes);
@@ -50,6 +65,13 @@ class JobRows final : public jobs::JobJournal {
 
   const std::shared_ptr<Writer> writer_;
   const int64_t key_;
+
+  // Orders the removal of the job before or after each record.
+  mutable absl::Mutex mu_;
+  bool forgotten_ ABSL_GUARDED_BY(mu_) = false;
+  Writer::GroupPtr group_ ABSL_GUARDED_BY(mu_) =
+      std::make_shared<Writer::Group>();
+
   // The number of the graph's frames that have rows.
   size_t frames_;
 };

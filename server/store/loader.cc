@@ -21,14 +21,16 @@ class JobLoader {
   JobLoader(const Database& db, int64_t key, SavedJob& job)
       : db_(db), key_(key), job_(job) {}
 
-  absl::Status Load() {
+  void Load() {
     for (auto part : {&JobLoader::LoadRanks, &JobLoader::LoadAgentNodes,
                       &JobLoader::LoadFrames, &JobLoader::LoadNodes,
                       &JobLoader::LoadScopes, &JobLoader::LoadWatchpoints,
                       &JobLoader::LoadHits, &JobLoader::LoadStatistics}) {
-      RETURN_IF_ERROR((this->*part)());
+      const absl::Status loaded = (this->*part)();
+      if (!loaded.ok() && job_.damage.empty()) {
+        job_.damage = std::string(loaded.message());
+      }
     }
-    return absl::OkStatus();
   }
 
  private:
@@ -195,9 +197,8 @@ absl::Status JobLoader::LoadStatistics() {
 
 }  // namespace
 
-absl::Status LoadJobs(
-    const Database& db,
-    const std::function<absl::Status(int64_t key, SavedJob)>& each) {
+absl::Status LoadJobs(const Database& db,
+                      const std::function<void(int64_t key, SavedJob)>& each) {
   Statement jobs = db.Prepare(
       "SELECT job, id, asked_for, created_at, hit_total, last_steps FROM job"
       " ORDER BY job");
@@ -211,17 +212,13 @@ absl::Status LoadJobs(
     job.hit_total = static_cast<uint64_t>(jobs.Int(4));
     LastSteps steps;
     if (!Parse(jobs.Bytes(5), steps)) {
-      return ToStatus(SQLITE_CORRUPT, db.file(), "table job");
+      job.damage =
+          absl::StrCat(db.file(), " is damaged (table job, job ", job.id, ")");
     }
     job.last_steps.assign(steps.steps().begin(), steps.steps().end());
     const int64_t key = jobs.Int(0);
-    RETURN_IF_ERROR(JobLoader(db, key, job).Load());
-    const std::string id = job.id;
-    absl::Status taken = each(key, std::move(job));
-    if (taken.ok()) continue;
-    return ToStatus(
-        SQLITE_CORRUPT, db.file(),
-        absl::StrCat("job ", id, ": ", std::string(taken.message())));
+    JobLoader(db, key, job).Load();
+    each(key, std::move(job));
   }
 }
 

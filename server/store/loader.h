@@ -12,10 +12,12 @@
 namespace graphdbg::store {
 
 // Calls `each` for every job, in the order in which jobs were created, with the
-// job's key and its data except the journal. DATA_LOSS if a row is invalid.
+// job's key and its data except the journal. Rows that cannot be read are left
+// out; SavedJob::damage names the first of them. DATA_LOSS if the jobs cannot
+// be listed.
 absl::Status LoadJobs(
     const Database& db,
-    const std::function<absl::Status(int64_t key, jobs::SavedJob)>& each);
+    const std::function<void(int64_t key, jobs::SavedJob)>& each);
 
 }  // namespace graphdbg::store
 

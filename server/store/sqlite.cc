@@ -23,6 +23,11 @@ absl::Status ToStatus(int result, std::string_view file,
     case SQLITE_FULL:
       return absl::ResourceExhaustedError(
           absl::StrCat("cannot write ", where, ": the disk is full"));
+    case SQLITE_CONSTRAINT:
+    case SQLITE_MISMATCH:
+    case SQLITE_TOOBIG:
+      return absl::InvalidArgumentError(
+          absl::StrCat(where, " does not accept a record: ", why));
     default:
       return absl::UnavailableError(
           absl::StrCat("cannot use ", where, ": ", why));
@@ -133,6 +138,27 @@ absl::StatusOr<int64_t> Database::Number(const char* sql) const {
   ASSIGN_OR_RETURN(const bool has_row, statement.Step());
   if (!has_row) return ToStatus(SQLITE_CORRUPT, file_, "a row is missing");
   return statement.Int(0);
+}
+
+absl::Status Database::CheckInPlace() const {
+  int moved = 0;
+  int result =
+      sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
+  sqlite3_file* log = nullptr;
+  if (result == SQLITE_OK && moved == 0) {
+    result = sqlite3_file_control(db_.get(), "main",
+                                  SQLITE_FCNTL_JOURNAL_POINTER, &log);
+  }
+  if (result == SQLITE_OK && log != nullptr && log->pMethods != nullptr) {
+    result = log->pMethods->xFileControl(log, SQLITE_FCNTL_HAS_MOVED, &moved);
+  }
+  if (result != SQLITE_OK) {
+    return ToStatus(result, file_, sqlite3_errstr(result));
+  }
+  if (moved == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(
+      "cannot write ", file_,
+      ": it was removed or replaced; put it back, or restart the server"));
 }
 
 }  // namespace graphdbg::store

@@ -16,7 +16,8 @@
 namespace graphdbg::store {
 
 // Converts an SQLite result code to a status that names the file: DATA_LOSS for
-// a damaged file, RESOURCE_EXHAUSTED for a full disk, otherwise UNAVAILABLE.
+// a damaged file, RESOURCE_EXHAUSTED for a full disk, INVALID_ARGUMENT for rows
+// that the tables do not accept, otherwise UNAVAILABLE.
 absl::Status ToStatus(int result, std::string_view file,
                       std::string_view detail);
 
@@ -68,6 +69,10 @@ class Database {
   Statement Prepare(const char* sql) const;
   // The result of a statement that returns one number.
   absl::StatusOr<int64_t> Number(const char* sql) const;
+  // UNAVAILABLE if the file or its write-ahead log is not at its place any
+  // more: what is committed would not be found by the next server. Call it
+  // within a transaction.
+  absl::Status CheckInPlace() const;
   const std::string& file() const { return file_; }
 
  private:

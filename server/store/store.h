@@ -3,6 +3,7 @@
 #ifndef SERVER_STORE_STORE_H_
 #define SERVER_STORE_STORE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,11 +18,17 @@ namespace graphdbg::store {
 struct StoreOptions {
   // Journal::over_limit is true above this size.
   uint64_t max_bytes = uint64_t{10} << 30;
-  // Receives a line if writing fails. Called on a thread of the store.
+  // Receives a line when writing begins to fail and when it works again. Called
+  // on a thread of the store.
   std::function<void(std::string_view line)> log;
   // Size of other files that count in `max_bytes`. Called on any thread. May be
   // null.
   std::function<uint64_t()> other_bytes = nullptr;
+  // How much may wait to be written, and the pauses between attempts while
+  // writing fails; see WriterOptions.
+  uint64_t max_waiting_bytes = uint64_t{64} << 20;
+  std::chrono::milliseconds first_pause{100};
+  std::chrono::milliseconds longest_pause{5'000};
 };
 
 // Opens the store in an existing directory. Errors are messages for the user,

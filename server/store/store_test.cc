@@ -2,7 +2,11 @@
 #include "server/store/store.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <future>
@@ -48,7 +52,6 @@ class StoreTest : public testing::Test {
     auto loaded = journal.Load([&](SavedJob job) {
       const std::string id = job.id;
       jobs.emplace(id, std::move(job));
-      return absl::OkStatus();
     });
     EXPECT_TRUE(loaded.ok()) << loaded;
     return jobs;
@@ -58,6 +61,16 @@ class StoreTest : public testing::Test {
     auto kept = std::make_shared<std::promise<absl::Status>>();
     job.WhenDurable([kept](absl::Status status) { kept->set_value(status); });
     return kept->get_future().get();
+  }
+
+  // What the next server would find if this one was killed now.
+  std::map<std::string, SavedJob> Crash() {
+    const fs::path copy = dir_.string() + ".copy";
+    fs::remove_all(copy);
+    fs::copy(dir_, copy);
+    auto journal = OpenStore(copy.string());
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    return journal.ok() ? Load(**journal) : std::map<std::string, SavedJob>();
   }
 
   static std::string Content(const std::string& file) {
@@ -134,12 +147,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
   }
   auto journal = Open();
   std::vector<std::string> ids;
-  ASSERT_TRUE(journal
-                  ->Load([&](SavedJob job) {
-                    ids.push_back(job.id);
-                    return absl::OkStatus();
-                  })
-                  .ok());
+  ASSERT_TRUE(journal->Load([&](SavedJob job) { ids.push_back(job.id); }).ok());
   EXPECT_EQ(ids, (std::vector<std::string>{"train-2", "a"}));
   const SavedJob job = std::move(Load(*journal).at("train-2"));
   EXPECT_EQ(job.requested_id, "train");
@@ -427,7 +435,7 @@ TEST_F(StoreTest, LeavesADamagedFileAlone) {
   auto journal = OpenStore(dir_.string());
   absl::Status status = journal.status();
   if (journal.ok()) {
-    status = (*journal)->Load([](SavedJob) { return absl::OkStatus(); });
+    status = (*journal)->Load([](const SavedJob&) {});
     journal->reset();
   }
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
@@ -462,26 +470,241 @@ TEST_F(StoreTest, LeavesAnotherProgramsDatabaseAlone) {
   EXPECT_NE(Refusal().find("another program"), std::string::npos);
 }
 
-TEST_F(StoreTest, AfterAnErrorNothingIsWrittenAndEverybodyIsTold) {
+TEST_F(StoreTest, AnIdCanBeUsedAgainAtOnce) {
+  auto journal = Open();
+  auto first = journal->Open("train", "train", 1);
+  first->Forget();
+  auto second = journal->Open("train", "train", 2);
+  // What still arrives for the forgotten job changes nothing.
+  first->RecordHello(0, HelloOf("x"), false);
+  EXPECT_TRUE(Kept(*first).ok());
+  EXPECT_TRUE(Kept(*second).ok());
+  EXPECT_EQ(Crash().at("train").created_at_unix_nano, 2);
+}
+
+TEST_F(StoreTest, KeepsOnlyTheConditionOfEarlierRevisions) {
+  model::WatchpointSpec spec;
+  spec.condition = {"max_gt", {{"value", 1.0}}};
+  spec.selection.nodes = {std::string(100'000, 'x')};
+  auto journal = Open();
+  auto job = journal->Open("train", "train", 0);
+  for (uint32_t revision = 1; revision <= 3; ++revision) {
+    job->RecordWatchpoint(1, revision, &spec);
+  }
+  job->EraseRevision(1, 2);
+  EXPECT_TRUE(Kept(*job).ok());
+  const SavedJob saved = std::move(Crash().at("train"));
+  ASSERT_EQ(saved.watchpoints.size(), 2u);
+  EXPECT_EQ(saved.watchpoints[0].revision, 1u);
+  EXPECT_EQ(saved.watchpoints[0].spec->condition.id, "max_gt");
+  EXPECT_EQ(saved.watchpoints[0].spec->condition.params.at("value"), 1.0);
+  EXPECT_TRUE(saved.watchpoints[0].spec->selection.nodes.empty());
+  EXPECT_EQ(saved.watchpoints[1].revision, 3u);
+  EXPECT_EQ(saved.watchpoints[1].spec->selection.nodes.size(), 1u);
+}
+
+TEST_F(StoreTest, ARowThatCannotBeReadConcernsItsJobAlone) {
+  {
+    auto journal = Open();
+    model::WatchpointSpec spec;
+    spec.condition.id = "nan";
+    for (const char* id : {"bad", "good"}) {
+      auto job = journal->Open(id, id, 1);
+      job->RecordHello(0, HelloOf("x"), false);
+      job->RecordWatchpoint(1, 1, &spec);
+      job->RecordStatistics(0, 0, 0, 5, {});
+    }
+  }
+  {
+    auto db = Database::Open(file());
+    ASSERT_TRUE(db.ok());
+    ASSERT_TRUE(
+        db->Run("UPDATE watchpoint SET record = x'ff' WHERE job = 1").ok());
+  }
+  auto journal = Open();
+  auto jobs = Load(*journal);
+  EXPECT_EQ(jobs.at("good").damage, "");
+  EXPECT_EQ(jobs.at("good").watchpoints.size(), 1u);
+  EXPECT_NE(jobs.at("bad").damage.find("table watchpoint"), std::string::npos);
+  EXPECT_EQ(jobs.at("bad").ranks.size(), 1u);
+  EXPECT_EQ(jobs.at("bad").statistics.size(), 1u);
+  // It can be removed.
+  jobs.at("bad").journal->Forget();
+  EXPECT_TRUE(Kept(*jobs.at("bad").journal).ok());
+  EXPECT_EQ(Crash().count("bad"), 0u);
+}
+
+TEST_F(StoreTest, ARecordThatIsNotAcceptedConcernsItsJobAlone) {
   std::vector<std::string> lines;
   StoreOptions options;
   options.log = [&](std::string_view line) { lines.emplace_back(line); };
-  {
-    auto journal = Open(options);
-    auto job = journal->Open("train", "train", 1);
-    EXPECT_TRUE(Kept(*job).ok());
-    // A duplicate id violates a constraint, which stands for a failing disk.
-    auto twin = journal->Open("train", "train", 2);
-    EXPECT_FALSE(Kept(*twin).ok());
-    job->RecordHello(0, HelloOf("x"), false);
-    EXPECT_FALSE(Kept(*job).ok());
-  }
+  auto journal = Open(options);
+  auto job = journal->Open("train", "train", 1);
+  // A second row with the same id violates a constraint.
+  auto twin = journal->Open("train", "train", 2);
+  job->RecordHello(0, HelloOf("x"), false);
+  twin->RecordHello(0, HelloOf("y"), false);
+  EXPECT_FALSE(Kept(*twin).ok());
+  EXPECT_FALSE(twin->status().ok());
+  EXPECT_TRUE(Kept(*job).ok());
+  EXPECT_TRUE(job->status().ok());
+  EXPECT_FALSE(journal->storage().failing);
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_NE(lines[0].find(file()), std::string::npos);
-  auto journal = Open();
-  const auto jobs = Load(*journal);
-  ASSERT_EQ(jobs.size(), 1u);
-  EXPECT_TRUE(jobs.at("train").ranks.empty());
+  EXPECT_EQ(Crash().at("train").ranks.at(0).hello.incarnation, "x");
+}
+
+// A disk that takes nothing more. Removing the limit is what happens when a
+// user makes room.
+class FullDisk {
+ public:
+  FullDisk() {
+    signal(SIGXFSZ, SIG_IGN);
+    getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit none = before_;
+    none.rlim_cur = 1;
+    setrlimit(RLIMIT_FSIZE, &none);
+  }
+  ~FullDisk() { MakeRoom(); }
+  void MakeRoom() { setrlimit(RLIMIT_FSIZE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+class FailingStoreTest : public StoreTest {
+ protected:
+  FailingStoreTest() {
+    options_.log = [this](std::string_view line) { lines_.emplace_back(line); };
+    options_.first_pause = std::chrono::milliseconds(1);
+    options_.longest_pause = std::chrono::milliseconds(4);
+    journal_ = Open(options_);
+    journal_->Listen(
+        [this] { changes_.push_back(journal_->storage().failing); });
+    job_ = journal_->Open("train", "train", 1);
+    EXPECT_TRUE(Kept(*job_).ok());
+  }
+
+  void Hello(const std::string& incarnation) {
+    job_->RecordHello(0, HelloOf(incarnation), false);
+  }
+
+  // Returns when everything recorded so far is durable, however long it takes.
+  void AwaitRecovery() {
+    std::promise<absl::Status> durable;
+    job_->OnceDurable(
+        [&](absl::Status status) { durable.set_value(std::move(status)); });
+    EXPECT_TRUE(durable.get_future().get().ok());
+  }
+
+  StoreOptions options_;
+  std::vector<std::string> lines_;
+  std::vector<bool> changes_;
+  std::shared_ptr<Journal> journal_;
+  std::unique_ptr<jobs::JobJournal> job_;
+};
+
+TEST_F(FailingStoreTest, NothingIsAcknowledgedUntilThereIsRoomAgain) {
+  bool durable = false;
+  {
+    FullDisk disk;
+    Hello("x");
+    job_->OnceDurable([&](const absl::Status&) { durable = true; });
+    EXPECT_FALSE(Kept(*job_).ok());
+    EXPECT_FALSE(job_->status().ok());
+    const model::Storage storage = journal_->storage();
+    EXPECT_TRUE(storage.failing);
+    EXPECT_NE(storage.reason.find(file()), std::string::npos);
+    EXPECT_GT(storage.since_unix_nano, 0);
+    // Not even what is recorded now, and at once.
+    job_->RecordStatistics(0, 7, 2, 5, {});
+    EXPECT_FALSE(Kept(*job_).ok());
+    EXPECT_FALSE(durable);
+  }
+  AwaitRecovery();
+  EXPECT_TRUE(durable);
+  EXPECT_TRUE(Kept(*job_).ok());
+  EXPECT_FALSE(journal_->storage().failing);
+  const SavedJob saved = std::move(Crash().at("train"));
+  EXPECT_EQ(saved.ranks.at(0).hello.incarnation, "x");
+  EXPECT_EQ(saved.statistics.size(), 1u);
+  // One line and one call when it begins, and one when it ends.
+  EXPECT_EQ(lines_.size(), 2u);
+  EXPECT_EQ(changes_, (std::vector<bool>{true, false}));
+}
+
+TEST_F(FailingStoreTest, StatisticsAreDroppedBeforeMemoryIsFull) {
+  journal_.reset();
+  options_.max_waiting_bytes = 100'000;
+  journal_ = Open(options_);
+  Load(*journal_);
+  job_ = journal_->Open("next", "next", 1);
+  EXPECT_TRUE(Kept(*job_).ok());
+  FullDisk disk;
+  Hello("x");
+  EXPECT_FALSE(Kept(*job_).ok());
+  for (uint64_t step = 0; step < 2'000; ++step) {
+    job_->RecordStatistics(0, 7, 2, step, {});
+  }
+  EXPECT_FALSE(journal_->full());
+  EXPECT_GT(journal_->storage().dropped_statistics, 1'000u);
+  jobs::RunState run;
+  run.node = std::string(100'000, 'x');
+  job_->RecordState(0, run, nullptr);
+  EXPECT_TRUE(journal_->full());
+  EXPECT_TRUE(job_->full());
+  disk.MakeRoom();
+  AwaitRecovery();
+  EXPECT_FALSE(journal_->full());
+  EXPECT_EQ(journal_->storage().waiting_bytes, 0u);
+  const SavedJob saved = std::move(Crash().at("next"));
+  EXPECT_EQ(saved.ranks.at(0).run.node.size(), 100'000u);
+  EXPECT_GT(saved.statistics.size(), 10u);
+}
+
+TEST_F(FailingStoreTest, ADirectoryThatWasTakenAwayCountsAsFailure) {
+  const fs::path elsewhere = dir_.string() + ".elsewhere";
+  fs::remove_all(elsewhere);
+  fs::rename(dir_, elsewhere);
+  Hello("x");
+  const absl::Status kept = Kept(*job_);
+  EXPECT_NE(kept.message().find("removed"), absl::string_view::npos) << kept;
+  fs::rename(elsewhere, dir_);
+  AwaitRecovery();
+  EXPECT_EQ(Crash().at("train").ranks.size(), 1u);
+}
+
+TEST_F(FailingStoreTest, EndsWhileItFails) {
+  FullDisk disk;
+  Hello("x");
+  EXPECT_FALSE(Kept(*job_).ok());
+  journal_->Close();
+  EXPECT_EQ(lines_.size(), 2u);
+  EXPECT_NE(lines_[1].find("lost"), std::string::npos) << lines_[1];
+}
+
+TEST_F(StoreTest, DoesNotWriteThroughALink) {
+  const fs::path target = dir_ / "precious";
+  for (const char* name : {"lock", "graphdbg.db"}) {
+    std::ofstream(target) << "precious";
+    fs::create_symlink(target, dir_ / name);
+    EXPECT_NE(Refusal().find("link"), std::string::npos);
+    fs::remove(dir_ / name);
+    EXPECT_EQ(Content(target), "precious");
+  }
+  fs::create_hard_link(target, dir_ / "lock");
+  EXPECT_NE(Refusal().find("lock"), std::string::npos);
+  EXPECT_EQ(Content(target), "precious");
+  fs::remove(dir_ / "lock");
+  ASSERT_EQ(mkfifo((dir_ / "lock").c_str(), 0600), 0);
+  EXPECT_NE(Refusal().find("lock"), std::string::npos);
+}
+
+TEST_F(StoreTest, RefusesADirectoryThatOthersMayWrite) {
+  fs::permissions(dir_, fs::perms::others_write, fs::perm_options::add);
+  EXPECT_NE(Refusal().find("chmod go-w"), std::string::npos);
+  fs::permissions(dir_, fs::perms::others_write, fs::perm_options::remove);
+  EXPECT_NE(Open(), nullptr);
 }
 
 }  // namespace

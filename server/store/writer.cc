@@ -1,11 +1,21 @@
 #include "server/store/writer.h"
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 
 namespace graphdbg::store {
+namespace {
+
+// Bounds the room that one transaction needs, so that a disk with little room
+// takes what it can.
+constexpr size_t kMaxBatchBytes = size_t{4} << 20;
+// After this time without a failure the pauses start from the first one again.
+constexpr std::chrono::seconds kCalm(10);
+
+}  // namespace
 
 Statement& Statements::operator[](const char* sql) {
   auto it = prepared_.find(sql);
@@ -15,8 +25,11 @@ Statement& Statements::operator[](const char* sql) {
   return it->second;
 }
 
-Writer::Writer(Database db, std::function<void(std::string_view)> log)
-    : db_(std::move(db)), statements_(db_), log_(std::move(log)) {
+Writer::Writer(Database db, WriterOptions options)
+    : options_(std::move(options)),
+      db_(std::move(db)),
+      statements_(db_),
+      pause_(options_.first_pause) {
   MeasureFile();
   thread_ = std::thread([this] { Loop(); });
 }
@@ -27,58 +40,200 @@ void Writer::Close() {
     closed_ = true;
   }
   if (thread_.joinable()) thread_.join();
+  // Only if writing fails; callbacks may refer to jobs that own this writer.
+  Items unwritten;
+  {
+    absl::MutexLock lock(&mu_);
+    unwritten.swap(queue_);
+  }
 }
 
-void Writer::Put(Write write) { Enqueue({std::move(write), nullptr}); }
+absl::Status Writer::status() const {
+  absl::MutexLock lock(&mu_);
+  return failure_;
+}
 
-void Writer::WhenDurable(Then then) { Enqueue({nullptr, std::move(then)}); }
+void Writer::Put(const GroupPtr& group, Write write, size_t bytes, Kind kind) {
+  if (kind == Kind::kOptional &&
+      waiting_bytes_ > options_.max_waiting_bytes / 4) {
+    ++dropped_;
+    return;
+  }
+  Item item;
+  item.group = group;
+  item.write = std::move(write);
+  item.bytes = bytes;
+  item.kind = kind;
+  Enqueue(std::move(item));
+}
+
+void Writer::WhenDurable(const GroupPtr& group, Then then) {
+  absl::Status failure;
+  {
+    absl::MutexLock lock(&mu_);
+    failure = failure_;
+    if (failure.ok()) {
+      if (closed_) return;
+      Item item;
+      item.group = group;
+      item.when_durable = std::move(then);
+      queue_.push_back(std::move(item));
+      return;
+    }
+  }
+  then(failure);
+}
+
+void Writer::OnceDurable(const GroupPtr& group, Then then) {
+  Item item;
+  item.group = group;
+  item.once_durable = std::move(then);
+  Enqueue(std::move(item));
+}
+
+bool Writer::Enqueue(Item item) {
+  absl::MutexLock lock(&mu_);
+  if (closed_) return false;
+  waiting_bytes_ += item.bytes;
+  queue_.push_back(std::move(item));
+  return true;
+}
 
 bool Writer::HasWork() const { return closed_ || !queue_.empty(); }
 
-void Writer::Enqueue(Item item) {
-  absl::MutexLock lock(&mu_);
-  if (closed_) return;
-  queue_.push_back(std::move(item));
+Writer::Items Writer::TakeBatch() {
+  absl::MutexLock lock(&mu_, absl::Condition(this, &Writer::HasWork));
+  Items batch;
+  size_t bytes = 0;
+  while (!queue_.empty() && bytes < kMaxBatchBytes) {
+    bytes += queue_.front().bytes;
+    batch.push_back(std::move(queue_.front()));
+    queue_.pop_front();
+  }
+  return batch;
 }
 
 void Writer::Loop() {
   while (true) {
-    std::vector<Item> items;
-    {
-      absl::MutexLock lock(&mu_, absl::Condition(this, &Writer::HasWork));
-      if (queue_.empty()) return;
-      items.swap(queue_);
-    }
-    Handle(items);
+    Items batch = TakeBatch();
+    if (batch.empty() || !WriteOut(batch)) return;
+    Complete(batch);
+    ReleaseFreePages();
   }
 }
 
-void Writer::Handle(std::vector<Item>& items) {
-  if (failed_.ok()) {
-    failed_ = Commit(items);
-    if (!failed_.ok() && log_) {
-      log_(absl::StrCat(std::string(failed_.message()),
-                        "; nothing that happens from now on is stored"));
+bool Writer::WriteOut(Items& batch) {
+  bool closing = false;
+  while (true) {
+    const absl::Status status = Commit(batch);
+    if (status.ok()) {
+      OnSuccess();
+      return true;
     }
+    OnFailure(status, batch);
+    if (closing) {
+      Log(absl::StrCat(std::string(status.message()), "; ",
+                       waiting_bytes_.load(),
+                       " bytes of records that nobody relies on are lost"));
+      return false;
+    }
+    closing = !PauseAfterFailure();
   }
-  for (Item& item : items) {
-    if (item.then) item.then(failed_);
-  }
-  if (failed_.ok()) ReleaseFreePages();
 }
 
-absl::Status Writer::Commit(std::vector<Item>& items) {
-  bool begun = false;
-  absl::Status status;
-  for (Item& item : items) {
+absl::Status Writer::Commit(const Items& batch) {
+  const bool writes = std::any_of(batch.begin(), batch.end(),
+                                  [](const Item& i) { return !!i.write; });
+  if (!writes) return absl::OkStatus();
+  while (true) {
+    GroupPtr culprit;
+    const absl::Status status = RunWrites(batch, culprit);
+    if (status.ok()) return status;
+    // Many errors have rolled back already.
+    db_.Run("ROLLBACK").IgnoreError();
+    if (culprit == nullptr) return status;
+    culprit->GiveUp(status);
+    Log(absl::StrCat(std::string(status.message()),
+                     "; nothing more of this job is stored"));
+  }
+}
+
+absl::Status Writer::RunWrites(const Items& batch, GroupPtr& culprit) {
+  if (auto begun = statements_["BEGIN"].Run(); !begun.ok()) return begun;
+  for (const Item& item : batch) {
     if (!item.write) continue;
-    if (!std::exchange(begun, true)) status = statements_["BEGIN"].Run();
-    if (status.ok()) status = item.write(statements_);
-    if (!status.ok()) break;
+    const bool removal = item.kind == Kind::kRemoval;
+    if (!removal && !item.group->status().ok()) continue;
+    absl::Status status = item.write(statements_);
+    if (status.ok()) continue;
+    if (absl::IsInvalidArgument(status) && !removal) culprit = item.group;
+    return status;
   }
-  if (begun && status.ok()) status = statements_["COMMIT"].Run();
-  if (begun && !status.ok()) db_.Run("ROLLBACK").IgnoreError();
-  return status;
+  if (auto there = db_.CheckInPlace(); !there.ok()) return there;
+  return statements_["COMMIT"].Run();
+}
+
+void Writer::OnFailure(const absl::Status& status, Items& batch) {
+  std::vector<Then> told;
+  const auto collect = [&told](Items& items) {
+    for (Item& item : items) {
+      if (item.when_durable) told.push_back(std::move(item.when_durable));
+      item.when_durable = nullptr;
+    }
+  };
+  bool begins = false;
+  {
+    absl::MutexLock lock(&mu_);
+    begins = failure_.ok();
+    failure_ = status;
+    collect(batch);
+    collect(queue_);
+  }
+  for (const Then& then : told) then(status);
+  if (!begins) return;
+  Log(absl::StrCat(std::string(status.message()),
+                   "; what happens from now on waits in memory, and requests "
+                   "that must be stored are refused"));
+  if (options_.on_change) options_.on_change(status);
+}
+
+void Writer::OnSuccess() {
+  {
+    absl::MutexLock lock(&mu_);
+    if (failure_.ok()) return;
+    failure_ = absl::OkStatus();
+  }
+  recovered_at_ = std::chrono::steady_clock::now();
+  Log(absl::StrCat(db_.file(),
+                   " can be written again; nothing that was stored is lost"));
+  if (options_.on_change) options_.on_change(absl::OkStatus());
+}
+
+bool Writer::PauseAfterFailure() {
+  if (recovered_at_ != std::chrono::steady_clock::time_point() &&
+      std::chrono::steady_clock::now() - recovered_at_ > kCalm) {
+    recovered_at_ = {};
+    pause_ = options_.first_pause;
+  }
+  const auto pause = pause_;
+  pause_ = std::min(2 * pause_, options_.longest_pause);
+  absl::MutexLock lock(&mu_);
+  return !mu_.AwaitWithTimeout(absl::Condition(&closed_),
+                               absl::FromChrono(pause));
+}
+
+void Writer::Complete(Items& batch) {
+  uint64_t bytes = 0;
+  for (const Item& item : batch) bytes += item.bytes;
+  waiting_bytes_ -= bytes;
+  for (Item& item : batch) {
+    if (item.when_durable) item.when_durable(item.group->status());
+    if (item.once_durable) item.once_durable(item.group->status());
+  }
+}
+
+void Writer::Log(const std::string& line) const {
+  if (options_.log) options_.log(line);
 }
 
 int64_t Writer::MeasureFile() {

@@ -57,8 +57,8 @@ absl::StatusOr<uint32_t> WatchTable::Add(model::WatchpointSpec spec) {
   }
   RETURN_IF_ERROR(CheckAllPatterns(0, spec.selection));
   MatchNewNodes();
-  const uint32_t id = static_cast<uint32_t>(entries_.size() + 1);
-  Install(entries_[id], std::move(spec));
+  const uint32_t id = entries_.empty() ? 1 : entries_.rbegin()->first + 1;
+  Install(entries_[id], 1, std::move(spec));
   ++live_;
   return id;
 }
@@ -69,7 +69,7 @@ absl::StatusOr<uint64_t> WatchTable::CountOf(model::WatchpointSpec spec) const {
   WatchTable scratch(graph_);
   scratch.MatchNewNodes();
   Entry entry;
-  scratch.Install(entry, std::move(spec));
+  scratch.Install(entry, 1, std::move(spec));
   return entry.node_count;
 }
 
@@ -87,7 +87,7 @@ absl::Status WatchTable::Change(uint32_t id,
   RETURN_IF_ERROR(CheckAllPatterns(id, spec.selection));
   MatchNewNodes();
   CountWatchers(*entry, -1);
-  Install(*entry, std::move(spec));
+  Install(*entry, entry->revision + 1, std::move(spec));
   return absl::OkStatus();
 }
 
@@ -116,46 +116,90 @@ absl::Status WatchTable::Remove(uint32_t id) {
   if (entry == nullptr) return UnknownWatchpoint(id);
   CountWatchers(*entry, -1);
   entry->removed = true;
+  ++entry->revision;
   entry->covers = {};
   entry->errors.clear();
   --live_;
   return absl::OkStatus();
 }
 
+void WatchTable::Reinstate(uint32_t id) {
+  const auto it = entries_.find(id);
+  if (it == entries_.end() || !it->second.removed) return;
+  MatchNewNodes();
+  Entry& entry = it->second;
+  entry.removed = false;
+  ++live_;
+  Install(entry, entry.revision + 1, model::WatchpointSpec(entry.spec));
+}
+
 absl::Status WatchTable::Restore(uint32_t id, uint32_t revision,
                                  const model::WatchpointSpec* spec) {
-  const auto lost = [&](const char* what) {
-    return absl::DataLossError(
-        absl::StrCat("watchpoint ", id, ", revision ", revision, ": ", what));
-  };
   if (spec == nullptr) {
-    return Remove(id).ok() ? absl::OkStatus()
-                           : lost("removes a watchpoint that does not exist");
+    RETURN_IF_ERROR(CheckRestored(id, revision, nullptr));
+    Entry& entry = entries_[id];
+    entry.revision = revision;
+    entry.removed = true;
+    return absl::OkStatus();
   }
-  const Entry* known = Find(id);
-  const bool next = known == nullptr
-                        ? id == entries_.size() + 1 && revision == 1
-                        : revision == known->conditions.size() + 1;
-  if (!next) return lost("out of order");
-  if (conditions::Find(spec->condition.id) == nullptr) {
-    return lost("has an unknown condition");
-  }
+  RETURN_IF_ERROR(CheckRestored(id, revision, &spec->condition));
   MatchNewNodes();
-  Entry& entry = entries_[id];
-  if (revision == 1) ++live_;
-  CountWatchers(entry, -1);
-  Install(entry, *spec);
+  ++live_;
+  Install(entries_[id], revision, *spec);
   return absl::OkStatus();
 }
 
-void WatchTable::Install(Entry& entry, model::WatchpointSpec spec) {
+absl::Status WatchTable::RestoreCondition(uint32_t id, uint32_t revision,
+                                          const model::Condition& condition) {
+  RETURN_IF_ERROR(CheckRestored(id, revision, &condition));
+  Entry& entry = entries_[id];
+  // Until the newest revision has been restored there is no watchpoint.
+  entry.removed = true;
+  AddRevision(entry, revision, condition);
+  return absl::OkStatus();
+}
+
+absl::Status WatchTable::CheckRestored(
+    uint32_t id, uint32_t revision, const model::Condition* condition) const {
+  const auto known = entries_.find(id);
+  const uint32_t newest = known == entries_.end() ? 0 : known->second.revision;
+  const char* problem = nullptr;
+  if (id == 0 || revision <= newest) problem = "out of order";
+  if (condition != nullptr && conditions::Find(condition->id) == nullptr) {
+    problem = "has an unknown condition";
+  }
+  if (problem == nullptr) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("watchpoint ", id, ", revision ", revision, ": ", problem));
+}
+
+void WatchTable::AddRevision(Entry& entry, uint32_t revision,
+                             const model::Condition& condition) {
+  // Most changes leave the condition as it is.
+  ConditionPtr shared;
+  if (!entry.conditions.empty()) {
+    const ConditionPtr& last = entry.conditions.rbegin()->second.condition;
+    const bool same = last->id == condition.id &&
+                      last->params == condition.params &&
+                      last->text_params == condition.text_params;
+    if (same) shared = last;
+  }
+  if (shared == nullptr) {
+    shared = std::make_shared<const model::Condition>(condition);
+  }
+  entry.revision = revision;
+  entry.conditions[revision] = {std::move(shared), false};
+}
+
+void WatchTable::Install(Entry& entry, uint32_t revision,
+                         model::WatchpointSpec spec) {
+  entry.removed = false;
   entry.spec = std::move(spec);
   conditions::NodeSelection predicate = PredicateOf(entry.spec);
   entry.only_listed =
       !entry.spec.selection.nodes.empty() && predicate.everything();
   entry.matcher = conditions::NodeMatcher(std::move(predicate));
-  entry.conditions.push_back(
-      std::make_shared<const model::Condition>(entry.spec.condition));
+  AddRevision(entry, revision, entry.spec.condition);
   entry.errors.clear();
   entry.covers.assign(matched_, false);
   entry.node_count = 0;
@@ -243,7 +287,7 @@ const model::WatchpointSpec& WatchTable::SpecOf(uint32_t id) const {
 }
 
 uint32_t WatchTable::RevisionOf(uint32_t id) const {
-  return static_cast<uint32_t>(entries_.at(id).conditions.size());
+  return entries_.at(id).revision;
 }
 
 uint64_t WatchTable::NodeCountOf(uint32_t id) const {
@@ -261,17 +305,39 @@ std::string WatchTable::ErrorOf(uint32_t id) const {
 
 ConditionPtr WatchTable::ConditionAt(uint32_t id, uint32_t revision) const {
   auto it = entries_.find(id);
-  if (it == entries_.end() || revision == 0 ||
-      revision > it->second.conditions.size()) {
-    return nullptr;
+  if (it == entries_.end()) return nullptr;
+  auto condition = it->second.conditions.find(revision);
+  return condition == it->second.conditions.end() ? nullptr
+                                                  : condition->second.condition;
+}
+
+void WatchTable::MarkMet(uint32_t id, uint32_t revision) {
+  auto it = entries_.find(id);
+  if (it == entries_.end()) return;
+  auto condition = it->second.conditions.find(revision);
+  if (condition != it->second.conditions.end()) condition->second.met = true;
+}
+
+std::vector<uint32_t> WatchTable::Prune(uint32_t id) {
+  std::vector<uint32_t> pruned;
+  Entry& entry = entries_.at(id);
+  auto it = entry.conditions.begin();
+  while (it != entry.conditions.end() &&
+         it->first + kSpareRevisions < entry.revision) {
+    if (it->second.met) {
+      ++it;
+    } else {
+      pruned.push_back(it->first);
+      it = entry.conditions.erase(it);
+    }
   }
-  return it->second.conditions[revision - 1];
+  return pruned;
 }
 
 bool WatchTable::SetError(uint32_t id, uint32_t revision, uint32_t rank,
                           std::string error) {
   Entry* entry = Find(id);
-  if (entry == nullptr || revision != entry->conditions.size()) return false;
+  if (entry == nullptr || revision != entry->revision) return false;
   if (error.empty()) return entry->errors.erase(rank) > 0;
   std::string& kept = entry->errors[rank];
   if (kept == error) return false;

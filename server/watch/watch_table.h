@@ -24,6 +24,8 @@ class WatchTable {
  public:
   // The limit at any time. Ten times as many may be created over time.
   static constexpr size_t kMaxWatchpoints = 1'000;
+  // Agents may still report hits of this many earlier revisions.
+  static constexpr uint32_t kSpareRevisions = 100;
 
   // The graph outlives the table.
   explicit WatchTable(const graph::GraphStore& graph) : graph_(graph) {}
@@ -38,26 +40,37 @@ class WatchTable {
   absl::Status Change(uint32_t id, const model::WatchpointChange& change);
   absl::Status Remove(uint32_t id);
 
-  // Restores a revision of a watchpoint; null `spec` removes the watchpoint.
-  // Calls must be in the order of ids and revisions. DATA_LOSS if the revision
-  // is not the next one or the condition is unknown.
+  // Undoes Remove, with a new revision.
+  void Reinstate(uint32_t id);
+
+  // Restore the newest revision of a watchpoint, or with a null `spec` its
+  // removal, and the conditions of earlier revisions. DATA_LOSS if the revision
+  // is not newer than those restored before or the condition is unknown.
   absl::Status Restore(uint32_t id, uint32_t revision,
                        const model::WatchpointSpec* spec);
+  absl::Status RestoreCondition(uint32_t id, uint32_t revision,
+                                const model::Condition& condition);
 
   // Ids of the watchpoints that exist, ascending.
   std::vector<uint32_t> Ids() const;
   std::vector<uint32_t> RemovedIds() const;
   // NOT_FOUND "unknown_watchpoint" if it does not exist or was removed.
   absl::Status Check(uint32_t id) const;
-  // These require that Check(id) is OK.
+  // These require that the watchpoint exists or, except for SpecOf, existed.
+  // Its removal has a revision of its own.
   const model::WatchpointSpec& SpecOf(uint32_t id) const;
   uint32_t RevisionOf(uint32_t id) const;
   uint64_t NodeCountOf(uint32_t id) const;
   std::string ErrorOf(uint32_t id) const;
 
   // The condition of a revision, also if the watchpoint has been removed since.
-  // Null if the revision never existed.
+  // Null if the revision never existed or was pruned.
   ConditionPtr ConditionAt(uint32_t id, uint32_t revision) const;
+  // A hit refers to this revision, which is therefore never pruned.
+  void MarkMet(uint32_t id, uint32_t revision);
+  // Drops the conditions of revisions that no hit refers to, except for the
+  // newest kSpareRevisions. Returns the revisions.
+  std::vector<uint32_t> Prune(uint32_t id);
 
   // Sets the error that a rank reports for the current revision of a
   // watchpoint; empty clears it. Returns false if nothing changed.
@@ -73,14 +86,22 @@ class WatchTable {
   model::Watched WatchedOf(graph::Child child) const;
 
  private:
+  struct PastCondition {
+    ConditionPtr condition;
+    // A hit refers to it.
+    bool met = false;
+  };
+
   struct Entry {
     model::WatchpointSpec spec;
     // Matches everything but the listed nodes.
     conditions::NodeMatcher matcher;
     // The selection consists of listed nodes only.
     bool only_listed = false;
-    // The condition of each revision, from 1.
-    std::vector<ConditionPtr> conditions;
+    // The newest revision; 0 before the first.
+    uint32_t revision = 0;
+    // By revision.
+    std::map<uint32_t, PastCondition> conditions;
     std::map<uint32_t, std::string> errors;
     std::vector<bool> covers;
     uint64_t node_count = 0;
@@ -93,7 +114,11 @@ class WatchTable {
                                 const model::Selection& selection) const;
   const Entry* Find(uint32_t id) const;
   Entry* Find(uint32_t id);
-  void Install(Entry& entry, model::WatchpointSpec spec);
+  absl::Status CheckRestored(uint32_t id, uint32_t revision,
+                             const model::Condition* condition) const;
+  void AddRevision(Entry& entry, uint32_t revision,
+                   const model::Condition& condition);
+  void Install(Entry& entry, uint32_t revision, model::WatchpointSpec spec);
   void Match(Entry& entry, graph::NodeIndex from);
   // Sets entry.covers[node] and updates the counts.
   void Cover(Entry& entry, graph::NodeIndex node);

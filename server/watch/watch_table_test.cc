@@ -151,6 +151,30 @@ TEST_F(WatchTableTest, RemembersWhatAHitOfAnEarlierRevisionMeant) {
   EXPECT_EQ(table_.ConditionAt(id + 1, 1), nullptr);
 }
 
+TEST_F(WatchTableTest, ReinstatesARemovedWatchpointAsItWas) {
+  const uint32_t id = *table_.Add(Nan());
+  const uint64_t nodes = table_.NodeCountOf(id);
+  ASSERT_TRUE(table_.Remove(id).ok());
+  table_.Reinstate(id);
+  EXPECT_TRUE(table_.Check(id).ok());
+  EXPECT_EQ(table_.NodeCountOf(id), nodes);
+  EXPECT_EQ(table_.RevisionOf(id), 3u);
+}
+
+TEST_F(WatchTableTest, PrunesRevisionsThatNoHitRefersTo) {
+  const uint32_t id = *table_.Add(Nan());
+  table_.MarkMet(id, 1);
+  const uint32_t changes = WatchTable::kSpareRevisions + 5;
+  for (uint32_t i = 0; i < changes; ++i) {
+    ASSERT_TRUE(table_.Change(id, {}).ok());
+  }
+  EXPECT_EQ(table_.Prune(id), (std::vector<uint32_t>{2, 3, 4, 5}));
+  EXPECT_NE(table_.ConditionAt(id, 1), nullptr);
+  EXPECT_EQ(table_.ConditionAt(id, 5), nullptr);
+  EXPECT_NE(table_.ConditionAt(id, 6), nullptr);
+  EXPECT_TRUE(table_.Prune(id).empty());
+}
+
 TEST_F(WatchTableTest, NamesTheFieldThatIsWrong) {
   auto field_of = [&](const model::WatchpointSpec& spec) {
     const absl::Status status = table_.Add(spec).status();

@@ -43,7 +43,10 @@ const { values: flags } = parseArgs({
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
 const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.svg': 'image/svg+xml', '.woff2': 'font/woff2' };
-const POLICY = "default-src 'self'; object-src 'none'; frame-ancestors 'none'; base-uri 'none'";
+// As in server/http/guard.cc.
+const POLICY =
+  "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self'; " +
+  "connect-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 const jobs = new Map();
 if (!flags.empty) {

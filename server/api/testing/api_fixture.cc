@@ -45,6 +45,7 @@ ApiFixture::ApiFixture(bool auth_required, EventBuffer::Limits limits)
                .counters = counters,
                .identity = identity,
                .ready = [this] { return ready; },
+               .storage = [this] { return storage; },
                .http_counters = [] { return http::ServerCounters(); },
                .now_unix_nano = [] { return int64_t{0}; },
                .open_model = {}} {

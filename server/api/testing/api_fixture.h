@@ -40,6 +40,7 @@ class ApiFixture {
   ApiCounters counters;
   ServerIdentity identity;
   bool ready = true;
+  model::Storage storage;
   Services services;
   std::shared_ptr<http::Router> router = std::make_shared<http::Router>();
 };

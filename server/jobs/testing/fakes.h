@@ -103,12 +103,34 @@ class FakeTaskRunner final : public TaskRunner {
 struct JournalRecords {
   // One line per call, for example "hit 1 number 7 stored".
   std::vector<std::string> lines;
-  std::vector<std::function<void(absl::Status)>> waiting;
+  struct Waiting {
+    std::function<void(absl::Status)> then;
+    // Waits until writing does not fail any more.
+    bool patient = false;
+  };
+  std::vector<Waiting> waiting;
   bool forgotten = false;
+  // What the journal reports about itself.
+  absl::Status status;
+  bool full = false;
 
-  // Completes everything that waits for durability.
-  void Flush(const absl::Status& status = absl::OkStatus()) {
-    for (const auto& then : std::exchange(waiting, {})) then(status);
+  // Whether Flush would complete anything.
+  bool HasWaiting(const absl::Status& result) const {
+    return std::any_of(waiting.begin(), waiting.end(), [&](const Waiting& w) {
+      return result.ok() || !w.patient;
+    });
+  }
+
+  // Completes everything that waits for durability; with an error, only what
+  // does not wait for the end of a failure.
+  void Flush(const absl::Status& result = absl::OkStatus()) {
+    for (Waiting& each : std::exchange(waiting, {})) {
+      if (!result.ok() && each.patient) {
+        waiting.push_back(std::move(each));
+      } else {
+        each.then(result);
+      }
+    }
   }
 
   bool Contains(const std::string& line) const {
@@ -137,6 +159,9 @@ class FakeJobJournal final : public JobJournal {
                         const model::WatchpointSpec* spec) override {
     Add("watchpoint ", id, " revision ", revision, spec ? "" : " removed");
   }
+  void EraseRevision(uint32_t id, uint32_t revision) override {
+    Add("watchpoint ", id, " revision ", revision, " erased");
+  }
   void RecordHit(const watch::HitRecord& hit, uint64_t number,
                  bool kept) override {
     Add("hit ", hit.hit.id, " number ", number, kept ? " stored" : " counted");
@@ -151,8 +176,13 @@ class FakeJobJournal final : public JobJournal {
   }
   void Forget() override { records_.forgotten = true; }
   void WhenDurable(std::function<void(absl::Status)> then) override {
-    records_.waiting.push_back(std::move(then));
+    records_.waiting.push_back({std::move(then), false});
   }
+  void OnceDurable(std::function<void(absl::Status)> then) override {
+    records_.waiting.push_back({std::move(then), true});
+  }
+  absl::Status status() const override { return records_.status; }
+  bool full() const override { return records_.full; }
 
  private:
   template <class... Parts>

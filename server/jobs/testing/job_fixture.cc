@@ -78,7 +78,7 @@ void JobFixture::PauseAt(Rank& rank, uint64_t step, model::PauseReason reason,
 }
 
 void JobFixture::Settle(const absl::Status& status) {
-  while (!records_.waiting.empty()) {
+  while (records_.HasWaiting(status)) {
     records_.Flush(status);
     tasks_.RunPosted();
   }

@@ -40,7 +40,8 @@ class JobFixture : public testing::Test, private graph::Annotations {
   void PauseAt(Rank& rank, uint64_t step, model::PauseReason reason,
                uint32_t node_id = 0);
 
-  // Makes all records durable and runs what waits for that.
+  // Makes all records durable and runs what waits for that. With an error, runs
+  // only what does not wait for the end of the failure.
   void Settle(const absl::Status& status = absl::OkStatus());
 
   // The events of one type.

@@ -795,7 +795,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Succeeds if both ports are open. */
+        /** Succeeds if both ports are open and what happens can be stored. Fails with `not_kept` while it cannot. */
         get: operations["readyz"];
         put?: never;
         post?: never;
@@ -958,6 +958,7 @@ export interface components {
             id?: number;
             /** @description In `job`, `state` and `snapshot`. Null for a job that was removed or is unknown. */
             info?: components["schemas"]["Job"] | null;
+            /** @description Empty in `server`. */
             job: string;
             /**
              * @description In `log`.
@@ -971,10 +972,12 @@ export interface components {
             rank?: number;
             /** @description Consecutive within the job, starting at 1. */
             seq: number;
+            /** @description In `server`, which is sent to every subscriber when it changes; the newest one also after the first subscription. */
+            storage?: components["schemas"]["Storage"];
             /** Format: date-time */
             time?: string;
             /** @enum {unknown} */
-            type: "snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command";
+            type: "snapshot" | "job" | "state" | "graph" | "hit" | "tensor" | "watchpoint" | "log" | "command" | "server";
             /** @description In `watchpoint`; null if it was removed. */
             watchpoint?: components["schemas"]["Watchpoint"] | null;
             /** @description In `snapshot`. */
@@ -1061,6 +1064,8 @@ export interface components {
             controller?: components["schemas"]["Controller"] | null;
             /** Format: date-time */
             created_at: string;
+            /** @description Present if the job could not be restored completely after a restart of the server: why. What could be restored can be read; the job takes no changes except its removal. */
+            damaged?: string;
             /** @description Number of hits lost since the server started because they occurred faster than the job could send them. Not included in `hit_count`. */
             dropped_hit_count: number;
             exception: components["schemas"]["Exception"] | null;
@@ -1212,6 +1217,7 @@ export interface components {
             };
             /** @constant */
             name: "graphdbg";
+            storage: components["schemas"]["Storage"];
             version: string;
         };
         Session: {
@@ -1245,6 +1251,22 @@ export interface components {
             positive_count: number;
             variance: components["schemas"]["NullableNumber"];
             zero_count: number;
+        };
+        Storage: {
+            /** @description Why it fails. */
+            reason: string | null;
+            /** @description Jobs that could not be restored completely. */
+            set_aside: {
+                job: string;
+                reason: string;
+            }[];
+            /** Format: date-time */
+            since: string | null;
+            /**
+             * @description `failing` while the server cannot store what happens, for example because the disk is full. Until it can, requests that must be stored are answered with 503 `not_kept`, and new hits are not shown.
+             * @enum {unknown}
+             */
+            state: "ok" | "failing";
         };
         Tensor: components["schemas"]["TensorHead"] & {
             data: components["schemas"]["Nested"];
