@@ -188,7 +188,7 @@ absl::Status DecodeNothing(std::string_view text) {
 absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
     std::string_view text, const auth::Principal& caller) {
   if (text.empty()) return LoginCodeRequest{caller.name, caller.role};
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   LoginCodeRequest request;
@@ -200,7 +200,7 @@ absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
 }
 
 absl::StatusOr<TokenRequest> DecodeTokenRequest(std::string_view text) {
-  ASSIGN_OR_RETURN(const Json object, ParseObject(text));
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
   absl::Status status;
   BodyReader body(object, "", status);
   TokenRequest request;
