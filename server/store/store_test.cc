@@ -554,8 +554,8 @@ TEST_F(StoreTest, ARecordThatIsNotAcceptedConcernsItsJobAlone) {
   EXPECT_EQ(Crash().at("train").ranks.at(0).hello.incarnation, "x");
 }
 
-// A disk that takes nothing more. Removing the limit is what happens when a
-// user makes room.
+// A disk that takes nothing more, not even a test's output if that is a file.
+// Removing the limit is what happens when a user makes room.
 class FullDisk {
  public:
   FullDisk() {
@@ -692,6 +692,7 @@ TEST_F(StoreTest, DoesNotWriteThroughALink) {
     fs::remove(dir_ / name);
     EXPECT_EQ(Content(target), "precious");
   }
+  fs::remove(dir_ / "lock");
   fs::create_hard_link(target, dir_ / "lock");
   EXPECT_NE(Refusal().find("lock"), std::string::npos);
   EXPECT_EQ(Content(target), "precious");

@@ -189,12 +189,14 @@ void Writer::OnFailure(const absl::Status& status, Items& batch) {
     collect(batch);
     collect(queue_);
   }
+  if (begins) {
+    Log(absl::StrCat(std::string(status.message()),
+                     "; what happens from now on waits in memory, and requests "
+                     "that must be stored are refused"));
+    if (options_.on_change) options_.on_change(status);
+  }
+  // Whoever is refused finds the server failing.
   for (const Then& then : told) then(status);
-  if (!begins) return;
-  Log(absl::StrCat(std::string(status.message()),
-                   "; what happens from now on waits in memory, and requests "
-                   "that must be stored are refused"));
-  if (options_.on_change) options_.on_change(status);
 }
 
 void Writer::OnSuccess() {

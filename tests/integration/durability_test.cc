@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tests/integration/patience.h"
 #include "tests/integration/real_server.h"
 #include "tests/integration/scripted_agent.h"
 
@@ -134,7 +135,12 @@ class BusyJob {
   // Waits until the counter has grown.
   static void AwaitMore(const std::atomic<uint64_t>& counter) {
     const uint64_t before = counter;
+    const auto until = std::chrono::steady_clock::now() + kPatience;
     while (counter == before) {
+      if (std::chrono::steady_clock::now() > until) {
+        ADD_FAILURE() << "nothing more happened";
+        return;
+      }
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
   }
