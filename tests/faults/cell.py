@@ -8,6 +8,7 @@ import signal
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +87,7 @@ class Cell:
         """Runs `work`, which may fail as clients of a failing server do."""
 
         def run() -> None:
-            with contextlib.suppress(ApiError, CliError, OSError, ValueError):
+            with contextlib.suppress(ApiError, CliError, OSError, HTTPException):
                 work()
 
         thread = threading.Thread(target=run, daemon=True)

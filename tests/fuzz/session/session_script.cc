@@ -29,6 +29,9 @@ constexpr char kRequestedId[] = "train";
 constexpr size_t kMaxStreams = 8;
 constexpr std::chrono::hours kNever(10'000);
 
+// Each call is one byte that selects it, and this many for its arguments.
+constexpr size_t kArgumentBytes = 4;
+
 // Reads a script; an empty one yields zeros.
 class Bytes {
  public:
@@ -36,10 +39,15 @@ class Bytes {
   bool empty() const { return next_ == end_; }
   uint8_t Take() { return empty() ? 0 : *next_++; }
   uint8_t Below(size_t limit) { return static_cast<uint8_t>(Take() % limit); }
+  Bytes Split(size_t size) {
+    const uint8_t* const begin = next_;
+    next_ += std::min<size_t>(size, end_ - next_);
+    return Bytes(begin, next_ - begin);
+  }
 
  private:
   const uint8_t* next_;
-  const uint8_t* const end_;
+  const uint8_t* end_;
 };
 
 // Passes commands on to the model.
@@ -92,7 +100,9 @@ class Session {
   ScriptResult Run() {
     while (!script_.empty() && Violation().empty()) {
       ++result_.calls;
-      Call(script_.Take() % 16);
+      const uint8_t kind = script_.Take() % 16;
+      arguments_ = script_.Split(kArgumentBytes);
+      Call(kind);
       CheckDescriptions();
     }
     while (!streams_.empty() && Violation().empty()) CloseStream(0);
@@ -127,7 +137,7 @@ class Session {
       case 10:
         return ReportGraph();
       case 11:
-        return script_.Below(4) == 0 ? Restart() : Forget();
+        return arguments_.Below(4) == 0 ? Restart() : Forget();
       default:
         return Control();
     }
@@ -181,7 +191,7 @@ class Session {
 
   void Forget() {
     if (jobs_.empty()) return;
-    ModelledJob& job = *jobs_[script_.Below(jobs_.size())];
+    ModelledJob& job = *jobs_[arguments_.Below(jobs_.size())];
     last_call_ = absl::StrCat("removal of job ", job.id);
     if (job.model.removed()) return;
     const bool ends = job.model.ended();
@@ -198,9 +208,9 @@ class Session {
     if (streams_.size() >= kMaxStreams) return CloseAny();
     jobs::AgentHello hello;
     hello.job = kRequestedId;
-    hello.rank = script_.Below(world_size_);
+    hello.rank = arguments_.Below(world_size_);
     hello.world_size = world_size_;
-    const uint8_t process = script_.Below(3);
+    const uint8_t process = arguments_.Below(3);
     ModelledJob* job = NewestJob();
     hello.incarnation = Incarnation(process, job);
     last_call_ =
@@ -244,8 +254,8 @@ class Session {
 
   void ReportRunning() {
     jobs::RunReport report;
-    report.step = script_.Below(8);
-    if (script_.Below(2) == 1) report.pauses_after = report.step + 1;
+    report.step = arguments_.Below(8);
+    if (arguments_.Below(2) == 1) report.pauses_after = report.step + 1;
     Deliver("running", report, [&](ReferenceJob& job, uint32_t rank) {
       job.OnRunReport(rank, report);
     });
@@ -258,10 +268,10 @@ class Session {
         model::PauseReason::kUser,  model::PauseReason::kError};
     jobs::RunReport report;
     report.paused = true;
-    report.reason = kReasons[script_.Below(std::size(kReasons))];
-    report.step = script_.Below(8);
+    report.reason = kReasons[arguments_.Below(std::size(kReasons))];
+    report.step = arguments_.Below(8);
     // Nodes execute inside of a step.
-    if (report.step > 0) report.node_id = script_.Below(3);
+    if (report.step > 0) report.node_id = arguments_.Below(3);
     if (report.reason == model::PauseReason::kWatchpoint) {
       report.watchpoints = {2, 1};
     }
@@ -272,9 +282,10 @@ class Session {
 
   void ReportOutcome() {
     jobs::CommandOutcome outcome;
-    if (script_.Below(2) == 1) outcome.error = absl::InternalError("refused");
-    const uint8_t back = script_.Below(4);
-    const uint8_t pick = script_.Take();
+    if (arguments_.Below(2) == 1)
+      outcome.error = absl::InternalError("refused");
+    const uint8_t back = arguments_.Below(4);
+    const uint8_t pick = arguments_.Take();
     if (streams_.empty()) return;
     const Stream& stream = streams_[pick % streams_.size()];
     const std::vector<uint64_t>& sent = stream.job->model.SentTo(stream.rank);
@@ -288,8 +299,8 @@ class Session {
 
   void ReportExit() {
     jobs::ExitReport report;
-    report.terminated = script_.Below(2) == 1;
-    report.steps = script_.Below(8);
+    report.terminated = arguments_.Below(2) == 1;
+    report.steps = arguments_.Below(8);
     Deliver("exit", report, [&](ReferenceJob& job, uint32_t rank) {
       job.OnExit(rank, report);
     });
@@ -313,7 +324,7 @@ class Session {
   // Delivers the report on one of the open streams, old ones included.
   template <class Report, class Model>
   void Deliver(const char* what, const Report& report, const Model& model) {
-    const uint8_t pick = script_.Take();
+    const uint8_t pick = arguments_.Take();
     if (streams_.empty()) return;
     DeliverTo(streams_[pick % streams_.size()], what, report, model);
   }
@@ -339,7 +350,7 @@ class Session {
   }
 
   void CloseAny() {
-    const uint8_t pick = script_.Take();
+    const uint8_t pick = arguments_.Take();
     if (!streams_.empty()) CloseStream(pick % streams_.size());
   }
 
@@ -365,8 +376,8 @@ class Session {
         ControlVerb::kPause,    ControlVerb::kTerminate,
         ControlVerb::kRecheck,  ControlVerb::kContinue};
     model::ControlRequest request;
-    request.verb = kVerbs[script_.Below(std::size(kVerbs))];
-    const uint8_t options = script_.Take();
+    request.verb = kVerbs[arguments_.Below(std::size(kVerbs))];
+    const uint8_t options = arguments_.Take();
     request.steps = options % 4;
     request.pending = options & 4;
     request.node = options & 8 ? "forward/a" : "forward/none";
@@ -499,6 +510,8 @@ class Session {
   }
 
   Bytes script_;
+  // Of the current call.
+  Bytes arguments_{nullptr, 0};
   const uint32_t world_size_;
   const bool deadlines_pass_;
   std::unique_ptr<boost::asio::io_context> io_ =

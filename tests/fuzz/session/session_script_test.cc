@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <iterator>
 #include <random>
 #include <string>
 #include <vector>
@@ -17,14 +19,26 @@ namespace {
 uint64_t commands_wanted = 10'000;
 uint64_t seed = 1;
 
-// Scripts need many calls before a job has been through all of its states, and
-// few calls for a failure to be understood.
-constexpr size_t kScriptBytes = 400;
+constexpr size_t kCallsOfScript = 200;
+
+// Kinds of calls (Session::Call), as often as they occur in the life of a job:
+// ends and restarts are rare.
+constexpr uint8_t kKinds[] = {0,  0,  2,  2,  2,  2,  4,  4,  4,  4,
+                              6,  6,  6,  6,  10, 12, 12, 12, 12, 12,
+                              12, 12, 12, 12, 12, 12, 12, 9};
+constexpr uint8_t kRareKinds[] = {8, 9, 11};
 
 std::vector<uint8_t> RandomScript(uint64_t number) {
   std::mt19937_64 random(number);
-  std::vector<uint8_t> script(kScriptBytes);
-  for (uint8_t& byte : script) byte = static_cast<uint8_t>(random());
+  std::vector<uint8_t> script = {static_cast<uint8_t>(random())};
+  for (size_t i = 0; i < kCallsOfScript; ++i) {
+    const bool rare = random() % 32 == 0;
+    script.push_back(rare ? kRareKinds[random() % std::size(kRareKinds)]
+                          : kKinds[random() % std::size(kKinds)]);
+    for (int argument = 0; argument < 4; ++argument) {
+      script.push_back(static_cast<uint8_t>(random()));
+    }
+  }
   return script;
 }
 
