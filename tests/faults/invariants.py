@@ -63,6 +63,10 @@ def _check_server(cell: Cell) -> int:
         return 0
     # A rank that does not come back after a restart is lost after 30 s.
     cell.server.wait_for_state(*_ENDED, seconds=60)
+    # What is only in the server's memory is not kept.
+    cell.server.kill()
+    cell.server.start()
+    cell.server.wait_for_state(*_ENDED, seconds=60)
     kept = {w["id"] for w in cell.server.client.get(f"/jobs/{JOB}/watchpoints")["watchpoints"]}
     hits = {hit["id"] for hit in cell.server.client.hits(JOB)}
     lost = len(cell.watchpoints - kept) + len(cell.hits - hits)
