@@ -21,14 +21,14 @@ class MemoryJournal final : public jobs::Journal {
   void BeginGeneration() { ++generation_; }
 
   absl::Status Load(
-      const std::function<absl::Status(jobs::SavedJob)>& each) override {
+      const std::function<void(jobs::SavedJob)>& each) override {
     for (Record& record : records_) {
       jobs::SavedJob saved;
       saved.id = record.id;
       saved.requested_id = record.requested_id;
       saved.ranks = record.ranks;
       saved.journal = std::make_unique<Recorder>(*this, record);
-      if (auto taken = each(std::move(saved)); !taken.ok()) return taken;
+      each(std::move(saved));
     }
     return absl::OkStatus();
   }
@@ -42,6 +42,9 @@ class MemoryJournal final : public jobs::Journal {
 
   void Close() override {}
   bool over_limit() const override { return false; }
+  bool full() const override { return false; }
+  model::Storage storage() const override { return {}; }
+  void Listen(std::function<void()>) override {}
 
  private:
   struct Record {
@@ -70,6 +73,7 @@ class MemoryJournal final : public jobs::Journal {
     void RecordLastSteps(const graph::GraphStore&) override {}
     void RecordWatchpoint(uint32_t, uint32_t,
                           const model::WatchpointSpec*) override {}
+    void EraseRevision(uint32_t, uint32_t) override {}
     void RecordHit(const watch::HitRecord&, uint64_t, bool) override {}
     void RecordStatistics(uint32_t, graph::NodeIndex, uint32_t, uint64_t,
                           const model::Statistics&) override {}
@@ -82,6 +86,11 @@ class MemoryJournal final : public jobs::Journal {
     void WhenDurable(std::function<void(absl::Status)> then) override {
       then(absl::OkStatus());
     }
+    void OnceDurable(std::function<void(absl::Status)> then) override {
+      then(absl::OkStatus());
+    }
+    absl::Status status() const override { return absl::OkStatus(); }
+    bool full() const override { return false; }
 
    private:
     MemoryJournal& journal_;

@@ -73,7 +73,7 @@ export const api = {
   server: (signal?: AbortSignal) => http.json<ServerInfo>('/server', { signal }),
   jobs: (signal?: AbortSignal) => http.json<{ jobs: Job[] }>('/jobs', { signal }),
   job: (id: string, signal?: AbortSignal) => http.json<Job>(job(id), { signal }),
-  takeLease: (id: string) => http.json<void>(job(id, '/lease'), { method: 'POST' }),
+  takeLease: (id: string) => http.json<void>(job(id, '/lease'), { method: 'POST', body: {} }),
   releaseLease: (id: string) => http.json<void>(job(id, '/lease'), { method: 'DELETE' }),
   forget: (id: string) => http.json<void>(job(id), { method: 'DELETE' }),
   control: (
