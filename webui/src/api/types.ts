@@ -6,26 +6,15 @@ import type { components } from './openapi';
 
 type Schemas = components['schemas'];
 
-export type Job = Schemas['Job'] & {
-  // Why the job could not be restored completely.
-  damaged?: string;
-};
+export type Job = Schemas['Job'];
 // What a server may order a job to do.
 export type Allowance = NonNullable<Job['allowed']>[number];
 export type Controller = Schemas['Controller'];
 export type JobState = Schemas['JobState'];
 export type PauseReason = NonNullable<Job['pause_reason']>;
 export type Rank = Schemas['Rank'];
-export interface Storage {
-  state: 'ok' | 'failing';
-  reason: string | null;
-  since: string | null;
-  // Jobs that could not be restored completely.
-  set_aside: Array<{ job: string; reason: string }>;
-}
-
-// Servers of earlier versions report no storage.
-export type ServerInfo = Schemas['Server'] & { storage?: Storage };
+export type Storage = Schemas['Storage'];
+export type ServerInfo = Schemas['Server'];
 
 export type Role = Schemas['Role'];
 // Each role includes those before it.
