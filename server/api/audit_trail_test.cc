@@ -16,7 +16,8 @@ class AuditTrailTest : public testing::ApiTest {
   // The entries so far, newest first.
   std::vector<Json> Entries() {
     std::vector<Json> entries;
-    for (const std::string& line : fixture_.audit->Read(1'000, "")->entries) {
+    const auto page = fixture_.audit->Read(1'000, "");
+    for (const std::string& line : page->entries) {
       entries.push_back(Json::parse(line));
     }
     return entries;

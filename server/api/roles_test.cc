@@ -85,9 +85,8 @@ class RolesTest : public testing::ApiTest {
               ->token;
     }
     fixture_.services.open_model =
-        [](std::string, http::NextPiece) -> jobs::Task<std::string> {
-      co_return "model";
-    };
+        [](std::string, std::string,
+           http::NextPiece) -> jobs::Task<std::string> { co_return "model"; };
   }
 
   // A path of the route that names things that exist.

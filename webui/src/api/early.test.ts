@@ -1,3 +1,4 @@
+import { UNREACHABLE } from './problem';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { api } from './client';
 import { earlyServerRequest } from './early';
@@ -34,5 +35,5 @@ test('an early question that fails is as any other that does', async () => {
     throw new TypeError('refused');
   });
   earlyServerRequest.send();
-  await expect(api.server()).rejects.toThrow(/not responding/);
+  await expect(api.server()).rejects.toMatchObject({ status: 0, code: UNREACHABLE });
 });

@@ -52,7 +52,7 @@ describe('parseSlice', () => {
 
   it('takes a scalar', () => {
     expect(shapeOf('', [])).toEqual([]);
-    expect(shapeOf('[0]', [])).toBe('1 indices for a tensor with 0 axes');
+    expect(shapeOf('[0]', [])).toEqual({ kind: 'too_many', given: 1, axes: 0 });
   });
 });
 

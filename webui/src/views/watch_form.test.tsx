@@ -51,7 +51,7 @@ beforeEach(() => {
     posted.push({ method: options.method, ...JSON.parse(String(options.body)) });
     return refusal ?? Response.json(sampleWatchpoint(), { status: 201 });
   });
-  useJob.setState({ id: 'j' });
+  useJob.setState({ id: 'j', connection: 'live' });
   useScopes.setState({ views: new Map([['', sampleView('', [sampleScope('backward', 2)])]]) });
 });
 afterEach(() => vi.unstubAllGlobals());
