@@ -485,12 +485,14 @@ TEST(GraphLimitsTest, RestoresATenthMoreThanItAccepts) {
   limits.max_bytes = 100'000;
   std::vector<GraphPatch> patches(1);
   patches[0].nodes = {MakeNode(1, "a", 1)};
-  patches[0].nodes[0].attributes["big"] = std::string(105'000, 'x');
+  auto& attributes = patches[0].nodes[0].attributes;
+  attributes["one"] = std::string(60'000, 'x');
+  attributes["other"] = std::string(45'000, 'x');
   EXPECT_TRUE(GraphStore(limits).RestorePatches(patches).ok());
   GraphStore store(limits);
   AgentIds ids;
   EXPECT_FALSE(store.Apply(patches[0], ids).ok());
-  patches[0].nodes[0].attributes["big"] = std::string(115'000, 'x');
+  attributes["other"] = std::string(55'000, 'x');
   EXPECT_FALSE(GraphStore(limits).RestorePatches(patches).ok());
 }
 

@@ -120,7 +120,9 @@ StatusTask DirectoryImpl::Forget(std::string id) {
     co_return Error(absl::StatusCode::kNotFound, "unknown_job",
                     absl::StrCat("no job \"", id, "\""));
   }
-  co_return co_await job->Retire([self, job] { self->Remove(job); });
+  // GCC 12 destroys a lambda twice that is converted within a co_await.
+  const std::function<void()> removed = [self, job] { self->Remove(job); };
+  co_return co_await job->Retire(removed);
 }
 
 void DirectoryImpl::Attach(AgentHello hello, std::shared_ptr<AgentLink> link,

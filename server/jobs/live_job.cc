@@ -404,8 +404,8 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.recommended_offered = watchpoints_.OffersRecommended();
   job.unchecked.assign(unchecked_.ids().begin(), unchecked_.ids().end());
   job.unsupported = group_.unsupported();
-  job.controller = lease_.holder();
   DescribeRanks(machine_, job);
+  if (!IsEnded(job.state)) job.controller = lease_.holder();
   return job;
 }
 

@@ -10,7 +10,8 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "server/base/visible_text.h"
+#include "proto/wire/visible_text.h"
+#include "server/base/string_views.h"
 #include "server/main/debug_server.h"
 #include "server/main/descriptor_limit.h"
 #include "server/main/options.h"
@@ -32,7 +33,7 @@ void LogWithTime(std::string_view line) {
       absl::FormatTime("%Y-%m-%dT%H:%M:%SZ ",
                        absl::FromUnixSeconds(absl::ToUnixSeconds(absl::Now())),
                        absl::UTCTimeZone()) +
-      graphdbg::VisibleText(line));
+      graphdbg::wire::VisibleText(graphdbg::ToAbsl(line)));
 }
 
 void PrintAddresses(const graphdbg::Options& options,

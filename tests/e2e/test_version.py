@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import subprocess
 from importlib import metadata
 from pathlib import Path
 
 import graphdbg
-from conftest import Server
+from conftest import GRAPHDBG, Server
 
 
 def test_all_parts_say_the_same_version(server: Server) -> None:
@@ -18,3 +19,5 @@ def test_all_parts_say_the_same_version(server: Server) -> None:
     assert graphdbg.__version__ == wheel
     assert agent.graphdbg_version().decode() == wheel
     assert server.client.get("/server")["version"] == wheel
+    said = subprocess.run([GRAPHDBG, "--version"], capture_output=True, text=True, check=True)
+    assert said.stdout == f"graphdbg {wheel}\n"

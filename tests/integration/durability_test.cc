@@ -338,7 +338,8 @@ TEST_F(DurabilityTest, RunsOfOneNameMakeRoomForEachOther) {
   server.Kill();
   server.StartAgain();
   std::set<std::string> found;
-  for (const Json& job : server.Get("/api/v1/jobs").at("jobs")) {
+  const Json listed = server.Get("/api/v1/jobs");
+  for (const Json& job : listed.at("jobs")) {
     found.insert(job.at("id").get<std::string>());
     EXPECT_EQ(job.at("state"), "finished");
   }

@@ -6,6 +6,8 @@ import argparse
 import sys
 from collections.abc import Sequence
 
+from graphdbg import __version__
+
 from . import (
     command_ctl,
     command_doctor,
@@ -39,6 +41,7 @@ def make_parser() -> argparse.ArgumentParser:
         description="A debugger for deep-learning training.",
         epilog="Exit codes: 0 success, 1 job failed or a check found a problem, 2 wrong usage, 3 no server or no job.",
     )
+    parser.add_argument("--version", action="version", version=f"graphdbg {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     for command in COMMANDS:
         command.add_parser(subparsers)
