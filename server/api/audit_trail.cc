@@ -95,7 +95,10 @@ void RecordOutcome(const Services& services, const Route& route,
                    const http::Request& request, const absl::Status& outcome) {
   const Row* row = Find(route);
   const bool refused = IsRefusal(outcome);
-  if (row == nullptr && !refused) return;
+  // The handlers of open routes record refusals themselves, because they check
+  // the credential in the body.
+  const bool is_recorded_here = refused && route.access != Access::kOpen;
+  if (row == nullptr && !is_recorded_here) return;
   std::string action =
       row != nullptr ? std::string(row->action)
                      : absl::StrCat(ToAbsl(route.method), " ", route.path);

@@ -97,6 +97,7 @@ TEST_F(AuditTrailTest, RefusedRequestsAreRecorded) {
   Call("POST", "/login", "", R"({"code":"wrong"})");
   EXPECT_EQ(Newest()["action"], "login");
   EXPECT_EQ(Newest()["result"], "invalid_code");
+  EXPECT_EQ(Entries().size(), 3u);
 }
 
 TEST_F(AuditTrailTest, ReadingJobsIsNotRecorded) {
