@@ -61,7 +61,12 @@ jobs::Task<std::shared_ptr<const model::GraphFile>> FakeJob::Index(
 jobs::Task<model::GraphPage> FakeJob::Export(std::string graph, uint64_t from) {
   asked_index = std::move(graph);
   if (!error.ok()) co_return error;
-  co_return pages.at(from);
+  const auto page = pages.find(from);
+  if (page == pages.end()) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_graph",
+                    "there is no such graph");
+  }
+  co_return page->second;
 }
 
 jobs::Task<model::ScopeView> FakeJob::Scope(
