@@ -2,6 +2,7 @@
 // job, and which orders it receives.
 #include <iterator>
 #include <utility>
+#include <variant>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,9 @@ class ClientConnection::Link final : public jobs::AgentLink {
       : connection_(std::move(connection)), attachment_id_(attachment_id) {}
 
   void Send(jobs::AgentOrder order) override {
+    // Clients do not keep hits. Each step may have thousands, and each order
+    // costs as much as the client's whole state.
+    if (std::holds_alternative<jobs::HitsRecordedOrder>(order)) return;
     if (auto self = connection_.lock()) self->OnOrder(attachment_id_, order);
   }
 
