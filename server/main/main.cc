@@ -3,6 +3,8 @@
 //
 // Exit codes: 0 after a regular stop, 2 for wrong usage, 3 if the server cannot
 // start.
+#include <malloc.h>
+
 #include <csignal>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -67,6 +69,15 @@ void PrintAddresses(const graphdbg::Options& options,
             << std::endl;
 }
 
+// Large blocks go back to the system as soon as they are freed. By default,
+// malloc raises these limits whenever it frees a larger block, and then each
+// thread's heap keeps up to 64 MiB, which count as used by the server.
+void ReturnLargeBlocks() {
+  constexpr int kLargeBytes = 1 << 20;
+  mallopt(M_MMAP_THRESHOLD, kLargeBytes);
+  mallopt(M_TRIM_THRESHOLD, kLargeBytes);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -74,6 +85,7 @@ int main(int argc, char** argv) {
   // files, which counts as a full disk.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  ReturnLargeBlocks();
   auto options = graphdbg::ParseOptions(argc, argv);
   if (!options.ok()) {
     LogToStderr(std::string(options.status().message()));
