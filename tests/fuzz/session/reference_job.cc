@@ -102,6 +102,10 @@ std::string ToString(const Shown& shown) {
 
 bool ReferenceJob::RankModel::ended() const { return Ended(shown.state); }
 
+bool ReferenceJob::RankModel::awaited() const {
+  return !connected && shown.state == JobState::kConnecting;
+}
+
 bool ReferenceJob::RankModel::started() const {
   return connected && !ended() && shown.state != JobState::kConnecting;
 }
@@ -145,6 +149,10 @@ ReferenceJob::Admission ReferenceJob::Attach(const jobs::AgentHello& hello) {
   const RankModel* const holder = it == ranks_.end() ? nullptr : &it->second;
   const bool same = IsProcess(hello);
   if (removed_ || (!same && ended())) return Admission::kNeedsNewJob;
+  // Nobody else takes the place of a process that is awaited.
+  if (!same && holder != nullptr && holder->awaited()) {
+    return Admission::kNeedsNewJob;
+  }
   if (!same && holder != nullptr && holder->connected) {
     return Admission::kRankTaken;
   }
@@ -168,6 +176,12 @@ bool ReferenceJob::IsProcess(const jobs::AgentHello& hello) const {
   const auto it = ranks_.find(hello.rank);
   return it != ranks_.end() && !it->second.exited &&
          it->second.hello.incarnation == hello.incarnation;
+}
+
+bool ReferenceJob::IsHolder(uint32_t rank,
+                            const std::string& incarnation) const {
+  const auto it = ranks_.find(rank);
+  return it != ranks_.end() && it->second.hello.incarnation == incarnation;
 }
 
 bool ReferenceJob::IsCurrent(uint32_t rank, uint64_t stream) const {
@@ -356,18 +370,11 @@ void ReferenceJob::OnRestart() {
 
 void ReferenceJob::LoseAwaited() {
   for (auto& [number, rank] : ranks_) {
-    if (rank.connected || rank.shown.state != JobState::kConnecting) continue;
+    if (!rank.awaited()) continue;
     ShownRank lost = rank.shown;
     lost.state = JobState::kLost;
     SetState(number, std::move(lost));
   }
-}
-
-bool ReferenceJob::awaits_ranks() const {
-  return std::any_of(ranks_.begin(), ranks_.end(), [](const auto& each) {
-    return !each.second.connected &&
-           each.second.shown.state == JobState::kConnecting;
-  });
 }
 
 void ReferenceJob::SetState(uint32_t number, ShownRank next) {

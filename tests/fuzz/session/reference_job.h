@@ -64,6 +64,8 @@ class ReferenceJob {
   uint64_t StreamOf(uint32_t rank) const { return ranks_.at(rank).stream; }
   // Whether this is the process that has or had the rank.
   bool IsProcess(const jobs::AgentHello& hello) const;
+  // Whether this was the last process to have the rank.
+  bool IsHolder(uint32_t rank, const std::string& incarnation) const;
   // Whether the job still listens to this stream.
   bool IsCurrent(uint32_t rank, uint64_t stream) const;
   void OnGraph(uint32_t rank, const std::map<uint32_t, std::string>& nodes);
@@ -93,7 +95,6 @@ class ReferenceJob {
 
   bool ended() const;
   bool removed() const { return removed_; }
-  bool awaits_ranks() const;
   // A group is being stopped in order to be terminated.
   bool terminate_is_deferred() const { return deferred_terminate_ != 0; }
   // Whether the events of this call have shown its last state.
@@ -127,6 +128,8 @@ class ReferenceJob {
 
     bool ended() const;
     bool paused() const { return shown.state == model::JobState::kPaused; }
+    // Was alive when the server restarted, and has not come back.
+    bool awaited() const;
     // Connected, with a program that has started.
     bool started() const;
   };

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -71,6 +72,8 @@ class WatchedLink final : public jobs::AgentLink {
 
 struct ModelledJob {
   std::string id;
+  // Part of the id, unless it is 1.
+  uint32_t run = 1;
   ReferenceJob model;
 };
 
@@ -171,7 +174,7 @@ class Session {
     last_call_ = "restart of the server";
     streams_.clear();
     StopServer();
-    for (const auto& job : jobs_) job->model.OnRestart();
+    OnRestart();
     BeginCall();
     StartServer();
     if (!directory_->Restore().ok()) Fail("the jobs were not restored");
@@ -187,6 +190,20 @@ class Session {
       });
     }
     EndCall();
+  }
+
+  // The next server knows only the jobs that are left, and of their processes
+  // only the last one of each rank.
+  void OnRestart() {
+    last_run_ = 0;
+    for (const auto& job : jobs_) {
+      job->model.OnRestart();
+      if (!job->model.removed()) last_run_ = std::max(last_run_, job->run);
+    }
+    std::erase_if(processes_, [](const auto& each) {
+      const auto& [rank, incarnation] = each.first;
+      return !each.second->model.IsHolder(rank, incarnation);
+    });
   }
 
   void Forget() {
@@ -211,22 +228,18 @@ class Session {
     hello.rank = arguments_.Below(world_size_);
     hello.world_size = world_size_;
     const uint8_t process = arguments_.Below(3);
-    ModelledJob* job = NewestJob();
-    hello.incarnation = Incarnation(process, job);
+    const bool earlier = arguments_.Below(4) == 0 && !jobs_.empty();
+    const uint8_t pick = arguments_.Take();
+    hello.incarnation = Incarnation(
+        process, earlier ? jobs_[pick % jobs_.size()].get() : NewestJob());
     last_call_ =
         absl::StrCat("attach of rank ", hello.rank, ", ", hello.incarnation);
-    // agent_connections_test is about strangers who come while the processes
-    // from before a restart are awaited.
-    if (job != nullptr && job->model.awaits_ranks() &&
-        !job->model.IsProcess(hello)) {
-      return;
-    }
     BeginCall();
-    auto admission = ReferenceJob::Admission::kNeedsNewJob;
-    if (job != nullptr) admission = job->model.Attach(hello);
+    auto [job, admission] = Admit(hello);
     if (admission == ReferenceJob::Admission::kNeedsNewJob) {
       job = &AddJob();
-      hello.incarnation = Incarnation(process, job);
+      // So that later calls find it among the processes of this job.
+      if (!earlier) hello.incarnation = Incarnation(process, job);
       admission = job->model.Attach(hello);
     }
     const bool attached = admission == ReferenceJob::Admission::kAttached;
@@ -240,11 +253,32 @@ class Session {
     if (reason != (attached ? "" : "rank_taken")) {
       return Fail(absl::StrCat("an agent was answered \"", reason, "\""));
     }
-    if (attached) streams_.push_back({job, hello.rank, number, **answer});
+    if (attached) {
+      streams_.push_back({job, hello.rank, number, **answer});
+      processes_[{hello.rank, hello.incarnation}] = job;
+    }
     EndCall();
   }
 
-  // Processes do not come back to a job after a newer one.
+  // A process belongs to the job that it was in before, even if a newer run has
+  // the name by now. If that one does not take it, it is a new process.
+  std::pair<ModelledJob*, ReferenceJob::Admission> Admit(
+      const jobs::AgentHello& hello) {
+    ModelledJob* const newest = NewestJob();
+    const auto known = processes_.find({hello.rank, hello.incarnation});
+    if (known != processes_.end() && known->second != newest) {
+      const auto admission = known->second->model.Attach(hello);
+      if (admission != ReferenceJob::Admission::kNeedsNewJob) {
+        return {known->second, admission};
+      }
+    }
+    if (newest == nullptr) {
+      return {nullptr, ReferenceJob::Admission::kNeedsNewJob};
+    }
+    return {newest, newest->model.Attach(hello)};
+  }
+
+  // A name for the process, which need not have been in that job.
   std::string Incarnation(uint8_t process, const ModelledJob* job) const {
     const auto at =
         std::find_if(jobs_.begin(), jobs_.end(),
@@ -447,20 +481,15 @@ class Session {
     return nullptr;
   }
 
+  // No id is used again while there is another run.
   ModelledJob& AddJob() {
-    std::string id = kRequestedId;
-    const auto exists = [this](const std::string& name) {
-      for (const auto& job : jobs_) {
-        if (job->id == name && !job->model.removed()) return true;
-      }
-      return false;
-    };
-    for (int run = 2; exists(id); ++run) {
-      id = absl::StrCat(kRequestedId, "-", run);
-    }
-    jobs_.push_back(std::make_unique<ModelledJob>());
-    jobs_.back()->id = id;
-    jobs_.back()->model.BeginCall();
+    if (NewestJob() == nullptr) last_run_ = 0;
+    auto job = std::make_unique<ModelledJob>();
+    job->run = ++last_run_;
+    job->id = job->run == 1 ? kRequestedId
+                            : absl::StrCat(kRequestedId, "-", job->run);
+    job->model.BeginCall();
+    jobs_.push_back(std::move(job));
     return *jobs_.back();
   }
 
@@ -521,6 +550,10 @@ class Session {
   std::shared_ptr<void> events_;
   // Removed ones, too.
   std::vector<std::unique_ptr<ModelledJob>> jobs_;
+  // The run with the highest number.
+  uint32_t last_run_ = 0;
+  // By rank and incarnation, the job that the process was in last.
+  std::map<std::pair<uint32_t, std::string>, ModelledJob*> processes_;
   std::vector<Stream> streams_;
   std::string last_call_;
   std::string violation_;
