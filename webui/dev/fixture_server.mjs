@@ -325,6 +325,7 @@ server.on('upgrade', (request, socket) => {
       } else if (known && message.subscribe) {
         unsubscribe();
         unsubscribe = subscribe(channel, message.subscribe);
+        if (trust.serverEvent !== null) channel.send(trust.serverEvent);
       }
     },
     () => {

@@ -13,6 +13,8 @@ export class FixtureTrust {
     this.broadcast = broadcast;
     this.endStreams = endStreams;
     this.storage = stored;
+    // The newest one, with which each subscription begins.
+    this.serverEvent = null;
     this.revoked = false;
     this.usedCodes = new Set();
   }
@@ -47,7 +49,8 @@ export class FixtureTrust {
       // Only of the fixture: lets a test change what the server reports.
       case 'POST /fixture/storage':
         this.storage = { ...stored, ...body };
-        this.broadcast({ seq: 0, type: 'server', job: '', storage: this.storage });
+        this.serverEvent = { seq: 0, type: 'server', job: '', storage: this.storage };
+        this.broadcast(this.serverEvent);
         return { status: 204 };
       default: return null;
     }
