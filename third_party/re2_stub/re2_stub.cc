@@ -1,6 +1,6 @@
-// gRPC 1.51 uses RE2 only for xDS routing and RBAC, so a client that uses neither
-// never constructs a pattern. Debian's libre2.a cannot be linked into a shared
-// object, so the agent library links these stubs instead.
+// gRPC 1.51 uses RE2 only for xDS routing and RBAC, so a client that uses
+// neither never constructs a pattern. Debian's libre2.a cannot be linked into a
+// shared object, so the agent library links these stubs instead.
 #include <re2/re2.h>
 
 #include <cstdlib>

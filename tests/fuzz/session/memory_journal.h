@@ -20,8 +20,7 @@ class MemoryJournal final : public jobs::Journal {
   // The next server begins.
   void BeginGeneration() { ++generation_; }
 
-  absl::Status Load(
-      const std::function<void(jobs::SavedJob)>& each) override {
+  absl::Status Load(const std::function<void(jobs::SavedJob)>& each) override {
     for (Record& record : records_) {
       jobs::SavedJob saved;
       saved.id = record.id;
