@@ -50,7 +50,7 @@ absl::Status Exhausted(const std::string& what) {
   return Error(absl::StatusCode::kResourceExhausted, "graph_too_large", what);
 }
 
-// Of a Node or of the NodeRecord that it is made from.
+// `N` is Node, or the NodeRecord that a node is made from.
 template <class N>
 uint64_t WeightOf(const N& node) {
   uint64_t bytes = sizeof(Node) + 2 * node.name.size() + node.op_type.size() +

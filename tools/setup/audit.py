@@ -71,7 +71,7 @@ def audit_system() -> str:
     names = ("libgrpc++-dev", "libprotobuf-dev", "libssl-dev", "libsqlite3-dev", "libc-ares-dev", "zlib1g-dev")
     form = "${Package} ${Version}\n"
     found = subprocess.run(["dpkg-query", "-W", "-f", form, *names], capture_output=True, text=True)
-    return not_checked("Debian's libraries", "see https://security-tracker.debian.org", found.stdout.splitlines())
+    return not_checked("Debian's libraries", "see Debian's security tracker", found.stdout.splitlines())
 
 
 def verdict(what: str, found: int, of: int) -> str:
