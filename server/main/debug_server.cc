@@ -53,13 +53,14 @@ constexpr std::chrono::seconds kTrimInterval(2);
 // For small jobs, whatever --max-memory is.
 constexpr uint64_t kMinMemoryBytes = uint64_t{64} << 20;
 
+// Enough for the largest tensors that a job may send at once.
+constexpr uint64_t kLeastReceivedBytes = uint64_t{2} << 30;
+
 class Context : public asio::io_context {
  public:
   // Destroys everything that waits to be run.
   void Discard() { shutdown(); }
 };
-// Enough for the largest tensors that a job may send at once.
-constexpr uint64_t kLeastReceivedBytes = uint64_t{2} << 30;
 
 std::string Address(const std::string& host, uint16_t port) {
   bool v6 = host.find(':') != std::string::npos;
