@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import resource
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -32,12 +33,19 @@ class Result:
     edges: int
     features: int
     corpus_size: int
+    cpu_seconds: float
     findings: list[Path]
 
 
 def last_number(pattern: str, log: str) -> int:
     found = re.findall(pattern, log)
     return int(found[-1]) if found else 0
+
+
+def cpu_seconds() -> float:
+    """The time that all programs run so far have used."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def run(target: Target, seconds: int, out: Path) -> Result:
@@ -48,6 +56,7 @@ def run(target: Target, seconds: int, out: Path) -> Result:
     prefix = f"{findings}/{target.name}-"
     seeds = sorted({str(file.parent) for file in target.corpus})
     log = out / f"{target.name}.log"
+    cpu_before = cpu_seconds()
     with log.open("w") as output:
         code = subprocess.run(
             [
@@ -70,6 +79,7 @@ def run(target: Target, seconds: int, out: Path) -> Result:
         last_number(r"cov: (\d+)", text),
         last_number(r"ft: (\d+)", text),
         last_number(r"corp: (\d+)/", text),
+        cpu_seconds() - cpu_before,
         found,
     )
 
@@ -91,16 +101,19 @@ def main() -> int:
     arguments = parser.parse_args()
     targets = read_targets(arguments.targets.read_text().splitlines())
     seconds = max(1, int(arguments.minutes * 60 / len(targets)))
-    print(f"{'target':24}{'executions':>14}{'per second':>12}{'edges':>8}{'features':>10}{'corpus':>8}  findings")
+    print(
+        f"{'target':24}{'executions':>14}{'per second':>12}{'edges':>8}{'features':>10}{'corpus':>8}{'CPU s':>8}  findings"
+    )
     results = []
     for target in targets:
         results.append(run(target, seconds, arguments.out))
         r = results[-1]
-        row = f"{target.name:24}{r.executions:14,}{r.per_second:12,}{r.edges:8,}{r.features:10,}{r.corpus_size:8,}"
+        row = f"{target.name:24}{r.executions:14,}{r.per_second:12,}{r.edges:8,}{r.features:10,}{r.corpus_size:8,}{r.cpu_seconds:8,.0f}"
         print(f"{row}  {len(r.findings)}", flush=True)
     findings = [file for result in results for file in result.findings]
     total = sum(result.executions for result in results)
-    print(f"{total:,} executions in {len(results)} targets of {seconds} s each, {len(findings)} findings")
+    minutes = sum(result.cpu_seconds for result in results) / 60
+    print(f"{total:,} executions of {len(results)} targets in {minutes:.0f} CPU minutes, {len(findings)} findings")
     for file in findings:
         print(f"  {file}")
     return 1 if findings else 0

@@ -72,7 +72,7 @@ ScriptedRank::ScriptedRank(Options options) : options_(std::move(options)) {
   hello.set_world_size(options_.world_size);
   hello.set_framework("bench");
   hello.set_device("cpu");
-  hello.set_incarnation("rank-" + std::to_string(options_.rank));
+  hello.set_incarnation(options_.job + "/" + std::to_string(options_.rank));
   Send(message);
   SendState(/*paused=*/false);
   SendGraph();

@@ -32,8 +32,11 @@ class ScriptedRank {
   explicit ScriptedRank(Options options);
   ~ScriptedRank();
 
-  // Starts to send statistics. Must be called at most once.
+  // Starts to send statistics at the fixed rate. Must be called at most once.
   void StartReporting();
+  // Sends this many statistics now. Not to be called while they are sent at a
+  // rate.
+  void SendStatistics(uint32_t count);
 
   // Sends a hit of watchpoint 1 at this node.
   void Hit(uint32_t node, uint64_t order);
@@ -46,7 +49,6 @@ class ScriptedRank {
   void Send(const v1::AgentMessage& message, bool more_follow = false);
   void SendGraph();
   void SendState(bool paused);
-  void SendStatistics(uint32_t count);
   void Report();
   void HandleCommands();
 
