@@ -93,6 +93,10 @@ def read_targets(lines: list[str]) -> list[Target]:
     return targets
 
 
+def row(target: str, *cells: str) -> str:
+    return f"{target:24}" + "".join(f"{cell:>14}" for cell in cells)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="tools/dev fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10, help="for all targets together (default: 10)")
@@ -101,15 +105,13 @@ def main() -> int:
     arguments = parser.parse_args()
     targets = read_targets(arguments.targets.read_text().splitlines())
     seconds = max(1, int(arguments.minutes * 60 / len(targets)))
-    print(
-        f"{'target':24}{'executions':>14}{'per second':>12}{'edges':>8}{'features':>10}{'corpus':>8}{'CPU s':>8}  findings"
-    )
+    print(row("target", "executions", "per second", "edges", "features", "corpus", "CPU s", "findings"))
     results = []
     for target in targets:
         results.append(run(target, seconds, arguments.out))
         r = results[-1]
-        row = f"{target.name:24}{r.executions:14,}{r.per_second:12,}{r.edges:8,}{r.features:10,}{r.corpus_size:8,}{r.cpu_seconds:8,.0f}"
-        print(f"{row}  {len(r.findings)}", flush=True)
+        counters = (r.executions, r.per_second, r.edges, r.features, r.corpus_size, int(r.cpu_seconds), len(r.findings))
+        print(row(target.name, *(f"{counter:,}" for counter in counters)), flush=True)
     findings = [file for result in results for file in result.findings]
     total = sum(result.executions for result in results)
     minutes = sum(result.cpu_seconds for result in results) / 60
