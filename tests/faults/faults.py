@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import os
 import random
@@ -26,7 +27,7 @@ from proxy import BOTH, DOWN, UP
 ALL_MOMENTS = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8")
 
 
-class Fault:
+class Fault(abc.ABC):
     id = ""
     name = ""
     # Only in the long form of the matrix.
@@ -41,8 +42,9 @@ class Fault:
     def prepare(self, cell: Cell) -> None:
         """Before any process starts."""
 
+    @abc.abstractmethod
     def strike(self, cell: Cell) -> None:
-        raise NotImplementedError
+        """Makes the fault, at the moment that the cell has reached."""
 
     def heal(self, cell: Cell) -> None:
         """Ends the fault."""
