@@ -17,6 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from cell import Cell
 from graphdbg.cli.client import ApiError
@@ -27,7 +28,7 @@ from proxy import BOTH, DOWN, UP
 ALL_MOMENTS = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8")
 
 
-class Fault(abc.ABC):
+class Fault(Protocol):
     id = ""
     name = ""
     # Only in the long form of the matrix.
