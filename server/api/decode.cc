@@ -95,86 +95,85 @@ std::optional<auth::Role> ReadRole(BodyReader& body) {
   return role;
 }
 
+// Parses `text` and has `read` read the fields of the body into a Result. The
+// error is the first of them; fields that nobody read are errors, too.
+template <class Result, class Read>
+absl::StatusOr<Result> DecodeBody(std::string_view text, const Read& read) {
+  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
+  absl::Status status;
+  BodyReader body(object, "", status);
+  Result result = read(body);
+  body.RefuseOthers();
+  RETURN_IF_ERROR(status);
+  return result;
+}
+
 }  // namespace
 
 absl::StatusOr<model::ControlRequest> DecodeControl(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  model::ControlRequest request;
-  auto verb = body.Choice<model::ControlVerb>("command");
-  if (!verb) body.Fail("command", "is missing");
-  request.verb = verb.value_or(model::ControlVerb::kContinue);
-  request.steps = body.Integer("steps", 1, kMaxSteps).value_or(1);
-  request.node = body.Text("node").value_or("");
-  if (request.verb == model::ControlVerb::kContinueTo && request.node.empty()) {
-    body.Fail("node", "is missing: the node to continue to");
-  }
-  request.pending = body.Boolean("pending").value_or(false);
-  auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
-  if (rank) request.rank = static_cast<uint32_t>(*rank);
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return request;
+  return DecodeBody<model::ControlRequest>(text, [&](BodyReader& body) {
+    model::ControlRequest request;
+    auto verb = body.Choice<model::ControlVerb>("command");
+    if (!verb) body.Fail("command", "is missing");
+    request.verb = verb.value_or(model::ControlVerb::kContinue);
+    request.steps = body.Integer("steps", 1, kMaxSteps).value_or(1);
+    request.node = body.Text("node").value_or("");
+    if (request.verb == model::ControlVerb::kContinueTo &&
+        request.node.empty()) {
+      body.Fail("node", "is missing: the node to continue to");
+    }
+    request.pending = body.Boolean("pending").value_or(false);
+    auto rank = body.Integer("rank", 0, std::numeric_limits<uint32_t>::max());
+    if (rank) request.rank = static_cast<uint32_t>(*rank);
+    return request;
+  });
 }
 
 absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  auto condition = ReadCondition(body);
-  if (!condition) body.Fail("condition", "is missing");
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return *std::move(condition);
+  return DecodeBody<model::Condition>(text, [&](BodyReader& body) {
+    auto condition = ReadCondition(body);
+    if (!condition) body.Fail("condition", "is missing");
+    return std::move(condition).value_or(model::Condition{});
+  });
 }
 
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  model::WatchpointSpec spec;
-  auto condition = ReadCondition(body);
-  if (!condition) body.Fail("condition", "is missing");
-  spec.condition = std::move(condition).value_or(model::Condition{});
-  spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
-  spec.pause =
-      body.Choice<model::PauseMode>("pause").value_or(model::PauseMode::kNode);
-  spec.enabled = body.Boolean("enabled").value_or(true);
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return spec;
+  return DecodeBody<model::WatchpointSpec>(text, [&](BodyReader& body) {
+    model::WatchpointSpec spec;
+    auto condition = ReadCondition(body);
+    if (!condition) body.Fail("condition", "is missing");
+    spec.condition = std::move(condition).value_or(model::Condition{});
+    spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
+    spec.pause = body.Choice<model::PauseMode>("pause").value_or(
+        model::PauseMode::kNode);
+    spec.enabled = body.Boolean("enabled").value_or(true);
+    return spec;
+  });
 }
 
 absl::StatusOr<model::WatchpointChange> DecodeWatchpointChange(
     std::string_view text, const model::WatchpointSpec& old) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  model::WatchpointChange change;
-  change.condition = ReadCondition(body);
-  change.selection = ReadSelection(body, old.selection);
-  change.pause = body.Choice<model::PauseMode>("pause");
-  change.enabled = body.Boolean("enabled");
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return change;
+  return DecodeBody<model::WatchpointChange>(text, [&](BodyReader& body) {
+    model::WatchpointChange change;
+    change.condition = ReadCondition(body);
+    change.selection = ReadSelection(body, old.selection);
+    change.pause = body.Choice<model::PauseMode>("pause");
+    change.enabled = body.Boolean("enabled");
+    return change;
+  });
 }
 
 absl::StatusOr<CatchRequest> DecodeCatch(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  CatchRequest request;
-  auto node = body.Text("node");
-  if (!node) body.Fail("node", "is missing");
-  request.node = node.value_or("");
-  request.rank = static_cast<uint32_t>(
-      body.Integer("rank", 0, std::numeric_limits<uint32_t>::max())
-          .value_or(0));
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return request;
+  return DecodeBody<CatchRequest>(text, [&](BodyReader& body) {
+    CatchRequest request;
+    auto node = body.Text("node");
+    if (!node) body.Fail("node", "is missing");
+    request.node = node.value_or("");
+    request.rank = static_cast<uint32_t>(
+        body.Integer("rank", 0, std::numeric_limits<uint32_t>::max())
+            .value_or(0));
+    return request;
+  });
 }
 
 absl::Status DecodeNothing(std::string_view text) {
@@ -188,46 +187,38 @@ absl::Status DecodeNothing(std::string_view text) {
 absl::StatusOr<LoginCodeRequest> DecodeLoginCodeRequest(
     std::string_view text, const auth::Principal& caller) {
   if (text.empty()) return LoginCodeRequest{caller.name, caller.role};
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  LoginCodeRequest request;
-  request.name = ReadHolder(body, caller.name).value_or(caller.name);
-  request.role = ReadRole(body).value_or(caller.role);
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return request;
+  return DecodeBody<LoginCodeRequest>(text, [&](BodyReader& body) {
+    LoginCodeRequest request;
+    request.name = ReadHolder(body, caller.name).value_or(caller.name);
+    request.role = ReadRole(body).value_or(caller.role);
+    return request;
+  });
 }
 
 absl::StatusOr<TokenRequest> DecodeTokenRequest(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  TokenRequest request;
-  const auto name = ReadHolder(body, "");
-  if (!name) body.Fail("name", "is missing");
-  request.name = name.value_or("");
-  const auto role = ReadRole(body);
-  if (!role) body.Fail("role", "is missing: view, control or admin");
-  request.role = role.value_or(auth::Role::kView);
-  const auto lifetime = body.Integer("expires_in_seconds", 1, kMaxTokenSeconds);
-  if (lifetime) {
-    request.lifetime = absl::Seconds(static_cast<int64_t>(*lifetime));
-  }
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return request;
+  return DecodeBody<TokenRequest>(text, [&](BodyReader& body) {
+    TokenRequest request;
+    const auto name = ReadHolder(body, "");
+    if (!name) body.Fail("name", "is missing");
+    request.name = name.value_or("");
+    const auto role = ReadRole(body);
+    if (!role) body.Fail("role", "is missing: view, control or admin");
+    request.role = role.value_or(auth::Role::kView);
+    const auto lifetime =
+        body.Integer("expires_in_seconds", 1, kMaxTokenSeconds);
+    if (lifetime) {
+      request.lifetime = absl::Seconds(static_cast<int64_t>(*lifetime));
+    }
+    return request;
+  });
 }
 
 absl::StatusOr<std::string> DecodeLogin(std::string_view text) {
-  ASSIGN_OR_RETURN(const ReceivedJson object, ParseObject(text));
-  absl::Status status;
-  BodyReader body(object, "", status);
-  auto code = body.Text("code");
-  if (!code) body.Fail("code", "is missing");
-  body.RefuseOthers();
-  RETURN_IF_ERROR(status);
-  return *code;
+  return DecodeBody<std::string>(text, [&](BodyReader& body) {
+    auto code = body.Text("code");
+    if (!code) body.Fail("code", "is missing");
+    return code.value_or("");
+  });
 }
 
 }  // namespace graphdbg::api

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -59,7 +60,9 @@ std::string ExplainBindError(int error) {
   }
 }
 
-absl::Status CheckListen(const std::string& host, uint16_t port) {
+absl::Status ForEachAddress(
+    const std::string& host, uint16_t port,
+    const std::function<int(addrinfo& address)>& listen_on) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
@@ -68,16 +71,20 @@ absl::Status CheckListen(const std::string& host, uint16_t port) {
                                  std::to_string(port).c_str(), &hints, &found);
   if (failed != 0) return CannotListen(host, port, gai_strerror(failed));
   std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
-  int error = EADDRNOTAVAIL;
+  int result = EADDRNOTAVAIL;
   for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    const int tried = TryBind(*each);
+    const int error = listen_on(*each);
     // A host name may have addresses of families that this machine lacks.
-    if (tried == EAFNOSUPPORT || tried == EADDRNOTAVAIL) continue;
-    error = tried;
+    if (error == EAFNOSUPPORT || error == EADDRNOTAVAIL) continue;
+    result = error;
     if (error != 0) break;
   }
-  return error == 0 ? absl::OkStatus()
-                    : CannotListen(host, port, ExplainBindError(error));
+  return result == 0 ? absl::OkStatus()
+                     : CannotListen(host, port, ExplainBindError(result));
+}
+
+absl::Status CheckListen(const std::string& host, uint16_t port) {
+  return ForEachAddress(host, port, TryBind);
 }
 
 }  // namespace graphdbg::ingest

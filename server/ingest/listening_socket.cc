@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
@@ -103,31 +102,16 @@ absl::Status RemoveStale(const std::string& path, const sockaddr_un& address) {
 
 absl::StatusOr<std::vector<ListeningSocket>> ListeningSocket::OpenTcp(
     const std::string& host, uint16_t port) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int failed = getaddrinfo(WithoutBrackets(host).c_str(),
-                                 std::to_string(port).c_str(), &hints, &found);
-  if (failed != 0) return CannotListen(host, port, gai_strerror(failed));
-  std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> owner(found, freeaddrinfo);
   std::vector<ListeningSocket> sockets;
-  int error = EADDRNOTAVAIL;
-  for (addrinfo* each = found; each != nullptr; each = each->ai_next) {
+  const auto listen_on = [&sockets](addrinfo& address) {
     // All addresses get the port that was picked for the first.
-    if (!sockets.empty()) SetPort(each->ai_addr, sockets[0].port());
-    const int fd = BindTcp(*each);
-    if (fd >= 0) {
-      sockets.push_back(ListeningSocket(fd, ""));
-    } else if (errno != EAFNOSUPPORT && errno != EADDRNOTAVAIL) {
-      // A host name may have addresses of families that this machine lacks.
-      error = errno;
-      return CannotListen(host, port, ExplainBindError(error));
-    }
-  }
-  if (sockets.empty()) {
-    return CannotListen(host, port, ExplainBindError(error));
-  }
+    if (!sockets.empty()) SetPort(address.ai_addr, sockets[0].port());
+    const int fd = BindTcp(address);
+    if (fd < 0) return errno;
+    sockets.push_back(ListeningSocket(fd, ""));
+    return 0;
+  };
+  RETURN_IF_ERROR(ForEachAddress(host, port, listen_on));
   return sockets;
 }
 

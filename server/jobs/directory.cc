@@ -242,6 +242,7 @@ absl::Status DirectoryImpl::Restore() {
                                          std::move(saved.journal), executor_,
                                          options_, bus_);
     const std::string requested_id = saved.requested_id;
+    const std::string newest_id = saved.newest_id;
     std::vector<AgentHello> processes;
     for (const auto& [number, rank] : saved.ranks) {
       processes.push_back(rank.hello);
@@ -253,6 +254,7 @@ absl::Status DirectoryImpl::Restore() {
       processes_.Add(requested_id, process, job);
     }
     jobs_.Add(requested_id, std::move(job));
+    jobs_.AddRemoved(requested_id, newest_id);
   });
 }
 

@@ -57,6 +57,14 @@ class JobIndex {
     all_.push_back(std::move(job));
   }
 
+  // There was a run with this id. Ignored if no run of the name is left.
+  void AddRemoved(const std::string& requested_id, const std::string& id) {
+    auto it = by_name_.find(requested_id);
+    if (it == by_name_.end()) return;
+    it->second.last_run =
+        std::max(it->second.last_run, RunOf(requested_id, id));
+  }
+
   void Remove(const JobPtr& job) {
     auto found = by_id_.find(job->id());
     if (found == by_id_.end() || found->second.job != job) return;

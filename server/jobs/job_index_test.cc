@@ -65,6 +65,17 @@ TEST_F(JobIndexTest, RestoredRunsCount) {
   EXPECT_EQ(index_.NextId("train"), "train-13");
 }
 
+TEST_F(JobIndexTest, RunsThatWereRemovedBeforeARestartCount) {
+  index_.AddRemoved("train", "train-7");
+  EXPECT_EQ(index_.NextId("train"), "train");
+  Add("train");
+  index_.AddRemoved("train", "train-7");
+  EXPECT_EQ(index_.NextId("train"), "train-8");
+  index_.AddRemoved("train", "train-3");
+  index_.AddRemoved("train", "");
+  EXPECT_EQ(index_.NextId("train"), "train-8");
+}
+
 TEST_F(JobIndexTest, RemovingTwiceChangesNothing) {
   const auto first = Add("train");
   index_.Remove(first);

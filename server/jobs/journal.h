@@ -114,6 +114,9 @@ struct SavedJob {
   std::string id;
   // The id that agents request. Several runs of a job share it.
   std::string requested_id;
+  // The id of the newest run with this requested id, which may have been
+  // removed. Empty if it is unknown.
+  std::string newest_id;
   int64_t created_at_unix_nano = 0;
   // Includes hits that were counted but not stored.
   uint64_t hit_total = 0;

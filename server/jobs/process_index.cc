@@ -15,6 +15,7 @@ size_t HashOf(const std::string& requested_id, const AgentHello& hello) {
 
 void ProcessIndex::Add(const std::string& requested_id, const AgentHello& hello,
                        const std::shared_ptr<LiveJob>& job) {
+  if (hello.incarnation.empty()) return;
   if (jobs_.size() >= prune_at_) {
     for (auto it = jobs_.begin(); it != jobs_.end();) {
       it = it->second.expired() ? jobs_.erase(it) : std::next(it);
@@ -25,6 +26,7 @@ void ProcessIndex::Add(const std::string& requested_id, const AgentHello& hello,
 }
 
 std::shared_ptr<LiveJob> ProcessIndex::Find(const AgentHello& hello) const {
+  if (hello.incarnation.empty()) return nullptr;
   const auto it = jobs_.find(HashOf(hello.job, hello));
   return it == jobs_.end() ? nullptr : it->second.lock();
 }

@@ -22,10 +22,12 @@ class LiveJob;
 // then compares the incarnation itself (SameProcess). Not thread-safe.
 class ProcessIndex {
  public:
-  // `requested_id` is the id that the process asks for.
+  // `requested_id` is the id that the process asks for. A process without an
+  // incarnation cannot be recognized, so it is not added.
   void Add(const std::string& requested_id, const AgentHello& hello,
            const std::shared_ptr<LiveJob>& job);
-  // Null if the process is not known, or if its job was forgotten.
+  // Null if the process is not known or cannot be recognized, or if its job was
+  // forgotten.
   std::shared_ptr<LiveJob> Find(const AgentHello& hello) const;
 
  private:

@@ -90,12 +90,16 @@ void JobRows::PutNumbered(const char* sql, Numbered rows) {
 void JobRows::Insert(const std::string& id, const std::string& asked_for,
                      int64_t created_at_unix_nano) {
   Put([=, job = key_](Statements& db) {
-    return db["INSERT INTO job (job, id, asked_for, created_at)"
-              " VALUES (?, ?, ?, ?)"]
-        .Bind(1, job)
+    RETURN_IF_ERROR(db["INSERT INTO job (job, id, asked_for, created_at)"
+                       " VALUES (?, ?, ?, ?)"]
+                        .Bind(1, job)
+                        .Bind(2, std::string_view(id))
+                        .Bind(3, std::string_view(asked_for))
+                        .Bind(4, created_at_unix_nano)
+                        .Run());
+    return db["INSERT OR REPLACE INTO newest_run VALUES (?, ?)"]
+        .Bind(1, std::string_view(asked_for))
         .Bind(2, std::string_view(id))
-        .Bind(3, std::string_view(asked_for))
-        .Bind(4, created_at_unix_nano)
         .Run();
   });
 }
@@ -334,7 +338,10 @@ void JobRows::Forget() {
   writer_->Put(
       group_,
       [job = key_](Statements& db) {
-        return db["DELETE FROM job WHERE job = ?"].Bind(1, job).Run();
+        RETURN_IF_ERROR(db["DELETE FROM job WHERE job = ?"].Bind(1, job).Run());
+        return db["DELETE FROM newest_run"
+                  " WHERE asked_for NOT IN (SELECT asked_for FROM job)"]
+            .Run();
       },
       kBytesPerWrite, Writer::Kind::kRemoval);
 }

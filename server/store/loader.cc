@@ -200,8 +200,9 @@ absl::Status JobLoader::LoadStatistics() {
 absl::Status LoadJobs(const Database& db,
                       const std::function<void(int64_t key, SavedJob)>& each) {
   Statement jobs = db.Prepare(
-      "SELECT job, id, asked_for, created_at, hit_total, last_steps FROM job"
-      " ORDER BY job");
+      "SELECT job.job, job.id, job.asked_for, job.created_at, job.hit_total,"
+      " job.last_steps, newest_run.id"
+      " FROM job LEFT JOIN newest_run USING (asked_for) ORDER BY job.job");
   while (true) {
     ASSIGN_OR_RETURN(const bool has_row, jobs.Step());
     if (!has_row) return absl::OkStatus();
@@ -215,6 +216,7 @@ absl::Status LoadJobs(const Database& db,
       job.damage =
           absl::StrCat(db.file(), " is damaged (table job, job ", job.id, ")");
     }
+    job.newest_id = std::string(jobs.Bytes(6));
     job.last_steps.assign(steps.steps().begin(), steps.steps().end());
     const int64_t key = jobs.Int(0);
     JobLoader(db, key, job).Load();

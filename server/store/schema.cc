@@ -93,6 +93,15 @@ CREATE TABLE statistics (
   PRIMARY KEY (job, rank, node, slot, step)
 ) STRICT, WITHOUT ROWID;
 )sql",
+    R"sql(
+-- The newest run of each name that has a job, even if this run was removed: its
+-- number is not used again.
+CREATE TABLE newest_run (
+  asked_for TEXT PRIMARY KEY,
+  id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+INSERT OR REPLACE INTO newest_run SELECT asked_for, id FROM job ORDER BY job;
+)sql",
 };
 constexpr int64_t kVersion = std::size(kMigrations);
 
@@ -127,9 +136,21 @@ absl::StatusOr<int64_t> Version(const Database& db) {
       version, "; this version supports ", kVersion, ")"));
 }
 
+absl::StatusOr<Database> OpenOnFullDisk(const std::string& file) {
+  ASSIGN_OR_RETURN(Database db, Database::Open(file));
+  // The index of the log is kept in memory then, and not in a file.
+  RETURN_IF_ERROR(db.Run("PRAGMA locking_mode = EXCLUSIVE"));
+  db.KeepLogWhenClosed();
+  ASSIGN_OR_RETURN(const int64_t version, Version(db));
+  if (version == kVersion) return db;
+  return absl::UnavailableError(
+      absl::StrCat("cannot upgrade ", file, " on a full disk"));
+}
+
 }  // namespace
 
-absl::StatusOr<Database> OpenDatabase(const std::string& file) {
+absl::StatusOr<Database> OpenDatabase(const std::string& file, Access access) {
+  if (access == Access::kReadOnFullDisk) return OpenOnFullDisk(file);
   ASSIGN_OR_RETURN(Database db, Database::Open(file));
   ASSIGN_OR_RETURN(const int64_t version, Version(db));
   // The writer returns freed pages to the file system. In a file that has

@@ -1,11 +1,19 @@
 #include "server/store/sqlite.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "proto/wire/status_macros.h"
 
 namespace graphdbg::store {
+namespace {
+
+// The log is copied to the file when it has this many pages.
+constexpr int kCheckpointPages = 1'000;
+
+}  // namespace
 
 absl::Status ToStatus(int result, std::string_view file,
                       std::string_view detail) {
@@ -121,7 +129,29 @@ absl::StatusOr<Database> Database::Open(const std::string& file) {
   // functions.
   sqlite3_db_config(db, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
+  sqlite3_wal_hook(db, &Database::OnCommit, database.checkpoint_result_.get());
   return database;
+}
+
+// SQLite's own hook ignores errors. The commit has succeeded in any case.
+int Database::OnCommit(void* result, sqlite3* db, const char* name, int pages) {
+  if (pages < kCheckpointPages) return SQLITE_OK;
+  const int done = sqlite3_wal_checkpoint_v2(
+      db, name, SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
+  // Others may read from the log.
+  if (done != SQLITE_OK && done != SQLITE_BUSY && done != SQLITE_LOCKED) {
+    *static_cast<int*>(result) = done;
+  }
+  return SQLITE_OK;
+}
+
+absl::Status Database::TakeCheckpointError() {
+  const int result = std::exchange(*checkpoint_result_, SQLITE_OK);
+  return ToStatus(result, file_, sqlite3_errstr(result));
+}
+
+void Database::KeepLogWhenClosed() {
+  sqlite3_db_config(db_.get(), SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
 }
 
 absl::Status Database::Run(const char* sql) {
@@ -140,25 +170,31 @@ absl::StatusOr<int64_t> Database::Number(const char* sql) const {
   return statement.Int(0);
 }
 
-absl::Status Database::CheckInPlace() const {
+absl::StatusOr<Database::Place> Database::FindPlace() const {
   int moved = 0;
+  sqlite3_file* log = nullptr;
   int result =
       sqlite3_file_control(db_.get(), "main", SQLITE_FCNTL_HAS_MOVED, &moved);
-  sqlite3_file* log = nullptr;
-  if (result == SQLITE_OK && moved == 0) {
+  if (result == SQLITE_OK) {
     result = sqlite3_file_control(db_.get(), "main",
                                   SQLITE_FCNTL_JOURNAL_POINTER, &log);
-  }
-  if (result == SQLITE_OK && log != nullptr && log->pMethods != nullptr) {
-    result = log->pMethods->xFileControl(log, SQLITE_FCNTL_HAS_MOVED, &moved);
   }
   if (result != SQLITE_OK) {
     return ToStatus(result, file_, sqlite3_errstr(result));
   }
-  if (moved == 0) return absl::OkStatus();
+  // SQLite does not know the log's inode.
+  const bool log_open = log != nullptr && log->pMethods != nullptr;
+  const std::string log_file = file_ + "-wal";
+  return Place{moved != 0, log_open && access(log_file.c_str(), F_OK) != 0};
+}
+
+absl::Status Database::CheckInPlace() const {
+  ASSIGN_OR_RETURN(const Place place, FindPlace());
+  if (!place.file_moved && !place.log_moved) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat(
       "cannot write ", file_,
-      ": it was removed or replaced; put it back, or restart the server"));
+      ": it was removed or replaced; if another file has taken its place, put "
+      "it back, or restart the server"));
 }
 
 }  // namespace graphdbg::store

@@ -73,6 +73,21 @@ class Database {
   // more: what is committed would not be found by the next server. Call it
   // within a transaction.
   absl::Status CheckInPlace() const;
+  // Whether the path of the file leads elsewhere or nowhere, and whether that
+  // of its log leads nowhere.
+  struct Place {
+    bool file_moved = false;
+    bool log_moved = false;
+  };
+  absl::StatusOr<Place> FindPlace() const;
+
+  // The error of the last checkpoint, once. Checkpoints take place after
+  // commits, which they do not affect.
+  absl::Status TakeCheckpointError();
+  // The connection is closed without a checkpoint, so that the next one finds
+  // everything in the write-ahead log.
+  void KeepLogWhenClosed();
+
   const std::string& file() const { return file_; }
 
  private:
@@ -80,9 +95,16 @@ class Database {
     void operator()(sqlite3* db) const { sqlite3_close_v2(db); }
   };
 
-  explicit Database(std::string file) : file_(std::move(file)) {}
+  explicit Database(std::string file)
+      : file_(std::move(file)),
+        checkpoint_result_(std::make_unique<int>(SQLITE_OK)) {}
+
+  // SQLite calls it after each commit, with the number of pages in the log.
+  static int OnCommit(void* result, sqlite3* db, const char* name, int pages);
 
   std::string file_;
+  // On the heap, because SQLite has its address.
+  std::unique_ptr<int> checkpoint_result_;
   std::unique_ptr<sqlite3, Close> db_;
 };
 

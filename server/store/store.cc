@@ -1,12 +1,8 @@
 #include "server/store/store.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
+#include <filesystem>
 #include <optional>
 #include <utility>
 
@@ -17,6 +13,7 @@
 #include "server/store/dir_lock.h"
 #include "server/store/job_rows.h"
 #include "server/store/loader.h"
+#include "server/store/private_file.h"
 #include "server/store/schema.h"
 #include "server/store/writer.h"
 
@@ -33,20 +30,28 @@ absl::Status WithAdvice(const absl::Status& status) {
                    "empty store"));
 }
 
-// The file contains source lines of users' programs. SQLite creates its other
-// files with the same mode. Must be called before SQLite opens the file, since
-// closing the descriptor releases SQLite's locks.
-absl::Status MakePrivate(const std::string& file) {
-  const int fd =
-      open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK,
-           0600);
-  if (fd < 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot open ", file, ": ",
-                     errno == ELOOP ? "it is a link" : std::strerror(errno)));
+// Whether the operating system has refused something, for example because the
+// disk is full: the file itself is in order.
+bool MayRecover(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsResourceExhausted(status);
+}
+
+// Opens a file with jobs in a way that takes no room on the disk.
+absl::StatusOr<Database> OpenForReading(const std::string& file,
+                                        const absl::Status& why) {
+  std::error_code ignored;
+  if (!MayRecover(why) || std::filesystem::file_size(file, ignored) == 0) {
+    return why;
   }
-  close(fd);
-  return absl::OkStatus();
+  auto db = OpenDatabase(file, Access::kReadOnFullDisk);
+  // The first error is the one to solve.
+  return db.ok() ? std::move(db) : why;
+}
+
+// What can be read, if not everything works.
+absl::StatusOr<Database> OpenToLoad(const std::string& file) {
+  auto db = OpenDatabase(file);
+  return db.ok() ? std::move(db) : OpenForReading(file, db.status());
 }
 
 int64_t UnixNano() {
@@ -57,29 +62,31 @@ int64_t UnixNano() {
 
 class Store final : public jobs::Journal {
  public:
-  Store(DirLock lock, Database db, uint64_t life, StoreOptions options)
+  // Without `db` the file can be read, but not written at present.
+  Store(DirLock lock, const std::string& file, std::optional<Database> db,
+        uint64_t life, StoreOptions options)
       : lock_(std::move(lock)),
         max_bytes_(options.max_bytes),
         other_bytes_(std::move(options.other_bytes)),
         life_(life),
-        file_(db.file()),
+        file_(file),
         writer_(std::make_shared<Writer>(
-            std::move(db), WriterOptionsOf(std::move(options)))) {}
+            file, std::move(db), WriterOptionsOf(std::move(options)))) {}
   ~Store() override { Store::Close(); }
 
   uint64_t generation() const override { return life_; }
 
   absl::Status Load(const std::function<void(jobs::SavedJob)>& each) override {
-    auto db = OpenDatabase(file_);
-    if (!db.ok()) return WithAdvice(db.status());
-    absl::Status loaded = LoadJobs(*db, [&](int64_t key, jobs::SavedJob job) {
-      last_key_ = key;
-      job.journal = std::make_unique<JobRows>(writer_, key, job.frames.size());
-      each(std::move(job));
-    });
+    if (auto loaded = LoadFile(each); !loaded.ok()) return WithAdvice(loaded);
     // Counted only after the whole file has been read successfully.
-    if (loaded.ok()) loaded = db->Run("UPDATE server SET lives = lives + 1");
-    return WithAdvice(loaded);
+    const auto nobody = std::make_shared<Writer::Group>();
+    writer_->Put(
+        nobody,
+        [](Statements& statements) {
+          return statements["UPDATE server SET lives = lives + 1"].Run();
+        },
+        0);
+    return absl::OkStatus();
   }
 
   std::unique_ptr<jobs::JobJournal> Open(
@@ -120,10 +127,21 @@ class Store final : public jobs::Journal {
   }
 
  private:
+  // Closes its connection, which may exclude the writer's.
+  absl::Status LoadFile(const std::function<void(jobs::SavedJob)>& each) {
+    ASSIGN_OR_RETURN(const Database db, OpenToLoad(file_));
+    return LoadJobs(db, [&](int64_t key, jobs::SavedJob job) {
+      last_key_ = key;
+      job.journal = std::make_unique<JobRows>(writer_, key, job.frames.size());
+      each(std::move(job));
+    });
+  }
+
   WriterOptions WriterOptionsOf(StoreOptions options) {
     WriterOptions writer;
     writer.log = std::move(options.log);
     writer.max_waiting_bytes = options.max_waiting_bytes;
+    writer.memory = std::move(options.memory);
     writer.first_pause = options.first_pause;
     writer.longest_pause = options.longest_pause;
     writer.on_change = [this](const absl::Status& status) { OnChange(status); };
@@ -166,10 +184,18 @@ absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
   const std::string file = data_dir + kFile;
   RETURN_IF_ERROR(MakePrivate(file));
   auto db = OpenDatabase(file);
-  if (!db.ok()) return WithAdvice(db.status());
-  auto life = db->Number("SELECT lives FROM server");
+  std::optional<Database> reader;
+  if (!db.ok()) {
+    auto opened = OpenForReading(file, db.status());
+    if (!opened.ok()) return WithAdvice(opened.status());
+    reader = *std::move(opened);
+  }
+  auto life = (reader ? *reader : *db).Number("SELECT lives FROM server");
   if (!life.ok()) return WithAdvice(life.status());
-  return std::make_shared<Store>(std::move(lock), *std::move(db),
+  reader.reset();
+  std::optional<Database> writable;
+  if (db.ok()) writable = *std::move(db);
+  return std::make_shared<Store>(std::move(lock), file, std::move(writable),
                                  static_cast<uint64_t>(*life),
                                  std::move(options));
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
 #include "server/jobs/journal.h"
 
 namespace graphdbg::store {
@@ -29,11 +30,15 @@ struct StoreOptions {
   uint64_t max_waiting_bytes = uint64_t{64} << 20;
   std::chrono::milliseconds first_pause{100};
   std::chrono::milliseconds longest_pause{5'000};
+  // The memory budget of the server, which counts what waits. May be null.
+  std::shared_ptr<MemoryBudget> memory = nullptr;
 };
 
-// Opens the store in an existing directory. Errors are messages for the user,
-// and leave the file unchanged: DATA_LOSS if it is damaged, FAILED_PRECONDITION
-// if a newer version wrote it or another server uses the directory.
+// Opens the store in an existing directory. If the disk is full but the jobs
+// can be read, it is opened in the state in which writing fails. Other errors
+// are messages for the user, and leave the file unchanged: DATA_LOSS if it is
+// damaged, FAILED_PRECONDITION if a newer version wrote it or another server
+// uses the directory.
 absl::StatusOr<std::shared_ptr<jobs::Journal>> OpenStore(
     const std::string& data_dir, StoreOptions options = {});
 

@@ -17,19 +17,14 @@ constexpr std::chrono::seconds kCalm(10);
 
 }  // namespace
 
-Statement& Statements::operator[](const char* sql) {
-  auto it = prepared_.find(sql);
-  if (it == prepared_.end()) {
-    it = prepared_.emplace(sql, db_.Prepare(sql)).first;
-  }
-  return it->second;
-}
-
-Writer::Writer(Database db, WriterOptions options)
+Writer::Writer(std::string file, std::optional<Database> db,
+               WriterOptions options)
     : options_(std::move(options)),
-      db_(std::move(db)),
-      statements_(db_),
+      connection_(std::move(file), std::move(db)),
       pause_(options_.first_pause) {
+  if (options_.memory) {
+    reserved_ = options_.memory->Count(MemoryAccount::kJournal);
+  }
   MeasureFile();
   thread_ = std::thread([this] { Loop(); });
 }
@@ -45,6 +40,7 @@ void Writer::Close() {
   {
     absl::MutexLock lock(&mu_);
     unwritten.swap(queue_);
+    reserved_.Set(0);
   }
 }
 
@@ -54,8 +50,7 @@ absl::Status Writer::status() const {
 }
 
 void Writer::Put(const GroupPtr& group, Write write, size_t bytes, Kind kind) {
-  if (kind == Kind::kOptional &&
-      waiting_bytes_ > options_.max_waiting_bytes / 4) {
+  if (kind == Kind::kOptional && ShortOfMemory()) {
     ++dropped_;
     return;
   }
@@ -65,6 +60,12 @@ void Writer::Put(const GroupPtr& group, Write write, size_t bytes, Kind kind) {
   item.bytes = bytes;
   item.kind = kind;
   Enqueue(std::move(item));
+}
+
+bool Writer::ShortOfMemory() const {
+  if (waiting_bytes_ > options_.max_waiting_bytes / 4) return true;
+  return options_.memory != nullptr &&
+         options_.memory->pressure() >= MemoryBudget::Pressure::kRefuseJobs;
 }
 
 void Writer::WhenDurable(const GroupPtr& group, Then then) {
@@ -95,6 +96,7 @@ bool Writer::Enqueue(Item item) {
   absl::MutexLock lock(&mu_);
   if (closed_) return false;
   waiting_bytes_ += item.bytes;
+  reserved_.Set(waiting_bytes_);
   queue_.push_back(std::move(item));
   return true;
 }
@@ -145,12 +147,26 @@ absl::Status Writer::Commit(const Items& batch) {
   const bool writes = std::any_of(batch.begin(), batch.end(),
                                   [](const Item& i) { return !!i.write; });
   if (!writes) return absl::OkStatus();
+  absl::Status status = connection_.Prepare();
+  if (status.ok()) status = CommitAccepted(batch);
+  if (absl::IsUnavailable(status)) connection_.Distrust();
+  if (!status.ok()) return status;
+  const absl::Status checkpoint = connection_.db()->TakeCheckpointError();
+  if (!checkpoint.ok()) {
+    connection_.Distrust();
+    Log(absl::StrCat(std::string(checkpoint.message()),
+                     "; nothing is lost: its log is copied to it again"));
+  }
+  return status;
+}
+
+absl::Status Writer::CommitAccepted(const Items& batch) {
   while (true) {
     GroupPtr culprit;
     const absl::Status status = RunWrites(batch, culprit);
     if (status.ok()) return status;
     // Many errors have rolled back already.
-    db_.Run("ROLLBACK").IgnoreError();
+    connection_.db()->Run("ROLLBACK").IgnoreError();
     if (culprit == nullptr) return status;
     culprit->GiveUp(status);
     Log(absl::StrCat(std::string(status.message()),
@@ -159,18 +175,19 @@ absl::Status Writer::Commit(const Items& batch) {
 }
 
 absl::Status Writer::RunWrites(const Items& batch, GroupPtr& culprit) {
-  if (auto begun = statements_["BEGIN"].Run(); !begun.ok()) return begun;
+  Statements& statements = connection_.statements();
+  if (auto begun = statements["BEGIN"].Run(); !begun.ok()) return begun;
   for (const Item& item : batch) {
     if (!item.write) continue;
     const bool removal = item.kind == Kind::kRemoval;
     if (!removal && !item.group->status().ok()) continue;
-    absl::Status status = item.write(statements_);
+    absl::Status status = item.write(statements);
     if (status.ok()) continue;
     if (absl::IsInvalidArgument(status) && !removal) culprit = item.group;
     return status;
   }
-  if (auto there = db_.CheckInPlace(); !there.ok()) return there;
-  return statements_["COMMIT"].Run();
+  if (auto there = connection_.db()->CheckInPlace(); !there.ok()) return there;
+  return statements["COMMIT"].Run();
 }
 
 void Writer::OnFailure(const absl::Status& status, Items& batch) {
@@ -206,7 +223,7 @@ void Writer::OnSuccess() {
     failure_ = absl::OkStatus();
   }
   recovered_at_ = std::chrono::steady_clock::now();
-  Log(absl::StrCat(db_.file(),
+  Log(absl::StrCat(connection_.file(),
                    " can be written again; nothing that was stored is lost"));
   if (options_.on_change) options_.on_change(absl::OkStatus());
 }
@@ -227,7 +244,11 @@ bool Writer::PauseAfterFailure() {
 void Writer::Complete(Items& batch) {
   uint64_t bytes = 0;
   for (const Item& item : batch) bytes += item.bytes;
-  waiting_bytes_ -= bytes;
+  {
+    absl::MutexLock lock(&mu_);
+    waiting_bytes_ -= bytes;
+    reserved_.Set(waiting_bytes_);
+  }
   for (Item& item : batch) {
     if (item.when_durable) item.when_durable(item.group->status());
     if (item.once_durable) item.once_durable(item.group->status());
@@ -239,9 +260,11 @@ void Writer::Log(const std::string& line) const {
 }
 
 int64_t Writer::MeasureFile() {
-  const auto free = db_.Number("PRAGMA freelist_count");
-  const auto pages = db_.Number("PRAGMA page_count");
-  const auto size = db_.Number("PRAGMA page_size");
+  const Database* db = connection_.db();
+  if (db == nullptr) return 0;
+  const auto free = db->Number("PRAGMA freelist_count");
+  const auto pages = db->Number("PRAGMA page_count");
+  const auto size = db->Number("PRAGMA page_size");
   if (!free.ok() || !pages.ok() || !size.ok()) return 0;
   bytes_ = static_cast<uint64_t>((*pages - *free) * *size);
   return *free;
@@ -249,8 +272,8 @@ int64_t Writer::MeasureFile() {
 
 // Releases a limited number of pages, because writes wait for this thread.
 void Writer::ReleaseFreePages() {
-  if (MeasureFile() > 0)
-    db_.Run("PRAGMA incremental_vacuum(256)").IgnoreError();
+  if (MeasureFile() == 0) return;
+  connection_.db()->Run("PRAGMA incremental_vacuum(256)").IgnoreError();
 }
 
 }  // namespace graphdbg::store

@@ -8,30 +8,20 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
+#include "server/base/memory_budget.h"
+#include "server/store/connection.h"
 #include "server/store/sqlite.h"
 
 namespace graphdbg::store {
-
-// Prepares each statement of the writer's connection once.
-class Statements {
- public:
-  explicit Statements(const Database& db) : db_(db) {}
-  // `sql` must be a string literal.
-  Statement& operator[](const char* sql);
-
- private:
-  const Database& db_;
-  std::unordered_map<const char*, Statement> prepared_;
-};
 
 struct WriterOptions {
   // Receives a line when writing begins to fail, when it works again, and when
@@ -43,6 +33,8 @@ struct WriterOptions {
   // Writer::full() is true while more than this waits to be written. A quarter
   // of it is the limit for writes that may be dropped.
   uint64_t max_waiting_bytes = uint64_t{64} << 20;
+  // The memory budget of the server, which counts what waits. May be null.
+  std::shared_ptr<MemoryBudget> memory;
   // The pause after the first failure. It doubles up to the longest.
   std::chrono::milliseconds first_pause{100};
   std::chrono::milliseconds longest_pause{5'000};
@@ -89,7 +81,10 @@ class Writer {
     kRemoval,
   };
 
-  explicit Writer(Database db, WriterOptions options = {});
+  // Without `db`, which is the connection to `file`, the file cannot be opened
+  // at present.
+  Writer(std::string file, std::optional<Database> db,
+         WriterOptions options = {});
   ~Writer() { Close(); }
 
   // Executes the queued writes and ends the thread. Later writes are dropped.
@@ -134,14 +129,18 @@ class Writer {
 
   bool HasWork() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Enqueue(Item item) ABSL_LOCKS_EXCLUDED(mu_);
+  // Whether a write of kind kOptional should be dropped.
+  bool ShortOfMemory() const;
   void Loop();
   // Waits for work. Empty when the writer is closed and nothing is left.
   Items TakeBatch() ABSL_LOCKS_EXCLUDED(mu_);
   // Commits the batch, however often it has to be tried. False if the writer
   // was closed before that succeeded.
   bool WriteOut(Items& batch);
-  // Commits what the tables accept, and gives up the other groups.
+  // Commits the batch, on a connection that can be relied on.
   absl::Status Commit(const Items& batch);
+  // Commits what the tables accept, and gives up the other groups.
+  absl::Status CommitAccepted(const Items& batch);
   // Runs the batch's writes. Sets `culprit` if its record is not accepted.
   absl::Status RunWrites(const Items& batch, GroupPtr& culprit);
   void OnFailure(const absl::Status& status, Items& batch)
@@ -149,15 +148,14 @@ class Writer {
   void OnSuccess() ABSL_LOCKS_EXCLUDED(mu_);
   // Returns false if the writer was closed meanwhile.
   bool PauseAfterFailure() ABSL_LOCKS_EXCLUDED(mu_);
-  void Complete(Items& batch);
+  void Complete(Items& batch) ABSL_LOCKS_EXCLUDED(mu_);
   void Log(const std::string& line) const;
   // Updates bytes() and returns the number of free pages.
   int64_t MeasureFile();
   void ReleaseFreePages();
 
   const WriterOptions options_;
-  Database db_;
-  Statements statements_;
+  Connection connection_;
   std::atomic<uint64_t> bytes_{0};
   std::atomic<uint64_t> waiting_bytes_{0};
   std::atomic<uint64_t> dropped_{0};
@@ -168,6 +166,8 @@ class Writer {
 
   mutable absl::Mutex mu_;
   Items queue_ ABSL_GUARDED_BY(mu_);
+  // Of waiting_bytes_.
+  MemoryBudget::Reservation reserved_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 

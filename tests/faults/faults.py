@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import os
 import random
@@ -16,6 +17,7 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
+from typing import Protocol
 
 from cell import Cell
 from graphdbg.cli.client import ApiError
@@ -26,7 +28,7 @@ from proxy import BOTH, DOWN, UP
 ALL_MOMENTS = ("M1", "M2", "M3", "M4", "M5", "M6", "M7", "M8")
 
 
-class Fault:
+class Fault(Protocol):
     id = ""
     name = ""
     # Only in the long form of the matrix.
@@ -41,8 +43,9 @@ class Fault:
     def prepare(self, cell: Cell) -> None:
         """Before any process starts."""
 
+    @abc.abstractmethod
     def strike(self, cell: Cell) -> None:
-        raise NotImplementedError
+        """Makes the fault, at the moment that the cell has reached."""
 
     def heal(self, cell: Cell) -> None:
         """Ends the fault."""
