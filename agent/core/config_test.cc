@@ -106,7 +106,7 @@ TEST(ConfigTest, RankAndSizeComeFromOneLauncher) {
             {"SLURM_PROCID", "1"},
             {"SLURM_NTASKS", "2"}});
   EXPECT_EQ(c.rank, 1u);
-  EXPECT_EQ(c.problems.size(), 1u);
+  EXPECT_EQ(c.place_problems.size(), 1u);
 }
 
 TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {

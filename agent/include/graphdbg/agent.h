@@ -265,6 +265,12 @@ typedef struct graphdbg_host {
    * graphdbg_start and graphdbg_step_end, for tensors on accelerators. */
   void* (*current_stream)(void* user, graphdbg_device device,
                           int32_t device_id);
+
+  /* Stores this process's rank and the number of ranks, as the framework's own
+   * communication knows them, and returns 0; returns nonzero if it does not
+   * know them, so that the variables of the launcher apply. Called once, from
+   * the first graphdbg_start. */
+  int (*place)(void* user, uint32_t* rank, uint32_t* world_size);
 } graphdbg_host;
 
 /* Levels of host.set_level. Ignoring the level is correct, but slower. */
