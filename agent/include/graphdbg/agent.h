@@ -58,8 +58,8 @@
  *
  * Errors. No function throws, aborts or exits. Every function may be called
  * with a null agent, and with an agent that is inert because debugging is
- * disabled, no server was found, an internal error occurred, the process is a
- * forked child, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
+ * disabled, the server rejected it, an internal error occurred, the process was
+ * forked from one that had started, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
  * immediately, so a program needs no check of its own whether it is being
  * debugged. graphdbg_last_error() describes other errors.
  *

@@ -32,7 +32,7 @@ class Holders:
 
     def name_of(self, module: Module, unwrap: Callable[[Module], Module]) -> str:
         """The first name of the module, or of a wrapper of it; "" if there is none."""
-        return next((name for name, held in self._held if unwrap(held) is module), "")
+        return next((name for name, held in self._held if name != "self" and unwrap(held) is module), "")
 
     def owner_of(self, module: Module, unwrap: Callable[[Module], Module]) -> Module:
         """The largest held module that contains `module`; `module` itself if none does."""
