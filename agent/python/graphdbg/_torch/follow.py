@@ -13,7 +13,7 @@ from . import (
     amp,
     backward,
     hooks,
-    keras_optimizers,
+    keras_on_torch,
     modules,
     older_torch,
     optimizers,
@@ -43,7 +43,9 @@ def _follow() -> None:
     older_torch.silence_profiler_ranges()
     eager = torch_compile.ForcedEager(adapter.notify)
     loose = optimizers.LooseParameters(adapter)
-    tree = modules.ModuleTree(adapter, _library_directories())
+    counter = steps.StepCounter(adapter.step_end)
+    symbolic = keras_on_torch.install(adapter, counter)
+    tree = modules.ModuleTree(adapter, _library_directories(), lambda: symbolic.active)
     own_place = place.Place(_exit_report.expect_exit)
     adapter.install(
         torch.nn.Module,
@@ -54,11 +56,9 @@ def _follow() -> None:
         own_place.take,
         _library_directories(),
     )
-    counter = steps.StepCounter(adapter.step_end)
     older_torch.call_around_each_step(optimizers.Closures(adapter).before_step, counter)
     tree.follow_registrations(loose.module_has_parameter)
     optimizers.install(loose.add)
-    keras_optimizers.install(adapter, counter)
     backward.install(adapter)
     amp.install(adapter, counter)
     swap_tensors.install(adapter)

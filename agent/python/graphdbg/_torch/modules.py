@@ -107,8 +107,15 @@ class ModuleTree:
     are modules that their caller has not registered.
     """
 
-    def __init__(self, hooks: Scopes, library_directories: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        hooks: Scopes,
+        library_directories: Sequence[str] = (),
+        computes_shapes: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """While `computes_shapes` returns True, calls of unknown modules are no part of the graph."""
         self._hooks = hooks
+        self._computes_shapes = computes_shapes
         self._libraries = tuple(library_directories)
         # By path. A path is free again when its module no longer exists.
         self._owners: dict[str, weakref.ref[Module]] = {}
@@ -121,7 +128,9 @@ class ModuleTree:
         self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
 
     def add(self, module: Module) -> None:
-        """Assigns a scope to `module`, which is being called and has none yet."""
+        """Assigns a scope to `module`, which is being called and has none yet, unless only shapes are computed."""
+        if self._computes_shapes():
+            return
         scope, inside = self._hooks.current_scope()
         if inside:
             self._add_inner(module, self._paths.get(scope, ""))
