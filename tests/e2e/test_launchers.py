@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 import time
@@ -237,8 +238,14 @@ def test_names_are_the_same_whatever_the_launcher(server: Server, start_job, inj
     assert names["auto"] == names["ddp"] >= {"forward/net/body/addmm", "forward/net/head/weight"}
 
 
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
 def test_deepspeed_launcher(debug_launcher, python: str) -> None:
-    launch = [str(Path(python).parent / "deepspeed"), "--num_accelerators=2", "--master_port=0"]
+    launch = [str(Path(python).parent / "deepspeed"), "--num_accelerators=2", f"--master_port={free_port()}"]
     file = SCRIPTS / "deepspeed_train.py"
     run = debug_launcher(*WATCH, command=[*launch, str(file), "--corrupt-step=4"], DS_ACCELERATOR="cpu")
     assert_found_on_rank_1(run, 4, file)
