@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -72,8 +73,12 @@ std::atomic<graphdbg_agent*> agent_of_process{nullptr};
 
 // Runs in the child, where only the forking thread exists, so it takes no lock.
 void AfterForkInChild() {
+  graphdbg_agent* const handle = agent_of_process;
+  // An agent without threads works in the child as well: multiprocessing's
+  // workers train in processes that were forked before.
+  if (handle == nullptr || !handle->agent->dialed()) return;
   in_forked_child = true;
-  if (graphdbg_agent* handle = agent_of_process) handle->agent->GoInert();
+  handle->agent->GoInert();
 }
 
 bool Usable(const graphdbg_agent* handle) {
@@ -106,6 +111,10 @@ graphdbg_status Guarded(graphdbg_agent* handle, const Body& body) {
   return GRAPHDBG_INTERNAL;
 }
 
+void ReadPlaceOfProcess(const std::optional<Place>& known, Config* config) {
+  ReadPlace([](const char* name) { return getenv(name); }, known, config);
+}
+
 graphdbg_status OpenAgent(const graphdbg_options& options,
                           graphdbg_agent** out) {
   const std::vector<std::string> command_line = OwnCommandLine();
@@ -117,6 +126,10 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
     }
     return GRAPHDBG_DETACHED;
   }
+  // multiprocessing starts its workers with -c.
+  if (IsPython(config.program) && options.job_name != nullptr) {
+    config.program = options.job_name;
+  }
   Identity identity;
   identity.framework = TextOf(options.framework);
   identity.framework_version = TextOf(options.framework_version);
@@ -125,9 +138,9 @@ graphdbg_status OpenAgent(const graphdbg_options& options,
   identity.job_name = TextOf(options.job_name);
   auto transport = MakeGrpcTransport(config);
   auto handle = std::make_unique<graphdbg_agent>();
-  handle->agent =
-      std::make_unique<Agent>(std::move(config), std::move(identity),
-                              Host(options.host), std::move(transport));
+  handle->agent = std::make_unique<Agent>(
+      std::move(config), std::move(identity), Host(options.host),
+      std::move(transport), ReadPlaceOfProcess);
   static const int registered =
       pthread_atfork(nullptr, nullptr, AfterForkInChild);
   (void)registered;

@@ -25,7 +25,7 @@ TEST_F(AbiFailuresTest, IsDetachedUnlessEnabled) {
   EXPECT_EQ(program_.Close(), GRAPHDBG_DETACHED);
 }
 
-TEST_F(AbiFailuresTest, WithoutAServerTrainingGoesOnAfterOneLine) {
+TEST_F(AbiFailuresTest, WithoutAServerTrainingContinuesAndALateOneFindsIt) {
   int port;
   {
     ScriptedServer gone;
@@ -35,14 +35,33 @@ TEST_F(AbiFailuresTest, WithoutAServerTrainingGoesOnAfterOneLine) {
   setenv("GRAPHDBG_CONNECT_TIMEOUT", "0.3", 1);
   CapturedStderr captured;
   ASSERT_EQ(program_.Open(), GRAPHDBG_OK);
-  EXPECT_EQ(program_.Start(), GRAPHDBG_DETACHED);
-  EXPECT_EQ(program_.Step(), GRAPHDBG_DETACHED);
-  EXPECT_EQ(program_.executed(), 0);
-  EXPECT_EQ(program_.host().level(), GRAPHDBG_LEVEL_OFF);
+  EXPECT_EQ(program_.Start(), GRAPHDBG_OK);
+  EXPECT_EQ(program_.Step(), GRAPHDBG_OK);
+  EXPECT_EQ(program_.Step(), GRAPHDBG_OK);
+  // Nothing but steps is followed meanwhile.
+  EXPECT_EQ(program_.host().level(), GRAPHDBG_LEVEL_STEPS);
+
+  Serve("", port);
+  auto session = server_->Accept();
+  // It is too late to wait before the first step.
+  EXPECT_FALSE(session->hello().waits_at_start());
+  session->Welcome();
+  EXPECT_EQ(session->WaitForRunning().step(), 2u);
+  EXPECT_TRUE(session->FindNode("forward/log"));
+  session->Pause();
+  Train([&] { return program_.Step(); });
+  EXPECT_EQ(session->WaitForPause().reason(), v1::PAUSE_REASON_USER);
+  session->Continue();
+  EXPECT_EQ(training_.get(), GRAPHDBG_OK);
   program_.Close();
+  session->WaitForGoodbye();
+  const std::string address = "127.0.0.1:" + std::to_string(port);
   EXPECT_EQ(captured.Get(),
-            "graphdbg: found no server at 127.0.0.1:" + std::to_string(port) +
-                " within 0.3 s; training continues without debugging\n");
+            "graphdbg: found no server at " + address +
+                " within 0.3 s; training continues, and can be debugged once "
+                "one is started\n"
+                "graphdbg: found a server at " +
+                address + "\n");
 }
 
 TEST_F(AbiFailuresTest, AWrongTokenIsOneLine) {
@@ -159,6 +178,37 @@ TEST_F(AbiFailuresTest, AForkedChildIsInertAndTheParentGoesOn) {
   session->WaitForPause();
   session->Terminate();
   EXPECT_EQ(training_.get(), GRAPHDBG_TERMINATE);
+  program_.Close();
+  session->WaitForGoodbye();
+}
+
+TEST_F(AbiFailuresTest, AChildThatWasForkedBeforeTheStartIsDebugged) {
+  setenv("GRAPHDBG_WAIT", "0", 1);
+  Serve();
+  ASSERT_EQ(program_.Open(), GRAPHDBG_OK);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool debugged = program_.Start() == GRAPHDBG_OK &&
+                          program_.Step() == GRAPHDBG_OK &&
+                          program_.Close() == GRAPHDBG_OK;
+    _exit(debugged ? 0 : 1);
+  }
+  auto session = server_->Accept();
+  EXPECT_EQ(session->hello().pid(), static_cast<uint64_t>(child));
+  const std::string incarnation = session->hello().incarnation();
+  session->Welcome();
+  EXPECT_EQ(session->WaitForGoodbye().steps(), 1u);
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+
+  // The parent has not taken the place.
+  Train([&] { return program_.Start(); });
+  session = server_->Accept();
+  EXPECT_EQ(session->hello().pid(), static_cast<uint64_t>(getpid()));
+  EXPECT_NE(session->hello().incarnation(), incarnation);
+  session->Welcome();
+  EXPECT_EQ(training_.get(), GRAPHDBG_OK);
   program_.Close();
   session->WaitForGoodbye();
 }

@@ -42,10 +42,10 @@ v1::Goodbye MakeGoodbye(const graphdbg_ending& ending, uint64_t steps,
 }  // namespace
 
 Agent::Agent(Config config, Identity identity, const Host& host,
-             std::unique_ptr<Transport> transport)
+             std::unique_ptr<Transport> transport, ReadPlaceFunction read_place)
     : config_(std::move(config)),
       identity_(std::move(identity)),
-      incarnation_(NewIncarnation()),
+      read_place_(std::move(read_place)),
       host_(host),
       devices_(&host_,
                [this](const std::string& line) {
@@ -63,7 +63,7 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                outbox_.PutCommandResult(id, status);
              },
              [this] { UpdateInterest(); }},
-            config_.on_disconnect == OnDisconnect::kHold),
+            config_.on_disconnect == OnDisconnect::kHold, config_.step_limit),
       interest_({&nodes_, &gate_, &watch_, &requested_, &values_},
                 config_.partial_memory),
       reporter_(&outbox_, &recorder_),
@@ -114,9 +114,24 @@ void Agent::ReportState(v1::StateUpdate state) {
 }
 
 void Agent::Open() {
-  for (const std::string& problem : config_.problems) LogToStderr(problem);
   opened_at_ = std::chrono::steady_clock::now();
   UpdateInterest();
+}
+
+void Agent::Dial() {
+  if (dialed_.exchange(true)) return;
+  if (read_place_ != nullptr) {
+    Place place;
+    const bool known = host_.Place(&place.rank, &place.world_size) &&
+                       place.rank < place.world_size;
+    read_place_(known ? std::optional(place) : std::nullopt, &config_);
+  }
+  // Processes that were forked before have others.
+  incarnation_ = NewIncarnation();
+  for (const std::string& problem : config_.problems) LogToStderr(problem);
+  for (const std::string& problem : config_.place_problems) {
+    LogToStderr(problem);
+  }
   worker_.Start();
   transport_->Start(&link_);
 }

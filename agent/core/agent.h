@@ -23,7 +23,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -60,12 +62,22 @@ namespace graphdbg::agent {
 
 class Agent final {
  public:
+  // Updates the rank and the job in the configuration.
+  using ReadPlaceFunction =
+      std::function<void(const std::optional<Place>& known, Config* config)>;
+
   Agent(Config config, Identity identity, const Host& host,
-        std::unique_ptr<Transport> transport);
+        std::unique_ptr<Transport> transport,
+        ReadPlaceFunction read_place = nullptr);
   ~Agent();
 
-  // Starts the agent's threads. Called once.
+  // Has the host follow the program until it starts. Called once. The agent
+  // has no threads yet, so that a program may still fork.
   void Open();
+  // Claims the process's place in its job: starts the agent's threads, which
+  // connect to the server. Called by Start; only the first call has an effect.
+  void Dial();
+  bool dialed() const { return dialed_.load(); }
   // Like graphdbg_close. Called at most once.
   graphdbg_status Close(const graphdbg_ending& ending);
 
@@ -99,17 +111,21 @@ class Agent final {
   void UpdateInterest();
   void ReportState(v1::StateUpdate state);
 
-  graphdbg_status WaitForServer();
+  // Sets *found to whether there is a server. If not, the agent looks for one
+  // in the background.
+  graphdbg_status WaitForServer(bool* found);
   // Checks the state before the first step.
   graphdbg_status CheckBeforeFirstStep(bool waited);
   // Whether the user steps through the program, so that values are kept to
   // compare with.
   bool Stepping() const { return gate_.needs().tensors && live(); }
 
-  // Constant.
-  const Config config_;
+  // Constant, except that Dial sets the place and the incarnation before it
+  // starts the threads that read them.
+  Config config_;
   const Identity identity_;
-  const std::string incarnation_;
+  std::string incarnation_;
+  const ReadPlaceFunction read_place_;
   const Host host_;
 
   // Each protects itself; see the classes. Ordered so that each outlives those
@@ -137,6 +153,7 @@ class Agent final {
 
   std::atomic<bool> live_{true};
   std::atomic<bool> detaching_{false};
+  std::atomic<bool> dialed_{false};
   std::atomic<bool> started_{false};
   // Start has returned control to the program.
   std::atomic<bool> running_{false};

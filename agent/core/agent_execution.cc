@@ -20,7 +20,8 @@ std::string Seconds(std::chrono::milliseconds time) {
 
 }  // namespace
 
-graphdbg_status Agent::WaitForServer() {
+graphdbg_status Agent::WaitForServer(bool* found) {
+  *found = true;
   const auto deadline = std::max(opened_at_ + config_.connect_timeout,
                                  std::chrono::steady_clock::now() +
                                      std::min<std::chrono::milliseconds>(
@@ -29,9 +30,12 @@ graphdbg_status Agent::WaitForServer() {
     case ServerConnection::Readiness::kInterrupted:
       return GRAPHDBG_INTERRUPTED;
     case ServerConnection::Readiness::kNoServer:
-      Detach(absl::StrCat("found no server at ", connection_.address(),
-                          " within ", Seconds(config_.connect_timeout),
-                          "; training continues without debugging"));
+      *found = false;
+      connection_.SearchInBackground();
+      LogToStderr(absl::StrCat(
+          "found no server at ", connection_.address(), " within ",
+          Seconds(config_.connect_timeout),
+          "; training continues, and can be debugged once one is started"));
       break;
     case ServerConnection::Readiness::kReady:
       break;
@@ -42,11 +46,15 @@ graphdbg_status Agent::WaitForServer() {
 graphdbg_status Agent::Start() {
   if (!live()) return GRAPHDBG_DETACHED;
   if (started_.exchange(true)) return GRAPHDBG_OK;
-  const graphdbg_status found = WaitForServer();
-  if (found != GRAPHDBG_OK) return found;
+  Dial();
+  bool found = false;
+  if (const graphdbg_status searched = WaitForServer(&found);
+      searched != GRAPHDBG_OK) {
+    return searched;
+  }
   bound_checker_.RecordDevices();
   bound_checker_.MarkIntentionalInfinities();
-  const bool wait = config_.wait && !connection_.start_running();
+  const bool wait = found && config_.wait && !connection_.start_running();
   graphdbg_status status = GRAPHDBG_OK;
   if (wait) {
     // Without this line, a program that waits looks like one that hangs.

@@ -77,6 +77,12 @@ std::optional<uint16_t> ParsePort(absl::string_view text) {
   return static_cast<uint16_t>(port);
 }
 
+std::optional<uint64_t> ParseCount(absl::string_view text) {
+  uint64_t count;
+  if (!absl::SimpleAtoi(text, &count)) return std::nullopt;
+  return count;
+}
+
 std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   if (text == "resume") return OnDisconnect::kResume;
   if (text == "hold") return OnDisconnect::kHold;
@@ -226,32 +232,19 @@ class Reader {
         *text, ": expected view, control, terminate, change or none"));
   }
 
-  // Rank and world size have to come from the same launcher.
-  void ReadRank() {
-    static const std::pair<const char*, const char*> kLaunchers[] = {
-        {"GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE"},
-        {"RANK", "WORLD_SIZE"},
-        {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
-        {"SLURM_PROCID", "SLURM_NTASKS"},
-        {"PMI_RANK", "PMI_SIZE"},
-    };
-    for (const auto& [rank_name, size_name] : kLaunchers) {
-      const auto rank_text = Value(rank_name);
-      if (!rank_text) continue;
-      const auto size_text = Value(size_name);
-      uint32_t rank = 0, size = 1;
-      if (!size_text && *rank_text == "0") return;
-      if (size_text && absl::SimpleAtoi(*rank_text, &rank) &&
-          absl::SimpleAtoi(*size_text, &size) && rank < size) {
-        config_->rank = rank;
-        config_->world_size = size;
-        return;
-      }
-      config_->problems.push_back(
-          absl::StrCat("ignored ", rank_name, "=", *rank_text, " with ",
-                       size_name, "=", size_text.value_or("(not set)"),
-                       ": expected a rank below the world size"));
+  void ReadRank(const std::optional<Place>& known) {
+    if (ReadRankOf("GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE")) return;
+    if (known) {
+      config_->rank = known->rank;
+      config_->world_size = known->world_size;
+      return;
     }
+    if (ReadRankOf("RANK", "WORLD_SIZE") || ReadLocalRank() ||
+        ReadRankOf("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE") ||
+        ReadRankOf("SLURM_PROCID", "SLURM_NTASKS")) {
+      return;
+    }
+    ReadRankOf("PMI_RANK", "PMI_SIZE");
   }
 
   // A name that all machines of a launch have in common; absent if there is
@@ -273,13 +266,63 @@ class Reader {
     // All ranks must derive the same name, so it comes from their launcher.
     std::string launch = absl::StrCat(getpid());
     if (config_->world_size > 1) {
-      launch = absl::StrCat(getppid());
+      launch = Value("GRAPHDBG_LAUNCH").value_or(absl::StrCat(getppid()));
       if (const auto several = MultiMachineLaunch()) launch = *several;
     }
     config_->job = absl::StrCat(config_->program, "-", launch);
   }
 
  private:
+  // Rank and world size have to come from the same launcher. Returns whether
+  // that launcher's variables are set and valid.
+  bool ReadRankOf(const char* rank_name, const char* size_name) {
+    const auto rank_text = Value(rank_name);
+    if (!rank_text) return false;
+    const auto size_text = Value(size_name);
+    uint32_t rank = 0, size = 1;
+    if (!size_text && *rank_text == "0") return SetPlace(0, 1);
+    if (size_text && absl::SimpleAtoi(*rank_text, &rank) &&
+        absl::SimpleAtoi(*size_text, &size) && rank < size) {
+      return SetPlace(rank, size);
+    }
+    config_->place_problems.push_back(
+        absl::StrCat("ignored ", rank_name, "=", *rank_text, " with ",
+                     size_name, "=", size_text.value_or("(not set)"),
+                     ": expected a rank below the world size"));
+    return false;
+  }
+
+  // Some launchers number only the processes of each machine.
+  bool ReadLocalRank() {
+    const auto local_text = Value("LOCAL_RANK");
+    const auto size_text = Value("WORLD_SIZE");
+    if (!local_text || !size_text) return false;
+    const std::string node_text = Value("NODE_RANK").value_or("0");
+    const auto per_node_text = Value("LOCAL_WORLD_SIZE");
+    uint32_t local = 0, size = 0, node = 0, per_node = 0;
+    const bool numbers =
+        absl::SimpleAtoi(*local_text, &local) &&
+        absl::SimpleAtoi(*size_text, &size) &&
+        absl::SimpleAtoi(node_text, &node) &&
+        (!per_node_text || absl::SimpleAtoi(*per_node_text, &per_node));
+    const uint64_t rank = uint64_t{node} * per_node + local;
+    if (numbers && rank < size && (node == 0 || per_node > 0)) {
+      return SetPlace(static_cast<uint32_t>(rank), size);
+    }
+    config_->place_problems.push_back(absl::StrCat(
+        "cannot derive the rank from LOCAL_RANK=", *local_text, ", NODE_RANK=",
+        node_text, ", LOCAL_WORLD_SIZE=", per_node_text.value_or("(not set)"),
+        " and WORLD_SIZE=", *size_text,
+        ": set GRAPHDBG_RANK and GRAPHDBG_WORLD_SIZE"));
+    return false;
+  }
+
+  bool SetPlace(uint32_t rank, uint32_t world_size) {
+    config_->rank = rank;
+    config_->world_size = world_size;
+    return true;
+  }
+
   void Disable(const std::string& problem) {
     config_->problems.push_back(
         absl::StrCat(problem, "; training continues without debugging"));
@@ -290,10 +333,6 @@ class Reader {
   Config* config_;
 };
 
-bool StartsWithPython(absl::string_view name) {
-  return absl::ConsumePrefix(&name, "python") || name == "torchrun";
-}
-
 std::string FileName(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -303,7 +342,7 @@ std::string FileName(const std::string& path) {
 std::string ProgramName(const std::vector<std::string>& command_line) {
   if (command_line.empty()) return "program";
   const std::string program = FileName(command_line[0]);
-  if (!StartsWithPython(program)) return program;
+  if (!IsPython(program)) return program;
   for (size_t i = 1; i < command_line.size(); ++i) {
     const std::string& argument = command_line[i];
     if (argument == "-m" && i + 1 < command_line.size()) {
@@ -317,6 +356,10 @@ std::string ProgramName(const std::vector<std::string>& command_line) {
     }
   }
   return program;
+}
+
+bool IsPython(absl::string_view program) {
+  return absl::StartsWith(program, "python") || program == "torchrun";
 }
 
 std::vector<std::string> OwnCommandLine() {
@@ -345,6 +388,8 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_TENSOR_BUDGET"}, "a size in bytes, such as 2GiB",
               ParseBytes, &config.tensor_budget_bytes);
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
+  reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
+              &config.step_limit);
   reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
               &config.connect_timeout);
   reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold or stop",
@@ -356,9 +401,19 @@ Config ReadConfig(const Environment& environment,
   reader.ReadTls();
   reader.CheckEncryption();
   reader.ReadAllowed();
-  reader.ReadRank();
+  reader.ReadRank(std::nullopt);
   reader.ReadJob();
   return config;
+}
+
+void ReadPlace(const Environment& environment,
+               const std::optional<Place>& known, Config* config) {
+  config->rank = 0;
+  config->world_size = 1;
+  config->place_problems.clear();
+  Reader reader(environment, config);
+  reader.ReadRank(known);
+  reader.ReadJob();
 }
 
 }  // namespace graphdbg::agent

@@ -5,9 +5,11 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "agent/core/allowed.h"
 
 namespace graphdbg::agent {
@@ -46,16 +48,32 @@ struct Config {
   int64_t tensor_budget_bytes = int64_t{2} << 30;
   // Wait for the user before the first step.
   bool wait = true;
+  // Pause at the end of this step, whatever commands came before; 0 if not.
+  uint64_t step_limit = 0;
   std::chrono::milliseconds connect_timeout{10'000};
   OnDisconnect on_disconnect = OnDisconnect::kResume;
   std::chrono::milliseconds grace{60'000};
 
   // A line for each value that was ignored in favor of its default.
   std::vector<std::string> problems;
+  // The same for the rank, which is read again when it is needed.
+  std::vector<std::string> place_problems;
 };
 
 // Returns the value of a variable, or null.
 using Environment = std::function<const char*(const char* name)>;
+
+// The rank of a process, and the number of ranks in its job.
+struct Place {
+  uint32_t rank = 0;
+  uint32_t world_size = 1;
+};
+
+// Reads the rank and the job again, which a program may have set since its
+// start. `known` is the place that the program's framework knows; only
+// GRAPHDBG_RANK takes precedence over it.
+void ReadPlace(const Environment& environment,
+               const std::optional<Place>& known, Config* config);
 
 // Never fails. `command_line` is that of the process, for the program's name.
 Config ReadConfig(const Environment& environment,
@@ -64,6 +82,10 @@ Config ReadConfig(const Environment& environment,
 // Returns "train.py" for {"python3", "-u", "train.py"}, "module" for {"python",
 // "-m", "module"}, and otherwise the program's file name.
 std::string ProgramName(const std::vector<std::string>& command_line);
+
+// Whether ProgramName found only the interpreter's own name, as for code that
+// is passed with -c.
+bool IsPython(absl::string_view program);
 
 // The command line of this process; empty if it cannot be read.
 std::vector<std::string> OwnCommandLine();

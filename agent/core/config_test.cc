@@ -106,7 +106,52 @@ TEST(ConfigTest, RankAndSizeComeFromOneLauncher) {
             {"SLURM_PROCID", "1"},
             {"SLURM_NTASKS", "2"}});
   EXPECT_EQ(c.rank, 1u);
-  EXPECT_EQ(c.problems.size(), 1u);
+  EXPECT_EQ(c.place_problems.size(), 1u);
+}
+
+TEST(ConfigTest, DerivesTheRankFromThatOnTheMachine) {
+  const auto read = [](std::map<std::string, std::string> variables) {
+    variables["GRAPHDBG_ENABLE"] = "1";
+    return Read(variables);
+  };
+  Config c = read({{"LOCAL_RANK", "1"}, {"WORLD_SIZE", "2"}});
+  EXPECT_EQ(c.rank, 1u);
+  EXPECT_EQ(c.world_size, 2u);
+  c = read({{"LOCAL_RANK", "1"},
+            {"NODE_RANK", "2"},
+            {"LOCAL_WORLD_SIZE", "4"},
+            {"WORLD_SIZE", "16"}});
+  EXPECT_EQ(c.rank, 9u);
+  EXPECT_EQ(c.world_size, 16u);
+  c = read({{"RANK", "3"}, {"LOCAL_RANK", "1"}, {"WORLD_SIZE", "4"}});
+  EXPECT_EQ(c.rank, 3u);
+  // The number of processes on the other machines is not known.
+  c = read({{"LOCAL_RANK", "1"}, {"NODE_RANK", "2"}, {"WORLD_SIZE", "16"}});
+  EXPECT_EQ(c.world_size, 1u);
+  EXPECT_THAT(c.place_problems, ElementsAre(HasSubstr("GRAPHDBG_RANK")));
+}
+
+TEST(ConfigTest, TheProgramsOwnPlaceTakesPrecedenceOverTheLaunchers) {
+  std::map<std::string, std::string> variables = {
+      {"GRAPHDBG_ENABLE", "1"}, {"RANK", "9"}, {"WORLD_SIZE", "4"}};
+  const auto get = [&](const char* name) {
+    const auto it = variables.find(name);
+    return it == variables.end() ? nullptr : it->second.c_str();
+  };
+  Config c = ReadConfig(get, {"train"});
+  ReadPlace(get, Place{1, 2}, &c);
+  EXPECT_EQ(c.rank, 1u);
+  EXPECT_EQ(c.world_size, 2u);
+  EXPECT_THAT(c.place_problems, IsEmpty());
+  // Set by the program after its start.
+  variables["RANK"] = "2";
+  ReadPlace(get, std::nullopt, &c);
+  EXPECT_EQ(c.rank, 2u);
+  EXPECT_EQ(c.world_size, 4u);
+  variables["GRAPHDBG_RANK"] = "5";
+  variables["GRAPHDBG_WORLD_SIZE"] = "6";
+  ReadPlace(get, Place{1, 2}, &c);
+  EXPECT_EQ(c.rank, 5u);
 }
 
 TEST(ConfigTest, RanksWithoutAJobNameAgreeOnOne) {

@@ -18,8 +18,11 @@ absl::Status InvalidState(absl::string_view message) {
 
 }  // namespace
 
-Gate::Gate(const Host* host, Listener listener, bool hold)
-    : host_(host), listener_(std::move(listener)), hold_(hold) {}
+Gate::Gate(const Host* host, Listener listener, bool hold, uint64_t step_limit)
+    : host_(host),
+      listener_(std::move(listener)),
+      hold_(hold),
+      step_limit_(step_limit) {}
 
 // --- Commands
 
@@ -169,6 +172,10 @@ void Gate::Open(bool terminate) {
 
 // --- Execution points
 
+bool Gate::IsAtLimit(uint64_t step) const {
+  return step_limit_ != 0 && step >= step_limit_ && connected_;
+}
+
 bool Gate::MayClose() const {
   return !open_permanently_ && (connected_ || hold_);
 }
@@ -221,7 +228,8 @@ graphdbg_status Gate::AtStepEnd(uint64_t step,
     if (!closed_ && MayClose()) {
       if (!hits.empty()) {
         Close(v1::PAUSE_REASON_WATCHPOINT, 0, hits);
-      } else if (mode_ == Mode::kSteps && step >= last_step_) {
+      } else if ((mode_ == Mode::kSteps && step >= last_step_) ||
+                 IsAtLimit(step)) {
         Close(v1::PAUSE_REASON_STEP, 0, {});
       } else if (pause_request_ != PauseRequest::kNone) {
         Close(v1::PAUSE_REASON_USER, 0, {});

@@ -92,8 +92,10 @@ class Gate {
   };
 
   // `host` must outlive the gate. Without a connection the gate does not close
-  // unless `hold` is set, because nobody could open it.
-  Gate(const Host* host, Listener listener, bool hold);
+  // unless `hold` is set, because nobody could open it. At the end of step
+  // `step_limit` and of those after it, the gate closes whatever commands came
+  // before; 0 means no limit.
+  Gate(const Host* host, Listener listener, bool hold, uint64_t step_limit = 0);
 
   // --- Commands; any thread but the training threads.
 
@@ -148,6 +150,7 @@ class Gate {
              const std::vector<uint32_t>& watchpoints) GRAPHDBG_REQUIRES(mu_);
   void OpenForMode(Mode mode) GRAPHDBG_REQUIRES(mu_);
   bool MayClose() const GRAPHDBG_REQUIRES(mu_);
+  bool IsAtLimit(uint64_t step) const GRAPHDBG_REQUIRES(mu_);
   absl::Status Check(const v1::Command& command, uint32_t awaited_node) const
       GRAPHDBG_REQUIRES(mu_);
   void Take(const v1::Command& command, uint32_t awaited_node)
@@ -165,6 +168,7 @@ class Gate {
   const Host* const host_;
   const Listener listener_;
   const bool hold_;
+  const uint64_t step_limit_;
 
   // Held by a thread that reads the program's memory, and taken by each thread
   // of the program before it leaves a wait.

@@ -31,7 +31,7 @@ class GateTest : public testing::Test {
     Make(/*hold=*/false);
   }
 
-  void Make(bool hold) {
+  void Make(bool hold, uint64_t step_limit = 0) {
     gate_ = std::make_unique<Gate>(
         &host_,
         Gate::Listener{[this](const v1::StateUpdate& state) {
@@ -44,7 +44,7 @@ class GateTest : public testing::Test {
                          results_.push_back({id, status.code()});
                        },
                        [] {}},
-        hold);
+        hold, step_limit);
     gate_->SetConnected(true);
   }
 
@@ -152,6 +152,24 @@ class GateTest : public testing::Test {
   uint64_t last_id_ = 0;
   std::unique_ptr<Gate> gate_;
 };
+
+TEST_F(GateTest, TheStepLimitHoldsAfterOtherCommands) {
+  Make(/*hold=*/false, /*step_limit=*/2);
+  auto hit = StepEnd(1, {7});
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_WATCHPOINT);
+  Continue();
+  EXPECT_EQ(hit.get(), GRAPHDBG_OK);
+  auto last = StepEnd(2);
+  EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_STEP);
+  Continue();
+  EXPECT_EQ(last.get(), GRAPHDBG_OK);
+}
+
+TEST_F(GateTest, TheStepLimitDoesNotHoldAProgramWithoutAServer) {
+  Make(/*hold=*/true, /*step_limit=*/1);
+  gate_->SetConnected(false);
+  EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
+}
 
 TEST_F(GateTest, FreeProgramsPass) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);

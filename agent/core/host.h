@@ -64,6 +64,11 @@ class Host {
                : nullptr;
   }
 
+  // Returns false if the program does not know its rank.
+  bool Place(uint32_t* rank, uint32_t* world_size) const {
+    return host_.place && host_.place(host_.user, rank, world_size) == 0;
+  }
+
  private:
   graphdbg_host host_;
 };

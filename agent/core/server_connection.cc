@@ -11,8 +11,9 @@ namespace {
 
 constexpr auto kFirstRetry = std::chrono::milliseconds(200);
 constexpr auto kLastRetry = std::chrono::milliseconds(5000);
-// While the program waits for its server at the start.
+// While the program waits for its server at the start, and afterwards.
 constexpr auto kSearchRetry = std::chrono::milliseconds(200);
+constexpr auto kBackgroundSearchRetry = std::chrono::milliseconds(3000);
 constexpr auto kInterruptPoll = std::chrono::milliseconds(50);
 
 }  // namespace
@@ -27,6 +28,9 @@ void ServerConnection::OnWelcome(const v1::Welcome& welcome) {
   if (std::exchange(reported_loss_, false)) {
     LogToStderr("reconnected to the server");
   }
+  if (std::exchange(searches_in_background_, false)) {
+    LogToStderr(absl::StrCat("found a server at ", address_));
+  }
   changed_.NotifyAll();
 }
 
@@ -39,7 +43,9 @@ void ServerConnection::OnWatchpoint() {
 std::optional<std::chrono::milliseconds> ServerConnection::OnStreamEnded() {
   MutexLock lock(&mu_);
   if (closed_) return std::nullopt;
-  if (state_ == State::kNever) return kSearchRetry;
+  if (state_ == State::kNever) {
+    return searches_in_background_ ? kBackgroundSearchRetry : kSearchRetry;
+  }
   if (state_ == State::kUp) {
     state_ = State::kLost;
     lost_since_ = std::chrono::steady_clock::now();
@@ -81,6 +87,11 @@ ServerConnection::Readiness ServerConnection::WaitUntilReady(
   MutexLock lock(&mu_);
   return state_ == State::kNever && !abandoned_ ? Readiness::kNoServer
                                                 : Readiness::kReady;
+}
+
+void ServerConnection::SearchInBackground() {
+  MutexLock lock(&mu_);
+  searches_in_background_ = state_ == State::kNever;
 }
 
 bool ServerConnection::start_running() const {

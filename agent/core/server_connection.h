@@ -55,6 +55,9 @@ class ServerConnection {
   // is called back around and during the wait, without a lock held.
   Readiness WaitUntilReady(std::chrono::steady_clock::time_point deadline,
                            const Host& host) GRAPHDBG_EXCLUDES(mu_);
+  // The program does not wait any longer for its first server: attempts to
+  // connect become less frequent.
+  void SearchInBackground() GRAPHDBG_EXCLUDES(mu_);
   // Whether the server wants the program to start without a pause.
   bool start_running() const GRAPHDBG_EXCLUDES(mu_);
   // The address of the server's page; empty if it did not send one.
@@ -90,6 +93,7 @@ class ServerConnection {
   bool closed_ GRAPHDBG_GUARDED_BY(mu_) = false;
   std::chrono::steady_clock::time_point lost_since_ GRAPHDBG_GUARDED_BY(mu_);
   bool reported_loss_ GRAPHDBG_GUARDED_BY(mu_) = false;
+  bool searches_in_background_ GRAPHDBG_GUARDED_BY(mu_) = false;
   std::chrono::milliseconds retry_delay_ GRAPHDBG_GUARDED_BY(mu_){0};
   // From the newest welcome.
   bool start_running_ GRAPHDBG_GUARDED_BY(mu_) = false;

@@ -79,6 +79,17 @@ TEST_F(ServerConnectionTest, RetriesQuicklyUntilTheFirstConnection) {
   EXPECT_FALSE(connection_.lost_since());
 }
 
+TEST_F(ServerConnectionTest, SearchesInTheBackgroundUntilAServerIsFound) {
+  connection_.SearchInBackground();
+  EXPECT_EQ(connection_.OnStreamEnded(), milliseconds(3000));
+  EXPECT_EQ(connection_.OnStreamEnded(), milliseconds(3000));
+  testing::internal::CaptureStderr();
+  connection_.OnWelcome(WelcomeWith(0));
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "graphdbg: found a server at 127.0.0.1:50051\n");
+  EXPECT_EQ(connection_.OnStreamEnded(), milliseconds(200));
+}
+
 TEST_F(ServerConnectionTest, BacksOffAfterALossUntilWelcomedAgain) {
   connection_.OnWelcome(WelcomeWith(0));
   EXPECT_FALSE(connection_.lost_since());

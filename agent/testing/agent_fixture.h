@@ -33,6 +33,7 @@ class AgentFixture : public testing::Test {
     agent_ = std::make_unique<Agent>(config_, Identity{}, Host(&callbacks),
                                      std::move(transport));
     agent_->Open();
+    agent_->Dial();
     server_->Connect(watchpoints);
   }
 

@@ -51,12 +51,10 @@ std::string AddressOf(const Config& config) {
                    : absl::StrCat(host, ":", config.port);
 }
 
-// A socket is not encrypted: only programs on this machine can read it.
-std::shared_ptr<grpc::ChannelCredentials> CredentialsOf(const Config& config) {
-  const Config::Tls& tls = config.tls;
-  if (tls.authority.empty() || !config.socket.empty()) {
-    return grpc::InsecureChannelCredentials();
-  }
+// A socket is not encrypted, because only programs on this machine can read it.
+std::shared_ptr<grpc::ChannelCredentials> MakeCredentials(
+    const Config::Tls& tls) {
+  if (tls.authority.empty()) return grpc::InsecureChannelCredentials();
   return grpc::SslCredentials({tls.authority, tls.key, tls.certificate});
 }
 
@@ -128,16 +126,18 @@ class StateWatch {
 
 class GrpcTransport final : public Transport {
  public:
-  GrpcTransport(std::string address, std::string token,
-                std::shared_ptr<grpc::ChannelCredentials> credentials)
-      : address_(std::move(address)),
-        token_(std::move(token)),
-        credentials_(std::move(credentials)) {}
+  explicit GrpcTransport(const Config& config)
+      : address_(AddressOf(config)),
+        token_(config.token),
+        tls_(config.socket.empty() ? config.tls : Config::Tls()) {}
 
   ~GrpcTransport() override { Finish(std::chrono::milliseconds(0)); }
 
+  // gRPC is not used before, because it starts threads, and a program may still
+  // fork.
   void Start(Link* link) override {
     link_ = link;
+    credentials_ = MakeCredentials(tls_);
     thread_ = std::thread([this] { Run(); });
   }
 
@@ -255,7 +255,8 @@ class GrpcTransport final : public Transport {
 
   const std::string address_;
   const std::string token_;
-  const std::shared_ptr<grpc::ChannelCredentials> credentials_;
+  const Config::Tls tls_;
+  std::shared_ptr<grpc::ChannelCredentials> credentials_;
   Link* link_ = nullptr;
   std::thread thread_;
 
@@ -273,8 +274,7 @@ class GrpcTransport final : public Transport {
 std::unique_ptr<Transport> MakeGrpcTransport(const Config& config) {
   // gRPC's own log lines do not belong on the job's terminal.
   gpr_set_log_function([](gpr_log_func_args*) {});
-  return std::make_unique<GrpcTransport>(AddressOf(config), config.token,
-                                         CredentialsOf(config));
+  return std::make_unique<GrpcTransport>(config);
 }
 
 }  // namespace graphdbg::agent

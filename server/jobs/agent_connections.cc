@@ -26,7 +26,9 @@ absl::StatusOr<Rank*> AgentConnections::Attach(
   const bool same_process = holder != nullptr &&
                             SameProcess(holder->hello, hello) &&
                             !holder->exit_report;
-  if (!same_process && IsAwaitingOthers(hello)) return nullptr;
+  if (!same_process && (IsAwaitingOthers(hello) || IsOfAnotherRun(hello))) {
+    return nullptr;
+  }
   if (retired_ || (IsEnded(machine_.job().state) && !same_process)) {
     return nullptr;
   }
@@ -57,6 +59,16 @@ bool AgentConnections::IsAwaitingOthers(const AgentHello& hello) const {
   if (const Rank* holder = machine_.Find(hello.rank)) return holder->awaited();
   // A rank that had not connected before the restart has the job's size.
   return machine_.ranks().begin()->second.hello.world_size != hello.world_size;
+}
+
+bool AgentConnections::IsOfAnotherRun(const AgentHello& hello) const {
+  for (const auto& [number, rank] : machine_.ranks()) {
+    if (!rank.link) continue;
+    if (rank.hello.world_size != hello.world_size) return true;
+    // Programs of one process that run at the same time under one id.
+    if (hello.world_size == 1) return true;
+  }
+  return false;
 }
 
 absl::Status AgentConnections::RankTaken(const AgentHello& holder) const {

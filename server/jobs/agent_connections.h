@@ -57,6 +57,9 @@ class AgentConnections {
  private:
   // Whether the job awaits another process than this one in its place.
   bool IsAwaitingOthers(const AgentHello& hello) const;
+  // Whether the process has to be in another run of the same id: the connected
+  // ranks are those of a job of another size, or the only one.
+  bool IsOfAnotherRun(const AgentHello& hello) const;
   absl::Status RankTaken(const AgentHello& holder) const;
 
   const std::string job_;

@@ -12,9 +12,11 @@ namespace {
 
 class AgentConnectionsTest : public JobFixture {
  protected:
-  static AgentHello Hello(const std::string& process, uint32_t rank = 0) {
+  static AgentHello Hello(const std::string& process, uint32_t rank = 0,
+                          uint32_t world_size = 2) {
     AgentHello hello;
     hello.rank = rank;
+    hello.world_size = world_size;
     hello.incarnation = process;
     return hello;
   }
@@ -63,6 +65,19 @@ TEST_F(AgentConnectionsTest, ReplacesTheBrokenStreamOfAProcess) {
 TEST_F(AgentConnectionsTest, RefusesASecondProcessWhileTheFirstIsConnected) {
   ASSERT_TRUE(Attach("a").ok());
   EXPECT_EQ(ReasonOf(Attach("b").status()), "rank_taken");
+}
+
+TEST_F(AgentConnectionsTest, AProgramOfOneProcessBesideAnotherIsAnotherRun) {
+  const auto attach = [&](const AgentHello& hello) {
+    return connections_.Attach(hello, std::make_shared<FakeAgentLink>());
+  };
+  ASSERT_TRUE(attach(Hello("a", 0, 1)).ok());
+  const auto second = attach(Hello("b", 0, 1));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(*second, nullptr);
+  const auto rank_of_others = attach(Hello("c", 1, 2));
+  ASSERT_TRUE(rank_of_others.ok()) << rank_of_others.status();
+  EXPECT_EQ(*rank_of_others, nullptr);
 }
 
 TEST_F(AgentConnectionsTest, OnlyALostProcessReturnsToAnEndedJob) {

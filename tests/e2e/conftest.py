@@ -90,7 +90,7 @@ class Finished:
 def debug_run(tmp_path: Path) -> Callable[..., Finished]:
     """Runs `graphdbg run OPTIONS -- COMMAND` until it ends."""
 
-    def run(*options: str, command: list[str], **environment: str) -> Finished:
+    def run(*options: str, command: list[str], timeout: float = 600, **environment: str) -> Finished:
         file = tmp_path / "result.json"
         process = subprocess.run(
             [GRAPHDBG, "run", "--result", str(file), *options, "--", *command],
@@ -98,7 +98,7 @@ def debug_run(tmp_path: Path) -> Callable[..., Finished]:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=180,
+            timeout=timeout,
         )
         return Finished(process, json.loads(file.read_text()) if file.exists() else None)
 

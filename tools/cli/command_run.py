@@ -7,8 +7,9 @@ import json
 from pathlib import Path
 
 from . import report
+from .client import Json
 from .debug_run import RunOptions, debug
-from .errors import USAGE, CliError
+from .errors import NOT_DEBUGGED, USAGE, CliError
 from .onnx_job import is_model, model_command
 
 
@@ -19,7 +20,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         usage="graphdbg run [options] -- python train.py ...\n       graphdbg run [options] -- model.onnx [--help]",
         description="Starts a server on free ports, prints the page's address, and runs the job. "
         "The job's output passes through unchanged; graphdbg's own messages go to stderr. "
-        "Exits with the job's exit code.",
+        "All jobs that the command starts are debugged, one after the other or at the same time. "
+        "Exits with the command's exit code; with 4 if that is 0 and no process was debugged.",
     )
     parser.add_argument(
         "--no-wait", action="store_true", help="start training immediately instead of waiting for Continue"
@@ -40,6 +42,14 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         choices=("pause", "continue", "terminate"),
         default="pause",
         help="what to do at a hit (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--hit-exit-code",
+        type=_exit_code,
+        default=0,
+        metavar="N",
+        help="exit with N if there was a hit and the command itself ended with 0, as it does with "
+        "--on-hit continue (default: 0)",
     )
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
@@ -68,7 +78,21 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.result.write_text(json.dumps(result, indent=2) + "\n")
     if arguments.json:
         print(json.dumps(result))
-    return int(result["exit_code"])
+    return _exit_code_of(result, arguments.hit_exit_code)
+
+
+def _exit_code_of(result: Json, hit_exit_code: int) -> int:
+    if result["exit_code"] != 0:
+        return int(result["exit_code"])
+    if not result["debugged"]:
+        return NOT_DEBUGGED
+    return hit_exit_code if result["hits"] else 0
+
+
+def _exit_code(text: str) -> int:
+    if not text.isdigit() or int(text) > 255:
+        raise argparse.ArgumentTypeError(f"expected an exit code from 0 to 255, not '{text}'")
+    return int(text)
 
 
 def _positive(text: str) -> int:

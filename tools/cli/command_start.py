@@ -51,8 +51,23 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="do not require a token; on loopback only")
     parser.add_argument("--json", action="store_true", help="print the addresses as one line of JSON")
-    parser.add_argument("--enable-debugger", default="True", metavar="True", help="accepted for compatibility")
+    parser.add_argument(
+        "--enable-debugger",
+        type=_enabled,
+        default="True",
+        metavar="True",
+        help="accepted for compatibility; graphdbg has nothing to run without its debugger",
+    )
     parser.set_defaults(run=run)
+
+
+def _enabled(text: str) -> str:
+    if text.lower() not in ("true", "1"):
+        raise argparse.ArgumentTypeError(
+            f"cannot be {text}, because the debugger is all that graphdbg start runs: to run a job without "
+            "debugging, leave GRAPHDBG_ENABLE out of its environment"
+        )
+    return "True"
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 USAGE = 2
 UNAVAILABLE = 3
+# A command ended with 0, but no process of it was debugged.
+NOT_DEBUGGED = 4
 
 
 class CliError(Exception):

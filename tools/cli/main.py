@@ -39,7 +39,8 @@ def make_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="graphdbg",
         description="A debugger for deep-learning training.",
-        epilog="Exit codes: 0 success, 1 job failed or a check found a problem, 2 wrong usage, 3 no server or no job.",
+        epilog="Exit codes: 0 success, 1 job failed or a check found a problem, 2 wrong usage, "
+        "3 no server or no job, 4 nothing was debugged.",
     )
     parser.add_argument("--version", action="version", version=f"graphdbg {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)

@@ -40,8 +40,18 @@ def describe_statistics(statistics: Json) -> str:
     return ", ".join(parts)
 
 
-def log_hit(hit: Json) -> None:
-    log(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}")
+def log_not_debugged(exit_code: int) -> None:
+    log(
+        "nothing was debugged: no process of the program has trained with PyTorch or run ONNX Runtime, "
+        "or an error is reported above"
+        if exit_code == 0
+        else "the program ended before it could be debugged"
+    )
+
+
+def log_hit(hit: Json, job: Json) -> None:
+    place = f" on rank {hit['rank']}" if job["world_size"] > 1 else ""
+    log(f"watchpoint {hit['watchpoint']} ({hit['condition']}) hit in step {hit['step']}{place}")
     iteration = f"iteration {hit['actual']['iteration']:g}" if "iteration" in hit["actual"] else ""
     details = ", ".join(filter(None, (hit["op_type"], hit["origin"], iteration)))
     log(f"  node    {hit['node']}:{hit['slot']}  ({details})")
@@ -61,10 +71,19 @@ def log_summary(result: Json) -> None:
         log(f"  {result['exception']['type']}: {first}")
         for line in others:
             log(f"    {line}")
+    if len(result["jobs"]) > 1:
+        for job in result["jobs"]:
+            _log_job(job)
     if hits:
         first = hits[0]
         location = f"{first['node']}:{first['slot']} in step {first['step']}"
         log(f"  first: {first['condition']} at {location}, {describe_source(first['source'])}")
+
+
+def _log_job(job: Json) -> None:
+    ranks = f" ({job['world_size']} ranks)" if job["world_size"] > 1 else ""
+    count = job["hit_count"]
+    log(f"  job {job['id']}{ranks}: {job['state']} after {job['steps']} steps, {count} hit{'' if count == 1 else 's'}")
 
 
 def _short(file: str) -> str:

@@ -106,6 +106,8 @@ size_t Adapter::Enter(ContextKind kind, uint32_t scope) {
 }
 
 void Adapter::AfterFork() {
+  // Before the first step nothing is traced, and the child may train itself.
+  if (!started_.load()) return;
   tracer_.Disable();
   interpreter_.store(nullptr, std::memory_order_relaxed);
 }
@@ -135,11 +137,26 @@ graphdbg_status Adapter::AtBoundary(graphdbg_status status) {
   return status;
 }
 
-graphdbg_status Adapter::Start() {
+graphdbg_status Adapter::Start(bool trains) {
+  if (started_.load()) return GRAPHDBG_OK;
+  uint32_t rank = 0, world_size = 0;
+  const graphdbg_interpreter* const python = interpreter();
+  if (python != nullptr && python->begins_training != nullptr &&
+      !python->begins_training(trains ? 1 : 0, &rank, &world_size)) {
+    return GRAPHDBG_OK;
+  }
   if (started_.exchange(true)) return GRAPHDBG_OK;
+  rank_ = rank;
+  world_size_ = world_size;
   CurrentThread().trains = true;
   StopWaitingForBackward();
   return AtBoundary(graphdbg_start(agent_));
+}
+
+bool Adapter::GetPlace(uint32_t* rank, uint32_t* world_size) const {
+  *rank = rank_;
+  *world_size = world_size_;
+  return world_size_ != 0;
 }
 
 void Adapter::AddModelInput(uint32_t scope, const char* name,
@@ -155,7 +172,11 @@ void Adapter::AddModelInput(uint32_t scope, const char* name,
 graphdbg_status Adapter::EnterModel(uint32_t scope, bool training) {
   model_seen_.store(true);
   CurrentThread().mode = training ? GRAPHDBG_TRAIN : GRAPHDBG_EVAL;
-  graphdbg_status status = Start();
+  graphdbg_status status = Start(/*trains=*/false);
+  if (!started_.load()) {
+    model_inputs_.clear();
+    return status;
+  }
   // Without an optimizer, the previous step ends here.
   if (status == GRAPHDBG_OK) status = FinishOpenStep();
   if (status == GRAPHDBG_OK) {
@@ -261,7 +282,7 @@ graphdbg_status Adapter::EnterBackward(bool creates_graph, uint64_t* token) {
   StepState& step = tracer_.step();
   if (creates_graph) step.graphs_in_creation.fetch_add(1);
   *token = step.optimizer_steps.load();
-  return Start();
+  return Start(/*trains=*/true);
 }
 
 graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
@@ -281,7 +302,7 @@ graphdbg_status Adapter::LeaveBackward(bool creates_graph, bool accumulates,
 
 void Adapter::OnTrainingStarted(bool by_optimizer) {
   if (by_optimizer) OnOptimizerCreated();
-  OnStatus(Start());
+  OnStatus(Start(/*trains=*/true));
 }
 
 SourceStack Adapter::CaptureStack(const Placement& placement) {

@@ -44,8 +44,12 @@ class Adapter : public TracerHost {
   bool EnterRegion(const void* const* inputs, size_t count);
   void LeaveRegion(const void* const* outputs, size_t count);
 
-  // Called before the program's first step. Later calls have no effect.
-  graphdbg_status Start();
+  // Called before the program's first step. Has no effect once the program has
+  // started, or as long as the interpreter does not want this process to be
+  // debugged. `trains` means that this is not only a call of a model.
+  graphdbg_status Start(bool trains);
+  // Returns false if PyTorch does not know this process's rank.
+  bool GetPlace(uint32_t* rank, uint32_t* world_size) const;
   // Whether the inputs of models have to be reported.
   bool NeedsModelInputs() const {
     return !started_.load() || level_.load() == GRAPHDBG_LEVEL_OPS;
@@ -102,6 +106,9 @@ class Adapter : public TracerHost {
   CaptureEngine* engine_ = nullptr;
   std::atomic<int> level_{GRAPHDBG_LEVEL_OFF};
   std::atomic<bool> started_{false};
+  // From torch.distributed; no ranks if it is not used.
+  uint32_t rank_ = 0;
+  uint32_t world_size_ = 0;
   std::atomic<bool> terminating_{false};
 
   // Without an optimizer, a step is a call of the model.

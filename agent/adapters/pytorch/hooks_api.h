@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 3
+#define GRAPHDBG_HOOKS_API_VERSION 4
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -34,6 +34,12 @@ typedef struct graphdbg_interpreter {
   int (*interrupted)(void* token);
   /* Ends the program like an exception in the main thread. */
   void (*terminate)(void);
+  /* Called before the first step, on the thread that begins it: whether this
+   * process is to be debugged. If not, it is asked again at the next occasion.
+   * `trains` is 0 for a call of a model, which may also be inference. Stores
+   * the rank and the number of ranks, or 0 ranks if PyTorch does not know them.
+   * Null means yes. */
+  int (*begins_training)(int trains, uint32_t* rank, uint32_t* world_size);
 } graphdbg_interpreter;
 
 /* Functions of the adapter. */

@@ -120,7 +120,10 @@ const graphdbg_torch_adapter kTable = {
     /*last_step=*/
     [] { CallOr(GRAPHDBG_OK, [] { return Adapter::Get().FinishOpenStep(); }); },
     /*start=*/
-    [] { return CallOr(GRAPHDBG_OK, [] { return Adapter::Get().Start(); }); },
+    [] {
+      return CallOr(GRAPHDBG_OK,
+                    [] { return Adapter::Get().Start(/*trains=*/true); });
+    },
     /*enter_backward=*/
     [](int creates_graph, uint64_t* token) {
       *token = 0;

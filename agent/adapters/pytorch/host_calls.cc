@@ -57,6 +57,10 @@ void* CurrentStreamOf(void*, graphdbg_device device, int32_t device_id) {
   }
 }
 
+int PlaceOf(void*, uint32_t* rank, uint32_t* world_size) {
+  return Adapter::Get().GetPlace(rank, world_size) ? 0 : 1;
+}
+
 }  // namespace
 
 graphdbg_host HostCalls() {
@@ -71,6 +75,7 @@ graphdbg_host HostCalls() {
   host.set_level = SetLevelOf;
   host.capture_stack = CaptureStackOf;
   host.current_stream = CurrentStreamOf;
+  host.place = PlaceOf;
   return host;
 }
 

@@ -58,8 +58,8 @@
  *
  * Errors. No function throws, aborts or exits. Every function may be called
  * with a null agent, and with an agent that is inert because debugging is
- * disabled, no server was found, an internal error occurred, the process is a
- * forked child, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
+ * disabled, the server rejected it, an internal error occurred, the process was
+ * forked from one that had started, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
  * immediately, so a program needs no check of its own whether it is being
  * debugged. graphdbg_last_error() describes other errors.
  *
@@ -265,6 +265,12 @@ typedef struct graphdbg_host {
    * graphdbg_start and graphdbg_step_end, for tensors on accelerators. */
   void* (*current_stream)(void* user, graphdbg_device device,
                           int32_t device_id);
+
+  /* Stores this process's rank and the number of ranks, as the framework's own
+   * communication knows them, and returns 0; returns nonzero if it does not
+   * know them, so that the variables of the launcher apply. Called once, from
+   * the first graphdbg_start. */
+  int (*place)(void* user, uint32_t* rank, uint32_t* world_size);
 } graphdbg_host;
 
 /* Levels of host.set_level. Ignoring the level is correct, but slower. */

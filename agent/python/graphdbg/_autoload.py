@@ -17,6 +17,8 @@ from pathlib import PurePath
 # the launchers themselves are not.
 _LAUNCHERS = frozenset({"torchrun", "torch.distributed.run", "torch.distributed.launch", "pip"})
 
+_RANK_VARIABLES = ("RANK", "LOCAL_RANK", "SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK")
+
 _installed = False
 
 
@@ -40,21 +42,37 @@ def _program() -> Iterator[str]:
 
 
 def is_helper_process() -> bool:
-    """Whether this process only supports another one.
+    """Whether this process only supports another one, and never trains: a launcher, for example.
 
-    Helper processes are the children that multiprocessing spawns (data loader
-    workers, for example), multiprocessing's own servers, and launchers.
+    Processes of multiprocessing may train. They, and programs that start others, are
+    followed, but take no place in the job unless they train themselves.
     """
     program = next(_program(), "")
-    if "--multiprocessing-fork" in sys.orig_argv or program.startswith("from multiprocessing."):
+    if program.startswith("from multiprocessing.resource_tracker"):
         return True
     return PurePath(program).name in _LAUNCHERS or "torch/_inductor/" in program
+
+
+def _is_multiprocessing_child() -> bool:
+    return "--multiprocessing-fork" in sys.orig_argv
+
+
+def _name_launch() -> None:
+    """Names this launch for all processes that this one starts, so that their ranks agree on a job.
+
+    A process that has a rank from the beginning was started by another launcher.
+    """
+    if not any(name in os.environ for name in _RANK_VARIABLES):
+        os.environ.setdefault("GRAPHDBG_LAUNCH", str(os.getpid()))
 
 
 def install() -> None:
     """Registers the callbacks for `import torch`, `import onnxruntime` and the exit, once per process."""
     global _installed
-    if _installed or not is_enabled() or is_helper_process():
+    if _installed or not is_enabled():
+        return
+    _name_launch()
+    if is_helper_process():
         return
     _installed = True
     from . import _exit_report, _import_hook
@@ -64,7 +82,8 @@ def install() -> None:
     frameworks = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
     if "torch" in frameworks:
         _import_hook.after_import("torch", _follow_torch)
-    if "onnxruntime" in frameworks:
+    # Processes of multiprocessing that only run inference prepare data for others.
+    if "onnxruntime" in frameworks and not _is_multiprocessing_child():
         _import_hook.after_import("onnxruntime", _follow_onnxruntime)
 
 

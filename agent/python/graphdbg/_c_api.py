@@ -131,6 +131,7 @@ class Host(Structure):
         ("set_level", CFUNCTYPE(None, void_p, c_int)),
         ("capture_stack", CFUNCTYPE(c_size_t, void_p, POINTER(Frame), c_size_t)),
         ("current_stream", CFUNCTYPE(void_p, void_p, c_int, c_int32)),
+        ("place", CFUNCTYPE(c_int, void_p, POINTER(c_uint32), POINTER(c_uint32))),
     )
 
 

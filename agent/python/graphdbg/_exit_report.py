@@ -36,6 +36,22 @@ def install() -> None:
     atexit.register(_at_exit)
 
 
+def expect_exit() -> None:
+    """Has this process report its exit. Called when it takes its place in the job.
+
+    Processes of multiprocessing do not all run exit functions, and some inherited
+    their parent's.
+    """
+    global _pid
+    _pid = os.getpid()
+    process = sys.modules.get("multiprocessing.process")
+    if process is not None and process.parent_process() is not None:
+        from multiprocessing.util import Finalize
+
+        # The lowest priority runs last.
+        Finalize(None, _at_child_exit, exitpriority=-sys.maxsize)
+
+
 def set_agent(agent: Agent) -> None:
     global _agent
     _agent = agent
@@ -72,6 +88,23 @@ def _write(path: str, record: dict[str, str]) -> None:
     os.replace(part, path)
 
 
+def _at_child_exit() -> None:
+    """Reports the end of a process of multiprocessing, whose exception is still being handled."""
+    exception = sys.exc_info()[1]
+    if isinstance(exception, SystemExit):
+        code = exception.code
+        _close(code if isinstance(code, int) else 0 if code is None else 1)
+    elif exception is not None:
+        _report(exception)
+    else:
+        _close(0)
+
+
+def _close(exit_code: int) -> None:
+    if _agent is not None:
+        _agent.close(exit_code, None, None, None)
+
+
 def _at_exit() -> None:
     # A forked child inherits this function, but only the parent reports its exit.
     if os.getpid() != _pid:
@@ -81,6 +114,10 @@ def _at_exit() -> None:
         if _agent is not None:
             _agent.close_at_exit()
         return
+    _report(exception)
+
+
+def _report(exception: BaseException) -> None:
     record = {
         "type": _type_name(exception),
         "message": _message(exception),

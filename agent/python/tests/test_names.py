@@ -146,3 +146,128 @@ def test_flags_tell_what_an_op_may_have_done(cnn: Run) -> None:
 
 def test_steps_are_the_optimizers(cnn: Run) -> None:
     assert [c["step"] for c in cnn.called("step_end")] == [1, 2, 3, 4]
+
+
+MODELS = """
+import sys
+
+import torch
+from torch import nn
+
+
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = Part(), Part()
+
+    def step(self, x):
+        return self.decoder(self.encoder(x))
+
+
+class Wrapper(nn.Module):
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
+    def forward(self, *args, **kwargs):
+        return self.module(*args, **kwargs)
+
+
+class Trainer:
+    def __init__(self):
+        self.teacher, self.students = Part(), [Part(), Part()]
+
+    def run(self):
+        x = torch.ones(1, 3)
+        return self.teacher(x) + sum(model(x) for model in self.students)
+
+
+def call(model):
+    return model(torch.ones(1, 3))
+
+
+def main(case):
+    if case == "alone":
+        net = Part()
+        call(net)
+    elif case == "wrapped":
+        net = Part()
+        call(Wrapper(net))
+    elif case == "two":
+        generator, critic = Part(), Part()
+        call(generator), call(critic)
+    elif case == "method":
+        Whole().step(torch.ones(1, 3))
+    elif case == "parts":
+        net = Whole()
+        call(net.decoder), call(net.encoder)
+    elif case == "trainer":
+        trainer = Trainer()
+        trainer.run()
+    elif case == "later":
+        net = Part()
+        call(net)
+        second = Part()
+        call(second)
+
+
+main(sys.argv[1])
+"""
+
+
+@pytest.mark.from_python
+@pytest.mark.parametrize(
+    ("case", "paths"),
+    [
+        ("alone", {""}),
+        ("wrapped", {""}),
+        ("two", {"generator/", "critic/"}),
+        ("method", {"encoder/", "decoder/"}),
+        ("parts", {"encoder/", "decoder/"}),
+        ("trainer", {"teacher/", "students_0/", "students_1/"}),
+        ("later", {"", "second/"}),
+    ],
+)
+def test_models_are_named_by_what_holds_them(script: Script, case: str, paths: set[str]) -> None:
+    run = script(MODELS, case)
+    assert run.returncode == 0, run.stderr
+    ops = {name for name in run.executed(step=1) if name.endswith("/addmm")}
+    assert {f"forward/{path}layer/addmm" for path in paths} <= run.nodes.keys()
+    assert all(any(name == f"forward/{path}layer/addmm" for path in paths) for name in ops)
+    # Parameters have the names of the ops' modules.
+    assert {f"forward/{path}layer/weight" for path in paths} <= run.nodes.keys()
+
+
+@pytest.mark.from_python
+def test_looking_for_names_keeps_no_tensors(script: Script) -> None:
+    run = script("""
+import weakref
+
+import torch
+
+
+class Data:
+    pass
+
+
+def main():
+    net = torch.nn.Linear(3, 1)
+    data = Data()
+    kept = weakref.ref(data)
+    net(torch.ones(1, 3))
+    data = None
+    print(kept())
+
+
+main()
+""")
+    assert run.stdout == "None\n", run.stderr

@@ -82,8 +82,7 @@ for _ in range(4):
 """
     )
     assert len(run.called("step_end")) == 4
-    # The first model called has the empty path; the other one is named after its class.
-    assert {"forward/addmm", "forward/Critic/addmm", "forward/Critic/weight"} <= run.nodes.keys()
+    assert {"forward/g/addmm", "forward/d/addmm", "forward/d/weight"} <= run.nodes.keys()
     # Gradients are created in the first steps and added to later.
     assert run.executed(step=4) == run.executed(step=3)
 

@@ -37,6 +37,7 @@ const graphdbg_interpreter kInterpreter = {
     /*end_wait=*/[](void*) {},
     /*interrupted=*/[](void*) { return 0; },
     Terminate,
+    /*begins_training=*/nullptr,
 };
 
 void Check(graphdbg_status status) {

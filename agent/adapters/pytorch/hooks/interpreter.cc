@@ -31,11 +31,35 @@ void Detach() {
   Py_XDECREF(result);
 }
 
+// Calls the function on_start of the Python side, see _hooks.pyi. An exception
+// is an internal error: it is reported, and debugging starts without a rank.
+int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
+  *rank = *world_size = 0;
+  if (!Py_IsInitialized() || Global().on_start == nullptr) return 1;
+  const PyGILState_STATE gil = PyGILState_Ensure();
+  // The start may be found out while C code propagates an exception.
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  int begins = 1;
+  PyObject* const place =
+      PyObject_CallOneArg(Global().on_start, trains ? Py_True : Py_False);
+  if (place == Py_None) {
+    begins = 0;
+  } else if (place == nullptr ||
+             !PyArg_ParseTuple(place, "II", rank, world_size)) {
+    PyErr_WriteUnraisable(Global().on_start);
+  }
+  Py_XDECREF(place);
+  PyErr_Restore(type, value, traceback);
+  PyGILState_Release(gil);
+  return begins;
+}
+
 }  // namespace
 
 const graphdbg_interpreter* Interpreter() {
   static const graphdbg_interpreter interpreter = {
-      SourceStack, BeginWait, EndWait, Interrupted, Terminate,
+      SourceStack, BeginWait, EndWait, Interrupted, Terminate, BeginsTraining,
   };
   return &interpreter;
 }

@@ -47,13 +47,14 @@ PyObject* Open(PyObject*, PyObject* args) {
 
 PyObject* Install(PyObject*, PyObject* args) {
   PyObject *module_class, *on_unknown, *on_model, *terminated;
-  PyObject *on_detached, *dirs;
-  if (!PyArg_ParseTuple(args, "OOOOOO", &module_class, &on_unknown, &on_model,
-                        &terminated, &on_detached, &dirs)) {
+  PyObject *on_detached, *on_start, *dirs;
+  if (!PyArg_ParseTuple(args, "OOOOOOO", &module_class, &on_unknown, &on_model,
+                        &terminated, &on_detached, &on_start, &dirs)) {
     return nullptr;
   }
   Global().terminated = Py_NewRef(terminated);
   Global().on_detached = Py_NewRef(on_detached);
+  Global().on_start = Py_NewRef(on_start);
   SetLibraryDirectories(dirs);
   if (PyErr_Occurred() != nullptr ||
       !InstallModuleCalls(module_class, on_unknown, on_model)) {

@@ -16,6 +16,8 @@ struct State {
   PyObject* terminated = nullptr;
   // Called without arguments when debugging has ended.
   PyObject* on_detached = nullptr;
+  // See _hooks.pyi.
+  PyObject* on_start = nullptr;
   // False in a forked child and after debugging has ended; module calls are
   // then forwarded without further action.
   bool enabled = false;

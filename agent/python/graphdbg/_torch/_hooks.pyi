@@ -17,13 +17,18 @@ def install(
     on_model: Callable[..., None],
     terminated: type[BaseException],
     on_detached: Callable[[], None],
+    on_start: Callable[[bool], tuple[int, int] | None],
     library_directories: Sequence[str],
     /,
 ) -> None:
     """Starts to follow calls of modules.
 
-    `on_unknown(module)` is called for a module that has no scope yet, and
-    `on_model(module, *args, **kwargs)` before each call of a model.
+    `on_unknown(module)` is called for a module that has no scope yet; a call of a
+    module that has none afterwards is not followed. `on_model(module, *args, **kwargs)`
+    is called before each call of a model. Before the first step, `on_start(trains)`
+    returns this process's rank and the number of ranks (0 if they are not known), or
+    None to be called again at the next occasion; `trains` is False for a call of a
+    model, and True for a backward pass or an optimizer's step.
     """
 
 def disable() -> None:

@@ -9,7 +9,19 @@ from pathlib import Path
 from .. import Terminated, _exit_report
 from .._log import warn_not_debugged
 from .._process import default_job_name
-from . import amp, backward, hooks, modules, older_torch, optimizers, steps, swap_tensors, torch_compile
+from . import (
+    amp,
+    backward,
+    hooks,
+    keras_on_torch,
+    modules,
+    older_torch,
+    optimizers,
+    place,
+    steps,
+    swap_tensors,
+    torch_compile,
+)
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -31,16 +43,19 @@ def _follow() -> None:
     older_torch.silence_profiler_ranges()
     eager = torch_compile.ForcedEager(adapter.notify)
     loose = optimizers.LooseParameters(adapter)
-    tree = modules.ModuleTree(adapter)
+    counter = steps.StepCounter(adapter.step_end)
+    symbolic = keras_on_torch.install(adapter, counter)
+    tree = modules.ModuleTree(adapter, _library_directories(), lambda: symbolic.active)
+    own_place = place.Place(_exit_report.expect_exit)
     adapter.install(
         torch.nn.Module,
         tree.add,
         tree.give_inputs,
         Terminated,
         eager.lift,
+        own_place.take,
         _library_directories(),
     )
-    counter = steps.StepCounter(adapter.step_end)
     older_torch.call_around_each_step(optimizers.Closures(adapter).before_step, counter)
     tree.follow_registrations(loose.module_has_parameter)
     optimizers.install(loose.add)
@@ -49,7 +64,8 @@ def _follow() -> None:
     swap_tensors.install(adapter)
     if hasattr(torch, "compile"):
         (torch_compile.CompiledRegions(adapter) if torch_compile.is_kept() else eager).install()
-    os.register_at_fork(after_in_child=adapter.disable)
+    # Before the first step nothing is followed, and a forked child may train itself.
+    os.register_at_fork(after_in_child=lambda: adapter.disable() if own_place.taken else None)
     _exit_report.set_agent(adapter)
 
 

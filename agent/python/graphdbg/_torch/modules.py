@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
+
+from . import model_names
 
 if TYPE_CHECKING:
     from torch.nn import Module
@@ -24,8 +26,13 @@ class Scopes(Protocol):
     def current_scope(self) -> tuple[int, bool]: ...
 
 
+# Names under which wrappers hold the module that they wrap.
+_WRAPPED = ("_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module")
+
+
 def _join(path: str, name: str) -> str:
-    name = name.replace(".", "/")
+    """The path of a module, without the wrappers of launchers and compilers on the way."""
+    name = "/".join(part for part in name.split(".") if part not in _WRAPPED)
     return f"{path}/{name}" if path and name else path or name
 
 
@@ -50,9 +57,18 @@ def _is_model(root: Module) -> bool:
 
 
 def _unwrapped(module: Module) -> Module:
-    """The module inside a wrapper that only passes its arguments on (such as DataParallel)."""
-    inner = module._modules.get("module") or module._modules.get("_orig_mod")
-    return _unwrapped(inner) if inner is not None and not _argument_names(module) else module
+    """The module inside wrappers that only pass their arguments on (such as DistributedDataParallel)."""
+    return _unwrapping(module)[-1]
+
+
+def _unwrapping(module: Module) -> list[Module]:
+    """A module, what it wraps, and so on to the module that is no wrapper."""
+    chain = [module]
+    while True:
+        inner = next(filter(None, (chain[-1]._modules.get(name) for name in ("module", *_WRAPPED))), None)
+        if inner is None or _argument_names(chain[-1]):
+            return chain
+        chain.append(inner)
 
 
 def _argument_names(module: Module) -> list[str]:
@@ -83,13 +99,24 @@ def _tensors(name: str, value: Any, depth: int = 0) -> Iterator[tuple[str, Any]]
 class ModuleTree:
     """The modules that have been called, and the modules inside them.
 
-    The first outermost module with parameters is the model, and its path is empty.
-    Other outermost modules are named after their class, and so are modules that
-    their caller has not registered.
+    If the program has one model when it calls the first one, its path is empty. Others
+    are named after the variable or attribute that holds them. A module that is called
+    on its own, but is a part of a model that the caller holds, has its path there.
+    Wrappers such as DistributedDataParallel have the path of what they wrap. Modules
+    without parameters and modules that nobody holds are named after their class, and so
+    are modules that their caller has not registered.
     """
 
-    def __init__(self, hooks: Scopes) -> None:
+    def __init__(
+        self,
+        hooks: Scopes,
+        library_directories: Sequence[str] = (),
+        computes_shapes: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """While `computes_shapes` returns True, calls of unknown modules are no part of the graph."""
         self._hooks = hooks
+        self._computes_shapes = computes_shapes
+        self._libraries = tuple(library_directories)
         # By path. A path is free again when its module no longer exists.
         self._owners: dict[str, weakref.ref[Module]] = {}
         # By scope.
@@ -101,7 +128,9 @@ class ModuleTree:
         self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
 
     def add(self, module: Module) -> None:
-        """Assigns a scope to `module`, which is being called and has none yet."""
+        """Assigns a scope to `module`, which is being called and has none yet, unless only shapes are computed."""
+        if self._computes_shapes():
+            return
         scope, inside = self._hooks.current_scope()
         if inside:
             self._add_inner(module, self._paths.get(scope, ""))
@@ -109,10 +138,33 @@ class ModuleTree:
             self._add_root(module)
 
     def _add_root(self, module: Module) -> None:
-        has_parameters = next(module.parameters(), None) is not None
-        is_first = has_parameters and self._is_free("", module)
-        path = "" if is_first else self._free_path(type(module).__name__, module)
-        self._register(module, path, model=has_parameters or _is_model(module))
+        *wrappers, core = _unwrapping(module)
+        if not self._is_known(core):
+            if next(core.parameters(), None) is None:
+                self._register(core, self._free_path(type(core).__name__, core), model=_is_model(core))
+            else:
+                self._add_model(core)
+        for wrapper in wrappers:
+            self._give_scope(wrapper, self._scopes[id(core)], model=True)
+
+    def _add_model(self, module: Module) -> None:
+        """Adds the model that `module` is or is a part of."""
+        holders = model_names.Holders(self._is_user_code)
+        model = holders.owner_of(module, _unwrapped)
+        if self._is_known(model):
+            path = _join(self._paths[self._scopes[id(model)]], _name_in(model, module))
+            self._register(module, self._free_path(path, module), model=True)
+            return
+        if self._is_free("", model) and not holders.has_others(model, _unwrapped):
+            path = ""
+        else:
+            path = self._free_path(holders.name_of(model, _unwrapped) or type(model).__name__, model)
+        self._register(model, path, model=True, parts_are_called=model is not module)
+
+    def _is_user_code(self, file: str) -> bool:
+        if file.startswith("<"):
+            return file in ("<stdin>", "<string>", "<console>") or file.startswith("<ipython-input-")
+        return "/site-packages/" not in file and "/dist-packages/" not in file and not file.startswith(self._libraries)
 
     def _add_inner(self, module: Module, parent_path: str) -> None:
         owner = self._owners.get(parent_path)
@@ -133,17 +185,23 @@ class ModuleTree:
             path = f"{base}_{number}"
         return path
 
-    def _register(self, root: Module, root_path: str, *, model: bool) -> None:
+    def _register(self, root: Module, root_path: str, *, model: bool, parts_are_called: bool = False) -> None:
+        """Adds a module and those inside it. `parts_are_called`: the program calls these rather than the whole."""
         for name, module in root.named_modules():
             path = _join(root_path, name)
             if name and self._is_known(module):
                 continue
             scope = self._hooks.declare_scope(path, type(module).__name__, model)
-            self._owners[path] = self._known[id(module)] = weakref.ref(module)
+            self._owners[path] = weakref.ref(module)
             self._paths[scope] = path
-            self._scopes[id(module)] = scope
-            self._hooks.set_scope(module, scope, model and module is root)
-            self._bind(module, scope)
+            is_called = module is root or (parts_are_called and _is_model(module))
+            self._give_scope(module, scope, model=model and is_called)
+
+    def _give_scope(self, module: Module, scope: int, *, model: bool) -> None:
+        self._known[id(module)] = weakref.ref(module)
+        self._scopes[id(module)] = scope
+        self._hooks.set_scope(module, scope, model)
+        self._bind(module, scope)
 
     def _is_known(self, module: Module) -> bool:
         known = self._known.get(id(module))

@@ -88,7 +88,7 @@ def follow_ranges(session: Session) -> None:
             if optimizer:
                 if name.startswith("Optimizer.step#"):
                     session.optimizer_seen = True
-                    session.start()
+                    session.start(trains=True)
                 self._graphdbg = session.enter(OPTIMIZER, session.graph.names.scope(optimizer, optimizer))
             elif name.startswith("enumerate(DataLoader)#"):
                 self._graphdbg = session.enter(IGNORED, 0)

@@ -46,6 +46,7 @@ class Hooks:
             set_level=self._set_level,
             capture_stack=self._capture_stack,
             current_stream=lambda _, device, index: current_stream(device, index),
+            place=self._place,
         )
         return _c_api.open_agent(
             self._library,
@@ -59,6 +60,10 @@ class Hooks:
 
     def _set_level(self, _: Any, level: int) -> None:
         self._session.level = level
+
+    def _place(self, _: Any, rank: Any, world_size: Any) -> int:
+        rank[0], world_size[0] = self._session.place
+        return 0 if world_size[0] else 1
 
     def _resolve(self, _: Any, handle: int, out: Any, shape: Any, strides: Any) -> int:
         bound = self._graph.bound.get(handle)
@@ -100,10 +105,12 @@ class Hooks:
         on_model: Callable[..., None],
         terminated: type[BaseException],
         on_detached: Callable[[], None],
+        on_start: Callable[[bool], tuple[int, int] | None],
         library_directories: Sequence[str],
     ) -> None:
         self._session.terminated = terminated
         self._session.on_detached = on_detached
+        self._session.on_start = on_start
         self._session.stacks = StackCapture(library_directories)
         self._session.follow_ops = DispatchMode(self._session).follow
         follow_ranges(self._session)
@@ -162,7 +169,7 @@ class Hooks:
 
     def start(self) -> None:
         if self._is_followed():
-            self._session.start()
+            self._session.start(trains=True)
 
     def enter_backward(self, creates_graph: bool) -> int:
         return self._session.enter_backward(creates_graph) if self._is_followed() else 0

@@ -39,6 +39,8 @@ class ModuleCalls:
             if not self.enabled or not self._session.is_current_thread():
                 return original(module, *args, **kwargs)
             found = self._scope_of(module)
+            if found is None:
+                return original(module, *args, **kwargs)
             is_model = found.model and not self._session.is_inside()
             if is_model:
                 self._give_inputs(module, args, kwargs)
@@ -55,11 +57,11 @@ class ModuleCalls:
         module_class.__call__ = call
         self.enabled = True
 
-    def _scope_of(self, module: Any) -> _ModuleScope:
+    def _scope_of(self, module: Any) -> _ModuleScope | None:
         found = self._scopes.get(id(module))
         if found is None or found.module() is not module:
             self._on_unknown(module)
-            found = self._scopes[id(module)]
+            found = self._scopes.get(id(module))
         return found
 
     def _give_inputs(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

@@ -47,6 +47,9 @@ class Session:
         self.follow_ops: Callable[[bool], None] = lambda on: None
         # Called once when the agent has detached.
         self.on_detached: Callable[[], None] = lambda: None
+        # See _hooks.pyi.
+        self.on_start: Callable[[bool], tuple[int, int] | None] = lambda trains: (0, 0)
+        self.place = (0, 0)
         self.step = StepState()
         self.stacks = StackCapture(())
         self.terminated: type[BaseException] = SystemExit
@@ -92,8 +95,12 @@ class Session:
             self._detached = True
             self.on_detached()
 
-    def start(self) -> None:
-        if not self._started:
+    def start(self, trains: bool) -> None:
+        if self._started:
+            return
+        place = self.on_start(trains)
+        if place is not None:
+            self.place = place
             self._started = True
             self._at_boundary(self._library.graphdbg_start(self._agent))
 
@@ -109,7 +116,9 @@ class Session:
         given, self._given = self._given, []
         self._model_seen = True
         self.step.mode = _c_api.TRAIN if training else _c_api.EVAL
-        self.start()
+        self.start(trains=False)
+        if not self._started:
+            return
         # Without an optimizer, the previous step ends here.
         self.last_step()
         self._begin_pass(scope)
@@ -147,7 +156,7 @@ class Session:
 
     def enter_backward(self, creates_graph: bool) -> int:
         """Returns a value that must be passed to leave_backward."""
-        self.start()
+        self.start(trains=True)
         self.step.graphs_in_creation += creates_graph
         self._backward_passes += 1
         return self.step.optimizer_steps

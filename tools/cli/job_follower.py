@@ -1,0 +1,126 @@
+"""Steers one of the jobs that run under `graphdbg run`."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from . import report
+from .client import ApiError, Client, Json, quote
+
+OnHit = Literal["pause", "continue", "terminate"]
+
+_ENDED = ("finished", "terminated", "lost")
+# The time that a terminated job has for its `finally` blocks and exit handlers. Then
+# it gets SIGTERM.
+_TERMINATE_SECONDS = 15.0
+
+
+@dataclasses.dataclass
+class RunOptions:
+    """The options of `graphdbg run`. Those that steer apply to each job."""
+
+    wait: bool = True
+    steps: int | None = None
+    break_on: Sequence[str] = ()
+    on_hit: OnHit = "pause"
+    port: int = 0
+    environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    # Called once with the page's address.
+    announce: Callable[[str], None] = report.log_page
+
+
+class JobFollower:
+    """Starts a job with its watchpoints, reports its hits, and terminates it when that is due."""
+
+    def __init__(self, client: Client, options: RunOptions, conditions: Sequence[Json], job: Json) -> None:
+        """`job` is the job as the server has reported it first."""
+        self.job = job
+        self._client = client
+        self._options = options
+        self._conditions = conditions
+        self._path = f"/jobs/{quote(job['id'])}"
+        self._started = False
+        self._hits_logged = 0
+        self._terminate_deadline: float | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.job["state"] in _ENDED
+
+    @property
+    def was_terminated(self) -> bool:
+        """Whether this follower or a user has terminated the job."""
+        return self._terminate_deadline is not None or bool(self.job["state"] == "terminated")
+
+    @property
+    def ignores_termination(self) -> bool:
+        """Whether the job has had its time to end and still runs."""
+        return self._terminate_deadline is not None and not self.ended and time.monotonic() > self._terminate_deadline
+
+    def update(self, job: Json) -> None:
+        """Handles the job's newest state."""
+        self.job = job
+        self._log_new_hits()
+        if not self._started and "control" not in job.get("allowed", ["control"]):
+            self._started = True
+            report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")
+        if self._terminate_deadline is not None or job["state"] != "paused":
+            return
+        if not self._started and job["pause_reason"] == "start":
+            self._start()
+        elif self._is_over():
+            self._terminate()
+
+    def hits(self) -> list[Json]:
+        """All hits of the job, each with the job's id as `job`."""
+        return [hit | {"job": self.job["id"]} for hit in self._client.hits(self.job["id"])]
+
+    def _is_over(self) -> bool:
+        if self.job["pause_reason"] == "watchpoint" and self._options.on_hit == "terminate":
+            return True
+        return self._options.steps is not None and self.job["step"] >= self._options.steps
+
+    def _start(self) -> None:
+        self._started = True
+        pause = "none" if self._options.on_hit == "continue" else "node"
+        for condition in self._conditions:
+            self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
+        if self._options.wait and self._options.steps is None:
+            report.log(f"job {self.job['id']} is waiting before its first step: press Continue at {self._page()}")
+        elif self._options.steps is not None:
+            self._control({"command": "step", "steps": self._options.steps})
+        else:
+            self._control({"command": "continue"})
+
+    def _page(self) -> str:
+        """The address of the job's page, with a new one-time code."""
+        return str(self._client.page(self._path)["url"])
+
+    def _terminate(self) -> None:
+        self._terminate_deadline = time.monotonic() + _TERMINATE_SECONDS
+        self._control({"command": "terminate"})
+
+    def _control(self, body: Json) -> None:
+        try:
+            self._client.post(f"{self._path}/control", body)
+        except ApiError as error:
+            # The job has ended, or a user of the page has sent a command first.
+            if error.status != 409:
+                raise
+
+    def _log_new_hits(self) -> None:
+        if self.job["hit_count"] <= self._hits_logged:
+            return
+        first = self._hits_logged == 0
+        self._hits_logged = self.job["hit_count"]
+        if not first and self.job["state"] != "paused":
+            return
+        hits = self._client.hits(self.job["id"])
+        if not hits:
+            return
+        report.log_hit(hits[0] if first else hits[-1], self.job)
+        if self.job["state"] == "paused" and self._options.on_hit == "pause":
+            report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
