@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-USAGE = 2
-UNAVAILABLE = 3
+from graphdbg.client.errors import UNAVAILABLE, USAGE
+from graphdbg.client.errors import GraphdbgError as CliError
 
-
-class CliError(Exception):
-    """A message for the user, and the exit code of the command."""
-
-    def __init__(self, message: str, exit_code: int = UNAVAILABLE) -> None:
-        super().__init__(message)
-        self.exit_code = exit_code
+__all__ = ["UNAVAILABLE", "USAGE", "CliError"]

@@ -198,6 +198,14 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
     return false;
   }
   Calls& calls = Table();
+  if (calls.original != nullptr) {
+    // The program is debugged again, with other scopes.
+    for (auto& [module, entry] : calls.scopes) Py_DECREF(entry.module);
+    calls.scopes.clear();
+    Py_XSETREF(calls.on_unknown, Py_NewRef(on_unknown));
+    Py_XSETREF(calls.on_model, Py_NewRef(on_model));
+    return true;
+  }
   calls.original = PyObject_GetAttrString(module_class, "__call__");
   if (calls.original == nullptr) return false;
   calls.on_unknown = Py_NewRef(on_unknown);
