@@ -11,7 +11,8 @@ from . import report
 from .break_on import conditions_of
 from .client import ApiError, Json, quote
 from .errors import CliError
-from .job_process import JobProcess, signals_to
+from .job_process import JobProcess, job_name, signals_to
+from .kept_jobs import keep_job
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -42,9 +43,11 @@ def debug(command: Sequence[str], options: RunOptions) -> Json:
     with run_directory() as directory:
         server = ServerProcess(directory, options.port, temporary=True)
         try:
-            return _Follower(command, options, server).follow()
+            result = _Follower(command, options, server).follow()
         finally:
             server.stop()
+        keep_job(directory, job_name(command), result)
+        return result
 
 
 class _Follower:

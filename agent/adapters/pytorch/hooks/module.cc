@@ -250,6 +250,11 @@ PyObject* StepEnd(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* LastStep(PyObject*, PyObject*) {
+  if (Global().enabled) Global().adapter->last_step();
+  Py_RETURN_NONE;
+}
+
 PyObject* Close(PyObject*, PyObject* args) {
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
@@ -306,6 +311,7 @@ PyMethodDef methods[] = {
     {"enter_region", EnterRegion, METH_VARARGS, nullptr},
     {"leave_region", LeaveRegion, METH_VARARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},
+    {"last_step", LastStep, METH_NOARGS, nullptr},
     {"close", Close, METH_VARARGS, nullptr},
     {"close_at_exit", CloseAtExit, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import time
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,7 @@ class EventStream:
         self._http = http
         self._job = job
         self._sequence: int | None = None
+        self._open = contextlib.ExitStack()
         self._socket = self._connect()
 
     def next(self, timeout: float | None = None) -> Json | None:
@@ -52,7 +54,7 @@ class EventStream:
                 return event
 
     def close(self) -> None:
-        self._socket.close()
+        self._open.close()
 
     def _connect(self) -> ClientConnection:
         try:
@@ -60,19 +62,22 @@ class EventStream:
             from websockets.sync.client import connect
         except ImportError:
             raise GraphdbgError("waiting for events needs the package 'websockets': pip install websockets") from None
+        self._open.close()
         # Servers without tokens demand the header that browsers send.
         token = self._http.token
         headers = {"Authorization": f"Bearer {token}"} if token else {"Origin": self._http.address}
         url = f"ws{self._http.address.removeprefix('http')}/api/v1/events"
         try:
-            self._socket = connect(
-                url,
-                additional_headers=headers,
-                user_agent_header="graphdbg",
-                proxy=None,
-                compression=None,
-                open_timeout=_CONNECT_SECONDS,
-                max_size=_MAX_MESSAGE_BYTES,
+            self._socket = self._open.enter_context(
+                connect(
+                    url,
+                    additional_headers=headers,
+                    user_agent_header="graphdbg",
+                    proxy=None,
+                    compression=None,
+                    open_timeout=_CONNECT_SECONDS,
+                    max_size=_MAX_MESSAGE_BYTES,
+                )
             )
             self._expect_ready()
             self._socket.send(json.dumps({"subscribe": self._subscription()}))

@@ -145,17 +145,25 @@ class Job:
             WaitTimeoutError: The job has not stopped in time.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        stream = self._stream()
+        self._stream()
         while True:
             if self._pending is None and (self.info.is_paused or self.info.has_ended):
                 # Somebody else may have resumed it meanwhile.
                 self.refresh()
                 if self.info.is_paused or self.info.has_ended:
                     return self.info
-            event = stream.next(None if deadline is None else max(deadline - time.monotonic(), 0.0))
-            if event is None:
-                raise WaitTimeoutError(f"job '{self.id}' is still {self.state} after {timeout:g} s")
-            self._handle(event)
+            self._receive(deadline)
+
+    def wait_for_resume(self, timeout: float | None = None) -> JobInfo:
+        """Waits until somebody has resumed a paused job, for example on the page, or it has ended.
+
+        Raises:
+            WaitTimeoutError: It is still paused.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.info.is_paused:
+            self._receive(deadline)
+        return self.info
 
     def check_watchpoints(self) -> list[Hit]:
         """Checks all watchpoints on the values of a paused job.
@@ -181,6 +189,12 @@ class Job:
         if self._events is None:
             self._events = EventStream(self._http, self.id)
         return self._events
+
+    def _receive(self, deadline: float | None) -> None:
+        event = self._stream().next(None if deadline is None else max(deadline - time.monotonic(), 0.0))
+        if event is None:
+            raise WaitTimeoutError(f"job '{self.id}' is still {self.state}")
+        self._handle(event)
 
     def _handle(self, event: Json) -> None:
         if event["type"] not in ("snapshot", "state", "job") or event.get("info") is None:
