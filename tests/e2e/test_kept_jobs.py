@@ -91,7 +91,9 @@ def test_no_credentials_are_kept(debug, environment, tmp_path):
     debug()
     (job,) = kept_in(environment)
     directory = Path(job["directory"])
-    assert not {"token", "agent_token", "server.json", "agent.sock"} & {file.name for file in directory.iterdir()}
+    assert not {"token", "agent_token", "credentials.json", "server.json", "agent.sock"} & {
+        file.name for file in directory.iterdir()
+    }
     assert directory.stat().st_mode & 0o077 == 0
 
 

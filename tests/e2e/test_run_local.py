@@ -55,8 +55,8 @@ def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
         result = graphdbg.run_local(train, 3, break_on="nan,inf")
         hit = result.hits[0]
         print(json.dumps({
-            "result": result, "line": hit.source.line, "bad": int((~torch.isfinite(torch.from_numpy(hit.tensor()))).sum()),
-            "shape": hit.shape, "error": type(result.error).__name__,
+            "result": result, "line": hit.source.line, "shape": hit.shape, "error": type(result.error).__name__,
+            "bad": int((~torch.isfinite(torch.from_numpy(hit.tensor()))).sum()),
         }))
     """)
     result = said["result"]
@@ -106,7 +106,7 @@ def test_a_model_and_an_optimizer_that_exist_already_are_followed(run):
 
 
 def test_an_exception_is_in_the_result(run):
-    said, stderr = run("""
+    said, _ = run("""
         def fail():
             train(batches=2)
             raise ValueError("no more data")

@@ -28,7 +28,7 @@ MAX_BYTES = 2 << 30
 _SUMMARY = "kept.json"
 _RESULT = "result.json"
 # Belongs to the server that has ended: credentials, addresses, locks and sockets.
-_NOT_KEPT = ("token", "agent_token", "tokens.json", "sessions.json", "server.json", "run.lock", "lock", "agent.sock")
+_NOT_KEPT = ("token", "agent_token", "credentials.json", "server.json", "run.lock", "lock", "agent.sock")
 
 
 @dataclasses.dataclass(frozen=True)
