@@ -51,7 +51,7 @@ def run(tmp_path):
 
 
 def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
-    said, _ = run("""
+    said, stderr = run("""
         result = graphdbg.run_local(train, 3, break_on="nan,inf")
         hit = result.hits[0]
         print(json.dumps({
@@ -64,6 +64,8 @@ def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
     assert result["exception"] is None and said["error"] == "Terminated"
     assert said["shape"] == [4, 4] and said["bad"] == 16
     assert result["hits"][0]["step"] == 3
+    # The function ends where the hit is, and not at the end of the step.
+    assert len(result["hits"]) == 1 and "Exception ignored" not in stderr
     lines = PRELUDE.splitlines()
     assert lines[said["line"] - 1].endswith("# first bad value")
     assert set(result) >= {"stages", "run", "metrics", "artifacts", "findings", "wall_seconds", "steps"}

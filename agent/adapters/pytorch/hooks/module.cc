@@ -52,8 +52,8 @@ PyObject* Install(PyObject*, PyObject* args) {
                         &terminated, &on_detached, &dirs)) {
     return nullptr;
   }
-  Py_XSETREF(Global().terminated, Py_NewRef(terminated));
-  Py_XSETREF(Global().on_detached, Py_NewRef(on_detached));
+  Assign(&Global().terminated, terminated);
+  Assign(&Global().on_detached, on_detached);
   SetLibraryDirectories(dirs);
   if (PyErr_Occurred() != nullptr ||
       !InstallModuleCalls(module_class, on_unknown, on_model)) {

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -27,9 +29,16 @@ def _parameters(optimizer: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(names, group["params"], strict=False)
 
 
+_PACKAGE = f"{Path(__file__).resolve().parents[1]}{os.sep}"
+
+
+def _is_library(file: str) -> bool:
+    return "/torch/" in file or file.startswith(_PACKAGE)
+
+
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and ("/torch/" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+    while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
