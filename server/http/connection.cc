@@ -399,7 +399,7 @@ asio::awaitable<bool> Connection::WriteMessage(bhttp::response<Body>& message) {
 
 asio::awaitable<bool> Connection::Write(Response response, bool head,
                                         bool last) {
-  AddSecurityHeaders(response);
+  AddSecurityHeaders(response, shared_->site.frame_ancestors);
   response.headers.Set("Date", HttpDate());
   ++shared_->responses[static_cast<size_t>(response.status / 100) % 6];
   auto status = static_cast<unsigned>(response.status);

@@ -40,13 +40,15 @@ bool NamesPort(std::string_view host_header, const Site& site) {
 
 // Browsers say how a page relates to what it requests, also where they send no
 // Origin header (W3C, Fetch Metadata Request Headers).
-bool IsFromOtherSite(const Request& request) {
+bool IsFromOtherSite(const Request& request, const Site& own) {
   const std::string_view site = request.headers.Get("Sec-Fetch-Site");
   if (site.empty() || site == "same-origin" || site == "none") return false;
+  const std::string_view target = request.headers.Get("Sec-Fetch-Dest");
+  const bool is_shown = target == "document" ||
+                        (target == "iframe" && !own.frame_ancestors.empty());
   const bool is_link = (request.method == "GET" || request.method == "HEAD") &&
-                       request.headers.Get("Sec-Fetch-Mode") == "navigate" &&
-                       request.headers.Get("Sec-Fetch-Dest") == "document";
-  return !is_link;
+                       request.headers.Get("Sec-Fetch-Mode") == "navigate";
+  return !is_link || !is_shown;
 }
 
 }  // namespace
@@ -76,7 +78,7 @@ std::optional<Response> CheckSource(const Request& request, const Site& site) {
         403, "wrong_origin",
         "pages from '" + std::string(origin) + "' may not access this server");
   }
-  if (IsFromOtherSite(request)) {
+  if (IsFromOtherSite(request, site)) {
     return ProblemResponse(403, "wrong_origin",
                            "pages of other sites may not access this server");
   }
@@ -97,15 +99,17 @@ std::optional<Response> CheckContentType(const Request& request,
   return std::nullopt;
 }
 
-void AddSecurityHeaders(Response& response) {
+void AddSecurityHeaders(Response& response, std::string_view frame_ancestors) {
   response.headers.Set(
       "Content-Security-Policy",
-      "default-src 'none'; script-src 'self'; style-src 'self'; "
-      "font-src 'self'; img-src 'self'; connect-src 'self'; "
-      "worker-src 'self'; base-uri 'none'; form-action 'none'; "
-      "frame-ancestors 'none'");
+      std::string("default-src 'none'; script-src 'self'; style-src 'self'; "
+                  "font-src 'self'; img-src 'self'; connect-src 'self'; "
+                  "worker-src 'self'; base-uri 'none'; form-action 'none'; "
+                  "frame-ancestors ") +
+          (frame_ancestors.empty() ? "'none'" : std::string(frame_ancestors)));
   response.headers.Set("X-Content-Type-Options", "nosniff");
-  response.headers.Set("X-Frame-Options", "DENY");
+  // It cannot name other origins, and browsers that know the policy ignore it.
+  if (frame_ancestors.empty()) response.headers.Set("X-Frame-Options", "DENY");
   response.headers.Set("Referrer-Policy", "no-referrer");
   response.headers.Set("Cross-Origin-Opener-Policy", "same-origin");
   response.headers.Set("Cross-Origin-Resource-Policy", "same-origin");

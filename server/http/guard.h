@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,6 +22,9 @@ struct Site {
   // Whether `host` is one of the server's names or addresses. Loopback names
   // are always accepted; may be null if there are no others.
   std::function<bool(std::string_view host)> is_own_name = nullptr;
+  // Origins of pages that may show this site in a frame, separated by spaces.
+  // Empty means none.
+  std::string frame_ancestors = {};
 };
 
 // The content type that a write must have. A page from another origin can send
@@ -30,7 +34,8 @@ enum class BodyKind { kJson, kBytes };
 // The problem with where a request comes from, if there is one: 421 for a Host
 // that is neither loopback nor the site's own name, or that names another port;
 // 403 for a page from another origin. A browser that follows a link from
-// another site, which its user sees, is let in.
+// another site, which its user sees, is let in, and so is a frame if some pages
+// may show one; the browser then checks which page does (AddSecurityHeaders).
 std::optional<Response> CheckSource(const Request& request, const Site& site);
 
 // Status 415 for a body of another type, and for a write without a type. Needs
@@ -38,8 +43,9 @@ std::optional<Response> CheckSource(const Request& request, const Site& site);
 std::optional<Response> CheckContentType(const Request& request, BodyKind body);
 
 // Forbids everything that the page does not need, and keeping a copy unless the
-// response allows it.
-void AddSecurityHeaders(Response& response);
+// response allows it. `frame_ancestors` as in Site.
+void AddSecurityHeaders(Response& response,
+                        std::string_view frame_ancestors = {});
 
 }  // namespace graphdbg::http
 

@@ -102,6 +102,26 @@ TEST(GuardTest, RefusesRequestsOfOtherSitesExceptForLinks) {
   }
 }
 
+TEST(GuardTest, PagesThatAreNamedMayShowThisOneInAFrame) {
+  Site site;
+  site.frame_ancestors = "http://localhost:8888";
+  Request request = Get();
+  request.headers.Set("Sec-Fetch-Site", "same-site");
+  request.headers.Set("Sec-Fetch-Dest", "iframe");
+  EXPECT_EQ(StatusOf(request, site), 403);
+  request.headers.Set("Sec-Fetch-Mode", "navigate");
+  EXPECT_EQ(StatusOf(request, site), 200);
+  EXPECT_EQ(StatusOf(request, Site()), 403);
+
+  Response response;
+  AddSecurityHeaders(response, site.frame_ancestors);
+  const std::string_view policy =
+      response.headers.Get("Content-Security-Policy");
+  EXPECT_NE(policy.find("frame-ancestors http://localhost:8888"),
+            std::string_view::npos);
+  EXPECT_FALSE(response.headers.Has("X-Frame-Options"));
+}
+
 TEST(GuardTest, WritesNeedJson) {
   for (const char* method : {"POST", "PUT", "PATCH"}) {
     Request request = Get();

@@ -88,6 +88,7 @@ class Server::Core : public std::enable_shared_from_this<Core> {
 absl::StatusOr<uint16_t> Server::Core::Start() {
   RETURN_IF_ERROR(Listen());
   const uint16_t port = acceptors_.front().local_endpoint().port();
+  shared_->site.frame_ancestors = shared_->options.frame_ancestors;
   shared_->site.ports = shared_->options.forwarded_ports;
   shared_->site.ports.insert(shared_->site.ports.begin(), port);
   for (tcp::acceptor& acceptor : acceptors_) {

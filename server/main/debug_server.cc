@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "proto/wire/status_macros.h"
 #include "server/api/event_buffer.h"
@@ -361,6 +362,7 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.host = options_.host;
   http_options.port = options_.port;
   http_options.forwarded_ports = options_.forwarded_ports;
+  http_options.frame_ancestors = absl::StrJoin(options_.frame_ancestors, " ");
   http_options.tls = tls_;
   http_options.places = PlacesWithin(options_.max_descriptors);
   http_options.log = log_;

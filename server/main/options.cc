@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdlib>
+#include <regex>
 
 #include "proto/wire/status_macros.h"
 #include "server/auth/origin_policy.h"
@@ -39,6 +40,20 @@ absl::Status CheckHost(Options& options) {
   }
   if (options.host.find_first_of(".:") == std::string::npos) {
     options.host = "127.0.0.1";
+  }
+  return absl::OkStatus();
+}
+
+// The origins become part of a header.
+absl::Status CheckFrameAncestors(const std::vector<std::string>& origins) {
+  for (const std::string& origin : origins) {
+    static const std::regex kOrigin(
+        R"(https?://([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?)");
+    if (!std::regex_match(origin, kOrigin)) {
+      return absl::InvalidArgumentError(
+          "--frame-ancestors: '" + origin +
+          "' is not an origin such as http://localhost:8888");
+    }
   }
   return absl::OkStatus();
 }
@@ -107,6 +122,12 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
          "not at the one of --port, for example 9000,9001")
       ->delimiter(',')
       ->take_all();
+  app.add_option("--frame-ancestors", options.frame_ancestors,
+                 "origins of pages, such as those of a notebook server, that "
+                 "may show the page in a frame, for example "
+                 "http://localhost:8888")
+      ->delimiter(',')
+      ->take_all();
   bool no_auth = false;
   app.add_flag("--no-auth", no_auth,
                "disable authentication; allowed on loopback only");
@@ -139,6 +160,7 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   }
   options.auth = !no_auth;
   RETURN_IF_ERROR(CheckHost(options));
+  RETURN_IF_ERROR(CheckFrameAncestors(options.frame_ancestors));
   if (options.data_dir.empty()) options.data_dir = DefaultDataDir();
   if (options.data_dir.empty()) {
     return absl::InvalidArgumentError(

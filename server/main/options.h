@@ -39,6 +39,8 @@ struct Options {
   std::string tls_client_authority;
   // Ports of tunnels to this server, which Host headers then name.
   std::vector<uint16_t> forwarded_ports;
+  // Origins of pages that may show the page in a frame.
+  std::vector<std::string> frame_ancestors;
   // How many files and connections the process may have open.
   uint64_t max_descriptors = 1'024;
   bool auth = true;

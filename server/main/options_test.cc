@@ -33,6 +33,20 @@ TEST(OptionsTest, TunnelsMayHaveOtherPorts) {
   EXPECT_FALSE(Parse({"--data-dir=/d", "--forwarded-port=x"}).ok());
 }
 
+TEST(OptionsTest, FrameAncestorsAreOrigins) {
+  auto options = Parse(
+      {"--data-dir=/d", "--frame-ancestors=http://localhost:8888,https://a.b"});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ((*options)->frame_ancestors,
+            (std::vector<std::string>{"http://localhost:8888", "https://a.b"}));
+  for (const char* wrong :
+       {"*", "http://*", "http://a;script-src *", "http://a b", "'none'",
+        "http://a/path", "localhost:8888"}) {
+    const std::string option = std::string("--frame-ancestors=") + wrong;
+    EXPECT_FALSE(Parse({"--data-dir=/d", option.c_str()}).ok()) << wrong;
+  }
+}
+
 TEST(OptionsTest, MachinesWhoseMindSporeJobsMayCome) {
   EXPECT_FALSE((*Parse({"--data-dir=/d"}))->mindspore_allow.has_value());
   auto options = Parse(

@@ -28,6 +28,11 @@ def conditions_of(texts: Sequence[str], client: Client) -> list[Json]:
     return conditions
 
 
+def as_list(texts: str | Sequence[str]) -> Sequence[str]:
+    """One text, or several, as a sequence."""
+    return (texts,) if isinstance(texts, str) else texts
+
+
 def _usage_error(message: str) -> CliError:
     return CliError(f"--break-on: {message}", USAGE)
 

@@ -1,31 +1,72 @@
-"""`graphdbg open model.onnx`: shows a model without running it."""
+"""`graphdbg open MODEL.onnx|JOB`: shows a model, or a job that has ended, without running it."""
 
 from __future__ import annotations
 
 import argparse
+import json
+import signal
 from pathlib import Path
 
+from . import report
 from .debug_run import RunOptions, debug
-from .errors import USAGE, CliError
+from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .onnx_job import show_command
+from .server_process import ServerProcess
+
+_ALIVE_CHECK_SECONDS = 1.0
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "open",
-        help="show an ONNX model without running it",
-        description="Starts a server on free ports and shows the model's graph and weights on its page until Ctrl-C "
-        "or Continue. The model is not run, and ONNX Runtime is not needed.",
+        help="show an ONNX model or a job that has ended",
+        description="Starts a server on free ports and shows a model's graph and weights, or a job that has ended, on "
+        "its page until Ctrl-C. Nothing is run. `graphdbg jobs --all` lists the jobs that are kept.",
     )
-    parser.add_argument("model", type=Path, metavar="MODEL.onnx", help="the ONNX file")
+    parser.add_argument("subject", metavar="MODEL.onnx|JOB", help="the ONNX file, or the id or name of a job")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
+    parser.add_argument("--result", action="store_true", help="of a job: print its result object and exit")
+    parser.add_argument("--json", action="store_true", help="of a job: print the address of the page as JSON")
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    if not arguments.model.is_file():
-        raise CliError(f"no such model: {arguments.model}", USAGE)
-    result = debug(show_command(arguments.model), RunOptions(port=arguments.port))
+    model = Path(arguments.subject)
+    if model.is_file():
+        return _open_model(model, arguments.port)
+    job = find_kept_job(arguments.subject)
+    if job is None:
+        raise no_such_job(arguments.subject)
+    if arguments.result:
+        print(json.dumps(job.result(), indent=2))
+        return 0
+    return _open_job(job, arguments)
+
+
+def _open_model(model: Path, port: int) -> int:
+    result = debug(show_command(model), RunOptions(port=port))
     code = int(result["exit_code"])
     # Ctrl-C is the usual way to exit.
     return 0 if code == 130 else code
+
+
+def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
+    server = ServerProcess(job.directory, arguments.port)
+    try:
+        url = server.client.page(f"/jobs/{job.job}")["url"]
+        if arguments.json:
+            print(json.dumps({"url": url, "http_address": server.client.address, "job": job.job}), flush=True)
+        else:
+            report.log_page(url)
+        _wait_for_signal(server)
+    finally:
+        server.stop()
+    return 0
+
+
+def _wait_for_signal(server: ServerProcess) -> None:
+    """Waits for Ctrl-C or the like, or for the end of the server."""
+    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+    while server.alive() and signal.sigtimedwait(signals, _ALIVE_CHECK_SECONDS) is None:
+        pass

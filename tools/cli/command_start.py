@@ -20,6 +20,7 @@ FORWARDED = {
     "tls-key": "PEM file with the certificate's private key",
     "tls-client-ca": "PEM file with the authority that must have issued the certificates of browsers and jobs",
     "forwarded-port": "ports at which tunnels make the page available, such as 9000,9001 (default: that of --port)",
+    "frame-ancestors": "origins of pages that may show the page in a frame, such as http://localhost:8888",
     "mindspore-allow": "other machines whose MindSpore jobs may connect, unauthenticated and unencrypted: "
     "addresses and networks, such as 10.1.0.0/16,192.168.7.5",
     "mindspore-port": "port for these jobs, on all addresses; 0 picks a free port (default: 50052)",

@@ -10,7 +10,8 @@ from .break_on import conditions_of
 from .client import ApiError, Json
 from .errors import CliError
 from .job_follower import JobFollower, OnHit, RunOptions
-from .job_process import JobProcess, signals_to
+from .job_process import JobProcess, job_name, signals_to
+from .kept_jobs import keep_job
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -26,9 +27,11 @@ def debug(command: Sequence[str], options: RunOptions) -> Json:
     with run_directory() as directory:
         server = ServerProcess(directory, options.port, temporary=True)
         try:
-            return _Run(command, options, server).follow()
+            result = _Run(command, options, server).follow()
         finally:
             server.stop()
+        keep_job(directory, job_name(command), result)
+        return result
 
 
 class _Run:
@@ -109,6 +112,7 @@ class _Run:
             "metrics": {},
             "artifacts": [],
             "debugged": bool(jobs),
+            "findings": [],
             "jobs": [_summary(job) for job in jobs],
         }
 

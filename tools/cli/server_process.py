@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 from .client import Client
@@ -23,8 +24,17 @@ def server_program() -> Path:
 class ServerProcess:
     """A server on free ports that ends with this process."""
 
-    def __init__(self, data_dir: Path, port: int = 0, *, temporary: bool = False) -> None:
-        """If `temporary`, the server removes the directory should this process be killed."""
+    def __init__(
+        self, data_dir: Path, port: int = 0, *, temporary: bool = False, frame_ancestors: Sequence[str] = ()
+    ) -> None:
+        """Starts the server.
+
+        Args:
+            data_dir: The data directory.
+            port: The port of the page; 0 picks a free one.
+            temporary: The server removes the directory should this process be killed.
+            frame_ancestors: Origins of pages that may show the page in a frame.
+        """
         command = [
             str(server_program()),
             "--json",
@@ -33,6 +43,7 @@ class ServerProcess:
             f"--data-dir={data_dir}",
             f"--parent-pid={os.getpid()}",
             *(["--temporary-data-dir"] if temporary else []),
+            *([f"--frame-ancestors={','.join(frame_ancestors)}"] if frame_ancestors else []),
         ]
         socket = data_dir / "agent.sock"
         # The server refuses a directory that others can enter, and names that are

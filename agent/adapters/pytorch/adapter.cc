@@ -72,6 +72,7 @@ Adapter& Adapter::Get() {
 
 graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
                               const graphdbg_interpreter* interpreter) {
+  Reset();
   interpreter_.store(interpreter, std::memory_order_release);
   end_wait_ = interpreter->end_wait;
   const graphdbg_host host = HostCalls();
@@ -85,13 +86,32 @@ graphdbg_status Adapter::Open(const char* torch_version, const char* job_name,
   options.host = &host;
   const graphdbg_status status = graphdbg_open(&options, &agent_);
   if (status != GRAPHDBG_OK) return status;
-  graph_.SetAgent(agent_);
+  graph_.Reset(agent_);
   tracer_.Attach(agent_, &graph_, this);
+  if (engine_ == nullptr) InstallEngine();
+  WaitForBackward();
+  return GRAPHDBG_OK;
+}
+
+void Adapter::Reset() {
+  level_.store(GRAPHDBG_LEVEL_OFF);
+  started_.store(false);
+  terminating_.store(false);
+  optimizer_seen_.store(false);
+  step_open_.store(false);
+  model_seen_.store(false);
+  tracer_.step().Reset();
+  CurrentThread().evaluated_placed = false;
+  MutexLock lock(&mu_);
+  called_models_.clear();
+}
+
+// Hooks in PyTorch cannot be removed, so they stay for later jobs.
+void Adapter::InstallEngine() {
   engine_ = UsesRecordFunction() ? MakeRecordFunctionEngine(&tracer_)
                                  : MakeDispatchEngine(&tracer_);
   TraceRanges(&tracer_, engine_);
   pthread_atfork(nullptr, nullptr, [] { Get().AfterFork(); });
-  return GRAPHDBG_OK;
 }
 
 void Adapter::TraceOps(bool on) {

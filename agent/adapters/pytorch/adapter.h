@@ -20,6 +20,7 @@ class Adapter : public TracerHost {
  public:
   static Adapter& Get();
 
+  // May be called again after Close(): the program is then a new job.
   graphdbg_status Open(const char* torch_version, const char* job_name,
                        const graphdbg_interpreter* interpreter);
   void DetachInterpreter();
@@ -83,6 +84,9 @@ class Adapter : public TracerHost {
 
  private:
   Adapter() = default;
+  // Forgets the job of an earlier Open().
+  void Reset();
+  void InstallEngine();
   // Has no effect before the engine exists.
   void TraceOps(bool on);
 

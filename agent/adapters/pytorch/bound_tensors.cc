@@ -53,6 +53,17 @@ const BoundTensors::Binding* BoundTensors::Find(
   return found == binding_by_tensor_.end() ? nullptr : found->second;
 }
 
+void BoundTensors::Clear() {
+  ReleaseResolved();
+  MutexLock lock(&mu_);
+  binding_by_tensor_.clear();
+  for (auto& binding : bindings_) {
+    binding->tensor.reset();
+    cleared_.push_back(std::move(binding));
+  }
+  bindings_.clear();
+}
+
 void BoundTensors::Refresh(Producers* producers) {
   MutexLock lock(&mu_);
   for (const auto& binding : bindings_) {

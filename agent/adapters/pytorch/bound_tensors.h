@@ -48,6 +48,9 @@ class BoundTensors {
   // The binding of a live tensor; null if it is not bound.
   const Binding* Find(const c10::TensorImpl* tensor) const;
 
+  // Releases all tensors. Bindings stay valid as handles, but have no tensor.
+  void Clear();
+
   // Registers the tensors' current storages with `producers`: .data may have
   // been replaced, or the model moved to another device.
   void Refresh(Producers* producers);
@@ -61,6 +64,8 @@ class BoundTensors {
  private:
   mutable Mutex mu_;
   std::vector<std::unique_ptr<Binding>> bindings_ GRAPHDBG_GUARDED_BY(mu_);
+  // Bindings from before Clear(), to which an agent may still refer.
+  std::vector<std::unique_ptr<Binding>> cleared_ GRAPHDBG_GUARDED_BY(mu_);
   std::unordered_map<const c10::TensorImpl*, Binding*> binding_by_tensor_
       GRAPHDBG_GUARDED_BY(mu_);
   std::vector<StorageRef> resolved_ GRAPHDBG_GUARDED_BY(mu_);

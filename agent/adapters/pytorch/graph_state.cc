@@ -12,6 +12,18 @@ at::TensorBase TensorOf(c10::TensorImpl* tensor) {
 
 }  // namespace
 
+void GraphState::Reset(graphdbg_agent* agent) {
+  bound_.Clear();
+  MutexLock lock(&mu_);
+  agent_ = agent;
+  names_ = NodeNames();
+  links_ = ForwardLinks();
+  producers_ = Producers();
+  nodes_.clear();
+  bindings_.clear();
+  inputs_.clear();
+}
+
 uint32_t GraphState::DeclareScope(std::string_view path, std::string_view type,
                                   bool now) {
   MutexLock lock(&mu_);

@@ -33,8 +33,9 @@ class GraphState {
   // Marks a position whose node could not be declared.
   static constexpr uint32_t kNoNode = ~0u;
 
-  // Sets the agent that all later declarations are reported to.
-  void SetAgent(graphdbg_agent* agent) { agent_ = agent; }
+  // Begins an empty graph, which is reported to this agent. Not thread-safe:
+  // called while no op is traced.
+  void Reset(graphdbg_agent* agent);
 
   // Modules.
 

@@ -46,8 +46,9 @@ typedef struct graphdbg_interpreter {
 typedef struct graphdbg_torch_adapter {
   uint32_t api_version;
 
-  /* Opens the agent and installs the hooks in PyTorch. Called once, at the end
-   * of `import torch`. `interpreter` must live as long as the process. */
+  /* Opens the agent and installs the hooks in PyTorch: at the end of `import
+   * torch`, and again for each further job after `close`. Called while no op
+   * runs. `interpreter` must live as long as the process. */
   graphdbg_status (*open)(const char* torch_version, const char* job_name,
                           const graphdbg_interpreter* interpreter);
 

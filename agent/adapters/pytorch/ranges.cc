@@ -5,6 +5,7 @@
 #include <cstring>
 #include <memory>
 #include <string_view>
+#include <utility>
 
 namespace graphdbg::pytorch {
 namespace {
@@ -79,10 +80,18 @@ void TraceRanges(OpTracer* tracer, CaptureEngine* the_engine) {
   using Callback = at::RecordFunctionCallback;
   at::addGlobalCallback(
       Callback(StartRange, EndRange).scopes({at::RecordScope::USER_SCOPE}));
-  backward = at::addGlobalCallback(
-      Callback(StartBackward).scopes({at::RecordScope::BACKWARD_FUNCTION}));
 }
 
-void StopWaitingForBackward() { at::removeCallback(backward); }
+void WaitForBackward() {
+  StopWaitingForBackward();
+  backward =
+      at::addGlobalCallback(at::RecordFunctionCallback(StartBackward)
+                                .scopes({at::RecordScope::BACKWARD_FUNCTION}));
+}
+
+void StopWaitingForBackward() {
+  if (backward == at::INVALID_CALLBACK_HANDLE) return;
+  at::removeCallback(std::exchange(backward, at::INVALID_CALLBACK_HANDLE));
+}
 
 }  // namespace graphdbg::pytorch

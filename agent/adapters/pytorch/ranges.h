@@ -6,14 +6,15 @@
 
 namespace graphdbg::pytorch {
 
-// Traces the ranges that PyTorch itself marks: calls of optimizers, loading of
-// data, and the first backward pass. No overhead between ranges.
+// Traces the ranges that PyTorch itself marks: calls of optimizers and loading
+// of data. No overhead between ranges.
 //
 // Called once per process; the arguments must outlive the process's use of
 // PyTorch.
 void TraceRanges(OpTracer* follower, CaptureEngine* engine);
 
-// Stops detecting the first backward pass.
+// Detects the first backward pass from now on, until StopWaitingForBackward().
+void WaitForBackward();
 void StopWaitingForBackward();
 
 }  // namespace graphdbg::pytorch

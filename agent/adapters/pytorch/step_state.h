@@ -18,6 +18,13 @@ struct StepState {
   std::atomic<uint64_t> optimizer_steps{0};
   // Number of running backward passes that record a graph themselves.
   std::atomic<int> graphs_in_creation{0};
+
+  void Reset() {
+    grad_scale.store(0);
+    micro_step.store(1);
+    optimizer_steps.store(0);
+    graphs_in_creation.store(0);
+  }
 };
 
 // Properties of the step that are reported with an execution.

@@ -64,11 +64,12 @@
  * debugged. graphdbg_last_error() describes other errors.
  *
  * Threads. All functions may be called on any thread at any time, except that
- * graphdbg_open and graphdbg_close are called once each. graphdbg_start,
- * graphdbg_executed and graphdbg_step_end block while the user has paused the
- * program; around each wait, the agent calls host.begin_wait and host.end_wait
- * on the waiting thread. graphdbg_close blocks for at most 5 seconds. No other
- * function blocks.
+ * graphdbg_open and graphdbg_close are called once each for an agent. A process
+ * has one agent at a time; after graphdbg_close it may open another one.
+ * graphdbg_start, graphdbg_executed and graphdbg_step_end block while the user
+ * has paused the program; around each wait, the agent calls host.begin_wait and
+ * host.end_wait on the waiting thread. graphdbg_close blocks for at most 5
+ * seconds. No other function blocks.
  *
  * Ownership. Structs, arrays and strings passed to a function are read only
  * during the call. Tensor memory is read during the call, and afterwards only

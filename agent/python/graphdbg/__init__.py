@@ -3,16 +3,34 @@
 To debug a program, set GRAPHDBG_ENABLE=1 or start it under `graphdbg run`. The
 program needs no change and does not import this package.
 
-`run_local` does from Python what `graphdbg run` does from a shell.
+`run_local` does from Python what `graphdbg run` does from a shell, and `connect`
+returns a client that controls jobs of a running server. `%load_ext graphdbg` adds the
+cell magic `%%graphdbg` to a notebook.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .client import Client as Client
+    from .client import GraphdbgError as GraphdbgError
+    from .client import Job as Job
+    from .client import connect as connect
 
 __version__ = "0.1.0"
 
-__all__ = ["Terminated", "__version__", "run_local"]
+__all__ = ["Client", "GraphdbgError", "Job", "Terminated", "__version__", "connect", "run_local"]
+
+# Imported on first use, because a training process never needs them.
+_LAZY = {
+    "Client": "graphdbg.client",
+    "GraphdbgError": "graphdbg.client",
+    "Job": "graphdbg.client",
+    "connect": "graphdbg.client",
+    "run_local": "graphdbg.cli.local",
+}
 
 
 class Terminated(SystemExit):
@@ -33,9 +51,11 @@ class Terminated(SystemExit):
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use, because a training process never needs it.
-    if name == "run_local":
-        from .cli.local import run_local
-
-        return run_local
+    if name in _LAZY:
+        return getattr(importlib.import_module(_LAZY[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Called by `%load_ext graphdbg`."""
+    importlib.import_module("graphdbg.cli.notebook").load(shell)

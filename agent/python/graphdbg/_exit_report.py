@@ -68,12 +68,14 @@ def _uncaught_exception() -> BaseException | None:
     return last if isinstance(last, BaseException) and not interactive else None
 
 
-def _type_name(exception: BaseException) -> str:
+def type_name(exception: BaseException) -> str:
+    """The name of an exception's class, as a traceback shows it."""
     cls = type(exception)
     return cls.__qualname__ if cls.__module__ in ("builtins", "__main__") else f"{cls.__module__}.{cls.__qualname__}"
 
 
-def _message(exception: BaseException) -> str:
+def message(exception: BaseException) -> str:
+    """The message of an exception."""
     try:
         return str(exception)
     except Exception:
@@ -119,8 +121,8 @@ def _at_exit() -> None:
 
 def _report(exception: BaseException) -> None:
     record = {
-        "type": _type_name(exception),
-        "message": _message(exception),
+        "type": type_name(exception),
+        "message": message(exception),
         "traceback": "".join(traceback.format_exception(exception)),
     }
     if path := os.environ.get("GRAPHDBG_EXCEPTION_FILE"):

@@ -52,9 +52,9 @@ PyObject* Install(PyObject*, PyObject* args) {
                         &terminated, &on_detached, &on_start, &dirs)) {
     return nullptr;
   }
-  Global().terminated = Py_NewRef(terminated);
-  Global().on_detached = Py_NewRef(on_detached);
-  Global().on_start = Py_NewRef(on_start);
+  Assign(&Global().terminated, terminated);
+  Assign(&Global().on_detached, on_detached);
+  Assign(&Global().on_start, on_start);
   SetLibraryDirectories(dirs);
   if (PyErr_Occurred() != nullptr ||
       !InstallModuleCalls(module_class, on_unknown, on_model)) {
@@ -251,6 +251,11 @@ PyObject* StepEnd(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+PyObject* LastStep(PyObject*, PyObject*) {
+  if (Global().enabled) Global().adapter->last_step();
+  Py_RETURN_NONE;
+}
+
 PyObject* Close(PyObject*, PyObject* args) {
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
@@ -307,6 +312,7 @@ PyMethodDef methods[] = {
     {"enter_region", EnterRegion, METH_VARARGS, nullptr},
     {"leave_region", LeaveRegion, METH_VARARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},
+    {"last_step", LastStep, METH_NOARGS, nullptr},
     {"close", Close, METH_VARARGS, nullptr},
     {"close_at_exit", CloseAtExit, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

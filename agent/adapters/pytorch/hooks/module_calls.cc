@@ -54,12 +54,17 @@ void RemoveExpired() {
   Table().next_sweep_size = 1024 + 2 * scopes.size();
 }
 
+// Whether graphdbg's own Python code was interrupted by an exception that is
+// meant for the program, such as KeyboardInterrupt or graphdbg.Terminated.
+bool IsForProgram() { return PyErr_ExceptionMatches(PyExc_Exception) == 0; }
+
 // Requests the module's scope from Python code. An exception is an internal
 // error, not the program's: it is reported, and the call continues without
-// scope.
+// scope. Returns false with an exception set if that is for the program.
 bool RequestScope(PyObject* module, ModuleScope* out) {
   PyObject* const result = PyObject_CallOneArg(Table().on_unknown, module);
   if (result == nullptr) {
+    if (IsForProgram()) return false;
     PyErr_WriteUnraisable(Table().on_unknown);
     // Do not try again.
     SetModuleScope(module, 0, false);
@@ -87,16 +92,21 @@ PyObject* CallInScope(const ModuleScope& module, const Arguments& call) {
   return result;
 }
 
-// Reports the tensors passed to a model, through Python code.
-void ReportModelInputs(const Arguments& call) {
-  if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) return;
+// Reports the tensors passed to a model, through Python code. Returns false
+// with an exception set if one is for the program.
+bool ReportModelInputs(const Arguments& call) {
+  if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) {
+    return true;
+  }
   PyObject* const result = PyObject_Vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
   if (result == nullptr) {
+    if (IsForProgram()) return false;
     PyErr_WriteUnraisable(Table().on_model);
     Py_CLEAR(Table().on_model);
   }
   Py_XDECREF(result);
+  return true;
 }
 
 // Modules without the attribute `training` are assumed to train.
@@ -109,7 +119,7 @@ bool IsTraining(PyObject* module) {
 }
 
 PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
-  ReportModelInputs(call);
+  if (!ReportModelInputs(call)) return nullptr;
   if (!CheckStatus(Global().adapter->enter_model(module.scope,
                                                  IsTraining(call.args[0])))) {
     return nullptr;
@@ -131,7 +141,7 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
   }
   ModuleScope module;
   if (!Find(args[0], &module) && !RequestScope(args[0], &module)) {
-    return call.CallOriginal();
+    return PyErr_Occurred() == nullptr ? call.CallOriginal() : nullptr;
   }
   int inside = 0;
   if (module.model) Global().adapter->current_scope(&inside);
@@ -198,6 +208,14 @@ bool InstallModuleCalls(PyObject* module_class, PyObject* on_unknown,
     return false;
   }
   Calls& calls = Table();
+  if (calls.original != nullptr) {
+    // The program is debugged again, with other scopes.
+    for (auto& [module, entry] : calls.scopes) Py_DECREF(entry.module);
+    calls.scopes.clear();
+    Assign(&calls.on_unknown, on_unknown);
+    Assign(&calls.on_model, on_model);
+    return true;
+  }
   calls.original = PyObject_GetAttrString(module_class, "__call__");
   if (calls.original == nullptr) return false;
   calls.on_unknown = Py_NewRef(on_unknown);

@@ -104,6 +104,7 @@ void SetLibraryDirectories(PyObject* directories) {
   if (getcwd(buffer, sizeof(buffer)) != nullptr) table.directory = buffer;
   PyObject* const list = PySequence_Fast(directories, "a sequence of strings");
   if (list == nullptr) return;
+  table.libraries.clear();
   for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
     const char* const directory =
         PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(list, i));

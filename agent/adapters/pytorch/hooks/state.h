@@ -28,6 +28,13 @@ inline State& Global() {
   return state;
 }
 
+// Replaces a reference that the module owns.
+inline void Assign(PyObject** reference, PyObject* value) {
+  PyObject* const before = *reference;
+  *reference = Py_NewRef(value);
+  Py_XDECREF(before);
+}
+
 }  // namespace graphdbg::hooks
 
 #endif  // AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_

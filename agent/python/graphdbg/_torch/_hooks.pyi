@@ -9,7 +9,7 @@ def load(agent: str, adapter: str, /) -> None:
     """Loads libgraphdbg.so and libgraphdbg_torch.so. Must be called first; raises ImportError."""
 
 def open(torch_version: str, job_name: str, /) -> bool:
-    """Opens the agent; False if there is nothing to debug."""
+    """Opens the agent; False if there is nothing to debug. May be called again after `close`."""
 
 def install(
     module_class: type,
@@ -85,6 +85,9 @@ def leave_region(outputs: list[object] | None, /) -> None:
 
 def step_end() -> None:
     """Ends a step. May wait for the user, and may raise graphdbg.Terminated."""
+
+def last_step() -> None:
+    """Ends the step that is still open because a backward pass could have followed."""
 
 def close(exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
 def close_at_exit() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sysconfig
 from pathlib import Path
+from typing import Any
 
 from .. import Terminated, _exit_report
 from .._log import warn_not_debugged
@@ -35,38 +37,105 @@ def follow() -> None:
 
 
 def _follow() -> None:
+    adapter = open_job(default_job_name())
+    if adapter is not None:
+        _exit_report.set_agent(adapter)
+
+
+# Installed with the first job of the process.
+_observers: _Observers | None = None
+
+
+def open_job(job_name: str) -> Any | None:
+    """Opens the agent, as the environment says, and follows PyTorch.
+
+    Returns the adapter; None if there is nothing to debug. The caller closes the adapter and
+    then calls `close_job`, after which another job may be opened.
+    """
+    global _observers
     import torch
 
-    adapter = hooks.load(torch)
-    if not adapter.open(str(torch.__version__), default_job_name()):
-        return
-    older_torch.silence_profiler_ranges()
-    eager = torch_compile.ForcedEager(adapter.notify)
-    loose = optimizers.LooseParameters(adapter)
-    counter = steps.StepCounter(adapter.step_end)
-    symbolic = keras_on_torch.install(adapter, counter)
-    tree = modules.ModuleTree(adapter, _library_directories(), lambda: symbolic.active)
-    own_place = place.Place(_exit_report.expect_exit)
-    adapter.install(
-        torch.nn.Module,
-        tree.add,
-        tree.give_inputs,
-        Terminated,
-        eager.lift,
-        own_place.take,
-        _library_directories(),
-    )
-    older_torch.call_around_each_step(optimizers.Closures(adapter).before_step, counter)
-    tree.follow_registrations(loose.module_has_parameter)
-    optimizers.install(loose.add)
-    backward.install(adapter)
-    amp.install(adapter, counter)
-    swap_tensors.install(adapter)
-    if hasattr(torch, "compile"):
-        (torch_compile.CompiledRegions(adapter) if torch_compile.is_kept() else eager).install()
-    # Before the first step nothing is followed, and a forked child may train itself.
-    os.register_at_fork(after_in_child=lambda: adapter.disable() if own_place.taken else None)
-    _exit_report.set_agent(adapter)
+    adapter = _observers.adapter if _observers is not None else hooks.load(torch)
+    if not adapter.open(str(torch.__version__), job_name):
+        return None
+    if _observers is None:
+        _observers = _Observers(adapter)
+        _observers.install()
+    else:
+        _observers.restart()
+    return adapter
+
+
+def adopt_existing() -> None:
+    """Follows the modules and optimizers that existed before the job was opened."""
+    if _observers is not None:
+        _observers.adopt_existing()
+
+
+def close_job() -> None:
+    """Gives PyTorch back what only a debugged program must do without."""
+    if _observers is not None:
+        _observers.eager.lift()
+
+
+class _Observers:
+    """What watches PyTorch from Python. It is installed once and stays, since it cannot be removed."""
+
+    def __init__(self, adapter: Any) -> None:
+        self.adapter = adapter
+        self.eager = torch_compile.ForcedEager(adapter.notify)
+        self._place = place.Place(_exit_report.expect_exit)
+        self._loose = optimizers.LooseParameters(adapter)
+        self._counter = steps.StepCounter(adapter.step_end)
+        symbolic = keras_on_torch.install(adapter, self._counter)
+        self._tree = modules.ModuleTree(adapter, _library_directories(), lambda: symbolic.active)
+
+    def install(self) -> None:
+        import torch
+
+        older_torch.silence_profiler_ranges()
+        self._follow_modules()
+        older_torch.call_around_each_step(optimizers.Closures(self.adapter).before_step, self._counter)
+        self._tree.follow_registrations(self._loose.module_has_parameter)
+        optimizers.install(self._loose.add)
+        backward.install(self.adapter)
+        amp.install(self.adapter, self._counter)
+        swap_tensors.install(self.adapter)
+        if hasattr(torch, "compile"):
+            (torch_compile.CompiledRegions(self.adapter) if torch_compile.is_kept() else self.eager).install()
+        # Before the first step nothing is followed, and a forked child may train itself.
+        os.register_at_fork(after_in_child=lambda: self.adapter.disable() if self._place.taken else None)
+
+    def restart(self) -> None:
+        """Forgets the job before, so that the next one gets the names that it would have alone."""
+        self._place.reset()
+        self._tree.reset()
+        self._loose.reset()
+        self._counter.reset()
+        self._follow_modules()
+        self.eager.resume()
+
+    def adopt_existing(self) -> None:
+        from torch.optim import Optimizer
+
+        self._loose.module_has_parameter()
+        # The classes of some proxies run code when they are asked for their class.
+        for candidate in gc.get_objects():
+            if issubclass(type(candidate), Optimizer):
+                self._loose.adopt(candidate)
+
+    def _follow_modules(self) -> None:
+        from torch.nn import Module
+
+        self.adapter.install(
+            Module,
+            self._tree.add,
+            self._tree.give_inputs,
+            Terminated,
+            self.eager.lift,
+            self._place.take,
+            _library_directories(),
+        )
 
 
 def _library_directories() -> list[str]:

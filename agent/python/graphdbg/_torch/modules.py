@@ -127,6 +127,12 @@ class ModuleTree:
         # The model that was called last, and the names of its arguments.
         self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
 
+    def reset(self) -> None:
+        """Forgets all modules."""
+        for table in (self._owners, self._paths, self._known, self._scopes):
+            table.clear()
+        self._arguments = (None, [])
+
     def add(self, module: Module) -> None:
         """Assigns a scope to `module`, which is being called and has none yet, unless only shapes are computed."""
         if self._computes_shapes():

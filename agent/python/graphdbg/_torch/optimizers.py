@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
+from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
@@ -27,9 +29,16 @@ def _parameters(optimizer: Any) -> Iterator[tuple[str, Any]]:
         yield from zip(names, group["params"], strict=False)
 
 
+_PACKAGE = f"{Path(__file__).resolve().parents[1]}{os.sep}"
+
+
+def _is_library(file: str) -> bool:
+    return "/torch/" in file or file.startswith(_PACKAGE)
+
+
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and ("/torch/" in frame.f_code.co_filename or frame.f_code.co_filename == __file__):
+    while frame is not None and _is_library(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
 
@@ -56,21 +65,29 @@ class LooseParameters:
     def module_has_parameter(self) -> None:
         self._modules_have_parameters = True
 
+    def reset(self) -> None:
+        """Forgets how many tensors have been numbered."""
+        self._count = 0
+
     def add(self, optimizer: Any) -> None:
         """Handles a new optimizer. If it trains loose tensors only, the training starts here."""
+        if self.adopt(optimizer):
+            self._hooks.start()
+
+    def adopt(self, optimizer: Any) -> bool:
+        """Names the loose tensors of an optimizer. Returns whether it trains nothing else."""
         self._hooks.optimizer_seen()
         parameters = list(_parameters(optimizer))
         loose = [(name, tensor) for name, tensor in parameters if self._is_loose(tensor)]
         if not loose:
-            return
+            return False
         frame = _user_frame()
         scope = self._hooks.declare_scope("", "", False)
         for name, tensor in loose:
             self._hooks.bind_tensor(
                 scope, name or _variable_name(frame, tensor) or self._numbered_name(), self._hooks.PARAMETER, tensor
             )
-        if len(loose) == len(parameters):
-            self._hooks.start()
+        return len(loose) == len(parameters)
 
     def _is_loose(self, tensor: Any) -> bool:
         from torch.nn import Parameter

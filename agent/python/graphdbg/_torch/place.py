@@ -34,6 +34,10 @@ class Place:
         self._on_taken = on_taken
         self.taken = False
 
+    def reset(self) -> None:
+        """Leaves the place, so that another job can take one."""
+        self.taken = False
+
     def take(self, trains: bool) -> tuple[int, int] | None:
         """Returns the rank and the number of ranks; None if this process is not to be debugged yet.
 

@@ -23,6 +23,11 @@ class StepCounter:
         # The number of steps of all optimizers.
         self.calls = 0
 
+    def reset(self) -> None:
+        """Forgets the leading optimizer."""
+        self._leader = None
+        self._stepped.clear()
+
     def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
         """A hook for torch.optim's register_optimizer_step_post_hook."""
         self.calls += 1

@@ -10,6 +10,7 @@ compiled region as one node.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import Any, Protocol
@@ -35,6 +36,7 @@ class ForcedEager:
         self._active = True
         # The stance that the program has set; None until torch._dynamo is imported.
         self._programs_stance: Any = None
+        self._taken_over = False
 
     def install(self) -> None:
         # torch._dynamo takes seconds to import, and many programs never need it.
@@ -48,11 +50,22 @@ class ForcedEager:
 
             eval_frame._stance = self._programs_stance
 
+    def resume(self) -> None:
+        """Undoes `lift` when the program is debugged again."""
+        self._active = True
+        if self._taken_over and self._programs_stance is not None:
+            from torch._dynamo import eval_frame
+
+            self._programs_stance, eval_frame._stance = eval_frame._stance, eval_frame.DynamoStance("force_eager")
+        elif "torch._dynamo" in sys.modules:
+            self._take_over()
+
     def _take_over(self) -> None:
         from torch._dynamo import config, decorators, eval_frame
 
-        if not self._active:
+        if not self._active or self._taken_over:
             return
+        self._taken_over = True
         if not hasattr(eval_frame, "_set_stance"):
             # Before PyTorch 2.6.
             config.disable = True

@@ -35,6 +35,8 @@ class Hooks:
     # ---- the agent and its host
 
     def open(self, torch_version: str, job_name: str) -> bool:
+        if self._agent:
+            raise RuntimeError("the adapter that is written in Python debugs one job in each process")
         # Kept until the process exits, since the agent calls it until then.
         self._host = _c_api.make_host(
             retain=lambda _, owner: self._graph.retain(owner),
@@ -84,6 +86,10 @@ class Hooks:
             out[i] = frame
         return len(self._frames)
 
+    def last_step(self) -> None:
+        if self._is_followed():
+            self._session.last_step()
+
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None) -> None:
         self.disable()
         _c_api.close_agent(self._library, self._agent, exit_code, type_name, message, trace)
@@ -92,8 +98,7 @@ class Hooks:
         # The agent must be closed while Python still runs, because it calls back
         # meanwhile. At that time the exit code of sys.exit(3), for example, is not
         # available.
-        if self._is_followed():
-            self._session.last_step()
+        self.last_step()
         self.close(self._session.exit_code(), None, None, None)
 
     # ---- modules

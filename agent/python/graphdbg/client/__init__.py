@@ -1,0 +1,67 @@
+"""The Python client: controls and inspects jobs from another process or a notebook.
+
+`graphdbg.connect()` returns a Client. It uses only the server's public HTTP interface.
+"""
+
+from __future__ import annotations
+
+from .api import Client, connect
+from .errors import (
+    AccessDeniedError,
+    ApiError,
+    CommandRefusedError,
+    ConflictError,
+    GraphdbgError,
+    InvalidRequestError,
+    NoServerError,
+    NotFoundError,
+    UnreachableError,
+    ValueGoneError,
+    WaitTimeoutError,
+)
+from .graph import Graph
+from .jobs import Job
+from .models import (
+    Comparison,
+    ExceptionInfo,
+    HistoryPoint,
+    Hit,
+    JobInfo,
+    Node,
+    NodeDetail,
+    Rank,
+    Source,
+    Statistics,
+    TensorInfo,
+    Watchpoint,
+)
+
+__all__ = [
+    "AccessDeniedError",
+    "ApiError",
+    "Client",
+    "CommandRefusedError",
+    "Comparison",
+    "ConflictError",
+    "ExceptionInfo",
+    "Graph",
+    "GraphdbgError",
+    "HistoryPoint",
+    "Hit",
+    "InvalidRequestError",
+    "Job",
+    "JobInfo",
+    "NoServerError",
+    "Node",
+    "NodeDetail",
+    "NotFoundError",
+    "Rank",
+    "Source",
+    "Statistics",
+    "TensorInfo",
+    "UnreachableError",
+    "ValueGoneError",
+    "WaitTimeoutError",
+    "Watchpoint",
+    "connect",
+]

@@ -1,0 +1,411 @@
+"""What the server reports about jobs, as typed and immutable objects.
+
+Counts are numbers of elements. Numbers are None where there is no finite element.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+Json = Mapping[str, Any]
+Number = float | None
+_T = TypeVar("_T")
+
+ENDED_STATES = frozenset({"finished", "terminated", "lost"})
+
+
+def _make(cls: type[_T], data: Json, **converted: Any) -> _T:
+    """Makes a dataclass from the fields of the same names, so that newer servers may send more."""
+    names = [field.name for field in dataclasses.fields(cls)]  # type: ignore[arg-type]
+    return cls(**{name: data[name] for name in names if name in data} | converted)
+
+
+def _number(value: Any) -> Number:
+    """JSON has no NaN and no infinities, which the server sends as strings."""
+    return None if value is None else float(value)
+
+
+def _numbers(values: Json) -> dict[str, float]:
+    return {name: float(value) for name, value in values.items()}
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Statistics of one tensor, accumulated in float64.
+
+    Attributes:
+        count: Number of elements.
+        nan_count, pos_inf_count, neg_inf_count: Numbers of NaN and of infinities.
+        zero_count, negative_count, positive_count: Numbers of finite elements by sign.
+        min, max, mean: Of the finite elements, as all fields below.
+        abs_mean, abs_max: Of the absolute values.
+        variance: The population variance.
+        l1, l2: The norms.
+    """
+
+    count: int
+    nan_count: int
+    pos_inf_count: int
+    neg_inf_count: int
+    zero_count: int
+    negative_count: int
+    positive_count: int
+    min: Number
+    max: Number
+    mean: Number
+    abs_mean: Number
+    abs_max: Number
+    variance: Number
+    l1: Number
+    l2: Number
+
+    @classmethod
+    def from_json(cls, data: Json) -> Statistics:
+        names = ("min", "max", "mean", "abs_mean", "abs_max", "variance", "l1", "l2")
+        return _make(cls, data, **{name: _number(data[name]) for name in names})
+
+
+def statistics_or_none(data: Json | None) -> Statistics | None:
+    return None if data is None else Statistics.from_json(data)
+
+
+@dataclass(frozen=True)
+class Source:
+    """A line of source code.
+
+    Attributes:
+        file: The absolute path.
+        line: The number of the line, from 1.
+        text: The line; "" if the file cannot be read.
+        function: The qualified name of the function.
+        user: Whether it is the user's own code; frames of libraries have False.
+    """
+
+    file: str
+    line: int
+    text: str = ""
+    function: str = ""
+    user: bool = True
+
+    @classmethod
+    def from_json(cls, data: Json | None) -> Source | None:
+        return None if data is None else _make(cls, data)
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One process of a job.
+
+    Attributes:
+        rank: Its number, from 0.
+        host, pid, peer: The machine, the process, and the address of its connection.
+        device, device_id: The device that it trains on, such as "cuda" and 0.
+        state: As JobInfo.state.
+        step, node: Where it is.
+    """
+
+    rank: int
+    host: str
+    pid: int
+    peer: str
+    device: str
+    device_id: int
+    state: str
+    step: int
+    node: str
+
+
+@dataclass(frozen=True)
+class ExceptionInfo:
+    """The exception that ended or stopped a job.
+
+    Attributes:
+        type: The class, such as "ValueError".
+        message: Its message.
+        traceback: The traceback as text.
+        node: The node at which it happened, if known.
+    """
+
+    type: str
+    message: str
+    traceback: str
+    node: str | None = None
+
+    @classmethod
+    def from_json(cls, data: Json | None) -> ExceptionInfo | None:
+        return None if data is None else _make(cls, data)
+
+
+@dataclass(frozen=True)
+class JobInfo:
+    """A job as the server reports it at one moment.
+
+    Attributes:
+        id, name: The id, which is unique on its server, and the name.
+        framework, framework_version: Such as "pytorch" and "2.7.0".
+        state: "connecting", "paused", "running", "pausing", "finished", "terminated" or "lost".
+        pause_reason: "start", "step", "node", "watchpoint", "user" or "error" while it is paused.
+        step: The current step, from 1; 0 before the first one.
+        node: The node at which it stands; "" at the end of a step.
+        world_size: The number of ranks.
+        created_at: When it connected: ISO 8601, UTC.
+        hit_count: The number of hits so far.
+        stopped_by: Ids of the watchpoints that caused the pause.
+        ranks: Its processes.
+        exit_code, exception: How it has ended; None while it runs.
+    """
+
+    id: str
+    name: str
+    framework: str
+    framework_version: str
+    state: str
+    pause_reason: str | None
+    step: int
+    node: str
+    world_size: int
+    created_at: str
+    hit_count: int
+    stopped_by: tuple[int, ...]
+    ranks: tuple[Rank, ...]
+    exit_code: int | None
+    exception: ExceptionInfo | None
+
+    @classmethod
+    def from_json(cls, data: Json) -> JobInfo:
+        return _make(
+            cls,
+            data,
+            stopped_by=tuple(data["stopped_by"]),
+            ranks=tuple(_make(Rank, rank) for rank in data["ranks"]),
+            exception=ExceptionInfo.from_json(data["exception"]),
+        )
+
+    @property
+    def is_paused(self) -> bool:
+        return self.state == "paused"
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ENDED_STATES
+
+
+@dataclass(frozen=True)
+class TensorInfo:
+    """An output of a node.
+
+    Attributes:
+        node, slot: The node, and the number of the output, from 0.
+        dtype: As NumPy and ml_dtypes name it, such as "float32" and "bfloat16".
+        shape: The size of each dimension.
+    """
+
+    node: str
+    slot: int
+    dtype: str
+    shape: tuple[int, ...]
+
+    @property
+    def name(self) -> str:
+        """The full name, NODE:SLOT."""
+        return f"{self.node}:{self.slot}"
+
+    @classmethod
+    def from_json(cls, data: Json, node: str | None = None) -> TensorInfo:
+        return _make(cls, data, node=node if node is not None else data["node"], shape=tuple(data["shape"]))
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node of a graph: an op, parameter, buffer, constant, input or scope.
+
+    Attributes:
+        name: The full name, such as "forward/layer1/relu".
+        kind: "op", "parameter", "buffer", "constant", "input" or "scope".
+        op_type: Such as "aten::relu", or the class of a scope's module.
+        category: "weight", "gradient", "activation", "optimizer" or "other".
+        outputs: Its tensors.
+        hit_count: The number of hits on it.
+        source: The user's own line that called it; for a backward op, that of its forward op.
+        order: Its position in the order of execution.
+    """
+
+    name: str
+    kind: str
+    op_type: str
+    category: str
+    outputs: tuple[TensorInfo, ...]
+    hit_count: int
+    source: Source | None
+    order: int
+
+    @classmethod
+    def from_json(cls, data: Json) -> Node:
+        return _make(cls, data, **_node_fields(data))
+
+
+def _node_fields(data: Json) -> dict[str, Any]:
+    return {
+        "outputs": tuple(TensorInfo.from_json(output, data["name"]) for output in data["outputs"]),
+        "source": Source.from_json(data["source"]),
+    }
+
+
+@dataclass(frozen=True)
+class NodeDetail(Node):
+    """A node with its neighbours.
+
+    Attributes:
+        graph: The id of its graph.
+        inputs: The tensors that it reads.
+        consumers: Names of the nodes that read its outputs.
+        attributes: What the framework says of it.
+        stack: The source stack of the call, innermost frame first.
+    """
+
+    graph: str
+    inputs: tuple[TensorInfo, ...]
+    consumers: tuple[str, ...]
+    attributes: Mapping[str, str]
+    stack: tuple[Source, ...]
+
+    @classmethod
+    def from_json(cls, data: Json) -> NodeDetail:
+        return _make(
+            cls,
+            data,
+            **_node_fields(data),
+            inputs=tuple(TensorInfo.from_json(each) for each in data["inputs"]),
+            consumers=tuple(dict.fromkeys(each["node"] for each in data["consumers"])),
+            stack=tuple(_make(Source, frame) for frame in data["stack"]),
+        )
+
+
+@dataclass(frozen=True)
+class Watchpoint:
+    """A condition on the tensors of a set of nodes.
+
+    Attributes:
+        id: Its number, from 1, which is never reused in a job.
+        condition, params: The condition's id and parameters.
+        nodes, scopes, patterns, categories: What it watches; everything if all are empty.
+        pause: When a hit pauses the job: "node", "step" or "none".
+        enabled: Whether it is checked.
+        node_count: The number of nodes that it covers now.
+        hit_count: The number of hits.
+        error: Why it cannot be checked, if so.
+    """
+
+    id: int
+    condition: str
+    params: Mapping[str, Any]
+    nodes: tuple[str, ...]
+    scopes: tuple[str, ...]
+    patterns: tuple[str, ...]
+    categories: tuple[str, ...]
+    pause: str
+    enabled: bool
+    node_count: int
+    hit_count: int
+    error: str | None
+
+    @classmethod
+    def from_json(cls, data: Json) -> Watchpoint:
+        selection = {name: tuple(data[name]) for name in ("nodes", "scopes", "patterns", "categories")}
+        condition = data["condition"]
+        return _make(cls, data, condition=condition["id"], params=condition.get("params", {}), **selection)
+
+
+@dataclass(frozen=True)
+class Hit:
+    """One tensor that matched a watchpoint's condition, at one step on one rank.
+
+    Attributes:
+        id: Its number in the job.
+        watchpoint: The id of the watchpoint.
+        rank, step: Where it happened.
+        node, slot: The tensor; `name` has both.
+        op_type, dtype, shape: Of the node, and of the tensor.
+        order: Its position in the order of execution.
+        condition, params: The watchpoint's condition at that time.
+        actual: The measured values that matched.
+        statistics: Of the tensor; None if the job reported only the compared values.
+        origin: "origin" if the inputs were still good, "propagated" if not, or "unknown".
+        source: The user's own line.
+        error: Why the condition could not be checked, if so.
+        time: ISO 8601, UTC.
+    """
+
+    id: int
+    watchpoint: int
+    rank: int
+    step: int
+    node: str
+    slot: int
+    op_type: str
+    dtype: str
+    shape: tuple[int, ...]
+    order: int
+    condition: str
+    params: Mapping[str, Any]
+    actual: Mapping[str, float]
+    statistics: Statistics | None
+    origin: str
+    source: Source | None
+    error: str | None
+    time: str
+
+    @property
+    def name(self) -> str:
+        """The full name of the tensor, NODE:SLOT."""
+        return f"{self.node}:{self.slot}"
+
+    @classmethod
+    def from_json(cls, data: Json) -> Hit:
+        return _make(
+            cls,
+            data,
+            shape=tuple(data["shape"]),
+            actual=_numbers(data["actual"]),
+            statistics=statistics_or_none(data["statistics"]),
+            source=Source.from_json(data["source"]),
+        )
+
+
+@dataclass(frozen=True)
+class HistoryPoint:
+    """Statistics of a tensor at the end of one step."""
+
+    step: int
+    statistics: Statistics
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two tensors, compared element by element.
+
+    Attributes:
+        count: The number of pairs.
+        all_close: Whether |left - right| <= atol + rtol * |right| for all pairs.
+        not_close_count: The number of pairs for which it is not.
+        non_finite_count: The number of pairs with a NaN or an infinity, which the fields below leave out.
+        max_abs_difference, mean_abs_difference, max_relative_difference: Of the finite pairs.
+        cosine: The cosine of the angle between the tensors.
+    """
+
+    count: int
+    all_close: bool
+    not_close_count: int
+    non_finite_count: int
+    max_abs_difference: Number
+    mean_abs_difference: Number
+    max_relative_difference: Number
+    cosine: Number
+
+    @classmethod
+    def from_json(cls, data: Json) -> Comparison:
+        names = ("max_abs_difference", "mean_abs_difference", "max_relative_difference", "cosine")
+        return _make(cls, data, **{name: _number(data[name]) for name in names})

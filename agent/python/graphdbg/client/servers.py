@@ -1,0 +1,68 @@
+"""Finds servers that run on this machine by their data directories."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+DEFAULT_SERVER = "http://127.0.0.1:8080"
+
+# Temporary data directories begin with this, and contain a file of this name.
+RUN_PREFIX = "graphdbg-"
+RUN_LOCK = "run.lock"
+
+
+def default_data_dir() -> Path:
+    """The data directory of `graphdbg start`."""
+    base = os.environ.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")
+    return Path(base) / "graphdbg"
+
+
+def run_directories() -> list[Path]:
+    """The temporary data directories of this user, also of processes that have been killed."""
+    return [path for path in sorted(Path(tempfile.gettempdir()).glob(f"{RUN_PREFIX}*")) if _is_ours(path)]
+
+
+def _is_ours(path: Path) -> bool:
+    """Whether the path is a directory of this user, and no link, with the mark of `graphdbg run`."""
+    try:
+        info, lock = path.lstat(), (path / RUN_LOCK).lstat()
+    except OSError:
+        return False
+    is_private = stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid() and not info.st_mode & 0o077
+    return is_private and stat.S_ISREG(lock.st_mode)
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningServer:
+    """A server that runs on this machine.
+
+    Attributes:
+        data_dir: Its data directory, which contains its token.
+        address: The address of its page and HTTP interface.
+    """
+
+    data_dir: Path
+    address: str
+
+
+def server_of(data_dir: Path) -> RunningServer | None:
+    """The server that runs on a data directory, if any."""
+    try:
+        running = json.loads((data_dir / "server.json").read_text())
+        address, pid = str(running["http_address"]), int(running["pid"])
+        # A server that was killed leaves its file.
+        os.kill(pid, 0)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return RunningServer(data_dir, address)
+
+
+def running_servers() -> list[RunningServer]:
+    """The server of the default data directory, and those of `graphdbg run`."""
+    directories = [default_data_dir(), *run_directories()]
+    return [server for server in map(server_of, directories) if server is not None]
