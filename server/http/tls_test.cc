@@ -1,44 +1,20 @@
 #include "server/http/tls.h"
 
 #include <gtest/gtest.h>
-#include <openssl/evp.h>
-#include <openssl/pem.h>
-#include <openssl/x509.h>
-#include <openssl/x509v3.h>
 #include <sys/stat.h>
 
-#include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
+
+#include "server/http/testing/certificate_files.h"
 
 namespace graphdbg::http {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Key = std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)>;
-using Certificate = std::unique_ptr<X509, decltype(&X509_free)>;
-using File = std::unique_ptr<FILE, decltype(&std::fclose)>;
-
-Key MakeKey() { return {EVP_EC_gen("P-256"), &EVP_PKEY_free}; }
-
-Certificate MakeCertificate(const std::string& name, EVP_PKEY* key) {
-  Certificate certificate(X509_new(), &X509_free);
-  X509_set_version(certificate.get(), X509_VERSION_3);
-  ASN1_INTEGER_set(X509_get_serialNumber(certificate.get()), 1);
-  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), 0);
-  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 3600);
-  X509_set_pubkey(certificate.get(), key);
-  X509_NAME* const subject = X509_get_subject_name(certificate.get());
-  X509_NAME_add_entry_by_txt(
-      subject, "CN", MBSTRING_ASC,
-      reinterpret_cast<const unsigned char*>(name.c_str()), -1, -1, 0);
-  X509_set_issuer_name(certificate.get(), subject);
-  X509_sign(certificate.get(), key, EVP_sha256());
-  return certificate;
-}
+using testing::Key;
+using testing::MakeKey;
 
 class TlsTest : public ::testing::Test {
  protected:
@@ -54,21 +30,10 @@ class TlsTest : public ::testing::Test {
 
   // Both replace the file, as tools that renew certificates do.
   void WriteCertificate(const std::string& name, EVP_PKEY* key) {
-    Certificate certificate = MakeCertificate(name, key);
-    {
-      File file(std::fopen((dir_ / "new").c_str(), "w"), &std::fclose);
-      PEM_write_X509(file.get(), certificate.get());
-    }
-    fs::rename(dir_ / "new", files_.certificate);
+    testing::WriteCertificate(files_.certificate, name, key);
   }
   void WriteKey(EVP_PKEY* key, mode_t mode = 0600) {
-    {
-      File file(std::fopen((dir_ / "new").c_str(), "w"), &std::fclose);
-      PEM_write_PrivateKey(file.get(), key, nullptr, nullptr, 0, nullptr,
-                           nullptr);
-    }
-    chmod((dir_ / "new").c_str(), mode);
-    fs::rename(dir_ / "new", files_.key);
+    testing::WriteKey(files_.key, key, mode);
   }
 
   fs::path dir_;

@@ -1,6 +1,5 @@
 #include "server/main/debug_server.h"
 
-#include <malloc.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -32,10 +31,11 @@
 #include "server/base/memory_budget.h"
 #include "server/http/assets.h"
 #include "server/http/server.h"
-#include "server/http/tls.h"
 #include "server/imports/model_import.h"
 #include "server/ingest/ingest_server.h"
 #include "server/jobs/directory.h"
+#include "server/main/certificate_watch.h"
+#include "server/main/memory_watch.h"
 #include "server/main/parent_watch.h"
 #include "server/main/running_file.h"
 #include "server/main/version.h"
@@ -131,10 +131,7 @@ class DebugServer::Impl {
   absl::Status OpenStore();
   absl::Status RestoreJobs();
   absl::Status LoadTls();
-  // Loads the certificate again if its files have changed.
-  void RefreshTls();
   void ScheduleTrim();
-  void ObserveMemory();
   absl::Status Open();
   absl::Status OpenToMindSpore();
   void CreateServices();
@@ -169,8 +166,8 @@ class DebugServer::Impl {
   RunningFile running_;
   // Whether the process that started this server has ended before it.
   std::atomic<bool> abandoned_{false};
-  // Null without TLS.
-  std::shared_ptr<http::Tls> tls_;
+  // Absent without TLS.
+  std::optional<CertificateWatch> certificate_;
   asio::steady_timer trim_timer_;
   std::shared_ptr<MemoryBudget> memory_;
   // Disk space that --max-disk includes, besides the store's own.
@@ -205,6 +202,8 @@ DebugServer::Impl::~Impl() {
 }
 
 absl::Status DebugServer::Impl::Start() {
+  memory_ = std::make_shared<MemoryBudget>(
+      std::max(options_.max_memory_bytes, ResidentBytes() + kMinMemoryBytes));
   RETURN_IF_ERROR(CreateDataDir(options_.data_dir));
   // Takes the directory's lock: nothing in it is touched before that.
   RETURN_IF_ERROR(OpenStore());
@@ -256,30 +255,21 @@ absl::Status DebugServer::Impl::RecordRefusal(absl::Status status,
 
 absl::Status DebugServer::Impl::LoadTls() {
   if (options_.tls_certificate.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(tls_,
-                   http::Tls::Load({options_.tls_certificate, options_.tls_key,
-                                    options_.tls_client_authority}));
-  log_("TLS certificate " + options_.tls_certificate + ", SHA-256 " +
-       tls_->Fingerprint());
+  ASSIGN_OR_RETURN(
+      certificate_,
+      CertificateWatch::Load({options_.tls_certificate, options_.tls_key,
+                              options_.tls_client_authority},
+                             log_));
   return absl::OkStatus();
-}
-
-void DebugServer::Impl::RefreshTls() {
-  if (!tls_) return;
-  const absl::StatusOr<bool> is_new = tls_->Refresh();
-  if (!is_new.ok()) {
-    log_("warning: the TLS certificate stays as it was: " +
-         std::string(is_new.status().message()));
-  } else if (*is_new) {
-    log_("new TLS certificate " + options_.tls_certificate + ", SHA-256 " +
-         tls_->Fingerprint());
-  }
 }
 
 absl::Status DebugServer::Impl::OpenStore() {
   store::StoreOptions store_options;
   store_options.max_bytes = options_.max_disk_bytes;
   store_options.log = log_;
+  store_options.memory = memory_;
+  store_options.max_waiting_bytes =
+      std::min(store_options.max_waiting_bytes, memory_->limit() / 8);
   store_options.other_bytes = [this]() -> uint64_t {
     return other_disk_bytes_;
   };
@@ -294,8 +284,6 @@ absl::Status DebugServer::Impl::RestoreJobs() {
   job_options.journal = journal_;
   job_options.max_jobs = options_.max_jobs;
   job_options.max_memory_bytes = options_.max_memory_bytes;
-  memory_ = std::make_shared<MemoryBudget>(
-      std::max(options_.max_memory_bytes, ResidentBytes() + kMinMemoryBytes));
   job_options.memory = memory_;
   directory_ =
       jobs::MakeDirectory(jobs_io_.get_executor(), std::move(job_options));
@@ -305,22 +293,14 @@ absl::Status DebugServer::Impl::RestoreJobs() {
   return directory_->Restore();
 }
 
-void DebugServer::Impl::ObserveMemory() {
-  memory_->ObserveProcess(ResidentBytes());
-  // Blocks that were freed may still belong to the process.
-  if (memory_->used(MemoryAccount::kProcess) < memory_->limit() / 8) return;
-  malloc_trim(0);
-  memory_->ObserveProcess(ResidentBytes());
-}
-
 void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.expires_after(kTrimInterval);
   trim_timer_.async_wait([this](boost::system::error_code ec) {
     if (ec) return;
-    ObserveMemory();
+    ObserveMemory(*memory_);
     if (mindspore_) other_disk_bytes_ = mindspore_->stored_bytes();
     directory_->Trim();
-    RefreshTls();
+    if (certificate_) certificate_->Check();
     ScheduleTrim();
   });
 }
@@ -363,7 +343,7 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
   http_options.port = options_.port;
   http_options.forwarded_ports = options_.forwarded_ports;
   http_options.frame_ancestors = absl::StrJoin(options_.frame_ancestors, " ");
-  http_options.tls = tls_;
+  if (certificate_) http_options.tls = certificate_->tls();
   http_options.places = PlacesWithin(options_.max_descriptors);
   http_options.log = log_;
   http_options.reserve_body =
@@ -380,7 +360,7 @@ void DebugServer::Impl::CreateHttpServer(http::Assets assets) {
 void DebugServer::Impl::CreateAgentServer() {
   ingest::IngestOptions ingest_options;
   ingest_options.server_version = kVersion;
-  if (tls_) {
+  if (certificate_) {
     ingest_options.tls = {options_.tls_certificate, options_.tls_key,
                           options_.tls_client_authority};
   }
@@ -415,7 +395,7 @@ absl::Status DebugServer::Impl::Open() {
   absl::StatusOr<uint16_t> port = http_->Start();
   if (!port.ok()) return WithAdvice(port.status(), "--port");
   identity_.http_address =
-      (tls_ ? "https://" : "http://") + Address(options_.host, *port);
+      (certificate_ ? "https://" : "http://") + Address(options_.host, *port);
   // Agents may connect as soon as the port is open.
   agent_port_ = options_.debugger_port;
   // With --json, the program that started the server shows the address of the
@@ -437,8 +417,13 @@ absl::Status DebugServer::Impl::Open() {
     ASSIGN_OR_RETURN(const auth::LoginCode login, auth_->IssueOwnerCode());
     url_ += "#code=" + login.code;
   }
-  RETURN_IF_ERROR(running_.Write(options_.data_dir, identity_.http_address,
-                                 identity_.debugger_address));
+  // Not even a full disk keeps the server from its jobs.
+  const absl::Status announced = running_.Write(
+      options_.data_dir, identity_.http_address, identity_.debugger_address);
+  if (!announced.ok()) {
+    log_("warning: commands will not find this server by its data directory: " +
+         std::string(announced.message()));
+  }
   ready_ = true;
   RunThreads();
   return absl::OkStatus();
