@@ -211,7 +211,8 @@ def debug_launcher(debug_run, python: str) -> Callable[..., Finished]:
 
 
 def test_accelerate_launch(debug_launcher, python: str) -> None:
-    launch = [str(Path(python).parent / "accelerate"), "launch", "--cpu", "--num_processes=2", "--num_machines=1"]
+    # Without MPI, accelerate starts several processes for GPUs only; the script itself uses none.
+    launch = [str(Path(python).parent / "accelerate"), "launch", "--multi_gpu", "--num_processes=2", "--num_machines=1"]
     launch += ["--mixed_precision=no", "--dynamo_backend=no", "--main_process_port=0"]
     file = SCRIPTS / "accelerate_train.py"
     run = debug_launcher(*WATCH, command=[*launch, str(file), "--corrupt-step=4"])
