@@ -43,9 +43,11 @@ def batch(rank: int, step: int, corrupt_step: int | None) -> tuple[torch.Tensor,
 def train(rank: int, size: int, init_method: str, arguments: argparse.Namespace) -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
-    limit = timedelta(seconds=arguments.timeout)
-    dist.init_process_group("gloo", init_method=init_method, rank=rank, world_size=size, timeout=limit)
-    net = DistributedDataParallel(Net())
+    dist.init_process_group("gloo", init_method=init_method, rank=rank, world_size=size)
+    # The time limit is for the training only: the ranks do not start at the same time.
+    dist.barrier()
+    group = dist.new_group(timeout=timedelta(seconds=arguments.timeout))
+    net = DistributedDataParallel(Net(), process_group=group)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(1, arguments.steps + 1):
         x, y = batch(rank, step, arguments.corrupt_step)
