@@ -8,11 +8,12 @@ import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import graphdbg
 import pytest
-from conftest import clean_environment, wait_until
+from conftest import clean_environment
 
 pytest.importorskip("websockets")
 pytest.importorskip("ipykernel")
@@ -37,7 +38,7 @@ def train(bad_step=0, steps=6):
 class Notebook:
     """A kernel, as a Jupyter server at http://localhost:8888 would start it."""
 
-    def __init__(self, tmp_path: Any) -> None:
+    def __init__(self, tmp_path: Path) -> None:
         runtime = tmp_path / "runtime"
         runtime.mkdir()
         # What a Jupyter server writes about itself.
@@ -46,7 +47,9 @@ class Notebook:
             JUPYTER_RUNTIME_DIR=str(runtime),
             XDG_STATE_HOME=str(tmp_path / "state"),
             XDG_DATA_HOME=str(tmp_path / "data"),
+            TMPDIR=str(tmp_path),
         )
+        self.directory = tmp_path
         self.kernel, self.client = manager.start_new_kernel(kernel_name="python3", env=environment)
         self.outputs: list[dict[str, Any]] = []
 
@@ -169,10 +172,8 @@ def test_a_waiting_cell_is_interrupted_and_the_next_one_replaces_it(notebook):
 
 def token_of(notebook: Notebook) -> str:
     """The token of the server of the cell that runs now."""
-    from graphdbg.client.servers import run_directories
-
-    child = wait_until("the server of the cell", lambda: [d for d in run_directories() if (d / "server.json").exists()])
-    return (child[-1] / "token").read_text().strip()
+    (token,) = notebook.directory.glob("graphdbg-*/token")
+    return str(token.read_text().strip())
 
 
 def test_wrong_options_are_errors_of_the_cell(notebook):

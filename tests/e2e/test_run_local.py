@@ -39,7 +39,10 @@ def run(tmp_path):
         script.write_text(PRELUDE + textwrap.dedent(code))
         done = subprocess.run(
             [sys.executable, str(script)],
-            env=clean_environment(XDG_STATE_HOME=str(tmp_path / "state")),
+            # Only the server of this test is found.
+            env=clean_environment(
+                XDG_STATE_HOME=str(tmp_path / "state"), XDG_DATA_HOME=str(tmp_path / "data"), TMPDIR=str(tmp_path)
+            ),
             capture_output=True,
             text=True,
             timeout=300,
@@ -156,7 +159,7 @@ def test_a_paused_function_is_controlled_by_a_client(run):
         stops = []
         def user():
             client = graphdbg.connect()
-            job = client.job("train", timeout=120)
+            job = client.job("function", timeout=120)
             while not (stop := job.wait_for_stop(120)).has_ended:
                 if stop.pause_reason == "watchpoint":
                     stops.append(stop.step)
@@ -165,8 +168,10 @@ def test_a_paused_function_is_controlled_by_a_client(run):
                 else:
                     job.wait_for_resume(120)
         thread = threading.Thread(target=user)
-        thread.start()
-        result = graphdbg.run_local(train, 3, break_on="inf", on_hit="pause")
+        def function():
+            thread.start()
+            return train(3)
+        result = graphdbg.run_local(function, break_on="inf", on_hit="pause")
         thread.join()
         print(json.dumps({"stops": stops, "status": result.status, "steps": result.steps}))
     """)
@@ -185,11 +190,12 @@ def test_a_function_that_trains_nothing_is_not_debugged(run):
 def test_the_process_is_as_before(run):
     said, _ = run("""
         import os
-        before = dict(os.environ)
+        os.environ["GRAPHDBG_JOB"] = "mine"
         graphdbg.run_local(train)
-        print(json.dumps({"environment": dict(os.environ) == before, "threads": threading.active_count()}))
+        ours = {name: value for name, value in os.environ.items() if name.startswith("GRAPHDBG_")}
+        print(json.dumps({"environment": ours, "threads": threading.active_count()}))
     """)
-    assert said == {"environment": True, "threads": 1}
+    assert said == {"environment": {"GRAPHDBG_JOB": "mine"}, "threads": 1}
 
 
 def test_wrong_calls_are_errors(run):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from graphdbg.client.errors import ConflictError, NotFoundError, ValueGoneError, WaitTimeoutError
+from graphdbg.client.errors import ConflictError, GraphdbgError, NotFoundError, WaitTimeoutError
 from graphdbg.client.jobs import Job
 from graphdbg.client.models import Hit, JobInfo
 
@@ -71,9 +71,9 @@ class FunctionControl:
         except Exception as error:
             self.error = error
             # A paused function must not wait forever.
-            self._resume_blindly()
+            self._end_function()
 
-    def _resume_blindly(self) -> None:
+    def _end_function(self) -> None:
         try:
             self._http.post(f"/jobs/{quote(self._id)}/control", {"command": "terminate"})
         except Exception as error:
@@ -172,7 +172,8 @@ class FunctionControl:
             return
         try:
             array: Any = job.tensor(hit.name, rank=hit.rank)
-        except ValueGoneError:
+        except GraphdbgError:
+            # A user of the page has continued, or NumPy does not know the type.
             return
         self.arrays[hit.id] = array
         self._kept_bytes += array.nbytes

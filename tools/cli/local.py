@@ -47,7 +47,7 @@ def run_local(
         its result has the status "failed", and `result.error` is the function's exception.
 
     Raises:
-        CliError: The server cannot be started, a condition is unknown, or the command or
+        GraphdbgError: The server cannot be started, a condition is unknown, or the command or
             function cannot be run.
         KeyboardInterrupt: The function was interrupted.
     """
