@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from . import report
+from . import configuration, report
 from .debug_run import RunOptions, debug
 from .errors import USAGE, CliError
 from .onnx_job import is_model, model_command
@@ -41,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default="pause",
         help="what to do at a hit (default: %(default)s)",
     )
+    configuration.add_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--json", action="store_true", help="print the result object to stdout at the end")
@@ -61,6 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         break_on=arguments.break_on,
         on_hit=arguments.on_hit,
         port=arguments.port,
+        configuration=configuration.read(arguments.config),
     )
     result = debug(command, options)
     report.log_summary(result)

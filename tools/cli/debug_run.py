@@ -10,6 +10,7 @@ from typing import Literal
 from . import report
 from .break_on import conditions_of
 from .client import ApiError, Json, quote
+from .configuration import JobConfiguration, watchpoint_bodies
 from .errors import CliError
 from .job_process import JobProcess, signals_to
 from .run_directory import run_directory
@@ -33,6 +34,7 @@ class RunOptions:
     on_hit: OnHit = "pause"
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    configuration: JobConfiguration = dataclasses.field(default_factory=JobConfiguration)
     # Called once with the page's address.
     announce: Callable[[str], None] = report.log_page
 
@@ -52,10 +54,13 @@ class _Follower:
         self._options = options
         self._server = server
         self._client = server.client
-        self._conditions = conditions_of(options.break_on, self._client) if options.break_on else []
+        pause = "none" if options.on_hit == "continue" else "node"
+        conditions = conditions_of(options.break_on, self._client) if options.break_on else []
+        self._watchpoints = [{"condition": condition, "pause": pause} for condition in conditions]
+        self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()
-        self._process = JobProcess(command, server, options.environment)
+        self._process = JobProcess(command, server, options.environment | options.configuration.environment)
         self._path = f"/jobs/{quote(self._process.id)}"
         self._started = False
         self._hits_logged = 0
@@ -114,9 +119,8 @@ class _Follower:
 
     def _start(self) -> None:
         self._started = True
-        pause = "none" if self._options.on_hit == "continue" else "node"
-        for condition in self._conditions:
-            self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
+        for watchpoint in self._watchpoints:
+            self._client.post(f"{self._path}/watchpoints", watchpoint)
         if self._options.wait and self._options.steps is None:
             report.log(f"the job is waiting before its first step: press Continue at {self._job_page()}")
         elif self._options.steps is not None:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from graphdbg import __version__
 
 from . import (
+    command_config,
     command_ctl,
     command_doctor,
     command_export,
@@ -25,6 +26,7 @@ from .terminal import visible
 COMMANDS = (
     command_start,
     command_run,
+    command_config,
     command_url,
     command_token,
     command_jobs,

@@ -48,6 +48,7 @@ Version: {VERSION}
 Summary: A debugger for deep-learning training: gdb for computational graphs.
 License: Apache-2.0
 Requires-Python: >=3.10
+Requires-Dist: PyYAML>=6.0
 """
 
 ENTRY_POINTS = """[console_scripts]

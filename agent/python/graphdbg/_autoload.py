@@ -59,6 +59,10 @@ def install() -> None:
     _installed = True
     from . import _exit_report, _import_hook
 
+    if os.environ.get("GRAPHDBG_CONFIG") or os.environ.get("SMDEBUG_CONFIG_FILE_PATH"):
+        from ._config import job
+
+        job.apply()
     _exit_report.install()
     # A process has one agent. The framework that is used first gets it.
     frameworks = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
