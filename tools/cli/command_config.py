@@ -17,7 +17,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     check = actions.add_parser(
         "check",
         help="check a configuration file",
-        description="Lists all errors of a configuration file with their lines and keys. Exits with 1 if there are any.",
+        description="Lists all errors of a configuration file with lines and keys. Exits with 1 if there are any.",
     )
     check.add_argument("file", type=Path, help="YAML or JSON file, or a hook configuration of SageMaker Debugger")
     check.add_argument("--json", action="store_true", help="print errors, notes and the configuration as JSON")

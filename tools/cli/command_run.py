@@ -25,7 +25,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--no-wait", action="store_true", help="start training immediately instead of waiting for Continue"
     )
     parser.add_argument(
-        "--steps", type=_positive, metavar="N", help="start immediately and terminate the job after N steps"
+        "--steps", type=positive, metavar="N", help="start immediately and terminate the job after N steps"
     )
     parser.add_argument(
         "--break-on",
@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("missing command: put it after --, as in: graphdbg run -- python train.py")
     if is_model(command[0]):
         command = model_command(command)
-    _check_result_file(arguments.result)
+    check_result_file(arguments.result)
     options = RunOptions(
         wait=not arguments.no_wait,
         steps=arguments.steps,
@@ -73,13 +73,14 @@ def run(arguments: argparse.Namespace) -> int:
     return int(result["exit_code"])
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """The type of options that count."""
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, not '{text}'")
     return int(text)
 
 
-def _check_result_file(file: Path | None) -> None:
+def check_result_file(file: Path | None) -> None:
     """Raises CliError if the result cannot be written, before hours of training rather than after them."""
     if file and not file.resolve().parent.is_dir():
         raise CliError(f"--result: no such directory: {file.resolve().parent}", USAGE)

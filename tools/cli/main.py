@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from graphdbg import __version__
 
 from . import (
+    command_check,
     command_config,
     command_ctl,
     command_doctor,
@@ -26,6 +27,7 @@ from .terminal import visible
 COMMANDS = (
     command_start,
     command_run,
+    command_check,
     command_config,
     command_url,
     command_token,

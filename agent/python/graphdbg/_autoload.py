@@ -54,7 +54,13 @@ def is_helper_process() -> bool:
 def install() -> None:
     """Registers the callbacks for `import torch`, `import onnxruntime` and the exit, once per process."""
     global _installed
-    if _installed or not is_enabled() or is_helper_process():
+    if _installed or not is_enabled():
+        return
+    if os.environ.get("GRAPHDBG_CHECK"):
+        _installed = True
+        _observe()
+        return
+    if is_helper_process():
         return
     _installed = True
     from . import _exit_report, _import_hook
@@ -70,6 +76,14 @@ def install() -> None:
         _import_hook.after_import("torch", _follow_torch)
     if "onnxruntime" in frameworks:
         _import_hook.after_import("onnxruntime", _follow_onnxruntime)
+
+
+def _observe() -> None:
+    """Checks the program instead of debugging it. Processes that multiprocessing spawns may be ranks."""
+    if "--multiprocessing-fork" in sys.orig_argv or not is_helper_process():
+        from ._check import observer
+
+        observer.install()
 
 
 def _follow_torch() -> None:
