@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import GRAPHDBG, HOSTS, Json, clean_environment, losses, marked_line
+from conftest import GRAPHDBG, HOSTS, SYSTEM_PYTHON, Json, clean_environment, losses, marked_line
 from graphdbg.cli.check.advice import RULES
 from graphdbg.cli.check.records import STAGES
 
@@ -105,6 +105,17 @@ def test_script_without_a_fault_passes() -> None:
     assert "4 of 4 parameters have a gradient" in stage(result, "backward")["message"]
     assert stage(result, "optimizer")["facts"]["learning_rates"] == [0.01]
     assert stage(result, "run")["facts"]["memory_bytes"] > 0
+
+
+@pytest.mark.oldest_torch
+def test_oldest_supported_version() -> None:
+    code, result = check("--repeat", command=[SYSTEM_PYTHON, str(SCRIPTS / "trains.py")])
+    assert code == 0, result["stderr"]
+    assert set(states(result).values()) == {"passed"}
+    assert result["determinism"]["same"] is True
+    script = SCRIPTS / "wrong_features.py"
+    _, result = check(command=[SYSTEM_PYTHON, str(script)])
+    failed_at(script, result, "forward", "(4x16 and 32x3)", "expects 32 features and gets 16")
 
 
 def test_report_for_people_and_the_steps_option() -> None:

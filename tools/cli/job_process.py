@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from .client import Json
 from .errors import USAGE, CliError
@@ -114,8 +115,14 @@ class JobProcess:
         return exception
 
 
+class SignalReceiver(Protocol):
+    """Something that signals can be sent to."""
+
+    def send(self, number: int) -> None: ...
+
+
 @contextlib.contextmanager
-def signals_to(job: JobProcess) -> Iterator[None]:
+def signals_to(job: SignalReceiver) -> Iterator[None]:
     """Forwards signals that would end this process to the job.
 
     This process then ends after the job. Ctrl-C in a terminal reaches the job

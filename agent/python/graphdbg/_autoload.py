@@ -79,8 +79,12 @@ def install() -> None:
 
 
 def _observe() -> None:
-    """Checks the program instead of debugging it. Processes that multiprocessing spawns may be ranks."""
-    if "--multiprocessing-fork" in sys.orig_argv or not is_helper_process():
+    """Checks the program instead of debugging it.
+
+    Processes that multiprocessing spawns may be ranks. Launchers are observed for their own errors.
+    """
+    program = next(_program(), "")
+    if "torch/_inductor/" not in program and not program.startswith("from multiprocessing.resource_tracker"):
         from ._check import observer
 
         observer.install()

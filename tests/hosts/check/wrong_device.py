@@ -3,6 +3,6 @@
 import torch
 from torch import nn
 
-model = nn.Sequential(nn.Embedding(10, 16), nn.Linear(16, 3))
-inputs = torch.zeros(4, dtype=torch.int64, device="meta")
+model = nn.Sequential(nn.Linear(8, 16), nn.ReLU(), nn.Linear(16, 3))
+inputs = torch.zeros(4, 8, device="meta")
 logits = model(inputs)  # fails here

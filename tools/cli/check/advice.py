@@ -46,7 +46,7 @@ RULES = (
     ),
     Rule(
         r"Torch not compiled with CUDA enabled",
-        "This PyTorch has no CUDA support: install a CUDA build (pytorch.org/get-started), or use the device cpu.",
+        "This PyTorch cannot use a GPU: install a CUDA build (pytorch.org/get-started), or use the device cpu.",
         "environment",
     ),
     Rule(
@@ -144,7 +144,7 @@ RULES = (
     Rule(
         r"Expected all tensors to be on the same device|found at least two devices|"
         r"Input type \(torch\.(?:cuda\.)?\w+\) and weight type \(torch\.(?:cuda\.)?\w+\) should be the same|"
-        r"Tensor on device \S+ is not on the expected device",
+        r"Tensor on device \S+ is not on the expected device|not at the same device",
         "Move the model and every batch to the same device with .to(device).",
     ),
     Rule(

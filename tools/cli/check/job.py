@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from ..errors import USAGE, CliError
+from ..job_process import signals_to
 
 _INJECT = Path(__file__).resolve().parents[2] / "_inject"
 _POLL_SECONDS = 0.1
@@ -71,7 +71,7 @@ class CheckedJob:
             process = subprocess.Popen(list(self.command), env=environment, stdout=self.stdout, stderr=self.stderr)
         except OSError as error:
             raise CliError(f"cannot run {self.command[0]}: {error.strerror}", USAGE) from None
-        with _interrupts_go_to_the_job():
+        with signals_to(_Receiver(process)):
             timed_out = self._wait(process, directory, began)
         code = process.returncode
         name = signal.Signals(-code).name if code < 0 and not timed_out else None
@@ -109,12 +109,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-@contextlib.contextmanager
-def _interrupts_go_to_the_job() -> Iterator[None]:
-    """Ctrl-C in a terminal reaches the program directly; the report follows when it has ended."""
-    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # Programs inherit ignored signals, but not this one: it has been started before.
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, previous)
+@dataclass
+class _Receiver:
+    process: subprocess.Popen[bytes]
+
+    def send(self, number: int) -> None:
+        self.process.send_signal(number)

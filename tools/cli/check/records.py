@@ -75,8 +75,7 @@ class Record:
         """The stage that the process was in at its last event."""
         if self.step >= 1:
             return "second_step" if self.step == 1 else "run"
-        last = max((STAGES.index(stage) for stage in self.passed), default=-1)
-        following = STAGES[min(last + 1, len(STAGES) - 1)]
+        following = next((stage for stage in STAGES if stage not in self.passed), "run")
         began = [event["stage"] for event in self.of("begin") if event["stage"] not in self.passed]
         return began[-1] if began else following
 

@@ -40,7 +40,7 @@ def judge(records: Sequence[Record], ending: Ending, command: Sequence[str]) -> 
     A stage has passed if it has on all ranks. Of several exceptions the earliest is the
     cause: other ranks fail later because of it.
     """
-    ranks = [record for record in records if record.is_training] or list(records)
+    ranks = [record for record in records if record.is_training] or _last_started(records)
     cause = _cause(records, ranks, ending, command)
     failures = [cause] if cause else []
     failures += [failure for record in records for failure in _of_kind(record, "found")]
@@ -54,6 +54,12 @@ def judge(records: Sequence[Record], ending: Ending, command: Sequence[str]) -> 
     passed = _passed(ranks, ending, cause is not None)
     stages = [_stage(name, failed.get(name), passed, ranks, several) for name in STAGES]
     return stages, cause
+
+
+def _last_started(records: Sequence[Record]) -> list[Record]:
+    """The processes that have started no others, which leaves out launchers."""
+    parents = {record.events[0].get("parent") for record in records}
+    return [record for record in records if record.events[0].get("pid") not in parents]
 
 
 def _stage(name: str, failure: Failure | None, passed: set[str], ranks: Sequence[Record], several: bool) -> Json:
@@ -108,6 +114,12 @@ def _passed(ranks: Sequence[Record], ending: Ending, has_failed: bool) -> set[st
     return passed
 
 
+def _exceptions(record: Record) -> list[Failure]:
+    """The exceptions of a process, without those after which it has gone on."""
+    latest = max((event["time"] for kind in ("begin", "passed", "complete") for event in record.of(kind)), default=0.0)
+    return [failure for failure in _of_kind(record, "exception") if failure.time >= latest]
+
+
 def _of_kind(record: Record, kind: str) -> list[Failure]:
     return [
         Failure(
@@ -131,9 +143,7 @@ def _cause(
     """What ended the program before it was complete."""
     if ranks and all(record.has("complete") for record in ranks):
         return None
-    exceptions = sorted(
-        (failure for record in records for failure in _of_kind(record, "exception")), key=lambda each: each.time
-    )
+    exceptions = sorted((failure for record in records for failure in _exceptions(record)), key=lambda each: each.time)
     own = [each for each in exceptions if not each.type.endswith(_LAUNCHERS)]
     if own or exceptions:
         return (own or exceptions)[0]

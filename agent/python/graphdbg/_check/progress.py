@@ -196,8 +196,5 @@ class Progress:
         return f"in step {self.step + 1}: " if self.step else ""
 
     def _next_stage(self) -> str:
-        """What the program does now, or the first stage that it has not passed."""
-        done = [stage for stage in STAGES if stage in self._passed]
-        following = STAGES[STAGES.index(done[-1]) + 1] if done and done[-1] != "run" else "run"
-        # Nothing but imports can be recognised before the model.
-        return "model" if following == "imports" else following
+        """The first stage that has not passed. Errors in imports are recognised by their type."""
+        return next((stage for stage in STAGES[2:] if stage not in self._passed), "run")
