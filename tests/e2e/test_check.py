@@ -107,6 +107,28 @@ def test_script_without_a_fault_passes() -> None:
     assert stage(result, "run")["facts"]["memory_bytes"] > 0
 
 
+def test_forked_ranks_are_told_apart(tmp_path: Path) -> None:
+    script = tmp_path / "forks.py"
+    script.write_text(
+        "import os, torch\n"
+        "from torch.multiprocessing import get_context\n"
+        "def train(rank):\n"
+        "    os.environ['RANK'] = str(rank)\n"
+        "    model = torch.nn.Linear(2, 1)\n"
+        "    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "    for _ in range(2 + rank):\n"
+        "        model(torch.ones(1, 2)).sum().backward()\n"
+        "        optimizer.step()\n"
+        "processes = [get_context('fork').Process(target=train, args=(rank,)) for rank in range(2)]\n"
+        "[each.start() for each in processes]\n"
+        "[each.join() for each in processes]\n"
+    )
+    code, result = check(command=[PYTHON, str(script)])
+    assert code == 0, states(result)
+    assert [(each["rank"], each["steps"]) for each in result["ranks"]] == [(0, 2), (1, 3)]
+    assert result["ranks"][0]["pid"] != result["ranks"][1]["pid"]
+
+
 @pytest.mark.oldest_torch
 def test_oldest_supported_version() -> None:
     code, result = check("--repeat", command=[SYSTEM_PYTHON, str(SCRIPTS / "trains.py")])
@@ -209,6 +231,24 @@ def test_configuration_sets_the_environment(tmp_path: Path) -> None:
     script.write_text("import os, torch\ntorch.nn.Linear(int(os.environ['WIDTH']), 1)(torch.ones(2, 7))\n")
     _, result = check("--config", str(file), command=[PYTHON, str(script)])
     assert "(2x7 and 8x1)" in stage(result, "forward")["message"]
+
+
+def test_errors_that_the_program_handles_do_not_count(tmp_path: Path) -> None:
+    script = tmp_path / "handles.py"
+    script.write_text(
+        "import sys, torch\n"
+        "try:\n    sys.exit(3)\nexcept SystemExit:\n    pass\n"
+        "model = torch.nn.Linear(2, 1)\n"
+        "try:\n    model(torch.ones(1, 3))\nexcept RuntimeError:\n    pass\n"
+        "optimizer = torch.optim.SGD(model.parameters(), lr=0.1)\n"
+        "model(torch.ones(1, 2)).sum().backward()\n"
+        "optimizer.step()\n"
+    )
+    code, result = check(command=[PYTHON, str(script)])
+    assert code == 0, states(result)
+    # The second step is not required.
+    assert [name for name, state in states(result).items() if state != "passed"] == ["second_step"]
+    assert stage(result, "forward")["facts"]["inputs"][0]["shape"] == [1, 2]
 
 
 @pytest.mark.parametrize(

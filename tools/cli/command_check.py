@@ -120,7 +120,7 @@ def _ranks(records: Sequence[Record]) -> list[Json]:
     return [
         {
             "rank": record.rank,
-            "pid": record.events[0].get("pid"),
+            "pid": record.pid,
             "passed": [name for name in STAGES if name in record.passed],
             "steps": record.step,
         }

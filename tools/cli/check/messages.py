@@ -34,9 +34,10 @@ def _size(count: int) -> str:
 
 
 def _environment(facts: Json) -> str:
-    gpus = facts.get("gpus") or []
+    count = facts.get("gpus") or 0
     torch = f"PyTorch {facts['torch']}, " if "torch" in facts else ""
-    devices = ", ".join(gpus) if gpus else "no GPU"
+    devices = f"{count} GPU{'' if count == 1 else 's'}" if count else "no GPU"
+    devices += f" ({facts['gpu']})" if "gpu" in facts else ""
     return f"Python {facts.get('python')}, {torch}{facts.get('cpus')} CPUs, {devices}"
 
 

@@ -28,7 +28,7 @@ class Record:
     """One process.
 
     Attributes:
-        events: In order; the first one is of kind `process`.
+        events: In order. Those before an event `forked` are of the process that it was forked from.
     """
 
     events: list[Json]
@@ -38,6 +38,18 @@ class Record:
 
     def has(self, kind: str) -> bool:
         return any(True for _ in self.of(kind))
+
+    @property
+    def pid(self) -> int:
+        return int(self._process["pid"])
+
+    @property
+    def parent(self) -> int:
+        return int(self._process["parent"])
+
+    @property
+    def _process(self) -> Json:
+        return next(event for event in reversed(self.events) if event["event"] in ("process", "forked"))
 
     @property
     def passed(self) -> dict[str, Json]:
@@ -83,7 +95,7 @@ class Record:
 def read_records(directory: Path) -> list[Record]:
     """The processes in the order of their start. A line that was cut off by a kill is left out."""
     records = [Record(list(_events(file))) for file in directory.glob("*.jsonl")]
-    return sorted((each for each in records if each.events), key=lambda each: each.events[0]["time"])
+    return sorted((each for each in records if each.has("process")), key=lambda each: each.events[0]["time"])
 
 
 def _events(file: Path) -> Iterator[Json]:

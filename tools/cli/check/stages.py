@@ -58,8 +58,8 @@ def judge(records: Sequence[Record], ending: Ending, command: Sequence[str]) -> 
 
 def _last_started(records: Sequence[Record]) -> list[Record]:
     """The processes that have started no others, which leaves out launchers."""
-    parents = {record.events[0].get("parent") for record in records}
-    return [record for record in records if record.events[0].get("pid") not in parents]
+    parents = {record.parent for record in records}
+    return [record for record in records if record.pid not in parents]
 
 
 def _stage(name: str, failure: Failure | None, passed: set[str], ranks: Sequence[Record], several: bool) -> Json:
@@ -115,7 +115,7 @@ def _passed(ranks: Sequence[Record], ending: Ending, has_failed: bool) -> set[st
 
 
 def _exceptions(record: Record) -> list[Failure]:
-    """The exceptions of a process, without those after which it has gone on."""
+    """The exceptions of a process, except those after which it continued."""
     latest = max((event["time"] for kind in ("begin", "passed", "complete") for event in record.of(kind)), default=0.0)
     return [failure for failure in _of_kind(record, "exception") if failure.time >= latest]
 

@@ -23,7 +23,9 @@ class EventFile:
     def write(self, event: str, **fields: Any) -> None:
         if _is_data_worker():
             return
-        line = json.dumps({"event": event, "time": time.time(), **fields}, default=str).encode() + b"\n"
+        if self._pid not in (0, os.getpid()):
+            self._lines.append(_line("forked", {"pid": os.getpid(), "parent": os.getppid()}))
+        line = _line(event, fields)
         self._lines.append(line)
         try:
             if self._pid != os.getpid():
@@ -35,6 +37,10 @@ class EventFile:
         except OSError:
             # The command has ended, or the disk is full. The program must not notice.
             self._file = -1
+
+
+def _line(event: str, fields: dict[str, Any]) -> bytes:
+    return json.dumps({"event": event, "time": time.time(), **fields}, default=str).encode() + b"\n"
 
 
 def _is_data_worker() -> bool:

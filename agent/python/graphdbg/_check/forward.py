@@ -52,6 +52,7 @@ class _Watcher:
         _note_devices(progress, module, described)
         if progress.fingerprints:
             progress.fingerprint("initial parameters", tensors.digest(module.parameters()))
+        progress.devices_used()
         progress.begin("forward")
 
     def _follow_result(self, module: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import platform
 import sys
@@ -75,8 +76,16 @@ class Progress:
     def torch_imported(self) -> None:
         import torch
 
-        devices = [torch.cuda.get_device_name(each) for each in range(torch.cuda.device_count())]
+        # Asking PyTorch would initialise CUDA, which programs that fork must not find done.
+        devices = len(glob.glob("/dev/nvidia[0-9]*")) + len(glob.glob("/dev/davinci[0-9]*"))
         self.note("environment", torch=str(torch.__version__), gpus=devices)
+
+    def devices_used(self) -> None:
+        """Notes the name of the GPU if the program uses one."""
+        import torch
+
+        if torch.cuda.is_initialized():
+            self.note("environment", gpu=torch.cuda.get_device_name())
 
     def has_passed(self, stage: str) -> bool:
         return stage in self._passed
@@ -182,7 +191,7 @@ class Progress:
 
         totals["memory_bytes"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
         torch = sys.modules.get("torch")
-        if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
+        if torch is not None and torch.cuda.is_initialized():
             totals["gpu_memory_bytes"] = torch.cuda.max_memory_allocated()
         return totals
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import MutableMapping
+from collections.abc import Mapping
 
 from .._log import log
 
 # Set in jobs whose configuration has been applied, by `graphdbg run` or by a parent process.
 # Variables such as A=$A:x must not be expanded again in child processes.
 APPLIED = "GRAPHDBG_CONFIG_APPLIED"
-# Variables that a running process reads no more.
+# Variables that take effect only when a process starts.
 _TOO_LATE = ("LD_", "PYTHON")
 
 
-def file_of(environment: MutableMapping[str, str] | os._Environ[str]) -> str | None:
+def file_of(environment: Mapping[str, str]) -> str | None:
     """The configuration file that the environment names."""
     return environment.get("GRAPHDBG_CONFIG") or environment.get("SMDEBUG_CONFIG_FILE_PATH") or None
 
