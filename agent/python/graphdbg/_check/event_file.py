@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from typing import Any
 
@@ -23,20 +24,26 @@ class EventFile:
     def write(self, event: str, **fields: Any) -> None:
         if _is_data_worker():
             return
-        if self._pid not in (0, os.getpid()):
-            self._lines.append(_line("forked", {"pid": os.getpid(), "parent": os.getppid()}))
         line = _line(event, fields)
-        self._lines.append(line)
         try:
             if self._pid != os.getpid():
-                self._pid = os.getpid()
-                name = os.path.join(self._directory, f"{self._pid}-{time.time_ns()}.jsonl")
-                self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
-                line = b"".join(self._lines)
+                self._open()
             os.write(self._file, line)
         except OSError:
             # The command has ended, or the disk is full. The program must not notice.
             self._file = -1
+        # Only the last step matters, and the child of a fork starts with none of its own.
+        if event != "step":
+            self._lines.append(line)
+
+    def _open(self) -> None:
+        """Opens a file for this process. The child of a fork begins with the events of its parent."""
+        is_forked, self._pid = self._pid != 0, os.getpid()
+        if is_forked:
+            self._lines.append(_line("forked", {"pid": self._pid, "parent": os.getppid()}))
+        name = os.path.join(self._directory, f"{self._pid}-{time.time_ns()}.jsonl")
+        self._file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        os.write(self._file, b"".join(self._lines))
 
 
 def _line(event: str, fields: dict[str, Any]) -> bytes:
@@ -44,7 +51,5 @@ def _line(event: str, fields: dict[str, Any]) -> bytes:
 
 
 def _is_data_worker() -> bool:
-    import sys
-
     data = sys.modules.get("torch.utils.data")
     return data is not None and hasattr(data, "get_worker_info") and data.get_worker_info() is not None

@@ -132,6 +132,8 @@ class Progress:
     def step_end(self) -> None:
         """Raises CheckComplete after the last step to be checked."""
         self.step += 1
+        # A process that is killed or forked reports no exit.
+        self._events.write("step", step=self.step, rank=rank())
         if self.step == 2:
             self.passed("second_step")
         if self._limit and self.step >= self._limit:
