@@ -17,20 +17,25 @@ from .errors import USAGE, CliError
 def conditions_of(texts: Sequence[str], client: Client) -> list[Json]:
     """Converts the texts to conditions of the HTTP interface. Raises CliError if the server refuses one."""
     rows = {row["id"]: row for row in client.get("/conditions")["conditions"]}
-    conditions = [_condition(item, rows) for text in texts for item in _split(text)]
+    conditions = [parse_condition(item, rows) for text in texts for item in _split(text)]
     for condition in conditions:
-        try:
-            client.post("/conditions/check", {"condition": condition})
-        except ApiError as error:
-            if error.status != 422:
-                raise
-            raise _usage_error(str(error).removeprefix("condition.params.")) from error
+        check_condition(condition, client)
     return conditions
 
 
 def as_list(texts: str | Sequence[str]) -> Sequence[str]:
     """One text, or several, as a sequence."""
     return (texts,) if isinstance(texts, str) else texts
+
+
+def check_condition(condition: Json, client: Client) -> None:
+    """Raises CliError if the server refuses a condition."""
+    try:
+        client.post("/conditions/check", {"condition": condition})
+    except ApiError as error:
+        if error.status != 422:
+            raise
+        raise _usage_error(str(error).removeprefix("condition.params.")) from error
 
 
 def _usage_error(message: str) -> CliError:
@@ -50,7 +55,8 @@ def _split(text: str) -> list[str]:
     return [item.strip() for item in items if item.strip()]
 
 
-def _condition(item: str, rows: Mapping[str, Json]) -> Json:
+def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
+    """Converts one condition. `rows` are the known conditions by id. Raises CliError if it is unknown."""
     name, _, rest = item.partition(":")
     if name == "expr":
         return {"id": "expression", "params": {"expression": rest}}

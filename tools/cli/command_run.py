@@ -6,7 +6,7 @@ import argparse
 import json
 from pathlib import Path
 
-from . import report
+from . import configuration, report
 from .client import Json
 from .debug_run import RunOptions, debug
 from .errors import NOT_DEBUGGED, USAGE, CliError
@@ -27,7 +27,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--no-wait", action="store_true", help="start training immediately instead of waiting for Continue"
     )
     parser.add_argument(
-        "--steps", type=_positive, metavar="N", help="start immediately and terminate the job after N steps"
+        "--steps", type=positive, metavar="N", help="start immediately and terminate the job after N steps"
     )
     parser.add_argument(
         "--break-on",
@@ -51,6 +51,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="exit with N if there was a hit and the command itself ended with 0, as it does with "
         "--on-hit continue (default: 0)",
     )
+    configuration.add_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--json", action="store_true", help="print the result object to stdout at the end")
@@ -64,13 +65,14 @@ def run(arguments: argparse.Namespace) -> int:
         arguments.parser.error("missing command: put it after --, as in: graphdbg run -- python train.py")
     if is_model(command[0]):
         command = model_command(command)
-    _check_result_file(arguments.result)
+    check_result_file(arguments.result)
     options = RunOptions(
         wait=not arguments.no_wait,
         steps=arguments.steps,
         break_on=arguments.break_on,
         on_hit=arguments.on_hit,
         port=arguments.port,
+        configuration=configuration.read(arguments.config),
     )
     result = debug(command, options)
     report.log_summary(result)
@@ -95,13 +97,14 @@ def _exit_code(text: str) -> int:
     return int(text)
 
 
-def _positive(text: str) -> int:
+def positive(text: str) -> int:
+    """The type of options that count."""
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a whole number of at least 1, not '{text}'")
     return int(text)
 
 
-def _check_result_file(file: Path | None) -> None:
+def check_result_file(file: Path | None) -> None:
     """Raises CliError if the result cannot be written, before hours of training rather than after them."""
     if file and not file.resolve().parent.is_dir():
         raise CliError(f"--result: no such directory: {file.resolve().parent}", USAGE)

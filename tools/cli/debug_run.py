@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from . import report
 from .break_on import conditions_of
 from .client import ApiError, Json
+from .configuration import watchpoint_bodies
 from .errors import CliError
 from .job_follower import JobFollower, OnHit, RunOptions
 from .job_process import JobProcess, job_name, signals_to
@@ -39,7 +40,10 @@ class _Run:
         self._options = options
         self._server = server
         self._client = server.client
-        self._conditions = conditions_of(options.break_on, self._client) if options.break_on else []
+        pause = "none" if options.on_hit == "continue" else "node"
+        conditions = conditions_of(options.break_on, self._client) if options.break_on else []
+        self._watchpoints = [{"condition": condition, "pause": pause} for condition in conditions]
+        self._watchpoints += watchpoint_bodies(options.configuration, pause, self._client)
         options.announce(server.url)
         self._began = time.monotonic()
         self._process = JobProcess(command, server, _environment(options))
@@ -60,7 +64,7 @@ class _Run:
         for job in self._fetch_jobs():
             follower = self._jobs.get(job["id"])
             if follower is None:
-                follower = self._jobs[job["id"]] = JobFollower(self._client, self._options, self._conditions, job)
+                follower = self._jobs[job["id"]] = JobFollower(self._client, self._options, self._watchpoints, job)
             try:
                 follower.update(job)
             except ApiError:
@@ -137,7 +141,8 @@ class _Run:
 
 def _environment(options: RunOptions) -> dict[str, str]:
     # The agent counts, so that the number holds whatever a user does at a pause.
-    return options.environment | ({"GRAPHDBG_STEPS": str(options.steps)} if options.steps is not None else {})
+    steps = {"GRAPHDBG_STEPS": str(options.steps)} if options.steps is not None else {}
+    return options.environment | options.configuration.environment | steps
 
 
 def _summary(job: Json) -> Json:

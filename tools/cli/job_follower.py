@@ -9,6 +9,7 @@ from typing import Literal
 
 from . import report
 from .client import ApiError, Client, Json, quote
+from .configuration import JobConfiguration
 
 OnHit = Literal["pause", "continue", "terminate"]
 
@@ -28,6 +29,7 @@ class RunOptions:
     on_hit: OnHit = "pause"
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
+    configuration: JobConfiguration = dataclasses.field(default_factory=JobConfiguration)
     # Called once with the page's address.
     announce: Callable[[str], None] = report.log_page
 
@@ -35,12 +37,12 @@ class RunOptions:
 class JobFollower:
     """Starts a job with its watchpoints, reports its hits, and terminates it when that is due."""
 
-    def __init__(self, client: Client, options: RunOptions, conditions: Sequence[Json], job: Json) -> None:
-        """`job` is the job as the server has reported it first."""
+    def __init__(self, client: Client, options: RunOptions, watchpoints: Sequence[Json], job: Json) -> None:
+        """`watchpoints` are requests to make them; `job` is the job as the server has reported it first."""
         self.job = job
         self._client = client
         self._options = options
-        self._conditions = conditions
+        self._watchpoints = watchpoints
         self._path = f"/jobs/{quote(job['id'])}"
         self._started = False
         self._hits_logged = 0
@@ -85,9 +87,8 @@ class JobFollower:
 
     def _start(self) -> None:
         self._started = True
-        pause = "none" if self._options.on_hit == "continue" else "node"
-        for condition in self._conditions:
-            self._client.post(f"{self._path}/watchpoints", {"condition": condition, "pause": pause})
+        for watchpoint in self._watchpoints:
+            self._client.post(f"{self._path}/watchpoints", watchpoint)
         if self._options.wait and self._options.steps is None:
             report.log(f"job {self.job['id']} is waiting before its first step: press Continue at {self._page()}")
         elif self._options.steps is not None:

@@ -12,6 +12,7 @@ import subprocess
 import threading
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from .client import Json
 from .errors import USAGE, CliError
@@ -53,7 +54,8 @@ class JobProcess:
     def __init__(self, command: Sequence[str], server: ServerProcess, extra: dict[str, str]) -> None:
         self.id = job_name(command)
         self._exception_file = server.data_dir / "exception.json"
-        environment = os.environ | extra | self._variables(server)
+        environment = os.environ | extra
+        environment |= self._variables(server, environment.get("PYTHONPATH"))
         if _can_preload() and not _is_python(command[0]):
             environment["LD_PRELOAD"] = " ".join(filter(None, (str(_PRELOAD), environment.get("LD_PRELOAD"))))
         try:
@@ -61,9 +63,9 @@ class JobProcess:
         except OSError as error:
             raise CliError(f"cannot run {command[0]}: {error.strerror}", USAGE) from None
 
-    def _variables(self, server: ServerProcess) -> dict[str, str]:
+    def _variables(self, server: ServerProcess, path: str | None) -> dict[str, str]:
+        """The variables that connect the job to the server. `path` is its PYTHONPATH."""
         host, _, port = server.debugger_address.rpartition(":")
-        path = os.environ.get("PYTHONPATH")
         # No other user can connect to the socket, or take its place. The port is
         # for programs that know no sockets.
         socket = {"GRAPHDBG_SOCKET": str(server.debugger_socket)} if server.debugger_socket else {}
@@ -113,8 +115,14 @@ class JobProcess:
         return exception
 
 
+class SignalReceiver(Protocol):
+    """Something that signals can be sent to."""
+
+    def send(self, number: int) -> None: ...
+
+
 @contextlib.contextmanager
-def signals_to(job: JobProcess) -> Iterator[None]:
+def signals_to(job: SignalReceiver) -> Iterator[None]:
     """Forwards signals that would end this process to the job.
 
     This process then ends after the job. Ctrl-C in a terminal reaches the job

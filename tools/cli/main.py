@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from graphdbg import __version__
 
 from . import (
+    command_check,
+    command_config,
     command_ctl,
     command_doctor,
     command_export,
@@ -25,6 +27,8 @@ from .terminal import visible
 COMMANDS = (
     command_start,
     command_run,
+    command_check,
+    command_config,
     command_url,
     command_token,
     command_jobs,

@@ -49,6 +49,7 @@ Summary: A debugger for deep-learning training: gdb for computational graphs.
 License: Apache-2.0
 Requires-Python: >=3.10
 Requires-Dist: websockets>=15
+Requires-Dist: PyYAML>=6.0
 """
 
 ENTRY_POINTS = """[console_scripts]

@@ -71,12 +71,20 @@ def install() -> None:
     global _installed
     if _installed or not is_enabled():
         return
+    if os.environ.get("GRAPHDBG_CHECK"):
+        _installed = True
+        _observe()
+        return
     _name_launch()
     if is_helper_process():
         return
     _installed = True
     from . import _exit_report, _import_hook
 
+    if os.environ.get("GRAPHDBG_CONFIG") or os.environ.get("SMDEBUG_CONFIG_FILE_PATH"):
+        from ._config import job
+
+        job.apply()
     _exit_report.install()
     # A process has one agent. The framework that is used first gets it.
     frameworks = os.environ.get("GRAPHDBG_FRAMEWORK") or "torch onnxruntime"
@@ -85,6 +93,18 @@ def install() -> None:
     # Processes of multiprocessing that only run inference prepare data for others.
     if "onnxruntime" in frameworks and not _is_multiprocessing_child():
         _import_hook.after_import("onnxruntime", _follow_onnxruntime)
+
+
+def _observe() -> None:
+    """Checks the program instead of debugging it.
+
+    Processes that multiprocessing spawns may be ranks. Launchers are observed for their own errors.
+    """
+    program = next(_program(), "")
+    if "torch/_inductor/" not in program and not program.startswith("from multiprocessing.resource_tracker"):
+        from ._check import observer
+
+        observer.install()
 
 
 def _follow_torch() -> None:

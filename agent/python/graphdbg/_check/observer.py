@@ -1,0 +1,58 @@
+"""Starts the observer in a process."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import sys
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from .. import _import_hook
+from .._log import log
+from .progress import Progress
+
+
+def install() -> None:
+    """Watches this process. Call it at the start of the interpreter."""
+    progress = Progress(os.environ["GRAPHDBG_CHECK"])
+    progress.started()
+    _watch_sys_exit(progress)
+    atexit.register(_at_exit, progress)
+    _import_hook.after_import("torch", lambda: _follow_torch(progress))
+
+
+def _follow_torch(progress: Progress) -> None:
+    try:
+        from . import backward, data, forward, optimizers
+
+        progress.torch_imported()
+        forward.install(progress)
+        data.install(progress)
+        backward.install(progress)
+        optimizers.install(progress)
+    except Exception as error:
+        log(f"cannot observe PyTorch: {error}; the program continues without being checked")
+
+
+def _watch_sys_exit(progress: Progress) -> None:
+    """Records the exception that a program handles by exiting, as launchers' workers do."""
+    original: Callable[..., NoReturn] = sys.exit
+
+    def watched(*args: Any) -> NoReturn:
+        if args and args[0] not in (None, 0, False):
+            handled = sys.exc_info()[1]
+            if handled is not None and not isinstance(handled, SystemExit):
+                progress.ended_by(handled)
+            else:
+                progress.exiting(args[0], sys._getframe(1))
+        original(*args)
+
+    sys.exit = watched
+
+
+def _at_exit(progress: Progress) -> None:
+    last = getattr(sys, "last_value", None)
+    if isinstance(last, BaseException):
+        progress.ended_by(last)
+    progress.exited()

@@ -1,0 +1,93 @@
+"""The configuration file of `graphdbg run` and `graphdbg check`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from graphdbg._config import ConfigurationError, Watchpoint, load
+from graphdbg._config.job import APPLIED, file_of
+
+from . import report
+from .break_on import check_condition, parse_condition
+from .client import Client, Json
+from .errors import USAGE, CliError
+
+
+@dataclass
+class JobConfiguration:
+    """What a configuration file sets for a job.
+
+    Attributes:
+        environment: Variables to add to the job's environment.
+        watchpoints: Watchpoints to set before the first step.
+        file: The file, or "" if there is none.
+    """
+
+    environment: dict[str, str] = field(default_factory=dict)
+    watchpoints: Sequence[Watchpoint] = ()
+    file: str = ""
+
+
+def add_option(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--config",
+        type=Path,
+        metavar="FILE",
+        help="configuration file, YAML or JSON (default: $GRAPHDBG_CONFIG or $SMDEBUG_CONFIG_FILE_PATH)",
+    )
+
+
+def read(option: Path | None) -> JobConfiguration:
+    """Reads the file that the option or the environment names, and prints notes about it.
+
+    Raises:
+        CliError: The file cannot be read, or has errors. The message has one line for each.
+    """
+    file = str(option) if option else file_of(os.environ)
+    if file is None:
+        return JobConfiguration()
+    try:
+        configuration = load(file)
+    except ConfigurationError as error:
+        *others, last = (problem.describe(error.file) for problem in error.problems)
+        for line in others:
+            report.log(line)
+        raise CliError(last, USAGE) from None
+    variables, notes = configuration.variables(os.environ)
+    for note in notes + configuration.notes():
+        report.log(note)
+    # The job does not apply the file a second time.
+    return JobConfiguration(
+        variables | {"GRAPHDBG_CONFIG": file, APPLIED: file}, configuration.watchpoints, configuration.file
+    )
+
+
+def watchpoint_bodies(configuration: JobConfiguration, pause: str, client: Client) -> list[Json]:
+    """The watchpoints as the HTTP API takes them.
+
+    Args:
+        pause: Where a hit of a watchpoint stops training if the file does not say it.
+
+    Raises:
+        CliError: A condition is unknown or has wrong parameters.
+    """
+    if not configuration.watchpoints:
+        return []
+    rows = {row["id"]: row for row in client.get("/conditions")["conditions"]}
+    return [_body(each, configuration.file, pause, rows, client) for each in configuration.watchpoints]
+
+
+def _body(watchpoint: Watchpoint, file: str, pause: str, rows: dict[str, Json], client: Client) -> Json:
+    condition = watchpoint.condition
+    try:
+        if isinstance(condition, str):
+            condition = parse_condition(condition, rows)
+        check_condition(condition, client)
+    except CliError as error:
+        message = str(error).removeprefix("--break-on: ")
+        raise CliError(f"{file}:{watchpoint.line}: {watchpoint.key}: {message}", USAGE) from None
+    return {"condition": condition, "pause": pause, **watchpoint.fields}
