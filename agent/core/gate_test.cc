@@ -155,6 +155,7 @@ class GateTest : public testing::Test {
 
 TEST_F(GateTest, TheStepLimitHoldsAfterOtherCommands) {
   Make(/*hold=*/false, /*step_limit=*/2);
+  EXPECT_EQ(gate_->Start(/*wait=*/false, {}), GRAPHDBG_OK);
   auto hit = StepEnd(1, {7});
   EXPECT_EQ(WaitForPause().reason(), v1::PAUSE_REASON_WATCHPOINT);
   Continue();

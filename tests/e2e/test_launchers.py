@@ -81,7 +81,7 @@ def test_a_pause_outlasts_the_time_limit_of_collectives(server: Server, start_jo
     all_ranks_paused(server, step=3)
     time.sleep(limit + 4)
     server.control("ranks", "continue")
-    output, errors = process.communicate(timeout=240)
+    output, errors = process.communicate(timeout=SECONDS)
     assert process.returncode == 0, errors
     assert len(losses(output)) == 80
     assert server.wait_for_state("ranks", "finished")["world_size"] == 2
@@ -92,14 +92,14 @@ def all_ranks_paused(server: Server, step: int) -> None:
         job = server.job("ranks")
         return bool(job and job["state"] == "paused" and [rank["step"] for rank in job["ranks"]] == [step, step])
 
-    wait_until(f"both ranks paused after step {step}", paused)
+    wait_until(f"both ranks paused after step {step}", paused, SECONDS)
 
 
 def test_ranks_agree_on_a_job_without_a_name(server: Server, start_job) -> None:
     environment = server.job_environment(GRAPHDBG_WAIT="0", **ENVIRONMENT)
     for launcher in ("mp.spawn", "LOCAL_RANK"):
         process = start_job(OWN[launcher], environment)
-        assert process.wait(timeout=240) == 0
+        assert process.wait(timeout=SECONDS) == 0
     jobs = server.client.get("/jobs")["jobs"]
     assert sorted((job["world_size"], job["step"], len(job["ranks"])) for job in jobs) == [(2, 6, 2)] * 2
     assert {job["id"].partition("-")[0] for job in jobs} == {"mp_spawn.py", "local_rank.py"}
@@ -151,7 +151,7 @@ def test_a_parent_that_imports_torch_takes_no_place(debug_run) -> None:
 def test_a_parent_that_never_trains_is_no_job(server: Server, start_job) -> None:
     environment = server.job_environment(GRAPHDBG_WAIT="0", **ENVIRONMENT)
     process = start_job([PYTHON, script("imports_torch.py"), script("one_process.py")], environment)
-    assert process.wait(timeout=240) == 0
+    assert process.wait(timeout=SECONDS) == 0
     assert [job["step"] for job in server.client.get("/jobs")["jobs"]] == [4]
 
 
@@ -335,7 +335,7 @@ def test_steps_hold_after_a_pause(tmp_path: Path, start_job) -> None:
     watchpoint = client.get("/jobs/one_process/watchpoints")["watchpoints"][0]["id"]
     client.delete(f"/jobs/one_process/watchpoints/{watchpoint}")
     client.post("/jobs/one_process/control", {"command": "continue"})
-    process.communicate(timeout=240)
+    process.communicate(timeout=SECONDS)
     written: Json = json.loads(result.read_text())
     assert (written["status"], written["steps"]) == ("terminated", 5)
 
