@@ -325,13 +325,13 @@ def test_steps_hold_after_a_pause(tmp_path: Path, start_job) -> None:
     command = [GRAPHDBG, "run", *options, "--", PYTHON, script("one_process.py"), "20"]
     # The server of the run has its data directory there.
     process = start_job(command, clean_environment(**ENVIRONMENT, TMPDIR=str(tmp_path)))
-    client = wait_until("the server of the run", lambda: client_of_run(tmp_path))
+    client = wait_until("the server of the run", lambda: client_of_run(tmp_path), SECONDS)
 
     def paused() -> bool:
         jobs = client.get("/jobs")["jobs"]
         return bool(jobs and jobs[0]["pause_reason"] == "watchpoint" and jobs[0]["state"] == "paused")
 
-    wait_until("the pause in step 3", paused)
+    wait_until("the pause in step 3", paused, SECONDS)
     watchpoint = client.get("/jobs/one_process/watchpoints")["watchpoints"][0]["id"]
     client.delete(f"/jobs/one_process/watchpoints/{watchpoint}")
     client.post("/jobs/one_process/control", {"command": "continue"})
