@@ -253,18 +253,6 @@ def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
-def test_ray_train_workers(debug_launcher, python: str, tmp_path: Path) -> None:
-    file = SCRIPTS / "ray_train.py"
-    run = debug_launcher(
-        *WATCH,
-        command=[python, str(file), "--corrupt-step=4"],
-        RAY_STORAGE=str(tmp_path),
-        RAY_AUTH_MODE="disabled",
-        PYTHONPATH=str(SCRIPTS),
-    )
-    assert_found_on_rank_1(run, 4, file)
-
-
 def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:
     options = ["--multirun", "+corrupt_step=0,3", f"hydra.sweep.dir={tmp_path}"]
     run = debug_launcher(*WATCH, command=[python, script("hydra_train.py"), *options])
