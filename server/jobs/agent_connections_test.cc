@@ -132,7 +132,9 @@ TEST_F(AgentConnectionsTest, NobodyTakesThePlaceOfAProcessThatIsAwaited) {
   EXPECT_EQ(*Attach("stranger"), nullptr);
   EXPECT_EQ(*Attach("", 1), nullptr);
   // Of another run, with more ranks.
-  EXPECT_EQ(*Attach("stranger", 2), nullptr);
+  EXPECT_EQ(*connections_.Attach(Hello("stranger", 2, 3),
+                                 std::make_shared<FakeAgentLink>()),
+            nullptr);
   EXPECT_EQ(machine_.job().state, model::JobState::kConnecting);
   ASSERT_NE(*Attach("a"), nullptr);
   EXPECT_TRUE(link_->OrdersOf<WelcomeOrder>()[0].resumed);

@@ -253,18 +253,6 @@ def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     assert_found_on_rank_1(run, 4, file)
 
 
-def test_ray_train_workers(debug_launcher, python: str, tmp_path: Path) -> None:
-    file = SCRIPTS / "ray_train.py"
-    run = debug_launcher(
-        *WATCH,
-        command=[python, str(file), "--corrupt-step=4"],
-        RAY_STORAGE=str(tmp_path),
-        RAY_AUTH_MODE="disabled",
-        PYTHONPATH=str(SCRIPTS),
-    )
-    assert_found_on_rank_1(run, 4, file)
-
-
 def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:
     options = ["--multirun", "+corrupt_step=0,3", f"hydra.sweep.dir={tmp_path}"]
     run = debug_launcher(*WATCH, command=[python, script("hydra_train.py"), *options])
@@ -325,13 +313,13 @@ def test_steps_hold_after_a_pause(tmp_path: Path, start_job) -> None:
     command = [GRAPHDBG, "run", *options, "--", PYTHON, script("one_process.py"), "20"]
     # The server of the run has its data directory there.
     process = start_job(command, clean_environment(**ENVIRONMENT, TMPDIR=str(tmp_path)))
-    client = wait_until("the server of the run", lambda: client_of_run(tmp_path))
+    client = wait_until("the server of the run", lambda: client_of_run(tmp_path), SECONDS)
 
     def paused() -> bool:
         jobs = client.get("/jobs")["jobs"]
         return bool(jobs and jobs[0]["pause_reason"] == "watchpoint" and jobs[0]["state"] == "paused")
 
-    wait_until("the pause in step 3", paused)
+    wait_until("the pause in step 3", paused, SECONDS)
     watchpoint = client.get("/jobs/one_process/watchpoints")["watchpoints"][0]["id"]
     client.delete(f"/jobs/one_process/watchpoints/{watchpoint}")
     client.post("/jobs/one_process/control", {"command": "continue"})

@@ -87,7 +87,8 @@ def test_exception_in_training_is_reported(debug_run, tmp_path: Path) -> None:
 
 def test_script_without_torch_just_runs(debug_run) -> None:
     run = debug_run("--no-wait", command=[PYTHON, "-c", "print('hello')"])
-    assert run.code == 0
+    assert run.code == 4
+    assert run.result["exit_code"] == 0
     assert run.stdout == "hello\n"
     assert run.result["status"] == "finished"
     assert "nothing was debugged" in run.stderr
