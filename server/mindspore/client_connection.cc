@@ -87,7 +87,6 @@ std::shared_ptr<WaitCall> ClientConnection::TakeAnswerable(
   // hits of one step exist only in memory.
   const bool stored = delivering_ == 0 && backlog_.empty();
   if (attachment_ == Attachment::kAttached && !stored) return nullptr;
-  if (stored) protocol_.OnReportsStored();
   auto next = protocol_.Next();
   if (!next) return nullptr;
   reply = *std::move(next);

@@ -140,6 +140,8 @@ class ClientConnection final
       ABSL_LOCKS_EXCLUDED(mu_);
   void OnOrder(uint64_t attachment_id, const jobs::AgentOrder& order)
       ABSL_LOCKS_EXCLUDED(mu_);
+  void OnHitsStored(uint64_t attachment_id, uint64_t through)
+      ABSL_LOCKS_EXCLUDED(mu_);
   void OnDelivered(uint64_t attachment_id, const absl::Status& status)
       ABSL_LOCKS_EXCLUDED(mu_);
   void OnClosed(uint64_t attachment_id, const absl::Status& status)

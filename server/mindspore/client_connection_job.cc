@@ -23,10 +23,12 @@ class ClientConnection::Link final : public jobs::AgentLink {
       : connection_(std::move(connection)), attachment_id_(attachment_id) {}
 
   void Send(jobs::AgentOrder order) override {
-    // Clients do not keep hits. Each step may have thousands, and each order
-    // costs as much as the client's whole state.
-    if (std::holds_alternative<jobs::HitsRecordedOrder>(order)) return;
-    if (auto self = connection_.lock()) self->OnOrder(attachment_id_, order);
+    auto self = connection_.lock();
+    if (self == nullptr) return;
+    if (const auto* hits = std::get_if<jobs::HitsRecordedOrder>(&order)) {
+      return self->OnHitsStored(attachment_id_, hits->through);
+    }
+    self->OnOrder(attachment_id_, order);
   }
 
   void Close(absl::Status status) override {
@@ -129,6 +131,13 @@ void ClientConnection::ReportGraphs() {
   std::vector<jobs::AgentReport> graphs = protocol_.TakeReports();
   backlog_.insert(backlog_.begin(), std::make_move_iterator(graphs.begin()),
                   std::make_move_iterator(graphs.end()));
+}
+
+// Each step may have thousands of hits, so this does not save the client's
+// state: that is done when the client gets its next command.
+void ClientConnection::OnHitsStored(uint64_t attachment_id, uint64_t through) {
+  absl::MutexLock lock(&mu_);
+  if (attachment_id == attachment_id_) protocol_.OnHitsStored(through);
 }
 
 void ClientConnection::OnOrder(uint64_t attachment_id,

@@ -10,6 +10,7 @@
 #define SERVER_MINDSPORE_CLIENT_PROTOCOL_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
@@ -68,8 +69,8 @@ class ClientProtocol {
   // --- Calls from the job --------------------------------------------------
 
   void HandleOrder(const jobs::AgentOrder& order);
-  // All reports have been stored: their hits need not be saved any more.
-  void OnReportsStored() { reported_hits_.clear(); }
+  // The hits up to this number are stored: they need not be saved any more.
+  void OnHitsStored(uint64_t through);
   // The client may run only while it is attached to a job, that is, once all
   // watchpoints are known.
   void set_attached(bool attached) { attached_ = attached; }
@@ -112,6 +113,11 @@ class ClientProtocol {
 
  private:
   enum class Sent { kNothing, kRun, kRecheck, kOther };
+  struct ReportedHit {
+    uint64_t number = 0;
+    uint64_t step = 0;
+    debugger::WatchpointHit hit;
+  };
 
   bool gpu() const { return backend_ == "GPU"; }
   void UpdateProfile(const debugger::Metadata& metadata);
@@ -128,6 +134,9 @@ class ClientProtocol {
   // Reports the pending hits. Returns the watchpoints for which the client
   // should stop now.
   std::vector<uint32_t> DeliverHits();
+  // Reports a hit with its number and step.
+  void Report(const ReportedHit& reported, const NodeEntry& node);
+  void RestoreHits(const SavedProtocol& saved);
   void StopIfNeeded(std::vector<uint32_t> hit_by);
   bool GoalIsReached() const;
   void Stop(model::PauseReason reason, std::vector<uint32_t> watchpoints = {});
@@ -189,10 +198,9 @@ class ClientProtocol {
   std::vector<debugger::WatchpointHit> hits_;
   bool reported_dropped_hits_ = false;
   uint64_t hit_order_ = 0;
-  // Hits that have been reported but may not be stored yet, and the value of
-  // hit_order_ before them.
-  std::vector<debugger::WatchpointHit> reported_hits_;
-  uint64_t order_before_reported_ = 0;
+  // Hits that have been reported but may not be stored yet, in the order of
+  // their numbers. At most kMaxHits, the newest.
+  std::deque<ReportedHit> reported_hits_;
   // Watchpoints that were hit inside a step and stop the client at its end.
   std::vector<uint32_t> stop_at_step_end_;
 

@@ -118,10 +118,26 @@ bool ClientProtocol::IsInsideStep(const debugger::Metadata& metadata) const {
   return !std::all_of(hits_.begin(), hits_.end(), IsCheckedAtStepEnd);
 }
 
+void ClientProtocol::Report(const ReportedHit& reported,
+                            const NodeEntry& node) {
+  const debugger::WatchpointHit& hit = reported.hit;
+  jobs::HitReport report =
+      TranslateHit(hit, *watchpoints_.Find(hit.id()), node);
+  report.number = reported.number;
+  report.hit.step = reported.step;
+  report.hit.order = reported.number;
+  report.hit.time_unix_nano = now_unix_nano_();
+  reports_.push_back(std::move(report));
+}
+
+void ClientProtocol::OnHitsStored(uint64_t through) {
+  while (!reported_hits_.empty() && reported_hits_.front().number <= through) {
+    reported_hits_.pop_front();
+  }
+}
+
 std::vector<uint32_t> ClientProtocol::DeliverHits() {
   std::vector<std::pair<const NodeEntry*, debugger::WatchpointHit>> known;
-  if (reported_hits_.empty()) order_before_reported_ = hit_order_;
-  reported_hits_.insert(reported_hits_.end(), hits_.begin(), hits_.end());
   for (debugger::WatchpointHit& hit : std::exchange(hits_, {})) {
     const NodeEntry* node = NodeOfHit(hit, nodes_);
     if (node == nullptr || watchpoints_.Find(hit.id()) == nullptr) continue;
@@ -135,12 +151,9 @@ std::vector<uint32_t> ClientProtocol::DeliverHits() {
   std::vector<uint32_t> now;
   for (const auto& [node, hit] : known) {
     const WireWatchpoint& watchpoint = *watchpoints_.Find(hit.id());
-    jobs::HitReport report = TranslateHit(hit, watchpoint, *node);
-    report.number = ++hit_order_;
-    report.hit.step = step_;
-    report.hit.order = report.number;
-    report.hit.time_unix_nano = now_unix_nano_();
-    reports_.push_back(std::move(report));
+    reported_hits_.push_back({++hit_order_, step_, hit});
+    if (reported_hits_.size() > kMaxHits) reported_hits_.pop_front();
+    Report(reported_hits_.back(), *node);
     if (!JustifiesStop(hit.error_code())) continue;
     if (watchpoint.pause == model::PauseMode::kNone) continue;
     const bool finish_step =

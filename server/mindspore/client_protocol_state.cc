@@ -1,6 +1,9 @@
 // Saves and restores the part of the protocol's state that outlives the server.
+#include <algorithm>
+
 #include "server/mindspore/client_protocol.h"
 #include "server/mindspore/graph_translation.h"
+#include "server/mindspore/hits.h"
 
 namespace graphdbg::mindspore {
 namespace {
@@ -57,10 +60,13 @@ SavedProtocol ClientProtocol::Save() const {
     *saved.add_watchpoints() = Encode(number, watchpoint);
   }
   saved.set_last_number(watchpoints_.last_number());
-  for (const auto& hit : reported_hits_) *saved.add_hits() = hit;
+  for (const ReportedHit& reported : reported_hits_) {
+    *saved.add_hits() = reported.hit;
+    saved.add_hit_numbers(reported.number);
+    saved.add_hit_steps(reported.step);
+  }
   for (const auto& hit : hits_) *saved.add_hits() = hit;
-  saved.set_hit_count(reported_hits_.empty() ? hit_order_
-                                             : order_before_reported_);
+  saved.set_hit_count(hit_order_);
   return saved;
 }
 
@@ -89,8 +95,22 @@ void ClientProtocol::Restore(const SavedProtocol& saved,
     known[each.number()] = Decode(each);
   }
   watchpoints_.Restore(known, saved.last_number());
-  hits_.assign(saved.hits().begin(), saved.hits().end());
   hit_order_ = saved.hit_count();
+  RestoreHits(saved);
+}
+
+// The job ignores what it has stored already, because it knows the numbers.
+void ClientProtocol::RestoreHits(const SavedProtocol& saved) {
+  const int reported = std::min(
+      {saved.hits_size(), saved.hit_numbers_size(), saved.hit_steps_size()});
+  for (int i = 0; i < reported; ++i) {
+    reported_hits_.push_back(
+        {saved.hit_numbers(i), saved.hit_steps(i), saved.hits(i)});
+    const NodeEntry* node = NodeOfHit(saved.hits(i), nodes_);
+    if (node == nullptr || !watchpoints_.Find(saved.hits(i).id())) continue;
+    Report(reported_hits_.back(), *node);
+  }
+  hits_.assign(saved.hits().begin() + reported, saved.hits().end());
 }
 
 void ClientProtocol::ReportGraphs(

@@ -23,14 +23,13 @@ class ClientProtocolTest : public testing::Test {
     client_.set_ms_version(version);
     client_.set_backend(backend);
     protocol_.OnMetadata(client_);
-    debugger::GraphProto graph;
-    graph.set_name("kernel_graph_0");
-    debugger::NodeProto& node = *graph.add_node();
+    graph_.set_name("kernel_graph_0");
+    debugger::NodeProto& node = *graph_.add_node();
     node.set_name("1");
     node.set_full_name(kOp);
     node.set_op_type("ReLU");
     node.mutable_output_type()->set_data_type(debugger::DT_TENSOR);
-    protocol_.OnGraphs({graph});
+    protocol_.OnGraphs({graph_});
     protocol_.set_attached(true);
     protocol_.OnWait(client_);
     protocol_.TakeReports();
@@ -62,7 +61,19 @@ class ClientProtocolTest : public testing::Test {
     return last;
   }
 
+  // The hits among the reports since the last call.
+  static std::vector<jobs::HitReport> HitsOf(ClientProtocol& protocol) {
+    std::vector<jobs::HitReport> hits;
+    for (jobs::AgentReport& report : protocol.TakeReports()) {
+      auto* hit = std::get_if<jobs::HitReport>(&report);
+      if (hit != nullptr) hits.push_back(std::move(*hit));
+    }
+    return hits;
+  }
+  std::vector<jobs::HitReport> Hits() { return HitsOf(protocol_); }
+
   debugger::Metadata client_;
+  debugger::GraphProto graph_;
   ClientProtocol protocol_{[] { return int64_t{1}; }};
 };
 
@@ -127,6 +138,50 @@ TEST_F(ClientProtocolTest, WhatIsKeptDoesNotChangeFromStepToStep) {
   WaitAt(2);
   EXPECT_EQ(NextRun(), "step");
   EXPECT_EQ(protocol_.Save().SerializeAsString(), kept);
+}
+
+// The store may have been unable to write while the client went on.
+TEST_F(ClientProtocolTest,
+       HitsAreReportedAgainByTheNextServerUntilTheyAreStored) {
+  Begin("1.2.0", "Ascend");
+  jobs::SetWatchpointOrder watch;
+  watch.id = 5;
+  watch.revision = 1;
+  watch.spec.condition = {"max_gt", {{"value", 1.0}}};
+  watch.spec.pause = model::PauseMode::kNone;
+  watch.spec.selection.patterns = {"**"};
+  protocol_.HandleOrder(watch);
+  Order(ControlVerb::kContinue);
+  int number = 0;
+  while (const auto reply = protocol_.Next()) {
+    if (reply->has_set_cmd()) number = reply->set_cmd().id();
+    if (reply->has_run_cmd()) break;
+    WaitAt(0);
+  }
+  ASSERT_NE(number, 0);
+  debugger::WatchpointHit hit;
+  hit.set_id(number);
+  hit.mutable_tensor()->set_node_name(kOp);
+  hit.mutable_tensor()->set_slot("0");
+  for (int step = 1; step <= 3; ++step) {
+    protocol_.OnHit(hit);
+    WaitAt(step);
+    EXPECT_EQ(NextRun(), "step");
+  }
+  ASSERT_EQ(Hits().size(), 3u);
+  protocol_.OnHitsStored(1);
+  const SavedProtocol saved = protocol_.Save();
+  ClientProtocol next([] { return int64_t{1}; });
+  next.Restore(saved, {graph_});
+  const auto again = HitsOf(next);
+  ASSERT_EQ(again.size(), 2u);
+  EXPECT_EQ(again[0].number, 2u);
+  EXPECT_EQ(again[0].hit.step, 2u);
+  EXPECT_EQ(again[1].number, 3u);
+  EXPECT_EQ(again[1].hit.step, 3u);
+  EXPECT_EQ(next.Save().SerializeAsString(), saved.SerializeAsString());
+  next.OnHitsStored(3);
+  EXPECT_EQ(next.Save().hits_size(), 0);
 }
 
 TEST_F(ClientProtocolTest, ItIsSaidOnceThatAStepHadMoreHitsThanAreKept) {

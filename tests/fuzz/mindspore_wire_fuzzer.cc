@@ -78,7 +78,7 @@ class Conversation {
       case 12:
         return Order(script);
       case 13:
-        protocol_->OnReportsStored();
+        protocol_->OnHitsStored(script.Byte());
         return;
       case 14:
         if (script.Byte() % 8 == 0) protocol_->Release();
