@@ -17,7 +17,7 @@ from pathlib import Path
 POLICY = "manylinux_2_35_x86_64"
 
 # In the process already when an adapter is loaded.
-_LOADED_BEFORE = ("libtorch*.so*", "libc10*.so*", "libgraphdbg.so", "libgraphdbg_torch.so")
+LOADED_BEFORE = ("libtorch*.so*", "libc10*.so*", "libgraphdbg.so", "libgraphdbg_torch.so")
 
 # What auditwheel adds to a library's name, so that no other copy is taken for it.
 _MARK = re.compile(r"-[0-9a-f]{8}(?=\.so)")
@@ -38,7 +38,7 @@ def forget_build_directories(package: Path) -> None:
 
 def repair(wheel: Path, directory: Path) -> Path:
     """Writes the portable wheel into `directory`, and returns its file."""
-    exclude = [option for pattern in _LOADED_BEFORE for option in ("--exclude", pattern)]
+    exclude = [option for pattern in LOADED_BEFORE for option in ("--exclude", pattern)]
     options = ["--plat", POLICY, "--only-plat", "--wheel-dir", str(directory), *exclude]
     _run(sys.executable, "-m", "auditwheel", "repair", *options, str(wheel))
     (repaired,) = directory.glob("*.whl")
