@@ -65,7 +65,9 @@ def test_the_extension_uses_only_the_limited_api(unpacked: Path) -> None:
     symbols = output("nm", "-D", "--undefined-only", str(extension))
     used = {name for name in re.findall(r" U (_?Py\w+)", symbols)}
     # Looked up by name, see hooks/python_api.h.
-    assert used & {"PyGILState_Check", "PyFrame_GetBack", "PyMethod_New", "_Py_IsFinalizing", "PyVectorcall_Call"} == set()
+    assert (
+        used & {"PyGILState_Check", "PyFrame_GetBack", "PyMethod_New", "_Py_IsFinalizing", "PyVectorcall_Call"} == set()
+    )
     # Functions that newer interpreters have and CPython 3.10 does not.
     assert used & {"PyObject_Vectorcall", "Py_IsFinalizing", "PyUnicode_AsUTF8"} == set()
     assert "PyModule_Create2" in used

@@ -5,7 +5,7 @@
 //
 // The extension is compiled once for CPython 3.10 and all later versions
 // (`_hooks.abi3.so`): against the limited API, whose functions and structures
-// stay as they are. Five public functions that the hooks need are not part of
+// stay as they are. Six public functions that the hooks need are not part of
 // it; LoadPythonApi() looks them up by name in the running interpreter, so that
 // one that lacks them is an ImportError and not a crash.
 
