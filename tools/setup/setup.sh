@@ -66,6 +66,15 @@ setup_system() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends "${packages[@]}"
 }
 
+# Without a GPU, PyTorch comes from its own index, if that can be reached: PyPI has
+# only the build for CUDA, which brings several gigabytes of libraries.
+cpu_torch_options() {
+  local index=https://download.pytorch.org/whl/cpu
+  [[ -e /dev/nvidiactl ]] && return
+  python3 -c "import urllib.request as r; r.urlopen('$index/torch/', timeout=5)" 2>/dev/null || return 0
+  printf '%s\n' --extra-index-url "$index"
+}
+
 # A Python that PyTorch has wheels for and that has its C headers.
 find_python() {
   local python
@@ -80,7 +89,7 @@ PY
 }
 
 setup_python() {
-  local stamp what=(-r tools/setup/requirements.txt) file=.venv/graphdbg.stamp
+  local stamp options what=(-r tools/setup/requirements.txt) file=.venv/graphdbg.stamp
   stamp=$(sha256sum tools/setup/requirements.txt | cut -d' ' -f1)
   [[ "$(cat $file 2>/dev/null)" == "$stamp" ]] && return
   if [[ ${1:-} == demo ]]; then
@@ -89,7 +98,8 @@ setup_python() {
   fi
   say "making the Python environment .venv"
   [[ -x .venv/bin/python ]] || "$(find_python)" -m venv .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check "${what[@]}"
+  mapfile -t options < <(cpu_torch_options)
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check "${options[@]}" "${what[@]}"
   echo "$stamp" >$file
 }
 
