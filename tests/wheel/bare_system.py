@@ -72,7 +72,10 @@ def _bootstrap(release: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         root = Path(scratch) / release
         command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", release, str(root), _MIRROR]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200)
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200)
+        except subprocess.TimeoutExpired:
+            raise Unavailable("debootstrap did not finish within 20 minutes") from None
         if done.returncode != 0:
             lines = done.stdout.strip().splitlines()
             raise Unavailable(f"debootstrap failed: {lines[-1] if lines else done.stderr.strip()}")
