@@ -105,6 +105,7 @@ http::PlaceLimits PlacesWithin(uint64_t max_descriptors) {
 }
 
 absl::Status WithAdvice(const absl::Status& status, const std::string& flag) {
+  if (absl::IsUnimplemented(status)) return status;
   return absl::Status(status.code(), std::string(status.message()) +
                                          "; choose another port with " + flag);
 }

@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "proto/mindspore/graph.pb.h"
+#include "server/mindspore/client_file_limits.h"
 #include "server/mindspore/saved_client.pb.h"
 
 namespace graphdbg::mindspore {
@@ -31,11 +32,7 @@ class ClientFiles {
  public:
   using Log = std::function<void(std::string_view line)>;
 
-  struct Limits {
-    // For the files of one client, and of all clients.
-    uint64_t client_bytes = uint64_t{256} << 20;
-    uint64_t total_bytes = uint64_t{2} << 30;
-  };
+  using Limits = ClientFileLimits;
 
   // Creates the directory if necessary. If its name is empty, nothing is
   // stored. `log` may be null.

@@ -17,7 +17,7 @@
 #include "server/base/memory_budget.h"
 #include "server/jobs/agent_port.h"
 #include "server/mindspore/allow_list.h"
-#include "server/mindspore/client_files.h"
+#include "server/mindspore/client_file_limits.h"
 
 namespace grpc {
 class Service;
@@ -43,7 +43,7 @@ struct FrontendOptions {
   // The memory budget of the server. May be null.
   std::shared_ptr<MemoryBudget> memory;
   // Limits for the files in `state_dir`.
-  ClientFiles::Limits state_limits;
+  ClientFileLimits state_limits;
   // Whether the server uses more disk space than it may. Files of disconnected
   // clients are then removed, the oldest first. May be null.
   std::function<bool()> disk_is_full;

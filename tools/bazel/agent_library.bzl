@@ -22,7 +22,7 @@ _REBUILT = {
     "absl": "@abseil_src//:absl",
     "grpc": "@com_github_grpc_grpc//:grpc++_pic",
     "highway": "@highway_src//:highway",
-    "protobuf": "@protobuf_src//:protobuf",
+    "protobuf": "@protobuf_src//:agent_runtime",
 }
 
 # Overrides the -std of .bazelrc, because the last one takes effect.

@@ -75,6 +75,6 @@ def cc_proto(name, srcs, deps = [], grpc = False, **kwargs):
         copts = ["-w", "-O2", "-fvisibility=hidden", "-fvisibility-inlines-hidden", "-ffunction-sections", "-fdata-sections"],
         linkstatic = True,
         tags = ["manual"],
-        deps = [d + "_pic" for d in deps] + ["@protobuf_src//:protobuf"] + (["@com_github_grpc_grpc//:grpc++_pic"] if grpc else []),
+        deps = [d + "_pic" for d in deps] + ["@protobuf_src//:agent_runtime"] + (["@com_github_grpc_grpc//:grpc++_pic"] if grpc else []),
         **kwargs
     )

@@ -3,15 +3,15 @@
 Uses the virtual environment in <workspace>/.venv, which tools/dev setup creates,
 and the system's /usr/bin/python3 (Debian's python3-torch and libtorch-dev). Always
 defines a valid repository:
-  //:<abi>         Python.h of each Python ABI, "cpython-311-x86_64-linux-gnu"
+  //:python        Python.h of the first of them that has it
   //:torch-<v>     C++ headers and libraries of each PyTorch, by minor version
-  //:defs.bzl      PYTHON_ABIS, TORCH_VERSIONS, TORCH_LIBS (directories)
+  //:defs.bzl      HAS_PYTHON, TORCH_VERSIONS, TORCH_LIBS (directories)
 """
 
 _PROBE = """
 import json, os, sys, sysconfig
 include = sysconfig.get_path("include")
-info = dict(abi=sysconfig.get_config_var("SOABI"), python=include, torch="", version="")
+info = dict(python=include, torch="", version="")
 if not os.path.exists(os.path.join(include, "Python.h")):
     info["python"] = ""
 for place in sys.path:
@@ -30,9 +30,9 @@ print(json.dumps(info))
 # seconds to every compilation.
 _PYTHON = """
 cc_library(
-    name = "{abi}",
-    hdrs = ["{abi}_include"],
-    includes = ["{abi}_include"],
+    name = "python",
+    hdrs = ["python_include"],
+    includes = ["python_include"],
 )
 """
 
@@ -80,23 +80,23 @@ def _add_torch(rctx, info):
 
 def _impl(rctx):
     root = rctx.path(rctx.attr._workspace).dirname
-    pythons, torches = {}, {}
+    has_python, torches = False, {}
     build = 'package(default_visibility = ["//visibility:public"])\n'
     for python in [str(root) + "/.venv/bin/python", "/usr/bin/python3"]:
         info = _probe(rctx, python)
         if not info:
             continue
-        if info["python"] and info["abi"] not in pythons:
-            pythons[info["abi"]] = True
-            rctx.symlink(info["python"], info["abi"] + "_include")
-            build += _PYTHON.format(**info)
+        if info["python"] and not has_python:
+            has_python = True
+            rctx.symlink(info["python"], "python_include")
+            build += _PYTHON
         version = info["version"]
         if version and version not in torches and _number(version) >= _OLDEST:
             torches[version] = info["torch"] + "/lib"
             build += _add_torch(rctx, info)
     rctx.file("BUILD.bazel", build)
-    rctx.file("defs.bzl", "PYTHON_ABIS = {}\nTORCH_VERSIONS = {}\nTORCH_LIBS = {}\n".format(
-        repr(pythons.keys()),
+    rctx.file("defs.bzl", "HAS_PYTHON = {}\nTORCH_VERSIONS = {}\nTORCH_LIBS = {}\n".format(
+        has_python,
         repr(torches.keys()),
         repr(torches),
     ))

@@ -1,5 +1,5 @@
-# Sourced by tools/dev: installs what the project needs. Repeatable, and quick
-# when nothing is missing.
+# Sourced by tools/dev: installs what the project needs, or with `demo` only what
+# the demo is built and run with. Repeatable, and quick when nothing is missing.
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'tools/dev: %s\n' "$*" >&2; exit 1; }
@@ -9,6 +9,8 @@ die() { printf 'tools/dev: %s\n' "$*" >&2; exit 1; }
 BAZEL_OPTIONS=()
 
 readonly MIN_NODE=20.19.0
+# Of requirements.txt; what these need comes with them, in the versions given there.
+readonly DEMO_PYTHON_PACKAGES=(torch scikit-learn wheel)
 
 as_root() {
   if ((EUID == 0)); then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
@@ -18,14 +20,21 @@ as_root() {
 
 is_installed() { [[ "$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null)" == "install ok installed" ]]; }
 
-# The packages of apt-packages.txt that are not installed; of alternatives none.
+# system_packages [demo]: the lines of apt-packages.txt
+system_packages() {
+  local section
+  [[ ${1:-} == demo ]] && section='/^# -----/,$d;' || section=''
+  sed "$section/^#/d" tools/setup/apt-packages.txt
+}
+
+# missing_packages [demo]: those that are not installed; of alternatives none.
 missing_packages() {
   local line package found
   while read -r line; do
     found=
     for package in ${line//|/ }; do is_installed "$package" && found=1; done
     [[ $found ]] || is_known_absent "$line" || echo "$line"
-  done < <(grep -v '^#' tools/setup/apt-packages.txt)
+  done < <(system_packages "$@")
 }
 
 # Whether `a|none` is known not to be had from this release.
@@ -45,7 +54,7 @@ available_package() {
 
 setup_system() {
   local missing packages=() package line
-  mapfile -t missing < <(missing_packages)
+  mapfile -t missing < <(missing_packages "$@")
   ((${#missing[@]})) || return 0
   command -v apt-get >/dev/null || die "needs Debian or Ubuntu; missing: ${missing[*]}"
   say "installing ${missing[*]}"
@@ -71,13 +80,17 @@ PY
 }
 
 setup_python() {
-  local stamp
+  local stamp what=(-r tools/setup/requirements.txt) file=.venv/graphdbg.stamp
   stamp=$(sha256sum tools/setup/requirements.txt | cut -d' ' -f1)
-  [[ "$(cat .venv/graphdbg.stamp 2>/dev/null)" == "$stamp" ]] && return
+  [[ "$(cat $file 2>/dev/null)" == "$stamp" ]] && return
+  if [[ ${1:-} == demo ]]; then
+    what=(-c tools/setup/requirements.txt "${DEMO_PYTHON_PACKAGES[@]}") file=.venv/graphdbg-demo.stamp
+    [[ "$(cat $file 2>/dev/null)" == "$stamp" ]] && return
+  fi
   say "making the Python environment .venv"
   [[ -x .venv/bin/python ]] || "$(find_python)" -m venv .venv
-  .venv/bin/python -m pip install --quiet --disable-pip-version-check -r tools/setup/requirements.txt
-  echo "$stamp" >.venv/graphdbg.stamp
+  .venv/bin/python -m pip install --quiet --disable-pip-version-check "${what[@]}"
+  echo "$stamp" >$file
 }
 
 node_is_new_enough() {
@@ -115,10 +128,11 @@ setup_npm() {
   echo "$stamp" >"$1/node_modules/graphdbg.stamp"
 }
 
+# setup [demo]
 setup() {
-  setup_system
-  setup_python
+  setup_system "$@"
+  setup_python "$@"
   setup_node
   setup_npm webui
-  setup_npm tests/e2e/browser
+  [[ ${1:-} == demo ]] || setup_npm tests/e2e/browser
 }

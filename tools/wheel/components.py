@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from portable import bundled_libraries
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # Libraries that are compiled into our programs, as archives or as headers: Debian's
-# packages, by the file in the package. What a program loads is read from the program.
+# packages, by the file in the package. What a program loads is read from the program,
+# and what a portable wheel brings is in its graphdbg.libs.
 CONTAINED = {
     "lib/graphdbg-server": ("libboost1.*-dev|libboost-dev", "nlohmann-json3-dev", "libcli11-dev"),
     "lib/graphdbg-onnx": ("nlohmann-json3-dev",),
@@ -85,14 +89,29 @@ def debian_component(pattern: str) -> Component:
     raise SystemExit(f"the package {pattern} is not installed")
 
 
-def loaded_libraries(program: Path) -> list[Path]:
-    """The system's libraries that a program names."""
-    names = re.findall(r"\(NEEDED\).*\[(.+)\]", _output("readelf", "-d", str(program)))
+@functools.cache
+def _known_libraries() -> dict[str, str]:
+    """Paths of the system's libraries, by their names."""
     known: dict[str, str] = {}
     # Of several architectures, this machine's own comes first.
     for name, path in re.findall(r"^\t(\S+) .* => (\S+)$", _output("/sbin/ldconfig", "-p"), re.MULTILINE):
         known.setdefault(name, path)
+    return known
+
+
+def loaded_libraries(program: Path) -> list[Path]:
+    """The system's libraries that a program names."""
+    names = re.findall(r"\(NEEDED\).*\[(.+)\]", _output("readelf", "-d", str(program)))
+    known = _known_libraries()
     return [Path(known[name]) for name in names if name in known and not name.startswith(FRAMEWORKS)]
+
+
+def original(name: str) -> Path:
+    """The library of the system that a portable wheel has a copy of; `name` is its file's."""
+    for directory in sorted({Path(path).parent for path in _known_libraries().values()}):
+        if (directory / name).exists():
+            return directory / name
+    raise SystemExit(f"no library {name}, of which the wheel has a copy")
 
 
 def owner(library: Path) -> str:
@@ -112,8 +131,12 @@ def native_components(package: Path) -> list[Component]:
         return found.setdefault(made.name, made)
 
     for file, patterns in CONTAINED.items():
+        if not (package / file).exists():
+            continue
         for pattern in patterns:
             component(pattern).contained_in.add(file)
+    for copy, name in bundled_libraries(package.parent).items():
+        component(owner(original(name))).contained_in.add(str(copy.relative_to(package.parent)))
     for program in sorted(path for path in (package / "lib").rglob("*") if path.is_file()):
         for library in loaded_libraries(program):
             component(owner(library)).loaded_by.add(str(program.relative_to(package)))

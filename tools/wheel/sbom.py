@@ -47,7 +47,7 @@ def _package(identifier: str, component: Component) -> Json:
 def _relation(component: Component) -> Json:
     kind = "CONTAINS" if component.contained_in else "DEPENDS_ON"
     files = sorted(component.contained_in or component.loaded_by)
-    verb = "compiled into" if component.contained_in else "loaded by"
+    verb = "contained in" if component.contained_in else "loaded by"
     return {
         "spdxElementId": _OURS,
         "relatedSpdxElement": _identifier(component.name),
@@ -88,7 +88,8 @@ def write_sbom(package: Path, information: Path, version: str) -> None:
     """For the wheel's files in `package`, into its .dist-info."""
     components = [*native_components(package), *page_components()]
     sboms = information / "sboms"
-    sboms.mkdir()
+    # auditwheel has put its own list there.
+    sboms.mkdir(exist_ok=True)
     (sboms / "graphdbg.spdx.json").write_text(json.dumps(document(version, components), indent=1) + "\n")
     licenses = information / "licenses"
     licenses.mkdir()

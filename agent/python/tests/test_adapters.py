@@ -21,7 +21,7 @@ def bare(script: Script, tmp_path: Path) -> Iterator[Script]:
     stage = tmp_path / "stage"
 
     def native(directory: str, names: list[str]) -> list[str]:
-        return [name for name in names if name.startswith(("torch-", "_hooks.c", "graphdbg-server"))]
+        return [name for name in names if name.startswith(("torch-", "_hooks.abi3", "graphdbg-server"))]
 
     shutil.copytree(script.stage, stage, copy_function=os.link, ignore=native)
     variables = {"XDG_CACHE_HOME": str(tmp_path / "cache")}

@@ -46,7 +46,7 @@ RULES = (
     ),
     Rule(
         r"Torch not compiled with CUDA enabled",
-        "This PyTorch cannot use a GPU: install a CUDA build (pytorch.org/get-started), or use the device cpu.",
+        "This PyTorch cannot use a GPU: install its CUDA build, or use the device cpu.",
         "environment",
     ),
     Rule(

@@ -41,8 +41,8 @@ int BeginsTraining(int trains, uint32_t* rank, uint32_t* world_size) {
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
   int begins = 1;
-  PyObject* const place =
-      PyObject_CallOneArg(Global().on_start, trains ? Py_True : Py_False);
+  PyObject* const place = PyObject_CallFunctionObjArgs(
+      Global().on_start, trains ? Py_True : Py_False, nullptr);
   if (place == Py_None) {
     begins = 0;
   } else if (place == nullptr ||

@@ -208,9 +208,9 @@ PyObject* LeaveProgram(PyObject*, PyObject* args) {
 // The addresses of the TensorImpls of a list of torch.Tensor. Returns false
 // with an exception set on failure.
 bool TensorImplsOf(PyObject* list, std::vector<const void*>* result) {
-  for (Py_ssize_t i = 0; i < PyList_GET_SIZE(list); ++i) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
     const void* impl = nullptr;
-    if (TensorImplOf(PyList_GET_ITEM(list, i), &impl) == 0) return false;
+    if (TensorImplOf(PyList_GetItem(list, i), &impl) == 0) return false;
     result->push_back(impl);
   }
   return true;
@@ -325,6 +325,7 @@ PyModuleDef definition = {PyModuleDef_HEAD_INIT, "graphdbg._torch._hooks",
 }  // namespace graphdbg::hooks
 
 PyMODINIT_FUNC PyInit__hooks(void) {
+  if (!graphdbg::hooks::LoadPythonApi()) return nullptr;
   PyObject* const module = PyModule_Create(&graphdbg::hooks::definition);
   if (module == nullptr) return nullptr;
   if (PyModule_AddIntConstant(module, "PARAMETER", GRAPHDBG_PARAMETER) < 0 ||

@@ -62,7 +62,8 @@ bool IsForProgram() { return PyErr_ExceptionMatches(PyExc_Exception) == 0; }
 // error, not the program's: it is reported, and the call continues without
 // scope. Returns false with an exception set if that is for the program.
 bool RequestScope(PyObject* module, ModuleScope* out) {
-  PyObject* const result = PyObject_CallOneArg(Table().on_unknown, module);
+  PyObject* const result =
+      PyObject_CallFunctionObjArgs(Table().on_unknown, module, nullptr);
   if (result == nullptr) {
     if (IsForProgram()) return false;
     PyErr_WriteUnraisable(Table().on_unknown);
@@ -81,7 +82,7 @@ struct Arguments {
   PyObject* keywords;
 
   PyObject* CallOriginal() const {
-    return PyObject_Vectorcall(Table().original, args, count, keywords);
+    return Python().vectorcall(Table().original, args, count, keywords);
   }
 };
 
@@ -98,7 +99,7 @@ bool ReportModelInputs(const Arguments& call) {
   if (Table().on_model == nullptr || !Global().adapter->wants_inputs()) {
     return true;
   }
-  PyObject* const result = PyObject_Vectorcall(Table().on_model, call.args,
+  PyObject* const result = Python().vectorcall(Table().on_model, call.args,
                                                call.count, call.keywords);
   if (result == nullptr) {
     if (IsForProgram()) return false;
@@ -136,7 +137,7 @@ PyObject* CallModel(const ModuleScope& module, const Arguments& call) {
 PyObject* Call(PyObject*, PyObject* const* args, size_t count,
                PyObject* keywords) {
   const Arguments call{args, count, keywords};
-  if (!Global().enabled || PyVectorcall_NARGS(count) == 0) {
+  if (!Global().enabled || PositionalCount(count) == 0) {
     return call.CallOriginal();
   }
   ModuleScope module;
@@ -154,12 +155,12 @@ PyObject* Call(PyObject*, PyObject* const* args, size_t count,
 // function, and has the attributes of the original: PyTorch's profiler, for
 // example, reads __code__.
 struct ModuleCall {
-  PyObject_HEAD vectorcallfunc call;
+  PyObject_HEAD Vectorcall call;
 };
 
 PyObject* BindToModule(PyObject* self, PyObject* module, PyObject*) {
   if (module == nullptr || module == Py_None) return Py_NewRef(self);
-  return PyMethod_New(self, module);
+  return Python().new_method(self, module);
 }
 
 PyObject* AttributeOfOriginal(PyObject* self, PyObject* name) {
@@ -171,13 +172,20 @@ PyObject* AttributeOfOriginal(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(Table().original, name);
 }
 
+PyObject* CallModuleCall(PyObject* self, PyObject* args, PyObject* keywords) {
+  return Python().call_vectorcall(self, args, keywords);
+}
+
+// Py_TPFLAGS_HAVE_VECTORCALL, whose name the limited API of 3.10 lacks.
+constexpr unsigned int kHasVectorcall = 1u << 11;
+
 PyMemberDef module_call_members[] = {
     {"__vectorcalloffset__", T_PYSSIZET, offsetof(ModuleCall, call), READONLY,
      nullptr},
     {nullptr, 0, 0, 0, nullptr}};
 
 PyType_Slot module_call_slots[] = {
-    {Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
+    {Py_tp_call, reinterpret_cast<void*>(CallModuleCall)},
     {Py_tp_descr_get, reinterpret_cast<void*>(BindToModule)},
     {Py_tp_getattro, reinterpret_cast<void*>(AttributeOfOriginal)},
     {Py_tp_members, module_call_members},
@@ -185,8 +193,7 @@ PyType_Slot module_call_slots[] = {
 
 PyType_Spec module_call_spec = {
     "graphdbg._torch._hooks.ModuleCall", sizeof(ModuleCall), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-        Py_TPFLAGS_METHOD_DESCRIPTOR,
+    Py_TPFLAGS_DEFAULT | kHasVectorcall | Py_TPFLAGS_METHOD_DESCRIPTOR,
     module_call_slots};
 
 PyObject* NewModuleCall() {

@@ -70,28 +70,31 @@ const SourceFile& FileOf(const char* name) {
   return entry->second;
 }
 
-const char* TextOf(PyObject* string) {
-  const char* const text = PyUnicode_AsUTF8(string);
+// The text of an attribute of a code object, which has it as long as it lives.
+const char* TextOf(PyObject* code, const char* attribute) {
+  PyObject* const string = PyObject_GetAttrString(code, attribute);
+  const char* const text =
+      string == nullptr ? nullptr : PyUnicode_AsUTF8AndSize(string, nullptr);
+  Py_XDECREF(string);
   if (text != nullptr) return text;
   PyErr_Clear();
   return "?";
 }
 
-PyObject* FunctionName(PyCodeObject* code) {
-#if PY_VERSION_HEX >= 0x030B0000
-  return code->co_qualname;
-#else
-  return code->co_name;
-#endif
+// From Python 3.11 on, with the names of classes and outer functions.
+const char* FunctionName(PyObject* code) {
+  static const bool is_qualified =
+      PyObject_HasAttrString(code, "co_qualname") == 1;
+  return TextOf(code, is_qualified ? "co_qualname" : "co_name");
 }
 
 void Describe(PyFrameObject* frame, graphdbg_source_frame* out) {
-  PyCodeObject* const code = PyFrame_GetCode(frame);
-  const SourceFile& file = FileOf(TextOf(code->co_filename));
+  PyObject* const code = reinterpret_cast<PyObject*>(PyFrame_GetCode(frame));
+  const SourceFile& file = FileOf(TextOf(code, "co_filename"));
   const int line = PyFrame_GetLineNumber(frame);
   out->file = file.path;
   out->line = line > 0 ? static_cast<uint32_t>(line) : 0;
-  out->function = Intern(TextOf(FunctionName(code)));
+  out->function = Intern(FunctionName(code));
   out->user = file.user ? 1 : 0;
   Py_DECREF(code);
 }
@@ -102,12 +105,12 @@ void SetLibraryDirectories(PyObject* directories) {
   Table& table = Strings();
   char buffer[PATH_MAX];
   if (getcwd(buffer, sizeof(buffer)) != nullptr) table.directory = buffer;
-  PyObject* const list = PySequence_Fast(directories, "a sequence of strings");
+  PyObject* const list = PySequence_List(directories);
   if (list == nullptr) return;
   table.libraries.clear();
-  for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(list); ++i) {
+  for (Py_ssize_t i = 0; i < PyList_Size(list); ++i) {
     const char* const directory =
-        PyUnicode_AsUTF8(PySequence_Fast_GET_ITEM(list, i));
+        PyUnicode_AsUTF8AndSize(PyList_GetItem(list, i), nullptr);
     if (directory == nullptr) break;
     table.libraries.emplace_back(directory);
   }
@@ -124,7 +127,7 @@ size_t SourceStack(graphdbg_source_frame* out, size_t max) {
   PyFrameObject* frame = PyThreadState_GetFrame(PyThreadState_Get());
   while (frame != nullptr && depth < max) {
     Describe(frame, &out[depth++]);
-    PyFrameObject* const outer = PyFrame_GetBack(frame);
+    PyFrameObject* const outer = Python().outer_frame(frame);
     Py_DECREF(frame);
     frame = outer;
   }

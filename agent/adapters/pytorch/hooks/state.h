@@ -1,9 +1,7 @@
 #ifndef AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_
 #define AGENT_ADAPTERS_PYTORCH_HOOKS_STATE_H_
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
-
+#include "agent/adapters/pytorch/hooks/python_api.h"
 #include "agent/adapters/pytorch/hooks_api.h"
 
 namespace graphdbg::hooks {

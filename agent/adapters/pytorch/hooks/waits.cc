@@ -1,7 +1,5 @@
 #include "agent/adapters/pytorch/hooks/waits.h"
 
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
 #include <unistd.h>
 
 #include <array>
@@ -9,6 +7,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "agent/adapters/pytorch/hooks/python_api.h"
 #include "agent/base/mutex.h"
 
 namespace graphdbg::hooks {
@@ -90,18 +89,10 @@ void UnchainSignals() {
   }
 }
 
-bool IsFinalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-  return Py_IsFinalizing() != 0;
-#else
-  return _Py_IsFinalizing() != 0;
-#endif
-}
-
 // During finalization, Python unwinds threads that take its lock, which makes
 // C++ abort the process. Such a thread can only wait for the process to exit.
 void AcquireInterpreterLock(PyThreadState* state) {
-  while (IsFinalizing()) ::pause();
+  while (Python().is_finalizing() != 0) ::pause();
   PyEval_RestoreThread(state);
 }
 
@@ -111,7 +102,7 @@ void* BeginWait() {
   Wait* const wait = new Wait;
   wait->signals_seen_before = signals_seen;
   ChainSignals();
-  if (Py_IsInitialized() && PyGILState_Check()) {
+  if (Py_IsInitialized() && Python().holds_lock() != 0) {
     wait->python = PyEval_SaveThread();
   }
   return wait;

@@ -111,7 +111,7 @@ def _compiler() -> str:
         found = shutil.which(name) if name else None
         if found:
             return found
-    raise CannotBuild("no C++ compiler found (c++, g++, clang++ or $CXX)")
+    raise CannotBuild("no C++ compiler found (c++, g++, clang++ or $CXX); install one for the compiled adapter")
 
 
 def _build(library: Library, target: Path) -> None:
