@@ -99,7 +99,7 @@ absl::Status CommandDispatcher::CheckNode(
     return NeverExecutes(request.node, kind, "choose an op that reads it");
   }
   for (const graph::Graph& graph : graph_.graphs()) {
-    if (graph.scopes.contains(request.node)) {
+    if (!request.node.empty() && graph.scopes.contains(request.node)) {
       return NeverExecutes(request.node, model::NodeKind::kScope,
                            "choose an op inside it");
     }

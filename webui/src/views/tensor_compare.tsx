@@ -322,7 +322,7 @@ export function TensorCompare({ tensor, query }: Props) {
   const [heat, setHeat] = useState(false);
   const [active, setActive] = useState(0);
   const other = otherQuery(query, against);
-  const now = useJob((state) => state.model.info?.step ?? 0);
+  const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
   const steps = stepsToCompare(query, now);
   const gone = against.kind === 'step' && !steps.includes(Number(against.value));
   const before = against.kind === 'previous' || (against.kind === 'step' && stepOf(against.value, now) === now - 1);
