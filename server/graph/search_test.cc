@@ -81,6 +81,7 @@ TEST_F(SearchTest, FindsPartsWhereverTheyLie) {
     }
     model::SearchQuery query;
     query.q = part;
+    query.in = model::SearchIn::kNames;
     EXPECT_GT(expected, 0u) << part;
     EXPECT_EQ(Find(query).size(), expected) << part;
   }

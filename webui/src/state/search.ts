@@ -120,7 +120,7 @@ export function useSearch(job: string, text: string): SearchState {
   );
   if (inIndex) {
     // Nothing is reported as not found before the server has searched, too.
-    const open = wanted && fromIndex?.count === 0 && answer === undefined && remote.error === null;
+    const open = wanted && fromIndex?.count === 0 && answer === undefined && remote.error === null && remote.fetchStatus !== 'paused';
     return { found: open ? null : fromIndex, text: local?.text ?? '', error: null, problem };
   }
   return { found: fromServer, text: remote.isPlaceholderData ? '' : text, error: remote.error, problem };
