@@ -147,18 +147,18 @@ class Filter {
         annotations_(annotations),
         query_(query),
         q_(query.q),
+        wanted_(SourceFilter::Parse(query.source)),
         source_(store,
-                [wanted = SourceFilter::Parse(query.source),
-                 any = query.source.empty()](const model::SourceLine& frame) {
-                  return !any && wanted.Matches(frame);
+                [this](const model::SourceLine& frame) {
+                  return !query_.source.empty() && wanted_.Matches(frame);
                 }),
         code_(store, [this](const model::SourceLine& frame) {
           return SearchesCode() &&
                  (q_.IsIn(frame.text) || q_.IsIn(frame.function));
         }) {}
 
-  // False if no node can match by its code.
-  bool FindsCode() const { return !code_.empty(); }
+  // False if NodeByCode finds nothing.
+  bool FindsCode() const { return !code_.empty() || FindsOuterFrames(); }
 
   Match NodeByName(NodeIndex index) const {
     const model::SourceLine* source = nullptr;
@@ -166,14 +166,16 @@ class Filter {
     return {true, source};
   }
 
-  // Leaves out what NodeByName finds.
+  // Leaves out what NodeByName finds, or for kCode what a search of names and
+  // of the nodes' own lines finds.
   Match NodeByCode(NodeIndex index) const {
     const model::SourceLine* code = code_.FindIn(index);
+    if (code == nullptr && !FindsOuterFrames()) return {};
+    const bool named = q_.IsIn(store_.node(index).name);
+    if (named ? !FindsOuterFrames() : code == nullptr) return {};
     const model::SourceLine* source = nullptr;
-    if (code == nullptr || !Fits(index, source) ||
-        q_.IsIn(store_.node(index).name)) {
-      return {};
-    }
+    if (!Fits(index, source)) return {};
+    if (named && wanted_.Matches(*store_.SourceOf(index))) return {};
     return {true, source != nullptr ? source : code};
   }
 
@@ -193,6 +195,12 @@ class Filter {
  private:
   bool SearchesCode() const {
     return !query_.q.empty() && query_.in != model::SearchIn::kNames &&
+           query_.kind != model::NodeKind::kScope;
+  }
+
+  // A search of kCode also finds nodes by frames other than their own line.
+  bool FindsOuterFrames() const {
+    return query_.in == model::SearchIn::kCode && !source_.empty() &&
            query_.kind != model::NodeKind::kScope;
   }
 
@@ -216,6 +224,7 @@ class Filter {
   const Annotations& annotations_;
   const model::SearchQuery& query_;
   const FoldedFinder q_;
+  const SourceFilter wanted_;
   const FrameSet source_;
   const FrameSet code_;
 };

@@ -223,6 +223,25 @@ TEST_F(StackSearchTest, SearchesOnlyNamesOrOnlyCode) {
   EXPECT_FALSE(Search(stacks_, annotations_, query).ok());
 }
 
+TEST_F(StackSearchTest, CodeLeavesOutTheNodesOwnLines) {
+  model::SearchQuery query;
+  query.in = model::SearchIn::kCode;
+  query.kind = model::NodeKind::kScope;
+  query.source = "main.py:30";
+  EXPECT_EQ(In(query), (Labels{}));
+  query.kind.reset();
+  // The own line of both: the user's innermost one.
+  query.source = "model.py:7";
+  EXPECT_EQ(In(query), (Labels{}));
+  query.source = "main.py:30";
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
+  query.q = "backward";
+  EXPECT_EQ(In(query), (Labels{"nll_backward"}));
+  query.q = "cross_entropy";
+  query.source = "model.py:7";
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
+}
+
 TEST_F(SearchTest, FindsWhatAWatchpointCovers) {
   model::SearchQuery query;
   query.watchpoint = 1;

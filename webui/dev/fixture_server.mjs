@@ -130,6 +130,7 @@ function search(job, query) {
   const from = Number(query.get('cursor') ?? 0);
   const named = (node) => node.name.toLowerCase().includes(wanted);
   const inCode = ({ source }) => source?.text?.toLowerCase().includes(wanted) === true;
+  // Its stacks have one frame each.
   const parts = { names: named, code: (node) => !named(node) && inCode(node) };
   const fits = parts[query.get('in')] ?? ((node) => named(node) || inCode(node));
   const found = job.graph.nodes.filter((node) => fits(node) && fromLine(node));

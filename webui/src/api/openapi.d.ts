@@ -1766,7 +1766,7 @@ export interface operations {
                 category?: components["schemas"]["Category"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
-                /** @description Where to search for `q`. `code` leaves out the nodes whose name has it. Absent: in names and code. */
+                /** @description Where to search for `q`. `code` leaves out the nodes whose name has it and whose own line matches `source`, if that is given. Absent: in names and code. */
                 in?: "names" | "code";
                 kind?: components["schemas"]["NodeKind"];
                 limit?: number;

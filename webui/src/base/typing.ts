@@ -5,5 +5,5 @@ const NO_TEXT = ['button', 'checkbox', 'color', 'file', 'image', 'radio', 'range
 
 export function isTextField(target: EventTarget | null): boolean {
   if (target instanceof HTMLInputElement) return !NO_TEXT.includes(target.type);
-  return target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && target.isContentEditable);
+  return target instanceof HTMLTextAreaElement || (target instanceof HTMLElement && target.isContentEditable === true);
 }

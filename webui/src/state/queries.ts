@@ -113,10 +113,7 @@ export function useServerSearch(
     queryFn: ({ signal, pageParam }) => {
       const { words, op_type, category, kind, file, line } = parseQuery(text);
       const source = file === null ? null : `${file}${line > 0 ? `:${line}` : ''}`;
-      const q = words.join(' ');
-      // The index finds names, but not together with any frame of a stack.
-      const where = source === null ? part : null;
-      const query = { q, in: where, op_type, category, kind, source, limit: SEARCH_PAGE, cursor: pageParam };
+      const query = { q: words.join(' '), in: part, op_type, category, kind, source, limit: SEARCH_PAGE, cursor: pageParam };
       return api.search(job, query, signal);
     },
     initialPageParam: null as string | null,
