@@ -127,7 +127,8 @@ struct SearchQuery {
   // Case-insensitive substring of the full name, or of the code or the function
   // name of any frame of the stack. Empty matches every node.
   std::string q;
-  // kCode: only nodes whose name does not contain `q`. Absent: everywhere.
+  // kCode: without the nodes whose name contains `q` and whose own line matches
+  // `source`, if that is given. Absent: everywhere.
   std::optional<SearchIn> in;
   std::optional<Category> category;
   std::optional<NodeKind> kind;
