@@ -78,6 +78,13 @@ Json EncodeFrame(const model::SourceLine& frame) {
           {"user", frame.user}};
 }
 
+// A node of the results of a search.
+Json EncodeFound(const model::Node& node) {
+  Json json = Encode(node);
+  if (node.match) json["match"] = EncodeFrame(*node.match);
+  return json;
+}
+
 Json EncodeOutput(const model::Output& output) {
   return {{"slot", output.slot},
           {"dtype", model::DTypeName(output.type)},
@@ -241,7 +248,7 @@ Json Encode(const model::ScopeView& view) {
 }
 
 Json Encode(const model::SearchResult& result) {
-  return {{"nodes", EncodeAll(result.nodes)},
+  return {{"nodes", List(result.nodes, EncodeFound)},
           {"next_cursor", NullIfEmpty(result.next_cursor)}};
 }
 

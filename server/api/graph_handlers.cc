@@ -60,6 +60,7 @@ Answer SearchNodes(const Services&, const http::Request& request,
   Arguments arguments(request);
   model::SearchQuery query;
   query.q = arguments.Text("q");
+  query.in = arguments.Choice<model::SearchIn>("in");
   query.category = arguments.Choice<model::Category>("category");
   query.kind = arguments.Choice<model::NodeKind>("kind");
   query.op_type = arguments.Text("op_type");

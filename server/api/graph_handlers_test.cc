@@ -188,13 +188,14 @@ TEST_F(GraphHandlersTest, SearchReadsAllItsParameters) {
   job_->found.nodes = {Addmm()};
   job_->found.next_cursor = "next";
   Json page = BodyOf(
-      Get("/jobs/train/graph/search?q=FC&category=weight&kind=parameter"
+      Get("/jobs/train/graph/search?q=FC&in=code&category=weight&kind=parameter"
           "&op_type=aten::t&source=train.py:12&watchpoint=3&limit=7&cursor=c"));
   EXPECT_EQ(page["nodes"].size(), 1u);
   EXPECT_EQ(page["next_cursor"], "next");
   ASSERT_TRUE(job_->asked_search);
   const model::SearchQuery& query = *job_->asked_search;
   EXPECT_EQ(query.q, "FC");
+  EXPECT_EQ(query.in, model::SearchIn::kCode);
   EXPECT_EQ(query.category, model::Category::kWeight);
   EXPECT_EQ(query.kind, model::NodeKind::kParameter);
   EXPECT_EQ(query.op_type, "aten::t");
@@ -202,6 +203,15 @@ TEST_F(GraphHandlersTest, SearchReadsAllItsParameters) {
   EXPECT_EQ(query.watchpoint, 3u);
   EXPECT_EQ(query.limit, 7u);
   EXPECT_EQ(query.cursor, "c");
+}
+
+TEST_F(GraphHandlersTest, SearchTellsTheFrameThatMatched) {
+  job_->found.nodes = {Addmm(), Addmm()};
+  job_->found.nodes[1].match = {"train.py", 7, "loss_of", "return f(x)", true};
+  const Json nodes = BodyOf(Get("/jobs/train/graph/search?q=f"))["nodes"];
+  EXPECT_FALSE(nodes[0].contains("match"));
+  EXPECT_EQ(nodes[1]["match"]["line"], 7);
+  EXPECT_EQ(nodes[1]["match"]["text"], "return f(x)");
 }
 
 TEST_F(GraphHandlersTest, TheLastPageHasNoCursor) {
@@ -218,6 +228,7 @@ TEST_F(GraphHandlersTest, WrongParametersAreNamed) {
       {"limit=5x", "limit"},
       {"category=weights", "category"},
       {"kind=module", "kind"},
+      {"in=files", "in"},
       {"watchpoint=1.5", "watchpoint"},
       {"watchpoint=4294967296", "watchpoint"}};
   for (const auto& [query, field] : cases) {

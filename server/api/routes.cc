@@ -68,8 +68,8 @@ std::vector<Route> MakeRoutes() {
       {"GET",
        kJob + "/graph/search",
        kView,
-       {"q", "category", "kind", "op_type", "source", "watchpoint", "limit",
-        "cursor"},
+       {"q", "in", "category", "kind", "op_type", "source", "watchpoint",
+        "limit", "cursor"},
        SearchNodes},
       {"GET", kJob + "/graph/export", kView, {"format", "graph"}, ExportGraph},
       {"GET",
@@ -241,7 +241,7 @@ asio::awaitable<http::Response> Dispatch(const Services& services,
     if (!reserved.ok()) response = reserved;
   }
   RecordOutcome(services, route, request, response.status());
-  if (!response.ok()) co_return ProblemOf(response.status(), request.method);
+  if (!response.ok()) co_return ProblemFor(response.status(), request);
   co_return *std::move(response);
 }
 

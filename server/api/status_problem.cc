@@ -76,4 +76,16 @@ http::Response ProblemOf(const absl::Status& status, std::string_view method) {
   return response;
 }
 
+http::Response ProblemFor(const absl::Status& status,
+                          const http::Request& request) {
+  constexpr std::string_view kGoneIsFine = "gone=200";
+  http::Response response = ProblemOf(status, request.method);
+  if (ReasonOf(status) == "value_gone" &&
+      request.headers.Get("Prefer") == kGoneIsFine) {
+    response.status = 200;
+    response.headers.Set("Preference-Applied", kGoneIsFine);
+  }
+  return response;
+}
+
 }  // namespace graphdbg::api

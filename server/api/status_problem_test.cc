@@ -63,6 +63,25 @@ TEST(StatusProblemTest, AWrongFieldOfABodyIsUnprocessable) {
   EXPECT_EQ(problem["field"], "condition.id");
 }
 
+TEST(StatusProblemTest, AValueThatIsGoneIsNoErrorForThoseWhoPreferThat) {
+  const absl::Status gone = Error(StatusCode::kNotFound, "value_gone", "x");
+  http::Request request;
+  request.method = "GET";
+  EXPECT_EQ(ProblemFor(gone, request).status, 404);
+  request.headers.Set("Prefer", "gone=200");
+  const http::Response response = ProblemFor(gone, request);
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.headers.Get("Preference-Applied"), "gone=200");
+  // It is still a problem document.
+  EXPECT_EQ(response.headers.Get("Content-Type"),
+            ProblemOf(gone, "GET").headers.Get("Content-Type"));
+  EXPECT_EQ(nlohmann::json::parse(response.body)["code"], "value_gone");
+  // All other errors remain errors.
+  const absl::Status unknown =
+      Error(StatusCode::kNotFound, "unknown_node", "x");
+  EXPECT_EQ(ProblemFor(unknown, request).status, 404);
+}
+
 TEST(StatusProblemTest, StatusesWithoutAReasonGetAWord) {
   auto problem =
       nlohmann::json::parse(ProblemOf(absl::NotFoundError("x"), "GET").body);

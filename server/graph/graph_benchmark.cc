@@ -111,6 +111,10 @@ void ReportSearches(const GraphStore& store, const Annotations& watching) {
          [](auto& q) { q.category = model::Category::kGradient; });
   search("search: source line",
          [](auto& q) { q.source = "model_file.py:99999"; });
+  search("search: code of a frame", [](auto& q) {
+    q.q = "self";
+    q.in = model::SearchIn::kCode;
+  });
   search("search: watchpoint", [](auto& q) {
     q.watchpoint = 1;
     q.q = "nowhere";

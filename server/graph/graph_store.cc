@@ -465,11 +465,15 @@ absl::StatusOr<ScopeIndex> GraphStore::FindScope(std::string_view graph,
   return it->second;
 }
 
-const model::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
+const std::vector<FrameIndex>& GraphStore::StackOf(NodeIndex i) const {
   const Node& node = nodes_[i];
   // One lookup suffices: a forward op has no forward op of its own.
   const Node& origin = node.forward == kNoNode ? node : nodes_[node.forward];
-  const auto& stack = origin.stack.empty() ? node.stack : origin.stack;
+  return origin.stack.empty() ? node.stack : origin.stack;
+}
+
+const model::SourceLine* GraphStore::SourceOf(NodeIndex i) const {
+  const std::vector<FrameIndex>& stack = StackOf(i);
   for (FrameIndex frame : stack) {
     if (frames_.frame(frame).user) return &frames_.frame(frame);
   }

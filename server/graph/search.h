@@ -9,7 +9,8 @@
 
 namespace graphdbg::graph {
 
-// Finds nodes, or scopes if the query asks for kind kScope. Results are in the
+// Finds nodes, or scopes if the query asks for kind kScope. Nodes whose name
+// contains `q` come before those whose code does. Otherwise results are in the
 // order in which they became known, so that a cursor stays valid while the
 // graph grows. INVALID_ARGUMENT "invalid_cursor".
 absl::StatusOr<model::SearchResult> Search(const GraphStore& store,

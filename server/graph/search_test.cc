@@ -81,6 +81,7 @@ TEST_F(SearchTest, FindsPartsWhereverTheyLie) {
     }
     model::SearchQuery query;
     query.q = part;
+    query.in = model::SearchIn::kNames;
     EXPECT_GT(expected, 0u) << part;
     EXPECT_EQ(Find(query).size(), expected) << part;
   }
@@ -116,6 +117,129 @@ TEST_F(SearchTest, FindsBySourceLine) {
   // Only whole path segments match.
   query.source = "rain.py";
   EXPECT_TRUE(Find(query).empty());
+}
+
+class StackSearchTest : public SearchTest {
+ protected:
+  // A forward op whose loss is computed by a library, a node of that name, and
+  // the backward op.
+  StackSearchTest() {
+    GraphPatch patch;
+    const auto add = [&](const std::string& name,
+                         std::vector<model::SourceLine> stack) {
+      NodeRecord& record = patch.nodes.emplace_back();
+      record.id = static_cast<uint32_t>(patch.nodes.size());
+      record.name = name;
+      record.stack = std::move(stack);
+    };
+    add("forward/nll",
+        {{"torch/nn/functional.py", 3000, "Cross_Entropy", "return nll", false},
+         {"/src/model.py", 7, "loss_of", "loss = criterion(out, y)", true},
+         {"/src/main.py", 30, "main", "loss = loss_of(out)", true}});
+    add("forward/criterion/relu", {});
+    add("backward/nll_backward",
+        {{"/src/main.py", 31, "main", "loss.backward()", true}});
+    patch.nodes.back().forward_node_id = 1;
+    AgentIds ids;
+    EXPECT_TRUE(stacks_.Apply(patch, ids).ok());
+  }
+
+  model::SearchResult Page(const model::SearchQuery& query) {
+    auto result = Search(stacks_, annotations_, query);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return *result;
+  }
+
+  Labels In(const model::SearchQuery& query) {
+    Labels labels;
+    for (const auto& node : Page(query).nodes) labels.push_back(node.label);
+    return labels;
+  }
+
+  GraphStore stacks_;
+};
+
+TEST_F(StackSearchTest, FindsByAnyFrame) {
+  model::SearchQuery query;
+  for (const char* source :
+       {"functional.py:3000", "model.py:7", "main.py:30"}) {
+    query.source = source;
+    EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"})) << source;
+  }
+  // A backward op has its own stack and that of its forward op.
+  query.source = "main.py:31";
+  EXPECT_EQ(In(query), (Labels{"nll_backward"}));
+  query.source = "main.py:32";
+  EXPECT_EQ(In(query), (Labels{}));
+}
+
+TEST_F(StackSearchTest, TellsTheFrameThatMatched) {
+  model::SearchQuery query;
+  query.source = "main.py:30";
+  EXPECT_EQ(Page(query).nodes.at(0).match->text, "loss = loss_of(out)");
+  query = {};
+  query.q = "cross_entropy";
+  EXPECT_EQ(Page(query).nodes.at(0).match->line, 3000u);
+  // A name has no frame.
+  query.q = "nll";
+  EXPECT_FALSE(Page(query).nodes.at(0).match);
+}
+
+TEST_F(StackSearchTest, FindsCodeAndFunctions) {
+  model::SearchQuery query;
+  query.q = "cross_entropy";
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
+  query.q = "LOSS.backward()";
+  EXPECT_EQ(In(query), (Labels{"nll_backward"}));
+  query.kind = model::NodeKind::kScope;
+  EXPECT_EQ(In(query), (Labels{}));
+}
+
+TEST_F(StackSearchTest, NamesComeBeforeCodeOnAllPages) {
+  model::SearchQuery query;
+  query.q = "criterion";
+  query.limit = 1;
+  Labels found;
+  for (int page = 0; page < 4; ++page) {
+    const model::SearchResult result = Page(query);
+    ASSERT_EQ(result.nodes.size(), 1u);
+    found.push_back(result.nodes[0].label);
+    query.cursor = result.next_cursor;
+    if (query.cursor.empty()) break;
+  }
+  EXPECT_EQ(found, (Labels{"relu", "nll", "nll_backward"}));
+}
+
+TEST_F(StackSearchTest, SearchesOnlyNamesOrOnlyCode) {
+  model::SearchQuery query;
+  query.q = "criterion";
+  query.in = model::SearchIn::kNames;
+  EXPECT_EQ(In(query), (Labels{"relu"}));
+  query.in = model::SearchIn::kCode;
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
+  query.q = "nll";
+  EXPECT_EQ(In(query), (Labels{}));
+  query.cursor = "code:x";
+  EXPECT_FALSE(Search(stacks_, annotations_, query).ok());
+}
+
+TEST_F(StackSearchTest, CodeLeavesOutTheNodesOwnLines) {
+  model::SearchQuery query;
+  query.in = model::SearchIn::kCode;
+  query.kind = model::NodeKind::kScope;
+  query.source = "main.py:30";
+  EXPECT_EQ(In(query), (Labels{}));
+  query.kind.reset();
+  // The own line of both: the user's innermost one.
+  query.source = "model.py:7";
+  EXPECT_EQ(In(query), (Labels{}));
+  query.source = "main.py:30";
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
+  query.q = "backward";
+  EXPECT_EQ(In(query), (Labels{"nll_backward"}));
+  query.q = "cross_entropy";
+  query.source = "model.py:7";
+  EXPECT_EQ(In(query), (Labels{"nll", "nll_backward"}));
 }
 
 TEST_F(SearchTest, FindsWhatAWatchpointCovers) {

@@ -7,6 +7,19 @@
 #include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
+namespace {
+
+absl::Status NeverExecutes(const std::string& node, model::NodeKind kind,
+                           std::string_view advice) {
+  return WithField(
+      Error(absl::StatusCode::kInvalidArgument, "not_executable",
+            absl::StrCat("cannot continue to \"", node, "\": it is of kind ",
+                         std::string(model::ToString(kind)),
+                         " and never executes; ", std::string(advice))),
+      "node");
+}
+
+}  // namespace
 
 CommandDispatcher::CommandDispatcher(JobStateMachine& machine,
                                      CommandSender& sender, RankGroup& group,
@@ -73,10 +86,25 @@ absl::Status CommandDispatcher::CheckArguments(
                      "steps");
   }
   if (group_.IsForGroup(request)) return group_.Check(request);
-  if (request.verb != model::ControlVerb::kContinueTo || request.pending ||
-      graph_.FindNode(request.node) != graph::kNoNode) {
-    return absl::OkStatus();
+  if (request.verb != model::ControlVerb::kContinueTo) return absl::OkStatus();
+  return CheckNode(request);
+}
+
+absl::Status CommandDispatcher::CheckNode(
+    const model::ControlRequest& request) const {
+  const graph::NodeIndex node = graph_.FindNode(request.node);
+  if (node != graph::kNoNode) {
+    const model::NodeKind kind = graph_.node(node).kind;
+    if (kind == model::NodeKind::kOp) return absl::OkStatus();
+    return NeverExecutes(request.node, kind, "choose an op that reads it");
   }
+  for (const graph::Graph& graph : graph_.graphs()) {
+    if (!request.node.empty() && graph.scopes.contains(request.node)) {
+      return NeverExecutes(request.node, model::NodeKind::kScope,
+                           "choose an op inside it");
+    }
+  }
+  if (request.pending) return absl::OkStatus();
   return WithField(
       Error(absl::StatusCode::kNotFound, "unknown_node",
             absl::StrCat("unknown node \"", request.node,

@@ -28,13 +28,16 @@ class CommandDispatcher {
 
   // Returns the id of the command; its result is published as an event.
   // UNIMPLEMENTED "unsupported_command", NOT_FOUND "unknown_rank" or
-  // "unknown_node", INVALID_ARGUMENT "invalid_steps", FAILED_PRECONDITION
-  // "invalid_state" or "several_ranks", UNAVAILABLE "job_gone".
+  // "unknown_node", INVALID_ARGUMENT "invalid_steps" or "not_executable",
+  // FAILED_PRECONDITION "invalid_state" or "several_ranks", UNAVAILABLE
+  // "job_gone".
   absl::StatusOr<std::string> Dispatch(const model::ControlRequest& request);
 
  private:
   absl::Status CheckSupported(model::ControlVerb verb) const;
   absl::Status CheckArguments(const model::ControlRequest& request) const;
+  // Checks that the node to continue to can be reached.
+  absl::Status CheckNode(const model::ControlRequest& request) const;
   // The ranks whose state accepts the command. Ranks can be in different
   // states, so this is an error only if no rank accepts it.
   absl::StatusOr<std::set<uint32_t>> SelectRanks(

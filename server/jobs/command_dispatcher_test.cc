@@ -4,8 +4,10 @@
 
 #include <chrono>
 
+#include "absl/strings/str_cat.h"
 #include "server/base/error.h"
 #include "server/jobs/testing/job_fixture.h"
+#include "server/model/enum_names.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -62,6 +64,39 @@ TEST_F(CommandDispatcherTest, ChecksArgumentsAndState) {
   EXPECT_EQ(ReasonFor(to), "unknown_rank");
   to.rank.reset();
   to.pending = true;
+  EXPECT_EQ(ReasonFor(to), "");
+}
+
+TEST_F(CommandDispatcherTest, RefusesToContinueToWhatNeverExecutes) {
+  Rank& rank = Connect(0);
+  graph::GraphPatch patch;
+  for (const auto kind : {model::NodeKind::kOp, model::NodeKind::kParameter,
+                          model::NodeKind::kBuffer, model::NodeKind::kConstant,
+                          model::NodeKind::kInput}) {
+    graph::NodeRecord& record = patch.nodes.emplace_back();
+    record.id = static_cast<uint32_t>(patch.nodes.size());
+    record.name = absl::StrCat("forward/fc/", std::string(ToString(kind)));
+    record.kind = kind;
+  }
+  ASSERT_TRUE(graph_.Apply(patch, rank.ids).ok());
+  PauseAt(rank, 2, PauseReason::kStep);
+  model::ControlRequest to = Request(ControlVerb::kContinueTo);
+  for (const char* name :
+       {"forward/fc/parameter", "forward/fc/buffer", "forward/fc/constant",
+        "forward/fc/input", "forward/fc"}) {
+    to.node = name;
+    for (const bool pending : {false, true}) {
+      to.pending = pending;
+      const auto id = dispatcher_.Dispatch(to);
+      ASSERT_FALSE(id.ok()) << name;
+      EXPECT_EQ(ReasonOf(id.status()), "not_executable");
+      EXPECT_EQ(FieldOf(id.status()), "node");
+    }
+  }
+  // Nothing was sent, so the job is still paused and can be controlled.
+  EXPECT_TRUE(CommandsOf(0).empty());
+  EXPECT_TRUE(EventsOf(model::Event::Type::kCommand).empty());
+  to.node = "forward/fc/op";
   EXPECT_EQ(ReasonFor(to), "");
 }
 

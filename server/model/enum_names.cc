@@ -36,6 +36,8 @@ constexpr EnumName<Category> kCategories[] = {
     {Category::kActivation, "activation"},
     {Category::kOptimizer, "optimizer"},
     {Category::kOther, "other"}};
+constexpr EnumName<SearchIn> kSearchIn[] = {{SearchIn::kNames, "names"},
+                                            {SearchIn::kCode, "code"}};
 constexpr EnumName<Watched> kWatched[] = {
     {Watched::kAll, "all"}, {Watched::kSome, "some"}, {Watched::kNone, "none"}};
 constexpr EnumName<EdgeKind> kEdgeKinds[] = {{EdgeKind::kData, "data"},
@@ -85,6 +87,11 @@ std::span<const EnumName<NodeKind>> EnumNames() {
 template <>
 std::span<const EnumName<Category>> EnumNames() {
   return kCategories;
+}
+
+template <>
+std::span<const EnumName<SearchIn>> EnumNames() {
+  return kSearchIn;
 }
 
 template <>

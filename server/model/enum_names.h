@@ -38,6 +38,8 @@ std::span<const EnumName<NodeKind>> EnumNames();
 template <>
 std::span<const EnumName<Category>> EnumNames();
 template <>
+std::span<const EnumName<SearchIn>> EnumNames();
+template <>
 std::span<const EnumName<Watched>> EnumNames();
 template <>
 std::span<const EnumName<EdgeKind>> EnumNames();

@@ -61,6 +61,8 @@ struct Node {
   uint64_t hit_count = 0;
   Watched watched = Watched::kNone;
   std::optional<SourceLine> source;
+  // In results of a search: the frame of the stack by which the node was found.
+  std::optional<SourceLine> match;
   // Position in the execution order of a step, from 1. 0: does not execute.
   uint64_t order = 0;
   uint64_t first_step = 0;
@@ -117,14 +119,22 @@ struct GraphFile {
   uint64_t bytes = 0;
 };
 
+// Where a search looks for its text.
+enum class SearchIn { kNames, kCode };
+
 // Criteria for nodes; a node must match all of them.
 struct SearchQuery {
-  // Case-insensitive substring of the full name. Empty matches every node.
+  // Case-insensitive substring of the full name, or of the code or the function
+  // name of any frame of the stack. Empty matches every node.
   std::string q;
+  // kCode: without the nodes whose name contains `q` and whose own line matches
+  // `source`, if that is given. Absent: everywhere.
+  std::optional<SearchIn> in;
   std::optional<Category> category;
   std::optional<NodeKind> kind;
   std::string op_type;
-  // "file.py" or "file.py:42", compared with the end of the path.
+  // "file.py" or "file.py:42", compared with the end of the path of any frame
+  // of the stack.
   std::string source;
   std::optional<uint32_t> watchpoint;
   uint32_t limit = 100;

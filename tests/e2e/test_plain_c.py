@@ -83,7 +83,7 @@ def test_is_controlled_and_looked_into_like_any_job(server: Server, start_job, r
     assert value("forward/line/weight:0", step="previous") == weight
     assert value("forward/line/weight:0") != weight
 
-    (op,) = get("/jobs/line/graph/search", q="predict")["nodes"]
+    (op,) = get("/jobs/line/graph/search", q="predict", **{"in": "names"})["nodes"]
     assert (op["first_step"], op["last_step"]) == (1, 2)
     assert {end["node"] for end in get("/jobs/line/graph/node", name=op["name"])["inputs"]} == {
         "forward/points",

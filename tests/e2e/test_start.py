@@ -186,6 +186,9 @@ def test_errors_of_the_interface_name_the_thing(server: Server, start_job) -> No
     assert unknown_job.status == 404
     unknown_node = problem(server.control, "digits", "continue_to", node="forward/nothing")
     assert (unknown_node.status, unknown_node.code) == (404, "unknown_node")
+    for node in ("forward/conv1/weight", "forward/conv1"):
+        never = problem(server.control, "digits", "continue_to", node=node)
+        assert (never.status, never.code) == (422, "not_executable") and node in str(never)
     bad_slice = problem(client.get, "/jobs/digits/tensor", name="forward/conv1/weight:0", slice="[0,0,0,0,0]")
     assert bad_slice.status == 400 and "4" in str(bad_slice)
     out_of_range = problem(client.get, "/jobs/digits/tensor", name="forward/conv1/weight:0", slice="[99]")

@@ -128,8 +128,17 @@ function search(job, query) {
   const fromLine = ({ source }) => file === '' || (source && source.file.endsWith(file) && (line === undefined || source.line === Number(line)));
   const limit = Number(query.get('limit') ?? 100);
   const from = Number(query.get('cursor') ?? 0);
-  const found = job.graph.nodes.filter((node) => node.name.toLowerCase().includes(wanted) && fromLine(node));
-  const nodes = found.slice(from, from + limit).map((node) => nodeView(job, node.name));
+  const named = (node) => node.name.toLowerCase().includes(wanted);
+  const inCode = ({ source }) => source?.text?.toLowerCase().includes(wanted) === true;
+  // Its stacks have one frame each.
+  const parts = { names: named, code: (node) => !named(node) && inCode(node) };
+  const fits = parts[query.get('in')] ?? ((node) => named(node) || inCode(node));
+  const found = job.graph.nodes.filter((node) => fits(node) && fromLine(node));
+  const byFrame = (node) => node.source && (file !== '' || !named(node));
+  const nodes = found.slice(from, from + limit).map((node) => ({
+    ...nodeView(job, node.name),
+    ...(byFrame(node) ? { match: node.source } : {}),
+  }));
   return { nodes, next_cursor: from + limit < found.length ? String(from + limit) : null };
 }
 

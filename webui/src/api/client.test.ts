@@ -35,6 +35,15 @@ describe('requests', () => {
     expect(fetched.mock.calls[0]?.[0]).toBe('/api/v1/jobs/j/tensor/statistics?name=a%3A0&rank=0');
   });
 
+  it('get a value that is gone without an HTTP error, and still fail', async () => {
+    const problem = { status: 404, code: 'value_gone', title: 'Not Found', detail: 'it is gone' };
+    const headers = { 'Content-Type': 'application/problem+json' };
+    fetched.mockResolvedValue(new Response(JSON.stringify(problem), { status: 200, headers }));
+    const request = api.slice('j', { name: 'a:0', rank: 0, step: null, slice: '[:2]' });
+    await expect(request).rejects.toMatchObject({ status: 404, code: 'value_gone', detail: 'it is gone' });
+    expect(fetched.mock.calls[0]?.[1]?.headers).toMatchObject({ Prefer: 'gone=200' });
+  });
+
   it('for a slice read bytes, and what the headers say of them', async () => {
     const headers = {
       'X-Graphdbg-Dtype': 'float32',

@@ -30,6 +30,8 @@ function job(id: string, rest = ''): string {
 
 export interface SearchQuery {
   q: string;
+  // Null: in names and code.
+  in: 'names' | 'code' | null;
   op_type: string | null;
   category: string | null;
   kind: string | null;

@@ -2,7 +2,7 @@
 
 import { decodeElements } from '../base/elements';
 import { earlyServerRequest } from './early';
-import { problemFrom, unreachable } from './problem';
+import { isProblem, problemFrom, unreachable } from './problem';
 import { tokenStore } from './token';
 import type { TensorSlice } from './types';
 
@@ -29,7 +29,8 @@ function urlOf(path: string, query: Query = {}): string {
 }
 
 function requestInit(options: RequestOptions, accept: string): RequestInit {
-  const headers: Record<string, string> = { Accept: accept };
+  // The browser would log every 404 of a value that is gone as an error of the page.
+  const headers: Record<string, string> = { Accept: accept, Prefer: 'gone=200' };
   const token = tokenStore.read();
   if (token !== null) headers['Authorization'] = `Bearer ${token}`;
   if (options.body !== undefined) headers['Content-Type'] = 'application/json';
@@ -97,7 +98,7 @@ class HttpClient {
       if (error instanceof DOMException && error.name === 'AbortError') throw error;
       throw unreachable();
     }
-    if (!response.ok) {
+    if (!response.ok || isProblem(response)) {
       if (response.status === 401 && path !== '/login') this.onUnauthorized(token);
       throw await problemFrom(response);
     }

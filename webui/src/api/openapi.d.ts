@@ -897,7 +897,7 @@ export interface components {
             /** @description For `continue_to`. */
             node?: string;
             /**
-             * @description For `continue_to`: allows a node that is not known yet, such as an op before the first step. Otherwise it is refused with `unknown_node`.
+             * @description For `continue_to`: allows a node that is not known yet, such as an op before the first step. Otherwise it is refused with `unknown_node`. What never executes, such as a parameter or a scope, is always refused with `not_executable`.
              * @default false
              */
             pending?: boolean;
@@ -988,6 +988,10 @@ export interface components {
             node: string | null;
             traceback: string;
             type: string;
+        };
+        FoundNode: components["schemas"]["Node"] & {
+            /** @description The frame by which the node was found, for a search by `source` or code. */
+            match?: components["schemas"]["Frame"];
         };
         Frame: components["schemas"]["Source"] & {
             /** @description True for a line of the user's own code. */
@@ -1762,12 +1766,14 @@ export interface operations {
                 category?: components["schemas"]["Category"];
                 /** @description The `next_cursor` of the previous page. */
                 cursor?: components["parameters"]["cursor"];
+                /** @description Where to search for `q`. `code` leaves out the nodes whose name has it and whose own line matches `source`, if that is given. Absent: in names and code. */
+                in?: "names" | "code";
                 kind?: components["schemas"]["NodeKind"];
                 limit?: number;
                 op_type?: string;
-                /** @description Part of the full name, ignoring case. */
+                /** @description Part of the full name, or of the code or the function name of any frame of the stack, ignoring case. Nodes whose name has it come first. */
                 q?: string;
-                /** @description FILE or FILE:LINE, where FILE is the end of the path. */
+                /** @description FILE or FILE:LINE of any frame of the stack, where FILE is the end of the path. A backward op also has the stack of its forward op. */
                 source?: string;
                 /** @description Nodes that this watchpoint covers. */
                 watchpoint?: number;
@@ -1788,7 +1794,7 @@ export interface operations {
                 content: {
                     "application/json": {
                         next_cursor: string | null;
-                        nodes: components["schemas"]["Node"][];
+                        nodes: components["schemas"]["FoundNode"][];
                     };
                 };
             };

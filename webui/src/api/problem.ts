@@ -21,6 +21,11 @@ function textOf(body: Record<string, unknown>, key: string): string {
   return typeof value === 'string' ? value : '';
 }
 
+// A problem may have status 200: see `Prefer` in http.ts.
+export function isProblem(response: Response): boolean {
+  return response.headers.get('Content-Type')?.startsWith('application/problem+json') === true;
+}
+
 export async function problemFrom(response: Response): Promise<Problem> {
   let body: Record<string, unknown> = {};
   try {
@@ -31,7 +36,7 @@ export async function problemFrom(response: Response): Promise<Problem> {
   }
   const title = textOf(body, 'title') || response.statusText || `HTTP ${response.status}`;
   return new Problem(
-    response.status,
+    typeof body['status'] === 'number' ? body['status'] : response.status,
     textOf(body, 'code') || `http_${response.status}`,
     title,
     textOf(body, 'detail') || title,

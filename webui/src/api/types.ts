@@ -46,6 +46,8 @@ export interface EdgeNote {
 // A node of a view: sent by the server, or built from the graph index, which has no steps.
 export type GraphNode = Omit<Schemas['Node'], 'order' | 'first_step' | 'last_step' | 'source'> & {
   source: SourceLine | null;
+  // In results of a search: the frame of the stack by which the node was found.
+  match?: SourceLine;
   // One per output with known statistics; only in a neighbourhood.
   notes?: EdgeNote[];
 };
@@ -55,7 +57,7 @@ export type ScopeView = Omit<Schemas['Scope'], 'nodes'> & { nodes: GraphNode[] }
 export type Neighbours = Schemas['Neighbours'];
 
 export interface SearchPage {
-  nodes: Schemas['Node'][];
+  nodes: Schemas['FoundNode'][];
   next_cursor: string | null;
 }
 

@@ -25,21 +25,34 @@ function stateAgainst(command: ControlCommand, state: JobState): string | null {
   return state === 'running' ? words.stillRunning : null;
 }
 
+// Ranks wait for each other in collectives, so these commands go to one of several ranks.
+const FOR_ONE_RANK: ReadonlySet<ControlCommand> = new Set(['next_node', 'continue_to']);
+
+// Returns the rank that the command is sent to, of which `selected` is shown; null for all ranks.
+export function rankFor(command: ControlCommand, job: Job | null, selected: number): number | null {
+  return job !== null && job.ranks.length > 1 && FOR_ONE_RANK.has(command) ? selected : null;
+}
+
+// `selected`: the rank that the page shows.
 export function availability(
   command: ControlCommand,
   job: Job | null,
   connected: boolean,
   pending: Pending | null,
   session: Session | null = null,
+  selected = 0,
 ): Availability {
   const unavailable = (reason: string) => ({ enabled: false, reason });
   if (job === null) return unavailable(words.notLoaded);
   if (!connected) return unavailable(notConnected);
   const forbidden = reasonAgainst(command === 'terminate' ? 'terminate' : 'control', session, job);
   if (forbidden !== '') return unavailable(forbidden);
-  const unsupported = job.unsupported_commands?.[command];
+  const rank = rankFor(command, job, selected);
+  // Only all ranks together do not support these.
+  const unsupported = rank === null ? job.unsupported_commands?.[command] : undefined;
   if (unsupported !== undefined) return unavailable(`${unsupported}.`);
-  const against = stateAgainst(command, job.state);
+  const state = job.ranks.find((other) => other.rank === rank)?.state ?? job.state;
+  const against = stateAgainst(command, state);
   if (against !== null) return unavailable(against);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
     return unavailable(words.nothingToRecheck);

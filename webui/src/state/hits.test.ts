@@ -1,9 +1,25 @@
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 import { sampleHit, sampleJob } from '../testing/samples';
-import { firstHitOfStop, linesOf, matches, stoppingHit } from './hits';
+import { firstHitOfStop, linesOf, loadHits, matches, stoppingHit } from './hits';
+import { emptyJob } from './job';
+import { useJob } from './job_store';
 import { NO_FILTER } from './ui';
 
+afterEach(() => vi.unstubAllGlobals());
+
 describe('hits', () => {
+  it('that only the server has are asked for with the whole filter', async () => {
+    const fetched = vi.fn<typeof fetch>(async () =>
+      Response.json({ hits: [sampleHit({ id: 9, node: 'forward/fc/addmm' })], next_cursor: null }),
+    );
+    vi.stubGlobal('fetch', fetched);
+    useJob.setState({ id: 'j', model: emptyJob() });
+    await loadHits({ watchpoint: 2, rank: 1, step: 5, node: 'forward/fc', origins: false });
+    const { searchParams } = new URL(String(fetched.mock.calls[0]?.[0]), 'http://server');
+    expect(Object.fromEntries(searchParams)).toMatchObject({ watchpoint: '2', rank: '1', step: '5', node: 'forward/fc' });
+    expect(useJob.getState().model.hits.map(({ id }) => id)).toEqual([9]);
+  });
+
   it('are grouped by step, each step with its number of hits', () => {
     const hits = [1, 1, 2].map((step, i) => sampleHit({ id: i + 1, step }));
     expect(linesOf(hits).map((line) => (line.kind === 'step' ? [line.step, line.count] : line.hit.id))).toEqual([

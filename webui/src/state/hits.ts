@@ -75,11 +75,11 @@ const PAGE = 1000;
 export async function loadHits(filter: HitFilter): Promise<void> {
   const { id } = useJob.getState();
   if (id === null) return;
-  const { watchpoint, rank, step } = filter;
+  const { watchpoint, rank, step, node } = filter;
   let cursor: string | null = null;
   try {
     for (let count = 0; count < MAX_HITS; count += PAGE) {
-      const query: HitsRequest = { watchpoint, rank, step, cursor, limit: PAGE };
+      const query: HitsRequest = { watchpoint, rank, step, node, cursor, limit: PAGE };
       // Each page contains the cursor of the next.
       // oxlint-disable-next-line no-await-in-loop
       const page = await api.hits(id, query);

@@ -100,14 +100,20 @@ export function useNeighbours(job: string, node: string | null, depth: number | 
   });
 }
 
-// The server's search, used while the page has no index of the graph.
-export function useServerSearch(job: string, text: string, graphVersion: number, enabled: boolean) {
+// The server's search. `part`: "code" for what the index does not find; null for everything.
+export function useServerSearch(
+  job: string,
+  text: string,
+  graphVersion: number,
+  enabled: boolean,
+  part: 'code' | null = null,
+) {
   return useInfiniteQuery({
-    queryKey: ['search', job, text, graphVersion],
+    queryKey: ['search', job, text, graphVersion, part],
     queryFn: ({ signal, pageParam }) => {
       const { words, op_type, category, kind, file, line } = parseQuery(text);
       const source = file === null ? null : `${file}${line > 0 ? `:${line}` : ''}`;
-      const query = { q: words.join(' '), op_type, category, kind, source, limit: SEARCH_PAGE, cursor: pageParam };
+      const query = { q: words.join(' '), in: part, op_type, category, kind, source, limit: SEARCH_PAGE, cursor: pageParam };
       return api.search(job, query, signal);
     },
     initialPageParam: null as string | null,
@@ -225,9 +231,9 @@ export function useCode(job: string, places: readonly string[]): ReadonlyMap<str
     queries: places.slice(0, MAX_LINES).map((source) => ({
       queryKey: ['code', job, source],
       queryFn: async ({ signal }: { signal: AbortSignal }) => {
-        const query = { q: '', op_type: null, category: null, kind: null, source, limit: 1, cursor: null };
+        const query = { q: '', in: null, op_type: null, category: null, kind: null, source, limit: 1, cursor: null };
         const { nodes } = await api.search(job, query, signal);
-        return { source, text: nodes[0]?.source?.text ?? '' };
+        return { source, text: nodes[0]?.match?.text ?? '' };
       },
     })),
     combine: readCode,

@@ -11,6 +11,12 @@ export const useRouter = create<RouterState>(() => ({
   route: parseRoute(window.location.hash),
 }));
 
+const rankOf = ({ route }: RouterState): number => (route.view === 'job' ? (route.route.rank ?? 0) : 0);
+
+// The rank that the page shows; 0 outside of jobs.
+export const selectedRank = (): number => rankOf(useRouter.getState());
+export const useSelectedRank = (): number => useRouter(rankOf);
+
 export function navigate(route: Route, how: 'push' | 'replace' = 'push'): void {
   const address = formatRoute(route);
   if (address !== window.location.hash) {

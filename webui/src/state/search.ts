@@ -1,4 +1,5 @@
-// Search for nodes: by the page if it has the graph's index, else by the server.
+// Search for nodes: by the page if it has the graph's index, else by the server. What only the
+// server can find, by code and stacks, follows what the page finds.
 
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
@@ -13,6 +14,7 @@ import { useJob } from './job_store';
 import { findNames } from './name_search';
 import { useGraphs, useServerSearch } from './queries';
 import { useScopes } from './scopes';
+import { beyond, searchesCode, useSettled } from './search_in_code';
 
 export interface Found {
   count: number;
@@ -77,23 +79,33 @@ export function useSearch(job: string, text: string): SearchState {
   const index = useScopes((state) => state.index);
   const watched = useScopes(({ views }) => (views instanceof IndexViews ? views.watched : null));
   const graphVersion = useJob((state) => state.model.graph_version);
-  const problem = useMemo(() => parseQuery(text).problem, [text]);
+  const query = useMemo(() => parseQuery(text), [text]);
+  const { problem } = query;
   // The index contains one graph; the server searches all graphs of the job.
   const inIndex = useGraphs(job).length <= 1 && index !== null;
   const local = useIndexSearch(inIndex && problem === null ? index : null, text);
-  const remote = useServerSearch(job, text, graphVersion, !inIndex && problem === null);
+  const settled = useSettled(text) === text;
+  const wanted = inIndex ? searchesCode(query) : problem === null;
+  const remote = useServerSearch(job, text, graphVersion, wanted && (settled || !inIndex), inIndex ? 'code' : null);
+  const answer = remote.isPlaceholderData ? undefined : remote.data;
+  const nodes = useMemo(() => remote.data?.pages.flatMap((page) => page.nodes), [remote.data]);
+  const { hasNextPage, fetchNextPage, isFetchingNextPage } = remote;
+  const more = useMemo(
+    () =>
+      index === null || local === null || !wanted ? [] : beyond(answer === undefined ? [] : (nodes ?? []), index, local.items),
+    [index, local, wanted, answer, nodes],
+  );
+  const moreFollow = wanted && answer !== undefined && hasNextPage;
   const fromIndex = useMemo((): Found | null => {
     if (index === null || local === null) return null;
     const { items } = local;
     return {
-      count: items.length,
-      at: (place) => (items[place] === undefined ? null : nodeOf(index, items[place], watched)),
-      more: null,
-      loadingMore: false,
+      count: items.length + more.length,
+      at: (place) => (items[place] === undefined ? (more[place - items.length] ?? null) : nodeOf(index, items[place], watched)),
+      more: moreFollow ? () => void fetchNextPage() : null,
+      loadingMore: isFetchingNextPage,
     };
-  }, [index, local, watched]);
-  const nodes = useMemo(() => remote.data?.pages.flatMap((page) => page.nodes), [remote.data]);
-  const { hasNextPage, fetchNextPage, isFetchingNextPage } = remote;
+  }, [index, local, watched, more, moreFollow, fetchNextPage, isFetchingNextPage]);
   const fromServer = useMemo(
     (): Found | null =>
       nodes === undefined
@@ -106,6 +118,10 @@ export function useSearch(job: string, text: string): SearchState {
           },
     [nodes, hasNextPage, fetchNextPage, isFetchingNextPage],
   );
-  if (inIndex) return { found: fromIndex, text: local?.text ?? '', error: null, problem };
+  if (inIndex) {
+    // Nothing is reported as not found before the server has searched, too.
+    const open = wanted && fromIndex?.count === 0 && answer === undefined && remote.error === null && remote.fetchStatus !== 'paused';
+    return { found: open ? null : fromIndex, text: local?.text ?? '', error: null, problem };
+  }
   return { found: fromServer, text: remote.isPlaceholderData ? '' : text, error: remote.error, problem };
 }

@@ -9,7 +9,7 @@ import { giveBack } from '../state/lease';
 import { reasonAgainst } from '../state/permissions';
 import { goToNextHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
-import { navigate, patchRoute, useRouter } from '../state/router';
+import { navigate, patchRoute, selectedRank, useRouter } from '../state/router';
 import { closeAll, openAll, revealNode } from '../state/scopes';
 import { openWatchForm, setTall, showOverlay, touch, useUi } from '../state/ui';
 import { addRecommended, watchForOverflow } from '../state/watchpoints';
@@ -49,7 +49,7 @@ function runCommands(): Command[] {
     title: commandNames[command],
     group: groups.run,
     ...(shortcut === undefined ? {} : { shortcut }),
-    reason: availability(command, model.info, connection === 'live', pending, session).reason,
+    reason: availability(command, model.info, connection === 'live', pending, session, selectedRank()).reason,
     run: () => void sendCommand(command),
   }));
 }
@@ -57,7 +57,7 @@ function runCommands(): Command[] {
 function continueTo(node: string | null): Command {
   const { model, connection, pending } = useJob.getState();
   const { session } = useAuth.getState();
-  const { reason } = availability('continue_to', model.info, connection === 'live', pending, session);
+  const { reason } = availability('continue_to', model.info, connection === 'live', pending, session, selectedRank());
   return {
     title: words.continueToSelected,
     group: groups.run,

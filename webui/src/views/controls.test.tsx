@@ -4,6 +4,8 @@ import type { ServerEvent } from '../api/types';
 import { reduceEvents } from '../state/job';
 import { useJob } from '../state/job_store';
 import { emptyJob } from '../state/job';
+import { parseRoute } from '../state/route';
+import { navigate } from '../state/router';
 import { useToasts } from '../state/toasts';
 import { sampleJob } from '../testing/samples';
 import { Controls } from './controls';
@@ -49,6 +51,28 @@ describe('buttons', () => {
     expect(button('Continue').getAttribute('aria-description')).toContain('running');
     expect(button('Pause').getAttribute('aria-disabled')).toBeNull();
     expect(button('Recheck').getAttribute('aria-description')).toContain('running');
+  });
+
+  it('move one op on the rank that is shown, if there are several', () => {
+    const [rank] = sampleJob().ranks;
+    const ranks = [0, 1].map((number) => ({ ...rank!, rank: number, state: number === 1 ? ('paused' as const) : ('running' as const) }));
+    const reason = 'this command needs a single rank';
+    const change = { state: 'running', world_size: 2, ranks, unsupported_commands: { next_node: reason } } as const;
+    put({ ...change, ranks });
+    navigate(parseRoute('#/jobs/j?rank=1'));
+    show();
+    fireEvent.click(button('Next node'));
+    expect(bodies()).toEqual([{ command: 'next_node', rank: 1 }]);
+    expect(button('Step').getAttribute('aria-disabled')).toBe('true');
+  });
+
+  it('say why the rank that is shown cannot move', () => {
+    const [rank] = sampleJob().ranks;
+    const ranks = [0, 1].map((number) => ({ ...rank!, rank: number, state: number === 1 ? ('paused' as const) : ('running' as const) }));
+    put({ state: 'running', world_size: 2, ranks });
+    navigate(parseRoute('#/jobs/j?rank=0'));
+    show();
+    expect(button('Next node').getAttribute('aria-description')).toContain('running');
   });
 
   it('recheck what has changed since the stop', () => {

@@ -6,9 +6,10 @@ import { useEffect, useState } from 'react';
 import type { ControlCommand, Job } from '../api/types';
 import { useAuth } from '../state/auth';
 import { useConditionText, targetText } from '../state/condition_text';
-import { availability, commandOfKey } from '../state/controls';
+import { availability, commandOfKey, rankFor } from '../state/controls';
 import { stoppingHit } from '../state/hits';
 import { sendCommand, useJob } from '../state/job_store';
+import { useSelectedRank } from '../state/router';
 import { changeWatchpoint } from '../state/watchpoints';
 import { Button } from '../widgets/button';
 import { Confirm } from '../widgets/confirm';
@@ -78,13 +79,14 @@ export function Controls() {
   const connection = useJob((state) => state.connection);
   const pending = useJob((state) => state.pending);
   const session = useAuth((state) => state.session);
+  const rank = useSelectedRank();
   const [steps, setSteps] = useState('1');
   const [asking, setAsking] = useState(false);
   const reason = useStopReason(job);
   const count = /^[1-9]\d{0,8}$/.test(steps.trim()) ? Number(steps) : null;
 
   const can = (command: ControlCommand) => {
-    const { enabled, reason } = availability(command, job, connection === 'live', pending, session);
+    const { enabled, reason } = availability(command, job, connection === 'live', pending, session, rank);
     if (enabled && command === 'step' && count === null) return words.stepCountWrong;
     return reason;
   };
@@ -107,11 +109,15 @@ export function Controls() {
     return () => window.removeEventListener('keydown', onKey);
   });
 
+  const hintOf = (command: ButtonCommand) => {
+    const only = rankFor(command, job, rank);
+    return only === null ? words.commandHints[command] : words.onlyRank(words.commandHints[command], only);
+  };
   const button = (command: ButtonCommand, tone?: 'primary' | 'danger' | 'quiet') => (
     <Button
       label={words.commandNames[command]}
       icon={ICONS[command]}
-      hint={words.commandHints[command]}
+      hint={hintOf(command)}
       shortcut={SHORTCUTS[command]}
       disabledReason={can(command)}
       pending={pending?.command === command}

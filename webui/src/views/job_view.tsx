@@ -3,7 +3,6 @@
 
 import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
-import { flushSync } from 'react-dom';
 import { throttle } from '../base/throttle';
 import { Folds } from '../index/folds';
 import { checkAuth } from '../state/auth';
@@ -139,8 +138,8 @@ function Right({ height }: { height: number }) {
   );
 }
 
-// True while the node panel is maximized, which needs a selected node. Escape and the
-// shortcuts of the search restore the layout.
+// True while the node panel is maximized, which needs a selected node. Escape
+// restores the layout; so do the shortcuts of the search (tree_panel.tsx).
 function useTall(): boolean {
   const node = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
   const tall = useUi((state) => state.tall) && node;
@@ -148,9 +147,7 @@ function useTall(): boolean {
     if (!tall) return undefined;
     const onKey = (event: KeyboardEvent) => {
       const typing = (event.target as HTMLElement).matches('input, select, textarea');
-      const find = (event.key === '/' && !typing) || (event.key.toLowerCase() === 'f' && event.ctrlKey);
-      // The search field cannot take the focus while it is hidden, so render at once.
-      if (find || (event.key === 'Escape' && !typing)) flushSync(() => setTall(false));
+      if (event.key === 'Escape' && !typing) setTall(false);
     };
     window.addEventListener('keydown', onKey, { capture: true });
     return () => window.removeEventListener('keydown', onKey, { capture: true });

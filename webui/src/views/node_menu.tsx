@@ -5,6 +5,7 @@ import { useAuth } from '../state/auth';
 import { copyText } from '../state/clipboard';
 import { availability } from '../state/controls';
 import { sendCommand, useJob } from '../state/job_store';
+import { useSelectedRank } from '../state/router';
 import { currentOpen, revealNode, showAround, toggleScope } from '../state/scopes';
 import { closeNodeMenu, openWatchForm, touch, useUi, type NodeMenuState } from '../state/ui';
 import { watchForOverflow } from '../state/watchpoints';
@@ -20,7 +21,8 @@ function Items({ menu }: { menu: NodeMenuState }) {
   const session = useAuth((state) => state.session);
   const forbidden = useReasonAgainst('watch');
   const pending = useJob((state) => state.pending);
-  const reach = availability('continue_to', job, live, pending, session).reason;
+  const rank = useSelectedRank();
+  const reach = availability('continue_to', job, live, pending, session, rank).reason;
   const isScope = kind === 'scope';
   const isOpen = isScope && currentOpen().has(node);
   const items: MenuItem[] = [

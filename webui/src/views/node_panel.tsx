@@ -7,6 +7,7 @@ import { useAuth } from '../state/auth';
 import { availability } from '../state/controls';
 import { describe } from '../state/describe';
 import { sendCommand, useJob } from '../state/job_store';
+import { useSelectedRank } from '../state/router';
 import { useNode, useTensors } from '../state/queries';
 import { selectNode } from '../state/scopes';
 import { NO_FILTER, openWatchForm, setHitFilter, setTall, touch, useUi } from '../state/ui';
@@ -79,7 +80,8 @@ function NodeHead({ node }: { node: NodeDetail }) {
   const forbidden = useReasonAgainst('watch');
   const tall = useUi((state) => state.tall);
   const hits = Math.max(node.hit_count, hitIndex.get(node.name) ?? 0);
-  const reach = availability('continue_to', job, live, pending, session).reason;
+  const rank = useSelectedRank();
+  const reach = availability('continue_to', job, live, pending, session, rank).reason;
   return (
     <header className="node-head">
       <KindIcon kind={node.kind} category={node.category} />

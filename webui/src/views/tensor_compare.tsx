@@ -10,6 +10,7 @@ import { formatCount, formatNumber } from '../base/format';
 import type { AxisRange } from '../base/slice';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
+import { stepOf, stepsToCompare } from '../state/kept_steps';
 import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
@@ -69,10 +70,12 @@ function isComplete({ kind, value }: Against): boolean {
 interface ChoiceProps {
   against: Against;
   tensor: TensorSummary;
+  // The steps whose values the job may have.
+  steps: readonly number[];
   onChange: (against: Against) => void;
 }
 
-function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
+function AgainstChoice({ against, tensor, steps, onChange }: ChoiceProps) {
   const info = useJob((state) => state.model.info);
   const { route } = useJobContext();
   const others = (info?.ranks ?? []).filter(({ rank }) => rank !== (route?.rank ?? 0));
@@ -81,7 +84,7 @@ function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
   const pick = (kind: Against['kind']) => {
     const first = {
       previous: '',
-      step: String(Math.max(0, (info?.step ?? 1) - 1)),
+      step: String(steps[0] ?? ''),
       rank: String(others[0]?.rank ?? 0),
       tensor: tensor.name,
     };
@@ -96,7 +99,9 @@ function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
         onChange={(event) => pick(event.target.value as Against['kind'])}
       >
         <option value="previous">{words.previousStep}</option>
-        <option value="step">{words.anotherStep}</option>
+        <option value="step" disabled={steps.length === 0}>
+          {words.anotherStep}
+        </option>
         <option value="rank" disabled={others.length === 0}>
           {words.anotherRank}
         </option>
@@ -116,11 +121,26 @@ function AgainstChoice({ against, tensor, onChange }: ChoiceProps) {
           ))}
         </select>
       )}
-      {(against.kind === 'step' || against.kind === 'tensor') && (
+      {against.kind === 'step' && (
+        <select
+          className="field compare-step"
+          aria-label={words.toCompare.step}
+          value={against.value}
+          onChange={(event) => onChange({ kind: 'step', value: event.target.value })}
+        >
+          {/* A link may name a step that is gone. */}
+          {[...new Set([...steps.map(String), against.value])].map((step) => (
+            <option key={step} value={step}>
+              {words.step(Number(step))}
+            </option>
+          ))}
+        </select>
+      )}
+      {against.kind === 'tensor' && (
         <input
-          className={`field mono compare-${against.kind}`}
-          aria-label={words.toCompare[against.kind]}
-          placeholder={words.placeholders[against.kind]}
+          className="field mono compare-tensor"
+          aria-label={words.toCompare.tensor}
+          placeholder={words.placeholders.tensor}
           spellCheck={false}
           value={text}
           aria-invalid={!isComplete({ ...against, value: text }) || undefined}
@@ -302,17 +322,22 @@ export function TensorCompare({ tensor, query }: Props) {
   const [heat, setHeat] = useState(false);
   const [active, setActive] = useState(0);
   const other = otherQuery(query, against);
-  const enabled = query.enabled && complete;
+  const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
+  const steps = stepsToCompare(query, now);
+  const gone = against.kind === 'step' && !steps.includes(Number(against.value));
+  const before = against.kind === 'previous' || (against.kind === 'step' && stepOf(against.value, now) === now - 1);
+  const enabled = query.enabled && complete && !gone;
   const left = useSlice({ ...query, enabled });
   const right = useSlice({ ...other, enabled });
   const comparison = useComparison({ ...query, enabled }, formatAgainst(against), tolerance);
   const problem = comparison.error ?? right.error ?? left.error;
   const keeper = useKeeper('previous', tensor.node);
-  const missing = against.kind === 'previous' && problem !== null && isGone(problem);
+  const missing = before && problem !== null && isGone(problem);
   // The previous values are still available, but will not be after the next step.
-  const ends = against.kind === 'previous' && (keeper.state === 'off' || keeper.state === 'deleted');
+  const ends = before && (keeper.state === 'off' || keeper.state === 'deleted');
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
+    if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;
     if (missing) return null;
     if (problem !== null) return <Notice title={words.nothingToCompare}>{describe(problem)}</Notice>;
     if (left.data === undefined || right.data === undefined) return <Notice title={words.loadingBoth} busy />;
@@ -342,6 +367,7 @@ export function TensorCompare({ tensor, query }: Props) {
         <AgainstChoice
           against={against}
           tensor={tensor}
+          steps={steps}
           onChange={(next) => {
             touch();
             patchRoute({ against: next.kind === 'previous' ? null : formatAgainst(next) });

@@ -2,8 +2,10 @@
 
 import { ChevronsDownUp, ChevronsUpDown, FileCode, Search, X } from 'lucide-react';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { formatCount } from '../base/format';
 import { beginMeasure } from '../base/timing';
+import { isTextField } from '../base/typing';
 import { namesOf } from '../index/coverage';
 import { IndexViews } from '../index/index_views';
 import { isSourceGroup, placesOf, sourceHits, sourcePath, SourceViews } from '../index/source_views';
@@ -13,7 +15,7 @@ import { useSelectionPreview } from '../state/selection_preview';
 import { useCode } from '../state/queries';
 import { closeAll, openAll, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
-import { openNodeMenu, setTicked, touch, useUi } from '../state/ui';
+import { openNodeMenu, setTall, setTicked, touch, useUi } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Panel } from '../widgets/panel';
@@ -142,6 +144,14 @@ function SourceTree({ views }: { views: IndexViews }) {
   );
 }
 
+function isSearchKey(event: KeyboardEvent): boolean {
+  const command = event.ctrlKey || event.metaKey;
+  if (event.key.toLowerCase() === 'f' && command) return true;
+  // A dialog keeps the focus.
+  const inDialog = event.target instanceof Element && event.target.closest('dialog') !== null;
+  return event.key === '/' && !command && !inDialog && !isTextField(event.target);
+}
+
 export function TreePanel() {
   const [bySource, setBySource] = useState(false);
   const views = useScopes((state) => state.views);
@@ -162,17 +172,17 @@ export function TreePanel() {
 
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      const find = event.key.toLowerCase() === 'f' && (event.ctrlKey || event.metaKey);
-      const target = event.target as HTMLElement;
-      const typing = target.matches('input, select, textarea');
-      const slash = event.key === '/' && !typing && !event.ctrlKey && !event.metaKey;
-      if (!find && !slash) return;
+      if (!isSearchKey(event)) return;
       event.preventDefault();
+      event.stopPropagation();
+      // The field cannot take the focus while it is hidden, so render at once.
+      if (useUi.getState().tall) flushSync(() => setTall(false));
       input.current?.focus();
       input.current?.select();
     };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
+    // Before the tree and the grids, which use the keys that they get.
+    window.addEventListener('keydown', onKey, { capture: true });
+    return () => window.removeEventListener('keydown', onKey, { capture: true });
   }, []);
 
   return (

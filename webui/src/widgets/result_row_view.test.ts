@@ -10,6 +10,17 @@ function marked(name: string, word: string): Array<string | null> {
   return [...view.element.querySelectorAll('mark')].map((element) => element.textContent);
 }
 
+it('tells in which code a node was found', () => {
+  const view = new ResultRowView();
+  const row = { index: 0, marked: false, current: false, hits: 0, word: 'cross' };
+  const match = { file: '/src/train.py', line: 12, text: '  loss = cross_entropy(x)' };
+  view.show({ ...row, node: sampleNode('forward/nll', { match }) });
+  expect(view.element.textContent).toBe('forward/nlltrain.py:12: loss = cross_entropy(x)');
+  expect(view.element.title).toBe('forward/nll\ntrain.py:12: loss = cross_entropy(x)');
+  view.show({ ...row, node: sampleNode('forward/nll') });
+  expect(view.element.textContent).toBe('forward/nll');
+});
+
 it('marks the text where it is first found, over path and label', () => {
   expect(marked('forward/conv1/convolution', 'CONV')).toEqual(['conv']);
   expect(marked('forward/conv1/convolution', '1/convo')).toEqual(['1/', 'convo']);

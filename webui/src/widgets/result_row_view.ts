@@ -1,7 +1,9 @@
 // The element of one search result. It is written directly, since every key changes all rows.
 
 import type { GraphNode } from '../api/types';
+import { fileName } from '../base/names';
 import { visible } from '../base/visible';
+import { foundIn } from '../words/graph';
 import { markElements } from './node_mark_elements';
 
 export const RESULT_PX = 26;
@@ -36,6 +38,8 @@ export class ResultRowView {
   private readonly icon = part('span', 'kind-icon');
   private readonly path = part('span', 'full-name-path');
   private readonly name = part('bdi', '');
+  // Where the code was found that matched.
+  private readonly code = part('span', 'result-code mono muted');
   private readonly marks = part('span', 'node-marks');
   shown: ShownResult | null = null;
 
@@ -45,7 +49,7 @@ export class ResultRowView {
     this.icon.setAttribute('aria-hidden', 'true');
     this.marks.setAttribute('aria-hidden', 'true');
     this.element.setAttribute('role', 'option');
-    this.element.append(this.icon, name, this.marks);
+    this.element.append(this.icon, name, this.code, this.marks);
   }
 
   show(next: ShownResult): void {
@@ -54,9 +58,13 @@ export class ResultRowView {
     const { node, index, marked, word } = next;
     if (last?.index !== index) this.element.style.transform = `translateY(${index * RESULT_PX}px)`;
     if (last?.marked !== marked) this.element.setAttribute('aria-selected', `${marked}`);
-    if (last?.node.name !== node.name) {
+    if (last?.node.name !== node.name || last.node.match !== node.match) {
       this.element.setAttribute('aria-label', node.name);
-      this.element.title = node.name;
+      const { match } = node;
+      const code = (match?.text ?? '') || (match?.function ?? '');
+      const found = match === undefined ? '' : foundIn(`${fileName(match.file)}:${match.line}`, code.trim());
+      this.code.textContent = found;
+      this.element.title = found === '' ? node.name : `${node.name}\n${found}`;
       this.icon.className = `kind-icon kind-${node.kind} cat-${node.category}`;
     }
     if (last?.node.name !== node.name || last.word !== word) this.write(node.name, word);

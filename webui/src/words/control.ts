@@ -22,6 +22,8 @@ export const commandHints = {
   recheck: 'Re-test changed watchpoints on the current values',
   terminate: 'End the job',
 };
+export const onlyRank = (hint: string, rank: number) =>
+  `${hint}, on rank ${rank} only. The others stay where they are; at a collective op it waits for them.`;
 export const stepCount = 'Number of steps';
 export const stepCountHint = 'Number of steps (1 or more)';
 export const stepCountWrong = 'The number of steps must be 1 or more.';

@@ -56,15 +56,16 @@ export const currentNode = 'current node';
 
 // Search.
 export const searchNodes = 'Search nodes';
-export const searchPlaceholder = 'Search nodes  /';
+export const searchPlaceholder = 'Search nodes or code  /';
+export const foundIn = (place: string, code: string) => `${place}: ${code}`;
 export const clearSearch = 'Clear search';
-export const searchHint = 'Words in names or op types, ';
+export const searchHint = 'Words in names, op types or code, ';
 export const searchResults = 'Search results';
 export const searchFailed = 'Search failed';
 export const invalidSearch = 'Invalid search';
 export const searching = 'Searching';
 export const noResults = 'No results';
-export const nothingMatches = (text: string) => `Nothing matches “${text}”. Words match names or op types; all must match.`;
+export const nothingMatches = (text: string) => `Nothing matches “${text}”. Words match names, op types, functions or code; all must match.`;
 export const results = (count: string, one: boolean) => `${count} ${one ? 'result' : 'results'}`;
 export const firstResults = (shown: string) => `First ${shown}`;
 export const moreResults = 'More results';

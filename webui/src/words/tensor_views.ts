@@ -52,8 +52,13 @@ export const rankToCompare = 'Rank to compare with';
 export const rank = (rank: number) => `rank ${rank}`;
 export const step = (step: number) => `step ${step}`;
 export const toCompare = { step: 'Step to compare with', tensor: 'Tensor to compare with' };
-export const placeholders = { step: 'step', tensor: 'scope/node:slot' };
+export const placeholders = { tensor: 'scope/node:slot' };
 export const choose = { previous: '', rank: 'Choose a rank', step: 'Choose a step', tensor: 'Choose a tensor' };
+export const stepGone = (step: string) => `Values of step ${step} are not kept`;
+export const keptSteps = (steps: readonly number[]) =>
+  `A job has the values of its current step, and of the step before where they are recorded. ${
+    steps.length === 0 ? '' : `Compare with step ${steps.join(' or ')}. `
+  }For other steps, stop there and download the values, or record the history.`;
 export const nothingToCompare = 'Nothing to compare with';
 export const loadingBoth = 'Loading both tensors';
 export const shapesDiffer = 'Shapes differ';

@@ -50,7 +50,7 @@ class Graph:
             stack: A text that any frame of the source stack contains: as "FILE:LINE", in the
                 function's name or in the code. Asks the server for each node that matches the other
                 arguments, so combine it with them in a large graph.
-            source: FILE or FILE:LINE of the user's own line, where FILE is the end of the path.
+            source: FILE or FILE:LINE of any frame of the source stack, where FILE is the end of the path.
             category: "weight", "gradient", "activation", "optimizer" or "other".
             kind: "op", "parameter", "buffer", "constant", "input" or "scope".
             op_type: Such as "aten::relu".
@@ -108,7 +108,9 @@ class Graph:
         text = max(parts, key=len) or None
         cursor: str | None = None
         while True:
-            page: Json = self._http.get(f"{self._path}/search", q=text, limit=_PAGE, cursor=cursor, **query)
+            # The pattern is one for names, not for code.
+            search = {"q": text, "in": "names", "limit": _PAGE, "cursor": cursor, **query}
+            page: Json = self._http.get(f"{self._path}/search", **search)
             yield from map(Node.from_json, page["nodes"])
             cursor = page.get("next_cursor")
             if not cursor:

@@ -1,0 +1,15 @@
+// Which steps a job has values of: the current one and, where they are recorded, the one before.
+
+import type { ValueQuery } from './queries';
+
+// Returns the steps that the values of a query can be compared with, the newest first.
+export function stepsToCompare({ step }: Pick<ValueQuery, 'step'>, now: number): number[] {
+  const kept = now > 0 ? [now, now - 1] : [now];
+  return kept.filter((other) => other !== stepOf(step, now));
+}
+
+// The step of values, if "current" and "previous" are told by the job's step.
+export function stepOf(step: string | null, now: number): number {
+  if (step === null || step === 'current') return now;
+  return step === 'previous' ? now - 1 : Number(step);
+}

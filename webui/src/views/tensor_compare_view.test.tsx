@@ -1,0 +1,69 @@
+import { QueryClientProvider } from '@tanstack/react-query';
+import { render, screen, within } from '@testing-library/react';
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { TensorSummary } from '../api/types';
+import { emptyJob } from '../state/job';
+import { useJob } from '../state/job_store';
+import { createQueryClient } from '../state/queries';
+import { parseRoute } from '../state/route';
+import { sampleJob } from '../testing/samples';
+import { JobContext } from './job_context';
+import { TensorCompare } from './tensor_compare';
+
+const TENSOR: TensorSummary = {
+  name: 'forward/log:0',
+  node: 'forward/log',
+  role: 'output',
+  index: 0,
+  slot: 0,
+  dtype: 'float32',
+  shape: [2],
+  statistics: null,
+  statistics_step: null,
+};
+const QUERY = { job: 'j', name: TENSOR.name, rank: 0, step: null, slice: '[:]', transposed: false, version: '1', enabled: true };
+
+function jobAt(step: number) {
+  const job = sampleJob({ step });
+  return { ...job, ranks: job.ranks.map((rank) => ({ ...rank, step })) };
+}
+
+let asked: string[] = [];
+
+beforeEach(() => {
+  asked = [];
+  vi.stubGlobal('fetch', async (url: string) => {
+    asked.push(url);
+    return Response.json({ status: 404, code: 'value_gone', detail: 'it is gone' }, { status: 404 });
+  });
+  useJob.setState({ id: 'j', connection: 'live', model: { ...emptyJob(), info: jobAt(7) } });
+});
+afterEach(() => vi.unstubAllGlobals());
+
+function show(against: string) {
+  const parsed = parseRoute(`#/jobs/j?with=${encodeURIComponent(against)}`);
+  const route = parsed.view === 'job' ? parsed.route : null;
+  render(
+    <QueryClientProvider client={createQueryClient()}>
+      <JobContext value={{ id: 'j', route, hitIndex: new Map(), trail: new Map(), current: null }}>
+        <TensorCompare tensor={TENSOR} query={QUERY} />
+      </JobContext>
+    </QueryClientProvider>,
+  );
+}
+
+const steps = () => within(screen.getByLabelText('Step to compare with')).getAllByRole('option').map((each) => each.textContent);
+
+it('offers only the steps that are kept', async () => {
+  show('step:6');
+  expect(steps()).toEqual(['step 6']);
+  // If that one is not recorded either, recording is offered.
+  expect(await screen.findByRole('button', { name: 'Keep previous values' })).not.toBeNull();
+});
+
+it('says what to do instead of asking for a step that is gone', () => {
+  show('step:3');
+  expect(screen.getByText('Values of step 3 are not kept')).not.toBeNull();
+  expect(screen.getByText(/Compare with step 6\./)).not.toBeNull();
+  expect(asked).toEqual([]);
+});
