@@ -13,7 +13,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-_MIRROR = "http://deb.debian.org/debian"
 # In the namespaces: $1 is the root, $2 what becomes /work, $3 what becomes /packages.
 _ENTER = """
 set -e
@@ -71,7 +70,7 @@ class BareSystem:
 def _bootstrap(release: str, target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         root = Path(scratch) / release
-        command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", release, str(root), _MIRROR]
+        command = ["debootstrap", "--variant=minbase", "--include=python3,python3-venv", release, str(root)]
         try:
             done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=1200)
         except subprocess.TimeoutExpired:

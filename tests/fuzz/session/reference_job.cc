@@ -154,7 +154,9 @@ ReferenceJob::Admission ReferenceJob::Attach(const jobs::AgentHello& hello) {
     return Admission::kNeedsNewJob;
   }
   if (!same && holder != nullptr && holder->connected) {
-    return Admission::kRankTaken;
+    // Programs of one process that run at the same time are separate jobs.
+    return hello.world_size == 1 ? Admission::kNeedsNewJob
+                                 : Admission::kRankTaken;
   }
   if (same) Abandon(hello.rank);
   RankModel& rank = ranks_[hello.rank];
