@@ -66,7 +66,7 @@ bool AgentConnections::IsOfAnotherRun(const AgentHello& hello) const {
     if (!rank.link) continue;
     if (rank.hello.world_size != hello.world_size) return true;
     // Programs of one process that run at the same time under one id.
-    if (hello.world_size == 1) return true;
+    if (hello.world_size == 1) return !hello.chooses_another_id;
   }
   return false;
 }

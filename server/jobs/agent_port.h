@@ -50,6 +50,9 @@ struct AgentHello {
   // Commands that the agent does not support, with the reason.
   std::map<model::ControlVerb, std::string> unsupported = {};
   model::Allowed allowed = {};
+  // If another process is the only rank of the job, this one is refused with
+  // rank_taken and chooses another id, instead of being the next run of this.
+  bool chooses_another_id = false;
 };
 
 // A rank has paused, resumed or reached a new step.

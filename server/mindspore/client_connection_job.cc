@@ -88,6 +88,7 @@ jobs::AgentHello ClientConnection::Hello() const {
     hello.device_id = 0;
   }
   hello.incarnation = incarnation_;
+  hello.chooses_another_id = true;
   hello.unsupported = protocol_.unsupported();
   return hello;
 }
