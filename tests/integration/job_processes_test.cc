@@ -94,9 +94,9 @@ TEST_F(JobProcessesTest, GivesANewRunOfAnEndedJobAJobOfItsOwn) {
 TEST_F(JobProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
   Start();
   ScriptedAgent agent(port());
-  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  auto job = StartJob(agent, ScriptedAgent::MakeHello("digits", 0, 2));
   ScriptedAgent rival(port());
-  ASSERT_TRUE(rival.SendHello(ScriptedAgent::MakeHello("digits")));
+  ASSERT_TRUE(rival.SendHello(ScriptedAgent::MakeHello("digits", 0, 2)));
   EXPECT_EQ(rival.Receive().message_case(), v1::ServerMessage::MESSAGE_NOT_SET);
   const grpc::Status status = rival.End();
   EXPECT_EQ(status.error_code(), grpc::StatusCode::ALREADY_EXISTS);
@@ -104,6 +104,15 @@ TEST_F(JobProcessesTest, RefusesASecondProcessThatClaimsALiveRank) {
   // The first one is not affected.
   EXPECT_TRUE(Control(*job, ControlVerb::kContinue).ok());
   EXPECT_TRUE(agent.Receive().has_command());
+}
+
+TEST_F(JobProcessesTest, GivesProgramsOfOneProcessThatRunAtOnceJobsOfTheirOwn) {
+  Start();
+  ScriptedAgent agent(port());
+  StartJob(agent, ScriptedAgent::MakeHello("digits"));
+  ScriptedAgent other(port());
+  EXPECT_EQ(other.Join(ScriptedAgent::MakeHello("digits")).job(), "digits-2");
+  EXPECT_EQ(directory().Jobs().size(), 2u);
 }
 
 TEST_F(JobProcessesTest, KeepsTwoJobsApart) {

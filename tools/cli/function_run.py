@@ -109,7 +109,7 @@ class FunctionRun:
         outcome = _Outcome()
         try:
             follow.adopt_existing()
-            with limit_batches(self._options.limit_batches):
+            with limit_batches(self._options.limit_batches), _environment(self._place()):
                 outcome.run(function)
         finally:
             seconds = time.monotonic() - began
@@ -126,7 +126,8 @@ class FunctionRun:
         return result
 
     def _variables(self) -> dict[str, str]:
-        """The agent's configuration. It is in the environment only while the agent is opened."""
+        """The agent's configuration. It is in the environment only while the agent is opened, so that
+        programs that the function starts are not debugged."""
         host, _, port = self.server.debugger_address.rpartition(":")
         socket = self.server.debugger_socket
         return {
@@ -135,14 +136,16 @@ class FunctionRun:
             "GRAPHDBG_PORT": port,
             **({"GRAPHDBG_SOCKET": str(socket)} if socket else {}),
             "GRAPHDBG_TOKEN_FILE": str(self.server.data_dir / "agent_token"),
-            "GRAPHDBG_JOB": self._name,
-            "GRAPHDBG_RANK": "0",
-            "GRAPHDBG_WORLD_SIZE": "1",
+            **self._place(),
             "GRAPHDBG_WAIT": "1",
             # The server ends only if something is wrong with it, and the function must not wait for it.
             "GRAPHDBG_ON_DISCONNECT": "resume",
             "GRAPHDBG_GRACE": "0",
         }
+
+    def _place(self) -> dict[str, str]:
+        """What the agent reads again when the function first trains."""
+        return {"GRAPHDBG_JOB": self._name, "GRAPHDBG_RANK": "0", "GRAPHDBG_WORLD_SIZE": "1"}
 
     def _fields(self, outcome: _Outcome, control: FunctionControl, seconds: float) -> Json:
         job = control.final_job()
