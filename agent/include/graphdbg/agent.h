@@ -59,9 +59,9 @@
  * Errors. No function throws, aborts or exits. Every function may be called
  * with a null agent, and with an agent that is inert because debugging is
  * disabled, the server rejected it, an internal error occurred, the process was
- * forked from one that had started, or the agent is closed. It then returns GRAPHDBG_DETACHED or 0
- * immediately, so a program needs no check of its own whether it is being
- * debugged. graphdbg_last_error() describes other errors.
+ * forked from one that had started, or the agent is closed. It then returns
+ * GRAPHDBG_DETACHED or 0 immediately, so a program needs no check of its own
+ * whether it is being debugged. graphdbg_last_error() describes other errors.
  *
  * Threads. All functions may be called on any thread at any time, except that
  * graphdbg_open and graphdbg_close are called once each for an agent. A process
