@@ -13,16 +13,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-# In the namespaces: $1 is the root, $2 what becomes /work, $3 what becomes /packages.
+# In the namespaces: $1 is the root, $2 what becomes /trial, $3 what becomes /packages.
 _ENTER = """
 set -e
 root=$1 work=$2 packages=$3
 shift 3
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
-mount --bind "$work" "$root/work"
+mount --bind "$work" "$root/trial"
 mount --bind "$packages" "$root/packages"
-exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/work "$@"
+exec chroot "$root" /usr/bin/env -i PATH=/usr/bin:/bin HOME=/trial "$@"
 """
 
 
@@ -46,6 +46,8 @@ class BareSystem:
         if not system.root.exists():
             cache.mkdir(parents=True, exist_ok=True)
             _bootstrap(release, system.root)
+        for directory in ("trial", "packages"):
+            (system.root / directory).mkdir(exist_ok=True)
         with tempfile.TemporaryDirectory() as nothing:
             done = system.run(["/bin/true"], Path(nothing), Path(nothing))
         if done.returncode != 0:
@@ -55,7 +57,7 @@ class BareSystem:
     def run(
         self, command: list[str], work: Path, packages: Path, seconds: float = 300
     ) -> subprocess.CompletedProcess[str]:
-        """Runs a command there. `work` is its /work and home, `packages` its /packages."""
+        """Runs a command there. `work` is its /trial and home, `packages` its /packages."""
         namespaces = ["unshare", "--mount", "--pid", "--fork", "--kill-child"]
         enter = ["sh", "-c", _ENTER, "sh", str(self.root), str(work), str(packages)]
         return subprocess.run(
@@ -78,8 +80,6 @@ def _bootstrap(release: str, target: Path) -> None:
         if done.returncode != 0:
             lines = done.stdout.strip().splitlines()
             raise Unavailable(f"debootstrap failed: {lines[-1] if lines else done.stderr.strip()}")
-        for directory in ("work", "packages"):
-            (root / directory).mkdir()
         # Another process may have been faster.
         if not target.exists():
             root.rename(target)

@@ -1,6 +1,6 @@
 """What a new user tries first, run in a bare system by its own Python; prints JSON.
 
-Installs the wheel in /work into an environment of its own, then starts the programs.
+Installs the wheel in /trial into an environment of its own, then starts the programs.
 With "torch" as argument, PyTorch is found in /packages.
 """
 
@@ -12,7 +12,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-WORK = Path("/work")
+WORK = Path("/trial")
 BIN = WORK / "venv" / "bin"
 
 TRAINING = """

@@ -42,7 +42,7 @@ def first_minutes(system: BareSystem, wheel: Path, tmp_path_factory: pytest.Temp
     shutil.copy(wheel, work)
     shutil.copy(HERE / "first_minutes.py", work)
     (work / "tiny.onnx").write_bytes(tiny_model())
-    command = ["/usr/bin/python3", "/work/first_minutes.py"]
+    command = ["/usr/bin/python3", "/trial/first_minutes.py"]
     if python_version(system) == sys.version_info[:2]:
         command.append("torch")
     done = system.run(command, work, Path(sysconfig.get_path("purelib")), seconds=900)
