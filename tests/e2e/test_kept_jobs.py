@@ -78,7 +78,7 @@ def test_a_job_that_has_ended_is_listed_and_shown_again(debug, environment, tmp_
         addresses = json.loads(shown.stdout.readline())
         client = Client.from_data_dir(addresses["http_address"], Path(job["directory"]))
         assert client.get("/jobs/planted")["state"] == "finished"
-        assert client.hits("planted") == result["hits"]
+        assert [hit | {"job": "planted"} for hit in client.hits("planted")] == result["hits"]
         assert client.get("/jobs/planted/graph/node", name="forward/addmm")["kind"] == "op"
         assert re.search(r"#/jobs/planted\?code=", addresses["url"])
     finally:

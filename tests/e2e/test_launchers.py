@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -287,6 +288,8 @@ def test_a_late_server_finds_the_job(tmp_path: Path, start_job) -> None:
     assert process.stdout
     while "step 5 " not in process.stdout.readline():
         assert process.poll() is None
+    # A full pipe would stop the program.
+    threading.Thread(target=process.stdout.read, daemon=True).start()
     for _ in range(2):
         # The second server takes the place of the first.
         server = Server(tmp_path / "data", f"--debugger-port={port}")

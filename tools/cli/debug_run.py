@@ -10,7 +10,7 @@ from .break_on import conditions_of
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
-from .job_follower import JobFollower, OnHit, RunOptions
+from .job_follower import JobFollower, OnHit, RunOptions, job_summary
 from .job_process import JobProcess, job_name, signals_to
 from .kept_jobs import keep_job
 from .run_directory import run_directory
@@ -117,7 +117,7 @@ class _Run:
             "artifacts": [],
             "debugged": bool(jobs),
             "findings": [],
-            "jobs": [_summary(job) for job in jobs],
+            "jobs": [job_summary(job) for job in jobs],
         }
 
     def _exception(self, jobs: Sequence[Json]) -> Json | None:
@@ -143,13 +143,3 @@ def _environment(options: RunOptions) -> dict[str, str]:
     # The agent counts, so that the number holds whatever a user does at a pause.
     steps = {"GRAPHDBG_STEPS": str(options.steps)} if options.steps is not None else {}
     return options.environment | options.configuration.environment | steps
-
-
-def _summary(job: Json) -> Json:
-    return {
-        "id": job["id"],
-        "state": job["state"],
-        "steps": job["step"],
-        "world_size": job["world_size"],
-        "hit_count": job["hit_count"],
-    }

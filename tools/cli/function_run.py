@@ -19,6 +19,7 @@ from .break_on import conditions_of
 from .client import Json
 from .errors import USAGE, CliError
 from .function_control import FunctionControl
+from .job_follower import job_summary
 from .kept_jobs import keep_job
 from .limit_batches import limit_batches
 from .run_directory import run_directory
@@ -165,6 +166,7 @@ class FunctionRun:
             "artifacts": [],
             "debugged": control.started,
             "findings": [],
+            "jobs": [job_summary(job)] if job else [],
         }
 
 

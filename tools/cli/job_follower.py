@@ -125,3 +125,14 @@ class JobFollower:
         report.log_hit(hits[0] if first else hits[-1], self.job)
         if self.job["state"] == "paused" and self._options.on_hit == "pause":
             report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
+
+
+def job_summary(job: Json) -> Json:
+    """A job as it appears in the result object."""
+    return {
+        "id": job["id"],
+        "state": job["state"],
+        "steps": job["step"],
+        "world_size": job["world_size"],
+        "hit_count": job["hit_count"],
+    }

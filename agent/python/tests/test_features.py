@@ -114,7 +114,7 @@ def test_compiled_code_runs_eagerly_and_says_so_once(script: Script) -> None:
     assert run.stdout == "0\n"
     notices = [c["line"] for c in run.called("notify")]
     assert len(notices) == 1 and "GRAPHDBG_COMPILED=keep" in notices[0]
-    assert {"forward/_orig_mod/fc/addmm", "forward/_orig_mod/relu", "forward/exp"} <= set(run.executed(step=2))
+    assert {"forward/fc/addmm", "forward/relu", "forward/exp"} <= set(run.executed(step=2))
 
 
 @pytest.mark.newest_torch
@@ -145,11 +145,11 @@ print(torch._dynamo.utils.counters["stats"]["unique_graphs"])
     assert run.stdout == plain.stdout
     assert run.stdout.splitlines()[-1] == "1"
     assert len(run.called("step_end")) == 3
-    name = "forward/_orig_mod/compiled_region"
+    name = "forward/compiled_region"
     region = run.execution(name, step=3)
     assert run.nodes[name]["op_type"] == "torch.compile"
     assert [o["shape"] for o in region["outputs"]] == [[1, 2]]
-    assert {"forward/_orig_mod/fc/weight", "forward/_orig_mod/fc/bias"} <= {i["from"] for i in region["inputs"]}
+    assert {"forward/fc/weight", "forward/fc/bias"} <= {i["from"] for i in region["inputs"]}
     assert [i["from"] for i in run.execution("forward/exp", step=3)["inputs"]] == [name]
     assert not [n for n in run.nodes if n.endswith(("/relu", "/addmm"))]
 
