@@ -38,8 +38,8 @@ def output(*command: str) -> str:
 
 def install() -> None:
     output(sys.executable, "-m", "venv", str(WORK / "venv"))
-    (wheel,) = WORK.glob("*.whl")
-    output(str(BIN / "pip"), "install", "--quiet", "--no-index", str(wheel))
+    (wheel,) = WORK.glob("graphdbg-*.whl")
+    output(str(BIN / "pip"), "install", "--quiet", "--no-index", f"--find-links={WORK}", str(wheel))
 
 
 def loads_the_native_parts() -> dict[str, str]:
