@@ -28,7 +28,7 @@ struct ServerOptions {
   // Further ports that a Host header may name, because tunnels to this server
   // have them.
   std::vector<uint16_t> forwarded_ports;
-  // As in Site.
+  // See Site.
   std::string frame_ancestors;
   // Null means plain HTTP.
   std::shared_ptr<Tls> tls;

@@ -5,7 +5,7 @@
 
 namespace graphdbg::mindspore {
 
-// What the stored state of clients may take, in bytes.
+// Limits for the stored state of clients, in bytes.
 struct ClientFileLimits {
   // For the files of one client, and of all clients.
   uint64_t client_bytes = uint64_t{256} << 20;

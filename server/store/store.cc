@@ -48,7 +48,7 @@ absl::StatusOr<Database> OpenForReading(const std::string& file,
   return db.ok() ? std::move(db) : why;
 }
 
-// What can be read, if not everything works.
+// Opens the file only for reading if it cannot be opened for writing.
 absl::StatusOr<Database> OpenToLoad(const std::string& file) {
   auto db = OpenDatabase(file);
   return db.ok() ? std::move(db) : OpenForReading(file, db.status());

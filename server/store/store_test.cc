@@ -1,4 +1,4 @@
-// What is recorded, and what the next server finds of it.
+// Tests that the next server finds what was recorded.
 #include "server/store/store.h"
 
 #include <gtest/gtest.h>

@@ -60,7 +60,7 @@ class StoreTest : public testing::Test {
     return kept->get_future().get();
   }
 
-  // What the next server would find if this one was killed now.
+  // The contents that the next server would find if this one were killed now.
   std::map<std::string, SavedJob> Crash() {
     const fs::path copy = dir_.string() + ".copy";
     fs::remove_all(copy);

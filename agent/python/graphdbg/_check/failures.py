@@ -25,7 +25,7 @@ class Failure:
         message: Its text.
         traceback: As Python prints it.
         source: The innermost line of the program itself.
-        activity: The stage whose code raised it, "" if that cannot be told from the traceback.
+        activity: The stage whose code raised it, "" if the traceback does not show it.
     """
 
     type: str
