@@ -224,8 +224,11 @@ class Reader {
         unknown.emplace_back(word);
       }
     }
-    // Nobody could continue the program.
-    if (!allowed.control) config_->wait = false;
+    if (!allowed.control) {
+      // Nobody could continue the program after a pause.
+      config_->wait = false;
+      config_->step_limit = 0;
+    }
     if (unknown.empty()) return;
     config_->problems.push_back(absl::StrCat(
         "ignored \"", absl::StrJoin(unknown, ","), "\" in GRAPHDBG_ALLOW=",

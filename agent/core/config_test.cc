@@ -306,11 +306,16 @@ TEST(ConfigTest, TheOwnerLimitsWhatTheServerMayOrder) {
       ElementsAre(HasSubstr("contro")));
 }
 
-TEST(ConfigTest, AProgramThatNobodyMayContinueDoesNotWait) {
-  EXPECT_FALSE(
-      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", "view"}}).wait);
-  EXPECT_TRUE(
-      Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_ALLOW", "control"}}).wait);
+TEST(ConfigTest, AProgramThatNobodyMayContinueDoesNotPause) {
+  const auto read = [](const char* allowed) {
+    return Read({{"GRAPHDBG_ENABLE", "1"},
+                 {"GRAPHDBG_STEPS", "2"},
+                 {"GRAPHDBG_ALLOW", allowed}});
+  };
+  EXPECT_FALSE(read("view").wait);
+  EXPECT_EQ(read("view").step_limit, 0);
+  EXPECT_TRUE(read("control").wait);
+  EXPECT_EQ(read("control").step_limit, 2);
 }
 
 TEST(ConfigTest, NamesProgramsByTheirScript) {

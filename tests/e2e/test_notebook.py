@@ -25,7 +25,7 @@ TRAIN = """
 import torch
 def train(bad_step=0, steps=6):
     model = torch.nn.Linear(4, 1)
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step in range(1, steps + 1):
         loss = (model(torch.ones(2, 4)) / (step != bad_step)).square().mean()
         optimizer.zero_grad()
