@@ -32,6 +32,8 @@ constexpr uint32_t kStatisticsPerTick = 10;
 constexpr uint32_t kTicksPerHit = 20;
 constexpr uint32_t kTicksPerReturn = 100;
 constexpr std::chrono::milliseconds kBetweenRequests(100);
+// How long a job may take until the server knows it.
+constexpr std::chrono::seconds kAppears(60);
 
 [[noreturn]] void Fail(const std::string& why) {
   std::fprintf(stderr, "many_jobs: %s\n", why.c_str());
@@ -86,11 +88,21 @@ class Load {
   // Adds watchpoint 1, which the hits refer to, to each job.
   void Watch() {
     http::testing::Client client(port_);
+    for (uint32_t job = 0; job < jobs_.size(); ++job) Watch(job, client);
+  }
+
+  void Watch(uint32_t job, http::testing::Client& client) {
+    const std::string path = "/api/v1/jobs/" + Name(job) + "/watchpoints";
     const std::string body = Json{{"condition", {{"id", "nan"}}}}.dump();
-    for (uint32_t job = 0; job < jobs_.size(); ++job) {
-      const std::string path = "/api/v1/jobs/" + Name(job) + "/watchpoints";
+    const auto deadline = Clock::now() + kAppears;
+    for (;;) {
       const auto reply = client.Fetch("POST", path, Authorized(), body);
-      if (reply.status != 201) Fail(path + ": " + reply.body);
+      if (reply.status == 201) return;
+      // 404: the server has not read the job's first message yet.
+      if (reply.status != 404 || Clock::now() > deadline) {
+        Fail(path + ": " + reply.body);
+      }
+      std::this_thread::sleep_for(kBetweenRequests);
     }
   }
 
