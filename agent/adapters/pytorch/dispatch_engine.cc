@@ -26,7 +26,7 @@ OpTracer* dispatch_tracer = nullptr;
 std::atomic<bool> tracing{false};
 
 bool IsLeaf(const OpInfo& op, DispatchKeySet keys) {
-  return !HasWrapperKeys(keys) && op.leaf && !at::in_parallel_region();
+  return !HasWrapperKeys(keys) && op.IsLeaf(keys) && !at::in_parallel_region();
 }
 
 // Ops called by the kernel of an op are not traced.
@@ -90,7 +90,9 @@ void RegisterFallthroughs() {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
     const OpInfo* const info = FindOp(*op);
-    if (!info->leaf || !info->node) RegisterFallthrough(name);
+    const bool composite =
+        info->composite && info->backends_with_kernels == 0;
+    if (composite || !info->node) RegisterFallthrough(name);
   }
 }
 

@@ -78,6 +78,26 @@ void ReadSchema(const c10::FunctionSchema& schema, OpInfo* info) {
   }
 }
 
+void ReadKernels(const c10::OperatorHandle& op, OpInfo* info) {
+  using c10::BackendComponent;
+  using c10::DispatchKey;
+  // Kernels of these two run on every backend instead of the composition.
+  info->composite =
+      op.hasKernelForDispatchKey(DispatchKey::CompositeImplicitAutograd) &&
+      !op.hasKernelForDispatchKey(DispatchKey::CompositeExplicitAutograd) &&
+      !op.hasKernelForDispatchKey(
+          DispatchKey::CompositeExplicitAutogradNonFunctional);
+  if (!info->composite) return;
+  for (auto bit = static_cast<uint8_t>(BackendComponent::CPUBit);
+       bit <= static_cast<uint8_t>(BackendComponent::EndOfBackendKeys); ++bit) {
+    const DispatchKey dense = c10::toRuntimePerBackendFunctionalityKey(
+        DispatchKey::Dense, static_cast<BackendComponent>(bit));
+    if (op.hasKernelForDispatchKey(dense)) {
+      info->backends_with_kernels |= uint64_t{1} << bit;
+    }
+  }
+}
+
 // All ops encountered so far. Entries are never removed, so pointers stay
 // valid.
 class OpRegistry {
@@ -96,7 +116,7 @@ class OpRegistry {
       info = std::make_unique<OpInfo>();
       info->full_name = "torch.compile";
       info->name = info->backward_name = Name("compiled_region");
-      info->leaf = info->node = true;
+      info->node = true;
       info->written = info->out_only = {false};
     }
     return info.get();
@@ -112,8 +132,7 @@ class OpRegistry {
     info->backward_name = Name(text == "add_" ? "add" : text);
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) return info;
-    info->leaf = !op->hasKernelForDispatchKey(
-        c10::DispatchKey::CompositeImplicitAutograd);
+    ReadKernels(*op, info.get());
     ReadSchema(op->schema(), info.get());
     if (Is(Kind::UNINITIALIZED, text)) info->flags |= GRAPHDBG_UNINITIALIZED;
     if (Is(Kind::MOVES_VALUES, text)) info->flags |= GRAPHDBG_MOVES_VALUES;

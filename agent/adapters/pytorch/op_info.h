@@ -24,8 +24,11 @@ struct OpInfo {
   // agent.
   OpName backward_name;
 
-  // Has kernels of its own; not composed of other ops.
-  bool leaf = false;
+  // Is composed of other ops, except on the backends that have kernels of its
+  // own: c10::BackendComponent is a bit's number. silu_backward, for example,
+  // has kernels for the CPU and for CUDA.
+  bool composite = false;
+  uint64_t backends_with_kernels = 0;
   // Returns or writes tensors.
   bool node = false;
   // Returns nothing: the results are the arguments that it writes.
@@ -45,6 +48,15 @@ struct OpInfo {
   // Arguments that are written, and those that are only written (out=).
   std::vector<bool> written;
   std::vector<bool> out_only;
+
+  // Whether a kernel of its own runs for tensors with these keys, so that it is
+  // not composed of other ops.
+  bool IsLeaf(c10::DispatchKeySet keys) const {
+    if (!composite || backends_with_kernels == 0) return !composite;
+    return backends_with_kernels >>
+               static_cast<uint64_t>(keys.highestBackendKey()) &
+           1;
+  }
 };
 
 // The op that `fn` runs; null if it is a named range instead of an operator.

@@ -33,6 +33,20 @@ bool HasWrapperArguments(c10::ArrayRef<const c10::IValue> arguments) {
   return false;
 }
 
+// Of all arguments that are tensors, as the dispatcher determines them.
+c10::DispatchKeySet KeysOf(c10::ArrayRef<const c10::IValue> arguments) {
+  c10::DispatchKeySet keys;
+  for (const c10::IValue& argument : arguments) {
+    if (argument.isTensor()) keys = keys | argument.toTensor().key_set();
+  }
+  return keys;
+}
+
+bool IsLeaf(const OpInfo& op, c10::ArrayRef<const c10::IValue> arguments) {
+  return !HasWrapperArguments(arguments) && !at::in_parallel_region() &&
+         (!op.composite || op.IsLeaf(KeysOf(arguments)));
+}
+
 Observer StartOp(const at::RecordFunction& fn) {
   if (leaf.depth > 0) {
     ++leaf.depth;
@@ -40,14 +54,11 @@ Observer StartOp(const at::RecordFunction& fn) {
   }
   record_tracer->Guarded([&fn] {
     const OpInfo* const op = FindOp(fn);
-    if (op == nullptr || !op->leaf || at::in_parallel_region() ||
-        HasWrapperArguments(fn.inputs())) {
-      return;
-    }
-    leaf.depth = 1;
-    leaf.exceptions = std::uncaught_exceptions();
     const c10::ArrayRef<c10::IValue> arguments(fn.inputs().data(),
                                                fn.inputs().size());
+    if (op == nullptr || !IsLeaf(*op, arguments)) return;
+    leaf.depth = 1;
+    leaf.exceptions = std::uncaught_exceptions();
     leaf.thread = record_tracer->Begin(*op, arguments);
   });
   return nullptr;

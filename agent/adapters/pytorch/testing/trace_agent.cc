@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -20,6 +19,8 @@
 #include <vector>
 
 #include "agent/base/mutex.h"
+#include "agent/kernels/cpu/cpu_statistics.h"
+#include "agent/tensor/tensor_view.h"
 #include "graphdbg/agent.h"
 
 using Json = nlohmann::json;
@@ -31,41 +32,24 @@ const char* Variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-template <typename T>
-void CountNonFinite(const graphdbg_tensor& tensor, Json* out) {
-  std::vector<int64_t> index(tensor.ndim, 0);
-  int64_t count = 1;
-  for (uint32_t d = 0; d < tensor.ndim; ++d) count *= tensor.shape[d];
-  int nan = 0;
-  int inf = 0;
-  double sum = 0;
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t offset = 0;
-    for (uint32_t d = 0; d < tensor.ndim; ++d) {
-      offset += index[d] * tensor.strides[d];
-    }
-    const double value = static_cast<const T*>(tensor.data)[offset];
-    nan += std::isnan(value);
-    inf += std::isinf(value);
-    sum += value;
-    for (uint32_t d = tensor.ndim; d > 0; --d) {
-      if (++index[d - 1] < tensor.shape[d - 1]) break;
-      index[d - 1] = 0;
-    }
-  }
-  (*out)["nan"] = nan;
-  (*out)["inf"] = inf;
-  if (nan == 0 && inf == 0) (*out)["sum"] = sum;
-}
-
 Json Describe(const graphdbg_tensor& tensor) {
   Json out;
   out["dtype"] = tensor.framework_dtype;
   out["shape"] = std::vector<int64_t>(tensor.shape, tensor.shape + tensor.ndim);
   out["storage"] = tensor.storage_id;
   if (tensor.data == nullptr || tensor.device != GRAPHDBG_CPU) return out;
-  if (tensor.dtype == GRAPHDBG_FLOAT32) CountNonFinite<float>(tensor, &out);
-  if (tensor.dtype == GRAPHDBG_FLOAT64) CountNonFinite<double>(tensor, &out);
+  graphdbg::Statistics statistics;
+  const graphdbg::TensorView view = {static_cast<graphdbg::DType>(tensor.dtype),
+                                     tensor.data, tensor.ndim, tensor.shape,
+                                     tensor.strides};
+  if (!graphdbg::cpu::ComputeStatistics(view, &statistics)) return out;
+  out["nan"] = statistics.nan_count;
+  out["inf"] = statistics.inf_count();
+  if (!statistics.has_finite()) return out;
+  out["min"] = statistics.min;
+  out["max"] = statistics.max;
+  out["mean"] = statistics.mean;
+  out["abs_mean"] = statistics.abs_mean;
   return out;
 }
 

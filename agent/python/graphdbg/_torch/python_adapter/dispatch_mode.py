@@ -45,7 +45,7 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[misc]
         op = self._op(func) if self._on and not types else None
         if op is None:
             return func(*args, **kwargs)
-        if op.is_composite:
+        if op.is_composite(args, kwargs):
             # In inference mode composite ops arrive here. The ops that they consist of
             # are the nodes.
             with self:

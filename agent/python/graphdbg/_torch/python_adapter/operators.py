@@ -17,6 +17,9 @@ from ... import _c_api
 # The list that the compiled adapter uses, too.
 _KINDS = Path(__file__).resolve().parents[2] / "native" / "agent" / "adapters" / "pytorch" / "op_kinds.inc"
 
+# By types of devices; all others are those of PrivateUse1.
+_DISPATCH_KEYS = {"cpu": "CPU", "cuda": "CUDA", "mps": "MPS", "xpu": "XPU"}
+
 
 @lru_cache(maxsize=1)
 def _kinds() -> dict[str, set[str]]:
@@ -36,7 +39,10 @@ class Op:
         # The engine adds gradients in place if nothing else refers to them. Both
         # variants get the same name.
         self.backward_name = "add" if self.name == "add_" else self.name
-        self.is_composite = torch._C._dispatch_has_kernel_for_dispatch_key(function.name(), "CompositeImplicitAutograd")
+        self._function = function
+        # Kernels of these two run on every backend instead of the composition.
+        explicit = ("CompositeExplicitAutograd", "CompositeExplicitAutogradNonFunctional")
+        self._is_composite = self._has_kernel("CompositeImplicitAutograd") and not any(map(self._has_kernel, explicit))
         self.returns_nothing = not schema.returns
         self._arguments = [(a.name, _is_written(a), bool(a.kwarg_only)) for a in schema.arguments]
         self.in_place = any(written and not keyword for _, written, keyword in self._arguments)
@@ -50,6 +56,18 @@ class Op:
         self.saves_for_backward = stem in kinds["AUXILIARY_RESULTS"]
         self.flags = _c_api.UNINITIALIZED if stem in kinds["UNINITIALIZED"] else 0
         self.flags |= _c_api.MOVES_VALUES if stem in kinds["MOVES_VALUES"] else 0
+
+    def is_composite(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+        """Whether the op is composed of others on the backend of these arguments."""
+        if not self._is_composite:
+            return False
+        devices = {value.device.type for value in (*args, *kwargs.values()) if isinstance(value, torch.Tensor)}
+        # Among others than the CPU's, tensors of the CPU are only scalars.
+        accelerators = devices - {"cpu"} or devices
+        return not any(self._has_kernel(_DISPATCH_KEYS.get(device, "PrivateUse1")) for device in accelerators)
+
+    def _has_kernel(self, key: str) -> bool:
+        return bool(torch._C._dispatch_has_kernel_for_dispatch_key(self._function.name(), key))
 
     def arguments(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Iterator[tuple[Any, bool, bool]]:
         """Yields each given argument, whether the op writes it, and whether it only writes it (out=)."""
