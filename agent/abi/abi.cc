@@ -185,6 +185,16 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
   }
 }
 
+graphdbg_status graphdbg_failed(graphdbg_agent* agent,
+                                const graphdbg_ending* ending) {
+  return Guarded(agent, [&](Agent& a) {
+    if (ending == nullptr) {
+      return Fail(GRAPHDBG_INVALID_ARGUMENT, "ending is null");
+    }
+    return a.Failed(CopySized(ending));
+  });
+}
+
 graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                const graphdbg_ending* ending) {
   if (agent == nullptr || graphdbg::agent::in_forked_child ||

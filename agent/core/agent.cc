@@ -23,20 +23,13 @@ std::string Text(const char* text) {
                          : wire::ToValidUtf8(text, wire::kMaxTextBytes);
 }
 
-v1::Goodbye MakeGoodbye(const graphdbg_ending& ending, uint64_t steps,
-                        bool terminated) {
-  v1::Goodbye goodbye;
-  goodbye.set_exit_code(ending.exit_code);
-  goodbye.set_steps(steps);
-  goodbye.set_terminated(terminated);
-  if (ending.exception_type != nullptr) {
-    v1::ExceptionInfo* exception = goodbye.mutable_exception();
-    exception->set_type(
-        wire::ToValidUtf8(ending.exception_type, wire::kMaxNameBytes));
-    exception->set_message(Text(ending.exception_message));
-    exception->set_traceback(Text(ending.exception_traceback));
-  }
-  return goodbye;
+v1::ExceptionInfo ExceptionOf(const graphdbg_ending& ending) {
+  v1::ExceptionInfo exception;
+  exception.set_type(
+      wire::ToValidUtf8(ending.exception_type, wire::kMaxNameBytes));
+  exception.set_message(Text(ending.exception_message));
+  exception.set_traceback(Text(ending.exception_traceback));
+  return exception;
 }
 
 }  // namespace
@@ -136,6 +129,43 @@ void Agent::Dial() {
   transport_->Start(&link_);
 }
 
+v1::Goodbye Agent::MakeGoodbye(const graphdbg_ending& ending,
+                               bool terminated) const {
+  v1::Goodbye goodbye;
+  goodbye.set_exit_code(ending.exit_code);
+  goodbye.set_steps(counter_.steps_ended());
+  goodbye.set_terminated(terminated);
+  if (ending.exception_type != nullptr) {
+    v1::ExceptionInfo& exception = *goodbye.mutable_exception();
+    exception = ExceptionOf(ending);
+    exception.set_node(
+        NameOf(failed_op_.Find(exception.message(), counter_.current_step())));
+  }
+  return goodbye;
+}
+
+std::string Agent::NameOf(uint32_t node) const {
+  return node == 0 ? std::string() : nodes_.InfoOf(node).name;
+}
+
+graphdbg_status Agent::Failed(const graphdbg_ending& ending) {
+  if (!live()) return GRAPHDBG_DETACHED;
+  // Nobody can let the program end if the server does not.
+  const bool if_attended = config_.on_error == OnError::kPauseIfAttended;
+  if (!running_ || ending.exception_type == nullptr ||
+      config_.on_error == OnError::kContinue ||
+      (if_attended && !connection_.releases_unattended_errors())) {
+    return GRAPHDBG_OK;
+  }
+  Gate::Failure failure;
+  failure.step = counter_.current_step();
+  failure.exception = ExceptionOf(ending);
+  failure.node = failed_op_.Find(failure.exception.message(), failure.step);
+  failure.exception.set_node(NameOf(failure.node));
+  failure.resume_if_unattended = if_attended;
+  return gate_.AtFailure(failure);
+}
+
 graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   const bool was_live = live_.exchange(false);
   interest_.TurnOff();
@@ -147,7 +177,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
   }
   gate_.Open(/*terminate=*/false);
   nodes_.ReportLastSteps();
-  outbox_.PutGoodbye(MakeGoodbye(ending, counter_.steps_ended(), terminated));
+  outbox_.PutGoodbye(MakeGoodbye(ending, terminated));
   const bool connected = connection_.Close();
   worker_.RequestStop();
   transport_->Finish(connected && was_live ? kCloseLimit

@@ -39,6 +39,7 @@
 #include "agent/core/deferred_checks.h"
 #include "agent/core/devices.h"
 #include "agent/core/execution_counter.h"
+#include "agent/core/failed_op.h"
 #include "agent/core/findings_reporter.h"
 #include "agent/core/gate.h"
 #include "agent/core/hello.h"
@@ -78,6 +79,7 @@ class Agent final {
   // connect to the server. Called by Start; only the first call has an effect.
   void Dial();
   bool dialed() const { return dialed_.load(); }
+  graphdbg_status Failed(const graphdbg_ending& ending);
   // Like graphdbg_close. Called at most once.
   graphdbg_status Close(const graphdbg_ending& ending);
 
@@ -106,6 +108,10 @@ class Agent final {
   // Done by the worker.
   void Work();
   void ApplyDisconnectPolicy();
+
+  // Empty for 0.
+  std::string NameOf(uint32_t node) const;
+  v1::Goodbye MakeGoodbye(const graphdbg_ending& ending, bool terminated) const;
 
   // Whatever determines which executions are followed has changed.
   void UpdateInterest();
@@ -138,6 +144,7 @@ class Agent final {
   Outbox outbox_;
   StatisticsRecorder recorder_;
   ExecutionCounter counter_;
+  FailedOp failed_op_;
   ServerConnection connection_;
   ValueKeeper values_;
   HostLevel level_;

@@ -98,6 +98,14 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
     return GRAPHDBG_INVALID_ARGUMENT;
   }
   const Execution execution = ExecutionOf(raw);
+  if (execution.error != nullptr) {
+    if (facts->has(kNeverExecuted)) {
+      nodes_.Learn(execution, counter_.NextOrder(), counter_.current_step());
+    }
+    values_.KeepInputs(execution, counter_.current_step());
+    failed_op_.Set(execution.node, execution.error, counter_.current_step());
+    return GRAPHDBG_OK;
+  }
   const ExecutionPoint point{counter_.current_step(), counter_.NextOrder()};
   nodes_.Learn(execution, point.order, point.step);
   if (execution.outputs.size() > 0) devices_.Record(execution.outputs[0]);

@@ -90,6 +90,13 @@ std::optional<OnDisconnect> ParseOnDisconnect(absl::string_view text) {
   return std::nullopt;
 }
 
+std::optional<OnError> ParseOnError(absl::string_view text) {
+  if (text == "pause") return OnError::kPause;
+  if (text == "continue") return OnError::kContinue;
+  if (text == "auto") return OnError::kPauseIfAttended;
+  return std::nullopt;
+}
+
 // Whether the path leads to a socket that no other user could have put there.
 bool IsOwnSocket(const std::string& path) {
   struct stat status;
@@ -228,6 +235,7 @@ class Reader {
       // Nobody could continue the program after a pause.
       config_->wait = false;
       config_->step_limit = 0;
+      config_->on_error = OnError::kContinue;
     }
     if (unknown.empty()) return;
     config_->problems.push_back(absl::StrCat(
@@ -393,6 +401,8 @@ Config ReadConfig(const Environment& environment,
   reader.Read({"GRAPHDBG_WAIT"}, "0 or 1", ParseBool, &config.wait);
   reader.Read({"GRAPHDBG_STEPS"}, "a number of steps", ParseCount,
               &config.step_limit);
+  reader.Read({"GRAPHDBG_ON_ERROR"}, "pause, continue or auto", ParseOnError,
+              &config.on_error);
   reader.Read({"GRAPHDBG_CONNECT_TIMEOUT"}, "seconds", ParseSeconds,
               &config.connect_timeout);
   reader.Read({"GRAPHDBG_ON_DISCONNECT"}, "resume, hold or stop",

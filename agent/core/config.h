@@ -15,6 +15,8 @@
 namespace graphdbg::agent {
 
 enum class OnDisconnect { kResume, kHold, kStop };
+// What a program does that an exception ends.
+enum class OnError { kPause, kContinue, kPauseIfAttended };
 
 struct Config {
   bool enabled = false;
@@ -50,6 +52,7 @@ struct Config {
   bool wait = true;
   // Pause at the end of this step, whatever commands came before; 0 if not.
   uint64_t step_limit = 0;
+  OnError on_error = OnError::kPauseIfAttended;
   std::chrono::milliseconds connect_timeout{10'000};
   OnDisconnect on_disconnect = OnDisconnect::kResume;
   std::chrono::milliseconds grace{60'000};

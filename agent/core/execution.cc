@@ -32,8 +32,11 @@ Execution ExecutionOf(const graphdbg_execution& execution) {
   }
   result.micro_step = execution.micro_step;
   result.mode = execution.mode;
-  if (execution.struct_size >= sizeof(graphdbg_execution)) {
+  if (execution.struct_size >= offsetof(graphdbg_execution, error)) {
     result.iteration = execution.iteration;
+  }
+  if (execution.struct_size >= sizeof(graphdbg_execution)) {
+    result.error = execution.error;
   }
   return result;
 }

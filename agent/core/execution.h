@@ -49,6 +49,8 @@ struct Execution {
   uint32_t micro_step = 0;
   uint32_t iteration = 0;
   graphdbg_mode mode = GRAPHDBG_MODE_UNKNOWN;
+  // The error that the op raised instead of having outputs; null if none.
+  const char* error = nullptr;
 
   bool has(uint32_t flag) const { return (flags & flag) != 0; }
 };

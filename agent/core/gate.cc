@@ -42,6 +42,7 @@ void Gate::Apply(const v1::Command& command, uint32_t awaited_node) {
 absl::Status Gate::Check(const v1::Command& command,
                          uint32_t awaited_node) const {
   if (open_permanently_) return InvalidState("the program is ending");
+  const bool failed = closed_ && pause_.reason() == v1::PAUSE_REASON_ERROR;
   switch (command.action_case()) {
     case v1::Command::kPause:
     case v1::Command::kTerminate:
@@ -59,6 +60,9 @@ absl::Status Gate::Check(const v1::Command& command,
       break;
     default:
       break;
+  }
+  if (failed) {
+    return InvalidState("an exception ends the program, which can only end");
   }
   return closed_ ? absl::OkStatus() : InvalidState("the program is running");
 }
@@ -242,6 +246,16 @@ graphdbg_status Gate::AtStepEnd(uint64_t step,
 
 void Gate::Close(v1::PauseReason reason, uint32_t node,
                  const std::vector<uint32_t>& watchpoints) {
+  v1::StateUpdate pause;
+  pause.set_reason(reason);
+  pause.set_step(steps_ended_ + (node != 0 ? 1 : 0));
+  pause.set_node_id(node);
+  pause.set_step_ended(node == 0);
+  *pause.mutable_watchpoints() = {watchpoints.begin(), watchpoints.end()};
+  Close(std::move(pause));
+}
+
+void Gate::Close(v1::StateUpdate pause) {
   closed_ = true;
   closed_since_ = std::chrono::steady_clock::now();
   ++pauses_;
@@ -249,15 +263,27 @@ void Gate::Close(v1::PauseReason reason, uint32_t node,
   past_hits_ = false;
   Await("", 0);
   pause_request_ = PauseRequest::kNone;
-  pause_.Clear();
+  pause_ = std::move(pause);
   pause_.set_state(v1::RUN_STATE_PAUSED);
-  pause_.set_reason(reason);
-  pause_.set_step(steps_ended_ + (node != 0 ? 1 : 0));
-  pause_.set_node_id(node);
-  pause_.set_step_ended(node == 0);
-  *pause_.mutable_watchpoints() = {watchpoints.begin(), watchpoints.end()};
   Report();
   AnswerPauseCommands();
+}
+
+graphdbg_status Gate::AtFailure(const Failure& failure) {
+  {
+    MutexLock lock(&mu_);
+    if (!closed_ && MayClose()) {
+      v1::StateUpdate pause;
+      pause.set_reason(v1::PAUSE_REASON_ERROR);
+      pause.set_step(failure.step);
+      pause.set_node_id(failure.node);
+      *pause.mutable_exception() = failure.exception;
+      pause.set_resume_if_unattended(failure.resume_if_unattended);
+      Close(std::move(pause));
+    }
+    if (!closed_) return Result();
+  }
+  return WaitUntilOpen();
 }
 
 graphdbg_status Gate::Result() const {

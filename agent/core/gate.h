@@ -7,6 +7,8 @@
 //        |                                      |
 //        '---------- Terminate, Open -----------'--> open permanently
 //
+// After a pause at an exception, the program only ends.
+//
 // An execution point is due if a watchpoint hit there, if the user runs up to
 // it, or if a pause was requested. If several reasons apply, the most specific
 // one is reported: watchpoint, then node, then step, then user.
@@ -125,6 +127,19 @@ class Gate {
   graphdbg_status AtStepEnd(uint64_t step, const std::vector<uint32_t>& hits)
       GRAPHDBG_EXCLUDES(mu_, reading_mu_);
 
+  // An exception ends the program, which stops so that it can be looked at. It
+  // can only continue to its end.
+  struct Failure {
+    // The step in progress.
+    uint64_t step = 0;
+    // The node at which it happened; 0 if none.
+    uint32_t node = 0;
+    v1::ExceptionInfo exception;
+    bool resume_if_unattended = false;
+  };
+  graphdbg_status AtFailure(const Failure& failure)
+      GRAPHDBG_EXCLUDES(mu_, reading_mu_);
+
   // --- Queries; any thread.
 
   Needs needs() const GRAPHDBG_EXCLUDES(mu_);
@@ -148,6 +163,8 @@ class Gate {
 
   void Close(v1::PauseReason reason, uint32_t node,
              const std::vector<uint32_t>& watchpoints) GRAPHDBG_REQUIRES(mu_);
+  // Closes with this state as the current pause.
+  void Close(v1::StateUpdate pause) GRAPHDBG_REQUIRES(mu_);
   void OpenForMode(Mode mode) GRAPHDBG_REQUIRES(mu_);
   bool MayClose() const GRAPHDBG_REQUIRES(mu_);
   bool IsAtLimit(uint64_t step) const GRAPHDBG_REQUIRES(mu_);

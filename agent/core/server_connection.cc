@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "agent/core/log.h"
+#include "proto/wire/capabilities.h"
 
 namespace graphdbg::agent {
 namespace {
@@ -22,6 +24,8 @@ void ServerConnection::OnWelcome(const v1::Welcome& welcome) {
   MutexLock lock(&mu_);
   start_running_ = welcome.start_running();
   page_address_ = welcome.page_address();
+  releases_unattended_errors_ =
+      absl::c_linear_search(welcome.capabilities(), wire::kUnattendedErrors);
   awaited_watchpoints_ = welcome.watchpoint_count();
   retry_delay_ = kFirstRetry;
   state_ = State::kUp;
@@ -97,6 +101,11 @@ void ServerConnection::SearchInBackground() {
 bool ServerConnection::start_running() const {
   MutexLock lock(&mu_);
   return start_running_;
+}
+
+bool ServerConnection::releases_unattended_errors() const {
+  MutexLock lock(&mu_);
+  return releases_unattended_errors_;
 }
 
 std::string ServerConnection::page_address() const {

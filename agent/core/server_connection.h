@@ -62,6 +62,9 @@ class ServerConnection {
   bool start_running() const GRAPHDBG_EXCLUDES(mu_);
   // The address of the server's page; empty if it did not send one.
   std::string page_address() const GRAPHDBG_EXCLUDES(mu_);
+  // Whether the server lets a program end that stopped at an exception while
+  // nobody looks at it.
+  bool releases_unattended_errors() const GRAPHDBG_EXCLUDES(mu_);
 
   // --- The agent's life.
 
@@ -98,6 +101,7 @@ class ServerConnection {
   // From the newest welcome.
   bool start_running_ GRAPHDBG_GUARDED_BY(mu_) = false;
   std::string page_address_ GRAPHDBG_GUARDED_BY(mu_);
+  bool releases_unattended_errors_ GRAPHDBG_GUARDED_BY(mu_) = false;
   // Watchpoints that were announced and have not arrived yet.
   uint32_t awaited_watchpoints_ GRAPHDBG_GUARDED_BY(mu_) = 0;
 };

@@ -71,6 +71,9 @@ class ValueKeeper {
   void Keep(const WatchSnapshot& watch, const Execution& execution,
             uint64_t step, bool hit);
 
+  // Keeps the inputs that are not kept as outputs of their producers.
+  void KeepInputs(const Execution& execution, uint64_t step);
+
   // --- The training thread that starts the program or ends a step.
 
   // Copies the bound tensors that the next step is compared with. `stepping`:
@@ -94,8 +97,6 @@ class ValueKeeper {
   void KeepPreviousOutputs(const WatchSnapshot& watch,
                            const Execution& execution, uint64_t step);
   void KeepOutputs(const Execution& execution, uint64_t step, bool hit);
-  // Keeps the inputs that are not kept as outputs of their producers.
-  void KeepInputs(const Execution& execution, uint64_t step);
   // Copies outputs that were not copied when they were produced, because the
   // watchpoint that compares them was set later in the step.
   void KeepMissedOutputs(const std::shared_ptr<const WatchSnapshot>& watch,

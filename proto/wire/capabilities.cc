@@ -25,8 +25,9 @@ std::string ConditionCapability(absl::string_view condition_id) {
 
 std::vector<std::string> OwnCapabilities(
     const std::vector<std::string>& condition_ids) {
-  std::vector<std::string> names = {kWire1, kTensorSlice, kTensorStatistics,
-                                    kHitsRecorded, kStatisticsReport};
+  std::vector<std::string> names = {
+      kWire1,        kTensorSlice,      kTensorStatistics,
+      kHitsRecorded, kStatisticsReport, kUnattendedErrors};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

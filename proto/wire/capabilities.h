@@ -21,6 +21,8 @@ inline constexpr char kTensorStatistics[] = "tensor/statistics";
 inline constexpr char kHitsRecorded[] = "hits/recorded";
 // StatisticsReport.
 inline constexpr char kStatisticsReport[] = "statistics/report";
+// StateUpdate.resume_if_unattended.
+inline constexpr char kUnattendedErrors[] = "errors/unattended";
 
 // "condition/<id>": the agent evaluates this condition.
 std::string ConditionCapability(absl::string_view condition_id);

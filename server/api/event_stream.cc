@@ -180,7 +180,8 @@ void EventStream::Subscribe(const ReceivedJson& request) {
       subscription.needs_snapshot = false;
     }
   }
-  subscriptions_[job] = subscription;
+  if (job != kAllJobs) subscription.viewer = services_.directory.AddViewer(job);
+  subscriptions_[job] = std::move(subscription);
 }
 
 void EventStream::QueueError(std::string code, std::string detail) {
@@ -250,7 +251,9 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
   // The seq is read before the values, which are therefore at least as new.
   // Events in between are sent again, which has no effect.
   const uint64_t seq = services_.events.LastSeq(job);
-  subscriptions_[job] = {seq, false};
+  Subscription& subscription = subscriptions_[job];
+  subscription.next = seq;
+  subscription.needs_snapshot = false;
   Json snapshot = {{"type", "snapshot"}, {"seq", seq}, {"job", job}};
   std::shared_ptr<jobs::Job> found = services_.directory.Find(job);
   if (found && !services_.events.IsDeleted(job)) {
@@ -272,7 +275,9 @@ asio::awaitable<bool> EventStream::SendSnapshot(const std::string& job) {
 }
 
 asio::awaitable<bool> EventStream::SendAllJobs() {
-  subscriptions_[kAllJobs] = {services_.events.LastPosition(), false};
+  Subscription& subscription = subscriptions_[kAllJobs];
+  subscription.next = services_.events.LastPosition();
+  subscription.needs_snapshot = false;
   for (const auto& job : services_.directory.Jobs()) {
     if (services_.events.IsDeleted(job->id())) continue;
     Event event;

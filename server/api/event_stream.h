@@ -34,6 +34,8 @@ class EventStream : public std::enable_shared_from_this<EventStream> {
     // The seq of the last event sent or, for all jobs, the buffer's position.
     uint64_t next = 0;
     bool needs_snapshot = true;
+    // Counts this stream among those who look at the job; null for all jobs.
+    std::shared_ptr<void> viewer;
   };
 
   boost::asio::awaitable<bool> Authenticate(const http::Request& request);

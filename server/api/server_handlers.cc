@@ -53,6 +53,7 @@ Answer GetServer(const Services& services, const http::Request&) {
                {"version", identity.version},
                {"http_address", identity.http_address},
                {"debugger_address", identity.debugger_address},
+               {"viewers", services.directory.CountViewers()},
                {"storage", Encode(services.storage())}};
   if (const auto& memory = services.memory) {
     json["memory"] = {{"used_bytes", memory->used()},

@@ -45,7 +45,7 @@ TEST_F(ServerHandlersTest, EveryRouteButTheOpenOnesNeedsTheToken) {
 TEST_F(ServerHandlersTest, TheServerSaysWhatItIs) {
   EXPECT_EQ(BodyOf(Get("/server")), Json::parse(R"({"name":"graphdbg",
       "version":"1.2.3","http_address":"http://127.0.0.1:8080",
-      "debugger_address":"127.0.0.1:50051","storage":{"state":"ok",
+      "debugger_address":"127.0.0.1:50051","viewers":0,"storage":{"state":"ok",
       "reason":null,"since":null,"set_aside":[]}})"));
 }
 

@@ -79,6 +79,10 @@ AgentReport Decode(v1::GraphUpdate& update) {
   return patch;
 }
 
+model::Exception Decode(const v1::ExceptionInfo& from) {
+  return {from.type(), from.message(), from.traceback(), from.node()};
+}
+
 AgentReport Decode(const v1::StateUpdate& state) {
   jobs::RunReport report;
   report.paused = state.state() == v1::RUN_STATE_PAUSED;
@@ -88,6 +92,8 @@ AgentReport Decode(const v1::StateUpdate& state) {
   report.pauses_after = state.pauses_after();
   report.watchpoints.assign(state.watchpoints().begin(),
                             state.watchpoints().end());
+  if (state.has_exception()) report.exception = Decode(state.exception());
+  report.resume_if_unattended = state.resume_if_unattended();
   report.device = state.device();
   report.device_id = state.device_id();
   return report;
@@ -179,9 +185,7 @@ AgentReport Decode(const v1::Goodbye& goodbye) {
   jobs::ExitReport farewell;
   farewell.exit_code = goodbye.exit_code();
   if (goodbye.has_exception()) {
-    const v1::ExceptionInfo& from = goodbye.exception();
-    farewell.exception = {from.type(), from.message(), from.traceback(),
-                          from.node()};
+    farewell.exception = Decode(goodbye.exception());
   }
   farewell.steps = goodbye.steps();
   farewell.terminated = goodbye.terminated();

@@ -66,6 +66,10 @@ struct RunReport {
   // pause is pending.
   uint64_t pauses_after = 0;
   std::vector<uint32_t> watchpoints;
+  // What ends the program, if it is paused for that reason.
+  std::optional<model::Exception> exception;
+  // The program is to end at once if nobody looks at the job.
+  bool resume_if_unattended = false;
   // The accelerator that holds the program's tensors, as in AgentHello. Empty
   // if the agent has not seen one.
   std::string device;

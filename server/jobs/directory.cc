@@ -15,6 +15,7 @@
 #include "server/jobs/job_recorder.h"
 #include "server/jobs/live_job.h"
 #include "server/jobs/process_index.h"
+#include "server/jobs/viewers.h"
 
 namespace graphdbg::jobs {
 namespace {
@@ -50,7 +51,8 @@ class DirectoryImpl final : public JobDirectory,
   DirectoryImpl(boost::asio::any_io_executor executor, JobOptions options)
       : executor_(std::move(executor)),
         options_(std::make_shared<const JobOptions>(std::move(options))),
-        bus_(std::make_shared<EventBus>()) {}
+        bus_(std::make_shared<EventBus>()),
+        viewers_(std::make_shared<Viewers>()) {}
 
   std::vector<std::shared_ptr<Job>> Jobs() const override {
     absl::MutexLock lock(&mu_);
@@ -66,6 +68,10 @@ class DirectoryImpl final : public JobDirectory,
   std::shared_ptr<void> Subscribe(EventSink sink) override {
     return bus_->Subscribe(std::move(sink));
   }
+  std::shared_ptr<void> AddViewer(std::string job) override {
+    return viewers_->Add(std::move(job));
+  }
+  uint32_t CountViewers() const override { return viewers_->Count(); }
 
   void Attach(AgentHello hello, std::shared_ptr<AgentLink> link,
               Answer answer) override;
@@ -100,6 +106,7 @@ class DirectoryImpl final : public JobDirectory,
   const boost::asio::any_io_executor executor_;
   const std::shared_ptr<const JobOptions> options_;
   const std::shared_ptr<EventBus> bus_;
+  const std::shared_ptr<Viewers> viewers_;
 
   mutable absl::Mutex mu_;
   JobIndex<LiveJob> jobs_ ABSL_GUARDED_BY(mu_);
@@ -179,7 +186,7 @@ DirectoryImpl::JobPtr DirectoryImpl::Create(const std::string& requested_id) {
     journal = options_->journal->Open(id, requested_id, now);
   }
   auto job = std::make_shared<LiveJob>(id, now, std::move(journal), executor_,
-                                       options_, bus_);
+                                       options_, bus_, viewers_);
   jobs_.Add(requested_id, job);
   return job;
 }
@@ -240,7 +247,7 @@ absl::Status DirectoryImpl::Restore() {
   return options_->journal->Load([this](SavedJob saved) {
     auto job = std::make_shared<LiveJob>(saved.id, saved.created_at_unix_nano,
                                          std::move(saved.journal), executor_,
-                                         options_, bus_);
+                                         options_, bus_, viewers_);
     const std::string requested_id = saved.requested_id;
     const std::string newest_id = saved.newest_id;
     std::vector<AgentHello> processes;

@@ -119,6 +119,12 @@ class Directory {
 
   // Passes events to `sink` until the returned handle is destroyed.
   virtual std::shared_ptr<void> Subscribe(EventSink sink) = 0;
+
+  // Counts somebody who looks at the job, by its id, until the returned handle
+  // is destroyed. The job need not exist.
+  virtual std::shared_ptr<void> AddViewer(std::string job) = 0;
+  // The number of those who look at any job.
+  virtual uint32_t CountViewers() const = 0;
 };
 
 }  // namespace graphdbg::jobs

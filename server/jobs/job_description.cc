@@ -37,6 +37,7 @@ void DescribeRanks(const JobStateMachine& machine, model::Job& job) {
                          hello.device, hello.device_id, rank.run.state,
                          rank.run.step, rank.run.node});
     if (rank.exit_report) DescribeOutcome(*rank.exit_report, job);
+    if (!job.exception) job.exception = rank.run.exception;
   }
 }
 

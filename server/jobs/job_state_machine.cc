@@ -18,6 +18,7 @@ RunState StopOf(const Rank& rank, const RunReport& report, std::string node) {
   stop.reason = report.reason;
   stop.node = std::move(node);
   stop.stopped_by = report.watchpoints;
+  stop.exception = report.exception;
   std::sort(stop.stopped_by.begin(), stop.stopped_by.end());
   // The rank was only moved on to where the other ranks can stop. Users want to
   // see why it stopped in the first place.

@@ -41,9 +41,11 @@ LiveJob::LiveJob(std::string id, int64_t created_at_unix_nano,
                  std::unique_ptr<JobJournal> journal,
                  boost::asio::any_io_executor executor,
                  std::shared_ptr<const JobOptions> options,
-                 std::shared_ptr<EventBus> bus)
+                 std::shared_ptr<EventBus> bus,
+                 std::shared_ptr<const Viewers> viewers)
     : id_(std::move(id)),
       options_(std::move(options)),
+      viewers_(std::move(viewers)),
       created_at_unix_nano_(created_at_unix_nano),
       strand_(std::move(executor)),
       memory_(options_->memory->Count(MemoryAccount::kJobs)),

@@ -40,6 +40,7 @@
 #include "server/jobs/tensor_catalog.h"
 #include "server/jobs/tensor_requests.h"
 #include "server/jobs/unchecked_watchpoints.h"
+#include "server/jobs/viewers.h"
 #include "server/watch/hit_log.h"
 #include "server/watch/watch_table.h"
 
@@ -58,7 +59,8 @@ class LiveJob final : public Job,
           std::unique_ptr<JobJournal> journal,
           boost::asio::any_io_executor executor,
           std::shared_ptr<const JobOptions> options,
-          std::shared_ptr<EventBus> bus);
+          std::shared_ptr<EventBus> bus,
+          std::shared_ptr<const Viewers> viewers);
 
   // --- Job; any thread ------------------------------------------------------
   const std::string& id() const override { return id_; }
@@ -166,6 +168,8 @@ class LiveJob final : public Job,
   void Handle(Rank& rank, StatisticsReport& report);
   void Handle(Rank& rank, LogReport& report);
   void RecordDevice(Rank& rank, const RunReport& report);
+  // Lets a program end that stopped at an exception, unless somebody looks.
+  void ReleaseIfUnattended(Rank& rank, const RunReport& report);
   // The rank will not answer any more: completes everything that waits for it.
   void AbandonRank(Rank& rank, const std::string& reason);
 
@@ -189,6 +193,7 @@ class LiveJob final : public Job,
   // Constant after construction.
   const std::string id_;
   const std::shared_ptr<const JobOptions> options_;
+  const std::shared_ptr<const Viewers> viewers_;
   const int64_t created_at_unix_nano_;
   const boost::asio::strand<boost::asio::any_io_executor> strand_;
 

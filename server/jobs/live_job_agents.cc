@@ -155,6 +155,15 @@ void LiveJob::Handle(Rank& rank, RunReport& report) {
       rank, report,
       node == graph::kNoNode ? std::string() : graph_.node(node).name);
   group_.Synchronize();
+  ReleaseIfUnattended(rank, report);
+}
+
+void LiveJob::ReleaseIfUnattended(Rank& rank, const RunReport& report) {
+  if (!report.resume_if_unattended || viewers_->Count(id_) > 0) return;
+  CommandOrder order;
+  order.id = commands_.Open({rank.hello.rank});
+  order.verb = model::ControlVerb::kContinue;
+  commands_.Send(rank, order);
 }
 
 // Agents connect before the program has put a tensor on a device.

@@ -4,6 +4,7 @@
 #define SERVER_JOBS_RUN_STATE_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,8 @@ struct RunState {
   std::string node;
   // The watchpoints that caused the pause, in ascending order.
   std::vector<uint32_t> stopped_by;
+  // Of a rank that is paused because of it.
+  std::optional<model::Exception> exception;
 
   bool operator==(const RunState&) const = default;
 };

@@ -83,6 +83,8 @@ struct Exception {
   std::string message;
   std::string traceback;
   std::string node;
+
+  bool operator==(const Exception&) const = default;
 };
 
 // The person or script that controls a job.
@@ -129,8 +131,9 @@ struct Job {
   Allowed allowed;
   // Absent if nobody controls the job.
   std::optional<Controller> controller;
-  // Both are set once the job has ended.
+  // Set once the job has ended.
   std::optional<int32_t> exit_code;
+  // Set once the job has ended, or is paused for it.
   std::optional<Exception> exception;
 };
 

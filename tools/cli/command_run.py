@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
+import sys
 from pathlib import Path
 
 from . import configuration, report
@@ -51,6 +53,15 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="exit with N if there was a hit and the command itself ended with 0, as it does with "
         "--on-hit continue (default: 0)",
     )
+    parser.add_argument(
+        "--on-error",
+        choices=("pause", "continue"),
+        help="what to do with a job that an uncaught exception ends: pause, so that it can be looked at, or "
+        "let it end (default: pause if this is a terminal or the job's page is open)",
+    )
+    parser.add_argument(
+        "--no-hold", action="store_true", help="end with the job even if somebody is looking at its page"
+    )
     configuration.add_option(parser)
     parser.add_argument("--result", type=Path, metavar="FILE.json", help="write the result object to this file")
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
@@ -71,16 +82,26 @@ def run(arguments: argparse.Namespace) -> int:
         steps=arguments.steps,
         break_on=arguments.break_on,
         on_hit=arguments.on_hit,
+        on_error=arguments.on_error or ("pause" if _has_terminal() else None),
+        hold=not arguments.no_hold,
+        on_result=lambda result: _report(result, arguments),
         port=arguments.port,
         configuration=configuration.read(arguments.config),
     )
-    result = debug(command, options)
+    return _exit_code_of(debug(command, options), arguments.hit_exit_code)
+
+
+def _has_terminal() -> bool:
+    """Whether somebody sees what is printed and can answer, who has decided nothing in the environment."""
+    return sys.stdin.isatty() and sys.stderr.isatty() and "GRAPHDBG_ON_ERROR" not in os.environ
+
+
+def _report(result: Json, arguments: argparse.Namespace) -> None:
     report.log_summary(result)
     if arguments.result:
         arguments.result.write_text(json.dumps(result, indent=2) + "\n")
     if arguments.json:
-        print(json.dumps(result))
-    return _exit_code_of(result, arguments.hit_exit_code)
+        print(json.dumps(result), flush=True)
 
 
 def _exit_code_of(result: Json, hit_exit_code: int) -> int:

@@ -13,6 +13,7 @@ from .errors import CliError
 from .job_follower import JobFollower, OnHit, RunOptions, job_summary
 from .job_process import JobProcess, job_name, signals_to
 from .kept_jobs import keep_job
+from .page_hold import hold_page
 from .run_directory import run_directory
 from .server_process import ServerProcess
 
@@ -29,6 +30,9 @@ def debug(command: Sequence[str], options: RunOptions) -> Json:
         server = ServerProcess(directory, options.port, temporary=True)
         try:
             result = _Run(command, options, server).follow()
+            options.on_result(result)
+            if options.hold:
+                hold_page(server)
         finally:
             server.stop()
         keep_job(directory, job_name(command), result)
@@ -142,4 +146,5 @@ class _Run:
 def _environment(options: RunOptions) -> dict[str, str]:
     # The agent counts, so that the number holds whatever a user does at a pause.
     steps = {"GRAPHDBG_STEPS": str(options.steps)} if options.steps is not None else {}
-    return options.environment | options.configuration.environment | steps
+    on_error = {"GRAPHDBG_ON_ERROR": options.on_error} if options.on_error else {}
+    return options.environment | options.configuration.environment | steps | on_error

@@ -109,6 +109,8 @@ class FunctionControl:
             self._start(job)
         elif info.pause_reason == "watchpoint":
             self._at_hit(job)
+        elif info.pause_reason == "error":
+            self._at_error(job)
         elif self._is_over(info):
             job.terminate()
         else:
@@ -150,6 +152,14 @@ class FunctionControl:
         else:
             report.log(f"the function is paused in step {job.step_number} at {job.node}: inspect it at {job.page()}")
             job.wait_for_resume()
+
+    def _at_error(self, job: Job) -> None:
+        # One of the viewers is this thread.
+        if self._http.get("/server")["viewers"] > 1:
+            report.log(f"the function is paused at an exception: inspect it at {job.page()}")
+            job.wait_for_resume()
+        else:
+            job.continue_()
 
     def _continue(self, job: Job) -> None:
         if not self._can_keep():

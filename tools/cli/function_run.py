@@ -194,6 +194,10 @@ class _Outcome:
         if self.error is None:
             adapter.last_step()
         described = self._described() or {}
+        if isinstance(self.error, Exception):
+            from graphdbg._torch.follow import report_failure
+
+            report_failure(adapter, self.error, described["type"], described["message"], described["traceback"])
         adapter.close(self.exit_code, described.get("type"), described.get("message"), described.get("traceback"))
 
     def exception(self, reported: Json | None) -> Json | None:

@@ -12,6 +12,7 @@ from .client import ApiError, Client, Json, quote
 from .configuration import JobConfiguration
 
 OnHit = Literal["pause", "continue", "terminate"]
+OnError = Literal["pause", "continue"]
 
 _ENDED = ("finished", "terminated", "lost")
 # The time that a terminated job has for its `finally` blocks and exit handlers. Then
@@ -27,11 +28,17 @@ class RunOptions:
     steps: int | None = None
     break_on: Sequence[str] = ()
     on_hit: OnHit = "pause"
+    # What a job does that an exception ends. None: it pauses if somebody looks at its page.
+    on_error: OnError | None = None
+    # Keeps the page after the end while somebody looks at it.
+    hold: bool = False
     port: int = 0
     environment: dict[str, str] = dataclasses.field(default_factory=dict)
     configuration: JobConfiguration = dataclasses.field(default_factory=JobConfiguration)
     # Called once with the page's address.
     announce: Callable[[str], None] = report.log_page
+    # Called with the result object, while the page is still there.
+    on_result: Callable[[Json], None] = lambda _: None
 
 
 class JobFollower:
@@ -47,6 +54,8 @@ class JobFollower:
         self._started = False
         self._hits_logged = 0
         self._terminate_deadline: float | None = None
+        # How often the job was seen paused at an exception.
+        self._seen_failed = 0
 
     @property
     def ended(self) -> bool:
@@ -70,6 +79,9 @@ class JobFollower:
             self._started = True
             report.log("GRAPHDBG_ALLOW lacks control: the job can only be looked at, without --break-on and --steps")
         if self._terminate_deadline is not None or job["state"] != "paused":
+            return
+        if job["pause_reason"] == "error":
+            self._log_failure()
             return
         if not self._started and job["pause_reason"] == "start":
             self._start()
@@ -111,6 +123,12 @@ class JobFollower:
             # The job has ended, or a user of the page has sent a command first.
             if error.status != 409:
                 raise
+
+    def _log_failure(self) -> None:
+        self._seen_failed += 1
+        # Where nobody looks, the server lets the job end at once.
+        if self._seen_failed == 2:
+            report.log_failure(self.job, self._page())
 
     def _log_new_hits(self) -> None:
         if self.job["hit_count"] <= self._hits_logged:

@@ -60,6 +60,14 @@ def log_hit(hit: Json, job: Json) -> None:
     log(f"  values  {describe_statistics(hit['statistics'])}")
 
 
+def log_failure(job: Json, page: str) -> None:
+    exception = job["exception"]
+    place = f" at {exception['node']}" if exception["node"] else ""
+    first_line = str(exception["message"]).partition("\n")[0]
+    log(f"job {job['id']} is paused at an exception in step {job['step']}{place}: {exception['type']}: {first_line}")
+    log(f"inspect it at {page}; Continue lets the job end")
+
+
 def log_summary(result: Json) -> None:
     hits = result["hits"]
     log(

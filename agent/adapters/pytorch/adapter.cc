@@ -137,6 +137,21 @@ void Adapter::DetachInterpreter() {
   interpreter_.store(nullptr, std::memory_order_release);
 }
 
+graphdbg_status Adapter::Failed(const graphdbg_ending& ending, uint32_t scope,
+                                const char* file, uint32_t line) {
+  // Ops are not traced in each step.
+  const uint32_t node =
+      scope == 0 ? 0 : tracer_.graph().NodeOfLine(scope, file, line);
+  if (node != 0) {
+    graphdbg_execution execution = {};
+    execution.struct_size = sizeof(execution);
+    execution.node = node;
+    execution.error = ending.exception_message;
+    graphdbg_executed(agent_, &execution);
+  }
+  return graphdbg_failed(agent_, &ending);
+}
+
 void Adapter::Close(const graphdbg_ending* ending) {
   TraceOps(false);
   graphdbg_close(agent_, ending);
@@ -266,7 +281,7 @@ void Adapter::LeaveRegion(const void* const* outputs, size_t count) {
   ThreadState& thread = CurrentThread();
   thread.in_region = false;
   if (outputs == nullptr) {
-    tracer_.Abandon(&thread);
+    tracer_.Fail(&thread, {}, "");
   } else {
     const c10::IValue results = ListOf(outputs, count);
     tracer_.End(&thread, {results});

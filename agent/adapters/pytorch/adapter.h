@@ -25,6 +25,8 @@ class Adapter : public TracerHost {
                        const graphdbg_interpreter* interpreter);
   void DetachInterpreter();
   void Close(const graphdbg_ending* ending);
+  graphdbg_status Failed(const graphdbg_ending& ending, uint32_t scope,
+                         const char* file, uint32_t line);
   void Notify(const char* line) { graphdbg_notify(agent_, line); }
   // Called in the child after a fork.
   void AfterFork();

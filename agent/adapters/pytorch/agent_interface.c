@@ -10,6 +10,13 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
   return GRAPHDBG_DETACHED;
 }
 
+graphdbg_status graphdbg_failed(graphdbg_agent* agent,
+                                const graphdbg_ending* ending) {
+  (void)agent;
+  (void)ending;
+  return GRAPHDBG_DETACHED;
+}
+
 graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                const graphdbg_ending* ending) {
   (void)agent;

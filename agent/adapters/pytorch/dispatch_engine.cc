@@ -42,10 +42,26 @@ void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
     op.redispatchBoxed(after, stack);
     return;
   }
+  const size_t depth = stack->size();
+  const auto fail = [&](const char* message) {
+    // Kernels drop their arguments when they have succeeded.
+    c10::ArrayRef<c10::IValue> arguments;
+    if (stack->size() == depth) {
+      arguments = torch::jit::last(*stack, info.argument_count);
+    }
+    dispatch_tracer->Guarded(
+        [&] { dispatch_tracer->Fail(thread, arguments, message); });
+  };
   try {
     op.redispatchBoxed(after, stack);
+  } catch (const c10::Error& error) {
+    fail(error.what_without_backtrace());
+    throw;
+  } catch (const std::exception& error) {
+    fail(error.what());
+    throw;
   } catch (...) {
-    dispatch_tracer->Guarded([thread] { dispatch_tracer->Abandon(thread); });
+    fail("");
     throw;
   }
   dispatch_tracer->Guarded([&] {
@@ -90,8 +106,7 @@ void RegisterFallthroughs() {
     const auto op = c10::Dispatcher::singleton().findSchema(name);
     if (!op) continue;
     const OpInfo* const info = FindOp(*op);
-    const bool composite =
-        info->composite && info->backends_with_kernels == 0;
+    const bool composite = info->composite && info->backends_with_kernels == 0;
     if (composite || !info->node) RegisterFallthrough(name);
   }
 }

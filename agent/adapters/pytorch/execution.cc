@@ -83,6 +83,27 @@ graphdbg_status Execution::End(graphdbg_agent* agent, GraphState* graph,
   return status;
 }
 
+void Execution::Fail(graphdbg_agent* agent, GraphState* graph,
+                     c10::ArrayRef<c10::IValue> arguments,
+                     const char* message) {
+  if (!interested_) {
+    interested_ = true;
+    CollectArguments(*op_, arguments);
+  }
+  outputs_.Clear();
+  described_inputs_.resize(inputs_.size());
+  graph->EndOp(node_, inputs_, described_inputs_.data(), outputs_,
+               /*overwrote=*/false);
+  graphdbg_execution execution = {};
+  execution.struct_size = sizeof(execution);
+  execution.node = node_;
+  execution.inputs = described_inputs_.data();
+  execution.input_count = described_inputs_.size();
+  execution.error = message;
+  graphdbg_executed(agent, &execution);
+  Clear();
+}
+
 uint32_t Execution::Flags() const {
   uint32_t flags = op_->flags;
   if (has_intentional_non_finite_) flags |= GRAPHDBG_EXPLICIT_NONFINITE;

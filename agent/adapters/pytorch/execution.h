@@ -29,8 +29,11 @@ class Execution {
   graphdbg_status End(graphdbg_agent* agent, GraphState* graph,
                       const StepContext& step_context,
                       c10::ArrayRef<c10::IValue> results);
-  // Called instead of End() if the op has thrown.
-  void Abandon() { Clear(); }
+  // Called instead of End() if the op has thrown an error with this message,
+  // empty if it is not known. Reports the inputs, in case the error ends the
+  // program. `arguments` may be empty.
+  void Fail(graphdbg_agent* agent, GraphState* graph,
+            c10::ArrayRef<c10::IValue> arguments, const char* message);
 
  private:
   void CollectArguments(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);

@@ -66,7 +66,7 @@ BoundTensors::Binding* GraphState::BindingOf(const std::string& name,
   uint32_t node = 0;
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) node = 0;
   names_.Reserve(name);
-  RecordNode(node, scope, stack);
+  RecordNode(node, {scope, stack, /*computes=*/false});
   binding = bound_.Create(node, scope, kind == GRAPHDBG_INPUT);
   return binding;
 }
@@ -148,17 +148,31 @@ uint32_t GraphState::DeclareOp(const Placement& placement, const OpInfo& op,
   if (graphdbg_declare_node(agent_, &info, &node) != GRAPHDBG_OK) {
     node = kNoNode;
   } else {
-    RecordNode(node, placement.scope, stack);
+    RecordNode(node, {placement.scope, stack,
+                      placement.phase == Phase::kForward &&
+                          (op.flags & GRAPHDBG_MOVES_VALUES) == 0});
     links_.OpStarted(link, node);
   }
   names_.SetNode(placement, op_name, position, node);
   return node;
 }
 
-void GraphState::RecordNode(uint32_t node, uint32_t scope,
-                            const SourceStack& stack) {
+void GraphState::RecordNode(uint32_t node, NodeRecord record) {
   if (node >= nodes_.size()) nodes_.resize(node + 1);
-  nodes_[node] = {scope, stack};
+  nodes_[node] = std::move(record);
+}
+
+uint32_t GraphState::NodeOfLine(uint32_t scope, std::string_view file,
+                                uint32_t line) const {
+  MutexLock lock(&mu_);
+  for (size_t node = nodes_.size(); node-- > 1;) {
+    const NodeRecord& record = nodes_[node];
+    if (record.scope == scope && record.computes && !record.stack.empty() &&
+        record.stack[0].line == line && record.stack[0].file == file) {
+      return static_cast<uint32_t>(node);
+    }
+  }
+  return 0;
 }
 
 SourceStack GraphState::StackOf(uint32_t node) const {

@@ -59,6 +59,10 @@ class GraphState {
   uint32_t DeclareOp(const Placement& placement, const OpInfo& op,
                      uint32_t position, const SourceStack& stack,
                      const ForwardLink& link);
+  // The last node of the forward pass in a scope that a line of code has run
+  // and that does not only move values; 0 if there is none.
+  uint32_t NodeOfLine(uint32_t scope, std::string_view file,
+                      uint32_t line) const;
   // The source stack of a node; empty if it has none.
   SourceStack StackOf(uint32_t node) const;
 
@@ -85,6 +89,8 @@ class GraphState {
   struct NodeRecord {
     uint32_t scope = 0;
     SourceStack stack;
+    // It belongs to the forward pass and does not only move values.
+    bool computes = false;
   };
 
   void DeclareScopeOf(Phase phase, uint32_t scope) GRAPHDBG_REQUIRES(mu_);
@@ -95,8 +101,7 @@ class GraphState {
                                    const at::TensorBase& tensor,
                                    const SourceStack& stack)
       GRAPHDBG_REQUIRES(mu_);
-  void RecordNode(uint32_t node, uint32_t scope, const SourceStack& stack)
-      GRAPHDBG_REQUIRES(mu_);
+  void RecordNode(uint32_t node, NodeRecord record) GRAPHDBG_REQUIRES(mu_);
   static const OpName& NameIn(const Placement& placement, const OpInfo& op);
 
   graphdbg_agent* agent_ = nullptr;

@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 /* Incremented with each change of the tables; both sides must agree. */
-#define GRAPHDBG_HOOKS_API_VERSION 4
+#define GRAPHDBG_HOOKS_API_VERSION 5
 
 /* Functions of the Python side. May be called on any thread, with or without
  * the interpreter's lock. */
@@ -55,6 +55,11 @@ typedef struct graphdbg_torch_adapter {
   /* Called before the interpreter is finalized: stops tracing and calls into
    * the interpreter. */
   void (*detach_interpreter)(void);
+  /* Called before `close` if an exception ends the program, which was raised in
+   * a line of code that a module's scope has called; `scope` is 0 if there is
+   * none. May wait for the user. */
+  graphdbg_status (*failed)(const graphdbg_ending* ending, uint32_t scope,
+                            const char* file, uint32_t line);
   void (*close)(const graphdbg_ending* ending);
 
   /* Returns the scope of a module path ("layer1/conv", "" for the model itself)

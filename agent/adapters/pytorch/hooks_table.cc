@@ -28,6 +28,13 @@ const graphdbg_torch_adapter kTable = {
       });
     },
     /*detach_interpreter=*/[] { Adapter::Get().DetachInterpreter(); },
+    /*failed=*/
+    [](const graphdbg_ending* ending, uint32_t scope, const char* file,
+       uint32_t line) {
+      return CallOr(GRAPHDBG_INTERNAL, [&] {
+        return Adapter::Get().Failed(*ending, scope, file, line);
+      });
+    },
     /*close=*/
     [](const graphdbg_ending* ending) { Adapter::Get().Close(ending); },
     /*declare_scope=*/

@@ -126,9 +126,10 @@ void OpTracer::End(ThreadState* thread, c10::ArrayRef<c10::IValue> results) {
       thread->execution.End(agent_, graph_, StepContextOf(*thread), results));
 }
 
-void OpTracer::Abandon(ThreadState* thread) {
+void OpTracer::Fail(ThreadState* thread, c10::ArrayRef<c10::IValue> arguments,
+                    const char* message) {
   thread->known_sequence = NextSequence();
-  thread->execution.Abandon();
+  thread->execution.Fail(agent_, graph_, arguments, message);
 }
 
 }  // namespace graphdbg::pytorch

@@ -54,7 +54,7 @@ class TracerHost {
 };
 
 // Processes each op that is a node of the graph, regardless of the engine that
-// intercepted it. Thread-safe; End() and Abandon() must be called on the thread
+// intercepted it. Thread-safe; End() and Fail() must be called on the thread
 // of Begin().
 class OpTracer {
  public:
@@ -64,12 +64,13 @@ class OpTracer {
   TracerHost& host() { return *host_; }
 
   // Called before an op runs on this thread. Returns null if the op is not
-  // traced, otherwise the state to pass to End() or Abandon().
+  // traced, otherwise the state to pass to End() or Fail().
   ThreadState* Begin(const OpInfo& op, c10::ArrayRef<c10::IValue> arguments);
   // Called after the op has run. May wait for the user.
   void End(ThreadState* thread, c10::ArrayRef<c10::IValue> results);
-  // Called if the op has thrown.
-  void Abandon(ThreadState* thread);
+  // Called if the op has thrown, as Execution::Fail.
+  void Fail(ThreadState* thread, c10::ArrayRef<c10::IValue> arguments,
+            const char* message);
 
   // Called when tracing of this thread's ops begins.
   static void Resume() { CurrentThread().known_sequence = NextSequence(); }

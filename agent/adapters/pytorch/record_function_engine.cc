@@ -33,6 +33,10 @@ bool HasWrapperArguments(c10::ArrayRef<const c10::IValue> arguments) {
   return false;
 }
 
+c10::ArrayRef<c10::IValue> ArgumentsOf(const at::RecordFunction& fn) {
+  return c10::ArrayRef<c10::IValue>(fn.inputs().data(), fn.inputs().size());
+}
+
 // Of all arguments that are tensors, as the dispatcher determines them.
 c10::DispatchKeySet KeysOf(c10::ArrayRef<const c10::IValue> arguments) {
   c10::DispatchKeySet keys;
@@ -54,8 +58,7 @@ Observer StartOp(const at::RecordFunction& fn) {
   }
   record_tracer->Guarded([&fn] {
     const OpInfo* const op = FindOp(fn);
-    const c10::ArrayRef<c10::IValue> arguments(fn.inputs().data(),
-                                               fn.inputs().size());
+    const c10::ArrayRef<c10::IValue> arguments = ArgumentsOf(fn);
     if (op == nullptr || !IsLeaf(*op, arguments)) return;
     leaf.depth = 1;
     leaf.exceptions = std::uncaught_exceptions();
@@ -74,7 +77,7 @@ void EndOp(const at::RecordFunction& fn, at::ObserverContext*) {
       if (std::uncaught_exceptions() == leaf.exceptions) {
         record_tracer->End(thread, fn.outputs());
       } else {
-        record_tracer->Abandon(thread);
+        record_tracer->Fail(thread, ArgumentsOf(fn), "");
       }
     });
   }

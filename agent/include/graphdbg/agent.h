@@ -400,6 +400,9 @@ typedef struct graphdbg_execution {
   /* Iteration of the innermost loop in the graph that contains the node, from
    * 1; 0 if there is no loop. */
   uint32_t iteration;
+  /* The message of the error that the op raised, empty if it is not known, in
+   * which case there are no outputs. Null if it raised none. */
+  const char* error;
 } graphdbg_execution;
 
 /* How the program ends. */
@@ -417,6 +420,12 @@ typedef struct graphdbg_ending {
  * null and returns GRAPHDBG_DETACHED. */
 GRAPHDBG_EXPORT graphdbg_status graphdbg_open(const graphdbg_options* options,
                                               graphdbg_agent** agent);
+
+/* Reports that an exception ends the program, before graphdbg_close does. Waits
+ * if the program is to stop there (GRAPHDBG_ON_ERROR), while the values of the
+ * step in progress can still be looked at. The exit code is ignored. */
+GRAPHDBG_EXPORT graphdbg_status graphdbg_failed(graphdbg_agent* agent,
+                                                const graphdbg_ending* ending);
 
 /* Reports to the server how the program ended, and releases all tensors. Waits
  * at most 5 seconds until pending messages are sent. `ending` may be null,

@@ -105,6 +105,7 @@ class Execution(Structure):
         ("micro_step", c_uint32),
         ("mode", c_int),
         ("iteration", c_uint32),
+        ("error", c_char_p),
     )
 
 
@@ -177,6 +178,7 @@ def load() -> ctypes.CDLL:
     library = ctypes.CDLL(str(LIBRARY))
     arguments: dict[str, tuple[Any, ...]] = {
         "graphdbg_open": (POINTER(Options), POINTER(void_p)),
+        "graphdbg_failed": (void_p, POINTER(Ending)),
         "graphdbg_close": (void_p, POINTER(Ending)),
         "graphdbg_declare_node": (void_p, POINTER(NodeInfo), POINTER(c_uint32)),
         "graphdbg_declare_scope": (void_p, c_char_p, c_char_p),
@@ -233,14 +235,22 @@ def close_agent(
     exception_traceback: str | None = None,
 ) -> None:
     """Closes the agent with the program's exit code and, if there is one, the uncaught exception."""
-    ending = sized(
+    library.graphdbg_close(agent, _ending(exit_code, exception_type, exception_message, exception_traceback))
+
+
+def report_failure(library: ctypes.CDLL, agent: void_p, type_name: str, message: str, trace: str) -> None:
+    """Reports the exception that ends the program, before the agent is closed. May wait for the user."""
+    library.graphdbg_failed(agent, _ending(1, type_name, message, trace))
+
+
+def _ending(exit_code: int, type_name: str | None, message: str | None, trace: str | None) -> Any:
+    return sized(
         Ending,
         exit_code=exit_code,
-        exception_type=_encoded(exception_type),
-        exception_message=_encoded(exception_message),
-        exception_traceback=_encoded(exception_traceback),
+        exception_type=_encoded(type_name),
+        exception_message=_encoded(message),
+        exception_traceback=_encoded(trace),
     )
-    library.graphdbg_close(agent, ending)
 
 
 def _encoded(text: str | None) -> bytes | None:

@@ -18,7 +18,9 @@ from ._log import log
 
 
 class Agent(Protocol):
-    """The functions that close the process's agent."""
+    """The functions that report the process's end."""
+
+    def failed(self, exception: BaseException, type_name: str, message: str, trace: str, /) -> None: ...
 
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
 
@@ -94,8 +96,12 @@ def _at_child_exit() -> None:
     """Reports the end of a process of multiprocessing, whose exception is still being handled."""
     exception = sys.exc_info()[1]
     if isinstance(exception, SystemExit):
-        code = exception.code
-        _close(code if isinstance(code, int) else 0 if code is None else 1)
+        code = exception.code if isinstance(exception.code, int) else int(exception.code is not None)
+        # torch.multiprocessing exits while it handles the exception of a worker.
+        if code and isinstance(exception.__context__, Exception):
+            _report(exception.__context__)
+        else:
+            _close(code)
     elif exception is not None:
         _report(exception)
     else:
@@ -131,6 +137,8 @@ def _report(exception: BaseException) -> None:
         except OSError as error:
             log(f"cannot write {path}: {error.strerror}")
     if _agent is not None:
+        if isinstance(exception, Exception):
+            _agent.failed(exception, record["type"], record["message"], record["traceback"])
         # After an uncaught KeyboardInterrupt Python kills itself with SIGINT
         # without calling exit functions of the C library, so the code is set here.
         exit_code = 130 if isinstance(exception, KeyboardInterrupt) else 1

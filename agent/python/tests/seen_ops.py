@@ -47,7 +47,7 @@ class SeenOps(TorchDispatchMode):  # type: ignore[misc]
         if any(holds_tensors(r.type) for r in schema.returns):
             outputs = tree_leaves(result)
         elif written:
-            values = dict(zip((a.name for a in schema.arguments), args)) | kwargs
+            values = dict(zip((a.name for a in schema.arguments), args, strict=False)) | kwargs
             outputs = tree_leaves([values.get(a.name) for a in written])
         else:
             return result

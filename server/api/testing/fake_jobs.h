@@ -12,6 +12,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/synchronization/mutex.h"
 #include "server/jobs/interfaces.h"
+#include "server/jobs/viewers.h"
 
 namespace graphdbg::api::testing {
 
@@ -108,11 +109,17 @@ class FakeDirectory : public jobs::Directory {
   std::shared_ptr<jobs::Job> Find(const std::string& id) const override;
   jobs::StatusTask Forget(std::string id) override;
   std::shared_ptr<void> Subscribe(jobs::EventSink sink) override;
+  std::shared_ptr<void> AddViewer(std::string job) override {
+    return viewers_->Add(std::move(job));
+  }
+  uint32_t CountViewers() const override { return viewers_->Count(); }
 
  private:
   mutable absl::Mutex mu_;
   std::map<std::string, std::shared_ptr<FakeJob>> jobs_ ABSL_GUARDED_BY(mu_);
   std::map<std::string, uint64_t> seqs_ ABSL_GUARDED_BY(mu_);
+  const std::shared_ptr<jobs::Viewers> viewers_ =
+      std::make_shared<jobs::Viewers>();
   std::vector<std::weak_ptr<jobs::EventSink>> sinks_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -19,7 +19,7 @@ export class DebuggedJob {
   private readonly address: Promise<string>;
 
   constructor(script: string, args: string[]) {
-    const command = ["run", "--", join(bin, "python"), join(root, "tests/hosts", script), ...args];
+    const command = ["run", "--no-hold", "--", join(bin, "python"), join(root, "tests/hosts", script), ...args];
     this.process = spawn(join(bin, "graphdbg"), command, { stdio: ["ignore", "pipe", "pipe"] });
     createInterface({ input: this.process.stdout! }).on("line", (line) => this.stdout.push(line));
     this.address = new Promise((resolve, reject) => {

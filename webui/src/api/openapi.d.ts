@@ -1072,6 +1072,7 @@ export interface components {
             damaged?: string;
             /** @description Number of hits lost since the server started because they occurred faster than the job could send them. Not included in `hit_count`. */
             dropped_hit_count: number;
+            /** @description What ended the job, or will end it: the job is paused for it while `pause_reason` is `error`. */
             exception: components["schemas"]["Exception"] | null;
             exit_code: number | null;
             framework: string;
@@ -1223,6 +1224,8 @@ export interface components {
             name: "graphdbg";
             storage: components["schemas"]["Storage"];
             version: string;
+            /** @description The number of connections that follow the events of a job, such as those of pages. */
+            viewers: number;
         };
         Session: {
             /** Format: date-time */

@@ -28,6 +28,9 @@ function stateAgainst(command: ControlCommand, state: JobState): string | null {
 // Ranks wait for each other in collectives, so these commands go to one of several ranks.
 const FOR_ONE_RANK: ReadonlySet<ControlCommand> = new Set(['next_node', 'continue_to']);
 
+// Commands that run the job to another stop.
+const ONWARD: ReadonlySet<ControlCommand> = new Set(['step', 'next_node', 'continue_to']);
+
 // Returns the rank that the command is sent to, of which `selected` is shown; null for all ranks.
 export function rankFor(command: ControlCommand, job: Job | null, selected: number): number | null {
   return job !== null && job.ranks.length > 1 && FOR_ONE_RANK.has(command) ? selected : null;
@@ -54,6 +57,7 @@ export function availability(
   const state = job.ranks.find((other) => other.rank === rank)?.state ?? job.state;
   const against = stateAgainst(command, state);
   if (against !== null) return unavailable(against);
+  if (job.pause_reason === 'error' && ONWARD.has(command)) return unavailable(words.endsByException);
   if (command === 'recheck' && (job.unchecked_watchpoints ?? []).length === 0) {
     return unavailable(words.nothingToRecheck);
   }

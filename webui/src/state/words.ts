@@ -8,6 +8,12 @@ export function hasFailed({ state, exception, exit_code }: Job): boolean {
   return state === 'finished' && (Boolean(exception) || (exit_code ?? 0) !== 0);
 }
 
+// True if an exception is about to end the job, which only ends when it continues.
+export function isPausedAtException({ exception, ranks, pause_reason, state }: Job): boolean {
+  const alive = state === 'paused' || (state !== 'finished' && ranks.some((rank) => rank.state === 'paused'));
+  return Boolean(exception) && alive && (pause_reason === 'error' || state !== 'paused');
+}
+
 export function stateWords(state: JobState, reason: PauseReason | null): string {
   const why = state === 'paused' && reason !== null ? pauseReasons[reason] : undefined;
   return why === undefined ? stateNames[state] : `${stateNames[state]} ${why}`;

@@ -3,6 +3,7 @@ import userEvent from '@testing-library/user-event';
 import { expect, it } from 'vitest';
 import type { Job } from '../api/types';
 import { useJob } from '../state/job_store';
+import { useSearchText } from '../state/search_text';
 import { sampleJob } from '../testing/samples';
 import { EndBanner } from './end_banner';
 
@@ -32,4 +33,17 @@ it('opens the traceback of a job that failed', async () => {
   expect(screen.queryByLabelText('Traceback')).toBeNull();
   await userEvent.setup().click(screen.getByRole('button', { name: 'Show traceback' }));
   expect(screen.getByLabelText('Traceback').textContent).toContain('train.py');
+});
+
+it('shows the exception that is about to end a job, and leads from its traceback to nodes', async () => {
+  const traceback = 'Traceback:\n  File "/home/user/nets/train.py", line 3, in <module>\n    loss()';
+  const exception = { type: 'ValueError', message: 'bad', traceback, node: null };
+  const info = sampleJob({ state: 'paused', pause_reason: 'error', exception });
+  useJob.setState(({ model }) => ({ model: { ...model, info } }));
+  render(<EndBanner />);
+  expect(screen.getByRole('note').textContent).toMatch(/^Paused at an exception\. ValueError: bad/);
+  const user = userEvent.setup();
+  await user.click(screen.getByRole('button', { name: 'Show traceback' }));
+  await user.click(screen.getByRole('button', { name: 'File "/home/user/nets/train.py", line 3' }));
+  expect(useSearchText.getState().text).toBe('source:nets/train.py:3');
 });

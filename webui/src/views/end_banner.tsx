@@ -1,4 +1,4 @@
-// A banner for a job that ended: how it ended, with its exception if it had one.
+// A banner for a job that ended, or that an exception is about to end.
 
 import { CircleAlert, Flag } from 'lucide-react';
 import { useState } from 'react';
@@ -6,15 +6,19 @@ import type { Job } from '../api/types';
 import { isOpenedModel } from '../state/job';
 import { useJob } from '../state/job_store';
 import { revealNode } from '../state/scopes';
-import { hasFailed } from '../state/words';
+import { hasFailed, isPausedAtException } from '../state/words';
 import * as counts from '../words/counts';
 import * as words from '../words/job';
+import { Traceback } from './traceback';
 
 function textOf(job: Job): { strong: string; rest: string } {
   if (isOpenedModel(job)) {
     return { strong: words.openedModel, rest: words.modelNotRun };
   }
   const when = words.after(counts.steps(job.step));
+  if (isPausedAtException(job)) {
+    return { strong: words.pausedAtException, rest: `${job.exception?.type}: ${job.exception?.message}` };
+  }
   if (job.state === 'lost') {
     return { strong: words.jobLost, rest: words.processStoppedResponding(when) };
   }
@@ -31,9 +35,9 @@ function textOf(job: Job): { strong: string; rest: string } {
 export function EndBanner() {
   const job = useJob((state) => state.model.info);
   const [open, setOpen] = useState(false);
-  if (job === null || !['finished', 'terminated', 'lost'].includes(job.state)) return null;
+  if (job === null || !(isPausedAtException(job) || ['finished', 'terminated', 'lost'].includes(job.state))) return null;
   const { strong, rest } = textOf(job);
-  const bad = job.state === 'lost' || hasFailed(job);
+  const bad = job.state === 'lost' || isPausedAtException(job) || hasFailed(job);
   const node = job.exception?.node;
   const traceback = job.exception?.traceback ?? '';
   const Icon = bad ? CircleAlert : Flag;
@@ -55,11 +59,7 @@ export function EndBanner() {
           </button>
         )}
       </div>
-      {open && traceback !== '' && (
-        <pre className="banner-traceback mono" aria-label={words.traceback} tabIndex={0}>
-          {traceback}
-        </pre>
-      )}
+      {open && traceback !== '' && <Traceback text={traceback} />}
     </>
   );
 }

@@ -13,6 +13,7 @@ import { useShownGraph } from '../state/graphs';
 import { graphLoader } from '../state/graph_loader';
 import { useSelectionPreview } from '../state/selection_preview';
 import { useCode } from '../state/queries';
+import { setSearchText, useSearchText } from '../state/search_text';
 import { closeAll, openAll, revealNode, selectNode, toggleScope, useScopes } from '../state/scopes';
 import { Ticks } from '../state/ticks';
 import { openNodeMenu, setTall, setTicked, touch, useUi } from '../state/ui';
@@ -157,7 +158,7 @@ export function TreePanel() {
   const views = useScopes((state) => state.views);
   const whole = views instanceof IndexViews;
   const ticking = useUi((state) => state.watch_form !== null);
-  const [text, setText] = useState('');
+  const text = useSearchText((state) => state.text);
   const [entered, setEntered] = useState<string | null>(null);
   const query = text.trim();
   const input = useRef<HTMLInputElement>(null);
@@ -241,11 +242,11 @@ export function TreePanel() {
           value={text}
           onChange={(event) => {
             beginMeasure('graphdbg:search');
-            setText(event.target.value);
+            setSearchText(event.target.value);
             setEntered(null);
           }}
           onKeyDown={(event) => {
-            if (event.key === 'Escape') setText('');
+            if (event.key === 'Escape') setSearchText('');
             else if (event.key === 'ArrowDown') results.current?.move(1);
             else if (event.key === 'ArrowUp') results.current?.move(-1);
             else if (event.key === 'Enter') {
@@ -261,7 +262,7 @@ export function TreePanel() {
             className="search-clear"
             aria-label={words.clearSearch}
             onClick={() => {
-              setText('');
+              setSearchText('');
               input.current?.focus();
             }}
           >

@@ -47,6 +47,7 @@ export const refusals: Partial<Record<JobState, string>> = {
   connecting: 'The job is still connecting.',
 };
 export const pausePending = 'A pause is pending.';
+export const endsByException = 'An exception ends the job: it can only continue to its end.';
 export const alreadyPaused = 'The job is already paused.';
 export const stillRunning = 'The job is running; pause it first.';
 export const notLoaded = 'The job has not been loaded yet.';

@@ -19,7 +19,7 @@ export const pauseReasons: Partial<Record<PauseReason, string>> = {
   node: 'at a node',
   watchpoint: 'by a watchpoint',
   user: 'on request',
-  error: 'on an error',
+  error: 'at an exception',
 };
 
 export const failed = 'Failed';
@@ -111,6 +111,8 @@ export const jobEnded = (verb: string, when: string, code: string) => `The job $
 export const afterTheEnd = 'Graph, watchpoints and hits remain; tensor values are no longer available.';
 export const showNode = 'Show node';
 export const traceback = 'Traceback';
+export const pausedAtException = 'Paused at an exception.';
+export const showNodesOfLine = 'Show the nodes of this line';
 export const showTraceback = 'Show traceback';
 export const hideTraceback = 'Hide traceback';
 

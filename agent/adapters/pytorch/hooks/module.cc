@@ -256,6 +256,22 @@ PyObject* LastStep(PyObject*, PyObject*) {
   Py_RETURN_NONE;
 }
 
+// Waits for the user without the interpreter's lock.
+PyObject* Failed(PyObject*, PyObject* args) {
+  graphdbg_ending ending = {};
+  ending.struct_size = sizeof(ending);
+  unsigned int scope = 0;
+  unsigned int line = 0;
+  const char* file = nullptr;
+  if (!PyArg_ParseTuple(args, "sssIsI", &ending.exception_type,
+                        &ending.exception_message, &ending.exception_traceback,
+                        &scope, &file, &line)) {
+    return nullptr;
+  }
+  if (Global().enabled) Global().adapter->failed(&ending, scope, file, line);
+  Py_RETURN_NONE;
+}
+
 PyObject* Close(PyObject*, PyObject* args) {
   graphdbg_ending ending = {};
   ending.struct_size = sizeof(ending);
@@ -313,6 +329,7 @@ PyMethodDef methods[] = {
     {"leave_region", LeaveRegion, METH_VARARGS, nullptr},
     {"step_end", StepEnd, METH_NOARGS, nullptr},
     {"last_step", LastStep, METH_NOARGS, nullptr},
+    {"failed", Failed, METH_VARARGS, nullptr},
     {"close", Close, METH_VARARGS, nullptr},
     {"close_at_exit", CloseAtExit, METH_NOARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

@@ -139,6 +139,15 @@ graphdbg_status graphdbg_open(const graphdbg_options* options,
   return GRAPHDBG_OK;
 }
 
+graphdbg_status graphdbg_failed(graphdbg_agent* agent,
+                                const graphdbg_ending* ending) {
+  graphdbg::MutexLock lock(&agent->mu);
+  agent->Write({{"call", "failed"},
+                {"type", ending->exception_type},
+                {"message", ending->exception_message}});
+  return GRAPHDBG_OK;
+}
+
 graphdbg_status graphdbg_close(graphdbg_agent* agent,
                                const graphdbg_ending* ending) {
   const auto text = [](const char* s) { return s == nullptr ? "" : s; };
@@ -230,6 +239,7 @@ graphdbg_status graphdbg_executed(graphdbg_agent* agent,
   Json line = {{"call", "executed"},
                {"name", agent->names[execution->node]},
                {"flags", execution->flags},
+               {"error", execution->error == nullptr ? "" : execution->error},
                {"grad_scale", execution->grad_scale},
                {"micro_step", execution->micro_step},
                {"mode", execution->mode},

@@ -65,6 +65,9 @@ class Agent:
             device=device,
         )
 
+    def failed(self, exception: BaseException, type_name: str, message: str, trace: str) -> None:
+        _c_api.report_failure(self._library, self._agent, type_name, message, trace)
+
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None) -> None:
         _c_api.close_agent(self._library, self._agent, exit_code, type_name, message, trace)
 

@@ -89,6 +89,12 @@ def step_end() -> None:
 def last_step() -> None:
     """Ends the step that is still open because a backward pass could have followed."""
 
+def failed(type_name: str, message: str, trace: str, scope: int, file: str, line: int, /) -> None:
+    """Called before `close` if an exception ends the program. May wait for the user.
+
+    It was raised in this line, which the module of the scope has called; 0 if none has.
+    """
+
 def close(exit_code: int, type_name: str | None, message: str | None, trace: str | None, /) -> None: ...
 def close_at_exit() -> None:
     """Closes the agent with the process's exit code when the process exits."""

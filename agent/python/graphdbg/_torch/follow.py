@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import sysconfig
+import traceback
 from pathlib import Path
 from typing import Any
 
@@ -39,7 +40,7 @@ def follow() -> None:
 def _follow() -> None:
     adapter = open_job(default_job_name())
     if adapter is not None:
-        _exit_report.set_agent(adapter)
+        _exit_report.set_agent(_Agent(adapter))
 
 
 # Installed with the first job of the process.
@@ -64,6 +65,24 @@ def open_job(job_name: str) -> Any | None:
     else:
         _observers.restart()
     return adapter
+
+
+def report_failure(adapter: Any, exception: BaseException, type_name: str, message: str, trace: str) -> None:
+    """Reports the exception that ends the job, before the adapter is closed. May wait for the user."""
+    scope, file, line = _observers.place_of(exception) if _observers is not None else (0, "", 0)
+    adapter.failed(type_name, message, trace, scope, file, line)
+
+
+class _Agent:
+    """Reports the end of a program that is debugged as a whole."""
+
+    def __init__(self, adapter: Any) -> None:
+        self._adapter = adapter
+        self.close = adapter.close
+        self.close_at_exit = adapter.close_at_exit
+
+    def failed(self, exception: BaseException, type_name: str, message: str, trace: str) -> None:
+        report_failure(self._adapter, exception, type_name, message, trace)
 
 
 def adopt_existing() -> None:
@@ -105,6 +124,14 @@ class _Observers:
             (torch_compile.CompiledRegions(self.adapter) if torch_compile.is_kept() else self.eager).install()
         # Before the first step nothing is followed, and a forked child may train itself.
         os.register_at_fork(after_in_child=lambda: self.adapter.disable() if self._place.taken else None)
+
+    def place_of(self, exception: BaseException) -> tuple[int, str, int]:
+        """The innermost module that was being called, as a scope, and the line that raised the exception."""
+        scope, file, line = 0, "", 0
+        for frame, line in traceback.walk_tb(exception.__traceback__):  # noqa: B007
+            file = frame.f_code.co_filename
+            scope = self._tree.scope_of(frame.f_locals.get("self")) or scope
+        return scope, file, line
 
     def restart(self) -> None:
         """Forgets the job before, so that the next one gets the names that it would have alone."""

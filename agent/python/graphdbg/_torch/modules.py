@@ -127,6 +127,10 @@ class ModuleTree:
         # The model that was called last, and the names of its arguments.
         self._arguments: tuple[weakref.ref[Module] | None, list[str]] = (None, [])
 
+    def scope_of(self, candidate: object) -> int:
+        """The scope of a module that has been called; 0 for everything else."""
+        return self._scopes.get(id(candidate), 0)
+
     def reset(self) -> None:
         """Forgets all modules."""
         for table in (self._owners, self._paths, self._known, self._scopes):

@@ -51,7 +51,13 @@ class DispatchMode(TorchDispatchMode):  # type: ignore[misc]
             with self:
                 return func.decompose(*args, **kwargs)
         execution = self._guarded(lambda: self._begin(op, args, kwargs))
-        result = func(*args, **kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            if execution is not None:
+                message = str(error)
+                self._guarded(lambda: self._session.graph.fail(execution, message))
+            raise
         if execution is not None:
             status = self._guarded(lambda: self._session.end_op(execution, result))
             self._session.handle_status(status or 0)

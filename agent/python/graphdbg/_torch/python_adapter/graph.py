@@ -229,6 +229,12 @@ class Graph:
         flags = _flags(execution, [i.tensor for i in inputs])
         return self._report(execution.node, flags, inputs, execution.outputs, context)
 
+    def fail(self, execution: Execution, message: str) -> None:
+        """Reports an op that has raised an error, which may end the program."""
+        inputs = self._describe_inputs(execution.inputs)
+        failed = _c_api.make_execution(execution.node, 0, inputs, [], error=message.encode(errors="replace"))
+        self._library.graphdbg_executed(self._agent, failed)
+
     def _describe_inputs(self, inputs: Sequence[tuple[Any, tuple[int, int]]]) -> Sequence[Any]:
         return [_c_api.Input(*origin, describe(tensor)) for tensor, origin in inputs]
 

@@ -90,6 +90,9 @@ class Hooks:
         if self._is_followed():
             self._session.last_step()
 
+    def failed(self, type_name: str, message: str, trace: str, scope: int, file: str, line: int) -> None:
+        _c_api.report_failure(self._library, self._agent, type_name, message, trace)
+
     def close(self, exit_code: int, type_name: str | None, message: str | None, trace: str | None) -> None:
         self.disable()
         _c_api.close_agent(self._library, self._agent, exit_code, type_name, message, trace)
