@@ -188,6 +188,8 @@ class Job:
     def _stream(self) -> EventStream:
         if self._events is None:
             self._events = EventStream(self._http, self.id)
+            # A snapshot comes first. Later it would seem to follow a command that it precedes.
+            self._receive(None)
         return self._events
 
     def _receive(self, deadline: float | None) -> None:
