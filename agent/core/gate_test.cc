@@ -172,6 +172,27 @@ TEST_F(GateTest, TheStepLimitDoesNotHoldAProgramWithoutAServer) {
   EXPECT_EQ(gate_->AtStepEnd(1, {}), GRAPHDBG_OK);
 }
 
+TEST_F(GateTest, AProgramThatFailsStopsAndOnlyEnds) {
+  EXPECT_EQ(gate_->Start(/*wait=*/false, {}), GRAPHDBG_OK);
+  Gate::Failure failure;
+  failure.step = 3;
+  failure.node = 5;
+  failure.exception.set_type("ValueError");
+  failure.resume_if_unattended = true;
+  auto failed = std::async(std::launch::async,
+                           [&] { return gate_->AtFailure(failure); });
+  const v1::StateUpdate pause = WaitForPause();
+  EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_ERROR);
+  EXPECT_EQ(pause.step(), 3u);
+  EXPECT_EQ(pause.node_id(), 5u);
+  EXPECT_EQ(pause.exception().type(), "ValueError");
+  EXPECT_TRUE(pause.resume_if_unattended());
+  Step(1);
+  EXPECT_EQ(results().back().second, absl::StatusCode::kFailedPrecondition);
+  Continue();
+  EXPECT_EQ(failed.get(), GRAPHDBG_OK);
+}
+
 TEST_F(GateTest, FreeProgramsPass) {
   EXPECT_EQ(gate_->Start(false, {}), GRAPHDBG_OK);
   EXPECT_EQ(gate_->AtNode(1, {}), GRAPHDBG_OK);
