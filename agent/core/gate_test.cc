@@ -179,8 +179,8 @@ TEST_F(GateTest, AProgramThatFailsStopsAndOnlyEnds) {
   failure.node = 5;
   failure.exception.set_type("ValueError");
   failure.resume_if_unattended = true;
-  auto failed = std::async(std::launch::async,
-                           [&] { return gate_->AtFailure(failure); });
+  auto failed =
+      std::async(std::launch::async, [&] { return gate_->AtFailure(failure); });
   const v1::StateUpdate pause = WaitForPause();
   EXPECT_EQ(pause.reason(), v1::PAUSE_REASON_ERROR);
   EXPECT_EQ(pause.step(), 3u);

@@ -50,7 +50,7 @@ class Run:
 
     def executed(self, step: int) -> list[str]:
         """Names of the nodes that ran in a step, in order."""
-        return [call["name"] for call in self.called("executed", step)]
+        return [call["name"] for call in self.called("executed", step) if not call["failed"]]
 
     def execution(self, name: str, step: int) -> Json:
         calls = [call for call in self.called("executed", step) if call["name"] == name]

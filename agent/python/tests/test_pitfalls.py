@@ -267,3 +267,23 @@ def test_ranks_that_train_together_are_followed_each(script: Script, tmp_path: P
         assert "forward/addmm" in run.executed(step=3)
         # DistributedDataParallel regroups gradients into other buckets after the first step.
         assert run.executed(step=4) == run.executed(step=3)
+
+
+@pytest.mark.parametrize("capture", ["", "record_function"])
+def test_ops_with_a_kernel_beside_their_composition_are_nodes(script: Script, capture: str) -> None:
+    run = script(
+        PREAMBLE
+        + """
+for _ in range(2):
+    y = net(torch.ones(1, 3))
+    (nn.functional.silu(y) + nn.functional.mish(y)).sum().backward()
+    optimizer.step()
+    torch.native_channel_shuffle(torch.ones(1, 4, 2, 2), 2)
+""",
+        GRAPHDBG_CAPTURE=capture,
+    )
+    assert run.returncode == 0, run.stderr
+    executed = run.executed(step=2)
+    assert {"backward/silu_backward", "backward/mish_backward"} <= set(executed)
+    assert "backward/sigmoid" not in executed
+    assert "forward/native_channel_shuffle" in run.executed(step=2) + run.executed(step=3)
