@@ -29,6 +29,8 @@ using Options = std::map<std::string, std::string>;
 constexpr std::chrono::milliseconds kTick(10);
 // Of all jobs together.
 constexpr uint32_t kStatisticsPerTick = 10;
+// So few that the histories of all tensors soon have their full length.
+constexpr uint64_t kSteps = 2;
 constexpr uint32_t kTicksPerHit = 20;
 constexpr uint32_t kTicksPerReturn = 100;
 constexpr std::chrono::milliseconds kBetweenRequests(100);
@@ -56,11 +58,9 @@ class Load {
       std::thread([this, page] { LookAround(page); }).detach();
     }
     Report(Clock::now() + std::chrono::seconds(Number("seconds", 60)));
-    return {{"statistics", statistics_},
-            {"hits", hits_},
-            {"returns", returns_},
-            {"events", events_.load()},
-            {"page_requests", requests_.load()}};
+    return {{"statistics", statistics_}, {"hits", hits_},
+            {"returns", returns_},       {"lost_connections", lost_},
+            {"events", events_.load()},  {"page_requests", requests_.load()}};
   }
 
  private:
@@ -82,7 +82,9 @@ class Load {
     jobs_[job] = std::make_unique<ScriptedRank>(
         ScriptedRank::Options{.server = options_.at("agents"),
                               .job = Name(job),
-                              .nodes = Number("nodes", 300)});
+                              .nodes = Number("nodes", 300),
+                              .steps = kSteps,
+                              .may_be_ended = true});
   }
 
   // Adds watchpoint 1, which the hits refer to, to each job.
@@ -119,13 +121,26 @@ class Load {
         jobs_[any()]->Hit(1 + random() % Number("nodes", 300), ++hits_);
       }
       if (tick % kTicksPerReturn == 0) {
-        const uint32_t job = any();
-        jobs_[job].reset();
-        Connect(job);
-        ++returns_;
+        Return(any());
+        ReturnEnded();
       }
       next = std::max(next + kTick, Clock::now());
       std::this_thread::sleep_until(next);
+    }
+  }
+
+  void Return(uint32_t job) {
+    jobs_[job].reset();
+    Connect(job);
+    ++returns_;
+  }
+
+  // Whose connections were lost, as happens to agents on a busy machine.
+  void ReturnEnded() {
+    for (uint32_t job = 0; job < jobs_.size(); ++job) {
+      if (!jobs_[job]->ended()) continue;
+      Return(job);
+      ++lost_;
     }
   }
 
@@ -169,6 +184,7 @@ class Load {
   uint64_t statistics_ = 0;
   uint64_t hits_ = 0;
   uint64_t returns_ = 0;
+  uint64_t lost_ = 0;
   std::atomic<uint64_t> events_{0};
   std::atomic<uint64_t> requests_{0};
 };

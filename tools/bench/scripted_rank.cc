@@ -96,6 +96,8 @@ void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
   if (more_follow) options.set_buffer_hint();
   absl::MutexLock lock(&write_mu_);
   if (stream_->Write(message, options) || stopping_) return;
+  ended_ = true;
+  if (options_.may_be_ended) return;
   const grpc::Status status = stream_->Finish();
   std::fprintf(stderr, "rank %u: the server ended the stream: %s\n",
                options_.rank, status.error_message().c_str());
@@ -131,7 +133,8 @@ void ScriptedRank::SendStatistics(uint32_t count) {
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t number = sent_++;
     tensor->set_node_id(1 + static_cast<uint32_t>(number % options_.nodes));
-    report.set_step(1 + number / options_.nodes);
+    const uint64_t pass = number / options_.nodes;
+    report.set_step(1 + (options_.steps == 0 ? pass : pass % options_.steps));
     Send(message, /*more_follow=*/i + 1 < count);
   }
 }
@@ -159,6 +162,7 @@ void ScriptedRank::HandleCommands() {
     running_ = !message.command().has_pause();
     SendState(!running_);
   }
+  ended_ = true;
 }
 
 void ScriptedRank::Hit(uint32_t node, uint64_t order) {

@@ -26,6 +26,11 @@ class ScriptedRank {
     uint32_t nodes = 0;
     // Messages per second, each with one tensor.
     uint32_t statistics_per_second = 0;
+    // After these many steps, statistics are reported for the same steps again.
+    // 0: each pass over the nodes is a new step.
+    uint64_t steps = 0;
+    // Otherwise the program ends if the server ends the stream.
+    bool may_be_ended = false;
   };
 
   // Connects and sends the graph. Handles commands until it is destroyed.
@@ -40,6 +45,8 @@ class ScriptedRank {
 
   // Sends a hit of watchpoint 1 at this node.
   void Hit(uint32_t node, uint64_t order);
+  // Whether the server, or the connection to it, has ended the stream.
+  bool ended() const { return ended_; }
   // Number of statistics sent.
   uint64_t sent() const { return sent_; }
 
@@ -61,6 +68,7 @@ class ScriptedRank {
   absl::Mutex write_mu_;
   std::atomic<bool> running_{true};
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> ended_{false};
   std::atomic<uint64_t> sent_{0};
   uint64_t hits_ = 0;
   std::thread reporter_;
