@@ -105,6 +105,7 @@ class Load {
         Fail(path + ": " + reply.body);
       }
       std::this_thread::sleep_for(kBetweenRequests);
+      ReturnEnded();
     }
   }
 

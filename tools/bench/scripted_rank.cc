@@ -84,11 +84,13 @@ void ScriptedRank::StartReporting() {
 }
 
 ScriptedRank::~ScriptedRank() {
+  const bool ended = ended_;
   stopping_ = true;
   if (reporter_.joinable()) reporter_.join();
   context_.TryCancel();
   reader_.join();
-  stream_->Finish();
+  const grpc::Status status = stream_->Finish();
+  if (ended) PrintEnd(status);
 }
 
 void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
@@ -98,10 +100,14 @@ void ScriptedRank::Send(const v1::AgentMessage& message, bool more_follow) {
   if (stream_->Write(message, options) || stopping_) return;
   ended_ = true;
   if (options_.may_be_ended) return;
-  const grpc::Status status = stream_->Finish();
-  std::fprintf(stderr, "rank %u: the server ended the stream: %s\n",
-               options_.rank, status.error_message().c_str());
+  PrintEnd(stream_->Finish());
   std::exit(1);
+}
+
+void ScriptedRank::PrintEnd(const grpc::Status& status) const {
+  std::fprintf(stderr, "%s rank %u: the stream has ended: %s\n",
+               options_.job.c_str(), options_.rank,
+               status.error_message().c_str());
 }
 
 void ScriptedRank::SendGraph() {

@@ -54,6 +54,7 @@ class ScriptedRank {
   // `more_follow` means that more messages follow immediately, so that gRPC may
   // buffer this one.
   void Send(const v1::AgentMessage& message, bool more_follow = false);
+  void PrintEnd(const grpc::Status& status) const;
   void SendGraph();
   void SendState(bool paused);
   void Report();
