@@ -15,7 +15,7 @@
 namespace graphdbg::agent {
 
 enum class OnDisconnect { kResume, kHold, kStop };
-// What a program does that an exception ends.
+// What happens when an uncaught exception is about to end the program.
 enum class OnError { kPause, kContinue, kPauseIfAttended };
 
 struct Config {

@@ -66,7 +66,7 @@ struct RunReport {
   // pause is pending.
   uint64_t pauses_after = 0;
   std::vector<uint32_t> watchpoints;
-  // What ends the program, if it is paused for that reason.
+  // The exception that is about to end the program, if it is paused for that.
   std::optional<model::Exception> exception;
   // The program is to end at once if nobody looks at the job.
   bool resume_if_unattended = false;

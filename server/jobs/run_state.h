@@ -22,7 +22,7 @@ struct RunState {
   std::string node;
   // The watchpoints that caused the pause, in ascending order.
   std::vector<uint32_t> stopped_by;
-  // Of a rank that is paused because of it.
+  // The exception that the rank is paused for.
   std::optional<model::Exception> exception;
 
   bool operator==(const RunState&) const = default;

@@ -28,7 +28,7 @@ class RunOptions:
     steps: int | None = None
     break_on: Sequence[str] = ()
     on_hit: OnHit = "pause"
-    # What a job does that an exception ends. None: it pauses if somebody looks at its page.
+    # What happens when an uncaught exception is about to end a job. None: it pauses if its page is open.
     on_error: OnError | None = None
     # Keeps the page after the end while somebody looks at it.
     hold: bool = False

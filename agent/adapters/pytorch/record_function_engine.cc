@@ -37,7 +37,7 @@ c10::ArrayRef<c10::IValue> ArgumentsOf(const at::RecordFunction& fn) {
   return c10::ArrayRef<c10::IValue>(fn.inputs().data(), fn.inputs().size());
 }
 
-// Of all arguments that are tensors, as the dispatcher determines them.
+// The keys of all tensor arguments together, as the dispatcher computes them.
 c10::DispatchKeySet KeysOf(c10::ArrayRef<const c10::IValue> arguments) {
   c10::DispatchKeySet keys;
   for (const c10::IValue& argument : arguments) {
