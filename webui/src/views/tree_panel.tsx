@@ -164,6 +164,8 @@ export function TreePanel() {
   const input = useRef<HTMLInputElement>(null);
   const results = useRef<SearchResultsHandle>(null);
   const { id } = useJobContext();
+  // The text belongs to this job's graph.
+  useEffect(() => () => setSearchText(''), [id]);
   const nodeCount = useShownGraph(id)?.node_count ?? 0;
   const choose = useCallback((name: string) => {
     setEntered(null);
