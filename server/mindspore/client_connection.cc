@@ -163,7 +163,7 @@ void ClientConnection::Identify(const debugger::Metadata& metadata) {
 }
 
 void ClientConnection::RecordActivity() {
-  last_activity_unix_nano_ = shared_->now_unix_nano();
+  last_activity_steady_nano_ = shared_->steady_nano();
 }
 
 void ClientConnection::OnMetadata(const debugger::Metadata& metadata) {
@@ -210,7 +210,6 @@ void ClientConnection::OnWait(std::shared_ptr<WaitCall> call,
     protocol_.OnWait(metadata);
     RequestAttachment();
     Save();
-    call->Hold(shared_->refresh);
   }
   // A client has only one such call at a time, so the previous one was lost.
   if (previous != nullptr) previous->Answer({});
@@ -246,9 +245,15 @@ std::shared_ptr<WaitCall> ClientConnection::TakeWaiting(const WaitCall* call) {
   return std::move(waiting_);
 }
 
-void ClientConnection::OnWaitTimeout(WaitCall* call) {
-  const std::shared_ptr<WaitCall> waiting = TakeWaiting(call);
-  if (waiting != nullptr) waiting->Answer({});
+void ClientConnection::RefreshWait() {
+  std::shared_ptr<WaitCall> overdue;
+  {
+    absl::MutexLock lock(&mu_);
+    const auto limit = WaitCall::Clock::now() - shared_->refresh;
+    if (waiting_ == nullptr || waiting_->since() > limit) return;
+    overdue = std::move(waiting_);
+  }
+  overdue->Answer({});
 }
 
 void ClientConnection::OnWaitCancelled(WaitCall* call) {
@@ -330,8 +335,8 @@ bool ClientConnection::waiting() const {
 bool ClientConnection::silent() const {
   absl::MutexLock lock(&mu_);
   if (heartbeat_period_.count() == 0) return false;
-  const std::chrono::nanoseconds quiet(shared_->now_unix_nano() -
-                                       last_activity_unix_nano_);
+  const std::chrono::nanoseconds quiet(shared_->steady_nano() -
+                                       last_activity_steady_nano_);
   return quiet > kSilentPeriods * heartbeat_period_;
 }
 

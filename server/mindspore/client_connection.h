@@ -36,6 +36,8 @@ class ClientConnection final
   struct Shared {
     std::shared_ptr<jobs::AgentAcceptor> acceptor;
     std::function<int64_t()> now_unix_nano;
+    // The time of a clock that is never set.
+    std::function<int64_t()> steady_nano;
     std::function<void(std::string_view)> log;
     // A wait-for-command call gets an empty reply after this time, upon which
     // the client sends another one. Middleboxes close connections that seem
@@ -68,7 +70,8 @@ class ClientConnection final
   void OnHeartbeat(std::chrono::seconds period) ABSL_LOCKS_EXCLUDED(mu_);
 
   // --- Events of the network connection ------------------------------------
-  void OnWaitTimeout(WaitCall* call) ABSL_LOCKS_EXCLUDED(mu_);
+  // Answers a wait-for-command call that has been held for too long.
+  void RefreshWait() ABSL_LOCKS_EXCLUDED(mu_);
   void OnWaitCancelled(WaitCall* call) ABSL_LOCKS_EXCLUDED(mu_);
   // The client may reconnect later.
   void OnDisconnect() ABSL_LOCKS_EXCLUDED(mu_);
@@ -162,7 +165,7 @@ class ClientConnection final
   bool disconnected_ ABSL_GUARDED_BY(mu_) = false;
   int64_t disconnected_since_ ABSL_GUARDED_BY(mu_) = 0;
   std::chrono::seconds heartbeat_period_ ABSL_GUARDED_BY(mu_){0};
-  int64_t last_activity_unix_nano_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t last_activity_steady_nano_ ABSL_GUARDED_BY(mu_) = 0;
 
   // Incremented with each attachment to a job. Events that carry the number of
   // an earlier attachment are ignored.

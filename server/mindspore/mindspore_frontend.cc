@@ -11,11 +11,10 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
 #include "absl/synchronization/mutex.h"
-#include "absl/synchronization/notification.h"
-#include "absl/time/time.h"
 #include "proto/mindspore/debugger.grpc.pb.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
+#include "server/base/steady_flag.h"
 #include "server/ingest/address.h"
 #include "server/mindspore/graph_assembly.h"
 #include "server/mindspore/registry.h"
@@ -56,6 +55,12 @@ grpc::Status ToGrpc(const absl::Status& status) {
 int64_t SystemUnixNano() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+int64_t SteadyNano() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
       .count();
 }
 
@@ -118,7 +123,7 @@ class MindSporeFrontend::Impl final
   absl::Mutex mu_;
   // Hosts whose rejection has been logged.
   std::set<std::string> rejected_ ABSL_GUARDED_BY(mu_);
-  absl::Notification stop_;
+  SteadyFlag stop_;
   std::thread sweeper_;
 };
 
@@ -126,6 +131,7 @@ namespace {
 
 FrontendOptions WithDefaults(FrontendOptions options) {
   if (!options.now_unix_nano) options.now_unix_nano = SystemUnixNano;
+  if (!options.steady_nano) options.steady_nano = SteadyNano;
   return options;
 }
 
@@ -135,6 +141,7 @@ std::shared_ptr<const ClientConnection::Shared> SharedOf(
   auto shared = std::make_shared<ClientConnection::Shared>();
   shared->acceptor = std::move(acceptor);
   shared->now_unix_nano = options.now_unix_nano;
+  shared->steady_nano = options.steady_nano;
   shared->log = options.log;
   shared->refresh = options.refresh;
   shared->memory = options.memory;
@@ -156,13 +163,12 @@ MindSporeFrontend::Impl::~Impl() {
   // Ends the wait-for-command calls.
   if (listener_) listener_->Shutdown(std::chrono::system_clock::now());
   if (listener_) listener_->Wait();
-  stop_.Notify();
+  stop_.Set();
   sweeper_.join();
 }
 
 void MindSporeFrontend::Impl::SweepUntilStopped() {
-  const absl::Duration interval = absl::FromChrono(options_.sweep);
-  while (!stop_.WaitForNotificationWithTimeout(interval)) {
+  while (!stop_.WaitFor(std::min(options_.sweep, options_.refresh))) {
     registry_.Sweep();
     if (options_.disk_is_full && options_.disk_is_full()) {
       registry_.DiscardOldest();
@@ -239,8 +245,7 @@ grpc::ServerUnaryReactor* MindSporeFrontend::Impl::WaitCMD(
   }
   auto connection = registry_.GetOrReconnect(peer, *metadata);
   auto call = WaitCall::Open(
-      reply, {[connection](WaitCall* c) { connection->OnWaitTimeout(c); },
-              [connection](WaitCall* c) { connection->OnWaitCancelled(c); }});
+      reply, [connection](WaitCall* c) { connection->OnWaitCancelled(c); });
   connection->OnWait(call, *metadata);
   return call.get();
 }

@@ -35,7 +35,10 @@ struct FrontendOptions {
   std::function<void(std::string_view line)> log;
   // Returns Unix time. If null, the system's clock is used.
   std::function<int64_t()> now_unix_nano;
-  // The longest time for which a wait-for-command call is held.
+  // Returns the time of a clock that is never set, by which silent clients are
+  // given up. If null, the system's steady clock is used.
+  std::function<int64_t()> steady_nano;
+  // The time for which a wait-for-command call is held, or longer by `sweep`.
   std::chrono::milliseconds refresh{25'000};
   // The directory for state that outlives the server, so that clients find
   // their jobs again on the next server. If empty, no state is stored.

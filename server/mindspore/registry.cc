@@ -124,6 +124,7 @@ void Registry::Sweep() {
   // that is still connected.
   const auto connected = EstablishedConnections();
   for (const auto& [peer, connection] : all) {
+    connection->RefreshWait();
     // The client may have reconnected in the meantime.
     if (connection->waiting() || connection->peer() != peer) continue;
     const bool gone = connected && connected->count(AddressOf(peer)) == 0;

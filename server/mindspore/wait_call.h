@@ -2,7 +2,6 @@
 #ifndef SERVER_MINDSPORE_WAIT_CALL_H_
 #define SERVER_MINDSPORE_WAIT_CALL_H_
 
-#include <grpcpp/alarm.h>
 #include <grpcpp/grpcpp.h>
 
 #include <chrono>
@@ -19,32 +18,30 @@ namespace graphdbg::mindspore {
 class WaitCall final : public grpc::ServerUnaryReactor,
                        public std::enable_shared_from_this<WaitCall> {
  public:
-  // Called on gRPC's threads when the call has waited for its time limit, or
-  // when the client has cancelled it. It may have been answered in the
-  // meantime.
-  struct Handler {
-    std::function<void(WaitCall*)> timed_out;
-    std::function<void(WaitCall*)> cancelled;
-  };
+  using Clock = std::chrono::steady_clock;
 
-  static std::shared_ptr<WaitCall> Open(debugger::EventReply* reply,
-                                        Handler handler);
+  // `cancelled` is called on gRPC's threads when the client has cancelled the
+  // call. It may have been answered in the meantime.
+  static std::shared_ptr<WaitCall> Open(
+      debugger::EventReply* reply, std::function<void(WaitCall*)> cancelled);
 
-  void Hold(std::chrono::milliseconds limit);
+  // When the client made the call.
+  Clock::time_point since() const { return since_; }
   void Answer(const debugger::EventReply& reply);
   void Cancel();
 
  private:
-  WaitCall(debugger::EventReply* reply, Handler handler)
-      : reply_(reply), handler_(std::move(handler)) {}
+  WaitCall(debugger::EventReply* reply,
+           std::function<void(WaitCall*)> cancelled)
+      : reply_(reply), cancelled_(std::move(cancelled)) {}
 
-  void OnCancel() override { handler_.cancelled(this); }
+  void OnCancel() override { cancelled_(this); }
   void OnDone() override;
 
   debugger::EventReply* const reply_;
-  const Handler handler_;
+  const std::function<void(WaitCall*)> cancelled_;
+  const Clock::time_point since_ = Clock::now();
   std::shared_ptr<WaitCall> self_;
-  grpc::Alarm alarm_;
 };
 
 }  // namespace graphdbg::mindspore

@@ -69,7 +69,7 @@ TEST_F(MindSporeWaitTest, ACallThatWaitsLongIsAskedAgain) {
 TEST_F(MindSporeWaitTest, AClientWhoseHeartStopsIsLostAndMayComeBack) {
   auto now = std::make_shared<std::atomic<int64_t>>(1'000'000'000);
   mindspore::FrontendOptions options;
-  options.now_unix_nano = [now] { return now->load(); };
+  options.steady_nano = [now] { return now->load(); };
   StartWith(std::move(options));
   MindSporeClient client(port(), "1.3.0", "Ascend");
   // A heartbeat may be the first message.
