@@ -15,8 +15,8 @@
 #include "proto/wire/visible_text.h"
 #include "server/base/string_views.h"
 #include "server/main/debug_server.h"
-#include "server/main/descriptor_limit.h"
 #include "server/main/options.h"
+#include "server/main/process_limits.h"
 
 namespace {
 
@@ -93,6 +93,7 @@ int main(int argc, char** argv) {
   }
   if (!options->has_value()) return 0;
   (*options)->max_descriptors = graphdbg::RaiseDescriptorLimit();
+  graphdbg::AvoidCoreDumps();
   graphdbg::DebugServer server(**options, LogWithTime);
   absl::Status started = server.Start();
   if (!started.ok()) {
