@@ -9,6 +9,7 @@
 
 #include "agent/adapters/pytorch/capture_engine.h"
 #include "agent/adapters/pytorch/op_info.h"
+#include "agent/adapters/pytorch/op_recorder.h"
 #include "agent/adapters/pytorch/tensor_view.h"
 
 namespace graphdbg::pytorch {
@@ -22,6 +23,10 @@ using c10::DispatchKeySet;
 // discontinued.
 constexpr DispatchKey kKey = DispatchKey::DeferredInit;
 
+// Modes and subclasses of tensors that are written in Python.
+constexpr DispatchKeySet kPython({DispatchKey::Python,
+                                  DispatchKey::PythonTLSSnapshot});
+
 OpTracer* dispatch_tracer = nullptr;
 std::atomic<bool> tracing{false};
 
@@ -33,6 +38,7 @@ bool IsLeaf(const OpInfo& op, DispatchKeySet keys) {
 void RunLeaf(const c10::OperatorHandle& op, const OpInfo& info,
              DispatchKeySet after, torch::jit::Stack* stack) {
   const c10::impl::ExcludeDispatchKeyGuard inside(kKey);
+  const RecordNoOps kernel;
   ThreadState* thread = nullptr;
   dispatch_tracer->Guarded([&] {
     thread = dispatch_tracer->Begin(
@@ -81,6 +87,10 @@ void Fallback(const c10::OperatorHandle& op, DispatchKeySet keys,
   const OpInfo& info = *FindOp(op);
   if (IsLeaf(info, keys)) {
     RunLeaf(op, info, after, stack);
+  } else if (keys.has_any(kPython)) {
+    // PyTorch excludes all keys above Python's while Python handles the op.
+    const RecordOpsThatBypass python(kKey, dispatch_tracer);
+    op.redispatchBoxed(after, stack);
   } else {
     op.redispatchBoxed(after, stack);
   }

@@ -62,6 +62,8 @@ DtypeNames NamesOf(c10::ScalarType type) {
       return {GRAPHDBG_COMPLEX64, "torch.complex64"};
     case c10::ScalarType::ComplexDouble:
       return {GRAPHDBG_COMPLEX128, "torch.complex128"};
+    case c10::ScalarType::ComplexHalf:
+      return {GRAPHDBG_DTYPE_OTHER, "torch.complex32"};
     default:
       return NamesOfNewerTypes(c10::toString(type));
   }

@@ -160,3 +160,66 @@ def test_compiled_code_that_is_undebugged_is_compiled(script: Script) -> None:
     run = trained(script, text.replace("compile(Net()", 'compile(Net(), backend="eager"'), GRAPHDBG_TRACE_DETACH="1")
     assert run.stdout == "2\n"
     assert run.called("notify") == []
+
+
+WRITTEN_IN_PYTHON = """
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+unwrapped = lambda value: value.inside if isinstance(value, Wrapper) else value
+
+class Wrapper(torch.Tensor):
+    @staticmethod
+    def __new__(cls, inside):
+        return torch.Tensor._make_wrapper_subclass(cls, inside.shape, dtype=inside.dtype)
+
+    def __init__(self, inside):
+        self.inside = inside
+
+    @classmethod
+    def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+        return Wrapper(func(*map(unwrapped, args), **(kwargs or {})))
+
+class Mode(TorchDispatchMode):
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        return func(*args, **(kwargs or {}))
+
+net = nn.Linear(3, 3)
+y = net(torch.ones(1, 3))
+with torch.no_grad():
+    Wrapper(torch.full((3,), 1000.0)).exp()
+    with Mode(), Mode():
+        torch.ones(3).log()
+with Mode():
+    y.sigmoid().sum().backward()
+torch.ones(3).tanh()
+"""
+
+
+@pytest.mark.parametrize("engine", ["", "record_function"])
+def test_ops_inside_modes_and_tensors_that_are_written_in_python_are_nodes(script: Script, engine: str) -> None:
+    run = script(WRITTEN_IN_PYTHON, GRAPHDBG_CAPTURE=engine)
+    assert run.returncode == 0, run.stderr
+    assert run.execution("forward/exp", step=1)["outputs"][0]["inf"] == 3
+    for name in ("forward/log", "forward/sigmoid", "backward/sigmoid_backward", "forward/tanh"):
+        assert run.execution(name, step=1)["outputs"][0]["nan"] == 0
+
+
+@pytest.mark.newest_torch
+def test_shapes_that_a_mode_computes_are_no_nodes(script: Script) -> None:
+    run = script("""
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
+
+net = nn.Linear(3, 3)
+net(torch.ones(1, 3))
+with FakeTensorMode():
+    torch.empty(2, 3)
+    torch.zeros(3) + 1
+torch.ones(3).tanh()
+""")
+    ops = [name for name in run.executed(step=1) if "empty" in name or "zeros" in name or "add" in name.split("/")[-1]]
+    assert [name for name in ops if name != "forward/addmm"] == []
+    assert run.execution("forward/tanh", step=1)

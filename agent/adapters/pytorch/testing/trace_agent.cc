@@ -44,6 +44,7 @@ Json Describe(const graphdbg_tensor& tensor) {
                                      tensor.strides};
   if (!graphdbg::cpu::ComputeStatistics(view, &statistics)) return out;
   out["nan"] = statistics.nan_count;
+  out["zero"] = statistics.zero_count;
   out["inf"] = statistics.inf_count();
   if (!statistics.has_finite()) return out;
   out["min"] = statistics.min;
