@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 from pathlib import Path
 
@@ -54,6 +55,21 @@ def test_an_exception_that_nobody_catches_is_reported(debug_run) -> None:
     assert (run.code, run.result["status"], run.result["steps"]) == (134, "failed", 2)
     assert run.result["exception"]["type"] == "std::runtime_error"
     assert run.result["exception"]["message"] == "out of data"
+
+
+def test_an_exception_that_nobody_catches_pauses_the_program(server: Server, start_job) -> None:
+    environment = server.job_environment(GRAPHDBG_JOB="cpp", GRAPHDBG_WAIT="0", LD_PRELOAD=PRELOAD)
+    job = start_job([TRAINER, "--throw-at", "3"], {**environment, "GRAPHDBG_ON_ERROR": "pause"})
+    paused = server.wait_for_state("cpp", "paused", pause_reason="error")
+    assert (paused["step"], paused["exception"]["type"]) == (3, "std::runtime_error")
+    traceback = paused["exception"]["traceback"].splitlines()
+    assert traceback[-1] == "std::runtime_error: out of data"
+    assert f'trainer.cc", line {line_with("out of data")}, in ' in traceback[-2]
+    weight = server.client.get("/jobs/cpp/tensor", name="forward/hidden/weight:0")
+    assert weight["shape"] == [16, 2]
+    server.control("cpp", "continue")
+    server.wait_for_state("cpp", "finished")
+    assert job.wait(timeout=60) == -signal.SIGABRT
 
 
 def test_without_training_a_step_is_a_call_of_the_model(debug_run) -> None:

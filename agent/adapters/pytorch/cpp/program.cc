@@ -8,6 +8,7 @@
 #include <cxxabi.h>
 #include <torch/optim/optimizer.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <exception>
@@ -224,7 +225,24 @@ void CloseAtExit(int exit_code, void*) {
 
 std::terminate_handler earlier_terminate = nullptr;
 
-// Reports an uncaught exception before the program aborts.
+// The calling thread's stack as Python would write it, the innermost frame
+// last. An exception that nobody catches leaves the stack as it was when it was
+// thrown.
+std::string Traceback() {
+  std::array<graphdbg_source_frame, 64> frames;
+  size_t depth = NativeStack(frames.data(), frames.size());
+  std::string text = "Traceback (most recent call last):\n";
+  while (depth-- > 0) {
+    const graphdbg_source_frame& frame = frames[depth];
+    if (frame.file[0] == '\0') continue;
+    text += std::string("  File \"") + frame.file + "\", line " +
+            std::to_string(frame.line) + ", in " + frame.function + '\n';
+  }
+  return text;
+}
+
+// Reports an uncaught exception before the program aborts, and lets the user
+// look at the program.
 void CloseAtTerminate() {
   constexpr int kAborted = 134;
   graphdbg_ending ending = {};
@@ -232,6 +250,7 @@ void CloseAtTerminate() {
   ending.exit_code = kAborted;
   std::string type;
   std::string message;
+  std::string traceback;
   if (const std::type_info* const thrown =
           abi::__cxa_current_exception_type()) {
     type = c10::demangle(thrown->name());
@@ -242,7 +261,10 @@ void CloseAtTerminate() {
     } catch (...) {
     }
     ending.exception_type = type.c_str();
+    traceback = Traceback() + type + ": " + message + '\n';
     ending.exception_message = message.c_str();
+    ending.exception_traceback = traceback.c_str();
+    adapter->failed(&ending, /*scope=*/0, /*file=*/"", /*line=*/0);
   }
   adapter->close(&ending);
   earlier_terminate();
