@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 from conftest import GRAPHDBG, HOSTS, Finished, Json, Server, clean_environment, losses, marked_line, wait_until
+from environments import python_with
 from graphdbg.cli.client import Client
 from graphdbg.cli.running_servers import server_of
-from launchers import launchers_python
 
 SCRIPTS = HOSTS / "launchers"
 STEPS = SCRIPTS / "ddp_steps.py"
@@ -42,10 +42,11 @@ def script(name: str) -> str:
     return str(SCRIPTS / name)
 
 
-def assert_found_on_rank_1(run: Finished, step: int, source: Path = STEPS) -> None:
+def assert_found_on_rank_1(run: Finished, step: int, source: Path = STEPS, *, killed: bool = False) -> None:
     assert run.code == 0, run.stderr
     assert run.result["debugged"], run.stderr
-    assert [(job["world_size"], job["state"]) for job in run.result["jobs"]] == [(2, "finished")], run.stderr
+    assert [job["world_size"] for job in run.result["jobs"]] == [2], run.stderr
+    assert run.result["jobs"][0]["state"] in (("lost", "finished") if killed else ("finished",)), run.stderr
     first = run.result["hits"][0]
     assert (first["rank"], first["step"], first["origin"]) == (1, step, "origin")
     assert (first["node"], first["op_type"]) == ("forward/sqrt", "aten::sqrt")
@@ -197,7 +198,7 @@ def test_an_exception_in_a_worker_is_reported(debug_run, tmp_path: Path) -> None
 
 @pytest.fixture(scope="session")
 def python() -> str:
-    return str(launchers_python())
+    return str(python_with("launchers"))
 
 
 @pytest.fixture
@@ -252,6 +253,14 @@ def test_deepspeed_launcher(debug_launcher, python: str) -> None:
     file = SCRIPTS / "deepspeed_train.py"
     run = debug_launcher(*WATCH, command=[*launch, str(file), "--corrupt-step=4"], DS_ACCELERATOR="cpu")
     assert_found_on_rank_1(run, 4, file)
+
+
+def test_ray_train(debug_launcher, python: str) -> None:
+    file = SCRIPTS / "ray_train.py"
+    run = debug_launcher(*WATCH, command=[python, str(file), "--corrupt-step=4"], RAY_USAGE_STATS_ENABLED="0")
+    # Ray kills its workers when their function has returned.
+    assert_found_on_rank_1(run, 4, file, killed=True)
+    assert run.result["steps"] == 6
 
 
 def test_hydra_multirun(debug_launcher, python: str, tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def test_a_hit_ends_the_function_and_keeps_its_tensor(run):
     assert said["shape"] == [4, 4] and said["bad"] == 16
     assert result["hits"][0]["step"] == 3
     # The function ends where the hit is, and not at the end of the step.
-    assert len(result["hits"]) == 1 and "Exception ignored" not in stderr
+    conditions = [hit["condition"] for hit in result["hits"]]
+    assert conditions[:3] == ["inf", "inf", "nan"] and {hit["step"] for hit in result["hits"]} == {3}
+    assert "Exception ignored" not in stderr
     lines = PRELUDE.splitlines()
     assert lines[said["line"] - 1].endswith("# first bad value")
     assert set(result) >= {"stages", "run", "metrics", "artifacts", "findings", "wall_seconds", "steps"}
