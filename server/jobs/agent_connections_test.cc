@@ -131,7 +131,7 @@ TEST_F(AgentConnectionsTest, NobodyTakesThePlaceOfAProcessThatIsAwaited) {
   machine_.Restore(std::move(saved));
   EXPECT_EQ(*Attach("stranger"), nullptr);
   EXPECT_EQ(*Attach("", 1), nullptr);
-  // Of another run, with more ranks.
+  // A rank of another run, which has more ranks.
   EXPECT_EQ(*connections_.Attach(Hello("stranger", 2, 3),
                                  std::make_shared<FakeAgentLink>()),
             nullptr);

@@ -125,8 +125,8 @@ absl::StatusOr<std::set<uint32_t>> CommandDispatcher::SelectRanks(
         request.verb == model::ControlVerb::kContinue &&
         group_.IsForGroup(request) &&
         rank.run.state == model::JobState::kPausing;
-    if (!rank.link || (!withdraws_pause &&
-                       !CheckControl(request.verb, rank.run.state).ok())) {
+    if (!rank.link ||
+        (!withdraws_pause && !CheckControl(request.verb, rank.run).ok())) {
       continue;
     }
     if (Resumes(request.verb) && rank.resuming_command != 0) {
@@ -148,10 +148,9 @@ absl::Status CommandDispatcher::NoRankAccepts(
                      ": the previous command has not taken effect "
                      "yet"));
   }
-  const model::JobState state = request.rank
-                                    ? machine_.Find(*request.rank)->run.state
-                                    : machine_.job().state;
-  RETURN_IF_ERROR(CheckControl(request.verb, state));
+  RETURN_IF_ERROR(CheckControl(
+      request.verb,
+      request.rank ? machine_.Find(*request.rank)->run : machine_.job()));
   return Error(absl::StatusCode::kUnavailable, "job_gone",
                "no agent of the job is connected");
 }

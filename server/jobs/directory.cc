@@ -7,6 +7,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "absl/synchronization/mutex.h"
 #include "proto/wire/status_macros.h"
 #include "server/base/error.h"
@@ -99,6 +100,11 @@ class DirectoryImpl final : public JobDirectory,
   absl::Status MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Forgets the oldest ended job. Returns false if there is none.
   bool EvictOne() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Forgets a job that ended longer ago than max_age, if there is one.
+  void EvictExpired() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // `job` by value: it is removed from the list that holds it.
+  void Evict(JobPtr job, absl::string_view why)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool ExceedsLimit() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remove(const JobPtr& job);
   void PublishStorage();
@@ -111,7 +117,7 @@ class DirectoryImpl final : public JobDirectory,
   mutable absl::Mutex mu_;
   JobIndex<LiveJob> jobs_ ABSL_GUARDED_BY(mu_);
   ProcessIndex processes_ ABSL_GUARDED_BY(mu_);
-  // Of the server events.
+  // The number of the newest server event.
   uint64_t last_number_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
@@ -209,14 +215,27 @@ bool DirectoryImpl::EvictOne() {
   auto it = std::find_if(all.begin(), all.end(),
                          [](const JobPtr& job) { return job->ended(); });
   if (it == all.end()) return false;
-  const JobPtr job = *it;
+  Evict(*it, "to make room for others");
+  return true;
+}
+
+void DirectoryImpl::EvictExpired() {
+  if (options_->max_age == std::chrono::seconds::zero()) return;
+  const int64_t oldest = options_->now_unix_nano() -
+                         std::chrono::nanoseconds(options_->max_age).count();
+  const auto& all = jobs_.all();
+  auto it = std::find_if(all.begin(), all.end(), [&](const JobPtr& job) {
+    return job->ended() && job->changed_at_unix_nano() < oldest;
+  });
+  if (it != all.end()) Evict(*it, "because it ended too long ago");
+}
+
+void DirectoryImpl::Evict(JobPtr job, absl::string_view why) {
   job->Evict();
   if (options_->log) {
-    options_->log(
-        absl::StrCat("job ", job->id(), ": forgotten to make room for others"));
+    options_->log(absl::StrCat("job ", job->id(), ": forgotten ", why));
   }
   jobs_.Remove(job);
-  return true;
 }
 
 bool DirectoryImpl::ExceedsLimit() const {
@@ -231,14 +250,18 @@ bool DirectoryImpl::ExceedsLimit() const {
 void DirectoryImpl::Trim() {
   absl::MutexLock lock(&mu_);
   // Only one job at a time: disk space is freed in the background.
-  if (ExceedsLimit()) EvictOne();
+  if (ExceedsLimit()) {
+    EvictOne();
+  } else {
+    EvictExpired();
+  }
 }
 
 absl::Status DirectoryImpl::Restore() {
   if (!options_->journal) return absl::OkStatus();
   {
     absl::MutexLock lock(&mu_);
-    // As the numbers of a job's events.
+    // Numbered like the events of a job: above all earlier generations.
     last_number_ = options_->journal->generation() << 32;
   }
   options_->journal->Listen([weak = weak_from_this()] {

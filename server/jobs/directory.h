@@ -39,8 +39,8 @@ class JobDirectory : public Directory, public AgentAcceptor {
   // thread.
   virtual model::Storage storage() const = 0;
   // Forgets the oldest ended job if a limit on memory or disk space is
-  // exceeded. Live jobs are never forgotten. To be called periodically, on any
-  // thread.
+  // exceeded, or else one that ended too long ago. Live jobs are never
+  // forgotten. To be called periodically, on any thread.
   virtual void Trim() = 0;
 };
 
@@ -73,6 +73,8 @@ struct JobOptions {
   // Above this number the oldest ended job is forgotten. If all are alive, new
   // jobs are refused.
   size_t max_jobs = 1'000;
+  // Jobs that ended longer ago than this are forgotten. Zero: never.
+  std::chrono::seconds max_age{0};
   // Approximate limit for the graphs, hits and statistics of all jobs. Close to
   // it ended jobs are forgotten as long as there are any.
   uint64_t max_memory_bytes = uint64_t{4} << 30;

@@ -40,7 +40,8 @@ class JobJournal {
                            bool same_process) = 0;
   // `exit_report` is null until the rank has ended in good order.
   virtual void RecordState(uint32_t rank, const RunState& run,
-                           const ExitReport* exit_report) = 0;
+                           const ExitReport* exit_report,
+                           int64_t now_unix_nano) = 0;
   // The changes that a patch from this rank made to the graph.
   virtual void RecordGraph(uint32_t rank, const graph::GraphStore& graph,
                            const graph::GraphChanges& changes) = 0;
@@ -87,6 +88,8 @@ class JobJournal {
 struct SavedRank {
   AgentHello hello;
   RunState run;
+  // When that state began; 0 if it is not known.
+  int64_t changed_at_unix_nano = 0;
   std::optional<ExitReport> exit_report;
   // Node ids of the process.
   graph::AgentIds ids;

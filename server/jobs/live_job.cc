@@ -339,6 +339,11 @@ void LiveJob::RetireOnStrand() {
 
 void LiveJob::Restore(SavedJob saved) {
   damage_ = saved.damage;
+  changed_at_unix_nano_ = created_at_unix_nano_;
+  for (const auto& [number, rank] : saved.ranks) {
+    changed_at_unix_nano_ =
+        std::max<int64_t>(changed_at_unix_nano_, rank.changed_at_unix_nano);
+  }
   const absl::Status restored = RestoreJob(
       saved, {machine_, graph_, watch_table_, hits_, known_statistics_});
   if (damage_.empty()) damage_ = std::string(restored.message());
@@ -367,10 +372,12 @@ void LiveJob::OnStateChange(const JobStateMachine::Change& change) {
   const RunState& job = machine_.job();
   if (job.state != model::JobState::kPaused) unchecked_.Clear();
   ended_ = IsEnded(job.state);
+  changed_at_unix_nano_ = options_->now_unix_nano();
   const Rank& rank = change.rank;
   if (JobJournal* journal = recorder_.journal()) {
     journal->RecordState(rank.hello.rank, rank.run,
-                         rank.exit_report ? &*rank.exit_report : nullptr);
+                         rank.exit_report ? &*rank.exit_report : nullptr,
+                         changed_at_unix_nano_);
     if (IsEnded(rank.run.state)) journal->RecordLastSteps(graph_);
   }
   if (options_->log) LogStateChange(change);
@@ -400,7 +407,8 @@ model::Job LiveJob::DescribeOnStrand() const {
   job.name = id_;
   job.created_at_unix_nano = created_at_unix_nano_;
   job.damaged = damage_;
-  job.hit_count = hits_.total();
+  job.hit_count = hits_.total() - hits_.absorbed();
+  job.absorbed_hit_count = hits_.absorbed();
   job.kept_hit_count = hits_.kept();
   job.dropped_hit_count = hit_recorder_.dropped();
   job.recommended_offered = watchpoints_.OffersRecommended();

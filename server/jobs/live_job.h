@@ -114,6 +114,8 @@ class LiveJob final : public Job,
   void Evict();
   // Whether the job had ended at its last change of state.
   bool ended() const { return ended_; }
+  // When the job last changed its state.
+  int64_t changed_at_unix_nano() const { return changed_at_unix_nano_; }
   // Approximate memory use of graph, hits and statistics.
   uint64_t memory_bytes() const { return memory_bytes_; }
   // Restores the job as the journal recorded it, as far as possible. Must be
@@ -200,6 +202,7 @@ class LiveJob final : public Job,
   std::string damage_;
 
   std::atomic<bool> ended_ = false;
+  std::atomic<int64_t> changed_at_unix_nano_;
   std::atomic<uint64_t> memory_bytes_ = 0;
   JobSnapshot snapshot_;
 

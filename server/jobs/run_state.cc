@@ -93,28 +93,34 @@ RunState Combine(const std::vector<const RunState*>& ranks) {
   return job;
 }
 
-absl::Status CheckControl(model::ControlVerb verb, model::JobState state) {
+absl::Status CheckControl(model::ControlVerb verb, const RunState& run) {
+  const bool paused = run.state == model::JobState::kPaused;
   bool fits = false;
   switch (verb) {
     case model::ControlVerb::kContinue:
+    case model::ControlVerb::kRecheck:
+      fits = paused;
+      break;
     case model::ControlVerb::kStep:
     case model::ControlVerb::kNextNode:
     case model::ControlVerb::kContinueTo:
-    case model::ControlVerb::kRecheck:
-      fits = state == model::JobState::kPaused;
+      fits = paused && run.reason != model::PauseReason::kError;
       break;
     case model::ControlVerb::kPause:
-      fits = state == model::JobState::kRunning;
+      fits = run.state == model::JobState::kRunning;
       break;
     case model::ControlVerb::kTerminate:
-      fits = !IsEnded(state);
+      fits = !IsEnded(run.state);
       break;
   }
   if (fits) return absl::OkStatus();
   return Error(
       absl::StatusCode::kFailedPrecondition, "invalid_state",
       absl::StrCat("cannot ", std::string(model::ToString(verb)),
-                   ": the job is ", std::string(model::ToString(state))));
+                   ": the job is ", std::string(model::ToString(run.state)),
+                   paused ? " for an exception, after which it can only "
+                            "continue to its end or be terminated"
+                          : ""));
 }
 
 }  // namespace graphdbg::jobs

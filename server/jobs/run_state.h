@@ -40,8 +40,8 @@ RunState Combine(const std::vector<const RunState*>& ranks);
 
 // FAILED_PRECONDITION "invalid_state", naming the state. A job that has ended
 // accepts no command, only a paused job can resume, and only a running job can
-// pause.
-absl::Status CheckControl(model::ControlVerb verb, model::JobState state);
+// pause. A job that is paused for an exception has no further steps.
+absl::Status CheckControl(model::ControlVerb verb, const RunState& run);
 
 }  // namespace graphdbg::jobs
 

@@ -86,7 +86,9 @@ TEST(CheckControlTest, AcceptsTheCommandsOfEachStateAndNamesTheStateOtherwise) {
   };
   for (const Row& row : rows) {
     for (size_t i = 0; i < states.size(); ++i) {
-      const absl::Status status = CheckControl(row.verb, states[i]);
+      RunState run;
+      run.state = states[i];
+      const absl::Status status = CheckControl(row.verb, run);
       EXPECT_EQ(status.ok(), row.fits[i] == 'y')
           << model::ToString(row.verb) << " while "
           << model::ToString(states[i]);
@@ -95,6 +97,21 @@ TEST(CheckControlTest, AcceptsTheCommandsOfEachStateAndNamesTheStateOtherwise) {
       EXPECT_NE(std::string(status.message()).find(model::ToString(states[i])),
                 std::string::npos);
     }
+  }
+}
+
+TEST(CheckControlTest, AnExceptionIsTheLastPause) {
+  RunState run;
+  run.state = kPaused;
+  run.reason = model::PauseReason::kError;
+  EXPECT_TRUE(CheckControl(model::ControlVerb::kContinue, run).ok());
+  EXPECT_TRUE(CheckControl(model::ControlVerb::kTerminate, run).ok());
+  for (const model::ControlVerb verb :
+       {model::ControlVerb::kStep, model::ControlVerb::kNextNode,
+        model::ControlVerb::kContinueTo}) {
+    const absl::Status status = CheckControl(verb, run);
+    EXPECT_EQ(ReasonOf(status), "invalid_state") << model::ToString(verb);
+    EXPECT_NE(status.message().find("exception"), std::string::npos) << status;
   }
 }
 

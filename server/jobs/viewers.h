@@ -21,7 +21,7 @@ class Viewers : public std::enable_shared_from_this<Viewers> {
   std::shared_ptr<void> Add(std::string job);
 
   uint32_t Count(const std::string& job) const;
-  // Of all jobs.
+  // The sum over all jobs.
   uint32_t Count() const;
 
  private:

@@ -284,6 +284,7 @@ absl::Status DebugServer::Impl::RestoreJobs() {
   job_options.log = log_;
   job_options.journal = journal_;
   job_options.max_jobs = options_.max_jobs;
+  job_options.max_age = std::chrono::hours(24) * options_.max_age_days;
   job_options.max_memory_bytes = options_.max_memory_bytes;
   job_options.memory = memory_;
   directory_ =

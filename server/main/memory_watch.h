@@ -1,4 +1,4 @@
-// Tells the memory budget how much memory the process really has.
+// Reports the resident memory of the process to the memory budget.
 #ifndef SERVER_MAIN_MEMORY_WATCH_H_
 #define SERVER_MAIN_MEMORY_WATCH_H_
 

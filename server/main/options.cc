@@ -96,6 +96,10 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   app.add_option("--max-jobs", options.max_jobs, "number of jobs" + oldest)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option("--max-age", options.max_age_days,
+                 "days after which ended jobs are deleted; 0: never")
+      ->check(CLI::Range(0, 36'500))
+      ->capture_default_str();
   std::string mindspore_allow;
   CLI::Option* allow = app.add_option(
       "--mindspore-allow", mindspore_allow,

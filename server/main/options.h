@@ -27,6 +27,8 @@ struct Options {
   uint64_t max_disk_bytes = uint64_t{10} << 30;
   uint64_t max_memory_bytes = uint64_t{4} << 30;
   uint32_t max_jobs = 1'000;
+  // The server also deletes jobs that ended longer ago than this. 0: never.
+  uint32_t max_age_days = 0;
   // Other machines whose MindSpore jobs may connect. If set, the server accepts
   // such jobs on a port of its own, on all addresses.
   std::optional<mindspore::AllowList> mindspore_allow;

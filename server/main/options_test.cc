@@ -26,6 +26,14 @@ TEST(OptionsTest, DefaultsAreThoseOfTheContract) {
   EXPECT_FALSE((*options)->parent.has_value());
 }
 
+TEST(OptionsTest, AgesAreDays) {
+  EXPECT_EQ((*Parse({"--data-dir=/d"}))->max_age_days, 0u);
+  EXPECT_EQ((*Parse({"--data-dir=/d", "--max-age=30"}))->max_age_days, 30u);
+  for (const char* wrong : {"--max-age=-1", "--max-age=1e9", "--max-age=x"}) {
+    EXPECT_FALSE(Parse({"--data-dir=/d", wrong}).ok()) << wrong;
+  }
+}
+
 TEST(OptionsTest, TunnelsMayHaveOtherPorts) {
   auto options = Parse({"--data-dir=/d", "--forwarded-port=9000,443"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -71,6 +72,7 @@ class Program {
     }
     return text;
   }
+  pid_t pid() const { return pid_; }
   void Signal(int signal) { kill(pid_, signal); }
   int ExitCode() {
     int status = 0;
@@ -184,6 +186,14 @@ TEST_F(ProgramTest, SessionsTokensAndAuditEntriesOutliveTheServer) {
     ASSERT_EQ(stat((data_dir_ / name).c_str(), &info), 0) << name;
     EXPECT_EQ(info.st_mode & 0777, 0600u) << name;
   }
+}
+
+TEST_F(ProgramTest, ACrashLeavesNoCoreDump) {
+  Program program(Arguments());
+  program.Line();
+  rlimit limit{};
+  ASSERT_EQ(prlimit(program.pid(), RLIMIT_CORE, nullptr, &limit), 0);
+  EXPECT_EQ(limit.rlim_cur, 0u);
 }
 
 TEST_F(ProgramTest, ATokenThatIsAPipeDoesNotHoldUpTheStart) {

@@ -1,4 +1,5 @@
-// Tells other programs where the server of a data directory listens.
+// The file from which other programs learn where the server of a data
+// directory listens.
 #ifndef SERVER_MAIN_RUNNING_FILE_H_
 #define SERVER_MAIN_RUNNING_FILE_H_
 

@@ -112,7 +112,9 @@ struct Job {
   std::string damaged;
   std::vector<Rank> ranks;
   uint64_t hit_count = 0;
-  // The number of these hits that are stored and can be queried.
+  // Hits by infinities that reached no result, which hit_count excludes.
+  uint64_t absorbed_hit_count = 0;
+  // The number of all these hits that are stored and can be queried.
   uint64_t kept_hit_count = 0;
   // Further hits that agents dropped before they reached the server.
   uint64_t dropped_hit_count = 0;

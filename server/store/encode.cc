@@ -237,6 +237,7 @@ Hit Encode(const watch::HitRecord& record) {
   if (hit.source) *out.mutable_source() = model::ToMessage(*hit.source);
   out.set_error(hit.error);
   out.set_time_unix_nano(hit.time_unix_nano);
+  out.set_absorbed(hit.absorbed);
   return out;
 }
 
@@ -260,6 +261,7 @@ watch::HitRecord Decode(const Hit& record) {
   }
   hit.error = record.error();
   hit.time_unix_nano = record.time_unix_nano();
+  hit.absorbed = record.absorbed();
   return out;
 }
 

@@ -116,7 +116,7 @@ TEST_F(FailingStoreTest, StatisticsAreDroppedBeforeMemoryIsFull) {
   EXPECT_GT(journal_->storage().dropped_statistics, 1'000u);
   jobs::RunState run;
   run.node = std::string(100'000, 'x');
-  job_->RecordState(0, run, nullptr);
+  job_->RecordState(0, run, nullptr, 1);
   EXPECT_TRUE(journal_->full());
   EXPECT_TRUE(job_->full());
   disk.MakeRoom();

@@ -133,8 +133,11 @@ void JobRows::RecordHello(uint32_t rank, const jobs::AgentHello& hello,
 }
 
 void JobRows::RecordState(uint32_t rank, const jobs::RunState& run,
-                          const jobs::ExitReport* exit_report) {
-  std::string record = Encode(run, exit_report).SerializeAsString();
+                          const jobs::ExitReport* exit_report,
+                          int64_t now_unix_nano) {
+  RankState state = Encode(run, exit_report);
+  state.set_changed_at_unix_nano(now_unix_nano);
+  std::string record = state.SerializeAsString();
   const size_t bytes = record.size();
   Put(
       [job = key_, rank, record = std::move(record)](Statements& db) {

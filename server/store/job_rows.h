@@ -30,7 +30,8 @@ class JobRows final : public jobs::JobJournal {
   void RecordHello(uint32_t rank, const jobs::AgentHello& hello,
                    bool same_process) override;
   void RecordState(uint32_t rank, const jobs::RunState& run,
-                   const jobs::ExitReport* exit_report) override;
+                   const jobs::ExitReport* exit_report,
+                   int64_t now_unix_nano) override;
   void RecordGraph(uint32_t rank, const graph::GraphStore& graph,
                    const graph::GraphChanges& changes) override;
   void RecordLastSteps(const graph::GraphStore& graph) override;

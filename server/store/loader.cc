@@ -86,6 +86,7 @@ absl::Status JobLoader::LoadRanks() {
         rank.hello.job = job_.requested_id;
         rank.hello.rank = number;
         rank.run = DecodeRun(state);
+        rank.changed_at_unix_nano = state.changed_at_unix_nano();
         rank.exit_report = DecodeExitReport(state);
         rank.last_hit = static_cast<uint64_t>(row.Int(3));
         return true;

@@ -35,7 +35,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
     jobs::ExitReport farewell;
     farewell.exit_code = 1;
     farewell.exception = {"ValueError", "no", "trace", "forward/log"};
-    second->RecordState(3, run, &farewell);
+    second->RecordState(3, run, &farewell, 33);
     EXPECT_TRUE(Kept(*second).ok());
   }
   auto journal = Open();
@@ -52,6 +52,7 @@ TEST_F(StoreTest, KeepsJobsInTheirOrderWithTheirRanks) {
   EXPECT_EQ(rank.hello.incarnation, "x");
   EXPECT_EQ(rank.hello.pid, 1234u);
   EXPECT_EQ(rank.run.state, model::JobState::kFinished);
+  EXPECT_EQ(rank.changed_at_unix_nano, 33);
   EXPECT_EQ(rank.run.stopped_by, (std::vector<uint32_t>{1, 4}));
   ASSERT_TRUE(rank.exit_report.has_value());
   EXPECT_EQ(rank.exit_report->exit_code, 1);
@@ -175,6 +176,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
     hit.source = std::make_shared<const model::SourceLine>(
         model::SourceLine{"train.py", 3, "f", "x", true});
     hit.error = "no previous value";
+    hit.absorbed = true;
     hit.time_unix_nano = 99;
     job->RecordHit(record, 41, true);
     hit.id = 2;
@@ -197,6 +199,7 @@ TEST_F(StoreTest, KeepsHitsWithTheirValuesAndTheProcessesNumbers) {
   EXPECT_EQ(hit.origin, model::Origin::kOrigin);
   EXPECT_EQ(hit.source->line, 3u);
   EXPECT_EQ(hit.error, "no previous value");
+  EXPECT_TRUE(hit.absorbed);
   EXPECT_EQ(hit.time_unix_nano, 99);
 }
 

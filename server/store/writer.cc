@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 
 namespace graphdbg::store {
 namespace {
@@ -34,6 +33,7 @@ void Writer::Close() {
     absl::MutexLock lock(&mu_);
     closed_ = true;
   }
+  closing_.Set();
   if (thread_.joinable()) thread_.join();
   // Only if writing fails; callbacks may refer to jobs that own this writer.
   Items unwritten;
@@ -236,9 +236,7 @@ bool Writer::PauseAfterFailure() {
   }
   const auto pause = pause_;
   pause_ = std::min(2 * pause_, options_.longest_pause);
-  absl::MutexLock lock(&mu_);
-  return !mu_.AwaitWithTimeout(absl::Condition(&closed_),
-                               absl::FromChrono(pause));
+  return !closing_.WaitFor(pause);
 }
 
 void Writer::Complete(Items& batch) {

@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/synchronization/mutex.h"
 #include "server/base/memory_budget.h"
+#include "server/base/steady_flag.h"
 #include "server/store/connection.h"
 #include "server/store/sqlite.h"
 
@@ -166,10 +167,12 @@ class Writer {
 
   mutable absl::Mutex mu_;
   Items queue_ ABSL_GUARDED_BY(mu_);
-  // Of waiting_bytes_.
+  // Covers waiting_bytes_.
   MemoryBudget::Reservation reserved_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
+  // Ends the pause after a failure.
+  SteadyFlag closing_;
 
   std::thread thread_;
 };

@@ -21,7 +21,7 @@ constexpr double kSlowdown = 1;
 #endif
 constexpr double kMaxCpuSeconds = 1 * kSlowdown;
 
-// Of all threads of the process.
+// The CPU time of all threads of the process.
 double CpuSeconds() {
   timespec now{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

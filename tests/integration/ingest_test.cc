@@ -47,6 +47,25 @@ TEST_F(IngestTest, NamesBothVersionsToAnAgentOfAnotherWire) {
   EXPECT_TRUE(directory().Jobs().empty());
 }
 
+// Older agents refuse parameters that they do not know.
+TEST_F(IngestTest, SendsTheParameterAbsorbedToAgentsThatKnowIt) {
+  Start();
+  for (const bool knows : {false, true}) {
+    v1::Hello hello = ScriptedAgent::MakeHello(knows ? "new" : "old");
+    hello.add_capabilities("condition/inf");
+    if (knows) hello.add_capabilities("hits/absorbed");
+    ScriptedAgent agent(port());
+    model::WatchpointSpec spec;
+    spec.condition = {"inf", {}, {{"absorbed", "stop"}}};
+    const auto job = StartJob(agent, hello);
+    ASSERT_TRUE(Await(job->AddWatchpoint(spec)).ok());
+    const v1::ServerMessage message = agent.Receive();
+    EXPECT_EQ(
+        message.set_watchpoint().condition().text_params().count("absorbed"),
+        knows ? 1u : 0u);
+  }
+}
+
 TEST_F(IngestTest, RequiresAHelloFirst) {
   Start();
   ScriptedAgent agent(port());

@@ -1,6 +1,9 @@
 // Jobs across a restart of the server, from the points of view of agents and
 // clients.
+#include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -117,6 +120,36 @@ TEST_F(RestartTest, TheSameProcessGoesOnWithItsNodesAndItsHits) {
     EXPECT_EQ(hits[i].step, i + 1);
     EXPECT_EQ(hits[i].condition->id, "nan");
   }
+}
+
+TEST_F(RestartTest, JobsThatEndedTooLongAgoAreForgotten) {
+  auto now = std::make_shared<std::atomic<int64_t>>(int64_t{1} << 60);
+  const auto advance = [now](std::chrono::nanoseconds by) {
+    *now += by.count();
+  };
+  const auto limit = [now](jobs::JobOptions& options) {
+    options.now_unix_nano = [now] { return now->load(); };
+    options.max_age = std::chrono::hours(24);
+  };
+  Restart(limit);
+  ScriptedAgent alive(port());
+  StartJob(alive, ScriptedAgent::MakeHello("alive"));
+  ScriptedAgent ended(port());
+  StartJob(ended, ScriptedAgent::MakeHello("ended"));
+  // Longer than the limit since the start, but not since the end.
+  advance(std::chrono::hours(25));
+  ended.Break();
+  WaitForState("ended", JobState::kLost);
+  directory().Trim();
+  EXPECT_NE(directory().Find("ended"), nullptr);
+  advance(std::chrono::hours(23));
+  Restart(limit);
+  directory().Trim();
+  EXPECT_NE(directory().Find("ended"), nullptr);
+  advance(std::chrono::hours(2));
+  directory().Trim();
+  EXPECT_EQ(directory().Find("ended"), nullptr);
+  EXPECT_NE(directory().Find("alive"), nullptr);
 }
 
 TEST_F(RestartTest, HitsOfAProcessWithoutNumbersAreAllRecorded) {

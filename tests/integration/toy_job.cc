@@ -1,7 +1,7 @@
 // A program that is debugged: steps until its standard input is closed. The
 // environment configures its agent, as that of any job.
 //
-// Exits with 0 if all steps ran, and with 3 if it was told to terminate.
+// Exits with 0 if all steps ran, and with 3 if it was terminated.
 #include <fcntl.h>
 #include <unistd.h>
 

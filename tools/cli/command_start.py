@@ -14,6 +14,7 @@ FORWARDED = {
     "max-memory": "memory of the server, such as 4GiB; shortly before it is reached, the oldest finished jobs are "
     "deleted, then new jobs and large requests are refused",
     "max-jobs": "the same limit for the number of jobs",
+    "max-age": "days after which finished jobs are deleted (default: never)",
     "debugger-socket": "path of a Unix socket for agents of the same user, beside the port; "
     "jobs use it with GRAPHDBG_HOST=unix:PATH",
     "tls-cert": "PEM file with the certificate, for remote access; jobs then need GRAPHDBG_TLS_CA",

@@ -147,7 +147,7 @@ class FakeJobJournal final : public JobJournal {
     Add("hello ", rank, same_process ? " again" : " new");
   }
   void RecordState(uint32_t rank, const RunState& run,
-                   const ExitReport* exit_report) override {
+                   const ExitReport* exit_report, int64_t) override {
     Add("state ", rank, " step ", run.step, exit_report ? " exit" : "");
   }
   void RecordGraph(uint32_t rank, const graph::GraphStore&,

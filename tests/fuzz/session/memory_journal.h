@@ -63,8 +63,10 @@ class MemoryJournal final : public jobs::Journal {
       record_.ranks[rank].hello = hello;
     }
     void RecordState(uint32_t rank, const jobs::RunState& run,
-                     const jobs::ExitReport* exit_report) override {
+                     const jobs::ExitReport* exit_report,
+                     int64_t now_unix_nano) override {
       record_.ranks[rank].run = run;
+      record_.ranks[rank].changed_at_unix_nano = now_unix_nano;
       if (exit_report) record_.ranks[rank].exit_report = *exit_report;
     }
     void RecordGraph(uint32_t, const graph::GraphStore&,

@@ -26,9 +26,12 @@ bool Resumes(ControlVerb verb) {
          verb == ControlVerb::kNextNode || verb == ControlVerb::kContinueTo;
 }
 
-bool Accepts(JobState state, ControlVerb verb) {
+bool Accepts(JobState state, PauseReason reason, ControlVerb verb) {
   if (verb == ControlVerb::kTerminate) return !Ended(state);
   if (verb == ControlVerb::kPause) return state == JobState::kRunning;
+  // No step follows an exception.
+  const bool steps = Resumes(verb) && verb != ControlVerb::kContinue;
+  if (steps && reason == PauseReason::kError) return false;
   return state == JobState::kPaused;
 }
 
@@ -294,7 +297,10 @@ std::set<uint32_t> ReferenceJob::TargetsOf(const model::ControlRequest& request,
     const bool withdraws = IsForGroup(request) &&
                            request.verb == ControlVerb::kContinue &&
                            rank.shown.state == JobState::kPausing;
-    if (!withdraws && !Accepts(rank.shown.state, request.verb)) continue;
+    if (!withdraws &&
+        !Accepts(rank.shown.state, rank.shown.reason, request.verb)) {
+      continue;
+    }
     if (Resumes(request.verb) && rank.resuming != 0) {
       resuming = true;
     } else {
@@ -309,9 +315,12 @@ std::string ReferenceJob::OnControl(const model::ControlRequest& request) {
   bool resuming = false;
   targets_ = TargetsOf(request, resuming);
   if (targets_.empty()) {
-    const JobState state =
-        request.rank ? ranks_.at(*request.rank).shown.state : shown().state;
-    const bool fits = Accepts(state, request.verb);
+    const Shown job = shown();
+    const bool fits =
+        request.rank
+            ? Accepts(ranks_.at(*request.rank).shown.state,
+                      ranks_.at(*request.rank).shown.reason, request.verb)
+            : Accepts(job.state, job.reason, request.verb);
     return resuming || !fits ? "invalid_state" : "job_gone";
   }
   if (request.verb == ControlVerb::kStep && request.steps == 0) {

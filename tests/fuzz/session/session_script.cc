@@ -163,7 +163,7 @@ class Session {
         });
   }
 
-  // As if it were killed: what has not happened never will.
+  // Ends the server as a kill would: what has not happened never will.
   void StopServer() {
     events_.reset();
     directory_.reset();
@@ -539,7 +539,7 @@ class Session {
   }
 
   Bytes script_;
-  // Of the current call.
+  // What the current call may consume.
   Bytes arguments_{nullptr, 0};
   const uint32_t world_size_;
   const bool deadlines_pass_;
