@@ -92,11 +92,24 @@ Condition NonFinite(const char* id, const char* title, const char* help,
              wire_condition);
 }
 
+// Infinities that no result depends on, like log(0) in a branch that
+// torch.where discards, are only listed unless `absorbed` is "stop".
+Condition WithAbsorbed(Condition condition) {
+  Parameter absorbed;
+  absorbed.name = "absorbed";
+  absorbed.title = "infinities that no result depends on";
+  absorbed.type = "choice";
+  absorbed.choices = {"list", "stop"};
+  absorbed.advanced = true;
+  condition.params = {absorbed};
+  return condition;
+}
+
 Condition Overflow(const char* id, const char* title, const char* target,
                    const char* help =
                        "At least one element is NaN or infinite. Deliberate "
                        "infinities (e.g. masks) are ignored.") {
-  return NonFinite(id, title, help, target, 13);
+  return WithAbsorbed(NonFinite(id, title, help, target, 13));
 }
 
 Condition TooLarge(const char* id, const char* title, const char* target) {
@@ -266,11 +279,11 @@ Condition Comparison(const Compared& compared, bool greater) {
 std::vector<Condition> MakeCatalogue() {
   std::vector<Condition> rows = {
       NonFinite("nan", "NaN", "At least one element is NaN.", "tensor", 0),
-      NonFinite(
+      WithAbsorbed(NonFinite(
           "inf", "Infinity",
           "At least one element is infinite. Deliberate infinities, as in "
           "masked_fill(mask, -inf), are ignored.",
-          "tensor", 1),
+          "tensor", 1)),
       Overflow("overflow", "NaN or infinity", "tensor"),
       Overflow("tensor_overflow", "NaN or infinity", "tensor",
                "The same as \"overflow\", under MindSpore's name."),

@@ -22,8 +22,11 @@ struct Parameter {
   // of `name`: "mean |x|" for abs_mean_gt.
   std::string title;
   // The name of the type in the API: "number"; "bool", a number that is 0 or 1;
-  // or "expression", a string in the syntax of expression.h.
+  // "choice", one of `choices`; or "expression", a string in the syntax of
+  // expression.h.
   std::string type;
+  // The first is the default.
+  std::vector<std::string> choices;
   std::optional<double> default_value;
   // An initial value that forms show if there is no default.
   std::optional<double> suggested;

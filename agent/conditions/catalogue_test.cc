@@ -112,6 +112,11 @@ TEST(CatalogueTest, ErrorsNameTheWrongField) {
   EXPECT_EQ(FieldOf(Check("max_gt", {{"value", 1}, {"extra", 2}})),
             "condition.params.extra");
   EXPECT_EQ(FieldOf(Check("tensor_too_large", {})), "condition.params");
+  EXPECT_TRUE(Validate("inf", {{}, {{"absorbed", "stop"}}}).ok());
+  EXPECT_EQ(FieldOf(Validate("inf", {{}, {{"absorbed", "halt"}}})),
+            "condition.params.absorbed");
+  EXPECT_EQ(FieldOf(Check("inf", {{"absorbed", 1}})),
+            "condition.params.absorbed");
   EXPECT_EQ(FieldOf(Check("tensor_range", {{"range_percentage_lt", 5},
                                            {"range_start_inclusive", 1}})),
             "condition.params.range_end_inclusive");

@@ -1,5 +1,6 @@
 // Validates a watchpoint's condition against the catalogue, and compiles it
 // into a predicate.
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -18,6 +19,8 @@ using Params = std::map<std::string, double>;
 
 constexpr char kColumnUrl[] = "graphdbg/column";
 constexpr char kExpression[] = "expression";
+constexpr char kChoice[] = "choice";
+constexpr char kAbsorbed[] = "absorbed";
 constexpr char kRangeStart[] = "range_start_inclusive";
 constexpr char kRangeEnd[] = "range_end_inclusive";
 
@@ -76,7 +79,9 @@ absl::StatusOr<const Parameter*> Lookup(const Condition& condition,
         name.substr(0, 100),
         absl::StrCat("condition \"", condition.id, "\" has no such parameter"));
   }
-  if ((parameter->type == kExpression) != text) {
+  const bool is_text =
+      parameter->type == kExpression || parameter->type == kChoice;
+  if (is_text != text) {
     return ParameterError(
         name, absl::StrCat("must be a ", text ? "number" : "string"));
   }
@@ -93,11 +98,23 @@ absl::Status CheckExpression(const std::string& text) {
   return named;
 }
 
+absl::Status CheckChoice(const Parameter& parameter, const std::string& text) {
+  const auto& choices = parameter.choices;
+  if (std::find(choices.begin(), choices.end(), text) != choices.end()) {
+    return absl::OkStatus();
+  }
+  return ParameterError(parameter.name,
+                        absl::StrCat("must be ", absl::StrJoin(choices, " or "),
+                                     ", not \"", text.substr(0, 100), "\""));
+}
+
 absl::Status CheckTexts(const Condition& condition,
                         const std::map<std::string, std::string>& texts) {
   for (const auto& [name, text] : texts) {
-    RETURN_IF_ERROR(Lookup(condition, name, /*text=*/true).status());
-    RETURN_IF_ERROR(CheckExpression(text));
+    ASSIGN_OR_RETURN(const Parameter* parameter,
+                     Lookup(condition, name, /*text=*/true));
+    RETURN_IF_ERROR(parameter->type == kChoice ? CheckChoice(*parameter, text)
+                                               : CheckExpression(text));
   }
   return absl::OkStatus();
 }
@@ -239,8 +256,14 @@ absl::StatusOr<Predicate> Compile(absl::string_view id,
   RETURN_IF_ERROR(Validate(id, arguments));
   const Condition& condition = *Find(id);
   if (id == "operator_overflow") return Predicate::OverflowFlag();
-  if (condition.params.empty()) {
-    return Predicate::NonFinite(id != "inf", id != "nan");
+  if (id == "nan") return Predicate::NonFinite(/*nan=*/true, /*inf=*/false);
+  if (FindParameter(condition, kAbsorbed) != nullptr) {
+    Predicate predicate = Predicate::NonFinite(id != "inf", /*inf=*/true);
+    const auto absorbed = arguments.texts.find(kAbsorbed);
+    const bool stops =
+        absorbed != arguments.texts.end() && absorbed->second == "stop";
+    if (!stops) predicate.WaitForReader();
+    return predicate;
   }
   if (!arguments.texts.empty()) {
     return Predicate::FromExpression(

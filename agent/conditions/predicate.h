@@ -48,6 +48,10 @@ class Predicate {
   // Matches if the device reports that the op overflowed.
   static Predicate OverflowFlag();
 
+  // Infinities match only once it is known that an op passes them on. Has no
+  // effect on predicates that infinities alone do not match.
+  void WaitForReader() { waits_for_reader_ = true; }
+
   // Restricts the predicate to step 0.
   void OnlyBeforeFirstStep() { only_before_first_step_ = true; }
 
@@ -59,6 +63,9 @@ class Predicate {
   bool uses_overflow_flag() const { return overflow_flag_; }
   // Infinities alone match it, as with "inf" and "overflow".
   bool matches_infinities() const { return inf_; }
+
+  // Whether a match by infinities counts only if an op passes them on.
+  bool waits_for_reader() const { return inf_ && waits_for_reader_; }
 
   // NaN or infinities alone match it.
   bool matches_non_finite() const { return nan_ || inf_; }
@@ -80,6 +87,7 @@ class Predicate {
   bool uses_statistics_only_ = true;
   bool nan_ = false;
   bool inf_ = false;
+  bool waits_for_reader_ = false;
   bool only_before_first_step_ = false;
   bool overflow_flag_ = false;
   std::vector<Term> terms_;

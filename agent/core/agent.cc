@@ -61,10 +61,11 @@ Agent::Agent(Config config, Identity identity, const Host& host,
                 config_.partial_memory),
       reporter_(&outbox_, &recorder_),
       checker_(&nodes_, &host_, &devices_),
+      undecided_(&nodes_, &devices_),
       bound_checker_({&host_, &devices_, &nodes_, &bindings_,
                       &values_.previous_bound(), &checker_, &counter_}),
       deferred_(
-          &checker_, &devices_,
+          &nodes_, &checker_, &devices_,
           [this](Findings findings) { reporter_.Report(std::move(findings)); }),
       tensor_requests_({&host_, &devices_, &nodes_, &bindings_, &values_.kept(),
                         &values_.previous_bound(), &values_.previous_outputs(),
@@ -148,8 +149,16 @@ std::string Agent::NameOf(uint32_t node) const {
   return node == 0 ? std::string() : nodes_.InfoOf(node).name;
 }
 
+std::vector<uint32_t> Agent::DecideInfinities() {
+  deferred_.EndStep();
+  Findings findings = reporter_.NewFindings();
+  undecided_.EndStep(&findings);
+  return reporter_.Report(std::move(findings));
+}
+
 graphdbg_status Agent::Failed(const graphdbg_ending& ending) {
   if (!live()) return GRAPHDBG_DETACHED;
+  DecideInfinities();
   // Nobody can let the program end if the server does not.
   const bool if_attended = config_.on_error == OnError::kPauseIfAttended;
   if (!running_ || ending.exception_type == nullptr ||
@@ -176,6 +185,7 @@ graphdbg_status Agent::Close(const graphdbg_ending& ending) {
                    absl::StrCat("the program ended before it reached ", node));
   }
   gate_.Open(/*terminate=*/false);
+  DecideInfinities();
   nodes_.ReportLastSteps();
   outbox_.PutGoodbye(MakeGoodbye(ending, terminated));
   const bool connected = connection_.Close();

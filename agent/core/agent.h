@@ -8,7 +8,7 @@
 //        |-- NodeTable, WatchTable            |
 //        |-- NodeInterest -> HostLevel     Outbox
 //        |-- ValueKeeper (values of this step and the one before)
-//        |-- Checker, DeferredChecks, BoundTensorChecker
+//        |-- Checker, DeferredChecks, BoundTensorChecker, UndecidedInfinities
 //        |      '-- FindingsReporter -> Outbox
 //        '-- Worker: TensorRequests, Rechecker, DeferredChecks
 //
@@ -55,6 +55,7 @@
 #include "agent/core/server_link.h"
 #include "agent/core/statistics_recorder.h"
 #include "agent/core/tensor_requests.h"
+#include "agent/core/undecided_infinities.h"
 #include "agent/core/value_keeper.h"
 #include "agent/core/watch_table.h"
 #include "agent/core/worker.h"
@@ -113,6 +114,14 @@ class Agent final {
   std::string NameOf(uint32_t node) const;
   v1::Goodbye MakeGoodbye(const graphdbg_ending& ending, bool terminated) const;
 
+  // Reports what waited for a decision, since no op follows in this step.
+  // Returns the watchpoints that stop the program.
+  std::vector<uint32_t> DecideInfinities();
+
+  // After the check of an execution, if infinities wait for a decision.
+  void FollowInfinities(const Execution& execution, const ExecutionPoint& point,
+                        Findings* findings);
+
   // Whatever determines which executions are followed has changed.
   void UpdateInterest();
   void ReportState(v1::StateUpdate state);
@@ -152,6 +161,7 @@ class Agent final {
   NodeInterest interest_;
   FindingsReporter reporter_;
   Checker checker_;
+  UndecidedInfinities undecided_;
   BoundTensorChecker bound_checker_;
   DeferredChecks deferred_;
   TensorRequests tensor_requests_;

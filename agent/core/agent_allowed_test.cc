@@ -7,17 +7,20 @@
 #include <vector>
 
 #include "agent/testing/agent_fixture.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace graphdbg::agent {
 namespace {
+
+using ::testing::HasSubstr;
 
 constexpr char kRefused[] = "not_allowed_by_job";
 
 class AgentAllowedTest : public AgentFixture {
  protected:
   void Allow(bool view, bool control, bool terminate) {
-    config_.allowed = {view, control, terminate, false};
+    config_.allowed = {view, control, terminate, false, {}};
     Run();
     node_ = Declare("a");
     EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
@@ -108,6 +111,29 @@ TEST_F(AgentAllowedTest, WithoutViewNoValueIsSent) {
   EXPECT_EQ(answer.error().reason(), kRefused);
   EXPECT_EQ(answer.data(), "");
   EXPECT_FALSE(answer.has_header());
+  Resume(&stopped);
+}
+
+TEST_F(AgentAllowedTest, RedactedValuesAreNotSent) {
+  config_.allowed.redacted = conditions::PatternSet({"embed*"});
+  Run();
+  const uint32_t hidden = Declare("embedding");
+  const uint32_t shown = Declare("fc");
+  ASSERT_EQ(agent_->Start(), GRAPHDBG_OK);
+  const std::vector<float> values = {1, 2};
+  v1::Command pause;
+  pause.mutable_pause();
+  server_->Command(pause);
+  auto stopped = Stop([&] {
+    Execute(shown, values);
+    Execute(hidden, values);
+    EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  });
+  const v1::TensorData refused = server_->Tensor("embedding");
+  EXPECT_EQ(refused.error().reason(), kRefused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("GRAPHDBG_REDACT"));
+  EXPECT_EQ(refused.data(), "");
+  EXPECT_FALSE(server_->Tensor("fc").has_error());
   Resume(&stopped);
 }
 

@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 using testing_support::StubLibrary;
 
 const float kNan = std::nanf("");
+constexpr float kInf = std::numeric_limits<float>::infinity();
 
 // How often the agent waits for a stream of its own while it opens a device.
 constexpr int kAtOpening = 1;
@@ -137,6 +138,29 @@ TEST_F(AgentDevicesTest,
   Stub().Finish(&slow);
   EXPECT_EQ(server_->WaitForHit().node_id(), first_);
   EXPECT_EQ(server_->WaitForHit().node_id(), second_);
+}
+
+TEST_F(AgentDevicesTest, AnInfinityWaitsForItsReadersOnTheDeviceToo) {
+  server_->Watch(1, "inf", "", v1::PAUSE_MODE_STEP);
+  const std::vector<float> bad = {kInf, 1}, good = {0, 1}, sum = {kInf};
+  EXPECT_EQ(agent_->Start(), GRAPHDBG_OK);
+  EXPECT_EQ(ExecuteOnGpu(first_, bad), GRAPHDBG_OK);
+  EXPECT_EQ(ExecuteOnGpu(second_, good, first_, &bad), GRAPHDBG_OK);
+  EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  EXPECT_TRUE(server_->WaitForHit().absorbed());
+  // In the next step it is passed on.
+  EXPECT_EQ(ExecuteOnGpu(first_, bad), GRAPHDBG_OK);
+  EXPECT_EQ(ExecuteOnGpu(second_, sum, first_, &bad), GRAPHDBG_OK);
+  auto ended = std::async(std::launch::async, [this] {
+    EXPECT_EQ(agent_->StepEnd(), GRAPHDBG_OK);
+  });
+  for (const uint32_t node : {first_, second_}) {
+    const v1::Hit hit = server_->WaitForHit();
+    EXPECT_EQ(hit.node_id(), node);
+    EXPECT_FALSE(hit.absorbed());
+  }
+  server_->WaitForPause();
+  Resume(&ended);
 }
 
 TEST_F(AgentDevicesTest, EachDeviceHasItsOwnContextAndMemory) {

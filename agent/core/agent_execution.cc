@@ -115,12 +115,15 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   const bool deferred =
       execution.outputs.size() > 0 &&
       execution.outputs[0].device != GRAPHDBG_CPU &&
-      deferred_.Take(watch_.snapshot(), execution, point, &recorder_);
+      deferred_.Take(watch_.snapshot(), execution, point, findings);
   if (!deferred) {
     checker_.CheckExecution(watch, execution, &values_.previous_outputs(),
                             values_.seen(), point, &findings);
   }
-  values_.Keep(watch, execution, point.step, !findings.hits.empty());
+  values_.Keep(watch, execution, point.step, findings.any_hit());
+  if (!deferred && (undecided_.any() || !findings.undecided.empty())) {
+    FollowInfinities(execution, point, &findings);
+  }
   std::vector<uint32_t> stops;
   if (!findings.empty()) stops = reporter_.Report(std::move(findings));
   if (stops.empty() && !interest_.every_node_stops() && !facts->has(kAwaited)) {
@@ -130,6 +133,17 @@ graphdbg_status Agent::Executed(const graphdbg_execution& raw) {
   return live() ? status : GRAPHDBG_DETACHED;
 }
 
+void Agent::FollowInfinities(const Execution& execution,
+                             const ExecutionPoint& point, Findings* findings) {
+  const bool followed = undecided_.any();
+  undecided_.Executed(execution, point, /*measured=*/nullptr, findings);
+  // Ops that nobody watches are readers, too.
+  if (undecided_.any() != followed) {
+    interest_.FollowAll(undecided_.any());
+    UpdateInterest();
+  }
+}
+
 graphdbg_status Agent::StepEnd() {
   if (!live()) return GRAPHDBG_DETACHED;
   const uint64_t step = counter_.current_step();
@@ -137,6 +151,8 @@ graphdbg_status Agent::StepEnd() {
   Findings findings = reporter_.NewFindings();
   deferred_.EndStep();
   bound_checker_.Check(*watch_.snapshot(), step, &findings);
+  undecided_.EndStep(&findings);
+  interest_.FollowAll(false);
   reporter_.ReportStatistics(step);
   std::vector<uint32_t> stops = reporter_.Report(std::move(findings));
   for (uint32_t id : reporter_.TakeStepEndStops()) stops.push_back(id);

@@ -287,5 +287,52 @@ TEST_F(AgentTest, ThreadsMayExecuteAtOnce) {
   EXPECT_EQ(host_.retained(), 0);
 }
 
+TEST_F(AgentTest, AnInfinityThatNothingReadsStopsAtTheEndOfTheStep) {
+  Run();
+  const uint32_t log = Declare("log");
+  agent_->Start();
+  agent_->StepEnd();
+  server_->Watch(1, "inf", "log", v1::PAUSE_MODE_NODE);
+  const std::vector<float> bad = {kInf, 1};
+  EXPECT_TRUE(Execute(log, bad));
+  auto ended = std::async(std::launch::async, [&] { agent_->StepEnd(); });
+  const v1::Hit hit = server_->WaitForHit();
+  EXPECT_EQ(hit.node_id(), log);
+  EXPECT_EQ(hit.step(), 2u);
+  EXPECT_FALSE(hit.absorbed());
+  EXPECT_THAT(server_->WaitForPause().watchpoints(), testing::ElementsAre(1));
+  Resume(&ended);
+}
+
+TEST_F(AgentTest, OpsThatNobodyWatchesAreFollowedWhileAnInfinityWaits) {
+  Run();
+  const uint32_t log = Declare("log");
+  const uint32_t where = Declare("where");
+  const std::vector<float> good = {1, 2}, bad = {kInf, 1};
+  agent_->Start();
+  for (const uint32_t node : {log, where}) Execute(node, good);
+  agent_->StepEnd();
+  server_->Watch(1, "inf", "log", v1::PAUSE_MODE_NONE);
+  EXPECT_FALSE(Execute(where, good));
+  EXPECT_TRUE(Execute(log, bad, 0, /*storage=*/7));
+  const int64_t shape[] = {2};
+  EXPECT_TRUE(Execute(where, good, 0, /*storage=*/8,
+                      {{log, 0, TensorOf(bad, shape, 7)}}));
+  agent_->StepEnd();
+  EXPECT_TRUE(server_->WaitForHit().absorbed());
+  EXPECT_FALSE(Execute(where, good));
+}
+
+TEST_F(AgentTest, AnInfinityThatWaitsIsReportedWhenTheProgramEnds) {
+  Run();
+  const uint32_t log = Declare("log");
+  agent_->Start();
+  server_->Watch(1, "inf", "log", v1::PAUSE_MODE_NODE);
+  const std::vector<float> bad = {kInf, 1};
+  EXPECT_TRUE(Execute(log, bad));
+  agent_->Close({});
+  EXPECT_EQ(server_->WaitForHit().node_id(), log);
+}
+
 }  // namespace
 }  // namespace graphdbg::agent

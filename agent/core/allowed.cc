@@ -17,6 +17,16 @@ absl::Status Check(bool allowed, absl::string_view action,
                    "\""));
 }
 
+absl::Status CheckView(const Allowed& allowed, absl::string_view action,
+                       absl::string_view node) {
+  if (!allowed.view) return Check(false, action, "view");
+  if (!allowed.redacted.Matches(node)) return absl::OkStatus();
+  return wire::MakeError(
+      absl::StatusCode::kPermissionDenied, "not_allowed_by_job",
+      absl::StrCat("the job's owner does not allow ", action, " of \"", node,
+                   "\": GRAPHDBG_REDACT in the job's environment matches it"));
+}
+
 }  // namespace
 
 absl::Status CheckAllowed(const Allowed& allowed,
@@ -29,10 +39,12 @@ absl::Status CheckAllowed(const Allowed& allowed,
     case v1::ServerMessage::kSetWatchpoint:
       return Check(allowed.control, "setting watchpoints", "control");
     case v1::ServerMessage::kTensorRequest:
-      return Check(allowed.view || !message.tensor_request().want_data(),
-                   "reading values", "view");
+      if (!message.tensor_request().want_data()) break;
+      return CheckView(allowed, "reading values",
+                       message.tensor_request().node());
     case v1::ServerMessage::kCatchTensor:
-      return Check(allowed.view, "keeping values", "view");
+      return CheckView(allowed, "keeping values",
+                       message.catch_tensor().node());
     // These order nothing that the job's owner could mind.
     case v1::ServerMessage::kWelcome:
     case v1::ServerMessage::kRemoveWatchpoint:

@@ -1,8 +1,9 @@
-// What the job's owner lets a server order (GRAPHDBG_ALLOW).
+// What the job's owner lets a server order (GRAPHDBG_ALLOW, GRAPHDBG_REDACT).
 #ifndef AGENT_CORE_ALLOWED_H_
 #define AGENT_CORE_ALLOWED_H_
 
 #include "absl/status/status.h"
+#include "agent/conditions/pattern_set.h"
 
 namespace graphdbg::v1 {
 class ServerMessage;
@@ -21,6 +22,8 @@ struct Allowed {
   bool terminate = true;
   // Write to the job's tensors and settings. No order does that today.
   bool change = true;
+  // Names of nodes whose values are not sent; their statistics are.
+  conditions::PatternSet redacted;
 
   bool all() const { return view && control && terminate && change; }
 };

@@ -46,17 +46,6 @@ void RecordUnchecked(const Watchpoint& watchpoint, const absl::Status& why,
   findings->unchecked.push_back(std::move(status));
 }
 
-void AddStop(const Watchpoint& watchpoint, Findings* findings) {
-  std::vector<uint32_t>* stops =
-      watchpoint.pause == v1::PAUSE_MODE_NODE   ? &findings->stop_here
-      : watchpoint.pause == v1::PAUSE_MODE_STEP ? &findings->stop_at_step_end
-                                                : nullptr;
-  if (stops == nullptr) return;
-  if (std::find(stops->begin(), stops->end(), watchpoint.id) == stops->end()) {
-    stops->push_back(watchpoint.id);
-  }
-}
-
 void RecordStatistics(const Findings& findings, uint32_t node, uint32_t slot,
                       conditions::TensorMeasurements* measurements) {
   if (findings.recorder != nullptr && findings.recorder->recording()) {
@@ -88,6 +77,17 @@ class PreviousOutput {
 };
 
 }  // namespace
+
+void Findings::AddStop(uint32_t watchpoint, v1::PauseMode pause) {
+  std::vector<uint32_t>* stops = pause == v1::PAUSE_MODE_NODE ? &stop_here
+                                 : pause == v1::PAUSE_MODE_STEP
+                                     ? &stop_at_step_end
+                                     : nullptr;
+  if (stops == nullptr) return;
+  if (std::find(stops->begin(), stops->end(), watchpoint) == stops->end()) {
+    stops->push_back(watchpoint);
+  }
+}
 
 bool Checker::Begin(const WatchSnapshot& watch, const Execution& execution,
                     const ExecutionPoint& point) const {
@@ -194,8 +194,13 @@ void Checker::TestOutput(const WatchSnapshot::Set& set,
         MakeHit(*watchpoint, execution.node, slot, tensor, measurements, point);
     AddStepContext(execution, &hit);
     hit.set_origin(OriginOf(predicate, execution, inputs, point.step));
+    if (findings->may_wait && predicate.waits_for_reader() &&
+        measurements->statistics().nan_count == 0) {
+      findings->undecided.push_back({std::move(hit), watchpoint->pause});
+      continue;
+    }
     findings->hits.push_back(std::move(hit));
-    AddStop(*watchpoint, findings);
+    findings->AddStop(watchpoint->id, watchpoint->pause);
   }
 }
 
@@ -283,7 +288,7 @@ void Checker::TestBound(const WatchSnapshot::Set& set, uint32_t node,
     }
     findings->hits.push_back(
         MakeHit(*watchpoint, node, 0, tensor, measurements, point));
-    AddStop(*watchpoint, findings);
+    findings->AddStop(watchpoint->id, watchpoint->pause);
   }
 }
 

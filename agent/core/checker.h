@@ -23,9 +23,18 @@ namespace graphdbg::agent {
 
 class StatisticsRecorder;
 
+// A hit by infinities whose consequences decide whether it counts.
+struct UndecidedHit {
+  v1::Hit hit;
+  v1::PauseMode pause;
+};
+
 // The result of checks at an execution point. Allocates nothing if nothing hit.
 struct Findings {
   std::vector<v1::Hit> hits;
+  // Only if `may_wait`; otherwise such hits are among the others.
+  std::vector<UndecidedHit> undecided;
+  bool may_wait = false;
   // Watchpoints that stop the program here, and at the end of the step.
   std::vector<uint32_t> stop_here;
   std::vector<uint32_t> stop_at_step_end;
@@ -40,6 +49,10 @@ struct Findings {
   bool empty() const {
     return hits.empty() && unchecked.empty() && notice.empty();
   }
+  // Some output of the execution matched a condition.
+  bool any_hit() const { return !hits.empty() || !undecided.empty(); }
+  // Has the program stop for this watchpoint, as its mode says.
+  void AddStop(uint32_t watchpoint, v1::PauseMode pause);
 };
 
 // Statistics that were measured in a step, by node and slot.
@@ -59,9 +72,10 @@ struct ExecutionPoint {
 //
 // Intentional infinities do not count as hits of conditions that match
 // infinities: those that the program names explicitly (masked_fill(-inf)),
-// those of later nodes in the same step that derive from such outputs alone,
-// like an attention score to which a mask was added, a lone infinity, and a
-// tensor of zeros and -inf, which is such a mask made out of the agent's sight.
+// those of later nodes in the same step that derive from such outputs alone
+// and are no larger a share of their tensor, like an attention score to which a
+// mask was added, a lone infinity, and a tensor of zeros and -inf, which is
+// such a mask made out of the agent's sight.
 //
 // Gradients of a scaled loss may overflow in float16. GradScaler then skips the
 // step and tries a smaller scale. So an infinity that such a gradient op makes

@@ -42,9 +42,14 @@ bool Checker::InfinitiesAreIntentional(const Execution& execution,
     return LooksIntentional(output->statistics());
   }
   bool found = false;
+  bool overwrote_intentional = false;
+  double share_of_inputs = 0;
   for (size_t i = 0; i < inputs->size(); ++i) {
     // An input that was overwritten contains the output's own infinities.
-    if (!inputs->Intact(i)) continue;
+    if (!inputs->Intact(i)) {
+      overwrote_intentional |= IsIntentional(inputs->node(i), step);
+      continue;
+    }
     conditions::TensorMeasurements* measurements =
         inputs->MeasurementsOf(i, step);
     if (measurements == nullptr || measurements->all_finite()) continue;
@@ -52,8 +57,13 @@ bool Checker::InfinitiesAreIntentional(const Execution& execution,
     if (statistics.inf_count() == 0) continue;
     if (!IsIntentionalInput(inputs->node(i), statistics, step)) return false;
     found = true;
+    share_of_inputs += statistics.inf_share();
   }
-  return found;
+  // Ops that compute with intentional infinities, like a linear layer with
+  // those in its data, spread them; and an op may add its own.
+  return found &&
+         (execution.has(GRAPHDBG_MOVES_VALUES) || overwrote_intentional ||
+          output->statistics().inf_share() <= share_of_inputs);
 }
 
 bool Checker::Overflowed(uint32_t node, uint64_t step) const {

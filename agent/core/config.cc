@@ -18,6 +18,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "agent/conditions/pattern_set.h"
 #include "agent/core/loopback.h"
 
 namespace graphdbg::agent {
@@ -243,6 +244,25 @@ class Reader {
         *text, ": expected view, control, terminate, change or none"));
   }
 
+  // Too many patterns redact everything, so that none is left out unnoticed.
+  void ReadRedacted() {
+    const auto text = Value("GRAPHDBG_REDACT");
+    if (!text) return;
+    std::vector<std::string> patterns;
+    for (absl::string_view pattern : absl::StrSplit(*text, ',')) {
+      pattern = absl::StripAsciiWhitespace(pattern);
+      if (!pattern.empty()) patterns.emplace_back(pattern);
+    }
+    if (text->size() > conditions::kMaxSelectionPatternBytes) {
+      patterns = {"**"};
+      config_->problems.push_back(absl::StrCat(
+          "GRAPHDBG_REDACT has ", text->size(), " bytes, of at most ",
+          conditions::kMaxSelectionPatternBytes,
+          ": no values are sent at all"));
+    }
+    config_->allowed.redacted = conditions::PatternSet(patterns);
+  }
+
   void ReadRank(const std::optional<Place>& known) {
     if (ReadRankOf("GRAPHDBG_RANK", "GRAPHDBG_WORLD_SIZE")) return;
     if (known) {
@@ -414,6 +434,7 @@ Config ReadConfig(const Environment& environment,
   reader.ReadTls();
   reader.CheckEncryption();
   reader.ReadAllowed();
+  reader.ReadRedacted();
   reader.ReadRank(std::nullopt);
   reader.ReadJob();
   return config;

@@ -306,6 +306,22 @@ TEST(ConfigTest, TheOwnerLimitsWhatTheServerMayOrder) {
       ElementsAre(HasSubstr("contro")));
 }
 
+TEST(ConfigTest, TheOwnerHidesValuesByName) {
+  const auto read = [](const std::string& text) {
+    return Read({{"GRAPHDBG_ENABLE", "1"}, {"GRAPHDBG_REDACT", text.c_str()}});
+  };
+  const Config config = read("embedding*, **/token_ids ,");
+  EXPECT_TRUE(config.allowed.redacted.Matches("embedding:0"));
+  EXPECT_TRUE(config.allowed.redacted.Matches("forward/input/token_ids"));
+  EXPECT_FALSE(config.allowed.redacted.Matches("forward/fc/linear:0"));
+  EXPECT_FALSE(config.allowed.redacted.Matches(""));
+  EXPECT_THAT(config.problems, IsEmpty());
+  // A list that is too long hides everything.
+  const Config too_long = read(std::string(5'000, 'a'));
+  EXPECT_TRUE(too_long.allowed.redacted.Matches("forward/fc/linear:0"));
+  EXPECT_THAT(too_long.problems, ElementsAre(HasSubstr("GRAPHDBG_REDACT")));
+}
+
 TEST(ConfigTest, AProgramThatNobodyMayContinueDoesNotPause) {
   const auto read = [](const char* allowed) {
     return Read({{"GRAPHDBG_ENABLE", "1"},

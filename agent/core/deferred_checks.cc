@@ -70,7 +70,7 @@ DeferredChecks::PendingPtr DeferredChecks::NewPending() {
 bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
                           const Execution& execution,
                           const ExecutionPoint& point,
-                          StatisticsRecorder* recorder) {
+                          const Findings& findings) {
   const WatchSnapshot::Set* set = watch->On(execution.node);
   bool stops = false;
   if (set == nullptr || execution.outputs.size() == 0 ||
@@ -107,7 +107,8 @@ bool DeferredChecks::Take(const std::shared_ptr<const WatchSnapshot>& watch,
   pending->point = point;
   // The program's stack has changed by the time the check is completed.
   pending->point.in_progress = false;
-  pending->recorder = recorder;
+  pending->recorder = findings.recorder;
+  pending->may_wait = findings.may_wait;
   pending->device = device;
   pending->stream = stream;
   pending->stops = stops;
@@ -140,6 +141,7 @@ void DeferredChecks::Process(PendingPtr pending) {
     pending->device->Synchronize(pending->stream).IgnoreError();
   }
   if (pending->point.step != measured_step_) {
+    DecideInfinities();
     measured_.clear();
     measured_step_ = pending->point.step;
   }
@@ -155,12 +157,23 @@ void DeferredChecks::Process(PendingPtr pending) {
   }
   Findings findings;
   findings.recorder = pending->recorder;
+  findings.may_wait = pending->may_wait;
   checker_->CheckMeasured(*pending->watch, pending->execution, outputs,
                           measured_, pending->point, &findings);
+  if (undecided_.any() || !findings.undecided.empty()) {
+    undecided_.Executed(pending->execution, pending->point, &outputs,
+                        &findings);
+  }
   if (!findings.empty()) report_(std::move(findings));
   pending->watch.reset();
   MutexLock lock(&mu_);
   spare_.push_back(std::move(pending));
+}
+
+void DeferredChecks::DecideInfinities() {
+  Findings findings;
+  undecided_.EndStep(&findings);
+  if (!findings.empty()) report_(std::move(findings));
 }
 
 void DeferredChecks::ProcessAll(bool only_arrived) {
@@ -176,13 +189,21 @@ void DeferredChecks::EndStep() {
   bool stops;
   {
     MutexLock lock(&mu_);
-    stops = stopping_ > 0;
+    stops = stopping_ > 0 || undecided_.any_stops();
   }
   if (stops) {
     ProcessAll(/*only_arrived=*/false);
   } else {
     ProcessCompleted();
   }
+  if (!undecided_.any()) return;
+  MutexLock processing(&processing_mu_);
+  {
+    MutexLock lock(&mu_);
+    // Those that are pending may be readers.
+    if (!pending_.empty()) return;
+  }
+  DecideInfinities();
 }
 
 void DeferredChecks::Drop() {

@@ -16,6 +16,7 @@
 #include "agent/core/checker.h"
 #include "agent/core/devices.h"
 #include "agent/core/execution.h"
+#include "agent/core/undecided_infinities.h"
 #include "agent/core/watch_table.h"
 
 namespace graphdbg::agent {
@@ -30,17 +31,21 @@ class DeferredChecks {
  public:
   // `report` receives what was found, on the thread that completes the check.
   // All must outlive this.
-  DeferredChecks(Checker* checker, Devices* devices,
+  DeferredChecks(const NodeTable* nodes, Checker* checker, Devices* devices,
                  std::function<void(Findings)> report)
-      : checker_(checker), devices_(devices), report_(std::move(report)) {}
+      : checker_(checker),
+        devices_(devices),
+        report_(std::move(report)),
+        undecided_(nodes, devices) {}
 
-  // Defers the checks of an execution. Returns false if they have to be made
+  // Defers the checks of an execution, whose results are like `findings`, which
+  // are empty. Returns false if they have to be made
   // now, because a watchpoint stops at the node, a condition needs more than
   // statistics, the outputs are not all on one device, or the device has no
   // room. Training threads.
   bool Take(const std::shared_ptr<const WatchSnapshot>& watch,
             const Execution& execution, const ExecutionPoint& point,
-            StatisticsRecorder* recorder) GRAPHDBG_EXCLUDES(mu_);
+            const Findings& findings) GRAPHDBG_EXCLUDES(mu_);
 
   // Completes the checks whose results have arrived, up to the first whose
   // result has not. The agent's thread.
@@ -57,6 +62,7 @@ class DeferredChecks {
     Execution execution;
     ExecutionPoint point;
     StatisticsRecorder* recorder = nullptr;
+    bool may_wait = false;
     runtime::Accelerator* device = nullptr;
     runtime::Stream stream = nullptr;
     std::vector<runtime::Ticket> tickets;
@@ -79,6 +85,7 @@ class DeferredChecks {
   // The oldest check; null if there is none, or if its result has not arrived
   // and only those that have are wanted.
   PendingPtr TakeOldest(bool only_arrived) GRAPHDBG_EXCLUDES(mu_);
+  void DecideInfinities() GRAPHDBG_REQUIRES(processing_mu_);
   void ProcessAll(bool only_arrived) GRAPHDBG_EXCLUDES(mu_, processing_mu_);
   PendingPtr NewPending() GRAPHDBG_EXCLUDES(mu_);
 
@@ -91,6 +98,8 @@ class DeferredChecks {
   // Results of the step whose checks are being completed.
   StepStatistics measured_ GRAPHDBG_GUARDED_BY(processing_mu_);
   uint64_t measured_step_ GRAPHDBG_GUARDED_BY(processing_mu_) = 0;
+  // Infinities of that step.
+  UndecidedInfinities undecided_;
 
   Mutex mu_;
   // In execution order.

@@ -10,6 +10,7 @@ namespace graphdbg::agent {
 Findings FindingsReporter::NewFindings() const {
   Findings findings;
   findings.recorder = recorder_;
+  findings.may_wait = outbox_->peer_knows_absorbed();
   return findings;
 }
 

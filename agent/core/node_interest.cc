@@ -20,7 +20,9 @@ int NodeInterest::Update() {
   }
 
   uint8_t flags = kNeverExecuted | kWatched | kAwaited | kRequested;
-  if (needs.every_node || demand.mode == Mode::kEverything) flags |= kAnyNode;
+  if (needs.every_node || demand.mode == Mode::kEverything || follows_all_) {
+    flags |= kAnyNode;
+  }
   if (demand.mode == Mode::kWatched || demand.catching) flags |= kWrites;
   if (watch->matches_infinities()) flags |= kExplicitNonFinite;
   demand.sees_writes =

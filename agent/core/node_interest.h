@@ -54,6 +54,9 @@ class NodeInterest {
   // of the awaited node and the values that are kept. Returns the
   // GRAPHDBG_LEVEL_... at which the host has to report.
   int Update() GRAPHDBG_EXCLUDES(mu_);
+  // Whether every execution is of interest, until further notice. Update
+  // follows.
+  void FollowAll(bool all) { follows_all_ = all; }
   // From now on, ops need to be reported only if there is a reason to.
   void EndFirstStep() { first_step_ended_ = true; }
   // Nothing is of interest from now on. Takes no lock, so a forked child may
@@ -76,6 +79,7 @@ class NodeInterest {
   std::atomic<uint8_t> flags_{0};
   std::atomic<uint8_t> required_flags_{0};
   std::atomic<bool> every_node_stops_{false};
+  std::atomic<bool> follows_all_{false};
   std::atomic<bool> first_step_ended_{false};
   std::atomic<bool> off_{false};
 

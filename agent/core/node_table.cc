@@ -418,7 +418,8 @@ uint32_t NodeTable::Find(absl::string_view name) const {
 NodeTable::Info NodeTable::InfoOf(uint32_t id) const {
   MutexLock lock(&mu_);
   const Record& record = At(id);
-  return {*record.name, *record.op_type, record.kind, record.category};
+  return {*record.name, *record.op_type, record.kind, record.category,
+          record.forward_node};
 }
 
 v1::SourceFrame NodeTable::UserFrameOf(uint32_t id) const {

@@ -92,6 +92,8 @@ class NodeTable {
     std::string op_type;
     graphdbg_node_kind kind = GRAPHDBG_OP;
     conditions::Category category = conditions::Category::kOther;
+    // Of a backward op; 0 for others.
+    uint32_t forward_node = 0;
   };
 
   // The producer of an input.

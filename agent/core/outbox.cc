@@ -125,6 +125,7 @@ void Outbox::BeginStream(const Peer& peer) {
   MutexLock lock(&mu_);
   if (state_ != StreamState::kOpening) return;
   peer_ = peer;
+  knows_absorbed_ = peer.knows_absorbed;
   state_ = StreamState::kLive;
   ++streams_;
   filled_.NotifyAll();

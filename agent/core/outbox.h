@@ -2,6 +2,7 @@
 #ifndef AGENT_CORE_OUTBOX_H_
 #define AGENT_CORE_OUTBOX_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -41,6 +42,10 @@ class Outbox {
   // tensor was requested, has ended.
   bool PutTensor(v1::TensorData tensor, uint64_t stream);
 
+  // Whether the newest server distinguishes hits that were absorbed. Takes no
+  // lock.
+  bool peer_knows_absorbed() const { return knows_absorbed_; }
+
   // The number of the current stream, from 1; 0 if there is none.
   uint64_t stream() const;
 
@@ -53,6 +58,8 @@ class Outbox {
     // It confirms the hits that it has recorded.
     bool confirms_hits = false;
     bool takes_statistics = false;
+    // It distinguishes hits that were absorbed.
+    bool knows_absorbed = false;
   };
   // The server accepted the stream: messages added from now on are sent.
   void BeginStream(const Peer& peer);
@@ -95,6 +102,7 @@ class Outbox {
   // Hits that were sent on this stream and are not confirmed yet.
   std::deque<v1::AgentMessage> unconfirmed_ GRAPHDBG_GUARDED_BY(mu_);
   Peer peer_ GRAPHDBG_GUARDED_BY(mu_);
+  std::atomic<bool> knows_absorbed_{false};
   // The number of the newest hit.
   uint64_t last_hit_ GRAPHDBG_GUARDED_BY(mu_) = 0;
   // How many of each are in the queue, and for hits, unconfirmed.

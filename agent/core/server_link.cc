@@ -128,7 +128,8 @@ void ServerLink::OnWelcome(const v1::Welcome& welcome) {
   // A new stream starts from nothing.
   parts_.nodes->ResendAll();
   parts_.outbox->BeginStream({wire::Has(theirs, wire::kHitsRecorded),
-                              wire::Has(theirs, wire::kStatisticsReport)});
+                              wire::Has(theirs, wire::kStatisticsReport),
+                              wire::Has(theirs, wire::kHitsAbsorbed)});
   parts_.gate->SetConnected(true);
   parts_.gate->ReportState(/*always=*/true);
   // Last: it lets the program start.

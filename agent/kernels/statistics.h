@@ -32,6 +32,12 @@ struct Statistics {
   double l2 = 0;
 
   uint64_t inf_count() const { return pos_inf_count + neg_inf_count; }
+  // From 0 to 1.
+  double inf_share() const {
+    return count == 0
+               ? 0
+               : static_cast<double>(inf_count()) / static_cast<double>(count);
+  }
   uint64_t finite_count() const { return count - nan_count - inf_count(); }
   bool has_finite() const { return finite_count() > 0; }
 

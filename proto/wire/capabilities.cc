@@ -27,7 +27,8 @@ std::vector<std::string> OwnCapabilities(
     const std::vector<std::string>& condition_ids) {
   std::vector<std::string> names = {
       kWire1,        kTensorSlice,      kTensorStatistics,
-      kHitsRecorded, kStatisticsReport, kUnattendedErrors};
+      kHitsRecorded, kStatisticsReport, kUnattendedErrors,
+      kHitsAbsorbed};
   for (const std::string& id : condition_ids) {
     names.push_back(ConditionCapability(id));
   }

@@ -21,6 +21,8 @@ inline constexpr char kTensorStatistics[] = "tensor/statistics";
 inline constexpr char kHitsRecorded[] = "hits/recorded";
 // StatisticsReport.
 inline constexpr char kStatisticsReport[] = "statistics/report";
+// Hit.absorbed, and the parameter `absorbed` of conditions.
+inline constexpr char kHitsAbsorbed[] = "hits/absorbed";
 // StateUpdate.resume_if_unattended.
 inline constexpr char kUnattendedErrors[] = "errors/unattended";
 

@@ -185,6 +185,7 @@ Json Encode(const model::Job& job) {
       {"created_at", TimeText(job.created_at_unix_nano)},
       {"ranks", List(job.ranks, EncodeRank)},
       {"hit_count", job.hit_count},
+      {"absorbed_hit_count", job.absorbed_hit_count},
       {"kept_hit_count", job.kept_hit_count},
       {"dropped_hit_count", job.dropped_hit_count},
       {"recommended_offered", job.recommended_offered},
@@ -312,6 +313,7 @@ Json Encode(const model::Hit& hit) {
           {"dtype", model::DTypeName(hit.type)},
           {"shape", hit.type.shape},
           {"origin", model::ToString(hit.origin)},
+          {"absorbed", hit.absorbed},
           {"source", EncodeSource(hit.source)},
           {"error", NullIfEmpty(hit.error)},
           {"time", TimeText(hit.time_unix_nano)}};

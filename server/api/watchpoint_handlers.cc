@@ -34,6 +34,10 @@ Json EncodeParam(const conditions::Parameter& param) {
   if (param.type == "bool" && param.default_value) {
     json["default"] = *param.default_value != 0;
   }
+  if (!param.choices.empty()) {
+    json["choices"] = param.choices;
+    json["default"] = param.choices.front();
+  }
   return json;
 }
 

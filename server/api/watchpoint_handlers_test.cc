@@ -32,6 +32,26 @@ TEST_F(WatchpointHandlersTest, ConditionsAreThoseOfTheCatalogue) {
   EXPECT_TRUE(found);
 }
 
+TEST_F(WatchpointHandlersTest, AParameterOfFewValuesListsThem) {
+  Json list = BodyOf(Get("/conditions"))["conditions"];
+  for (const Json& condition : list) {
+    if (condition["id"] != "inf" && condition["id"] != "overflow") continue;
+    const Json& absorbed = condition["params"][0];
+    EXPECT_EQ(absorbed["name"], "absorbed");
+    EXPECT_EQ(absorbed["type"], "choice");
+    EXPECT_EQ(absorbed["default"], "list");
+    EXPECT_EQ(absorbed["choices"], Json::parse(R"(["list","stop"])"));
+  }
+  const auto check = [this](const std::string& value) {
+    return Post(
+        "/conditions/check",
+        R"({"condition":{"id":"inf","params":{"absorbed":)" + value + "}}}");
+  };
+  EXPECT_EQ(check(R"("stop")").status, 204);
+  EXPECT_EQ(check(R"("never")").status, 422);
+  EXPECT_EQ(check("1").status, 422);
+}
+
 TEST_F(WatchpointHandlersTest, AConditionIsCheckedBeforeThereIsAJob) {
   const auto check = [this](const std::string& params) {
     return Post("/conditions/check",
@@ -126,6 +146,7 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
   hit.statistics.neg_inf_count = 10;
   hit.type = {DType::kFloat32, {10}};
   hit.origin = model::Origin::kOrigin;
+  hit.absorbed = true;
   hit.time_unix_nano = 1'000'000'000;
   job_->hits.hits = {hit};
   Json page = BodyOf(Get("/jobs/train/hits"));
@@ -136,6 +157,7 @@ TEST_F(WatchpointHandlersTest, HitsCarryNumbersThatJsonCannot) {
   EXPECT_EQ(json["statistics"]["neg_inf_count"], 10);
   EXPECT_TRUE(json["statistics"]["min"].is_null());
   EXPECT_EQ(json["origin"], "origin");
+  EXPECT_EQ(json["absorbed"], true);
   EXPECT_EQ(json["time"], "1970-01-01T00:00:01.000000Z");
   EXPECT_TRUE(json["source"].is_null());
   EXPECT_TRUE(json["error"].is_null());

@@ -96,7 +96,7 @@ class MemoryBudget : public std::enable_shared_from_this<MemoryBudget> {
   // RESOURCE_EXHAUSTED "out_of_memory_budget".
   absl::Status Refuse(std::string_view what);
 
-  // Tells the budget how much memory the process has, so that it also counts
+  // Reports the resident memory of the process, so that the budget also counts
   // what is not reserved. To be called periodically.
   void ObserveProcess(uint64_t resident_bytes);
 

@@ -24,7 +24,7 @@ class ThrottledLog {
       : log_(std::move(log)) {}
 
   // Writes the line, or counts it if the cause had one in the last minute. A
-  // line tells how many were counted since the one before it. There should be
+  // line gives how many were counted since the one before it. There should be
   // few causes: they are kept for ever.
   void Write(const std::string& cause, std::string_view line,
              Clock::time_point now = Clock::now()) ABSL_LOCKS_EXCLUDED(mu_);

@@ -201,7 +201,7 @@ class GraphStore {
   uint64_t name_bytes() const { return name_bytes_; }
   // Approximate memory that the store uses.
   uint64_t bytes() const { return bytes_ + frames_.bytes(); }
-  // The stack that tells where a node comes from: for a backward op, that of
+  // The stack that shows where a node comes from: for a backward op, that of
   // its forward op, if it is known.
   const std::vector<FrameIndex>& StackOf(NodeIndex i) const;
   // The user's own line; for a backward op, that of its forward op. Null if it

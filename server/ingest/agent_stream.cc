@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "proto/wire/capabilities.h"
 #include "proto/wire/status_macros.h"
 #include "proto/wire/validate.h"
 #include "server/base/error.h"
@@ -176,6 +177,9 @@ void AgentStream::HandleHello() {
   auto compatible =
       CheckCapabilities(frame_.message().hello(), shared_->server_info.version);
   if (!compatible.ok()) return Close(compatible);
+  const auto& theirs = frame_.message().hello().capabilities();
+  knows_absorbed_ =
+      wire::Has({theirs.begin(), theirs.end()}, wire::kHitsAbsorbed);
   auto self = shared_from_this();
   shared_->entrance->Attach(
       DecodeHello(frame_.message().hello(), Address(context_->peer())), self,
@@ -210,7 +214,15 @@ void AgentStream::ReportClosed() {
 void AgentStream::Send(jobs::AgentOrder order) {
   const auto* recorded = std::get_if<jobs::HitsRecordedOrder>(&order);
   if (recorded != nullptr && MergeConfirmation(recorded->through)) return;
-  Push(Encode(order, shared_->server_info));
+  v1::ServerMessage message = Encode(order, shared_->server_info);
+  if (message.has_set_watchpoint() && !knows_absorbed_) {
+    // Older agents stop at all infinities.
+    message.mutable_set_watchpoint()
+        ->mutable_condition()
+        ->mutable_text_params()
+        ->erase("absorbed");
+  }
+  Push(std::move(message));
 }
 
 void AgentStream::ClearOutbox() {

@@ -91,6 +91,8 @@ class AgentStream final
   grpc::ByteBuffer outgoing_;
   // Used only by the thread that handles a message.
   bool has_said_hello_ = false;
+  // The agent knows the conditions' parameter `absorbed`.
+  std::atomic<bool> knows_absorbed_{false};
 
   absl::Mutex mu_;
   std::deque<v1::ServerMessage> outbox_ ABSL_GUARDED_BY(mu_);

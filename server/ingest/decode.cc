@@ -117,6 +117,7 @@ AgentReport Decode(const v1::Hit& message) {
     hit.source = std::make_shared<const model::SourceLine>(
         model::FromMessage(message.source()));
   }
+  hit.absorbed = message.absorbed();
   hit.error = message.error();
   hit.time_unix_nano = message.time_unix_nano();
   return report;

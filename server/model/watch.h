@@ -98,6 +98,8 @@ struct Hit {
   Statistics statistics;
   TensorType type;
   Origin origin = Origin::kUnknown;
+  // Infinities that reached no result. It did not stop the job.
+  bool absorbed = false;
   // The user's own line; for a backward op, that of its forward op. Null if it
   // is unknown. Hits at the same line may share it.
   std::shared_ptr<const SourceLine> source;

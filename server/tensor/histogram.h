@@ -9,7 +9,7 @@
 
 namespace graphdbg::tensor {
 
-// As numpy.histogram: bins of equal width from the smallest to the largest
+// Follows numpy.histogram: bins of equal width from the smallest to the largest
 // finite number. All bins are half-open except the last, which includes both
 // ends. If all numbers are equal, the range is 1 wide. Without finite numbers
 // there are no bins.

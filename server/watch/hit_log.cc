@@ -26,14 +26,7 @@ bool IsOrIsInScope(std::string_view name, std::string_view scope) {
 model::Hit HitLog::Add(HitRecord record) {
   model::Hit& hit = record.hit;
   if (hit.id == 0) hit.id = Reserve();
-  ++total_;
-  ++watchpoint_counts_[hit.watchpoint];
-  ++counts_[{false, record.node}];
-  for (graph::ScopeIndex s = graph_.node(record.node).scope;;
-       s = graph_.scope(s).parent) {
-    ++counts_[{true, s}];
-    if (graph_.scope(s).parent == s) break;
-  }
+  Count(record);
   ShareSource(record);
   model::Hit resolved = Resolve(record);
   if (Keeps(hit.id)) {
@@ -42,6 +35,21 @@ model::Hit HitLog::Add(HitRecord record) {
     hits_.push_back(std::move(record));
   }
   return resolved;
+}
+
+void HitLog::Count(const HitRecord& record) {
+  ++total_;
+  if (record.hit.absorbed) {
+    ++absorbed_;
+    return;
+  }
+  ++watchpoint_counts_[record.hit.watchpoint];
+  ++counts_[{false, record.node}];
+  for (graph::ScopeIndex s = graph_.node(record.node).scope;;
+       s = graph_.scope(s).parent) {
+    ++counts_[{true, s}];
+    if (graph_.scope(s).parent == s) break;
+  }
 }
 
 void HitLog::ShareSource(HitRecord& record) const {

@@ -47,6 +47,8 @@ class HitLog {
   void RestoreTotal(uint64_t total);
 
   uint64_t total() const { return total_; }
+  // How many of these were absorbed. Not included in the counts below.
+  uint64_t absorbed() const { return absorbed_; }
   size_t kept() const { return hits_.size(); }
   // Further hits are only counted.
   bool full() const { return total_ >= max_hits_; }
@@ -80,6 +82,7 @@ class HitLog {
 
   static absl::StatusOr<Key> ParseCursor(const std::string& cursor);
   bool Matches(const HitRecord& record, const model::HitQuery& query) const;
+  void Count(const HitRecord& record);
   // Completes the source from the graph. Most hits on a node have the same
   // source, so a hit shares that of the node's previous hit if they are equal.
   void ShareSource(HitRecord& record) const;
@@ -90,6 +93,7 @@ class HitLog {
   const size_t max_hits_;
   uint64_t reserved_ = 0;
   uint64_t total_ = 0;
+  uint64_t absorbed_ = 0;
   // The hit with id i is at index i - 1.
   std::deque<HitRecord> hits_;
   absl::btree_set<Key> by_execution_;

@@ -76,6 +76,19 @@ TEST_F(HitLogTest, CountsForNodesScopesAndWatchpoints) {
   EXPECT_EQ(log.CountOfWatchpoint(2), 1u);
 }
 
+TEST_F(HitLogTest, CountsAbsorbedHitsApart) {
+  HitLog log(graph_);
+  HitRecord absorbed = Hit(1, 1, 1, 1);
+  absorbed.hit.absorbed = true;
+  EXPECT_TRUE(log.Add(absorbed).absorbed);
+  log.Add(Hit(1, 1, 2, 1));
+  EXPECT_EQ(log.total(), 2u);
+  EXPECT_EQ(log.absorbed(), 1u);
+  EXPECT_EQ(log.CountOfWatchpoint(1), 1u);
+  EXPECT_EQ(log.CountOf({false, 1}), 1u);
+  EXPECT_EQ(Ids(log.Query({})), (Numbers{1, 2}));
+}
+
 TEST_F(HitLogTest, Filters) {
   HitLog log(graph_);
   log.Add(Hit(1, 1, 1, 0));

@@ -110,7 +110,7 @@ def downloads(server: ServerProcess, count: list[int]) -> Iterator[None]:
 
 
 class Watch:
-    """Measures the server's answers and memory until told to stop."""
+    """Measures the server's answers and memory until it is stopped."""
 
     def __init__(self, server: ServerProcess) -> None:
         self._server = server

@@ -27,7 +27,7 @@ using Json = nlohmann::json;
 using Options = std::map<std::string, std::string>;
 
 constexpr std::chrono::milliseconds kTick(10);
-// Of all jobs together.
+// Sent by all jobs together.
 constexpr uint32_t kStatisticsPerTick = 10;
 // So few that the histories of all tensors soon have their full length.
 constexpr uint64_t kSteps = 2;

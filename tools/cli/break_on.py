@@ -3,6 +3,7 @@
 nan,inf
 abs_max_gt:1e3                        for conditions with one parameter
 tensor_too_large:abs_mean_gt=10:max_gt=1e4
+inf:absorbed=stop                     stops even at infinities that reach no result
 expr:abs_max > 1e3 && step > 100      an expression over statistics
 """
 
@@ -64,17 +65,19 @@ def parse_condition(item: str, rows: Mapping[str, Json]) -> Json:
         raise _usage_error(
             f"unknown condition '{name}'; known conditions: {', '.join(sorted(rows))}, and expr:EXPRESSION"
         )
-    parameters = [param["name"] for param in rows[name]["params"]]
+    parameters = {param["name"]: param for param in rows[name]["params"]}
     settings = [setting for setting in rest.split(":") if setting]
     return {"id": name, "params": dict(_setting(setting, name, parameters) for setting in settings)}
 
 
-def _setting(text: str, condition: str, parameters: Sequence[str]) -> tuple[str, float | bool]:
+def _setting(text: str, condition: str, parameters: Mapping[str, Json]) -> tuple[str, float | bool | str]:
     name, separator, value = text.partition("=")
     if not separator:
         if len(parameters) != 1:
             raise _usage_error(f"'{condition}' takes {', '.join(parameters) or 'no parameters'}: write NAME=VALUE")
-        name, value = parameters[0], text
+        name, value = next(iter(parameters)), text
+    if name in parameters and parameters[name]["type"] == "choice":
+        return name, value
     if value in ("true", "false"):
         return name, value == "true"
     try:

@@ -103,6 +103,7 @@ def _result(records: Sequence[Record], ending: Ending, command: Sequence[str], r
         "steps": max((record.step for record in records), default=0),
         "wall_seconds": round(ending.seconds, 3),
         "hits": [],
+        "absorbed_hits": [],
         "stages": judged,
         "run": None,
         "metrics": {},

@@ -10,7 +10,7 @@ from .break_on import conditions_of
 from .client import ApiError, Json
 from .configuration import watchpoint_bodies
 from .errors import CliError
-from .job_follower import JobFollower, OnHit, RunOptions, job_summary
+from .job_follower import JobFollower, OnHit, RunOptions, job_summary, split_absorbed
 from .job_process import JobProcess, job_name, signals_to
 from .kept_jobs import keep_job
 from .page_hold import hold_page
@@ -114,7 +114,7 @@ class _Run:
             "exception": self._exception(jobs),
             "steps": sum(job["step"] for job in jobs),
             "wall_seconds": round(seconds, 3),
-            "hits": [] if self._server_lost else [hit for follower in followers for hit in follower.hits()],
+            **split_absorbed([] if self._server_lost else [hit for follower in followers for hit in follower.hits()]),
             "stages": [],
             "run": None,
             "metrics": {},

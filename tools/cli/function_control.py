@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .function_run import FunctionOptions
 
 _POLL_SECONDS = 0.1
-# Of all tensors that are kept.
+# Limits the sum of all kept tensors.
 _MAX_KEPT_BYTES = 256 << 20
 
 
@@ -141,7 +141,7 @@ class FunctionControl:
         return self._options.on_hit != "continue" or self._can_keep()
 
     def _at_hit(self, job: Job) -> None:
-        new = [hit for hit in job.hits() if hit.id > self._seen_hits]
+        new = [hit for hit in job.hits() if hit.id > self._seen_hits and not hit.absorbed]
         self._seen_hits = max([self._seen_hits, *(hit.id for hit in new)])
         for hit in new:
             self._keep(job, hit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from . import report
@@ -137,12 +137,20 @@ class JobFollower:
         self._hits_logged = self.job["hit_count"]
         if not first and self.job["state"] != "paused":
             return
-        hits = self._client.hits(self.job["id"])
+        hits = split_absorbed(self._client.hits(self.job["id"]))["hits"]
         if not hits:
             return
         report.log_hit(hits[0] if first else hits[-1], self.job)
         if self.job["state"] == "paused" and self._options.on_hit == "pause":
             report.log(f"job {self.job['id']} is paused there: inspect it at {self._page()}")
+
+
+def split_absorbed(hits: Iterable[Json]) -> Json:
+    """The fields `hits` and `absorbed_hits` of the result object."""
+    parts: dict[str, list[Json]] = {"hits": [], "absorbed_hits": []}
+    for hit in hits:
+        parts["absorbed_hits" if hit.get("absorbed") else "hits"].append(hit)
+    return parts
 
 
 def job_summary(job: Json) -> Json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from .client import Json
@@ -86,6 +87,17 @@ def log_summary(result: Json) -> None:
         first = hits[0]
         location = f"{first['node']}:{first['slot']} in step {first['step']}"
         log(f"  first: {first['condition']} at {location}, {describe_source(first['source'])}")
+    log_absorbed(result.get("absorbed_hits", []))
+
+
+def log_absorbed(hits: Sequence[Json]) -> None:
+    """Says which infinities reached no result, once for each node."""
+    nodes = dict.fromkeys(hit["node"] for hit in hits)
+    if not nodes:
+        return
+    first, *others = nodes
+    more = f" and {len(others)} other node{'' if len(others) == 1 else 's'}" if others else ""
+    log(f"  not counted: infinities at {first}{more} that reached no result (--break-on inf:absorbed=stop stops there)")
 
 
 def _log_job(job: Json) -> None:

@@ -48,6 +48,7 @@ class RunResult(dict[str, Any]):
         value: What the function returned; None if it did not return.
         error: The exception that ended the function, if any.
         hits: The hits, in execution order.
+        absorbed_hits: Those by infinities that reached no result, which are not among `hits`.
     """
 
     def __init__(self, fields: Json, arrays: Mapping[int, Array] | None = None) -> None:
@@ -55,7 +56,8 @@ class RunResult(dict[str, Any]):
         self.value: Any = None
         self.error: BaseException | None = None
         self.hits = [LocalHit.from_json(hit) for hit in fields["hits"]]
-        for hit in self.hits:
+        self.absorbed_hits = [LocalHit.from_json(hit) for hit in fields.get("absorbed_hits", [])]
+        for hit in self.hits + self.absorbed_hits:
             object.__setattr__(hit, "array", (arrays or {}).get(hit.id))
 
     @property

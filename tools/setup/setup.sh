@@ -9,7 +9,7 @@ die() { printf 'tools/dev: %s\n' "$*" >&2; exit 1; }
 BAZEL_OPTIONS=()
 
 readonly MIN_NODE=20.19.0
-# Of requirements.txt; what these need comes with them, in the versions given there.
+# A part of requirements.txt; their dependencies are installed in the versions given there.
 readonly DEMO_PYTHON_PACKAGES=(torch scikit-learn wheel)
 
 as_root() {

@@ -93,7 +93,7 @@ def debian_component(pattern: str) -> Component:
 def _known_libraries() -> dict[str, str]:
     """Paths of the system's libraries, by their names."""
     known: dict[str, str] = {}
-    # Of several architectures, this machine's own comes first.
+    # If there are several architectures, this machine's own is listed first.
     for name, path in re.findall(r"^\t(\S+) .* => (\S+)$", _output("/sbin/ldconfig", "-p"), re.MULTILINE):
         known.setdefault(name, path)
     return known

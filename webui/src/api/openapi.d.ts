@@ -862,7 +862,9 @@ export interface components {
                 above_min: boolean;
                 /** @description Rarely changed. */
                 advanced: boolean;
-                default: components["schemas"]["NullableNumber"] | boolean;
+                /** @description Of `choice`, the possible values. */
+                choices?: string[];
+                default: components["schemas"]["NullableNumber"] | boolean | string;
                 max: components["schemas"]["NullableNumber"];
                 min: components["schemas"]["NullableNumber"];
                 name: string;
@@ -874,7 +876,7 @@ export interface components {
                 /** @description Title for users. For a tested parameter, without the relation at the end of its name. */
                 title: string;
                 /** @enum {unknown} */
-                type: "number" | "bool" | "expression";
+                type: "number" | "bool" | "choice" | "expression";
                 /** @enum {string|null} */
                 unit: "percent" | null;
             }[];
@@ -1039,6 +1041,8 @@ export interface components {
             slice_shape: components["schemas"]["Shape"];
         };
         Hit: {
+            /** @description The infinities reached no result: every op that read them had finite outputs. The hit did not stop the job. */
+            absorbed: boolean;
             actual: components["schemas"]["Numbers"];
             condition: string;
             dtype: string;
@@ -1062,6 +1066,8 @@ export interface components {
             watchpoint: number;
         };
         Job: {
+            /** @description Number of hits by infinities that reached no result. */
+            absorbed_hit_count: number;
             /** @description What the job's owner lets the server order, as GRAPHDBG_ALLOW in the job's environment says: reading values, watchpoints and commands, terminating, and changing the job. Absent if everything is allowed. Other requests are refused with `not_allowed_by_job`. */
             allowed?: ("view" | "control" | "terminate" | "change")[];
             /** @description Who controls the job; null if nobody does. A `job` event reports changes. */
@@ -1077,6 +1083,7 @@ export interface components {
             exit_code: number | null;
             framework: string;
             framework_version: string;
+            /** @description Number of hits that were not absorbed. */
             hit_count: number;
             id: string;
             /** @description Number of stored hits, which are the first hits of the job. */

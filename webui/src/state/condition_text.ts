@@ -51,6 +51,8 @@ function paramText(condition: Condition | undefined, name: string, value: ParamV
   const comparison = splitRelation(name);
   const title = condition?.params.find((param) => param.name === name)?.title ?? comparison?.measure ?? name;
   if (typeof value === 'boolean') return value ? title : null;
+  // The default, which needs no mention.
+  if (name === 'absorbed') return value === 'stop' ? words.alsoAbsorbed : null;
   const text = formatParam(name, value);
   return comparison === null ? `${title} ${text}` : `${title} ${comparison.relation} ${text}`;
 }

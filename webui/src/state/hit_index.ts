@@ -1,4 +1,4 @@
-// Number of hits of each node, and of each scope and aggregate that contains it.
+// Number of hits of each node, without absorbed ones, and of each scope and aggregate that contains it.
 
 import type { Hit } from '../api/types';
 import { ancestorsOf } from '../base/names';
@@ -24,6 +24,7 @@ export function indexHits(hits: readonly Hit[], folds: Folds | null = null, know
   const counts = new Map(grown ? known.counts : []);
   const add = (name: string) => counts.set(name, (counts.get(name) ?? 0) + 1);
   for (const hit of grown ? hits.slice(length) : hits) {
+    if (hit.absorbed) continue;
     add(hit.node);
     for (const scope of containersOf(hit.node, folds)) add(scope);
   }
@@ -32,7 +33,7 @@ export function indexHits(hits: readonly Hit[], folds: Folds | null = null, know
 
 export function countByWatchpoint(hits: readonly Hit[]): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
-  for (const { watchpoint } of hits) counts.set(watchpoint, (counts.get(watchpoint) ?? 0) + 1);
+  for (const { watchpoint, absorbed } of hits) if (!absorbed) counts.set(watchpoint, (counts.get(watchpoint) ?? 0) + 1);
   return counts;
 }
 
@@ -42,7 +43,7 @@ const NOT_FINITE = new Set(['nan', 'inf', 'overflow', 'tensor_overflow', 'weight
 // aggregate that contains it, whether they started there or were propagated.
 export function indexTrail(hits: readonly Hit[], folds: Folds | null = null): ReadonlyMap<string, 'origin' | 'propagated'> {
   const trail = new Map<string, 'origin' | 'propagated'>();
-  const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && hit.origin !== 'unknown');
+  const found = hits.filter((hit) => NOT_FINITE.has(hit.condition) && !hit.absorbed && hit.origin !== 'unknown');
   const step = found.reduce((newest, hit) => Math.max(newest, hit.step), -1);
   for (const hit of found) {
     if (hit.step !== step) continue;

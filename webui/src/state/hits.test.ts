@@ -14,7 +14,7 @@ describe('hits', () => {
     );
     vi.stubGlobal('fetch', fetched);
     useJob.setState({ id: 'j', model: emptyJob() });
-    await loadHits({ watchpoint: 2, rank: 1, step: 5, node: 'forward/fc', origins: false });
+    await loadHits({ watchpoint: 2, rank: 1, step: 5, node: 'forward/fc', origins: false, absorbed: false });
     const { searchParams } = new URL(String(fetched.mock.calls[0]?.[0]), 'http://server');
     expect(Object.fromEntries(searchParams)).toMatchObject({ watchpoint: '2', rank: '1', step: '5', node: 'forward/fc' });
     expect(useJob.getState().model.hits.map(({ id }) => id)).toEqual([9]);
@@ -35,11 +35,16 @@ describe('hits', () => {
   it('are filtered by each of watchpoint, rank, step and origin', () => {
     const hit = sampleHit({ watchpoint: 2, rank: 1, step: 5, origin: 'propagated' });
     expect(matches(hit, NO_FILTER)).toBe(true);
-    expect(matches(hit, { watchpoint: 2, rank: 1, step: 5, node: null, origins: false })).toBe(true);
+    expect(matches(hit, { watchpoint: 2, rank: 1, step: 5, node: null, origins: false, absorbed: false })).toBe(true);
     for (const change of [{ watchpoint: 1 }, { rank: 0 }, { step: 4 }, { node: 'forw' }, { origins: true }]) {
       expect(matches(hit, { ...NO_FILTER, ...change })).toBe(false);
     }
     expect(matches(sampleHit({ node: 'forward/log' }), { ...NO_FILTER, node: 'forward' })).toBe(true);
+    // Absorbed hits are listed apart.
+    const absorbed = sampleHit({ absorbed: true });
+    expect(matches(absorbed, NO_FILTER)).toBe(false);
+    expect(matches(absorbed, { ...NO_FILTER, absorbed: true })).toBe(true);
+    expect(matches(sampleHit(), { ...NO_FILTER, absorbed: true })).toBe(false);
     // A hit of unknown origin is not hidden.
     expect(matches(sampleHit({ origin: 'unknown' }), { ...NO_FILTER, origins: true })).toBe(true);
   });
@@ -55,6 +60,8 @@ describe('hits', () => {
     const at = (changes: Parameters<typeof sampleJob>[0]) => ({ info: sampleJob({ ...stop, stopped_by: [7], ...changes }), hits });
     expect(stoppingHit(at({ node: 'b' }))?.id).toBe(4);
     expect(stoppingHit(at({ node: '' }))).toBeNull();
+    // An infinity stops the job at its reader, c.
+    expect(stoppingHit(at({ node: 'c' }))?.id).toBe(3);
     expect(firstHitOfStop(at({ node: '' }))?.id).toBe(3);
     expect(firstHitOfStop(at({ node: '', pause_reason: 'user' }))).toBeNull();
   });

@@ -11,13 +11,14 @@ import { revealNode } from './scopes';
 import { showToast } from './toasts';
 import { touch, useUi, type HitFilter } from './ui';
 
-export function matches(hit: Hit, { watchpoint, rank, step, node, origins }: HitFilter): boolean {
+export function matches(hit: Hit, { watchpoint, rank, step, node, origins, absorbed }: HitFilter): boolean {
   return (
     (watchpoint === null || hit.watchpoint === watchpoint) &&
     (rank === null || hit.rank === rank) &&
     (step === null || hit.step === step) &&
     (node === null || hit.node === node || hit.node.startsWith(`${node}/`)) &&
-    (!origins || hit.origin !== 'propagated')
+    (!origins || hit.origin !== 'propagated') &&
+    hit.absorbed === absorbed
   );
 }
 
@@ -38,19 +39,20 @@ export function linesOf(hits: readonly Hit[]): HitLine[] {
   return lines;
 }
 
-// Returns the hit that paused the job at a node, or null.
+// Returns the hit that paused the job at a node, or null. An infinity pauses it at the node that
+// reads it and passes it on, which may have no hit of its own; then it is the first of the step.
 export function stoppingHit({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
   if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint' || !info.node) return null;
   const by = info.stopped_by ?? [];
   const own = (hit: Hit) => hit.node === info.node && hit.step === info.step && by.includes(hit.watchpoint);
-  return hits.findLast(own) ?? null;
+  return hits.findLast(own) ?? firstHitOfStop({ info, hits });
 }
 
 // Returns the first hit of the step by a watchpoint that paused the job, or null.
 export function firstHitOfStop({ info, hits }: Pick<JobModel, 'info' | 'hits'>): Hit | null {
   if (info?.state !== 'paused' || info.pause_reason !== 'watchpoint') return null;
   const by = info.stopped_by ?? [];
-  return hits.find((hit) => hit.step === info.step && by.includes(hit.watchpoint)) ?? null;
+  return hits.find((hit) => hit.step === info.step && !hit.absorbed && by.includes(hit.watchpoint)) ?? null;
 }
 
 export function goToHit(hit: Hit): void {

@@ -8,7 +8,7 @@ export function stepsToCompare({ step }: Pick<ValueQuery, 'step'>, now: number):
   return kept.filter((other) => other !== stepOf(step, now));
 }
 
-// The step of values, if "current" and "previous" are told by the job's step.
+// Resolves "current" and "previous" against the step of the job.
 export function stepOf(step: string | null, now: number): number {
   if (step === null || step === 'current') return now;
   return step === 'previous' ? now - 1 : Number(step);

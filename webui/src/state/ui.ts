@@ -44,9 +44,11 @@ export interface HitFilter {
   node: string | null;
   // Hides propagated hits.
   origins: boolean;
+  // Shows the absorbed hits, and only them.
+  absorbed: boolean;
 }
 
-export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, node: null, origins: false };
+export const NO_FILTER: HitFilter = { watchpoint: null, rank: null, step: null, node: null, origins: false, absorbed: false };
 
 interface UiState {
   sizes: PanelSizes;

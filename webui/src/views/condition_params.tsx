@@ -23,9 +23,9 @@ function labelOf({ name, title, tested }: ConditionParam): string {
   return relation === undefined ? title : `${title} ${relation}`;
 }
 
-function defaultText({ default: value }: ConditionParam): string {
+function defaultText({ default: value, type }: ConditionParam): string {
   if (value === null) return '';
-  return String(typeof value === 'boolean' ? value : toNumber(value));
+  return String(typeof value === 'boolean' || type === 'choice' ? value : toNumber(value as Num));
 }
 
 // The fields for an existing watchpoint's parameters.
@@ -48,7 +48,7 @@ export function suggestedTexts(condition: Condition | undefined): ParamTexts {
 // The default and the allowed range of a number: "default 100, 0 … 100, percent".
 function limitsOf({ default: value, min, max, above_min, unit }: ConditionParam): string {
   const parts: string[] = [];
-  if (value !== null && typeof value !== 'boolean') parts.push(words.defaultValue(formatNumber(value)));
+  if (value !== null && typeof value !== 'boolean') parts.push(words.defaultValue(formatNumber(value as Num)));
   const [low, high] = [min ?? null, max ?? null];
   if (low !== null && high !== null) parts.push(words.between(formatNumber(low), formatNumber(high)));
   else if (low !== null) parts.push((above_min === true ? words.above : words.atLeast)(formatNumber(low)));
@@ -65,6 +65,7 @@ const wrongField = (name: string, message: string): FieldProblem => ({ message, 
 
 function readParam(param: ConditionParam, text: string): ParamValue | FieldProblem {
   if (param.type === 'bool') return text === 'true';
+  if (param.type === 'choice') return text;
   if (param.type === 'expression') {
     return text === '' ? wrongField(param.name, words.enterExpression) : text;
   }
@@ -149,6 +150,24 @@ function BoolField({ param, text, onChange }: FieldProps) {
   );
 }
 
+function ChoiceField({ param, text, onChange }: FieldProps) {
+  const id = useId();
+  return (
+    <div className="form-row param-row">
+      <label htmlFor={id} title={param.name}>
+        {param.title}
+      </label>
+      <select id={id} className="field" value={text} onChange={(event) => onChange(event.target.value)}>
+        {param.choices?.map((choice) => (
+          <option key={choice} value={choice}>
+            {words.choices[choice] ?? choice}
+          </option>
+        ))}
+      </select>
+    </div>
+  );
+}
+
 // Repeats the text in the same font, with a mark below the column.
 function ColumnMark({ text, column }: { text: string; column: number }) {
   return (
@@ -196,7 +215,7 @@ function ExpressionField({ param, text, problem, measures, onChange }: FieldProp
   );
 }
 
-const FIELDS = { number: NumberField, bool: BoolField, expression: ExpressionField };
+const FIELDS = { number: NumberField, bool: BoolField, choice: ChoiceField, expression: ExpressionField };
 
 interface ParamFieldsProps {
   condition: Condition;

@@ -5,6 +5,7 @@ import { useMemo } from 'react';
 import type { Hit } from '../api/types';
 import { countByWatchpoint } from '../state/hit_index';
 import { useJob } from '../state/job_store';
+import { formatCount } from '../base/format';
 import { labelOf } from '../base/names';
 import { NO_FILTER, setHitFilter, useUi } from '../state/ui';
 import { useConditionText } from '../state/condition_text';
@@ -22,6 +23,7 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
     () => [...new Set([...watchpoints.map(({ id }) => id), ...countByWatchpoint(hits).keys()])].sort((a, b) => a - b),
     [watchpoints, hits],
   );
+  const absorbed = useJob(({ model }) => model.info?.absorbed_hit_count ?? 0);
   const { conditionText } = useConditionText();
   const nameOf = (id: number) => {
     const known = watchpoints.find((other) => other.id === id);
@@ -76,6 +78,16 @@ export function HitFilterBar({ hits }: { hits: readonly Hit[] }) {
         />
         {words.originsOnly}
       </label>
+      {(absorbed > 0 || filter.absorbed) && (
+        <label className="hit-filter-origin" title={words.absorbedOnlyHint}>
+          <input
+            type="checkbox"
+            checked={filter.absorbed}
+            onChange={(event) => setHitFilter({ absorbed: event.target.checked })}
+          />
+          {words.absorbedOnly(formatCount(absorbed))}
+        </label>
+      )}
       {filter.node !== null && (
         <button
           type="button"

@@ -16,6 +16,7 @@ const LogList = lazy(async () => ({ default: (await import('./log_list')).LogLis
 
 type Tab = 'hits' | 'log';
 
+// `total` includes absorbed hits.
 function Hits({ total }: { total: number }) {
   const hits = useDeferredValue(useJob((state) => state.model.hits));
   if (Math.max(total, hits.length) === 0) {
@@ -35,7 +36,9 @@ function Hits({ total }: { total: number }) {
 
 export function HitsPanel() {
   const [tab, setTab] = useState<Tab>('hits');
-  const total = useJob(({ model }) => Math.max(model.info?.hit_count ?? 0, model.hits.length));
+  const absorbed = useJob(({ model }) => model.info?.absorbed_hit_count ?? 0);
+  const all = useJob(({ model }) => Math.max((model.info?.hit_count ?? 0) + absorbed, model.hits.length));
+  const total = all - absorbed;
   return (
     <section className="panel" aria-label={tab === 'hits' ? words.hits : words.log}>
       <header className="panel-head panel-head-tabs">
@@ -55,7 +58,7 @@ export function HitsPanel() {
       </header>
       <div className="panel-body hits-body" id="hits-and-log" role="tabpanel" aria-label={tab}>
         {tab === 'hits' ? (
-          <Hits total={total} />
+          <Hits total={all} />
         ) : (
           <Suspense fallback={<Notice title={loading} busy />}>
             <LogList />

@@ -44,6 +44,7 @@ function detailOf({ hit, actual, condition }: ShownHit): HTMLElement {
   }
   detail.append(part('hit-actual mono', actual), part('muted', ` · ${condition}`));
   if (hit.origin === 'propagated') detail.append(part('muted', ` · ${words.propagated}`));
+  if (hit.absorbed) detail.append(part('muted', ` · ${words.absorbed}`));
   return detail;
 }
 

@@ -22,6 +22,8 @@ export const origin = 'started here';
 export const originHint = 'Origin: inputs were finite';
 export const propagated = 'passed on';
 
+export const absorbed = 'reached no result';
+
 // Filter.
 export const filterHits = 'Filter hits';
 export const filterByWatchpoint = 'Filter by watchpoint';
@@ -32,5 +34,8 @@ export const allRanks = 'ranks';
 export const stepPlaceholder = 'step';
 export const originsOnly = 'origins only';
 export const originsOnlyHint = 'Hide propagated hits';
+export const absorbedOnly = (count: string) => `${count} absorbed`;
+export const absorbedOnlyHint =
+  'Infinities that reached no result, like log(0) in a branch that torch.where discards. They do not stop training.';
 export const onlyNode = (node: string) => `Only hits of ${node} are shown. Click to show all nodes.`;
 export const showAllHits = 'Show all hits';

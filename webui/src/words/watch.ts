@@ -4,6 +4,9 @@ import type { Category, Condition, PauseMode } from '../api/types';
 
 export const watchpoints = 'Watchpoints';
 
+// After a condition: it also stops at infinities that reach no result.
+export const alsoAbsorbed = 'even if it reaches no result';
+
 // The nodes that a watchpoint covers: by default those of its condition, or a category.
 export const targetNames: Record<Condition['target'], string> = {
   tensor: 'everything',

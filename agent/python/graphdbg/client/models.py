@@ -152,7 +152,8 @@ class JobInfo:
         node: The node at which it stands; "" at the end of a step.
         world_size: The number of ranks.
         created_at: When it connected: ISO 8601, UTC.
-        hit_count: The number of hits so far.
+        hit_count: The number of hits so far, without absorbed ones.
+        absorbed_hit_count: The number of hits by infinities that reached no result.
         stopped_by: Ids of the watchpoints that caused the pause.
         ranks: Its processes.
         exit_code, exception: How it has ended; None while it runs.
@@ -173,6 +174,7 @@ class JobInfo:
     ranks: tuple[Rank, ...]
     exit_code: int | None
     exception: ExceptionInfo | None
+    absorbed_hit_count: int = 0
 
     @classmethod
     def from_json(cls, data: Json) -> JobInfo:
@@ -334,6 +336,7 @@ class Hit:
         actual: The measured values that matched.
         statistics: Of the tensor; None if the job reported only the compared values.
         origin: "origin" if the inputs were still good, "propagated" if not, or "unknown".
+        absorbed: Whether it is by infinities that reached no result, and therefore did not stop the job.
         source: The user's own line.
         error: Why the condition could not be checked, if so.
         time: ISO 8601, UTC.
@@ -357,6 +360,7 @@ class Hit:
     source: Source | None
     error: str | None
     time: str
+    absorbed: bool = False
 
     @property
     def name(self) -> str:
