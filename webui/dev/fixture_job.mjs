@@ -48,7 +48,7 @@ export class FixtureJob {
     return {
       id: this.id, name: this.name, framework: 'pytorch', framework_version: '2.13.0', state: this.state,
       pause_reason: this.state === 'paused' ? this.reason : null, step: this.step, node: this.node, world_size: this.world_size,
-      created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, kept_hit_count: this.hits.length, dropped_hit_count: this.dropped, recommended_offered: !this.recommended && this.state !== 'finished',
+      created_at: this.created_at, ranks: Array.from({ length: this.world_size }, (_, i) => rank(i)), hit_count: this.hits.length, absorbed_hit_count: 0, kept_hit_count: this.hits.length, dropped_hit_count: this.dropped, recommended_offered: !this.recommended && this.state !== 'finished',
       stopped_by: this.stopped_by, unchecked_watchpoints: [], exit_code: this.state === 'finished' ? 0 : null, exception: null,
       controller: this.controller, ...this.trust,
     };
@@ -136,7 +136,7 @@ export class FixtureJob {
     return {
       id: this.hits.length + 1, watchpoint: watchpoint.id, rank: 0, step: this.step, node: node.name, slot: 0, op_type: node.op_type, order: node.order,
       condition: watchpoint.condition.id, params: watchpoint.condition.params, actual, statistics,
-      origin: node.name === 'forward/log' ? 'origin' : 'propagated', source: node.source, error: null, time: new Date().toISOString(),
+      origin: node.name === 'forward/log' ? 'origin' : 'propagated', absorbed: false, source: node.source, error: null, time: new Date().toISOString(),
     };
   }
 
