@@ -43,3 +43,14 @@ def test_reruns_of_each_kind_are_counted_and_named(tmp_path: Path) -> None:
 def test_a_run_without_reruns_says_nothing_of_them(tmp_path: Path) -> None:
     (tmp_path / "bazel-server-store_test.xml").write_text(PASSED)
     assert counted(tmp_path) == (0, ["1 passed, 0 failed, 0 skipped"])
+
+
+def test_a_failure_is_named_with_the_end_of_its_message(tmp_path: Path) -> None:
+    trace = "\n".join(f"line {i}" for i in range(100)) + "\nE  assert 1 == 2"
+    case = f'<testcase classname="c" name="t"><failure message="m"><![CDATA[{trace}]]></failure></testcase>'
+    (tmp_path / "pytest-tests-e2e.xml").write_text(f"<testsuite>{case}</testsuite>")
+    code, lines = counted(tmp_path)
+    assert code == 1
+    assert lines[0] == "failed: pytest-tests-e2e: c t"
+    assert len(lines) < 20
+    assert "E  assert 1 == 2" in lines[-2]

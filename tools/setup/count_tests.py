@@ -1,7 +1,8 @@
 """Adds up JUnit reports and prints `N passed, N failed, N skipped`.
 
-Before that, the tests that passed only when they were tried again are named and
-counted. Exits with 1 if anything failed, or if a report cannot be read.
+Before that, the tests that failed are named with the end of their messages, and
+those that passed only when they were tried again are named and counted. Exits
+with 1 if anything failed, or if a report cannot be read.
 """
 
 from __future__ import annotations
@@ -16,6 +17,15 @@ from typing import Any
 
 # Lines of `pytest -rR` in pytest-*.log: RERUN agent/tests/test_x.py::test_y
 _PYTEST_RERUN = re.compile(r"^RERUN (\S+)", re.MULTILINE)
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+_MESSAGE_LINES = 12
+
+
+def message(case: ElementTree.Element) -> str:
+    """The end of a failure's message, indented: usually the assertion and what the program printed."""
+    texts = [part.text or part.get("message", "") for part in [*case.findall("failure"), *case.findall("error")]]
+    lines = _COLOURS.sub("", "\n".join(texts)).splitlines()[-_MESSAGE_LINES:]
+    return "".join(f"    {line[:300]}\n" for line in lines)
 
 
 def outcome(case: ElementTree.Element) -> str:
@@ -38,6 +48,7 @@ def count(file: Path) -> Counter[str]:
         counts[outcome(case)] += 1
         if outcome(case) != "passed":
             print(f"{outcome(case)}: {file.stem}: {case.get('classname', '')} {case.get('name')}")
+            print(message(case), end="")
     return counts
 
 
