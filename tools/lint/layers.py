@@ -41,6 +41,11 @@ ROOMS = [
         ("proto/graphdbg",),
         "Validation and limits of the wire are a leaf library for agent, server and fuzzers; it opens no sockets.",
     ),
+    Room(
+        "proto/runs",
+        ("proto/wire",),
+        "The format of recorded runs is a leaf library for whoever writes and reads them; it opens no file.",
+    ),
     # --- agent
     Room(
         "agent/include",
