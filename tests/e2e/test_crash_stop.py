@@ -50,6 +50,13 @@ SPAWNS = (
     + "\nif __name__ == '__main__':\n    mp.spawn(work, nprocs=1)\n"
 )
 
+IN_A_THREAD = (
+    "import threading\ndef train():\n"
+    + "".join(f"    {line}\n" for line in CRASHES.strip().splitlines())
+    + "def load():\n    raise ValueError('no data')\n"
+    + "for work in (load, train):\n    thread = threading.Thread(target=work)\n    thread.start()\n    thread.join()\n"
+)
+
 
 @pytest.fixture
 def start(
@@ -191,3 +198,15 @@ def test_a_run_ends_with_its_job_where_nobody_looks(debug_run, tmp_path: Path) -
     assert run.result["exit_code"] == 1
     assert run.result["exception"]["node"] == "forward/0/addmm"
     assert "the page stays" not in run.stderr
+
+
+def test_an_exception_that_ends_a_training_thread_is_a_stop(server: Server, start) -> None:
+    process = start(IN_A_THREAD, GRAPHDBG_ON_ERROR="pause")
+    # The exception of a thread that does not train is none.
+    job = server.wait_for_state("crash", "paused", pause_reason="error")
+    assert (job["step"], job["node"], job["exception"]["type"]) == (3, "forward/0/addmm", "RuntimeError")
+    server.control("crash", "continue")
+    assert process.wait(timeout=60) == 0
+    errors = process.communicate()[1]
+    assert "ValueError: no data" in errors
+    assert "shapes cannot be multiplied" in errors

@@ -11,7 +11,9 @@ import atexit
 import json
 import os
 import sys
+import threading
 import traceback
+from collections.abc import Callable
 from typing import Protocol
 
 from ._log import log
@@ -59,6 +61,23 @@ def set_agent(agent: Agent) -> None:
     _agent = agent
 
 
+def follow_threads(trains: Callable[[int], bool]) -> None:
+    """Reports exceptions that end a thread which trains, after Python has printed them.
+
+    `trains(ident)` says whether the thread did. Exceptions of the main thread are
+    reported at exit.
+    """
+    report = threading.excepthook
+
+    def hook(failure: threading.ExceptHookArgs) -> None:
+        report(failure)
+        exception = failure.exc_value
+        if _agent is not None and isinstance(exception, Exception) and trains(threading.get_ident()):
+            _agent.failed(exception, type_name(exception), message(exception), _trace(exception))
+
+    threading.excepthook = hook
+
+
 def has_agent() -> bool:
     """Whether an adapter has opened the process's agent."""
     return _agent is not None
@@ -82,6 +101,10 @@ def message(exception: BaseException) -> str:
         return str(exception)
     except Exception:
         return "<no message: __str__ failed>"
+
+
+def _trace(exception: BaseException) -> str:
+    return "".join(traceback.format_exception(exception))
 
 
 def _write(path: str, record: dict[str, str]) -> None:
@@ -129,7 +152,7 @@ def _report(exception: BaseException) -> None:
     record = {
         "type": type_name(exception),
         "message": message(exception),
-        "traceback": "".join(traceback.format_exception(exception)),
+        "traceback": _trace(exception),
     }
     if path := os.environ.get("GRAPHDBG_EXCEPTION_FILE"):
         try:

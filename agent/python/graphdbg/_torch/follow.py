@@ -114,6 +114,7 @@ class _Observers:
 
         older_torch.silence_profiler_ranges()
         self._follow_modules()
+        _exit_report.follow_threads(lambda ident: ident == self._place.thread or ident in self._counter.threads)
         older_torch.call_around_each_step(optimizers.Closures(self.adapter).before_step, self._counter)
         self._tree.follow_registrations(self._loose.module_has_parameter)
         optimizers.install(self._loose.add)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -33,6 +34,8 @@ class Place:
     def __init__(self, on_taken: Callable[[], None]) -> None:
         self._on_taken = on_taken
         self.taken = False
+        # The thread that took it.
+        self.thread: int | None = None
 
     def reset(self) -> None:
         """Leaves the place, so that another job can take one."""
@@ -51,6 +54,7 @@ class Place:
             return None
         if not self.taken:
             self.taken = True
+            self.thread = threading.get_ident()
             self._on_taken()
         return _distributed_rank()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -22,15 +23,19 @@ class StepCounter:
         self._stepped: set[int] = set()
         # The number of steps of all optimizers.
         self.calls = 0
+        # Idents of the threads that call optimizers.
+        self.threads: set[int] = set()
 
     def reset(self) -> None:
         """Forgets the leading optimizer."""
         self._leader = None
         self._stepped.clear()
+        self.threads.clear()
 
     def __call__(self, optimizer: Any, args: Any = None, kwargs: Any = None) -> None:
         """A hook for torch.optim's register_optimizer_step_post_hook."""
         self.calls += 1
+        self.threads.add(threading.get_ident())
         leader = self._leader() if self._leader is not None else None
         if leader is not optimizer:
             if leader is not None and id(optimizer) not in self._stepped:
