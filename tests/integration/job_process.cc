@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <utility>
@@ -15,6 +16,10 @@ namespace graphdbg::integration {
 namespace {
 
 constexpr char kProgram[] = "tests/integration/toy_job";
+
+// Sanitizers read their options from these.
+constexpr const char* kSanitizerOptions[] = {"ASAN_OPTIONS", "LSAN_OPTIONS",
+                                             "TSAN_OPTIONS", "UBSAN_OPTIONS"};
 
 // A file for each process of the test.
 std::string NewErrorsFile() {
@@ -30,6 +35,9 @@ JobProcess::JobProcess(uint16_t debugger_port,
   variables.insert({{"GRAPHDBG_ENABLE", "1"},
                     {"GRAPHDBG_JOB", "toy"},
                     {"GRAPHDBG_PORT", std::to_string(debugger_port)}});
+  for (const char* name : kSanitizerOptions) {
+    if (const char* value = getenv(name)) variables.insert({name, value});
+  }
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) {
     environment.push_back(name + "=" + value);
