@@ -15,6 +15,9 @@ namespace {
 
 class LocalPeersTest : public ServerFixture {
  protected:
+  // The server uses the authenticator until it stops.
+  ~LocalPeersTest() override { Stop(); }
+
   // Starts a server as if it were run by this user.
   void StartAs(uid_t user) {
     auth::AuthOptions options;
