@@ -1,0 +1,159 @@
+"""The files of a run: in a directory, or at a URL through the file systems of pyarrow and fsspec."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, Protocol
+
+from graphdbg.client.errors import UNAVAILABLE, USAGE, GraphdbgError
+
+from .packages import load
+
+
+class Files(Protocol):
+    """A tree of files. Paths are relative to its root, with "/" between their parts."""
+
+    name: str
+    local: Path | None
+
+    def names(self, path: str = "") -> list[str]:
+        """The names in a directory, sorted; empty if there is no such directory."""
+
+    def size(self, path: str) -> int | None:
+        """The size of a file in bytes; None if there is no such file."""
+
+    def read(self, path: str, offset: int = 0, count: int | None = None) -> bytes:
+        """The bytes of a file. Raises OSError."""
+
+    def write(self, path: str, content: bytes) -> None:
+        """Writes a whole file, atomically. Raises OSError."""
+
+    def remove(self, path: str) -> None:
+        """Removes a file, if there is one. Raises OSError."""
+
+
+class LocalFiles:
+    """A directory of this machine."""
+
+    def __init__(self, root: Path) -> None:
+        self.local: Path | None = root
+        self.root = root
+        self.name = str(root)
+
+    def names(self, path: str = "") -> list[str]:
+        try:
+            return sorted(os.listdir(self.root / path))
+        except (FileNotFoundError, NotADirectoryError):
+            return []
+
+    def size(self, path: str) -> int | None:
+        try:
+            return (self.root / path).stat().st_size
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+
+    def read(self, path: str, offset: int = 0, count: int | None = None) -> bytes:
+        with (self.root / path).open("rb") as stream:
+            stream.seek(offset)
+            return stream.read() if count is None else stream.read(count)
+
+    def write(self, path: str, content: bytes) -> None:
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f"{file.name}.part")
+        with part.open("wb") as stream:
+            stream.write(content)
+            stream.flush()
+            os.fdatasync(stream.fileno())
+        part.replace(file)
+        sync_directory(file.parent)
+
+    def remove(self, path: str) -> None:
+        (self.root / path).unlink(missing_ok=True)
+
+
+class RemoteFiles:
+    """A tree below a URL.
+
+    Attributes:
+        filesystem: The file system, as pyarrow.fs.FileSystem.
+        root: The path in it.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.local: Path | None = None
+        self.name = url.rstrip("/")
+        self.filesystem, root = _filesystem(url)
+        self.root = root.rstrip("/")
+        self._selector = load("pyarrow.fs", f"reading {url}").FileSelector
+
+    def names(self, path: str = "") -> list[str]:
+        selector = self._selector(self.path(path), allow_not_found=True)
+        return sorted(info.base_name for info in self.filesystem.get_file_info(selector))
+
+    def size(self, path: str) -> int | None:
+        info = self.filesystem.get_file_info(self.path(path))
+        return info.size if info.is_file else None
+
+    def read(self, path: str, offset: int = 0, count: int | None = None) -> bytes:
+        with self.filesystem.open_input_file(self.path(path)) as stream:
+            stream.seek(offset)
+            return bytes(stream.read() if count is None else stream.read(count))
+
+    def write(self, path: str, content: bytes) -> None:
+        # Object storage has no rename; a file appears there when it is whole.
+        target = self.path(path)
+        self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        with self.filesystem.open_output_stream(target) as stream:
+            stream.write(content)
+
+    def remove(self, path: str) -> None:
+        if self.size(path) is not None:
+            self.filesystem.delete_file(self.path(path))
+
+    def path(self, path: str) -> str:
+        """The path in the file system."""
+        return f"{self.root}/{path}".rstrip("/")
+
+
+def is_url(place: str) -> bool:
+    return "://" in place
+
+
+def open_files(place: str | os.PathLike[str]) -> Files:
+    """The tree at a path or URL.
+
+    Raises:
+        GraphdbgError: No file system handles the URL, or a package for it is missing.
+    """
+    text = os.fspath(place)
+    if text.startswith("file://"):
+        return LocalFiles(Path(text.removeprefix("file://")))
+    return RemoteFiles(text) if is_url(text) else LocalFiles(Path(text))
+
+
+def sync_directory(directory: Path) -> None:
+    """Makes renames in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _filesystem(url: str) -> tuple[Any, str]:
+    fs = load("pyarrow.fs", f"reading {url}")
+    try:
+        filesystem, path = fs.FileSystem.from_uri(url)
+        return filesystem, str(path)
+    except (ValueError, NotImplementedError, OSError) as problem:
+        reason = str(problem)
+    try:
+        fsspec = load("fsspec", f"a URL of the kind {url.partition(':')[0]}")
+        filesystem, path = fsspec.core.url_to_fs(url)
+    except ValueError:
+        raise GraphdbgError(f"no file system handles {url}: {reason}", USAGE) from None
+    except ImportError as error:
+        raise GraphdbgError(f"{url} cannot be opened: {error}", UNAVAILABLE) from None
+    return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), path

@@ -1,0 +1,176 @@
+"""All records of a rank that are in segments or in the ring, selected by step, kind and tensor."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from . import ring
+from .errors import Damage
+from .record import HOLE_KIND, RECORD, Array
+from .segment import ZONE, Segment, segment_files
+
+_SCANNED_AT_ONCE = 16 * ZONE
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which records are wanted; None selects all.
+
+    Attributes:
+        kinds: Kinds of records.
+        first_step, last_step: Steps, both inclusive.
+        node, slot: The tensor.
+    """
+
+    kinds: Collection[int] | None = None
+    first_step: int | None = None
+    last_step: int | None = None
+    node: int | None = None
+    slot: int | None = None
+
+    def mask(self, records: Array) -> Array:
+        """Which records it selects, a bool for each. Holes are never selected."""
+        kind = records["kind"]
+        wanted = kind != HOLE_KIND if self.kinds is None else numpy.isin(kind, list(self.kinds))
+        if self.first_step is not None:
+            wanted &= records["step"] >= numpy.uint64(max(self.first_step, 0))
+        if self.last_step is not None:
+            wanted &= records["step"] <= numpy.uint64(max(self.last_step, 0))
+        if self.node is not None:
+            wanted &= records["node"] == self.node
+        if self.slot is not None:
+            wanted &= records["slot"] == self.slot
+        return wanted
+
+
+@dataclass(frozen=True)
+class Found:
+    """Records of shape (n,) with their positions, u64 of shape (n,), in ascending order."""
+
+    positions: Array
+    records: Array
+
+    @staticmethod
+    def join(parts: Collection[Found]) -> Found:
+        if not parts:
+            return Found(numpy.empty(0, "<u8"), numpy.empty(0, RECORD))
+        return Found(
+            numpy.concatenate([part.positions for part in parts]), numpy.concatenate([part.records for part in parts])
+        )
+
+    def sorted(self) -> Found:
+        order = numpy.argsort(self.positions, kind="stable")
+        return Found(self.positions[order], self.records[order])
+
+
+class Log:
+    """The segments and the ring of a rank.
+
+    Attributes:
+        recovered: What only the ring has.
+    """
+
+    def __init__(self, directory: Path, ring_file: Path | None) -> None:
+        self._directory = directory
+        self._ring_file = ring_file
+        self._segments: dict[str, Segment] = {}
+        self.recovered = ring.nothing()
+
+    def refresh(self) -> None:
+        """Reads what was added since the last call."""
+        self._refresh_segments()
+        held = ring.nothing() if self._ring_file is None else ring.read_ring(self._ring_file, self._wanted_of_ring())
+        # Again, because a record may have left the ring meanwhile.
+        self._refresh_segments()
+        covered = numpy.zeros(len(held.positions), bool)
+        for first, end in self.ranges():
+            covered |= (held.positions >= numpy.uint64(first)) & (held.positions < numpy.uint64(end))
+        self.recovered = ring.Recovered(held.header, held.positions[~covered], held.records[~covered], held.damage)
+
+    def _refresh_segments(self) -> None:
+        files = segment_files(self._directory)
+        for number, file in files.items():
+            segment = self._segments.setdefault(number, Segment(file))
+            segment.file = file
+            segment.refresh()
+        for number in set(self._segments) - set(files):
+            del self._segments[number]
+
+    def _wanted_of_ring(self) -> int:
+        """The first position that the ring may have and segments do not."""
+        ranges = self.ranges()
+        whole = all(end == first for (_, end), (first, _) in zip(ranges, ranges[1:], strict=False))
+        return ranges[-1][1] if ranges and whole and not self.damages else 0
+
+    @property
+    def segments(self) -> list[Segment]:
+        return list(self._segments.values())
+
+    @property
+    def damages(self) -> list[Damage]:
+        found = [segment.damage for segment in self._segments.values()] + [self.recovered.damage]
+        return [damage for damage in found if damage is not None]
+
+    def ranges(self) -> list[tuple[int, int]]:
+        """The positions that segments have, as (first, end), without those that an earlier segment has."""
+        return [(first, segment.end) for segment, first in self._parts()]
+
+    @property
+    def count(self) -> int:
+        """The number of records."""
+        return sum(end - first for first, end in self.ranges()) + len(self.recovered.records)
+
+    def blocks(self) -> Iterator[Found]:
+        """All records in order of position, at most 65,536 at a time."""
+        for segment, first in self._parts():
+            records = segment.records()
+            for start in range(first - segment.first, segment.count, _SCANNED_AT_ONCE):
+                block = records[start : min(start + _SCANNED_AT_ONCE, segment.count)]
+                yield Found(_positions(segment.first + start, len(block)), block)
+        for start in range(0, len(self.recovered.records), _SCANNED_AT_ONCE):
+            part = slice(start, start + _SCANNED_AT_ONCE)
+            yield Found(self.recovered.positions[part], self.recovered.records[part])
+
+    def select(self, selection: Selection) -> Found:
+        """The selected records, copied."""
+        found: list[Found] = []
+        for segment, first in self._parts():
+            found += _select(segment, first, selection)
+        wanted = selection.mask(self.recovered.records)
+        if wanted.any():
+            found.append(Found(self.recovered.positions[wanted], self.recovered.records[wanted]))
+        return Found.join(found).sorted()
+
+    def _parts(self) -> Iterator[tuple[Segment, int]]:
+        """Segments in order of position, each with the first position that no earlier one has."""
+        end = 0
+        for segment in sorted(self._segments.values(), key=lambda each: each.first):
+            if segment.count and segment.end > end:
+                yield segment, max(segment.first, end)
+                end = segment.end
+
+
+def _positions(first: int, count: int) -> Array:
+    return numpy.uint64(first) + numpy.arange(count, dtype="<u8")
+
+
+def _select(segment: Segment, first: int, selection: Selection) -> Iterator[Found]:
+    possible = numpy.ones(len(segment.lowest), bool)
+    if selection.first_step is not None:
+        possible &= segment.highest >= numpy.uint64(max(selection.first_step, 0))
+    if selection.last_step is not None:
+        possible &= segment.lowest <= numpy.uint64(max(selection.last_step, 0))
+    if not possible.any():
+        return
+    records = segment.records()
+    skipped = first - segment.first
+    for zone in numpy.flatnonzero(possible):
+        start = max(int(zone) * ZONE, skipped)
+        block = records[start : min((int(zone) + 1) * ZONE, segment.count)]
+        wanted = selection.mask(block)
+        if wanted.any():
+            yield Found(_positions(segment.first + start, len(block))[wanted], block[wanted])

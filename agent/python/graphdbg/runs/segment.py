@@ -1,0 +1,165 @@
+"""A segment of a log: a header of 64 bytes, then records of consecutive positions."""
+
+from __future__ import annotations
+
+import os
+import struct
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy
+
+from .crc32c import record_crcs
+from .errors import Damage
+from .record import RECORD, RECORD_SIZE, Array
+
+MAGIC = b"GDBGLOG\x01"
+HEADER = struct.Struct("<8sIIQQ16sII")
+HEADER_SIZE = 64
+SUFFIX, OPEN_SUFFIX = ".gdbl", ".gdbl.open"
+# Records that share one entry of the index of steps; a multiple of the CRC's blocks.
+ZONE = 4096
+_VERIFIED_AT_ONCE = 64 * ZONE
+
+
+@dataclass(frozen=True)
+class SegmentHeader:
+    """Attributes: the first position, Unix ns of its creation, and the process with its rank."""
+
+    first: int
+    unix_ns: int
+    incarnation: bytes
+    rank: int
+    world_size: int
+
+    def encode(self) -> bytes:
+        return HEADER.pack(
+            MAGIC, HEADER_SIZE, RECORD_SIZE, self.first, self.unix_ns, self.incarnation, self.rank, self.world_size
+        ).ljust(HEADER_SIZE, b"\0")
+
+
+def file_name(first: int) -> str:
+    return f"{first:020d}{SUFFIX}"
+
+
+class Segment:
+    """A segment file, which may still grow while its name ends with `.open`.
+
+    Attributes:
+        first: The position of the first record.
+        count: The number of records whose CRC holds, up to the first one whose does not.
+        damage: Why the rest cannot be read, if there is any.
+        lowest, highest: The least and the greatest step of each ZONE records, u64.
+    """
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+        self.first = 0
+        self.header: SegmentHeader | None = None
+        self.count = 0
+        self.damage: Damage | None = None
+        self.lowest = numpy.empty(0, "u8")
+        self.highest = numpy.empty(0, "u8")
+        self._size = 0
+
+    @property
+    def end(self) -> int:
+        """The position behind the last record."""
+        return self.first + self.count
+
+    @property
+    def is_open(self) -> bool:
+        return self.file.name.endswith(OPEN_SUFFIX)
+
+    def refresh(self) -> None:
+        """Verifies what was added since the last call. A file that has disappeared keeps its former state."""
+        try:
+            size = self.file.stat().st_size
+            if size == self._size and self.header is not None:
+                return
+            if self.header is None and not self._read_header():
+                return
+            records = self.records((size - HEADER_SIZE) // RECORD_SIZE)
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError) as error:
+            self.damage = Damage(str(self.file), 0, str(error))
+            return
+        self._size = size
+        self._verify(records)
+        self._judge(size, len(records))
+
+    def records(self, count: int | None = None) -> Array:
+        """Maps the verified records, or the first `count` of the file; shape (count,)."""
+        count = self.count if count is None else count
+        if count <= 0:
+            return numpy.empty(0, RECORD)
+        mapped = numpy.memmap(self.file, RECORD, "r", offset=HEADER_SIZE, shape=(count,))
+        return mapped.view(numpy.ndarray)
+
+    def _read_header(self) -> bool:
+        with self.file.open("rb") as stream:
+            content = stream.read(HEADER_SIZE)
+        if len(content) < HEADER_SIZE:
+            # A segment that was killed at its creation has no records.
+            self.damage = None if self.is_open else Damage(str(self.file), len(content), "the header is cut short")
+            return False
+        magic, header_size, record_size, first, unix_ns, incarnation, rank, world_size = HEADER.unpack_from(content)
+        problem = _header_problem(magic, header_size, record_size)
+        if problem:
+            self.damage = Damage(str(self.file), 0, problem)
+            return False
+        self.first = first
+        self.header = SegmentHeader(first, unix_ns, incarnation, rank, world_size)
+        return True
+
+    def _verify(self, records: Array) -> None:
+        limit = min(len(records), 2**64 - self.first)
+        # The last zone may have been incomplete, so it is read again.
+        start = self.count // ZONE * ZONE
+        lowest, highest = [self.lowest[: start // ZONE]], [self.highest[: start // ZONE]]
+        good = start
+        while good == start and start < limit:
+            block = records[start : min(start + _VERIFIED_AT_ONCE, limit)]
+            wrong = numpy.flatnonzero(record_crcs(block, self.first + start) != block["crc"])
+            valid = block[: int(wrong[0])] if len(wrong) else block
+            good += len(valid)
+            start += len(block)
+            if len(valid):
+                edges = numpy.arange(0, len(valid), ZONE)
+                lowest.append(numpy.minimum.reduceat(valid["step"], edges))
+                highest.append(numpy.maximum.reduceat(valid["step"], edges))
+        self.count = good
+        self.lowest, self.highest = numpy.concatenate(lowest), numpy.concatenate(highest)
+
+    def _judge(self, size: int, whole: int) -> None:
+        self.damage = None
+        offset = HEADER_SIZE + self.count * RECORD_SIZE
+        if self.count < whole:
+            self.damage = Damage(str(self.file), offset, f"the checksum of record {self.end} does not match")
+        elif offset < size and not self.is_open:
+            self.damage = Damage(str(self.file), offset, "the last record is cut short")
+
+
+def _header_problem(magic: bytes, header_size: int, record_size: int) -> str:
+    if magic[:7] != MAGIC[:7]:
+        return "this is not a segment of a log"
+    if magic != MAGIC:
+        return f"version {magic[7]} of the format is later than 1"
+    if (header_size, record_size) != (HEADER_SIZE, RECORD_SIZE):
+        return f"a header of {header_size} bytes and records of {record_size} bytes, not {HEADER_SIZE} and {RECORD_SIZE}"
+    return ""
+
+
+def segment_files(directory: Path) -> dict[str, Path]:
+    """The segments of a log by the number in their names; closed ones before open ones of the same number."""
+    found: dict[str, Path] = {}
+    try:
+        names = sorted(os.listdir(directory))
+    except OSError:
+        return {}
+    for name in names:
+        number, _, suffix = name.partition(".")
+        if number.isdigit() and f".{suffix}" in (SUFFIX, OPEN_SUFFIX):
+            found.setdefault(number, directory / name)
+    return dict(sorted(found.items(), key=lambda item: int(item[0])))
