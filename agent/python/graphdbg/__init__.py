@@ -4,7 +4,8 @@ To debug a program, set GRAPHDBG_ENABLE=1 or start it under `graphdbg run`. The
 program needs no change and does not import this package.
 
 `run_local` does from Python what `graphdbg run` does from a shell, and `connect`
-returns a client that controls jobs of a running server. `%load_ext graphdbg` adds the
+returns a client that controls jobs of a running server. `open_run` reads what a job
+recorded. `%load_ext graphdbg` adds the
 cell magic `%%graphdbg` to a notebook.
 """
 
@@ -18,10 +19,11 @@ if TYPE_CHECKING:
     from .client import GraphdbgError as GraphdbgError
     from .client import Job as Job
     from .client import connect as connect
+    from .runs import open_run as open_run
 
 __version__ = "0.1.0"
 
-__all__ = ["Client", "GraphdbgError", "Job", "Terminated", "__version__", "connect", "run_local"]
+__all__ = ["Client", "GraphdbgError", "Job", "Terminated", "__version__", "connect", "open_run", "run_local"]
 
 # Imported on first use, because a training process never needs them.
 _LAZY = {
@@ -29,6 +31,7 @@ _LAZY = {
     "GraphdbgError": "graphdbg.client",
     "Job": "graphdbg.client",
     "connect": "graphdbg.client",
+    "open_run": "graphdbg.runs",
     "run_local": "graphdbg.cli.local",
 }
 

@@ -1,0 +1,39 @@
+"""Recorded runs: reads what a job recorded, with the job gone or still running.
+
+`graphdbg.open_run` opens one. `RECORD` reads a segment of a log without anything else:
+`numpy.memmap(file, RECORD, "r", offset=64)`.
+"""
+
+from __future__ import annotations
+
+from .packages import MissingPackageError, load
+
+load("numpy", "reading a recorded run")
+
+from .collection import Collection  # noqa: E402
+from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
+from .graph import Graph  # noqa: E402
+from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
+from .run import Run, Step, open_run  # noqa: E402
+from .tensor import Tensor  # noqa: E402
+
+__all__ = [
+    "CHANGE",
+    "HIT",
+    "MARK",
+    "RECORD",
+    "SAVED",
+    "UNITS",
+    "Collection",
+    "Damage",
+    "DataLossError",
+    "Graph",
+    "MissingPackageError",
+    "NotRecorded",
+    "Run",
+    "RunNotFoundError",
+    "Step",
+    "Tensor",
+    "UnknownTensor",
+    "open_run",
+]

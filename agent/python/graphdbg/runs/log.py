@@ -11,9 +11,7 @@ import numpy
 from . import ring
 from .errors import Damage
 from .record import HOLE_KIND, RECORD, Array
-from .segment import ZONE, Segment, segment_files
-
-_SCANNED_AT_ONCE = 16 * ZONE
+from .segment import READ_AT_ONCE, ZONE, Segment, segment_files
 
 
 @dataclass(frozen=True)
@@ -24,6 +22,7 @@ class Selection:
         kinds: Kinds of records.
         first_step, last_step: Steps, both inclusive.
         node, slot: The tensor.
+        first_position: The least position.
     """
 
     kinds: Collection[int] | None = None
@@ -31,11 +30,14 @@ class Selection:
     last_step: int | None = None
     node: int | None = None
     slot: int | None = None
+    first_position: int = 0
 
     def mask(self, records: Array) -> Array:
         """Which records it selects, a bool for each. Holes are never selected."""
         kind = records["kind"]
-        wanted = kind != HOLE_KIND if self.kinds is None else numpy.isin(kind, list(self.kinds))
+        wanted = kind != HOLE_KIND if self.kinds is None else numpy.zeros(len(kind), bool)
+        for each in self.kinds or ():
+            wanted |= kind == each
         if self.first_step is not None:
             wanted &= records["step"] >= numpy.uint64(max(self.first_step, 0))
         if self.last_step is not None:
@@ -124,23 +126,22 @@ class Log:
         """The number of records."""
         return sum(end - first for first, end in self.ranges()) + len(self.recovered.records)
 
-    def blocks(self) -> Iterator[Found]:
-        """All records in order of position, at most 65,536 at a time."""
+    def blocks(self, recovered: bool = True) -> Iterator[Found]:
+        """All records, at most 65,536 at a time: those of segments in order of position, then what only the ring has."""
         for segment, first in self._parts():
-            records = segment.records()
-            for start in range(first - segment.first, segment.count, _SCANNED_AT_ONCE):
-                block = records[start : min(start + _SCANNED_AT_ONCE, segment.count)]
-                yield Found(_positions(segment.first + start, len(block)), block)
-        for start in range(0, len(self.recovered.records), _SCANNED_AT_ONCE):
-            part = slice(start, start + _SCANNED_AT_ONCE)
+            for position, block in segment.blocks(first - segment.first):
+                yield Found(_positions(position, len(block)), block)
+        for start in range(0, len(self.recovered.records) if recovered else 0, READ_AT_ONCE):
+            part = slice(start, start + READ_AT_ONCE)
             yield Found(self.recovered.positions[part], self.recovered.records[part])
 
     def select(self, selection: Selection) -> Found:
         """The selected records, copied."""
         found: list[Found] = []
         for segment, first in self._parts():
-            found += _select(segment, first, selection)
-        wanted = selection.mask(self.recovered.records)
+            if segment.end > selection.first_position:
+                found += _select(segment, max(first, selection.first_position), selection)
+        wanted = selection.mask(self.recovered.records) & (self.recovered.positions >= selection.first_position)
         if wanted.any():
             found.append(Found(self.recovered.positions[wanted], self.recovered.records[wanted]))
         return Found.join(found).sorted()
@@ -164,13 +165,18 @@ def _select(segment: Segment, first: int, selection: Selection) -> Iterator[Foun
         possible &= segment.highest >= numpy.uint64(max(selection.first_step, 0))
     if selection.last_step is not None:
         possible &= segment.lowest <= numpy.uint64(max(selection.last_step, 0))
-    if not possible.any():
-        return
-    records = segment.records()
     skipped = first - segment.first
-    for zone in numpy.flatnonzero(possible):
-        start = max(int(zone) * ZONE, skipped)
-        block = records[start : min((int(zone) + 1) * ZONE, segment.count)]
-        wanted = selection.mask(block)
-        if wanted.any():
-            yield Found(_positions(segment.first + start, len(block))[wanted], block[wanted])
+    for start, stop in _zones(possible, skipped, segment.count):
+        for position, block in segment.blocks(start, stop):
+            wanted = selection.mask(block)
+            if wanted.any():
+                yield Found(_positions(position, len(block))[wanted], block[wanted])
+
+
+def _zones(possible: Array, start: int, stop: int) -> Iterator[tuple[int, int]]:
+    """The records of runs of possible zones, as numbers in the file from `start` to `stop`."""
+    edges = numpy.flatnonzero(numpy.diff(possible, prepend=False, append=False))
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        begin, finish = max(int(first) * ZONE, start), min(int(end) * ZONE, stop)
+        if begin < finish:
+            yield begin, finish

@@ -12,30 +12,39 @@ MAGIC = b"GDBGMSG\x01"
 HEADER = struct.Struct("<8sII")
 FRAME = struct.Struct("<II")
 GRAPH_UPDATES, HITS = 1, 2
-_MAX_MESSAGE = 1 << 30
+_MAX_MESSAGE = 4 << 20
 
 
 class Messages:
-    """The messages of a file, read from its content.
+    """The messages of a file.
+
+    Args:
+        name: The file, for error messages.
+        content: Its bytes from `start` on.
+        kind: The kind of messages that it should have.
+        growing: Whether its end may be in the midst of a message.
+        start: 0, or the `end` of an earlier reading, to continue there.
 
     Attributes:
         damage: Why those behind the last one cannot be read, once all have been iterated over.
         end: The offset behind the last message that was read.
     """
 
-    def __init__(self, name: str, content: bytes, kind: int, growing: bool) -> None:
+    def __init__(self, name: str, content: bytes, kind: int, growing: bool, start: int = 0) -> None:
         self._name = name
+        self._start = start
         self._content = content
         self._kind = kind
         self._growing = growing
         self.damage: Damage | None = None
-        self.end = 0
+        self.end = start
 
     def __iter__(self) -> Iterator[bytes]:
-        if not self._check_header():
-            return
-        self.end = HEADER.size
-        while self.end < len(self._content):
+        if self._start == 0:
+            if not self._check_header():
+                return
+            self.end = HEADER.size
+        while self.end - self._start < len(self._content):
             body = self._next()
             if body is None:
                 return
@@ -55,16 +64,20 @@ class Messages:
 
     def _next(self) -> bytes | None:
         """The next message; None for the first that does not fit."""
-        rest = len(self._content) - self.end - FRAME.size
+        at = self.end - self._start
+        rest = len(self._content) - at - FRAME.size
         if rest < 0:
             self._fails("a message is cut short", not self._growing)
             return None
-        size, crc = FRAME.unpack_from(self._content, self.end)
-        if size > min(rest, _MAX_MESSAGE):
+        size, crc = FRAME.unpack_from(self._content, at)
+        if size > _MAX_MESSAGE:
+            self._fails(f"a message of {size} bytes is larger than {_MAX_MESSAGE}")
+            return None
+        if size == 0 or size > rest:
             # The end of a file that is being written, or of one whose writer was killed.
             self._fails(f"a message of {size} bytes does not fit", not self._growing)
             return None
-        body = self._content[self.end + FRAME.size : self.end + FRAME.size + size]
+        body = self._content[at + FRAME.size : at + FRAME.size + size]
         if crc32c(body) != crc:
             self._fails("the checksum of a message does not match")
             return None

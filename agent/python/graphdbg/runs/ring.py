@@ -24,8 +24,8 @@ _MAX_BYTES = 4 << 30
 # struct flock of <fcntl.h>, with the alignment of the platform's C compiler.
 _FLOCK = struct.Struct("@hhlli0q")
 
-# Rings of this process stay open: closing any descriptor of a file would release the lock that the
-# agent in this process holds on it.
+# Descriptors of rings that this process has locked. They stay open, and no other is opened, because
+# closing any descriptor of a file releases the process's lock: that of the agent in this process, or ours.
 _own: dict[tuple[int, int], int] = {}
 
 
@@ -97,13 +97,13 @@ def is_locked(file: Path) -> bool:
 class _opened:
     """A descriptor of a ring, which is closed at the end unless it is a ring of this process."""
 
-    def __init__(self, file: Path, flags: int = os.O_RDONLY) -> None:
+    def __init__(self, file: Path) -> None:
         status = os.stat(file)
         key = (status.st_dev, status.st_ino)
         if key not in _own and _maps(status.st_ino, file):
             _own[key] = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
         self._kept = key in _own
-        self.descriptor = _own[key] if self._kept else os.open(file, flags | os.O_CLOEXEC)
+        self.descriptor = _own[key] if self._kept else os.open(file, os.O_RDONLY | os.O_CLOEXEC)
 
     def __enter__(self) -> int:
         return self.descriptor
@@ -130,20 +130,25 @@ class Lock:
     """
 
     def __init__(self, file: Path) -> None:
-        self._opened = _opened(file, os.O_RDWR)
-        if self._opened.descriptor in _own.values():
-            raise BlockingIOError(errno.EAGAIN, "the ring belongs to this process")
+        with _opened(file) as descriptor:
+            if descriptor in _own.values():
+                raise BlockingIOError(errno.EAGAIN, "the ring belongs to this process")
+        self._descriptor = os.open(file, os.O_RDWR | os.O_CLOEXEC)
         try:
-            fcntl.lockf(self._opened.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            self._opened.__exit__()
+            os.close(self._descriptor)
             raise
+        status = os.fstat(self._descriptor)
+        self._key = (status.st_dev, status.st_ino)
+        _own[self._key] = self._descriptor
 
     def __enter__(self) -> Lock:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._opened.__exit__()
+        del _own[self._key]
+        os.close(self._descriptor)
 
 
 def read_ring(file: Path, wanted: int = 0) -> Recovered:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,7 @@ HEADER_SIZE = 64
 SUFFIX, OPEN_SUFFIX = ".gdbl", ".gdbl.open"
 # Records that share one entry of the index of steps; a multiple of the CRC's blocks.
 ZONE = 4096
-_VERIFIED_AT_ONCE = 64 * ZONE
+READ_AT_ONCE = 16 * ZONE
 
 
 @dataclass(frozen=True)
@@ -79,23 +80,28 @@ class Segment:
                 return
             if self.header is None and not self._read_header():
                 return
-            records = self.records((size - HEADER_SIZE) // RECORD_SIZE)
+            whole = max(0, size - HEADER_SIZE) // RECORD_SIZE
+            self._verify(whole)
         except FileNotFoundError:
             return
-        except (OSError, ValueError) as error:
+        except OSError as error:
             self.damage = Damage(str(self.file), 0, str(error))
             return
         self._size = size
-        self._verify(records)
-        self._judge(size, len(records))
+        self._judge(size, whole)
 
-    def records(self, count: int | None = None) -> Array:
-        """Maps the verified records, or the first `count` of the file; shape (count,)."""
-        count = self.count if count is None else count
-        if count <= 0:
-            return numpy.empty(0, RECORD)
-        mapped = numpy.memmap(self.file, RECORD, "r", offset=HEADER_SIZE, shape=(count,))
-        return mapped.view(numpy.ndarray)
+    def read(self, start: int, stop: int) -> Array:
+        """Reads records by their number in the file, of which [start, stop) should exist; shape (stop - start,).
+
+        Files are read, not mapped: one that is cut short meanwhile would end the process with SIGBUS.
+        """
+        return numpy.fromfile(self.file, RECORD, max(0, stop - start), offset=HEADER_SIZE + start * RECORD_SIZE)
+
+    def blocks(self, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, Array]]:
+        """The verified records with the position of the first of each block."""
+        stop = self.count if stop is None else stop
+        for begin in range(start, stop, READ_AT_ONCE):
+            yield self.first + begin, self.read(begin, min(begin + READ_AT_ONCE, stop))
 
     def _read_header(self) -> bool:
         with self.file.open("rb") as stream:
@@ -113,18 +119,18 @@ class Segment:
         self.header = SegmentHeader(first, unix_ns, incarnation, rank, world_size)
         return True
 
-    def _verify(self, records: Array) -> None:
-        limit = min(len(records), 2**64 - self.first)
+    def _verify(self, whole: int) -> None:
+        limit = min(whole, 2**64 - self.first)
         # The last zone may have been incomplete, so it is read again.
         start = self.count // ZONE * ZONE
         lowest, highest = [self.lowest[: start // ZONE]], [self.highest[: start // ZONE]]
         good = start
         while good == start and start < limit:
-            block = records[start : min(start + _VERIFIED_AT_ONCE, limit)]
+            block = self.read(start, min(start + READ_AT_ONCE, limit))
             wrong = numpy.flatnonzero(record_crcs(block, self.first + start) != block["crc"])
             valid = block[: int(wrong[0])] if len(wrong) else block
             good += len(valid)
-            start += len(block)
+            start += READ_AT_ONCE
             if len(valid):
                 edges = numpy.arange(0, len(valid), ZONE)
                 lowest.append(numpy.minimum.reduceat(valid["step"], edges))

@@ -1,0 +1,272 @@
+"""Records of statistics and changes as Arrow tables, and back.
+
+A table has a row for each record, in the order of its tensor's name, mode, step and pass.
+Rows keep the position of their record, from which `unpack` restores the log. What a table
+cannot hold is found by `unfaithful`: NaNs that are not the usual one, and names that do not
+lead back to their node.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from .crc32c import crcs_at
+from .graph import NodeTable, split_tensor
+from .packages import load
+from .record import (
+    CHANGE,
+    CHANGE_KIND,
+    CHANGE_MEASURES,
+    COUNTS,
+    MEASURES,
+    MODES,
+    RECORD,
+    RECORD_SIZE,
+    STATISTICS_KIND,
+    Array,
+)
+from .schema import CATEGORIES
+from .steps import StepIndex
+
+_WORDS = RECORD_SIZE // 8
+_NAN_BITS = 0x7FF8000000000000
+_BLOCK = 4096
+_LARGEST_TABLE_OF_KEYS = 1 << 26
+
+# By kind: the 64-bit fields from offset 32 on, in order.
+COUNT_COLUMNS = {
+    STATISTICS_KIND: COUNTS,
+    CHANGE_KIND: ("count", "finite_count", "digest"),
+}
+MEASURE_COLUMNS = {STATISTICS_KIND: MEASURES, CHANGE_KIND: CHANGE_MEASURES}
+_AFTER = {STATISTICS_KIND: (), CHANGE_KIND: ("changed_count", "compared_step")}
+KEY_COLUMNS = ("position", "step", "mode_step", "mode", "dtype", "pass", "iteration", "exec_order", "flags")
+
+
+class Words:
+    """Records as columns of 64-bit words, with their positions: what a table is made of."""
+
+    def __init__(self) -> None:
+        self._positions: list[Array] = []
+        self._columns: list[list[Array]] = [[] for _ in range(_WORDS)]
+
+    @staticmethod
+    def of(positions: Array, records: Array) -> Words:
+        words = Words()
+        words.add(positions, records)
+        return words
+
+    def add(self, positions: Array, records: Array) -> None:
+        """Adds records of shape (n,) behind the others."""
+        self._positions.append(positions)
+        rows = records.view("<u8").reshape(len(records), _WORDS)
+        for start in range(0, len(records), _BLOCK):
+            # One array for each column, so that `take` can free it.
+            for column, values in zip(self._columns, rows[start : start + _BLOCK].T, strict=True):
+                column.append(values.copy())
+
+    def __len__(self) -> int:
+        return sum(map(len, self._positions))
+
+    def positions(self) -> Array:
+        return _joined(self._positions)
+
+    def column(self, word: int) -> Array:
+        """A word of all records, u64 of shape (n,)."""
+        return _joined(self._columns[word])
+
+    def take(self, word: int) -> Array:
+        """As column, and forgets it."""
+        column = self.column(word)
+        self._columns[word] = []
+        return column
+
+
+def _joined(parts: list[Array]) -> Array:
+    return numpy.concatenate(parts) if parts else numpy.empty(0, "<u8")
+
+
+class TableMaker:
+    """Makes tables of the records of one rank."""
+
+    def __init__(self, nodes: NodeTable, steps: StepIndex) -> None:
+        self._nodes = nodes
+        self._steps = steps
+        self._pa = load("pyarrow", "a table of a run")
+
+    def table(self, kind: int, words: Words) -> Any:
+        """The pyarrow.Table of records of one kind: statistics or changes. Uses up the words."""
+        identity, step, placed = words.take(2), words.take(1), words.take(3)
+        mode_step = self._steps.mode_steps_of(step, identity >> 56, placed >> 48)
+        keys = _key_numbers(identity)
+        distinct, codes = _codes(keys)
+        names = [f"{self._nodes.name(int(key) >> 16)}:{int(key) & 0xFFFF}" for key in distinct]
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        rank_of_code = numpy.empty(len(names), "<u4")
+        rank_of_code[by_name] = numpy.arange(len(names), dtype="<u4")
+        codes = rank_of_code[codes]
+        order = _order(codes, identity >> 56, step, placed >> 48)
+        columns = self._keys(words, order, identity, step, placed, mode_step)
+        columns |= self._names([names[each] for each in by_name], [int(distinct[each]) >> 16 for each in by_name], codes[order])
+        return self._pa.table(columns | self._values(kind, words, order))
+
+    def _keys(
+        self, words: Words, order: Array, identity: Array, step: Array, placed: Array, mode_step: Array
+    ) -> dict[str, Any]:
+        identity, placed = identity[order], placed[order]
+        return {
+            "position": words.positions()[order].view("<i8"),
+            "step": step[order].view("<i8"),
+            "mode_step": mode_step[order],
+            "mode": (identity >> 56).astype("i1"),
+            "dtype": (identity >> 48 & 0xFF).astype("i1"),
+            "pass": (placed >> 48).astype("<i4"),
+            "iteration": (placed >> 32 & 0xFFFF).astype("<i4"),
+            "exec_order": (placed & 0xFFFFFFFF).astype("<u4").view("<i4"),
+            "flags": (words.take(0) >> 48).astype("<i4")[order],
+        }
+
+    def _names(self, names: list[str], nodes: list[int], codes: Array) -> dict[str, Any]:
+        categories = numpy.array([CATEGORIES.index(self._nodes.category(node)) for node in nodes], "<i4")
+        indices = codes.astype("<i4")
+        return {
+            "tensor": self._pa.DictionaryArray.from_arrays(indices, self._pa.array(names, self._pa.string())),
+            "category": self._pa.DictionaryArray.from_arrays(
+                categories[indices], self._pa.array(CATEGORIES, self._pa.string())
+            ),
+        }
+
+    def _values(self, kind: int, words: Words, order: Array) -> dict[str, Any]:
+        columns: dict[str, Any] = {}
+        word = 4
+        for name in COUNT_COLUMNS[kind]:
+            columns[name] = words.take(word)[order].view("<i8")
+            word += 1
+        if kind == STATISTICS_KIND:
+            nonfinite = columns["nan_count"] + columns["pos_inf_count"] + columns["neg_inf_count"]
+            columns = {"nonfinite_count": nonfinite} | columns
+        for name in MEASURE_COLUMNS[kind]:
+            columns[name] = self._measure(words.take(word)[order].view("<f8"))
+            word += 1
+        for name in _AFTER[kind]:
+            columns[name] = words.take(word)[order].view("<i8")
+            word += 1
+        if kind == STATISTICS_KIND:
+            columns["grad_scale"] = words.take(word)[order].view("<f8")
+        return columns
+
+    def _measure(self, values: Array) -> Any:
+        absent = numpy.isnan(values)
+        return self._pa.array(values, mask=absent if absent.any() else None)
+
+
+def unfaithful(kind: int, words: Words, nodes: NodeTable) -> Array:
+    """Which records a table cannot restore to the byte; a bool for each."""
+    first = 4 + len(COUNT_COLUMNS[kind])
+    wrong = numpy.zeros(len(words), bool)
+    for word in range(first, first + len(MEASURE_COLUMNS[kind])):
+        column = words.column(word)
+        nan = numpy.isnan(column.view("<f8"))
+        if nan.any():
+            wrong |= nan & (column != _NAN_BITS)
+    used = first + len(MEASURE_COLUMNS[kind]) + len(_AFTER[kind])
+    for word in range(used, _WORDS - (kind == STATISTICS_KIND)):
+        # Fields of a later version of the format.
+        wrong |= words.column(word) != 0
+    if kind == STATISTICS_KIND:
+        scale = words.column(_WORDS - 1)
+        # A dictionary has one entry for all NaNs, and may have one for both zeros.
+        wrong |= numpy.isnan(scale.view("<f8")) | (scale == 1 << 63)
+    distinct, codes = _codes(_key_numbers(words.column(2)))
+    ambiguous = [nodes.id_of(nodes.name(int(key) >> 16)) != int(key) >> 16 for key in distinct]
+    if any(ambiguous):
+        wrong |= numpy.array(ambiguous, bool)[codes]
+    return wrong
+
+
+def records_of(kind: int, table: Any, nodes: NodeTable) -> tuple[Array, Array]:
+    """The records of a table and their positions, both of shape (n,), in the order of the table's rows.
+
+    Raises:
+        ValueError: A tensor is not in the graph, or a number is out of range.
+    """
+    columns = {name: _numpy(table, name) for name in table.column_names if name not in ("tensor", "category", "rank")}
+    records = numpy.zeros(table.num_rows, CHANGE if kind == CHANGE_KIND else RECORD)
+    records["kind"] = kind
+    for name in KEY_COLUMNS[1:]:
+        if name != "mode_step":
+            records[name] = columns[name].astype(records.dtype[name], copy=False)
+    records["node"], records["slot"] = _tensors(table, nodes)
+    counts = (*COUNT_COLUMNS[kind], *_AFTER[kind])
+    for name in counts:
+        records[name] = columns[name].astype("<i8", copy=False).view("<u8")
+    for name in MEASURE_COLUMNS[kind]:
+        records[name] = columns[name]
+    if kind == STATISTICS_KIND:
+        records["grad_scale"] = columns["grad_scale"]
+    positions = columns["position"].view("<u8")
+    records["crc"] = crcs_at(records, positions)
+    return positions, records.view(RECORD)
+
+
+def _numpy(table: Any, name: str) -> Array:
+    # A copy, because Arrow's buffers are read-only and may contain nulls, which become NaN.
+    found: Array = numpy.ascontiguousarray(table.column(name).to_numpy())
+    return found
+
+
+def _tensors(table: Any, nodes: NodeTable) -> tuple[Array, Array]:
+    """The node and the slot of each row."""
+    column = table.column("tensor").combine_chunks()
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode()
+    if hasattr(column, "unify_dictionaries"):
+        column = column.unify_dictionaries()
+    names = [str(name) for name in column.dictionary.to_pylist()]
+    parts = [split_tensor(name) for name in names]
+    ids = [nodes.id_of(name) for name, _ in parts]
+    unknown = [name for name, number in zip(names, ids, strict=True) if number is None or number >= 1 << 32]
+    if unknown:
+        raise ValueError(f"tensor {unknown[0]} is not in the graph")
+    indices = column.indices.to_numpy(zero_copy_only=False)
+    return numpy.array(ids, "<u4")[indices], numpy.array([slot for _, slot in parts], "<u2")[indices]
+
+
+def _key_numbers(identity: Array) -> Array:
+    """Node and slot of each record as one number, node << 16 | slot."""
+    return (identity & 0xFFFFFFFF) << 16 | (identity >> 32 & 0xFFFF)
+
+
+def _codes(keys: Array) -> tuple[Array, Array]:
+    """The distinct keys, ascending, and for each key its index among them."""
+    slots = int((keys & 0xFFFF).max()) + 1 if len(keys) else 1
+    dense = (keys >> 16) * numpy.uint64(slots) + (keys & 0xFFFF)
+    size = int(dense.max()) + 1 if len(keys) else 0
+    if size > _LARGEST_TABLE_OF_KEYS:
+        distinct, codes = numpy.unique(keys, return_inverse=True)
+        return distinct, codes.astype("<u4")
+    present = numpy.zeros(size, bool)
+    present[dense] = True
+    found = numpy.flatnonzero(present).astype("<u8")
+    code = numpy.empty(size, "<u4")
+    code[found] = numpy.arange(len(found), dtype="<u4")
+    return found // slots << numpy.uint64(16) | found % slots, code[dense]
+
+
+def _order(codes: Array, modes: Array, steps: Array, passes: Array) -> Array:
+    """The order of rows by tensor, mode, step and pass; rows that agree in these keep their order."""
+    if not all(_ascending(steps[modes == mode], passes[modes == mode]) for mode in range(len(MODES))) or (
+        len(modes) and modes.max() >= len(MODES)
+    ):
+        return numpy.lexsort((passes, steps, modes, codes))
+    streams = codes.astype("<u8") << numpy.uint64(2) | modes
+    # Sorting numbers that contain their index is several times as fast as sorting indices.
+    numbered = streams << numpy.uint64(32) | numpy.arange(len(codes), dtype="<u8")
+    numbered.sort()
+    return (numbered & 0xFFFFFFFF).astype(numpy.intp)
+
+
+def _ascending(steps: Array, passes: Array) -> bool:
+    return bool(((steps[1:] > steps[:-1]) | ((steps[1:] == steps[:-1]) & (passes[1:] >= passes[:-1]))).all())

@@ -1,0 +1,44 @@
+"""Waiting for a run to grow: by inotify where the system has it, else by looking twice a second."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import select
+from collections.abc import Iterable
+from pathlib import Path
+
+POLL_SECONDS = 0.5
+_IN_MODIFY, _IN_MOVED_TO, _IN_CREATE = 0x2, 0x80, 0x100
+_IN_NONBLOCK, _IN_CLOEXEC = 0o4000, 0o2000000
+_READ_BYTES = 1 << 16
+
+
+class Watch:
+    """Wakes when something changes in directories.
+
+    What a process appends to its ring does not count: that is why a wait ends after POLL_SECONDS.
+    """
+
+    def __init__(self, directories: Iterable[Path]) -> None:
+        self._descriptor = -1
+        try:
+            library = ctypes.CDLL(None, use_errno=True)
+            self._descriptor = library.inotify_init1(_IN_NONBLOCK | _IN_CLOEXEC)
+        except (OSError, AttributeError):
+            return
+        for directory in directories if self._descriptor >= 0 else ():
+            library.inotify_add_watch(self._descriptor, os.fsencode(directory), _IN_MODIFY | _IN_MOVED_TO | _IN_CREATE)
+
+    def wait(self, seconds: float) -> None:
+        """Returns at a change, or after a time of at most POLL_SECONDS."""
+        readable = [self._descriptor] if self._descriptor >= 0 else []
+        if select.select(readable, [], [], min(seconds, POLL_SECONDS))[0]:
+            os.read(self._descriptor, _READ_BYTES)
+
+    def __enter__(self) -> Watch:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._descriptor >= 0:
+            os.close(self._descriptor)

@@ -1,0 +1,316 @@
+"""Packs the log of a rank into Parquet files, as compact as they get without loss, and verifies them.
+
+`pack` and `unpack` are inverse: the log is only removed when every row was read back and
+compared with what the log has.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy
+
+from .columns import MEASURE_COLUMNS, TableMaker, Words, unfaithful
+from .errors import DataLossError
+from .files import Files, RemoteFiles, sync_directory
+from .log import Found
+from .packages import load
+from .packed import (
+    END_POSITION,
+    FIRST_POSITION,
+    FIRST_STEP,
+    LAST_STEP,
+    RECORDS,
+    VIEW_OF_KIND,
+    directory,
+)
+from .rank import Rank, outside
+from .record import BEGIN_KIND, END_KIND, RECORD, RECORD_SIZE, SAVED_KIND, Array
+from .tables import hits_table, nodes_table, steps_table, tensors_table
+
+FORMAT = b"1"
+ROW_GROUP = 245_760
+_MAX_ROWS = 2_000_000
+_MAX_STEPS = 1000
+_PLAIN = {"position", "negative_count", "positive_count"}
+
+
+@dataclass(frozen=True)
+class PackedPart:
+    """What one call of `pack_rank` did.
+
+    Attributes:
+        rows: The number of records.
+        bytes: The size of the files.
+        files: The number of files.
+    """
+
+    rows: int
+    bytes: int
+    files: int
+
+
+@dataclass
+class _Chunk:
+    """Records that become one set of files."""
+
+    words: dict[int, Words]
+    raw: list[Found]
+    first: int
+    end: int
+    rows: int = 0
+    steps: int = 0
+
+
+def pack_rank(rank: Rank, target: Files, whole: bool, progress: Callable[[int], None] = lambda rows: None) -> PackedPart:
+    """Packs what is in the log of a rank and not yet in Parquet at the target.
+
+    Args:
+        rank: The rank, whose files are on this machine.
+        target: The run's files, or a copy elsewhere.
+        whole: Whether the records behind the last end of a chunk are packed, too: the rank has ended.
+        progress: Receives the number of records of each chunk.
+
+    Raises:
+        DataLossError: What was read back differs from what was written.
+        OSError: A file cannot be written.
+    """
+    done = Rank(target, rank.number).packed.ranges()
+    writer = _Writer(rank, target)
+    rows = 0
+    for chunk in _chunks(rank, done, whole):
+        writer.write(chunk)
+        rows += chunk.rows
+        progress(chunk.rows)
+    if whole or rows:
+        writer.write_whole("nodes", nodes_table(rank.nodes))
+        writer.write_whole("hits", hits_table(rank.hits, rank.nodes))
+    return PackedPart(rows, writer.bytes, writer.files)
+
+
+def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool) -> Iterator[_Chunk]:
+    chunk: _Chunk | None = None
+    # While the process runs, the ring may have positions that are not committed yet.
+    for found in rank.log.blocks(recovered=whole) if rank.log else ():
+        positions, records = _without(found, done)
+        start = 0
+        while start < len(records):
+            if chunk is None:
+                chunk = _Chunk({}, [], int(positions[start]), 0)
+            stop = start + _share(chunk, records[start:])
+            _add(chunk, positions[start:stop], records[start:stop])
+            start = stop
+            if chunk.rows >= _MAX_ROWS or chunk.steps >= _MAX_STEPS:
+                yield chunk
+                chunk = None
+    if chunk is not None and whole:
+        yield chunk
+
+
+def _without(found: Found, done: list[tuple[int, int]]) -> tuple[Array, Array]:
+    new = outside(found.positions, done)
+    if new.all():
+        return found.positions, found.records
+    return found.positions[new], found.records[new]
+
+
+def _share(chunk: _Chunk, records: Array) -> int:
+    """How many of the next records belong to a chunk: up to the end of its last step, or what it has room for."""
+    ends = numpy.flatnonzero((records["kind"] == END_KIND) & (records["pass"] == 0))
+    wanted = _MAX_STEPS - chunk.steps
+    share = min(int(ends[wanted - 1]) + 1 if len(ends) >= wanted else len(records), _MAX_ROWS - chunk.rows)
+    chunk.steps += int(numpy.searchsorted(ends, share))
+    return share
+
+
+def _add(chunk: _Chunk, positions: Array, records: Array) -> None:
+    kinds = records["kind"]
+    other = numpy.ones(len(records), bool)
+    for kind in VIEW_OF_KIND:
+        wanted = kinds == kind
+        other &= ~wanted
+        count = int(numpy.count_nonzero(wanted))
+        if count:
+            everything = count == len(records)
+            words = chunk.words.setdefault(kind, Words())
+            words.add(positions if everything else positions[wanted], records if everything else records[wanted])
+    if other.any():
+        chunk.raw.append(Found(positions[other], records[other]))
+    chunk.rows += len(records)
+    chunk.end = int(positions[-1]) + 1
+
+
+class _Writer:
+    """Writes the files of chunks.
+
+    Attributes:
+        bytes, files: Size and number of the files.
+    """
+
+    def __init__(self, rank: Rank, target: Files) -> None:
+        self._rank = rank
+        self._target = target
+        self._pa = load("pyarrow", "packing a run")
+        self._parquet = load("pyarrow.parquet", "packing a run")
+        self._maker = TableMaker(rank.nodes, rank.steps)
+        self._names = {name for name in target.names(directory(RECORDS, rank.number)) if name.endswith(".parquet")}
+        self.bytes = 0
+        self.files = 0
+
+    def write(self, chunk: _Chunk) -> None:
+        """Writes a chunk, with the file that makes it complete last."""
+        raw = list(chunk.raw)
+        steps = [part.records["step"] for part in raw] + [words.column(1) for words in chunk.words.values()]
+        first, last = min(int(each.min()) for each in steps), max(int(each.max()) for each in steps)
+        metadata = self._metadata(chunk, first, last)
+        name = self._free_name(first, last)
+        for kind in list(chunk.words):
+            words = chunk.words.pop(kind)
+            wrong = unfaithful(kind, words, self._rank.nodes)
+            if wrong.any():
+                raw.append(_rebuilt(words, wrong))
+            table = self._maker.table(kind, words)
+            self._write(f"{directory(VIEW_OF_KIND[kind], self._rank.number)}/{name}", table, metadata, kind)
+        others = Found.join(raw).sorted()
+        self._write_small(others, name, metadata)
+        self._write(f"{directory(RECORDS, self._rank.number)}/{name}", self._records(others), metadata)
+
+    def write_whole(self, view: str, table: Any) -> None:
+        """Writes a table that has one file."""
+        path = f"{directory(view, self._rank.number)}/all.parquet"
+        self._write(path, table, self._metadata_of_run())
+
+    def _write_small(self, others: Found, name: str, metadata: dict[bytes, bytes]) -> None:
+        kinds = others.records["kind"]
+        marks = others.records[(kinds == BEGIN_KIND) | (kinds == END_KIND)]
+        saved = others.records[kinds == SAVED_KIND]
+        keys = dict.fromkeys(zip(marks["step"].tolist(), marks["mode"].tolist(), marks["pass"].tolist(), strict=True))
+        # A step whose begin is in an earlier chunk has its row there.
+        ends = {(int(mark["step"]), int(mark["mode"]), int(mark["pass"])) for mark in marks[marks["kind"] == END_KIND]}
+        entries = [self._rank.steps.marks[key] for key in keys if key in ends or not self._rank.steps.marks[key].has_ended]
+        for view, table in (
+            ("steps", steps_table(entries)),
+            ("tensors", tensors_table(saved, self._rank.nodes, self._rank.steps)),
+        ):
+            if table.num_rows:
+                self._write(f"{directory(view, self._rank.number)}/{name}", table, metadata)
+
+    def _records(self, others: Found) -> Any:
+        content = self._pa.py_buffer(numpy.ascontiguousarray(others.records).view("u1"))
+        kind = self._pa.binary(others.records.dtype.itemsize)
+        rows = self._pa.FixedSizeBinaryArray.from_buffers(kind, len(others.records), [None, content])
+        return self._pa.table({"position": others.positions.view("<i8"), "record": rows})
+
+    def _write(self, path: str, table: Any, metadata: dict[bytes, bytes], kind: int | None = None) -> None:
+        table = table.replace_schema_metadata(metadata)
+        if isinstance(self._target, RemoteFiles):
+            self.bytes += self._write_remote(self._target, path, table, kind)
+        else:
+            self.bytes += self._write_local(Path(self._target.name) / path, table, kind)
+        self.files += 1
+
+    def _write_local(self, file: Path, table: Any, kind: int | None) -> int:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f"{file.name}.part")
+        try:
+            self._parquet.write_table(table, str(part), **_options(table, kind))
+            # Before it is renamed, so that a file under its name is good.
+            with self._pa.OSFile(str(part)) as source:
+                self._verify(source, str(file), table)
+            with part.open("rb") as written:
+                os.fdatasync(written.fileno())
+            part.replace(file)
+        finally:
+            part.unlink(missing_ok=True)
+        sync_directory(file.parent)
+        return file.stat().st_size
+
+    def _write_remote(self, target: RemoteFiles, path: str, table: Any, kind: int | None) -> int:
+        place = target.path(path)
+        target.filesystem.create_dir(place.rpartition("/")[0], recursive=True)
+        with target.filesystem.open_output_stream(place) as sink:
+            self._parquet.write_table(table, sink, **_options(table, kind))
+        try:
+            with target.filesystem.open_input_file(place) as source:
+                self._verify(source, f"{target.name}/{path}", table)
+        except DataLossError:
+            target.remove(path)
+            raise
+        return target.size(path) or 0
+
+    def _verify(self, source: Any, name: str, table: Any) -> None:
+        """Compares every row of a file with the table that was written."""
+        file = self._parquet.ParquetFile(source)
+        row = 0
+        for group in range(file.num_row_groups):
+            read = file.read_row_group(group, use_threads=False)
+            if not _same(read, table.slice(row, read.num_rows)):
+                raise DataLossError(f"DATA_LOSS: {name}: what was read back of row group {group} differs")
+            row += read.num_rows
+        if row != table.num_rows:
+            raise DataLossError(f"DATA_LOSS: {name}: {row} rows were read back of {table.num_rows}")
+
+    def _free_name(self, first: int, last: int) -> str:
+        stem = f"{first:08d}-{last:08d}"
+        name, number = f"{stem}.parquet", 1
+        while name in self._names:
+            number += 1
+            name = f"{stem}-{number}.parquet"
+        self._names.add(name)
+        return name
+
+    def _metadata(self, chunk: _Chunk, first: int, last: int) -> dict[bytes, bytes]:
+        numbers = {FIRST_POSITION: chunk.first, END_POSITION: chunk.end, FIRST_STEP: first, LAST_STEP: last}
+        return self._metadata_of_run() | {key: str(number).encode() for key, number in numbers.items()}
+
+    def _metadata_of_run(self) -> dict[bytes, bytes]:
+        info = self._rank.info
+        return {
+            b"graphdbg.format": FORMAT,
+            b"graphdbg.run": str(info.get("run", "")).encode(),
+            b"graphdbg.incarnation": str(info.get("incarnation", "")).encode(),
+        }
+
+
+def _rebuilt(words: Words, wanted: Array) -> Found:
+    """The records of words, whole."""
+    columns = numpy.stack([words.column(word)[wanted] for word in range(RECORD_SIZE // 8)], axis=1)
+    return Found(words.positions()[wanted], numpy.ascontiguousarray(columns).view(RECORD).reshape(-1))
+
+
+def _options(table: Any, kind: int | None) -> dict[str, Any]:
+    if kind is None:
+        return {"compression": "zstd", "compression_level": 1}
+    split = set(MEASURE_COLUMNS[kind])
+    encodings = dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(_PLAIN & set(table.column_names), "PLAIN")
+    return {
+        "compression": "zstd",
+        "compression_level": 1,
+        "row_group_size": ROW_GROUP,
+        "write_page_index": True,
+        "use_dictionary": [name for name in table.column_names if name not in split | _PLAIN],
+        "column_encoding": encodings | {"position": "DELTA_BINARY_PACKED"},
+    }
+
+
+def _same(read: Any, written: Any) -> bool:
+    return read.column_names == written.column_names and all(
+        _same_column(read.column(name), written.column(name)) for name in read.column_names
+    )
+
+
+def _same_column(read: Any, written: Any) -> bool:
+    pa = load("pyarrow", "packing a run")
+    if not pa.types.is_dictionary(written.type):
+        return bool(read.equals(written))
+    # Equal strings may have different numbers in the two dictionaries.
+    compute = load("pyarrow.compute", "packing a run")
+    left, right = (column.unify_dictionaries().combine_chunks() for column in (read, written))
+    if not len(left) or not len(right):
+        return len(left) == len(right)
+    numbers = compute.index_in(left.dictionary, value_set=right.dictionary)
+    return bool(compute.take(numbers, left.indices).equals(right.indices))

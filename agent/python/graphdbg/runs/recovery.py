@@ -1,0 +1,88 @@
+"""Finishes what a process that died left behind, once the ring's lock shows that it is gone.
+
+Readers do not need this. It moves what only the ring has into the log, so that the ring can go.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy
+
+from . import ring
+from .crc32c import record_crcs
+from .files import sync_directory
+from .log import Log
+from .rank import Rank, outside
+from .record import HOLE_KIND, RECORD, Array
+from .segment import SegmentHeader, file_name
+
+
+def recover(rank: Rank) -> bool:
+    """Writes what only the ring of a dead process has into last segments, and removes the ring.
+
+    Positions that were never committed become holes.
+
+    Returns:
+        Whether the rank has ended; False if its process is alive, and nothing was done.
+
+    Raises:
+        OSError: A file cannot be written.
+    """
+    file = rank.ring_file
+    if file is None or not file.exists() or rank.log is None:
+        return rank.ended is not None
+    try:
+        with ring.Lock(file):
+            rank.refresh()
+            _write_segments(rank.log, rank.log_directory)
+            rank.refresh()
+            if not len(rank.log.recovered.positions) and rank.log.recovered.damage is None:
+                file.unlink()
+            rank.refresh()
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def _write_segments(log: Log, directory: Path) -> None:
+    held = log.recovered
+    if held.header is None or not len(held.positions):
+        return
+    directory.mkdir(exist_ok=True)
+    first = int(held.positions[0])
+    positions = numpy.arange(first, max(held.header.head, int(held.positions[-1]) + 1), dtype="<u8")
+    records = numpy.zeros(len(positions), RECORD)
+    records["kind"] = HOLE_KIND
+    records[(held.positions - numpy.uint64(first)).astype(numpy.intp)] = held.records
+    missing = outside(positions, log.ranges())
+    for begin, end in _runs(missing):
+        part = records[begin:end]
+        part["crc"] = record_crcs(part, first + begin)
+        header = SegmentHeader(
+            first + begin, held.header.unix_ns, held.header.incarnation, held.header.rank, held.header.world_size
+        )
+        write_segment(directory, header, part)
+
+
+def write_segment(directory: Path, header: SegmentHeader, records: Array) -> Path:
+    """Writes a segment, atomically. Raises OSError."""
+    file = directory / file_name(header.first)
+    part = directory / f"{file.name}.part"
+    try:
+        with part.open("wb") as stream:
+            stream.write(header.encode())
+            stream.write(numpy.ascontiguousarray(records).view("u1"))
+            stream.flush()
+            os.fdatasync(stream.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_directory(directory)
+    return file
+
+
+def _runs(wanted: Array) -> list[tuple[int, int]]:
+    edges = numpy.flatnonzero(numpy.diff(wanted, prepend=False, append=False)).tolist()
+    return list(zip(edges[::2], edges[1::2], strict=True))

@@ -1,0 +1,451 @@
+"""A recorded run: `graphdbg.open_run`."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Collection as AnyCollection
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from graphdbg.client.errors import USAGE, GraphdbgError, WaitTimeoutError
+from graphdbg.client.models import Hit, Source, Statistics, TensorInfo
+
+from . import views
+from .collection import Collection, read_collections
+from .errors import Damage, NotRecorded, RunNotFoundError, UnknownTensor
+from .files import Files, open_files
+from .follow import POLL_SECONDS, Watch
+from .graph import Graph, split_tensor
+from .packages import load
+from .protobuf import Values
+from .rank import LOST, Rank, rank_numbers, read_json
+from .record import MODES, dtype_name
+from .schema import ORIGINS
+from .tensor import Tensor, mode_number
+
+if TYPE_CHECKING:
+    import pyarrow
+
+# The most serious end comes first: that of the run is the worst of its ranks'.
+_ENDS = (LOST, "exception", "terminated", "closed", "exit")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A step of a run, as `Run.follow` yields it.
+
+    Attributes:
+        step: Its number, from 1.
+        mode: "train", "eval", "predict" or "unknown".
+        mode_step: Its number among the steps of its mode, from 1; 0 if that is not known.
+        seconds: How long it took on the slowest rank; None if that is not known.
+    """
+
+    step: int
+    mode: str
+    mode_step: int
+    seconds: float | None
+
+
+def open_run(path: str | os.PathLike[str]) -> Run:
+    """Opens a recorded run, which may still be running.
+
+    Args:
+        path: The run's directory, or a URL that pyarrow or fsspec can read, such as s3://bucket/runs/abc.
+            At a URL, what `graphdbg pack --to` put there is read.
+
+    Raises:
+        RunNotFoundError: There is no run.
+        MissingPackageError: The URL needs a package that is not installed.
+    """
+    return Run(open_files(path))
+
+
+class Run:
+    """A recorded run. What it answers is what `refresh` found last; opening does that once.
+
+    Not safe for use by several threads at the same time.
+
+    Attributes:
+        path: Its directory or URL.
+    """
+
+    def __init__(self, files: Files) -> None:
+        self._files = files
+        self.path = files.name
+        self._ranks = {number: Rank(files, number) for number in rank_numbers(files)}
+        if not self._ranks:
+            raise RunNotFoundError(files.name)
+        self._info: Values = {}
+        self._info_damages: list[Damage] = []
+        self._database = views.Database()
+        self._info = read_json(files, "run.json", self._info_damages)
+
+    def __repr__(self) -> str:
+        return f"Run({self.path!r})"
+
+    def refresh(self) -> None:
+        """Reads what was recorded since the last call, and finds new ranks."""
+        for number in rank_numbers(self._files):
+            self._ranks.setdefault(number, Rank(self._files, number))
+        for rank in self._ranks.values():
+            rank.refresh()
+
+    # --- what the run is
+
+    @property
+    def id(self) -> str:
+        """Its id, which is the name of its directory."""
+        return str(self._info.get("run") or self.path.rstrip("/").rpartition("/")[2])
+
+    @property
+    def info(self) -> Values:
+        """The content of run.json: program, started_unix_ns, world_size, resumes; {} if there is none yet."""
+        return self._info
+
+    @property
+    def ranks(self) -> list[int]:
+        """The ranks that recorded something, ascending."""
+        return sorted(self._ranks)
+
+    def rank(self, number: int) -> Rank:
+        """One rank: its records and files, for programs that need more than this class offers.
+
+        Raises:
+            NotRecorded: There is no such rank.
+        """
+        if number not in self._ranks:
+            raise NotRecorded(f"rank {number} recorded nothing; there are ranks {_shortened(self.ranks)}")
+        return self._ranks[number]
+
+    def selected_ranks(self, rank: int | None) -> list[Rank]:
+        """One rank, or all of them. Raises NotRecorded."""
+        return [self._ranks[number] for number in self.ranks] if rank is None else [self.rank(rank)]
+
+    @property
+    def config(self) -> Values:
+        """The effective configuration of the lowest rank: record, save, reductions, collections."""
+        return self.rank(self.ranks[0]).config
+
+    @property
+    def ended(self) -> str | None:
+        """How it ended: None while a rank runs, else the worst of its ranks' ends.
+
+        "exit", "exception", "terminated" and "closed" (the recording was switched off) are ends that a rank
+        recorded; "lost" is one of a process that died, such as after SIGKILL. A rank on another machine
+        that did not record its end counts as running.
+        """
+        ends = [rank.ended for rank in self._ranks.values()]
+        if any(end is None for end in ends):
+            return None
+        known = [end for end in _ENDS if end in ends]
+        return known[0] if known else ends[0]
+
+    @property
+    def damages(self) -> list[Damage]:
+        """What cannot be read, with file and offset; everything else is read nevertheless."""
+        return self._info_damages + [damage for rank in self.selected_ranks(None) for damage in rank.damages]
+
+    # --- steps
+
+    def modes(self) -> list[str]:
+        """The modes of its steps and passes."""
+        found = {mode for rank in self._ranks.values() for mode in rank.steps.modes()}
+        return sorted(found, key=MODES.index)
+
+    def steps(self, mode: str | None = None, rank: int | None = None, complete: bool = True) -> list[int]:
+        """The recorded steps, ascending.
+
+        Args:
+            mode: Those of this mode, and those with a pass of it; default: all.
+            rank: Those of this rank; default: of any.
+            complete: Only steps that all of these ranks have ended, or a later one, or have ended themselves.
+        """
+        if mode is not None:
+            mode_number(mode)
+        ranks = self.selected_ranks(rank)
+        found = sorted({step for each in ranks for step in each.steps.steps(mode)})
+        if not complete:
+            return found
+        running = [each.steps.last_ended for each in ranks if each.ended is None]
+        return [step for step in found if step <= min(running)] if running else found
+
+    def step_of(self, mode: str, mode_step: int) -> int:
+        """The step in which the `mode_step`-th step or pass of a mode happened, from 1.
+
+        Raises:
+            NotRecorded: It was not recorded.
+        """
+        mode_number(mode)
+        for rank in self.selected_ranks(None):
+            found = rank.steps.step_of(mode, mode_step)
+            if found is not None:
+                return found
+        raise NotRecorded(f"step {mode_step} of mode {mode} was not recorded; {self._recorded()}")
+
+    def mode_step_of(self, step: int) -> tuple[str, int]:
+        """The mode of a step, and its number among the steps of that mode, from 1.
+
+        Raises:
+            NotRecorded: The step was not recorded.
+        """
+        for rank in self.selected_ranks(None):
+            mark = rank.steps.step(step)
+            if mark is not None:
+                return mark.mode, mark.mode_step
+        raise NotRecorded(f"step {step} was not recorded; {self._recorded()}")
+
+    def wait_for(self, step: int, timeout: float | None = None) -> None:
+        """Waits until a step is complete on all ranks.
+
+        Args:
+            step: The step.
+            timeout: Seconds; None waits for as long as the run takes.
+
+        Raises:
+            WaitTimeoutError: It was not complete in time.
+            NotRecorded: The run ended before.
+        """
+        deadline = None if timeout is None else time.monotonic() + timeout
+        with self._watch() as watch:
+            while True:
+                ended = self.ended
+                last = max(self.steps(), default=0)
+                if last >= step:
+                    return
+                if ended is not None:
+                    raise NotRecorded(f"the run ended ({ended}) after step {last}, before step {step}")
+                left = POLL_SECONDS if deadline is None else deadline - time.monotonic()
+                if left <= 0:
+                    raise WaitTimeoutError(f"step {step} was not complete after {timeout} s; the last one is {last}")
+                watch.wait(left)
+                self.refresh()
+
+    def follow(self) -> Iterator[Step]:
+        """Yields the complete steps, those before the call first, until the run has ended."""
+        done = 0
+        with self._watch() as watch:
+            while True:
+                ended = self.ended
+                for step in [each for each in self.steps() if each > done]:
+                    done = step
+                    yield self._step(step)
+                if ended is not None:
+                    return
+                watch.wait(POLL_SECONDS)
+                self.refresh()
+
+    def _step(self, number: int) -> Step:
+        marks = [mark for rank in self._ranks.values() if (mark := rank.steps.step(number))]
+        seconds = [mark.seconds for mark in marks if mark.seconds is not None]
+        mode, mode_step = (marks[0].mode, marks[0].mode_step) if marks else (MODES[0], 0)
+        return Step(number, mode, mode_step, max(seconds, default=None))
+
+    def _watch(self) -> Watch:
+        if self._files.local is None:
+            return Watch([])
+        directories = [self._files.local / rank.name for rank in self._ranks.values()]
+        return Watch([each for directory in directories for each in (directory, directory / "log") if each.is_dir()])
+
+    # --- tensors
+
+    def collections(self) -> dict[str, Collection]:
+        """The collections by name, each with the tensors that it selected."""
+        return read_collections(self.selected_ranks(None))
+
+    def tensors(
+        self,
+        regex: str | None = None,
+        *,
+        collection: str | None = None,
+        step: int | None = None,
+        mode: str | None = None,
+        rank: int | None = None,
+    ) -> list[str]:
+        """The names of recorded tensors, NODE:SLOT, in the order in which their nodes became known.
+
+        Args:
+            regex: A regular expression, found anywhere in the name.
+            collection: Only tensors that this collection selected.
+            step, mode, rank: Only tensors with a record there.
+
+        Raises:
+            GraphdbgError: The expression is invalid, or there is no such collection or mode.
+            NotRecorded: There is no such rank.
+        """
+        number = None if mode is None else mode_number(mode)
+        names: dict[str, None] = {}
+        for each in self.selected_ranks(rank):
+            names.update(dict.fromkeys(each.tensors(step, step, number)))
+        if collection is not None:
+            known = self.collections()
+            if collection not in known:
+                raise GraphdbgError(f"no collection {collection}; there are {', '.join(known) or 'none'}", USAGE)
+            wanted = set(known[collection].tensors)
+            names = {name: None for name in names if name in wanted}
+        try:
+            pattern = re.compile(regex or "")
+        except re.error as error:
+            raise GraphdbgError(f"invalid regular expression {regex}: {error}", USAGE) from None
+        return [name for name in names if pattern.search(name)]
+
+    def tensor(self, name: str | TensorInfo) -> Tensor:
+        """One tensor.
+
+        Args:
+            name: NODE:SLOT; the slot may be left out if it is 0.
+
+        Raises:
+            UnknownTensor: No rank has such a node. The message has the nearest names.
+        """
+        full = name.name if isinstance(name, TensorInfo) else ":".join(map(str, split_tensor(name)))
+        if not any(rank.tensor_key(full) for rank in self._ranks.values()):
+            known = {each for rank in self._ranks.values() for each in rank.nodes.tensor_names()}
+            raise UnknownTensor(full, known)
+        return Tensor(self, full)
+
+    def graph(self, rank: int | None = None) -> Graph:
+        """The graph of a rank, by default of the lowest one.
+
+        Raises:
+            NotRecorded: There is no such rank.
+        """
+        recorded = self.rank(self.ranks[0] if rank is None else rank)
+        return Graph(recorded.nodes, Counter(hit["node_id"] for hit in recorded.hits))
+
+    def hits(self, rank: int | None = None) -> list[Hit]:
+        """The hits of watchpoints, by rank in the order in which they were recorded."""
+        return [
+            _hit(number, values, each)
+            for each in self.selected_ranks(rank)
+            for number, values in enumerate(each.hits, 1)
+        ]
+
+    # --- tables
+
+    def table(self, name: str) -> pyarrow.Table:
+        """A whole table of all ranks.
+
+        Args:
+            name: "steps", "changes", "tensors", "nodes", "hits" or "statistics".
+
+        Raises:
+            GraphdbgError: There is no such table.
+            MissingPackageError: pyarrow is not installed.
+        """
+        views.check_view(name)
+        return views.table(self.selected_ranks(None), name)
+
+    def statistics(
+        self,
+        step: int | None = None,
+        steps: tuple[int | None, int | None] | range | None = None,
+        rank: int | None = None,
+        mode: str | None = None,
+        tensors: AnyCollection[str] | str | None = None,
+    ) -> pyarrow.Table:
+        """Statistics as a table with a row for each record; `.to_pandas()` makes a DataFrame.
+
+        Args:
+            step: One step.
+            steps: Several: (first, last), both inclusive and either None, or a range.
+            rank, mode: Only those; default: all.
+            tensors: Names of tensors, or a regular expression that is found anywhere in the name.
+
+        Returns:
+            The columns of the Parquet files and `rank`; measures are null where there is no finite element.
+
+        Raises:
+            NotRecorded: There is no such rank.
+            MissingPackageError: pyarrow is not installed.
+        """
+        compute = load("pyarrow.compute", "statistics as a table")
+        first, last = (step, step) if step is not None else _bounds(steps)
+        table = views.table(self.selected_ranks(rank), "statistics", first, last)
+        if isinstance(steps, range) and steps.step != 1:
+            table = table.filter(compute.field("step").isin(list(steps)))
+        if mode is not None:
+            table = table.filter(compute.field("mode") == mode_number(mode))
+        if tensors is not None:
+            names = self.tensors(tensors) if isinstance(tensors, str) else [":".join(map(str, split_tensor(each))) for each in tensors]
+            table = table.filter(compute.field("tensor").cast("string").isin(names))
+        return table
+
+    def sql(self, query: str) -> pyarrow.Table:
+        """Answers a query by DuckDB.
+
+        Its tables are statistics, changes, steps, tensors, nodes and hits, each with the column `rank`.
+
+        Raises:
+            GraphdbgError: The query is invalid, or the log is so large that it should be packed first.
+            MissingPackageError: duckdb or pyarrow is not installed.
+        """
+        return self._database.query(self.selected_ranks(None), query)
+
+    def _recorded(self) -> str:
+        steps = self.steps(complete=False)
+        return f"recorded are steps {steps[0]} to {steps[-1]}" if steps else "no step is recorded"
+
+
+def _bounds(steps: tuple[int | None, int | None] | range | None) -> tuple[int | None, int | None]:
+    if steps is None:
+        return None, None
+    if isinstance(steps, range):
+        return (min(steps), max(steps)) if steps else (1, 0)
+    first, last = steps
+    return first, last
+
+
+def _shortened(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers)) if len(numbers) <= 8 else f"{numbers[0]} to {numbers[-1]}"
+
+
+def _hit(number: int, values: Values, rank: Rank) -> Hit:
+    node = rank.nodes.nodes.get(values["node_id"])
+    kind = values["type"] or {"dtype": 0, "shape": []}
+    statistics = values["statistics"]
+    seconds, nanoseconds = divmod(values["time_unix_nano"], 1_000_000_000)
+    try:
+        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    except (OverflowError, ValueError, OSError):
+        moment, nanoseconds = "1970-01-01T00:00:00", 0
+    return Hit(
+        id=values["number"] or number,
+        watchpoint=values["watchpoint"],
+        rank=rank.number,
+        step=values["step"],
+        node=rank.nodes.name(values["node_id"]),
+        slot=values["slot"],
+        op_type=node.op_type if node else "",
+        dtype=dtype_name(kind["dtype"]),
+        shape=tuple(kind["shape"]),
+        order=values["order"],
+        condition="",
+        params={},
+        actual=values["actual"],
+        statistics=Statistics(**statistics) if statistics else None,
+        origin=ORIGINS[values["origin"]] if values["origin"] < len(ORIGINS) else ORIGINS[0],
+        source=_source(values["source"]),
+        error=values["error"] or None,
+        time=f"{moment}.{nanoseconds // 1000:06d}Z",
+        absorbed=values["absorbed"],
+    )
+
+
+def _source(frame: Values | None) -> Source | None:
+    return None if frame is None or not frame["file"] else Source(**frame)
+
+
+def find_run(name: str) -> str:
+    """The path or URL of a run: as given, or below the directory of runs that GRAPHDBG_RECORD names, or ./runs."""
+    if "://" in name or Path(name).is_dir():
+        return name
+    for directory in (os.environ.get("GRAPHDBG_RECORD"), "runs"):
+        if directory and "/" not in name and (Path(directory) / name).is_dir():
+            return str(Path(directory) / name)
+    return name

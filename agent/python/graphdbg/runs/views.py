@@ -1,0 +1,154 @@
+"""The tables of a run, over all ranks: from Parquet where it is packed, and from the log where it is not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from graphdbg.client.errors import USAGE, GraphdbgError
+
+from .columns import TableMaker, Words
+from .files import RemoteFiles
+from .log import Found, Selection
+from .packages import load
+from .packed import VIEW_OF_KIND, Chunk
+from .rank import Rank, outside
+from .tables import VIEWS, hits_table, nodes_table, steps_table, tensors_table
+
+KIND_OF_VIEW = {view: kind for kind, view in VIEW_OF_KIND.items()}
+# Rows of the log that a query may copy into memory: some 200 bytes each.
+MAX_ROWS_IN_MEMORY = 20_000_000
+
+
+def check_view(name: str) -> None:
+    if name not in VIEWS:
+        raise GraphdbgError(f"no table {name}; there are {', '.join(VIEWS)}", USAGE)
+
+
+def table(ranks: Iterable[Rank], view: str, first: int | None = None, last: int | None = None) -> Any:
+    """The pyarrow.Table of a view, with the column `rank` first. Steps limit it where it has steps."""
+    pa = load("pyarrow", "a table of a run")
+    parts = [_of_rank(rank, view, first, last) for rank in ranks]
+    if not parts:
+        raise GraphdbgError("a run without ranks has no tables")
+    return pa.concat_tables(parts, promote_options="permissive")
+
+
+def _of_rank(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
+    parts = [_logged(rank, view, first, last)]
+    if view in KIND_OF_VIEW:
+        parts = [_packed(rank, chunk, view, first, last) for chunk in rank.packed.chunks] + parts
+    return _with_rank([part for part in parts if part is not None], rank.number)
+
+
+def _with_rank(parts: Sequence[Any], number: int) -> Any:
+    pa = load("pyarrow", "a table of a run")
+    joined = pa.concat_tables([_plain(part) for part in parts], promote_options="permissive")
+    return joined.add_column(0, "rank", pa.array([number], pa.int64()).take(pa.array([0] * joined.num_rows, pa.int8())))
+
+
+def _plain(part: Any) -> Any:
+    return part.replace_schema_metadata(None)
+
+
+def _packed(rank: Rank, chunk: Chunk, view: str, first: int | None, last: int | None) -> Any:
+    outside_range = (first is not None and chunk.last_step < first) or (last is not None and chunk.first_step > last)
+    if outside_range:
+        return None
+    filters = [("step", ">=", first)] if first is not None else []
+    filters += [("step", "<=", last)] if last is not None else []
+    return rank.packed.table(view, chunk, filters or None)
+
+
+def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
+    """What the log has of a view and Parquet does not; of small views, all of it."""
+    if view == "nodes":
+        return nodes_table(rank.nodes)
+    if view == "hits":
+        return hits_table(rank.hits, rank.nodes)
+    if view == "steps":
+        marks = sorted(rank.steps.marks.values(), key=lambda mark: (mark.step, mark.mode, mark.pass_))
+        wanted = [mark for mark in marks if first is None or first <= mark.step <= (last if last is not None else first)]
+        return steps_table(wanted if last is not None else marks)
+    if view == "tensors":
+        return tensors_table(rank.saved(first, last).records, rank.nodes, rank.steps)
+    kind = KIND_OF_VIEW[view]
+    found = rank.log.select(Selection((kind,), first, last)) if rank.log else Found.join([])
+    if rank.packed.chunks:
+        new = outside(found.positions, rank.packed.ranges())
+        found = Found(found.positions[new], found.records[new])
+    return TableMaker(rank.nodes, rank.steps).table(kind, Words.of(found.positions, found.records))
+
+
+class Database:
+    """Answers SQL by DuckDB over the views of a run. Views exist once a query names them."""
+
+    def __init__(self) -> None:
+        self._connection: Any = None
+
+    def query(self, ranks: Sequence[Rank], text: str) -> Any:
+        """The pyarrow.Table with the answer."""
+        duckdb = load("duckdb", "SQL over a run")
+        load("pyarrow", "SQL over a run")
+        if self._connection is None:
+            self._connection = duckdb.connect()
+        words = {word.lower() for word in re.findall(r"[A-Za-z_]+", text)}
+        for view in VIEWS:
+            if view in words:
+                self._define(ranks, view)
+        try:
+            answer = self._connection.execute(text)
+            return answer.to_arrow_table() if hasattr(answer, "to_arrow_table") else answer.fetch_arrow_table()
+        except duckdb.Error as error:
+            raise GraphdbgError(f"the query failed: {error}", USAGE) from None
+
+    def _define(self, ranks: Sequence[Rank], view: str) -> None:
+        sources: list[str] = []
+        logged = [rank for rank in ranks if not _is_packed(rank)]
+        files = [rank.packed.path(view, chunk) for rank in ranks for chunk in rank.packed.chunks if view in chunk.views]
+        if view not in KIND_OF_VIEW:
+            logged, files = list(ranks), []
+        if files:
+            sources.append(self._files(ranks[0], view, files))
+        if logged or not sources:
+            rows = sum(rank.log.count for rank in logged if rank.log) if view in KIND_OF_VIEW else 0
+            if rows > MAX_ROWS_IN_MEMORY:
+                raise GraphdbgError(
+                    f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first", USAGE
+                )
+            parts = [_with_rank([_logged(rank, view, None, None)], rank.number) for rank in logged or ranks[:1]]
+            pa = load("pyarrow", "SQL over a run")
+            self._connection.register(f"_logged_{view}", pa.concat_tables(parts, promote_options="permissive"))
+            sources.append(f"select * from _logged_{view}")
+        self._connection.execute(f"create or replace temp view {view} as {' union all by name '.join(sources)}")
+
+    def _files(self, rank: Rank, view: str, files: Collection[str]) -> str:
+        if isinstance(rank.files, RemoteFiles):
+            dataset = load("pyarrow.dataset", "SQL over a run")
+            paths = [rank.files.path(file) for file in files]
+            parts = dataset.partitioning(load("pyarrow", "SQL").schema([("rank", load("pyarrow", "SQL").int64())]), flavor="hive")
+            found = dataset.dataset(
+                paths, filesystem=rank.files.filesystem, format="parquet", partitioning=parts
+            )
+            self._connection.register(f"_packed_{view}", found)
+            return f"select * from _packed_{view}"
+        quoted = ", ".join(_quoted(f"{rank.files.name}/{file}") for file in files)
+        options = "hive_partitioning=true, hive_types={'rank': bigint}, union_by_name=false"
+        return f"select * from read_parquet([{quoted}], {options})"
+
+
+def _is_packed(rank: Rank) -> bool:
+    """Whether Parquet has all records, so that the log need not be read."""
+    if rank.log is None:
+        return bool(rank.packed.chunks)
+    ranges = rank.packed.ranges()
+    positions = [(first, end) for first, end in rank.log.ranges()]
+    inside = all(any(begin <= first and end <= stop for begin, stop in ranges) for first, end in positions)
+    return bool(ranges) and inside and not outside(rank.log.recovered.positions, ranges).any()
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
