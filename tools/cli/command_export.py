@@ -1,4 +1,4 @@
-"""`graphdbg export JOB`: writes a job's graph to a file for other programs."""
+"""`graphdbg export JOB|RUN`: writes a job's graph, or what a run recorded, to files for other programs."""
 
 from __future__ import annotations
 
@@ -9,25 +9,47 @@ from pathlib import Path
 from . import connection
 from .client import quote
 from .errors import USAGE, CliError
+from .recorded import Progress, add_ranks_and_steps
 from .terminal import visible
+
+_OF_JOBS = ("onnx", "json")
+_OF_RUNS = ("npy", "safetensors", "csv", "tensorboard", "parquet")
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "export",
-        help="write a job's graph to a file",
+        help="write a job's graph or a recorded run to files",
         description="Writes a job's graph as JSON or as an ONNX model, which Netron and other viewers can open. "
-        "The model contains no tensor values; its metadata lists everything else that is not exported.",
+        "The model contains no tensor values; its metadata lists everything else that is not exported. "
+        "Of a recorded run, writes saved tensors (npy, safetensors), statistics (csv), all tables (parquet), or "
+        "scalars and histograms for TensorBoard, with the tags COLLECTION/TENSOR.",
     )
-    parser.add_argument("job", metavar="JOB", help="id of the job (see `graphdbg jobs`)")
-    parser.add_argument("--format", choices=("onnx", "json"), default="onnx", help="file format (default: %(default)s)")
+    parser.add_argument("job", metavar="JOB|RUN", help="id of a job, or directory, URL or id of a recorded run")
+    parser.add_argument(
+        "--format",
+        choices=(*_OF_JOBS, *_OF_RUNS),
+        default="onnx",
+        help="file format: onnx (default) and json of jobs, the others of runs",
+    )
     parser.add_argument("--graph", metavar="ID", help="id of the graph, if the job has several (default: the first)")
-    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="output file (default: JOB.onnx or JOB.json)")
+    parser.add_argument(
+        "--output",
+        "-o",
+        type=Path,
+        metavar="PATH",
+        help="output file, or directory (default: JOB.FORMAT, or RUN-FORMAT)",
+    )
+    add_ranks_and_steps(parser)
     connection.add_options(parser)
     parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
+    return _export_run(arguments) if arguments.format in _OF_RUNS else _export_job(arguments)
+
+
+def _export_job(arguments: argparse.Namespace) -> int:
     output = arguments.output or Path(f"{arguments.job.replace('/', '_')}.{arguments.format}")
     client = connection.connect(arguments)
     path = f"/jobs/{quote(arguments.job)}/graph/export"
@@ -38,4 +60,37 @@ def run(arguments: argparse.Namespace) -> int:
         raise CliError(f"cannot write {output}: {error.strerror}", USAGE) from None
     written = {"file": str(output), "bytes": len(content)}
     print(json.dumps(written) if arguments.json else f"{visible(output)}: {len(content)} bytes")
+    return 0
+
+
+def _export_run(arguments: argparse.Namespace) -> int:
+    from graphdbg.runs import open_run
+    from graphdbg.runs.export import ExportSelection, export_run
+    from graphdbg.runs.run import find_run
+
+    recorded = open_run(find_run(arguments.job))
+    first, last = arguments.steps or (None, None)
+    ranks = tuple(arguments.rank) if arguments.rank else None
+    selection = ExportSelection(ranks, first, last, arguments.tensors, arguments.collection)
+    ending = ".csv" if arguments.format == "csv" else f"-{arguments.format}"
+    output = arguments.output or Path(f"{recorded.id}{ending}")
+    progress = Progress()
+    count = 0
+
+    def show(file: Path) -> None:
+        nonlocal count
+        count += 1
+        progress.show(f"graphdbg: {count} files written")
+
+    try:
+        exported = export_run(recorded, arguments.format, output, selection, show)
+    except OSError as error:
+        raise CliError(f"cannot write {output}: {error}", USAGE) from None
+    finally:
+        progress.clear()
+    size = sum(file.stat().st_size for file in exported.files)
+    if arguments.json:
+        print(json.dumps({"output": str(output), "files": [str(file) for file in exported.files], "bytes": size}))
+    else:
+        print(visible(f"{output}: {len(exported.files)} files, {size} bytes"))
     return 0

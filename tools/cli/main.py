@@ -16,9 +16,13 @@ from . import (
     command_export,
     command_jobs,
     command_open,
+    command_pack,
     command_run,
+    command_runs,
+    command_show,
     command_start,
     command_token,
+    command_unpack,
     command_url,
 )
 from .errors import CliError
@@ -34,6 +38,10 @@ COMMANDS = (
     command_jobs,
     command_ctl,
     command_open,
+    command_runs,
+    command_show,
+    command_pack,
+    command_unpack,
     command_export,
     command_doctor,
 )

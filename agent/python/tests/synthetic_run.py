@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import itertools
 import json
 import socket
 import struct
@@ -38,7 +39,13 @@ STEP_NS = 50_000_000
 RING_CAPACITY = 209_689
 
 # Numbers of data types in tensor.proto, and their names in safetensors, by NumPy's name.
-DTYPES = {"bool": (1, "BOOL"), "int64": (5, "I64"), "uint8": (6, "U8"), "float16": (10, "F16"), "bfloat16": (11, "BF16")}
+DTYPES = {
+    "bool": (1, "BOOL"),
+    "int64": (5, "I64"),
+    "uint8": (6, "U8"),
+    "float16": (10, "F16"),
+    "bfloat16": (11, "BF16"),
+}
 DTYPES |= {"float32": (12, "F32"), "float64": (13, "F64"), "complex128": (15, "F64")}
 
 
@@ -148,7 +155,9 @@ def statistics_of(values: Array) -> dict[str, Any]:
     """The statistics of a tensor's elements."""
     elements = numpy.asarray(values, "f8").ravel()
     finite = elements[numpy.isfinite(elements)]
-    found: dict[str, Any] = dict(zip(COUNTS, (elements.size, *(0,) * 6), strict=True)) | dict.fromkeys(MEASURES, numpy.nan)
+    found: dict[str, Any] = dict(zip(COUNTS, (elements.size, *(0,) * 6), strict=True)) | dict.fromkeys(
+        MEASURES, numpy.nan
+    )
     found["nan_count"] = numpy.isnan(elements).sum()
     found["pos_inf_count"], found["neg_inf_count"] = (elements == numpy.inf).sum(), (elements == -numpy.inf).sum()
     found["zero_count"] = (finite == 0).sum()
@@ -241,7 +250,7 @@ class SyntheticRank:
         records = self.all_records()
         records["crc"] = record_crcs(records, 0)
         edges = numpy.linspace(0, len(records), segments + 1).astype(int).tolist()
-        for first, end in zip(edges, edges[1:], strict=False):
+        for first, end in itertools.pairwise(edges):
             self.write_segment(first, records[first:end])
         self.write_messages()
         self.write_tensors(part)
@@ -259,7 +268,9 @@ class SyntheticRank:
         file.write_bytes(content[: len(content) - cut])
         return file
 
-    def write_ring(self, records: Array, first: int = 0, tail: int = 0, capacity: int = 6528, file: Path | None = None) -> Path:
+    def write_ring(
+        self, records: Array, first: int = 0, tail: int = 0, capacity: int = 6528, file: Path | None = None
+    ) -> Path:
         """Writes a ring with the last records, of which the first has a position, and valid checksums."""
         records = records.copy()
         positions = numpy.arange(first, first + len(records), dtype="<u8")
@@ -327,7 +338,9 @@ def write_run_json(directory: Path, world_size: int) -> None:
     (directory / "run.json").write_text(json.dumps(content | {"started_unix_ns": START_NS}))
 
 
-def realistic_rank(directory: Path, number: int, steps: int, tensors: int, world_size: int = 1, seed: int = 0) -> SyntheticRank:
+def realistic_rank(
+    directory: Path, number: int, steps: int, tensors: int, world_size: int = 1, seed: int = 0
+) -> SyntheticRank:
     """A rank of a training job: each step has statistics of weights, gradients and activations that drift."""
     rank = SyntheticRank(directory, number, world_size, directory.name)
     scopes = ["forward/layers/%d/attention", "backward/layers/%d/mlp", "optimizer/AdamW"]
@@ -346,8 +359,14 @@ def realistic_rank(directory: Path, number: int, steps: int, tensors: int, world
         variance = scale**2 * random.uniform(0.98, 1.02, tensors)
         values = {"count": counts, "negative_count": negative, "positive_count": counts - negative}
         values |= {"min": -low, "max": high, "abs_max": numpy.maximum(low, high), "variance": variance}
-        values |= {"mean": scale * random.normal(0, 0.02, tensors), "abs_mean": 0.8 * scale * random.uniform(0.98, 1.02, tensors)}
-        values |= {"l1": 0.8 * scale * counts * random.uniform(0.98, 1.02, tensors), "l2": numpy.sqrt(variance * counts)}
+        values |= {
+            "mean": scale * random.normal(0, 0.02, tensors),
+            "abs_mean": 0.8 * scale * random.uniform(0.98, 1.02, tensors),
+        }
+        values |= {
+            "l1": 0.8 * scale * counts * random.uniform(0.98, 1.02, tensors),
+            "l2": numpy.sqrt(variance * counts),
+        }
         rank.add(mark(BEGIN_KIND, step), statistics_records(nodes, step, values), mark(END_KIND, step, records=tensors))
     rank.collections["layers"] = [(int(node), 0) for node in nodes]
     return rank

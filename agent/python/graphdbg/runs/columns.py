@@ -109,7 +109,9 @@ class TableMaker:
         codes = rank_of_code[codes]
         order = _order(codes, identity >> 56, step, placed >> 48)
         columns = self._keys(words, order, identity, step, placed, mode_step)
-        columns |= self._names([names[each] for each in by_name], [int(distinct[each]) >> 16 for each in by_name], codes[order])
+        columns |= self._names(
+            [names[each] for each in by_name], [int(distinct[each]) >> 16 for each in by_name], codes[order]
+        )
         return self._pa.table(columns | self._values(kind, words, order))
 
     def _keys(

@@ -35,7 +35,8 @@ _BYTES = [int(entry) for entry in _BYTE_TABLE]
 
 
 def _after_zero_byte(states: Array) -> Array:
-    return _BYTE_TABLE[states & 0xFF] ^ (states >> 8)
+    after: Array = _BYTE_TABLE[states & 0xFF] ^ (states >> 8)
+    return after
 
 
 @functools.cache
@@ -106,8 +107,9 @@ def crcs_at(records: Array, positions: Array) -> Array:
     """As record_crcs, for records at any positions (u64 of shape (n,))."""
     count = _POSITION_WORDS + _WORDS - _CRC_WORDS
     tables = _word_tables(count)
-    skipped: list[Array | None] = [None] * _CRC_WORDS
-    states = _raw(records.view("<u8").reshape(len(records), _WORDS // 4), skipped + tables[_POSITION_WORDS:])
+    of_record: list[Array | None] = [None] * _CRC_WORDS
+    of_record += tables[_POSITION_WORDS:]
+    states = _raw(records.view("<u8").reshape(len(records), _WORDS // 4), of_record)
     states ^= _raw(positions.astype("<u8", copy=False).reshape(-1, 1), list(tables[:_POSITION_WORDS]))
     states ^= numpy.uint32(_initial_share(2 * count) ^ 0xFFFFFFFF)
     states[states == 0] = 1
@@ -144,7 +146,7 @@ def _joined(states: Array, initial: int) -> int:
 def _shifted(states: Array, lanes: int) -> Array:
     """The states after `lanes` more lanes of zeros, where `lanes` is a power of 2."""
     tables = _shift_tables(lanes)
-    shifted = tables[0][states & 0xFF]
+    shifted: Array = tables[0][states & 0xFF]
     for byte in range(1, 4):
         shifted ^= tables[byte][(states >> (8 * byte)) & 0xFF]
     return shifted

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from graphdbg.client.errors import UNAVAILABLE, USAGE, GraphdbgError
 
 from .packages import load
+
+_COPIED_AT_ONCE = 8 << 20
 
 
 class Files(Protocol):
@@ -29,8 +34,14 @@ class Files(Protocol):
     def write(self, path: str, content: bytes) -> None:
         """Writes a whole file, atomically. Raises OSError."""
 
+    def copy(self, source: Path, path: str) -> None:
+        """Copies a file of this machine, atomically. Raises OSError."""
+
     def remove(self, path: str) -> None:
         """Removes a file, if there is one. Raises OSError."""
+
+    def total_size(self) -> int:
+        """The size of all files in bytes."""
 
 
 class LocalFiles:
@@ -59,18 +70,23 @@ class LocalFiles:
             return stream.read() if count is None else stream.read(count)
 
     def write(self, path: str, content: bytes) -> None:
-        file = self.root / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f"{file.name}.part")
-        with part.open("wb") as stream:
+        with whole_file(self.root / path) as stream:
             stream.write(content)
-            stream.flush()
-            os.fdatasync(stream.fileno())
-        part.replace(file)
-        sync_directory(file.parent)
+
+    def copy(self, source: Path, path: str) -> None:
+        with source.open("rb") as content, whole_file(self.root / path) as stream:
+            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
 
     def remove(self, path: str) -> None:
         (self.root / path).unlink(missing_ok=True)
+
+    def total_size(self) -> int:
+        total = 0
+        for directory, _, names in os.walk(self.root):
+            for name in names:
+                with contextlib.suppress(OSError):
+                    total += os.lstat(os.path.join(directory, name)).st_size
+        return total
 
 
 class RemoteFiles:
@@ -108,9 +124,19 @@ class RemoteFiles:
         with self.filesystem.open_output_stream(target) as stream:
             stream.write(content)
 
+    def copy(self, source: Path, path: str) -> None:
+        target = self.path(path)
+        self.filesystem.create_dir(target.rpartition("/")[0], recursive=True)
+        with source.open("rb") as content, self.filesystem.open_output_stream(target) as stream:
+            shutil.copyfileobj(content, stream, _COPIED_AT_ONCE)
+
     def remove(self, path: str) -> None:
         if self.size(path) is not None:
             self.filesystem.delete_file(self.path(path))
+
+    def total_size(self) -> int:
+        selector = self._selector(self.root, recursive=True, allow_not_found=True)
+        return sum(info.size or 0 for info in self.filesystem.get_file_info(selector) if info.is_file)
 
     def path(self, path: str) -> str:
         """The path in the file system."""
@@ -131,6 +157,22 @@ def open_files(place: str | os.PathLike[str]) -> Files:
     if text.startswith("file://"):
         return LocalFiles(Path(text.removeprefix("file://")))
     return RemoteFiles(text) if is_url(text) else LocalFiles(Path(text))
+
+
+@contextlib.contextmanager
+def whole_file(file: Path) -> Iterator[BinaryIO]:
+    """A file to write, which appears under its name once it is whole, and not at all after an error."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    part = file.with_name(f"{file.name}.part")
+    try:
+        with part.open("wb") as stream:
+            yield stream
+            stream.flush()
+            os.fdatasync(stream.fileno())
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+    sync_directory(file.parent)
 
 
 def sync_directory(directory: Path) -> None:

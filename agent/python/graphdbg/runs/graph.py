@@ -88,7 +88,9 @@ class NodeTable:
     def tensor_names(self) -> list[str]:
         """The names of the outputs of all nodes, by id and slot."""
         return [
-            f"{node.name}:{output['slot']}" for _, node in sorted(self.nodes.items()) for output in node.values["outputs"]
+            f"{node.name}:{output['slot']}"
+            for _, node in sorted(self.nodes.items())
+            for output in node.values["outputs"]
         ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,7 +106,7 @@ class Log:
     def _wanted_of_ring(self) -> int:
         """The first position that the ring may have and segments do not."""
         ranges = self.ranges()
-        whole = all(end == first for (_, end), (first, _) in zip(ranges, ranges[1:], strict=False))
+        whole = all(end == first for (_, end), (first, _) in itertools.pairwise(ranges))
         return ranges[-1][1] if ranges and whole and not self.damages else 0
 
     @property
@@ -127,7 +128,7 @@ class Log:
         return sum(end - first for first, end in self.ranges()) + len(self.recovered.records)
 
     def blocks(self, recovered: bool = True) -> Iterator[Found]:
-        """All records, at most 65,536 at a time: those of segments in order of position, then what only the ring has."""
+        """All records, at most 65,536 at a time: first those of segments, then what only the ring has."""
         for segment, first in self._parts():
             for position, block in segment.blocks(first - segment.first):
                 yield Found(_positions(position, len(block)), block)

@@ -66,7 +66,9 @@ class _Chunk:
     steps: int = 0
 
 
-def pack_rank(rank: Rank, target: Files, whole: bool, progress: Callable[[int], None] = lambda rows: None) -> PackedPart:
+def pack_rank(
+    rank: Rank, target: Files, whole: bool, progress: Callable[[int], None] = lambda rows: None
+) -> PackedPart:
     """Packs what is in the log of a rank and not yet in Parquet at the target.
 
     Args:
@@ -191,7 +193,9 @@ class _Writer:
         keys = dict.fromkeys(zip(marks["step"].tolist(), marks["mode"].tolist(), marks["pass"].tolist(), strict=True))
         # A step whose begin is in an earlier chunk has its row there.
         ends = {(int(mark["step"]), int(mark["mode"]), int(mark["pass"])) for mark in marks[marks["kind"] == END_KIND]}
-        entries = [self._rank.steps.marks[key] for key in keys if key in ends or not self._rank.steps.marks[key].has_ended]
+        entries = [
+            self._rank.steps.marks[key] for key in keys if key in ends or not self._rank.steps.marks[key].has_ended
+        ]
         for view, table in (
             ("steps", steps_table(entries)),
             ("tensors", tensors_table(saved, self._rank.nodes, self._rank.steps)),

@@ -144,11 +144,13 @@ class Packed:
         try:
             with _opened(self._files, path) as source:
                 metadata = load("pyarrow.parquet", "a packed run").read_schema(source).metadata or {}
-            numbers = [int(metadata[key]) for key in (FIRST_POSITION, END_POSITION, FIRST_STEP, LAST_STEP)]
+            first, end, first_step, last_step = (
+                int(metadata[key]) for key in (FIRST_POSITION, END_POSITION, FIRST_STEP, LAST_STEP)
+            )
         except (OSError, ValueError, KeyError) as error:
             self.damages.append(Damage(f"{self._files.name}/{path}", 0, f"not a file that pack wrote: {error}"))
             return None
-        return Chunk(name, *numbers, views)
+        return Chunk(name, first, end, first_step, last_step, views)
 
 
 def _may_have(chunk: Chunk, selection: Selection) -> bool:
@@ -175,8 +177,10 @@ def read_table(files: Files, path: str, filters: Any = None) -> Any:
     parquet = load("pyarrow.parquet", "a packed run")
     with _opened(files, path) as source:
         # Without the partitioning of its directory, because the rank is known.
-        return parquet.ParquetFile(source).read() if filters is None else parquet.read_table(
-            source, filters=filters, partitioning=None
+        return (
+            parquet.ParquetFile(source).read()
+            if filters is None
+            else parquet.read_table(source, filters=filters, partitioning=None)
         )
 
 

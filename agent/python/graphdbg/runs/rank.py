@@ -213,7 +213,9 @@ class Rank:
     def _log_has_all(self) -> bool:
         """Whether no chunk has positions that the log does not have."""
         ranges = merged(self.log.ranges() if self.log else [])
-        return all(any(first <= chunk.first and chunk.end <= end for first, end in ranges) for chunk in self.packed.chunks)
+        return all(
+            any(first <= chunk.first and chunk.end <= end for first, end in ranges) for chunk in self.packed.chunks
+        )
 
     @property
     def end_position(self) -> int:
@@ -253,7 +255,9 @@ class Rank:
             self._tensors_until = self.end_position
             for block in self._blocks():
                 kinds = block["kind"]
-                self._tensor_keys |= _keys(block[(kinds == STATISTICS_KIND) | (kinds == CHANGE_KIND) | (kinds == SAVED_KIND)])
+                self._tensor_keys |= _keys(
+                    block[(kinds == STATISTICS_KIND) | (kinds == CHANGE_KIND) | (kinds == SAVED_KIND)]
+                )
         return self._tensor_keys
 
     def _blocks(self) -> list[Array] | Any:

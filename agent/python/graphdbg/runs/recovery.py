@@ -5,14 +5,13 @@ Readers do not need this. It moves what only the ring has into the log, so that 
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy
 
 from . import ring
 from .crc32c import record_crcs
-from .files import sync_directory
+from .files import whole_file
 from .log import Log
 from .rank import Rank, outside
 from .record import HOLE_KIND, RECORD, Array
@@ -69,17 +68,9 @@ def _write_segments(log: Log, directory: Path) -> None:
 def write_segment(directory: Path, header: SegmentHeader, records: Array) -> Path:
     """Writes a segment, atomically. Raises OSError."""
     file = directory / file_name(header.first)
-    part = directory / f"{file.name}.part"
-    try:
-        with part.open("wb") as stream:
-            stream.write(header.encode())
-            stream.write(numpy.ascontiguousarray(records).view("u1"))
-            stream.flush()
-            os.fdatasync(stream.fileno())
-        part.replace(file)
-    finally:
-        part.unlink(missing_ok=True)
-    sync_directory(directory)
+    with whole_file(file) as stream:
+        stream.write(header.encode())
+        stream.write(numpy.ascontiguousarray(records).view("u1").data)
     return file
 
 

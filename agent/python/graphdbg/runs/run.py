@@ -372,7 +372,11 @@ class Run:
         if mode is not None:
             table = table.filter(compute.field("mode") == mode_number(mode))
         if tensors is not None:
-            names = self.tensors(tensors) if isinstance(tensors, str) else [":".join(map(str, split_tensor(each))) for each in tensors]
+            names = (
+                self.tensors(tensors)
+                if isinstance(tensors, str)
+                else [":".join(map(str, split_tensor(each))) for each in tensors]
+            )
             table = table.filter(compute.field("tensor").cast("string").isin(names))
         return table
 

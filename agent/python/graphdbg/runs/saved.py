@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy
-
 from graphdbg.client.arrays import array_of
 
 from .crc32c import crc32c

@@ -153,7 +153,9 @@ def _header_problem(magic: bytes, header_size: int, record_size: int) -> str:
     if magic != MAGIC:
         return f"version {magic[7]} of the format is later than 1"
     if (header_size, record_size) != (HEADER_SIZE, RECORD_SIZE):
-        return f"a header of {header_size} bytes and records of {record_size} bytes, not {HEADER_SIZE} and {RECORD_SIZE}"
+        return (
+            f"a header of {header_size} bytes and records of {record_size} bytes, not {HEADER_SIZE} and {RECORD_SIZE}"
+        )
     return ""
 
 

@@ -91,9 +91,7 @@ class StepIndex:
         """As mode_steps, of columns of shape (n,), which change seldom from one row to the next."""
         if not len(steps):
             return numpy.empty(0, "<i8")
-        changes = numpy.flatnonzero(
-            (steps[1:] != steps[:-1]) | (modes[1:] != modes[:-1]) | (passes[1:] != passes[:-1])
-        )
+        changes = numpy.flatnonzero((steps[1:] != steps[:-1]) | (modes[1:] != modes[:-1]) | (passes[1:] != passes[:-1]))
         starts = numpy.concatenate([[0], changes + 1])
         keys = zip(steps[starts].tolist(), modes[starts].tolist(), passes[starts].tolist(), strict=True)
         found = numpy.array([self._mode_step(key) for key in keys], "<i8")

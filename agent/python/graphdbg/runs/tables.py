@@ -168,9 +168,7 @@ def hits_table(hits: Sequence[Values], nodes: NodeTable) -> Any:
         ("error", pa.string()),
         ("time_ns", pa.int64()),
     ]
-    return pa.Table.from_pylist(
-        [_hit_row(number, hit, nodes) for number, hit in enumerate(hits, 1)], pa.schema(fields)
-    )
+    return pa.Table.from_pylist([_hit_row(number, hit, nodes) for number, hit in enumerate(hits, 1)], pa.schema(fields))
 
 
 def _hit_row(number: int, hit: Values, nodes: NodeTable) -> Values:
@@ -195,7 +193,7 @@ def _hit_row(number: int, hit: Values, nodes: NodeTable) -> Values:
         "origin": ORIGINS[hit["origin"]] if hit["origin"] < len(ORIGINS) else ORIGINS[0],
         "absorbed": hit["absorbed"],
         "file": source["file"],
-        "line": None if source["line"] is None else _signed(source["line"]),
+        "line": source["line"],
         "function": source["function"],
         "error": hit["error"],
         "time_ns": hit["time_unix_nano"],

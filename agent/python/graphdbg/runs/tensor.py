@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy
-
 from graphdbg.client.errors import USAGE, GraphdbgError
 from graphdbg.client.models import Statistics
 
@@ -244,19 +244,23 @@ def mode_number(mode: str) -> int:
 
 def statistics_of(record: Any) -> Statistics:
     """The statistics of a record; numbers are None where there is no finite element."""
-    counts = {name: int(record[name]) for name in COUNTS}
-    measures = {name: float(record[name]) for name in MEASURES}
-    return Statistics(**counts, **{name: None if number != number else number for name, number in measures.items()})
+    numbers: dict[str, Any] = {name: int(record[name]) for name in COUNTS}
+    for name in MEASURES:
+        number = float(record[name])
+        numbers[name] = None if math.isnan(number) else number
+    return Statistics(**numbers)
 
 
 def _of_pass(records: Array, mode: str | None, pass_: int) -> Array:
-    kept = records[records["pass"] == pass_]
+    kept: Array = records[records["pass"] == pass_]
     if mode is not None:
-        return kept[kept["mode"] == mode_number(mode)]
-    # One mode of each step: that of its first record.
-    steps, first = numpy.unique(kept["step"], return_index=True)
-    modes = kept["mode"][first]
-    return kept[kept["mode"] == modes[numpy.searchsorted(steps, kept["step"])]] if len(kept) else kept
+        kept = kept[kept["mode"] == mode_number(mode)]
+    elif len(kept):
+        # One mode of each step: that of its first record.
+        steps, first = numpy.unique(kept["step"], return_index=True)
+        modes = kept["mode"][first]
+        kept = kept[kept["mode"] == modes[numpy.searchsorted(steps, kept["step"])]]
+    return kept
 
 
 def _recorded(steps: Sequence[int]) -> str:

@@ -2,16 +2,70 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy
+from graphdbg.client.errors import USAGE, GraphdbgError
 
+from .files import Files, open_files, whole_file
 from .log import Found
 from .rank import Rank, outside
 from .recovery import write_segment
+from .run import open_run
 from .segment import HEADER_SIZE, SegmentHeader
 
+_RUN_FILES = ("run.json", "findings.jsonl")
+_COPIED_AT_ONCE = 8 << 20
 _SEGMENT_RECORDS = ((64 << 20) - HEADER_SIZE) // 160
+
+
+def unpack_run(path: str, to: Path | None = None, progress: Callable[[int], None] = lambda rows: None) -> int:
+    """Restores the logs of all ranks of a run.
+
+    Args:
+        path: The run's directory or URL.
+        to: A directory for the restored run, with all of its files; by default the run itself.
+        progress: Receives the number of records so far, after each rank.
+
+    Returns:
+        The number of records written.
+
+    Raises:
+        GraphdbgError: There is no run, or it is at a URL and `to` is missing.
+        ValueError, OSError: As unpack_rank.
+    """
+    run = open_run(path)
+    files = open_files(path)
+    if to is None and files.local is None:
+        raise GraphdbgError(f"{path} is a URL: name a directory for the unpacked run", USAGE)
+    root = to or Path(files.name)
+    written = 0
+    for number in run.ranks:
+        rank = run.rank(number)
+        if to is not None:
+            _copy_rank(files, rank.name, to)
+        written += unpack_rank(rank, root / rank.name / "log")
+        progress(written)
+    if to is not None:
+        _copy_names(files, "", to, _RUN_FILES)
+    return written
+
+
+def _copy_rank(files: Files, name: str, to: Path) -> None:
+    _copy_names(files, name, to, [each for each in files.names(name) if each not in ("log", "tensors", "ring.gdbr")])
+    _copy_names(files, f"{name}/tensors", to, files.names(f"{name}/tensors"))
+
+
+def _copy_names(files: Files, directory: str, to: Path, names: Iterable[str]) -> None:
+    for name in names:
+        path = f"{directory}/{name}" if directory else name
+        size = files.size(path)
+        if size is None:
+            continue
+        with whole_file(to / path) as stream:
+            for start in range(0, size, _COPIED_AT_ONCE):
+                stream.write(files.read(path, start, _COPIED_AT_ONCE))
 
 
 def unpack_rank(rank: Rank, directory: Path) -> int:

@@ -69,7 +69,9 @@ def _logged(rank: Rank, view: str, first: int | None, last: int | None) -> Any:
         return hits_table(rank.hits, rank.nodes)
     if view == "steps":
         marks = sorted(rank.steps.marks.values(), key=lambda mark: (mark.step, mark.mode, mark.pass_))
-        wanted = [mark for mark in marks if first is None or first <= mark.step <= (last if last is not None else first)]
+        wanted = [
+            mark for mark in marks if first is None or first <= mark.step <= (last if last is not None else first)
+        ]
         return steps_table(wanted if last is not None else marks)
     if view == "tensors":
         return tensors_table(rank.saved(first, last).records, rank.nodes, rank.steps)
@@ -98,8 +100,9 @@ class Database:
             if view in words:
                 self._define(ranks, view)
         try:
-            answer = self._connection.execute(text)
-            return answer.to_arrow_table() if hasattr(answer, "to_arrow_table") else answer.fetch_arrow_table()
+            answer = self._connection.sql(text)
+            # Statements such as `set` have no answer.
+            return load("pyarrow", "SQL over a run").table({}) if answer is None else answer.to_arrow_table()
         except duckdb.Error as error:
             raise GraphdbgError(f"the query failed: {error}", USAGE) from None
 
@@ -115,7 +118,8 @@ class Database:
             rows = sum(rank.log.count for rank in logged if rank.log) if view in KIND_OF_VIEW else 0
             if rows > MAX_ROWS_IN_MEMORY:
                 raise GraphdbgError(
-                    f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first", USAGE
+                    f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first",
+                    USAGE,
                 )
             parts = [_with_rank([_logged(rank, view, None, None)], rank.number) for rank in logged or ranks[:1]]
             pa = load("pyarrow", "SQL over a run")
@@ -127,10 +131,10 @@ class Database:
         if isinstance(rank.files, RemoteFiles):
             dataset = load("pyarrow.dataset", "SQL over a run")
             paths = [rank.files.path(file) for file in files]
-            parts = dataset.partitioning(load("pyarrow", "SQL").schema([("rank", load("pyarrow", "SQL").int64())]), flavor="hive")
-            found = dataset.dataset(
-                paths, filesystem=rank.files.filesystem, format="parquet", partitioning=parts
+            parts = dataset.partitioning(
+                load("pyarrow", "SQL").schema([("rank", load("pyarrow", "SQL").int64())]), flavor="hive"
             )
+            found = dataset.dataset(paths, filesystem=rank.files.filesystem, format="parquet", partitioning=parts)
             self._connection.register(f"_packed_{view}", found)
             return f"select * from _packed_{view}"
         quoted = ", ".join(_quoted(f"{rank.files.name}/{file}") for file in files)
@@ -150,5 +154,3 @@ def _is_packed(rank: Rank) -> bool:
 
 def _quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
-
-

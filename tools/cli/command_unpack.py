@@ -1,0 +1,47 @@
+"""`graphdbg unpack RUN`: restores a run's log from Parquet."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from .errors import CliError
+from .recorded import Progress, add_run
+from .terminal import visible
+
+
+def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    parser = subparsers.add_parser(
+        "unpack",
+        help="restore a packed run's log",
+        description="Restores the log of a packed run, to the byte. The Parquet files stay.",
+    )
+    add_run(parser)
+    parser.add_argument(
+        "--to", type=Path, metavar="DIR", help="directory for the unpacked run (default: the run itself)"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.set_defaults(run=run)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from graphdbg.runs.run import find_run
+    from graphdbg.runs.unpack import unpack_run
+
+    progress = Progress()
+    try:
+        written = unpack_run(
+            find_run(arguments.run_name),
+            arguments.to,
+            lambda rows: progress.show(f"graphdbg: restored {rows} records"),
+        )
+    except (OSError, ValueError) as error:
+        raise CliError(f"cannot unpack {arguments.run_name}: {error}", 1) from None
+    finally:
+        progress.clear()
+    if arguments.json:
+        print(json.dumps({"rows": written}))
+    else:
+        print(visible(f"{written} records restored"))
+    return 0

@@ -1,0 +1,76 @@
+"""What the commands for recorded runs share."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+
+from .errors import USAGE, CliError
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_PROGRESS_AFTER_SECONDS = 1.0
+_PROGRESS_EVERY_SECONDS = 0.2
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "run_name",
+        metavar="RUN",
+        help="directory or URL of a run, or its id in $GRAPHDBG_RECORD or ./runs (see `graphdbg runs`)",
+    )
+
+
+def add_ranks_and_steps(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--rank", type=int, action="append", metavar="R", help="only this rank (again for more)")
+    parser.add_argument(
+        "--steps", type=steps_range, metavar="A:B", help="only steps A to B, both inclusive; either may be missing"
+    )
+    parser.add_argument("--tensors", metavar="REGEX", help="only tensors in whose name REGEX is found")
+    parser.add_argument("--collection", metavar="C", help="only tensors that this collection selected")
+
+
+def steps_range(text: str) -> tuple[int | None, int | None]:
+    """The steps of an option A:B, or of a single number."""
+    first, colon, last = text.partition(":")
+    try:
+        begin = int(first) if first else None
+        return begin, ((int(last) if last else None) if colon else begin)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"expected steps as A:B, not {text}") from None
+
+
+def size_text(size: float) -> str:
+    for unit in _UNITS[:-1]:
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "B" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} {_UNITS[-1]}"
+
+
+def require(condition: bool, message: str) -> None:
+    """Ends the command as wrong usage unless a condition holds."""
+    if not condition:
+        raise CliError(message, USAGE)
+
+
+class Progress:
+    """A line on stderr that is written again and again, on a terminal and after one second."""
+
+    def __init__(self) -> None:
+        self._start = time.monotonic()
+        self._last = 0.0
+        self._width = 0
+
+    def show(self, text: str) -> None:
+        now = time.monotonic()
+        if not sys.stderr.isatty() or now - self._start < _PROGRESS_AFTER_SECONDS:
+            return
+        if now - self._last >= _PROGRESS_EVERY_SECONDS:
+            self._last = now
+            print(f"\r{text:{self._width}}", end="", file=sys.stderr, flush=True)
+            self._width = len(text)
+
+    def clear(self) -> None:
+        if self._width:
+            print(f"\r{'':{self._width}}\r", end="", file=sys.stderr, flush=True)
