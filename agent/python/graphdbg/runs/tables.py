@@ -188,7 +188,7 @@ def _hit_row(number: int, hit: Values, nodes: NodeTable) -> Values:
         "dtype": dtype_name(kind["dtype"]),
         "shape": kind["shape"],
         "actual": list(hit["actual"].items()),
-        **{name: None if statistics[name] is None else _signed(statistics[name]) for name in COUNTS},
+        **{name: _signed(statistics[name] or 0) if hit["statistics"] else None for name in COUNTS},
         **{name: statistics[name] for name in MEASURES},
         "origin": ORIGINS[hit["origin"]] if hit["origin"] < len(ORIGINS) else ORIGINS[0],
         "absorbed": hit["absorbed"],

@@ -80,7 +80,7 @@ class Tensor:
         Args:
             step: The step.
             rank: The rank.
-            mode: The mode of the pass; default: the first one of the step that has a value.
+            mode: The mode of the pass; default: that of the step itself, if it has a value.
             pass_: Which pass of its mode within the step, from 1.
 
         Returns:
@@ -92,10 +92,10 @@ class Tensor:
             DataLossError: The file with the value is damaged.
         """
         recorded = self._run.rank(rank)
-        found = _of_pass(self._saved(recorded, step).records, mode, pass_)
+        found = _of_pass(recorded, self._saved(recorded, step).records, mode, pass_)
         if len(found):
             return self._read(recorded, found[-1])
-        statistics = _of_pass(self._statistics(recorded, step).records, mode, pass_)
+        statistics = _of_pass(recorded, self._statistics(recorded, step).records, mode, pass_)
         if len(statistics) and statistics[-1]["count"] == 1:
             return value_of_scalar(statistics[-1], self._shape_in_graph(recorded) or ())
         raise self._no_value(step, recorded, len(statistics) > 0)
@@ -108,10 +108,10 @@ class Tensor:
         """
         recorded = self._run.rank(rank)
         found: dict[int, Array] = {}
-        for record in _of_pass(self._statistics(recorded).records, None, 1):
+        for record in _of_pass(recorded, self._statistics(recorded).records, None, 1):
             if record["count"] == 1:
                 found[int(record["step"])] = value_of_scalar(record, self._shape_in_graph(recorded) or ())
-        latest = {int(record["step"]): record for record in _of_pass(self._saved(recorded).records, None, 1)}
+        latest = {int(record["step"]): record for record in _of_pass(recorded, self._saved(recorded).records, None, 1)}
         found |= {step: self._read(recorded, record) for step, record in latest.items()}
         return dict(sorted(found.items()))
 
@@ -122,7 +122,7 @@ class Tensor:
             NotRecorded: There are none. The message lists the steps that have some.
         """
         recorded = self._run.rank(rank)
-        found = _of_pass(self._statistics(recorded, step).records, mode, pass_)
+        found = _of_pass(recorded, self._statistics(recorded, step).records, mode, pass_)
         if not len(found):
             known = numpy.unique(self._statistics(recorded).records["step"]).tolist()
             raise NotRecorded(f"{self.name} has no statistics at step {step} on rank {rank}; {_recorded(known)}")
@@ -251,16 +251,17 @@ def statistics_of(record: Any) -> Statistics:
     return Statistics(**numbers)
 
 
-def _of_pass(records: Array, mode: str | None, pass_: int) -> Array:
+def _of_pass(rank: Rank, records: Array, mode: str | None, pass_: int) -> Array:
+    """The records of a pass; of each step, those of one mode: by default the step's own if it has any."""
     kept: Array = records[records["pass"] == pass_]
     if mode is not None:
-        kept = kept[kept["mode"] == mode_number(mode)]
-    elif len(kept):
-        # One mode of each step: that of its first record.
-        steps, first = numpy.unique(kept["step"], return_index=True)
-        modes = kept["mode"][first]
-        kept = kept[kept["mode"] == modes[numpy.searchsorted(steps, kept["step"])]]
-    return kept
+        return kept[kept["mode"] == mode_number(mode)]  # type: ignore[no-any-return]
+    chosen: dict[int, int] = {}
+    for step, found in zip(kept["step"].tolist(), kept["mode"].tolist(), strict=True):
+        own = rank.steps.step(step)
+        if step not in chosen or (own is not None and mode_name(found) == own.mode):
+            chosen[step] = found
+    return kept[kept["mode"] == [chosen[step] for step in kept["step"].tolist()]] if len(kept) else kept
 
 
 def _recorded(steps: Sequence[int]) -> str:
