@@ -244,10 +244,7 @@ def test_without_duckdb_the_error_names_the_extra(run, monkeypatch):
 
 @pytest.mark.parametrize("dtype", ["bool", "int64", "uint8", "float16", "bfloat16", "float32", "float64", "complex128"])
 def test_values_of_every_kind_of_element(directory, dtype):
-    if dtype == "bfloat16":
-        kind = pytest.importorskip("ml_dtypes").bfloat16
-    else:
-        kind = dtype
+    kind = pytest.importorskip("ml_dtypes").bfloat16 if dtype == "bfloat16" else dtype
     rank = SyntheticRank(directory)
     rank.nodes = [Node("x")]
     written = numpy.arange(6).reshape(2, 3).astype(kind)
@@ -322,5 +319,7 @@ def test_waiting_for_a_running_rank_times_out(directory):
     rank = train(directory, 0, 2)
     rank.info |= {"host": "elsewhere", "ring": "/dev/shm/ring.gdbr"}
     rank.write_json(None)
-    with pytest.raises(graphdbg.client.WaitTimeoutError, match="step 3 was not complete after 0.1 s; the last one is 2"):
+    with pytest.raises(
+        graphdbg.client.WaitTimeoutError, match=r"step 3 was not complete after 0\.1 s; the last one is 2"
+    ):
         open_run(directory).wait_for(3, timeout=0.1)

@@ -8,6 +8,7 @@ lead back to their node.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy
@@ -103,15 +104,15 @@ class TableMaker:
         keys = _key_numbers(identity)
         distinct, codes = _codes(keys)
         names = [f"{self._nodes.name(int(key) >> 16)}:{int(key) & 0xFFFF}" for key in distinct]
-        by_name = sorted(range(len(names)), key=names.__getitem__)
-        rank_of_code = numpy.empty(len(names), "<u4")
-        rank_of_code[by_name] = numpy.arange(len(names), dtype="<u4")
-        codes = rank_of_code[codes]
-        order = _order(codes, identity >> 56, step, placed >> 48)
+        # Nodes of different graphs may have the same name.
+        sorted_names = sorted(set(names))
+        number = {name: index for index, name in enumerate(sorted_names)}
+        name_codes = numpy.array([number[name] for name in names], "<u4")[codes]
+        categories = [CATEGORIES.index(self._nodes.category(int(key) >> 16)) for key in distinct]
+        order = _order(name_codes, identity >> 56, step, placed >> 48)
         columns = self._keys(words, order, identity, step, placed, mode_step)
-        columns |= self._names(
-            [names[each] for each in by_name], [int(distinct[each]) >> 16 for each in by_name], codes[order]
-        )
+        columns["tensor"] = self._dictionary(name_codes[order], sorted_names)
+        columns["category"] = self._dictionary(numpy.array(categories, "<u4")[codes][order], CATEGORIES)
         return self._pa.table(columns | self._values(kind, words, order))
 
     def _keys(
@@ -130,15 +131,8 @@ class TableMaker:
             "flags": (words.take(0) >> 48).astype("<i4")[order],
         }
 
-    def _names(self, names: list[str], nodes: list[int], codes: Array) -> dict[str, Any]:
-        categories = numpy.array([CATEGORIES.index(self._nodes.category(node)) for node in nodes], "<i4")
-        indices = codes.astype("<i4")
-        return {
-            "tensor": self._pa.DictionaryArray.from_arrays(indices, self._pa.array(names, self._pa.string())),
-            "category": self._pa.DictionaryArray.from_arrays(
-                categories[indices], self._pa.array(CATEGORIES, self._pa.string())
-            ),
-        }
+    def _dictionary(self, codes: Array, words: Sequence[str]) -> Any:
+        return self._pa.DictionaryArray.from_arrays(codes.view("<i4"), self._pa.array(words, self._pa.string()))
 
     def _values(self, kind: int, words: Words, order: Array) -> dict[str, Any]:
         columns: dict[str, Any] = {}
@@ -156,7 +150,7 @@ class TableMaker:
             columns[name] = words.take(word)[order].view("<i8")
             word += 1
         if kind == STATISTICS_KIND:
-            columns["grad_scale"] = words.take(word)[order].view("<f8")
+            columns["grad_scale"] = self._measure(words.take(word)[order].view("<f8"))
         return columns
 
     def _measure(self, values: Array) -> Any:

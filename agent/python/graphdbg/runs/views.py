@@ -136,10 +136,10 @@ class Database:
             )
             found = dataset.dataset(paths, filesystem=rank.files.filesystem, format="parquet", partitioning=parts)
             self._connection.register(f"_packed_{view}", found)
-            return f"select * from _packed_{view}"
+            return f"select rank, * exclude (rank) from _packed_{view}"
         quoted = ", ".join(_quoted(f"{rank.files.name}/{file}") for file in files)
         options = "hive_partitioning=true, hive_types={'rank': bigint}, union_by_name=false"
-        return f"select * from read_parquet([{quoted}], {options})"
+        return f"select rank, * exclude (rank) from read_parquet([{quoted}], {options})"
 
 
 def _is_packed(rank: Rank) -> bool:
