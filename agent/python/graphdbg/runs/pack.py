@@ -26,6 +26,7 @@ from .packed import (
     LAST_STEP,
     RECORDS,
     VIEW_OF_KIND,
+    WHOLE,
     directory,
 )
 from .rank import Rank, outside
@@ -183,7 +184,7 @@ class _Writer:
 
     def write_whole(self, view: str, table: Any) -> None:
         """Writes a table that has one file."""
-        path = f"{directory(view, self._rank.number)}/all.parquet"
+        path = f"{directory(view, self._rank.number)}/{WHOLE}"
         self._write(path, table, self._metadata_of_run())
 
     def _write_small(self, others: Found, name: str, metadata: dict[bytes, bytes]) -> None:

@@ -6,7 +6,7 @@ written last, so a chunk is complete if it has one; its metadata has the chunk's
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,8 @@ from .record import CHANGE_KIND, RECORD, RECORD_SIZE, STATISTICS_KIND, Array
 
 DIRECTORY = "parquet"
 RECORDS = "records"
+# The file of a table that has one for all steps.
+WHOLE = "all.parquet"
 VIEW_OF_KIND = {STATISTICS_KIND: "statistics", CHANGE_KIND: "changes"}
 FIRST_POSITION, END_POSITION, FIRST_STEP, LAST_STEP = (
     f"graphdbg.{name}".encode() for name in ("first_position", "end_position", "first_step", "last_step")
@@ -93,12 +95,20 @@ class Packed:
         """The path of a chunk's file, relative to the run."""
         return f"{directory(view, self._rank)}/{chunk.name}"
 
-    def select(self, selection: Selection, nodes: NodeTable) -> Found:
-        """The selected records, as the log had them."""
+    def files(self, view: str) -> list[str]:
+        """The paths of all files of a view, relative to the run, without those of incomplete chunks."""
+        if view in VIEW_OF_KIND.values():
+            return [self.path(view, chunk) for chunk in self.chunks if view in chunk.views]
+        known = {*self._known, WHOLE}
+        names = [name for name in self._files.names(directory(view, self._rank)) if name in known]
+        return [f"{directory(view, self._rank)}/{name}" for name in names]
+
+    def select(self, selection: Selection, nodes: Callable[[], NodeTable]) -> Found:
+        """The selected records, as the log had them. The graph is only read where tensors have names."""
         chunks = [chunk for chunk in self.chunks if _may_have(chunk, selection)]
         return Found.join([part for chunk in chunks for part in self._parts(chunk, selection, nodes)]).sorted()
 
-    def read(self, chunk: Chunk, nodes: NodeTable) -> Found:
+    def read(self, chunk: Chunk, nodes: Callable[[], NodeTable]) -> Found:
         """All records of a chunk, in order of position."""
         return Found.join(list(self._parts(chunk, None, nodes))).sorted()
 
@@ -108,7 +118,7 @@ class Packed:
             return None
         return read_table(self._files, self.path(view, chunk), filters)
 
-    def _parts(self, chunk: Chunk, selection: Selection | None, nodes: NodeTable) -> Iterator[Found]:
+    def _parts(self, chunk: Chunk, selection: Selection | None, nodes: Callable[[], NodeTable]) -> Iterator[Found]:
         raw = self._raw(chunk)
         if selection is None or selection.kinds is None or set(selection.kinds) & set(VIEW_OF_KIND):
             for kind, view in VIEW_OF_KIND.items():
@@ -118,12 +128,12 @@ class Packed:
         yield Found(raw.positions[wanted], raw.records[wanted])
 
     def _rows(
-        self, kind: int, view: str, chunk: Chunk, selection: Selection | None, nodes: NodeTable, raw: Array
+        self, kind: int, view: str, chunk: Chunk, selection: Selection | None, nodes: Callable[[], NodeTable], raw: Array
     ) -> Found:
         table = self.table(view, chunk, _filters(selection, nodes))
         if table is None:
             return Found.join([])
-        positions, records = records_of(kind, table, nodes)
+        positions, records = records_of(kind, table, nodes())
         # A record that no table holds to the byte is in both, so that queries find it.
         kept = ~numpy.isin(positions, raw) & (positions >= chunk.first) & (positions < chunk.end)
         if selection is not None:
@@ -159,7 +169,7 @@ def _may_have(chunk: Chunk, selection: Selection) -> bool:
     return not after and not before and chunk.end > selection.first_position
 
 
-def _filters(selection: Selection | None, nodes: NodeTable) -> list[tuple[str, str, Any]] | None:
+def _filters(selection: Selection | None, nodes: Callable[[], NodeTable]) -> list[tuple[str, str, Any]] | None:
     if selection is None:
         return None
     found: list[tuple[str, str, Any]] = []
@@ -168,7 +178,7 @@ def _filters(selection: Selection | None, nodes: NodeTable) -> list[tuple[str, s
     if selection.last_step is not None:
         found.append(("step", "<=", selection.last_step))
     if selection.node is not None and selection.slot is not None:
-        found.append(("tensor", "==", f"{nodes.name(selection.node)}:{selection.slot}"))
+        found.append(("tensor", "==", f"{nodes().name(selection.node)}:{selection.slot}"))
     return found or None
 
 

@@ -206,7 +206,7 @@ class Rank:
         logged = self.log.select(selection) if self.log else Found.join([])
         if self._log_has_all():
             return logged
-        packed = self.packed.select(selection, self.nodes)
+        packed = self.packed.select(selection, lambda: self.nodes)
         new = outside(packed.positions, self.log.ranges() if self.log else [])
         return Found.join([Found(packed.positions[new], packed.records[new]), logged]).sorted()
 

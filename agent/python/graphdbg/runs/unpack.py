@@ -86,7 +86,7 @@ def unpack_rank(rank: Rank, directory: Path) -> int:
     had = rank.log.ranges() if rank.log else []
     written = 0
     for chunk in rank.packed.chunks:
-        found = rank.packed.read(chunk, rank.nodes)
+        found = rank.packed.read(chunk, lambda: rank.nodes)
         new = outside(found.positions, had)
         for part in _consecutive(Found(found.positions[new], found.records[new])):
             write_segment(directory, _header(rank, int(part.positions[0])), part.records)

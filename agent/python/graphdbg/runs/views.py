@@ -88,6 +88,8 @@ class Database:
 
     def __init__(self) -> None:
         self._connection: Any = None
+        # By view: what its definition was made from.
+        self._defined: dict[str, tuple[tuple[int, ...], ...]] = {}
 
     def query(self, ranks: Sequence[Rank], text: str) -> Any:
         """The pyarrow.Table with the answer."""
@@ -107,33 +109,35 @@ class Database:
             raise GraphdbgError(f"the query failed: {error}", USAGE) from None
 
     def _define(self, ranks: Sequence[Rank], view: str) -> None:
-        sources: list[str] = []
+        state = tuple((rank.number, rank.end_position, len(rank.packed.chunks), len(rank.hits)) for rank in ranks)
+        if self._defined.get(view) == state:
+            return
         logged = [rank for rank in ranks if not _is_packed(rank)]
-        files = [rank.packed.path(view, chunk) for rank in ranks for chunk in rank.packed.chunks if view in chunk.views]
-        if view not in KIND_OF_VIEW:
-            logged, files = list(ranks), []
-        if files:
-            sources.append(self._files(ranks[0], view, files))
-        if logged or not sources:
-            rows = sum(rank.log.count for rank in logged if rank.log) if view in KIND_OF_VIEW else 0
-            if rows > MAX_ROWS_IN_MEMORY:
-                raise GraphdbgError(
-                    f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first",
-                    USAGE,
-                )
-            parts = [_with_rank([_logged(rank, view, None, None)], rank.number) for rank in logged or ranks[:1]]
-            pa = load("pyarrow", "SQL over a run")
-            self._connection.register(f"_logged_{view}", pa.concat_tables(parts, promote_options="permissive"))
-            sources.append(f"select * from _logged_{view}")
+        # Of views that do not belong to positions, a rank has either all in Parquet, or is read from its log.
+        stored = ranks if view in KIND_OF_VIEW else [rank for rank in ranks if rank not in logged]
+        files = [file for rank in stored for file in rank.packed.files(view)]
+        sources = [self._files(ranks[0], view, files)] if files else []
+        if logged or not files:
+            sources.append(self._logged(logged or ranks[:1], view))
         self._connection.execute(f"create or replace temp view {view} as {' union all by name '.join(sources)}")
+        self._defined[view] = state
+
+    def _logged(self, ranks: Sequence[Rank], view: str) -> str:
+        rows = sum(rank.log.count for rank in ranks if rank.log) if view in KIND_OF_VIEW else 0
+        if rows > MAX_ROWS_IN_MEMORY:
+            raise GraphdbgError(
+                f"{rows} records are only in the log, more than {MAX_ROWS_IN_MEMORY}: run `graphdbg pack` first", USAGE
+            )
+        parts = [_with_rank([_logged(rank, view, None, None)], rank.number) for rank in ranks]
+        joined = load("pyarrow", "SQL over a run").concat_tables(parts, promote_options="permissive")
+        self._connection.register(f"_logged_{view}", joined)
+        return f"select * from _logged_{view}"
 
     def _files(self, rank: Rank, view: str, files: Collection[str]) -> str:
         if isinstance(rank.files, RemoteFiles):
-            dataset = load("pyarrow.dataset", "SQL over a run")
+            pa, dataset = load("pyarrow", "SQL over a run"), load("pyarrow.dataset", "SQL over a run")
             paths = [rank.files.path(file) for file in files]
-            parts = dataset.partitioning(
-                load("pyarrow", "SQL").schema([("rank", load("pyarrow", "SQL").int64())]), flavor="hive"
-            )
+            parts = dataset.partitioning(pa.schema([("rank", pa.int64())]), flavor="hive")
             found = dataset.dataset(paths, filesystem=rank.files.filesystem, format="parquet", partitioning=parts)
             self._connection.register(f"_packed_{view}", found)
             return f"select rank, * exclude (rank) from _packed_{view}"
