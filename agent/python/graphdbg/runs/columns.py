@@ -8,7 +8,7 @@ lead back to their node.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy
@@ -64,7 +64,6 @@ class Words:
         self._positions.append(positions)
         rows = records.view("<u8").reshape(len(records), _WORDS)
         for start in range(0, len(records), _BLOCK):
-            # One array for each column, so that `take` can free it.
             for column, values in zip(self._columns, rows[start : start + _BLOCK].T, strict=True):
                 column.append(values.copy())
 
@@ -78,15 +77,12 @@ class Words:
         """A word of all records, u64 of shape (n,)."""
         return _joined(self._columns[word])
 
-    def take(self, word: int) -> Array:
-        """As column, and forgets it."""
-        column = self.column(word)
-        self._columns[word] = []
-        return column
-
 
 def _joined(parts: list[Array]) -> Array:
-    return numpy.concatenate(parts) if parts else numpy.empty(0, "<u8")
+    """All parts as one array, which replaces them."""
+    if len(parts) != 1:
+        parts[:] = [numpy.concatenate(parts) if parts else numpy.empty(0, "<u8")]
+    return parts[0]
 
 
 class TableMaker:
@@ -98,64 +94,78 @@ class TableMaker:
         self._pa = load("pyarrow", "a table of a run")
 
     def table(self, kind: int, words: Words) -> Any:
-        """The pyarrow.Table of records of one kind: statistics or changes. Uses up the words."""
-        identity, step, placed = words.take(2), words.take(1), words.take(3)
-        mode_step = self._steps.mode_steps_of(step, identity >> 56, placed >> 48)
-        keys = _key_numbers(identity)
-        distinct, codes = _codes(keys)
+        """The pyarrow.Table of records of one kind: statistics or changes."""
+        return next(self.tables(kind, words, max(1, len(words))))
+
+    def tables(self, kind: int, words: Words, rows: int) -> Iterator[Any]:
+        """The same table in parts of at most `rows` rows; at least one part."""
+        identity, step, passes = words.column(2), words.column(1), words.column(3) >> 48
+        mode_step = self._steps.mode_steps_of(step, identity >> 56, passes)
+        distinct, codes = _codes(_key_numbers(identity))
         names = [f"{self._nodes.name(int(key) >> 16)}:{int(key) & 0xFFFF}" for key in distinct]
         # Nodes of different graphs may have the same name.
         sorted_names = sorted(set(names))
         number = {name: index for index, name in enumerate(sorted_names)}
         name_codes = numpy.array([number[name] for name in names], "<u4")[codes]
-        categories = [CATEGORIES.index(self._nodes.category(int(key) >> 16)) for key in distinct]
-        order = _order(name_codes, identity >> 56, step, placed >> 48)
-        columns = self._keys(words, order, identity, step, placed, mode_step)
-        columns["tensor"] = self._dictionary(name_codes[order], sorted_names)
-        columns["category"] = self._dictionary(numpy.array(categories, "<u4")[codes][order], CATEGORIES)
-        return self._pa.table(columns | self._values(kind, words, order))
+        categories = numpy.array([CATEGORIES.index(self._nodes.category(int(key) >> 16)) for key in distinct], "<u4")
+        order = _order(name_codes, identity >> 56, step, passes)
+        for start in range(0, max(1, len(order)), rows):
+            part = order[start : start + rows]
+            columns = self._keys(words, part)
+            columns["mode_step"] = mode_step[part]
+            columns["tensor"] = self._dictionary(name_codes[part], sorted_names)
+            columns["category"] = self._dictionary(categories[codes[part]], CATEGORIES)
+            columns |= self._values(kind, words, part)
+            arrays = [self._array(each) if isinstance(each, numpy.ndarray) else each for each in columns.values()]
+            yield self._pa.Table.from_arrays(arrays, names=list(columns))
 
-    def _keys(
-        self, words: Words, order: Array, identity: Array, step: Array, placed: Array, mode_step: Array
-    ) -> dict[str, Any]:
-        identity, placed = identity[order], placed[order]
+    def _keys(self, words: Words, order: Array) -> dict[str, Any]:
+        identity, placed = words.column(2)[order], words.column(3)[order]
         return {
             "position": words.positions()[order].view("<i8"),
-            "step": step[order].view("<i8"),
-            "mode_step": mode_step[order],
+            "step": words.column(1)[order].view("<i8"),
+            "mode_step": None,
             "mode": (identity >> 56).astype("i1"),
             "dtype": (identity >> 48 & 0xFF).astype("i1"),
             "pass": (placed >> 48).astype("<i4"),
             "iteration": (placed >> 32 & 0xFFFF).astype("<i4"),
             "exec_order": (placed & 0xFFFFFFFF).astype("<u4").view("<i4"),
-            "flags": (words.take(0) >> 48).astype("<i4")[order],
+            "flags": (words.column(0)[order] >> 48).astype("<i4"),
         }
 
     def _dictionary(self, codes: Array, words: Sequence[str]) -> Any:
-        return self._pa.DictionaryArray.from_arrays(codes.view("<i4"), self._pa.array(words, self._pa.string()))
+        indices = self._array(numpy.ascontiguousarray(codes).view("<i4"))
+        return self._pa.DictionaryArray.from_arrays(indices, self._pa.array(words, self._pa.string()))
 
     def _values(self, kind: int, words: Words, order: Array) -> dict[str, Any]:
         columns: dict[str, Any] = {}
         word = 4
         for name in COUNT_COLUMNS[kind]:
-            columns[name] = words.take(word)[order].view("<i8")
+            columns[name] = words.column(word)[order].view("<i8")
             word += 1
         if kind == STATISTICS_KIND:
             nonfinite = columns["nan_count"] + columns["pos_inf_count"] + columns["neg_inf_count"]
             columns = {"nonfinite_count": nonfinite} | columns
         for name in MEASURE_COLUMNS[kind]:
-            columns[name] = self._measure(words.take(word)[order].view("<f8"))
+            columns[name] = self._measure(words.column(word)[order].view("<f8"))
             word += 1
         for name in _AFTER[kind]:
-            columns[name] = words.take(word)[order].view("<i8")
+            columns[name] = words.column(word)[order].view("<i8")
             word += 1
         if kind == STATISTICS_KIND:
-            columns["grad_scale"] = self._measure(words.take(word)[order].view("<f8"))
+            columns["grad_scale"] = self._measure(words.column(word)[order].view("<f8"))
         return columns
 
     def _measure(self, values: Array) -> Any:
         absent = numpy.isnan(values)
-        return self._pa.array(values, mask=absent if absent.any() else None)
+        return self._array(values, absent if absent.any() else None)
+
+    def _array(self, values: Array, absent: Array | None = None) -> Any:
+        """An Arrow array without a copy. `pyarrow.array` would import pandas."""
+        valid = None if absent is None else self._pa.py_buffer(numpy.packbits(~absent, bitorder="little"))
+        kind = self._pa.from_numpy_dtype(values.dtype)
+        content = self._pa.py_buffer(numpy.ascontiguousarray(values))
+        return self._pa.Array.from_buffers(kind, len(values), [valid, content])
 
 
 def unfaithful(kind: int, words: Words, nodes: NodeTable) -> Array:

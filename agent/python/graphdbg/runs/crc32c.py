@@ -16,11 +16,13 @@ from .record import RECORD_SIZE, Array
 
 _POLYNOMIAL = 0x82F63B78
 _BLOCK = 4096
-_LANE = 1024
+# Of a byte string, which is cut into rows.
+_LANE = 160
 # A record's CRC covers its position, and itself without the first two words.
 _POSITION_WORDS = 4
 _CRC_WORDS = 2
 _WORDS = RECORD_SIZE // 2
+_TABLES = _POSITION_WORDS + _WORDS - _CRC_WORDS
 
 
 def _byte_table() -> Array:
@@ -40,11 +42,14 @@ def _after_zero_byte(states: Array) -> Array:
 
 
 @functools.cache
-def _word_tables(words: int) -> list[Array]:
-    """By position in a row of `words` words: the share of each value of the word in the CRC."""
+def _tables() -> list[Array]:
+    """By position in a row of _TABLES words, the share of each value of the word in the CRC.
+
+    A shorter row uses the last ones.
+    """
     tables: list[Array] = []
     states = _BYTE_TABLE
-    for _ in range(words):
+    for _ in range(_TABLES):
         high, states = states, _after_zero_byte(states)
         low, states = states, _after_zero_byte(states)
         # The entry of a word is that of its low byte, which comes first, and of its high byte.
@@ -105,13 +110,12 @@ def record_crcs(records: Array, first_position: int) -> Array:
 
 def crcs_at(records: Array, positions: Array) -> Array:
     """As record_crcs, for records at any positions (u64 of shape (n,))."""
-    count = _POSITION_WORDS + _WORDS - _CRC_WORDS
-    tables = _word_tables(count)
+    tables = _tables()
     of_record: list[Array | None] = [None] * _CRC_WORDS
     of_record += tables[_POSITION_WORDS:]
     states = _raw(records.view("<u8").reshape(len(records), _WORDS // 4), of_record)
     states ^= _raw(positions.astype("<u8", copy=False).reshape(-1, 1), list(tables[:_POSITION_WORDS]))
-    states ^= numpy.uint32(_initial_share(2 * count) ^ 0xFFFFFFFF)
+    states ^= numpy.uint32(_initial_share(2 * _TABLES) ^ 0xFFFFFFFF)
     states[states == 0] = 1
     return states
 
@@ -123,7 +127,7 @@ def crc32c(data: Any) -> int:
     state = 0xFFFFFFFF
     if lanes > 1:
         rows = numpy.frombuffer(view, dtype="<u8", count=lanes * _LANE // 8).reshape(lanes, _LANE // 8)
-        state = _joined(_raw(rows, list(_word_tables(_LANE // 2))), state)
+        state = _joined(_raw(rows, list(_tables()[-_LANE // 2 :])), state)
         view = view[lanes * _LANE :]
     for byte in view:
         state = _BYTES[(state ^ byte) & 0xFF] ^ (state >> 8)

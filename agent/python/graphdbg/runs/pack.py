@@ -7,13 +7,14 @@ compared with what the log has.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy
 
+from .checksums import Checksums, checksums
 from .columns import MEASURE_COLUMNS, TableMaker, Words, unfaithful
 from .errors import DataLossError
 from .files import Files, RemoteFiles, sync_directory
@@ -176,16 +177,16 @@ class _Writer:
             wrong = unfaithful(kind, words, self._rank.nodes)
             if wrong.any():
                 raw.append(_rebuilt(words, wrong))
-            table = self._maker.table(kind, words)
-            self._write(f"{directory(VIEW_OF_KIND[kind], self._rank.number)}/{name}", table, metadata, kind)
+            tables = self._maker.tables(kind, words, ROW_GROUP)
+            self._write(f"{directory(VIEW_OF_KIND[kind], self._rank.number)}/{name}", tables, metadata, kind)
         others = Found.join(raw).sorted()
         self._write_small(others, name, metadata)
-        self._write(f"{directory(RECORDS, self._rank.number)}/{name}", self._records(others), metadata)
+        self._write(f"{directory(RECORDS, self._rank.number)}/{name}", [self._records(others)], metadata)
 
     def write_whole(self, view: str, table: Any) -> None:
         """Writes a table that has one file."""
         path = f"{directory(view, self._rank.number)}/{WHOLE}"
-        self._write(path, table, self._metadata_of_run())
+        self._write(path, [table], self._metadata_of_run())
 
     def _write_small(self, others: Found, name: str, metadata: dict[bytes, bytes]) -> None:
         kinds = others.records["kind"]
@@ -202,62 +203,83 @@ class _Writer:
             ("tensors", tensors_table(saved, self._rank.nodes, self._rank.steps)),
         ):
             if table.num_rows:
-                self._write(f"{directory(view, self._rank.number)}/{name}", table, metadata)
+                self._write(f"{directory(view, self._rank.number)}/{name}", [table], metadata)
 
     def _records(self, others: Found) -> Any:
-        content = self._pa.py_buffer(numpy.ascontiguousarray(others.records).view("u1"))
-        kind = self._pa.binary(others.records.dtype.itemsize)
-        rows = self._pa.FixedSizeBinaryArray.from_buffers(kind, len(others.records), [None, content])
-        return self._pa.table({"position": others.positions.view("<i8"), "record": rows})
+        pa = self._pa
+        content = pa.py_buffer(numpy.ascontiguousarray(others.records).view("u1"))
+        kind = pa.binary(others.records.dtype.itemsize)
+        rows = pa.FixedSizeBinaryArray.from_buffers(kind, len(others.records), [None, content])
+        positions = pa.Array.from_buffers(pa.int64(), len(others.records), [None, pa.py_buffer(others.positions)])
+        return pa.Table.from_arrays([positions, rows], names=["position", "record"])
 
-    def _write(self, path: str, table: Any, metadata: dict[bytes, bytes], kind: int | None = None) -> None:
-        table = table.replace_schema_metadata(metadata)
+    def _write(self, path: str, tables: Iterable[Any], metadata: dict[bytes, bytes], kind: int | None = None) -> None:
         if isinstance(self._target, RemoteFiles):
-            self.bytes += self._write_remote(self._target, path, table, kind)
+            self.bytes += self._write_remote(self._target, path, tables, metadata, kind)
         else:
-            self.bytes += self._write_local(Path(self._target.name) / path, table, kind)
+            self.bytes += self._write_local(Path(self._target.name) / path, tables, metadata, kind)
         self.files += 1
 
-    def _write_local(self, file: Path, table: Any, kind: int | None) -> int:
+    def _write_local(self, file: Path, tables: Iterable[Any], metadata: dict[bytes, bytes], kind: int | None) -> int:
         file.parent.mkdir(parents=True, exist_ok=True)
         part = file.with_name(f"{file.name}.part")
         try:
-            self._parquet.write_table(table, str(part), **_options(table, kind))
+            with self._pa.OSFile(str(part), "wb") as sink:
+                written = self._write_groups(sink, tables, metadata, kind)
             # Before it is renamed, so that a file under its name is good.
             with self._pa.OSFile(str(part)) as source:
-                self._verify(source, str(file), table)
-            with part.open("rb") as written:
-                os.fdatasync(written.fileno())
+                self._verify(source, str(file), written)
+            with part.open("rb") as stream:
+                os.fdatasync(stream.fileno())
             part.replace(file)
         finally:
             part.unlink(missing_ok=True)
         sync_directory(file.parent)
         return file.stat().st_size
 
-    def _write_remote(self, target: RemoteFiles, path: str, table: Any, kind: int | None) -> int:
+    def _write_remote(
+        self, target: RemoteFiles, path: str, tables: Iterable[Any], metadata: dict[bytes, bytes], kind: int | None
+    ) -> int:
         place = target.path(path)
         target.filesystem.create_dir(place.rpartition("/")[0], recursive=True)
-        with target.filesystem.open_output_stream(place) as sink:
-            self._parquet.write_table(table, sink, **_options(table, kind))
         try:
+            with target.filesystem.open_output_stream(place) as sink:
+                written = self._write_groups(sink, tables, metadata, kind)
             with target.filesystem.open_input_file(place) as source:
-                self._verify(source, f"{target.name}/{path}", table)
-        except DataLossError:
+                self._verify(source, f"{target.name}/{path}", written)
+        except BaseException:
             target.remove(path)
             raise
         return target.size(path) or 0
 
-    def _verify(self, source: Any, name: str, table: Any) -> None:
-        """Compares every row of a file with the table that was written."""
+    def _write_groups(
+        self, sink: Any, tables: Iterable[Any], metadata: dict[bytes, bytes], kind: int | None
+    ) -> list[Checksums]:
+        """Writes each table as a row group, or as several if it is larger, and returns the checksums of each."""
+        written: list[Checksums] = []
+        writer: Any = None
+        try:
+            for table in tables:
+                if writer is None:
+                    schema = table.schema.with_metadata(metadata)
+                    writer = self._parquet.ParquetWriter(sink, schema, **_options(table, kind))
+                for start in range(0, max(1, table.num_rows), ROW_GROUP):
+                    group = table.slice(start, ROW_GROUP)
+                    writer.write_table(group.replace_schema_metadata(metadata), row_group_size=ROW_GROUP)
+                    written.append(checksums(group))
+        finally:
+            if writer is not None:
+                writer.close()
+        return written
+
+    def _verify(self, source: Any, name: str, written: list[Checksums]) -> None:
+        """Reads a file back, and compares row counts and checksums over all fields."""
         file = self._parquet.ParquetFile(source)
-        row = 0
-        for group in range(file.num_row_groups):
-            read = file.read_row_group(group, use_threads=False)
-            if not _same(read, table.slice(row, read.num_rows)):
+        if file.num_row_groups != len(written):
+            raise DataLossError(f"DATA_LOSS: {name}: {file.num_row_groups} row groups, not {len(written)}")
+        for group, expected in enumerate(written):
+            if checksums(file.read_row_group(group, use_threads=False)) != expected:
                 raise DataLossError(f"DATA_LOSS: {name}: what was read back of row group {group} differs")
-            row += read.num_rows
-        if row != table.num_rows:
-            raise DataLossError(f"DATA_LOSS: {name}: {row} rows were read back of {table.num_rows}")
 
     def _free_name(self, first: int, last: int) -> str:
         stem = f"{first:08d}-{last:08d}"
@@ -288,34 +310,12 @@ def _rebuilt(words: Words, wanted: Array) -> Found:
 
 
 def _options(table: Any, kind: int | None) -> dict[str, Any]:
+    options: dict[str, Any] = {"compression": "zstd", "compression_level": 1, "write_page_index": True}
     if kind is None:
-        return {"compression": "zstd", "compression_level": 1}
+        return options
     split = set(MEASURE_COLUMNS[kind])
     encodings = dict.fromkeys(split, "BYTE_STREAM_SPLIT") | dict.fromkeys(_PLAIN & set(table.column_names), "PLAIN")
-    return {
-        "compression": "zstd",
-        "compression_level": 1,
-        "row_group_size": ROW_GROUP,
-        "write_page_index": True,
+    return options | {
         "use_dictionary": [name for name in table.column_names if name not in split | _PLAIN],
         "column_encoding": encodings | {"position": "DELTA_BINARY_PACKED"},
     }
-
-
-def _same(read: Any, written: Any) -> bool:
-    return read.column_names == written.column_names and all(
-        _same_column(read.column(name), written.column(name)) for name in read.column_names
-    )
-
-
-def _same_column(read: Any, written: Any) -> bool:
-    pa = load("pyarrow", "packing a run")
-    if not pa.types.is_dictionary(written.type):
-        return bool(read.equals(written))
-    # Equal strings may have different numbers in the two dictionaries.
-    compute = load("pyarrow.compute", "packing a run")
-    left, right = (column.unify_dictionaries().combine_chunks() for column in (read, written))
-    if not len(left) or not len(right):
-        return len(left) == len(right)
-    numbers = compute.index_in(left.dictionary, value_set=right.dictionary)
-    return bool(compute.take(numbers, left.indices).equals(right.indices))

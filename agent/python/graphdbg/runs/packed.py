@@ -128,7 +128,13 @@ class Packed:
         yield Found(raw.positions[wanted], raw.records[wanted])
 
     def _rows(
-        self, kind: int, view: str, chunk: Chunk, selection: Selection | None, nodes: Callable[[], NodeTable], raw: Array
+        self,
+        kind: int,
+        view: str,
+        chunk: Chunk,
+        selection: Selection | None,
+        nodes: Callable[[], NodeTable],
+        raw: Array,
     ) -> Found:
         table = self.table(view, chunk, _filters(selection, nodes))
         if table is None:

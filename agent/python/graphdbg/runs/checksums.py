@@ -1,0 +1,50 @@
+"""Checksums over all fields of a table, by which what was written is compared with what is read back."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from typing import Any
+
+import numpy
+
+from .packages import load
+from .record import Array
+
+# By column; and the number of rows.
+Checksums = tuple[int, dict[str, int]]
+
+
+def checksums(table: Any) -> Checksums:
+    """The number of rows, and for each column a checksum of its values and their order."""
+    return table.num_rows, {name: _checksum(table.column(name)) for name in table.column_names}
+
+
+def _checksum(column: Any) -> int:
+    pa = load("pyarrow", "packing a run")
+    if pa.types.is_dictionary(column.type):
+        return _of_words(column.unify_dictionaries().combine_chunks())
+    if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
+        return _of_numbers(column.to_numpy()) ^ column.null_count
+    digest = hashlib.blake2b(repr(column.to_pylist()).encode(), digest_size=8)
+    return int.from_bytes(digest.digest(), "little")
+
+
+def _of_words(column: Any) -> int:
+    # Equal strings may have other numbers in another dictionary.
+    words = [
+        int.from_bytes(hashlib.blake2b(str(word).encode(), digest_size=8).digest(), "little")
+        for word in column.dictionary.to_pylist()
+    ]
+    return _of_numbers(numpy.array(words, "<u8")[column.indices.to_numpy()])
+
+
+def _of_numbers(values: Array) -> int:
+    bits = values.view(f"<u{values.dtype.itemsize}")
+    return int((bits.astype("<u8", copy=False) * _weights(len(bits))).sum(dtype="<u8"))
+
+
+@functools.lru_cache(maxsize=2)
+def _weights(count: int) -> Array:
+    """Odd numbers, so that no bit of a value is lost, and different ones, so that the order counts."""
+    return numpy.arange(count, dtype="<u8") * numpy.uint64(0x9E3779B97F4A7C16) + numpy.uint64(1)
