@@ -11,6 +11,8 @@ import numpy
 from .packages import load
 from .record import Array
 
+_MASK = (1 << 64) - 1
+
 # By column; and the number of rows.
 Checksums = tuple[int, dict[str, int]]
 
@@ -32,10 +34,7 @@ def _checksum(column: Any) -> int:
 
 def _of_words(column: Any) -> int:
     # Equal strings may have other numbers in another dictionary.
-    words = [
-        int.from_bytes(hashlib.blake2b(str(word).encode(), digest_size=8).digest(), "little")
-        for word in column.dictionary.to_pylist()
-    ]
+    words = [hash(word) & _MASK for word in column.dictionary.to_pylist()]
     return _of_numbers(numpy.array(words, "<u8")[column.indices.to_numpy()])
 
 

@@ -47,42 +47,47 @@ KEY_COLUMNS = ("position", "step", "mode_step", "mode", "dtype", "pass", "iterat
 
 
 class Words:
-    """Records as columns of 64-bit words, with their positions: what a table is made of."""
+    """Records as columns of 64-bit words, with their positions: what a table is made of.
 
-    def __init__(self) -> None:
-        self._positions: list[Array] = []
-        self._columns: list[list[Array]] = [[] for _ in range(_WORDS)]
+    Args:
+        capacity: The largest number of records. Memory is only used for those that are added.
+    """
+
+    def __init__(self, capacity: int) -> None:
+        self._positions = numpy.empty(capacity, "<u8")
+        self._columns = numpy.empty((_WORDS, capacity), "<u8")
+        self._count = 0
 
     @staticmethod
     def of(positions: Array, records: Array) -> Words:
-        words = Words()
+        words = Words(len(records))
         words.add(positions, records)
         return words
 
     def add(self, positions: Array, records: Array) -> None:
         """Adds records of shape (n,) behind the others."""
-        self._positions.append(positions)
         rows = records.view("<u8").reshape(len(records), _WORDS)
-        for start in range(0, len(records), _BLOCK):
-            for column, values in zip(self._columns, rows[start : start + _BLOCK].T, strict=True):
-                column.append(values.copy())
+        self._positions[self._count : self._count + len(rows)] = positions
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            at = self._count + start
+            self._columns[:, at : at + len(block)] = block.T
+        self._count += len(rows)
+
+    def clear(self) -> None:
+        """Forgets the records and keeps the memory, which costs more than filling it."""
+        self._count = 0
 
     def __len__(self) -> int:
-        return sum(map(len, self._positions))
+        return self._count
 
     def positions(self) -> Array:
-        return _joined(self._positions)
+        return self._positions[: self._count]
 
     def column(self, word: int) -> Array:
         """A word of all records, u64 of shape (n,)."""
-        return _joined(self._columns[word])
-
-
-def _joined(parts: list[Array]) -> Array:
-    """All parts as one array, which replaces them."""
-    if len(parts) != 1:
-        parts[:] = [numpy.concatenate(parts) if parts else numpy.empty(0, "<u8")]
-    return parts[0]
+        found: Array = self._columns[word, : self._count]
+        return found
 
 
 class TableMaker:

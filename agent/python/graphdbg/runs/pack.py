@@ -38,6 +38,7 @@ FORMAT = b"1"
 ROW_GROUP = 245_760
 _MAX_ROWS = 2_000_000
 _MAX_STEPS = 1000
+_SMALL_PART = 256
 _PLAIN = {"position", "negative_count", "positive_count"}
 
 
@@ -85,8 +86,9 @@ def pack_rank(
     """
     done = Rank(target, rank.number).packed.ranges()
     writer = _Writer(rank, target)
+    words = {kind: Words(_MAX_ROWS) for kind in VIEW_OF_KIND}
     rows = 0
-    for chunk in _chunks(rank, done, whole):
+    for chunk in _chunks(rank, done, whole, words):
         writer.write(chunk)
         rows += chunk.rows
         progress(chunk.rows)
@@ -96,7 +98,8 @@ def pack_rank(
     return PackedPart(rows, writer.bytes, writer.files)
 
 
-def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool) -> Iterator[_Chunk]:
+def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool, words: dict[int, Words]) -> Iterator[_Chunk]:
+    """The chunks, which use the same memory one after the other."""
     chunk: _Chunk | None = None
     # While the process runs, the ring may have positions that are not committed yet.
     for found in rank.log.blocks(recovered=whole) if rank.log else ():
@@ -104,7 +107,9 @@ def _chunks(rank: Rank, done: list[tuple[int, int]], whole: bool) -> Iterator[_C
         start = 0
         while start < len(records):
             if chunk is None:
-                chunk = _Chunk({}, [], int(positions[start]), 0)
+                for each in words.values():
+                    each.clear()
+                chunk = _Chunk(words, [], int(positions[start]), 0)
             stop = start + _share(chunk, records[start:])
             _add(chunk, positions[start:stop], records[start:stop])
             start = stop
@@ -137,15 +142,20 @@ def _add(chunk: _Chunk, positions: Array, records: Array) -> None:
     for kind in VIEW_OF_KIND:
         wanted = kinds == kind
         other &= ~wanted
-        count = int(numpy.count_nonzero(wanted))
-        if count:
-            everything = count == len(records)
-            words = chunk.words.setdefault(kind, Words())
-            words.add(positions if everything else positions[wanted], records if everything else records[wanted])
+        for part in _parts(wanted):
+            chunk.words[kind].add(positions[part], records[part])
     if other.any():
         chunk.raw.append(Found(positions[other], records[other]))
     chunk.rows += len(records)
     chunk.end = int(positions[-1]) + 1
+
+
+def _parts(wanted: Array) -> list[Any]:
+    """What selects the wanted records: slices, which copy nothing, unless there would be many small ones."""
+    edges = numpy.flatnonzero(numpy.diff(wanted, prepend=False, append=False)).tolist()
+    if len(edges) * _SMALL_PART > 2 * len(wanted):
+        return [wanted]
+    return [slice(first, end) for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 class _Writer:
@@ -168,12 +178,13 @@ class _Writer:
     def write(self, chunk: _Chunk) -> None:
         """Writes a chunk, with the file that makes it complete last."""
         raw = list(chunk.raw)
-        steps = [part.records["step"] for part in raw] + [words.column(1) for words in chunk.words.values()]
+        steps = [part.records["step"] for part in raw] + [words.column(1) for words in chunk.words.values() if words]
         first, last = min(int(each.min()) for each in steps), max(int(each.max()) for each in steps)
         metadata = self._metadata(chunk, first, last)
         name = self._free_name(first, last)
-        for kind in list(chunk.words):
-            words = chunk.words.pop(kind)
+        for kind, words in chunk.words.items():
+            if not words:
+                continue
             wrong = unfaithful(kind, words, self._rank.nodes)
             if wrong.any():
                 raw.append(_rebuilt(words, wrong))

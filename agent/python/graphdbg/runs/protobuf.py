@@ -51,6 +51,10 @@ _EMPTY: Mapping[str, Callable[[], Any]] = {
     "message": lambda: None,
 }
 
+# By the identity of the fields of a message, which live as long as the program.
+_absent: dict[int, Values] = {}
+_several: dict[int, list[tuple[str, type[Any]]]] = {}
+
 
 def decode(content: bytes, fields: Mapping[int, Field]) -> Values:
     """Decodes a message.
@@ -67,7 +71,7 @@ def decode(content: bytes, fields: Mapping[int, Field]) -> Values:
 def _decode(content: memoryview, fields: Mapping[int, Field], depth: int) -> Values:
     if depth > _MAX_DEPTH:
         raise DecodeError("messages are nested too deeply")
-    values: Values = {field.name: _initial(field) for field in fields.values()}
+    values = _initial(fields)
     at = 0
     while at < len(content):
         tag, at = _varint(content, at)
@@ -78,12 +82,19 @@ def _decode(content: memoryview, fields: Mapping[int, Field], depth: int) -> Val
     return values
 
 
-def _initial(field: Field) -> Any:
-    if field.is_map:
-        return {}
-    if field.repeated:
-        return []
-    return None if field.optional else _EMPTY[field.kind]()
+def _initial(fields: Mapping[int, Field]) -> Values:
+    """The values of a message without fields."""
+    values = _absent.get(id(fields))
+    if values is None:
+        values = {field.name: None if field.optional else _EMPTY[field.kind]() for field in fields.values()}
+        _absent[id(fields)] = values
+        _several[id(fields)] = [
+            (field.name, dict if field.is_map else list) for field in fields.values() if field.repeated
+        ]
+    values = values.copy()
+    for name, make in _several[id(fields)]:
+        values[name] = make()
+    return values
 
 
 def _store(values: Values, field: Field, raw: Any, wire: int, depth: int) -> None:
