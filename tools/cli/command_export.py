@@ -66,7 +66,7 @@ def _export_job(arguments: argparse.Namespace) -> int:
 def _export_run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs import open_run
     from graphdbg.runs.export import ExportSelection, export_run
-    from graphdbg.runs.run import find_run
+    from graphdbg.runs.summary import find_run
 
     recorded = open_run(find_run(arguments.job))
     first, last = arguments.steps or (None, None)

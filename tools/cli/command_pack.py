@@ -30,7 +30,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs.pack_run import PackReport, pack_run
-    from graphdbg.runs.run import find_run
+    from graphdbg.runs.summary import find_run
 
     progress = Progress()
 

@@ -33,7 +33,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs import open_run
-    from graphdbg.runs.run import find_run
+    from graphdbg.runs.summary import find_run
 
     require(not (arguments.tensor and arguments.collection), "--tensor and --collection exclude each other")
     recorded = open_run(find_run(arguments.run_name))

@@ -26,7 +26,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from graphdbg.runs.run import find_run
+    from graphdbg.runs.summary import find_run
     from graphdbg.runs.unpack import unpack_run
 
     progress = Progress()

@@ -377,3 +377,22 @@ def lock(file: Path) -> Any:
     stream = file.open("r+b")
     fcntl.lockf(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
     return stream
+
+
+# Holds a ring's lock as another process.
+HOLDER = """
+import fcntl, sys, time
+stream = open(sys.argv[1], "r+b")
+fcntl.lockf(stream, fcntl.LOCK_EX)
+print("locked", flush=True)
+time.sleep(600)
+"""
+
+
+def add_steps(rank: SyntheticRank, count: int, tensors: int = 3, first: int = 1) -> None:
+    """Adds steps with the statistics of the same values for each tensor."""
+    nodes = numpy.arange(1, tensors + 1)
+    rank.nodes = rank.nodes or [Node(f"forward/fc/op_{each}", 3) for each in range(tensors)]
+    for step in range(first, first + count):
+        values = statistics_of(numpy.arange(-2.0, 3.0) * step)
+        rank.add(mark(BEGIN_KIND, step), statistics_records(nodes, step, values), mark(END_KIND, step))

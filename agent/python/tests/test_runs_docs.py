@@ -11,8 +11,8 @@ pytest.importorskip("numpy")
 pytest.importorskip("duckdb")
 pytest.importorskip("pandas")
 
-from synthetic_run import write_run_json  # noqa: E402
-from test_runs_reading import train  # noqa: E402
+from synthetic_run import write_run_json
+from test_runs_reading import train
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "recorded-runs.md"
 

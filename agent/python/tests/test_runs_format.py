@@ -16,19 +16,15 @@ numpy = pytest.importorskip("numpy")
 import graphdbg  # noqa: E402
 from graphdbg.runs import CHANGE, HIT, MARK, RECORD, SAVED, UNITS, open_run  # noqa: E402
 from graphdbg.runs.crc32c import crc32c, crcs_at, record_crcs  # noqa: E402
-from graphdbg.runs.recovery import recover  # noqa: E402
 from synthetic_run import (  # noqa: E402
-    BEGIN_KIND,
-    END_KIND,
+    HOLDER,
     Node,
     SyntheticRank,
+    add_steps,
     bytes_field,
     hit_message,
     lock,
-    mark,
     realistic_rank,
-    statistics_of,
-    statistics_records,
     write_run_json,
 )
 
@@ -40,14 +36,6 @@ def crc_by_definition(content: bytes) -> int:
         for _ in range(8):
             state = state >> 1 ^ (0x82F63B78 if state & 1 else 0)
     return state ^ 0xFFFFFFFF
-
-
-def steps(rank: SyntheticRank, count: int, tensors: int = 3, first: int = 1) -> None:
-    nodes = numpy.arange(1, tensors + 1)
-    rank.nodes = rank.nodes or [Node(f"forward/fc/op_{each}", 3) for each in range(tensors)]
-    for step in range(first, first + count):
-        values = statistics_of(numpy.arange(-2.0, 3.0) * step)
-        rank.add(mark(BEGIN_KIND, step), statistics_records(nodes, step, values), mark(END_KIND, step))
 
 
 @pytest.fixture
@@ -99,7 +87,7 @@ def test_the_checksum_of_a_record_is_seeded_with_its_position():
 
 
 def test_one_line_of_numpy_reads_a_segment(rank):
-    steps(rank, 4)
+    add_steps(rank, 4)
     written = rank.write()
     file = rank.path / "log" / "00000000000000000000.gdbl"
     read = numpy.memmap(file, RECORD, "r", offset=64)
@@ -119,7 +107,7 @@ def test_without_numpy_the_error_names_the_extra():
 
 
 def test_segments_that_follow_each_other_are_one_log(rank):
-    steps(rank, 10)
+    add_steps(rank, 10)
     written = rank.write(segments=4)
     run = graphdbg.open_run(rank.directory)
     found = run.rank(0).log.blocks()
@@ -128,7 +116,7 @@ def test_segments_that_follow_each_other_are_one_log(rank):
 
 
 def test_a_segment_that_grows_is_read_on(rank):
-    steps(rank, 6)
+    add_steps(rank, 6)
     records = rank.all_records()
     records["crc"] = record_crcs(records, 0)
     rank.write_messages()
@@ -148,7 +136,7 @@ def test_a_segment_that_grows_is_read_on(rank):
 
 @pytest.mark.parametrize("damaged", [0, 3, 11])
 def test_a_damaged_segment_is_read_up_to_the_damage(rank, damaged):
-    steps(rank, 10)
+    add_steps(rank, 10)
     rank.write(segments=2)
     file = rank.path / "log" / "00000000000000000000.gdbl"
     content = bytearray(file.read_bytes())
@@ -173,7 +161,7 @@ def test_a_damaged_segment_is_read_up_to_the_damage(rank, damaged):
     ],
 )
 def test_a_segment_of_another_format_is_named(rank, offset, value, reason):
-    steps(rank, 2)
+    add_steps(rank, 2)
     rank.write()
     file = rank.path / "log" / "00000000000000000000.gdbl"
     content = bytearray(file.read_bytes())
@@ -184,186 +172,18 @@ def test_a_segment_of_another_format_is_named(rank, offset, value, reason):
 
 
 def test_a_closed_segment_that_is_cut_short_is_damaged(rank):
-    steps(rank, 2)
+    add_steps(rank, 2)
     records = rank.write()
     rank.write_segment(0, records, cut=1)
     (damage,) = open_run(rank.directory).damages
     assert "cut short" in damage.reason and damage.offset == 64 + 160 * (len(records) - 1)
 
 
-# --- the ring
-
-
-def dead(rank: SyntheticRank, in_log: int, capacity: int = 6528) -> object:
-    """What a process leaves that died with `in_log` records in the log and all of the others in the ring."""
-    records = rank.all_records()
-    records["crc"] = record_crcs(records, 0)
-    rank.write_segment(0, records[:in_log], ".open", cut=77 if in_log else 0)
-    rank.write_ring(records[-capacity:], max(0, len(records) - capacity), in_log, capacity)
-    rank.write_messages()
-    rank.write_json(None)
-    return records
-
-
-@pytest.mark.parametrize("in_log", [0, 1, 23, 50])
-def test_no_record_of_a_dead_process_is_lost(rank, in_log):
-    steps(rank, 10)
-    records = dead(rank, in_log)
-    run = open_run(rank.directory)
-    assert run.ended == "lost"
-    found = [block for block in run.rank(0).log.blocks()]
-    assert b"".join(block.records.tobytes() for block in found) == records.tobytes()
-    assert run.steps() == list(range(1, 11)) and run.damages == []
-
-
-def test_a_ring_that_overwrites_has_the_last_records(rank):
-    steps(rank, 3000)
-    records = dead(rank, 0, capacity=6528)
-    (rank.path / "log" / "00000000000000000000.gdbl.open").unlink()
-    run = open_run(rank.directory)
-    found = run.rank(0).log.recovered
-    assert found.records.tobytes() == records[-6528:].tobytes()
-    assert int(found.positions[0]) == len(records) - 6528
-    assert run.steps()[-1] == 3000
-
-
-def test_a_record_of_the_ring_that_was_not_committed_is_left_out(rank):
-    steps(rank, 4)
-    records = dead(rank, 0)
-    file = rank.path / "ring.gdbr"
-    content = bytearray(file.read_bytes())
-    struct.pack_into("<I", content, 4096 + 160 * 7, 0)
-    # And one in the wrong place.
-    content[4096 + 160 * 9 : 4096 + 160 * 10] = content[4096 + 160 * 2 : 4096 + 160 * 3]
-    file.write_bytes(content)
-    found = open_run(rank.directory).rank(0).log.recovered
-    assert set(range(len(records))) - set(found.positions.tolist()) == {7, 9}
-
-
-def test_recovery_moves_the_ring_into_the_log_with_holes(rank):
-    steps(rank, 4)
-    records = dead(rank, 8)
-    file = rank.path / "ring.gdbr"
-    content = bytearray(file.read_bytes())
-    struct.pack_into("<I", content, 4096 + 160 * 12, 0)
-    file.write_bytes(content)
-    recorded = open_run(rank.directory).rank(0)
-    assert recover(recorded)
-    assert not file.exists() and recorded.ended == "lost"
-    again = open_run(rank.directory).rank(0)
-    assert merged_ranges(again) == [(0, len(records))]
-    kept = numpy.concatenate([block.records for block in again.log.blocks()])
-    assert kept["kind"][12] == 6
-    assert numpy.delete(kept, 12).tobytes() == numpy.delete(records, 12).tobytes()
-
-
-def merged_ranges(recorded):
-    from graphdbg.runs.rank import merged
-
-    return merged(recorded.log.ranges())
-
-
-HOLDER = """
-import fcntl, sys, time
-stream = open(sys.argv[1], "r+b")
-fcntl.lockf(stream, fcntl.LOCK_EX)
-print("locked", flush=True)
-time.sleep(600)
-"""
-
-
-def test_the_lock_of_the_ring_tells_whether_the_process_is_alive(rank):
-    steps(rank, 3)
-    dead(rank, 0)
-    holder = subprocess.Popen([sys.executable, "-c", HOLDER, str(rank.path / "ring.gdbr")], stdout=subprocess.PIPE)
-    try:
-        assert holder.stdout.readline() == b"locked\n"
-        run = open_run(rank.directory)
-        assert run.ended is None
-        assert not recover(run.rank(0)) and (rank.path / "ring.gdbr").exists()
-    finally:
-        holder.send_signal(signal.SIGKILL)
-        holder.wait()
-        holder.stdout.close()
-    run.refresh()
-    assert run.ended == "lost"
-
-
-def test_reading_the_ring_of_this_process_keeps_its_lock(rank, tmp_path):
-    steps(rank, 3)
-    dead(rank, 0)
-    code = f"""
-import fcntl, mmap, sys
-sys.path[:0] = {[each for each in sys.path if each]!r}
-from graphdbg.runs import open_run
-stream = open({str(rank.path / "ring.gdbr")!r}, "r+b")
-mapped = mmap.mmap(stream.fileno(), 0)
-fcntl.lockf(stream, fcntl.LOCK_EX)
-run = open_run({str(rank.directory)!r})
-print(run.ended, len(run.steps()), run.rank(0).log.count, flush=True)
-run.refresh()
-print(run.rank(0).log.count, flush=True)
-sys.stdin.read()
-"""
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout.readline() == "None 3 15\n" and process.stdout.readline() == "15\n"
-        assert open_run(rank.directory).ended is None
-    finally:
-        process.communicate("")
-    assert open_run(rank.directory).ended == "lost"
-
-
-@pytest.mark.parametrize(
-    ("offset", "form", "value", "reason"),
-    [
-        (0, "<B", 0, "not a ring"),
-        (7, "<B", 2, "later than 1"),
-        (16, "<Q", 0, "capacity of 0"),
-        (16, "<Q", 1 << 60, "capacity of"),
-        (16, "<Q", 6529, "does not fit"),
-        (128, "<Q", (1 << 64) - 1, "head"),
-    ],
-)
-def test_a_ring_with_impossible_numbers_is_damaged_and_the_log_is_read(rank, offset, form, value, reason):
-    steps(rank, 10)
-    dead(rank, 20)
-    file = rank.path / "ring.gdbr"
-    content = bytearray(file.read_bytes())
-    struct.pack_into(form, content, offset, value)
-    file.write_bytes(content)
-    run = open_run(rank.directory)
-    (damage,) = run.damages
-    assert reason in damage.reason and damage.file == str(file)
-    assert run.rank(0).log.count == 19
-
-
-def test_a_ring_elsewhere_is_found_by_rank_json(rank, tmp_path):
-    steps(rank, 3)
-    elsewhere = tmp_path / "shm.gdbr"
-    records = dead(rank, 0)
-    (rank.path / "ring.gdbr").rename(elsewhere)
-    rank.info["ring"] = str(elsewhere)
-    rank.write_json(None)
-    assert open_run(rank.directory).rank(0).log.count == len(records)
-    rank.info["ring"] = "../../shm.gdbr"
-    rank.write_json(None)
-    assert open_run(rank.directory).rank(0).log.count == 0
-
-
-def test_a_rank_on_another_host_counts_as_running(rank):
-    steps(rank, 2)
-    rank.info |= {"host": "elsewhere", "ring": "/dev/shm/of-that-host.gdbr"}
-    rank.write()
-    rank.write_json(None)
-    assert open_run(rank.directory).ended is None
-
-
 # --- messages and JSON
 
 
 def test_a_graph_is_read_up_to_the_first_bad_message(rank):
-    steps(rank, 2)
+    add_steps(rank, 2)
     rank.write()
     file = rank.path / "graph.gdbm"
     good = file.read_bytes()
@@ -380,7 +200,7 @@ def test_a_graph_is_read_up_to_the_first_bad_message(rank):
 
 
 def test_messages_of_a_running_rank_are_read_on(rank):
-    steps(rank, 2)
+    add_steps(rank, 2)
     rank.hits = [hit_message(1, 1)]
     rank.write()
     rank.write_json(None)
@@ -401,7 +221,7 @@ def test_messages_of_a_running_rank_are_read_on(rank):
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"a":' + "[" * 100_000, "\udcff"])
 def test_json_that_is_not_an_object_is_damage(rank, content):
-    steps(rank, 2)
+    add_steps(rank, 2)
     rank.write()
     (rank.path / "rank.json").write_bytes(content.encode("utf-8", "surrogateescape"))
     run = open_run(rank.directory)
@@ -410,7 +230,7 @@ def test_json_that_is_not_an_object_is_damage(rank, content):
 
 
 def test_json_that_is_too_large_is_not_read(rank):
-    steps(rank, 2)
+    add_steps(rank, 2)
     rank.write()
     with (rank.path / "rank.json").open("w") as stream:
         stream.write(json.dumps({"x": " " * (16 << 20)}))
@@ -459,7 +279,7 @@ def test_a_run_whose_directory_is_gone_is_an_error(tmp_path):
 
 
 def test_following_a_run_wakes_at_new_steps(rank):
-    steps(rank, 2)
+    add_steps(rank, 2)
     records = rank.all_records()
     records["crc"] = record_crcs(records, 0)
     rank.write_messages()
@@ -487,3 +307,27 @@ print("end", flush=True)
         holder.stdout.close()
     rest, _ = follower.communicate(timeout=60)
     assert rest == "end\n"
+
+
+def test_a_segment_that_was_removed_is_damage(rank):
+    add_steps(rank, 10)
+    rank.info["config"] = {"record": {"keep": "all"}}
+    rank.write(segments=5)
+    (rank.path / "log" / f"{20:020d}.gdbl").unlink()
+    (damage,) = open_run(rank.directory).damages
+    assert damage.reason == "records 20 to 29 are missing"
+    rank.info["config"] = {"record": {"keep": "ring"}}
+    rank.write_json({"reason": "exit"})
+    assert open_run(rank.directory).damages == []
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_read(rank):
+    add_steps(rank, 2)
+    records = rank.write()
+    rank.write_json(None)
+    for name in ("ring.gdbr", "graph.gdbm", f"log/{len(records):020d}.gdbl"):
+        (rank.path / name).unlink(missing_ok=True)
+        os.mkfifo(rank.path / name)
+    run = open_run(rank.directory)
+    assert run.steps() == [1, 2] and len(run.graph()) == 0
+    assert all("not a regular file" in damage.reason for damage in run.damages)

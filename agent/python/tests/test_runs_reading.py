@@ -217,7 +217,7 @@ def test_tables_have_the_columns_of_the_format(run):
     assert third["begin_ns"] == START_NS + 3 * STEP_NS and third["end_ns"] - third["begin_ns"] == STEP_NS // 2
     assert run.table("changes").column("changed_count").to_pylist() == [5] * 10
     (saved, *_) = run.table("tensors").to_pylist()
-    assert (saved["file"], saved["shape"], saved["dtype"]) == ("00000001.safetensors", [4, 8], "float32")
+    assert (saved["file"], saved["shape"], saved["dtype"]) == ("00000001.safetensors", [4, 8], 12)
     assert run.table("nodes").column("name").to_pylist() == [WEIGHT, RELU, LOSS] * 2
     assert run.table("hits").column("nan_count").to_pylist() == [3, 3]
     with pytest.raises(graphdbg.GraphdbgError, match="no table people"):

@@ -27,7 +27,7 @@ def _checksum(column: Any) -> int:
     if pa.types.is_dictionary(column.type):
         return _of_words(column.unify_dictionaries().combine_chunks())
     if pa.types.is_integer(column.type) or pa.types.is_floating(column.type):
-        return _of_numbers(column.to_numpy()) ^ column.null_count
+        return _of_numbers(column.to_numpy()) ^ int(column.null_count)
     digest = hashlib.blake2b(repr(column.to_pylist()).encode(), digest_size=8)
     return int.from_bytes(digest.digest(), "little")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import shutil
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -60,8 +62,8 @@ class LocalFiles:
 
     def size(self, path: str) -> int | None:
         try:
-            return (self.root / path).stat().st_size
-        except (FileNotFoundError, NotADirectoryError):
+            return regular_size(self.root / path)
+        except OSError:
             return None
 
     def read(self, path: str, offset: int = 0, count: int | None = None) -> bytes:
@@ -141,6 +143,18 @@ class RemoteFiles:
     def path(self, path: str) -> str:
         """The path in the file system."""
         return f"{self.root}/{path}".rstrip("/")
+
+
+def regular_size(file: Path) -> int:
+    """The size of a file.
+
+    Raises:
+        OSError: There is none, or it is a pipe or a device, at which a reader could wait forever.
+    """
+    status = file.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "not a regular file", str(file))
+    return status.st_size
 
 
 def is_url(place: str) -> bool:

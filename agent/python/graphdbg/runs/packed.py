@@ -13,7 +13,7 @@ from typing import Any
 import numpy
 
 from .columns import records_of
-from .errors import Damage
+from .errors import Damage, DataLossError
 from .files import Files, RemoteFiles
 from .graph import NodeTable
 from .log import Found, Selection
@@ -116,7 +116,10 @@ class Packed:
         """The pyarrow.Table of a chunk's file; None if it has none."""
         if view != RECORDS and view not in chunk.views:
             return None
-        return read_table(self._files, self.path(view, chunk), filters)
+        try:
+            return read_table(self._files, self.path(view, chunk), filters)
+        except (OSError, ValueError) as error:
+            raise self._damage(view, chunk, error) from None
 
     def _parts(self, chunk: Chunk, selection: Selection | None, nodes: Callable[[], NodeTable]) -> Iterator[Found]:
         raw = self._raw(chunk)
@@ -139,7 +142,10 @@ class Packed:
         table = self.table(view, chunk, _filters(selection, nodes))
         if table is None:
             return Found.join([])
-        positions, records = records_of(kind, table, nodes())
+        try:
+            positions, records = records_of(kind, table, nodes())
+        except (ValueError, KeyError, AttributeError, TypeError) as error:
+            raise self._damage(view, chunk, error) from None
         # A record that no table holds to the byte is in both, so that queries find it.
         kept = ~numpy.isin(positions, raw) & (positions >= chunk.first) & (positions < chunk.end)
         if selection is not None:
@@ -148,12 +154,18 @@ class Packed:
 
     def _raw(self, chunk: Chunk) -> Found:
         table = self.table(RECORDS, chunk)
-        content = b"".join(table.column("record").to_pylist())
-        records = numpy.frombuffer(content, RECORD, count=len(content) // RECORD_SIZE)
-        positions = table.column("position").to_numpy().astype("<i8").view("<u8")
-        if len(records) != len(positions):
-            raise ValueError(f"{len(positions)} positions of {len(records)} records")
+        try:
+            content = b"".join(table.column("record").to_pylist())
+            records = numpy.frombuffer(content, RECORD, count=len(content) // RECORD_SIZE)
+            positions = table.column("position").to_numpy().astype("<i8").view("<u8")
+            if len(records) != len(positions):
+                raise ValueError(f"{len(positions)} positions of {len(records)} records")
+        except (ValueError, KeyError, TypeError) as error:
+            raise self._damage(RECORDS, chunk, error) from None
         return Found(positions, records)
+
+    def _damage(self, view: str, chunk: Chunk, error: Exception) -> DataLossError:
+        return Damage(f"{self._files.name}/{self.path(view, chunk)}", 0, str(error)).error()
 
     def _chunk(self, name: str, views: frozenset[str]) -> Chunk | None:
         path = f"{directory(RECORDS, self._rank)}/{name}"

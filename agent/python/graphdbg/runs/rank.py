@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -193,7 +194,18 @@ class Rank:
         logged = self.log.damages if self.log else []
         for part in ("info", "nodes", "hits"):
             getattr(self, part)
-        return [*self._damages.values(), *logged, *self.packed.damages]
+        return [*self._damages.values(), *logged, *self.packed.damages] or self._gaps()
+
+    def _gaps(self) -> list[Damage]:
+        """Positions that are missing although all were kept: a segment was removed."""
+        record = self.config.get("record")
+        if self.log is None or not isinstance(record, dict) or record.get("keep") != "all":
+            return []
+        ranges = merged([(0, 0), *self.log.ranges(), *self.packed.ranges()])
+        return [
+            Damage(str(self.log_directory), 0, f"records {end} to {first - 1} are missing")
+            for (_, end), (first, _) in itertools.pairwise(ranges)
+        ]
 
     @property
     def config(self) -> Values:

@@ -13,6 +13,7 @@ import numpy
 
 from .crc32c import crcs_at
 from .errors import Damage
+from .files import regular_size
 from .record import RECORD, RECORD_SIZE, Array
 
 MAGIC = b"GDBGRNG\x01"
@@ -98,6 +99,7 @@ class _opened:
     """A descriptor of a ring, which is closed at the end unless it is a ring of this process."""
 
     def __init__(self, file: Path) -> None:
+        regular_size(file)
         status = os.stat(file)
         key = (status.st_dev, status.st_ino)
         if key not in _own and _maps(status.st_ino, file):

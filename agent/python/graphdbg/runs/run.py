@@ -9,11 +9,10 @@ from collections import Counter
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError, WaitTimeoutError
-from graphdbg.client.models import Hit, Source, Statistics, TensorInfo
+from graphdbg.client.models import Hit, TensorInfo
 
 from . import views
 from .collection import Collection, read_collections
@@ -21,11 +20,11 @@ from .errors import Damage, NotRecorded, RunNotFoundError, UnknownTensor
 from .files import Files, open_files
 from .follow import POLL_SECONDS, Watch
 from .graph import Graph, split_tensor
+from .hits import hit_of
 from .packages import load
 from .protobuf import Values
 from .rank import LOST, Rank, rank_numbers, read_json
-from .record import MODES, dtype_name
-from .schema import ORIGINS
+from .record import MODES
 from .tensor import Tensor, mode_number
 
 if TYPE_CHECKING:
@@ -321,7 +320,7 @@ class Run:
     def hits(self, rank: int | None = None) -> list[Hit]:
         """The hits of watchpoints, by rank in the order in which they were recorded."""
         return [
-            _hit(number, values, each)
+            hit_of(number, values, each)
             for each in self.selected_ranks(rank)
             for number, values in enumerate(each.hits, 1)
         ]
@@ -407,49 +406,3 @@ def _bounds(steps: tuple[int | None, int | None] | range | None) -> tuple[int | 
 
 def _shortened(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers)) if len(numbers) <= 8 else f"{numbers[0]} to {numbers[-1]}"
-
-
-def _hit(number: int, values: Values, rank: Rank) -> Hit:
-    node = rank.nodes.nodes.get(values["node_id"])
-    kind = values["type"] or {"dtype": 0, "shape": []}
-    statistics = values["statistics"]
-    seconds, nanoseconds = divmod(values["time_unix_nano"], 1_000_000_000)
-    try:
-        moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
-    except (OverflowError, ValueError, OSError):
-        moment, nanoseconds = "1970-01-01T00:00:00", 0
-    return Hit(
-        id=values["number"] or number,
-        watchpoint=values["watchpoint"],
-        rank=rank.number,
-        step=values["step"],
-        node=rank.nodes.name(values["node_id"]),
-        slot=values["slot"],
-        op_type=node.op_type if node else "",
-        dtype=dtype_name(kind["dtype"]),
-        shape=tuple(kind["shape"]),
-        order=values["order"],
-        condition="",
-        params={},
-        actual=values["actual"],
-        statistics=Statistics(**statistics) if statistics else None,
-        origin=ORIGINS[values["origin"]] if values["origin"] < len(ORIGINS) else ORIGINS[0],
-        source=_source(values["source"]),
-        error=values["error"] or None,
-        time=f"{moment}.{nanoseconds // 1000:06d}Z",
-        absorbed=values["absorbed"],
-    )
-
-
-def _source(frame: Values | None) -> Source | None:
-    return None if frame is None or not frame["file"] else Source(**frame)
-
-
-def find_run(name: str) -> str:
-    """The path or URL of a run: as given, or below the directory of runs that GRAPHDBG_RECORD names, or ./runs."""
-    if "://" in name or Path(name).is_dir():
-        return name
-    for directory in (os.environ.get("GRAPHDBG_RECORD"), "runs"):
-        if directory and "/" not in name and (Path(directory) / name).is_dir():
-            return str(Path(directory) / name)
-    return name

@@ -12,6 +12,7 @@ import numpy
 
 from .crc32c import record_crcs
 from .errors import Damage
+from .files import regular_size
 from .record import RECORD, RECORD_SIZE, Array
 
 MAGIC = b"GDBGLOG\x01"
@@ -75,7 +76,7 @@ class Segment:
     def refresh(self) -> None:
         """Verifies what was added since the last call. A file that has disappeared keeps its former state."""
         try:
-            size = self.file.stat().st_size
+            size = regular_size(self.file)
             if size == self._size and self.header is not None:
                 return
             if self.header is None and not self._read_header():

@@ -1,12 +1,14 @@
-"""What `graphdbg runs` lists of each run."""
+"""Finds runs, and what `graphdbg runs` lists of each."""
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from graphdbg.client.errors import GraphdbgError
+from graphdbg.client.errors import USAGE, GraphdbgError
 
 from .files import open_files
 from .rank import rank_numbers
@@ -62,6 +64,16 @@ def summarize(run: Run) -> RunSummary:
     )
 
 
+def find_run(name: str) -> str:
+    """The path or URL of a run: as given, or below the directory of runs that GRAPHDBG_RECORD names, or ./runs."""
+    if "://" in name or Path(name).is_dir():
+        return name
+    for directory in (os.environ.get("GRAPHDBG_RECORD"), "runs"):
+        if directory and "/" not in name and (Path(directory) / name).is_dir():
+            return str(Path(directory) / name)
+    return name
+
+
 def find_runs(place: str) -> list[str]:
     """The runs in a directory or at a URL, or that run itself.
 
@@ -72,7 +84,7 @@ def find_runs(place: str) -> list[str]:
     if rank_numbers(files):
         return [place]
     if files.local is not None and not files.local.is_dir():
-        raise GraphdbgError(f"no directory {place}; GRAPHDBG_RECORD names the one that jobs record to", 2)
+        raise GraphdbgError(f"no directory {place}; GRAPHDBG_RECORD names the one that jobs record to", USAGE)
     joined = [f"{place.rstrip('/')}/{name}" for name in files.names() if not re.match(r"\.", name)]
     return [each for each in joined if rank_numbers(open_files(each))]
 
