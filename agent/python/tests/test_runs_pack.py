@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import itertools
 import json
+import os
 import shutil
 
 import pytest
@@ -333,3 +335,13 @@ def test_a_parquet_file_of_another_program_is_damage(directory):
     file.write_bytes(b"PAR1 not really PAR1")
     (damage,) = open_run(directory).damages
     assert damage.file == str(file) and "not a file that pack wrote" in damage.reason
+
+
+def test_two_processes_do_not_pack_the_same_run(directory):
+    realistic_rank(directory, 0, steps=3, tensors=5).write()
+    descriptor = os.open(directory, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with pytest.raises(graphdbg.GraphdbgError, match="another process is packing"):
+        pack_run(str(directory))
+    os.close(descriptor)
+    assert pack_run(str(directory)).ended

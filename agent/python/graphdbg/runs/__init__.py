@@ -14,7 +14,8 @@ from .collection import Collection  # noqa: E402
 from .errors import Damage, DataLossError, NotRecorded, RunNotFoundError, UnknownTensor  # noqa: E402
 from .graph import Graph  # noqa: E402
 from .record import CHANGE, HIT, MARK, RECORD, SAVED, UNITS  # noqa: E402
-from .run import Run, Step, open_run  # noqa: E402
+from .run import Run, open_run  # noqa: E402
+from .steps import Step  # noqa: E402
 from .tensor import Tensor  # noqa: E402
 
 __all__ = [

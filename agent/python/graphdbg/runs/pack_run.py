@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +17,7 @@ from .files import Files, LocalFiles, open_files
 from .pack import pack_rank
 from .rank import LOST, Rank, merged, rank_numbers
 from .recovery import recover
-from .run import open_run
+from .run import Run, open_run
 from .safetensors import finish_parts
 
 _FOLLOWED_SECONDS = 5.0
@@ -67,19 +70,38 @@ def pack_run(
     if files.local is None:
         raise GraphdbgError(f"{path} is not on this machine: a run is packed where its log is", USAGE)
     target: Files = files if to is None else _copy_target(to)
+    with _only_one(files.local):
+        return _pack_ranks(run, files, target, follow, to is None and not keep_log, progress)
+
+
+def _pack_ranks(
+    run: Run, files: Files, target: Files, follow: bool, forget: bool, progress: Callable[[PackReport], None]
+) -> PackReport:
     report = PackReport()
     ranks: dict[int, Rank] = {}
     while True:
         ranks |= {number: run.rank(number) for number in run.ranks}
-        forget = to is None and not keep_log
         ended = [_pack(rank, target, forget, report, progress) for rank in ranks.values()]
         report.ended = all(ended) and rank_numbers(files) == sorted(ranks)
-        if to is not None:
+        if target is not files:
             _copy_run(files, target)
         if report.ended or not follow:
             return report
         time.sleep(_FOLLOWED_SECONDS)
         run.refresh()
+
+
+@contextlib.contextmanager
+def _only_one(directory: Path) -> Iterator[None]:
+    """Keeps other processes from packing the run meanwhile, which would write the same files."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    except BlockingIOError:
+        raise GraphdbgError(f"another process is packing {directory}") from None
+    finally:
+        os.close(descriptor)
 
 
 def _copy_target(to: str) -> Files:

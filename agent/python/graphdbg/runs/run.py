@@ -8,7 +8,6 @@ import time
 from collections import Counter
 from collections.abc import Collection as AnyCollection
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from graphdbg.client.errors import USAGE, GraphdbgError, WaitTimeoutError
@@ -25,6 +24,7 @@ from .packages import load
 from .protobuf import Values
 from .rank import LOST, Rank, rank_numbers, read_json
 from .record import MODES
+from .steps import Step
 from .tensor import Tensor, mode_number
 
 if TYPE_CHECKING:
@@ -32,23 +32,6 @@ if TYPE_CHECKING:
 
 # The most serious end comes first: that of the run is the worst of its ranks'.
 _ENDS = (LOST, "exception", "terminated", "closed", "exit")
-
-
-@dataclass(frozen=True)
-class Step:
-    """A step of a run, as `Run.follow` yields it.
-
-    Attributes:
-        step: Its number, from 1.
-        mode: "train", "eval", "predict" or "unknown".
-        mode_step: Its number among the steps of its mode, from 1; 0 if that is not known.
-        seconds: How long it took on the slowest rank; None if that is not known.
-    """
-
-    step: int
-    mode: str
-    mode_step: int
-    seconds: float | None
 
 
 def open_run(path: str | os.PathLike[str]) -> Run:

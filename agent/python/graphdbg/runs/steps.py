@@ -12,6 +12,23 @@ from .record import BEGIN_KIND, MARK, MODES, REASONS, Array, mode_name
 Key = tuple[int, int, int]
 
 
+@dataclass(frozen=True)
+class Step:
+    """A step of a run, as `Run.follow` yields it.
+
+    Attributes:
+        step: Its number, from 1.
+        mode: "train", "eval", "predict" or "unknown".
+        mode_step: Its number among the steps of its mode, from 1; 0 if that is not known.
+        seconds: How long it took on the slowest rank; None if that is not known.
+    """
+
+    step: int
+    mode: str
+    mode_step: int
+    seconds: float | None
+
+
 @dataclass
 class Mark:
     """A step or a pass. Times are 0 where the mark is missing."""
