@@ -337,10 +337,11 @@ def test_a_parquet_file_of_another_program_is_damage(directory):
     assert damage.file == str(file) and "not a file that pack wrote" in damage.reason
 
 
-def test_two_processes_do_not_pack_the_same_run(directory):
+def test_two_processes_do_not_pack_the_same_rank(directory):
     realistic_rank(directory, 0, steps=3, tensors=5).write()
-    descriptor = os.open(directory, os.O_RDONLY)
+    descriptor = os.open(directory / "rank-00000", os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
+    assert pack_run(str(directory), follow=True).rows == 0
     with pytest.raises(graphdbg.GraphdbgError, match="another process is packing"):
         pack_run(str(directory))
     os.close(descriptor)

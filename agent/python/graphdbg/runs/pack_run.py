@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import fcntl
 import json
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from .files import Files, LocalFiles, open_files
 from .pack import pack_rank
 from .rank import LOST, Rank, merged, rank_numbers
 from .recovery import recover
-from .run import Run, open_run
+from .run import open_run
 from .safetensors import finish_parts
 
 _FOLLOWED_SECONDS = 5.0
@@ -70,18 +69,12 @@ def pack_run(
     if files.local is None:
         raise GraphdbgError(f"{path} is not on this machine: a run is packed where its log is", USAGE)
     target: Files = files if to is None else _copy_target(to)
-    with _only_one(files.local):
-        return _pack_ranks(run, files, target, follow, to is None and not keep_log, progress)
-
-
-def _pack_ranks(
-    run: Run, files: Files, target: Files, follow: bool, forget: bool, progress: Callable[[PackReport], None]
-) -> PackReport:
+    forget = to is None and not keep_log
     report = PackReport()
     ranks: dict[int, Rank] = {}
     while True:
         ranks |= {number: run.rank(number) for number in run.ranks}
-        ended = [_pack(rank, target, forget, report, progress) for rank in ranks.values()]
+        ended = [_pack_alone(rank, target, forget, follow, report, progress) for rank in ranks.values()]
         report.ended = all(ended) and rank_numbers(files) == sorted(ranks)
         if target is not files:
             _copy_run(files, target)
@@ -91,15 +84,24 @@ def _pack_ranks(
         run.refresh()
 
 
-@contextlib.contextmanager
-def _only_one(directory: Path) -> Iterator[None]:
-    """Keeps other processes from packing the run meanwhile, which would write the same files."""
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def _pack_alone(
+    rank: Rank,
+    target: Files,
+    forget: bool,
+    follow: bool,
+    report: PackReport,
+    progress: Callable[[PackReport], None],
+) -> bool:
+    """Packs a rank unless another process is packing it, which would write the same files."""
+    descriptor = os.open(Path(rank.files.name) / rank.name, os.O_RDONLY | os.O_DIRECTORY)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        yield
+        return _pack(rank, target, forget, report, progress)
     except BlockingIOError:
-        raise GraphdbgError(f"another process is packing {directory}") from None
+        if not follow:
+            raise GraphdbgError(f"another process is packing rank {rank.number} of {rank.files.name}") from None
+        # That of another host, on a file system that both have.
+        return rank.ended is not None
     finally:
         os.close(descriptor)
 
