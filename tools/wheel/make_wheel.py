@@ -57,10 +57,10 @@ Requires-Python: >=3.10
 Requires-Dist: websockets>=15
 Requires-Dist: PyYAML>=6.0
 Provides-Extra: analysis
-Requires-Dist: numpy>=1.24; extra == "analysis"
+Requires-Dist: numpy>=1.26; extra == "analysis"
 Requires-Dist: pyarrow>=21; extra == "analysis"
 Requires-Dist: duckdb>=1.3; extra == "analysis"
-Requires-Dist: pandas>=2.0; extra == "analysis"
+Requires-Dist: pandas>=2.2; extra == "analysis"
 """
 
 ENTRY_POINTS = """[console_scripts]

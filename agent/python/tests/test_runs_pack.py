@@ -346,3 +346,32 @@ def test_two_processes_do_not_pack_the_same_rank(directory):
         pack_run(str(directory))
     os.close(descriptor)
     assert pack_run(str(directory)).ended
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_packed_files_with_random_damage_are_read_or_refused_with_an_error_of_ours(directory, tmp_path, seed):
+    pytest.importorskip("duckdb")
+    realistic_rank(directory, 0, steps=3, tensors=20).write()
+    pack_run(str(directory))
+    random = numpy.random.default_rng(seed)
+    files = sorted(directory.rglob("*.parquet"))
+    before = {file: file.read_bytes() for file in files}
+    refused = 0
+    for _ in range(30):
+        file = files[random.integers(len(files))]
+        content = bytearray(before[file])
+        for _ in range(random.integers(1, 6)):
+            content[random.integers(len(content))] = random.integers(256)
+        file.write_bytes(content[: random.integers(1, len(content) + 1)] if random.random() < 0.3 else content)
+        try:
+            run = open_run(directory)
+            run.damages, run.steps(), run.statistics(step=2), run.sql("select max(l2) from statistics, nodes, hits")
+            run.tensor("forward/layers/0/attention/op_0").statistics(2)
+            unpack_run(str(directory), tmp_path / "back")
+        except graphdbg.GraphdbgError:
+            refused += 1
+        file.write_bytes(before[file])
+        shutil.rmtree(tmp_path / "back", ignore_errors=True)
+    assert refused > 0
+    unpack_run(str(directory))
+    assert open_run(directory).damages == []

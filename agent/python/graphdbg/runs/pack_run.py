@@ -115,6 +115,8 @@ def _copy_target(to: str) -> Files:
 
 def _pack(rank: Rank, target: Files, forget: bool, report: PackReport, progress: Callable[[PackReport], None]) -> bool:
     """Packs what is new of a rank, and returns whether it has ended."""
+    # Another process may have packed the rank meanwhile.
+    rank.refresh()
     ended = recover(rank) and rank.ended is not None
     if ended:
         report.lost += finish_parts(rank)

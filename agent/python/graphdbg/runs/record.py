@@ -18,8 +18,6 @@ HEADER_SIZE = 32
 
 STATISTICS_KIND, CHANGE_KIND, BEGIN_KIND, END_KIND, SAVED_KIND, HOLE_KIND, HIT_KIND, UNITS_KIND = range(1, 9)
 
-LIGHT, OVERWRITTEN, INTENTIONAL_INFINITIES, VIEW, ON_DEVICE = 1, 2, 4, 8, 16
-
 MODES = ("unknown", "train", "eval", "predict")
 
 # Why a step has no statistics: the field `reason` of its end.

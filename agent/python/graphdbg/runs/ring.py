@@ -20,7 +20,6 @@ MAGIC = b"GDBGRNG\x01"
 HEADER = struct.Struct("<8sIIQQ16sIIII")
 HEADER_SIZE = 4096
 HEAD, TAIL, DROPPED, TENSORS_DROPPED = 128, 192, 256, 264
-CLOSED = 2
 _MAX_BYTES = 4 << 30
 # struct flock of <fcntl.h>, with the alignment of the platform's C compiler.
 _FLOCK = struct.Struct("@hhlli0q")
@@ -46,29 +45,6 @@ class RingHeader:
     tail: int
     dropped: int
     tensors_dropped: int
-
-    def encode(self) -> bytes:
-        content = bytearray(HEADER_SIZE)
-        HEADER.pack_into(
-            content,
-            0,
-            MAGIC,
-            HEADER_SIZE,
-            RECORD_SIZE,
-            self.capacity,
-            self.unix_ns,
-            self.incarnation,
-            self.rank,
-            self.world_size,
-            self.pid,
-            self.state,
-        )
-        for offset, value in zip((HEAD, TAIL, DROPPED, TENSORS_DROPPED), self._counters(), strict=True):
-            struct.pack_into("<Q", content, offset, value)
-        return bytes(content)
-
-    def _counters(self) -> tuple[int, int, int, int]:
-        return self.head, self.tail, self.dropped, self.tensors_dropped
 
 
 @dataclass(frozen=True)

@@ -98,14 +98,17 @@ class Database:
         if self._connection is None:
             self._connection = duckdb.connect()
         words = {word.lower() for word in re.findall(r"[A-Za-z_]+", text)}
-        for view in VIEWS:
-            if view in words:
-                self._define(ranks, view)
         try:
+            for view in VIEWS:
+                if view in words:
+                    self._define(ranks, view)
             answer = self._connection.sql(text)
             # Statements such as `set` have no answer.
             return load("pyarrow", "SQL over a run").table({}) if answer is None else answer.to_arrow_table()
         except duckdb.Error as error:
+            if isinstance(error, (duckdb.FatalException, duckdb.InternalException)):
+                # Such as after a damaged file: the connection refuses everything from then on.
+                self._connection, self._defined = None, {}
             raise GraphdbgError(f"the query failed: {error}", USAGE) from None
 
     def _define(self, ranks: Sequence[Rank], view: str) -> None:
