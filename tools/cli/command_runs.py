@@ -8,7 +8,7 @@ import json
 import os
 import sys
 
-from .recorded import size_text
+from .recorded import Progress, size_text
 from .terminal import visible
 
 
@@ -33,7 +33,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 def run(arguments: argparse.Namespace) -> int:
     from graphdbg.runs.summary import open_all, summarize
 
-    runs = [summarize(each) for each in open_all(arguments.place)]
+    progress = Progress()
+    opened = open_all(arguments.place)
+    runs = []
+    for number, recorded in enumerate(opened, 1):
+        progress.show(f"graphdbg: reading run {number} of {len(opened)}")
+        runs.append(summarize(recorded))
+    progress.clear()
     if arguments.json:
         print(json.dumps({"runs": [dataclasses.asdict(each) for each in runs]}))
     for each in () if arguments.json else runs:

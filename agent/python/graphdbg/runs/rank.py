@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import itertools
 import json
 import os
@@ -192,8 +193,11 @@ class Rank:
     def damages(self) -> list[Damage]:
         """What cannot be read, of all files but those of tensors."""
         logged = self.log.damages if self.log else []
-        for part in ("info", "nodes", "hits"):
-            getattr(self, part)
+        _ = self.info
+        # Reading the graph of each of many ranks would take long; its checksums do not.
+        for part, name, kind in (("nodes", "graph.gdbm", GRAPH_UPDATES), ("hits", "hits.gdbm", HITS)):
+            if part not in self._fresh:
+                self._check_messages(name, kind)
         return [*self._damages.values(), *logged, *self.packed.damages] or self._gaps()
 
     def _gaps(self) -> list[Damage]:
@@ -283,23 +287,35 @@ class Rank:
         else:
             self._damages[name] = damage
 
-    def _messages(self, name: str, kind: int, fields: Fields) -> Iterator[Values]:
-        """The messages that were added to a file since the last call."""
+    def _opened_messages(self, name: str, kind: int) -> Messages | None:
+        """What was added to a file of messages since they were last read; None if there is nothing."""
         path = f"{self.name}/{name}"
         size, start = self.files.size(path), self._read_ends.get(name, 0)
         if size is None or size <= start:
-            return
+            return None
         if size - start > _MAX_MESSAGES:
             self._note(name, Damage(f"{self.files.name}/{path}", start, f"{size} bytes, more than {_MAX_MESSAGES}"))
-            return
+            return None
         growing = not self.info.get("ended")
-        messages = Messages(f"{self.files.name}/{path}", self.files.read(path, start), kind, growing, start)
+        return Messages(f"{self.files.name}/{path}", self.files.read(path, start), kind, growing, start)
+
+    def _check_messages(self, name: str, kind: int) -> None:
+        messages = self._opened_messages(name, kind)
+        if messages is not None:
+            collections.deque(messages, maxlen=0)
+            self._note(name, messages.damage)
+
+    def _messages(self, name: str, kind: int, fields: Fields) -> Iterator[Values]:
+        """The messages that were added to a file since the last call."""
+        messages = self._opened_messages(name, kind)
+        if messages is None:
+            return
         damage: Damage | None = None
         for message in messages:
             try:
                 yield decode(message, fields)
             except DecodeError as error:
-                damage = Damage(f"{self.files.name}/{path}", messages.end, str(error))
+                damage = Damage(f"{self.files.name}/{self.name}/{name}", messages.end, str(error))
         self._read_ends[name] = messages.end
         self._note(name, messages.damage or damage)
 
