@@ -16,7 +16,8 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "pack",
         help="pack a recorded run into Parquet",
         description="Packs the log of a run into Parquet files, in the run or elsewhere, about a third as large and "
-        "without loss. Every row is read back and compared before the log is removed. Needs `graphdbg[analysis]`.",
+        "without loss. Each file is read back and its checksums are compared before the log is removed. Needs "
+        "`graphdbg[analysis]`.",
     )
     add_run(parser)
     parser.add_argument("--to", metavar="URL", help="directory or URL for a copy of the run; its log stays here")

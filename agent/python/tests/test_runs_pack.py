@@ -312,7 +312,7 @@ def test_following_ends_when_all_ranks_have_ended(directory, monkeypatch):
     rank.write_json(None)
     rank.write_ring(records[:0])
     held = lock(rank.path / "ring.gdbr")
-    # A lock of this process does not count as another's, so the end is what rank.json says.
+    # A lock of this process does not count as another's, so rank.json decides.
     rank.info = {"host": "elsewhere", "ring": "/dev/shm/ring.gdbr"}
     rank.write_json(None)
     waits: list[float] = []

@@ -220,8 +220,8 @@ def test_tables_have_the_columns_of_the_format(run):
     assert (saved["file"], saved["shape"], saved["dtype"]) == ("00000001.safetensors", [4, 8], 12)
     assert run.table("nodes").column("name").to_pylist() == [WEIGHT, RELU, LOSS] * 2
     assert run.table("hits").column("nan_count").to_pylist() == [3, 3]
-    with pytest.raises(graphdbg.GraphdbgError, match="no table people"):
-        run.table("people")
+    with pytest.raises(graphdbg.GraphdbgError, match="no table layers"):
+        run.table("layers")
 
 
 def test_sql_sees_the_same_tables(run):

@@ -16,7 +16,7 @@ from .record import RECORD_SIZE, Array
 
 _POLYNOMIAL = 0x82F63B78
 _BLOCK = 4096
-# Of a byte string, which is cut into rows.
+# Bytes of a row, into which byte strings are cut.
 _LANE = 160
 # A record's CRC covers its position, and itself without the first two words.
 _POSITION_WORDS = 4

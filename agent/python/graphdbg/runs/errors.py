@@ -37,7 +37,7 @@ class UnknownTensor(GraphdbgError, KeyError):
 
 
 class NotRecorded(GraphdbgError, LookupError):
-    """A value or statistics were not recorded. The message says what was."""
+    """A value or statistics were not recorded. The message names what was."""
 
     code = "not_recorded"
 

@@ -24,7 +24,7 @@ from .tables import VIEWS, tensor_file
 from .tensorboard import EventFile
 
 FORMATS = ("npy", "safetensors", "csv", "tensorboard", "parquet")
-# What TensorBoard gets of tensors with more than one element.
+# The measures that TensorBoard shows of tensors with more than one element.
 _SCALARS = ("mean", "abs_mean", "abs_max", "l2")
 _DEFAULT_COLLECTION = "tensors"
 

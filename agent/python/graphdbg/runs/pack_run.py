@@ -55,13 +55,13 @@ def pack_run(
     Args:
         path: The run's directory, on this machine.
         to: A directory or URL to which a copy goes: Parquet and everything but the log, `rank.json` last.
-        follow: Whether to go on until all ranks have ended.
+        follow: Whether to continue until all ranks have ended.
         keep_log: Whether the log stays. It always stays with `to`, and where it is damaged.
         progress: Called after each file.
 
     Raises:
         GraphdbgError: The path is a URL, or there is no run.
-        DataLossError: What was read back differs from the log, which stays.
+        DataLossError: What was read back differs from what was written. The log stays.
         OSError: A file cannot be written.
     """
     run = open_run(path)

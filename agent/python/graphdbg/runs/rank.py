@@ -143,7 +143,7 @@ class Rank:
         """Its steps."""
         if self._is_stale("steps"):
             self._steps.add(self.select(Selection((BEGIN_KIND, END_KIND), first_position=self._marks_until)).records)
-            # What only the ring has is read again: a record before it may not have been committed yet.
+            # Records that only the ring has are read again: an earlier one may not have been committed yet.
             ranges = [*(self.log.ranges() if self.log else []), *self.packed.ranges()]
             self._marks_until = max((end for _, end in ranges), default=0)
         return self._steps

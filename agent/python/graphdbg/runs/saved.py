@@ -66,7 +66,7 @@ def read_saved(files: Files, rank: str, saved: Any) -> Array:
         raise Damage(name, begin, f"a value of {size} bytes is cut short").error()
     if crc32c(content) != int(saved["data_crc"]):
         raise Damage(name, begin, "the checksum of a value does not match").error()
-    # Of complex128, the bytes are pairs of float64.
+    # The bytes of complex128 are pairs of float64.
     return array_of(content, dtype, tuple(shape))
 
 

@@ -1,4 +1,4 @@
-"""The steps of a rank: what their marks, records of kinds 3 and 4, say."""
+"""The steps and passes of a rank, from their marks: records of kinds 3 and 4."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Database:
         if self._defined.get(view) == state:
             return
         logged = [rank for rank in ranks if not _is_packed(rank)]
-        # Of views that do not belong to positions, a rank has either all in Parquet, or is read from its log.
+        # Views without positions come from Parquet if all of a rank is packed, and else from its log.
         stored = ranks if view in KIND_OF_VIEW else [rank for rank in ranks if rank not in logged]
         files = [file for rank in stored for file in rank.packed.files(view)]
         sources = [self._files(ranks[0], view, files)] if files else []
