@@ -56,6 +56,22 @@ constexpr EnumName<ControlVerb> kControlVerbs[] = {
     {ControlVerb::kPause, "pause"},
     {ControlVerb::kTerminate, "terminate"},
     {ControlVerb::kRecheck, "recheck"}};
+constexpr EnumName<RunMode> kRunModes[] = {{RunMode::kUnknown, "unknown"},
+                                           {RunMode::kTrain, "train"},
+                                           {RunMode::kEval, "eval"},
+                                           {RunMode::kPredict, "predict"}};
+constexpr EnumName<StepReason> kStepReasons[] = {
+    {StepReason::kNone, "none"},
+    {StepReason::kOverhead, "overhead"},
+    {StepReason::kNotDue, "not_due"},
+    {StepReason::kUnfinished, "unfinished"}};
+constexpr EnumName<CheckState> kCheckStates[] = {
+    {CheckState::kRunning, "running"},
+    {CheckState::kDone, "done"},
+    {CheckState::kCancelled, "cancelled"},
+    {CheckState::kFailed, "failed"}};
+constexpr EnumName<Evidence> kEvidence[] = {
+    {Evidence::kStatistics, "statistics"}, {Evidence::kTensor, "tensor"}};
 
 }  // namespace
 
@@ -112,6 +128,23 @@ std::span<const EnumName<PauseMode>> EnumNames() {
 template <>
 std::span<const EnumName<Origin>> EnumNames() {
   return kOrigins;
+}
+
+template <>
+std::span<const EnumName<RunMode>> EnumNames() {
+  return kRunModes;
+}
+template <>
+std::span<const EnumName<StepReason>> EnumNames() {
+  return kStepReasons;
+}
+template <>
+std::span<const EnumName<CheckState>> EnumNames() {
+  return kCheckStates;
+}
+template <>
+std::span<const EnumName<Evidence>> EnumNames() {
+  return kEvidence;
 }
 
 }  // namespace graphdbg::model

@@ -10,6 +10,7 @@
 
 #include "server/model/graph.h"
 #include "server/model/job.h"
+#include "server/model/run.h"
 #include "server/model/watch.h"
 
 namespace graphdbg::model {
@@ -47,6 +48,14 @@ template <>
 std::span<const EnumName<PauseMode>> EnumNames();
 template <>
 std::span<const EnumName<Origin>> EnumNames();
+template <>
+std::span<const EnumName<RunMode>> EnumNames();
+template <>
+std::span<const EnumName<StepReason>> EnumNames();
+template <>
+std::span<const EnumName<CheckState>> EnumNames();
+template <>
+std::span<const EnumName<Evidence>> EnumNames();
 
 // "unknown" for a number that is not a value of the enumeration.
 template <class Enum>

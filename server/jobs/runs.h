@@ -1,0 +1,64 @@
+// The interface between recorded runs and the frontends that serve them to
+// users. Beside what is here, a run answers everything that a job does, as it
+// was at one of its steps: see At().
+//
+// Every method may be called from any executor and answers on the caller's.
+// Errors as in server/jobs/interfaces.h; DATA_LOSS names the damaged file.
+#ifndef SERVER_JOBS_RUNS_H_
+#define SERVER_JOBS_RUNS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/jobs/interfaces.h"
+#include "server/model/run.h"
+
+namespace graphdbg::jobs {
+
+// A run on disk. Reading it changes nothing in it.
+class RecordedRun {
+ public:
+  virtual ~RecordedRun() = default;
+
+  virtual const std::string& id() const = 0;
+  virtual Task<model::Run> Describe() = 0;
+  // The run as a job that is at this step; absent: the last one. All commands
+  // are refused with FAILED_PRECONDITION "invalid_state". Values that were not
+  // recorded are NOT_FOUND "not_recorded"; the message names the nearest step
+  // that has them.
+  virtual std::shared_ptr<Job> At(std::optional<uint64_t> step) = 0;
+
+  virtual Task<model::StepPage> Steps(model::StepQuery query) = 0;
+  virtual Task<std::vector<model::Collection>> Collections() = 0;
+  // The statistics of a step as columns, in the format of
+  // proto/docs/step-statistics.md. NOT_FOUND "unknown_step".
+  virtual Task<std::string> Statistics(model::StatisticsQuery query) = 0;
+  virtual Task<model::RunHistory> History(model::RunHistoryQuery query) = 0;
+
+  // Checks a watchpoint over what was recorded, in the background, and returns
+  // the check's id. INVALID_ARGUMENT as for a watchpoint of a job;
+  // RESOURCE_EXHAUSTED "too_many_checks".
+  virtual Task<std::string> StartCheck(model::CheckSpec spec) = 0;
+  // NOT_FOUND "unknown_check".
+  virtual Task<model::CheckReport> GetCheck(std::string id) = 0;
+  // Ends the check, if it still runs, and forgets it.
+  virtual StatusTask EndCheck(std::string id) = 0;
+};
+
+// The runs in the directories that the server was started with.
+class RunDirectory {
+ public:
+  virtual ~RunDirectory() = default;
+
+  // Runs that appeared since the last call are included.
+  virtual Task<std::vector<std::shared_ptr<RecordedRun>>> Runs() = 0;
+  // NOT_FOUND "unknown_run".
+  virtual Task<std::shared_ptr<RecordedRun>> Find(std::string id) = 0;
+};
+
+}  // namespace graphdbg::jobs
+
+#endif  // SERVER_JOBS_RUNS_H_
