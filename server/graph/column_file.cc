@@ -25,6 +25,14 @@ void ColumnFile::Add(const char* name, const std::vector<uint8_t>& values) {
   Append(name, "u8", values.data(), values.size(), sizeof(uint8_t));
 }
 
+void ColumnFile::Add(const char* name, const std::vector<uint64_t>& values) {
+  Append(name, "u64", values.data(), values.size(), sizeof(uint64_t));
+}
+
+void ColumnFile::Add(const char* name, const std::vector<double>& values) {
+  Append(name, "f64", values.data(), values.size(), sizeof(double));
+}
+
 void ColumnFile::AddDifferences(const char* name,
                                 const std::vector<uint32_t>& values) {
   std::vector<uint32_t> differences = values;

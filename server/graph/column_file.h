@@ -17,6 +17,8 @@ class ColumnFile {
  public:
   void Add(const char* name, const std::vector<uint32_t>& values);
   void Add(const char* name, const std::vector<uint8_t>& values);
+  void Add(const char* name, const std::vector<uint64_t>& values);
+  void Add(const char* name, const std::vector<double>& values);
   // Stores each value as its difference from the previous one, modulo 2^32.
   // Columns that grow steadily compress to almost nothing.
   void AddDifferences(const char* name, const std::vector<uint32_t>& values);

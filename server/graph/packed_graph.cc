@@ -38,6 +38,12 @@ class Packer {
   Packer(const GraphStore& store, const Graph& graph)
       : store_(store), graph_(graph) {}
 
+  std::vector<NodeIndex> NodeNumbers() && {
+    NumberScopes();
+    NumberNodes();
+    return std::move(node_numbers_);
+  }
+
   std::string Pack() && {
     NumberScopes();
     NumberNodes();
@@ -186,6 +192,11 @@ class Packer {
 
 std::string PackGraph(const GraphStore& store, const Graph& graph) {
   return Packer(store, graph).Pack();
+}
+
+std::vector<NodeIndex> NumbersInFile(const GraphStore& store,
+                                     const Graph& graph) {
+  return Packer(store, graph).NodeNumbers();
 }
 
 std::string PackEmptyGraph() {

@@ -35,6 +35,7 @@
 #include "server/jobs/job_watchpoints.h"
 #include "server/jobs/journal.h"
 #include "server/jobs/known_statistics.h"
+#include "server/jobs/live_tensors.h"
 #include "server/jobs/rank_group.h"
 #include "server/jobs/statistics_recorder.h"
 #include "server/jobs/tensor_catalog.h"
@@ -228,6 +229,7 @@ class LiveJob final : public Job,
   StatisticsRecorder statistics_;
   HitRecorder hit_recorder_;
   TensorRequests tensor_requests_;
+  LiveTensors known_tensors_;
   TensorCatalog tensors_;
   GraphIndexCache graph_files_;
   AgentConnections connections_;

@@ -36,18 +36,16 @@ absl::StatusOr<graph::NodeIndex> FindTensor(const graph::GraphStore& graph,
 
 TensorCatalog::TensorCatalog(const graph::GraphStore& graph,
                              const graph::Annotations& annotations,
-                             const JobStateMachine& machine,
-                             const KnownStatistics& known,
+                             const KnownTensors& known,
                              const watch::HitLog& hits)
     : graph_(graph),
       annotations_(annotations),
-      machine_(machine),
       known_(known),
       hits_(hits) {}
 
 absl::StatusOr<std::vector<model::TensorSummary>> TensorCatalog::List(
     const std::string& node, uint32_t rank) const {
-  RETURN_IF_ERROR(machine_.CheckRank(rank));
+  RETURN_IF_ERROR(known_.CheckRank(rank));
   const graph::NodeIndex index = graph_.FindNode(node);
   if (index == graph::kNoNode) return graph::UnknownNode(node);
   const graph::GraphView view(graph_, annotations_);
@@ -58,7 +56,7 @@ absl::StatusOr<std::vector<model::TensorSummary>> TensorCatalog::List(
     summary.role = role;
     summary.index = position;
     summary.tensor = view.EndpointOf(producer, slot);
-    if (const auto* newest = known_.Find(rank, producer, slot)) {
+    if (const auto newest = known_.Newest(rank, producer, slot)) {
       summary.statistics = newest->statistics;
       summary.statistics_step = newest->step;
     }
@@ -80,7 +78,7 @@ absl::StatusOr<model::Neighbours> TensorCatalog::FindNeighbours(
     const model::NeighbourQuery& query) const {
   ASSIGN_OR_RETURN(const graph::NodeIndex node,
                    FindTensor(graph_, query.node, query.slot));
-  RETURN_IF_ERROR(machine_.CheckRank(query.rank));
+  RETURN_IF_ERROR(known_.CheckRank(query.rank));
   const graph::Surroundings around = graph::FindNeighbours(
       graph_, node, query.slot, query.depth, kMaxNeighbours);
   const graph::GraphView view(graph_, annotations_);
@@ -114,7 +112,7 @@ model::NeighbourTensor TensorCatalog::Describe(graph::NodeIndex node,
                                                uint32_t rank) const {
   model::NeighbourTensor tensor;
   tensor.tensor = graph::GraphView(graph_, annotations_).EndpointOf(node, slot);
-  if (const auto* newest = known_.Find(rank, node, slot)) {
+  if (const auto newest = known_.Newest(rank, node, slot)) {
     tensor.statistics = newest->statistics;
     tensor.statistics_step = newest->step;
   }
@@ -128,7 +126,7 @@ absl::StatusOr<model::TensorHistory> TensorCatalog::History(
     const std::string& node, uint32_t slot, uint32_t rank) const {
   ASSIGN_OR_RETURN(const graph::NodeIndex index,
                    FindTensor(graph_, node, slot));
-  RETURN_IF_ERROR(machine_.CheckRank(rank));
+  RETURN_IF_ERROR(known_.CheckRank(rank));
   model::TensorHistory history;
   history.tensor =
       graph::GraphView(graph_, annotations_).EndpointOf(index, slot);

@@ -3,19 +3,33 @@
 #define SERVER_JOBS_TENSOR_CATALOG_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "server/graph/annotations.h"
 #include "server/graph/graph_store.h"
-#include "server/jobs/job_state_machine.h"
-#include "server/jobs/known_statistics.h"
 #include "server/model/neighbours.h"
 #include "server/model/tensor.h"
 #include "server/watch/hit_log.h"
 
 namespace graphdbg::jobs {
+
+// The statistics that are known of a job's tensors.
+class KnownTensors {
+ public:
+  virtual ~KnownTensors() = default;
+
+  // NOT_FOUND "unknown_rank".
+  virtual absl::Status CheckRank(uint32_t rank) const = 0;
+  // The newest step. Absent if nothing is known.
+  virtual std::optional<model::StatisticsPoint> Newest(
+      uint32_t rank, graph::NodeIndex node, uint32_t slot) const = 0;
+  // All known steps, ascending.
+  virtual std::vector<model::StatisticsPoint> History(
+      uint32_t rank, graph::NodeIndex node, uint32_t slot) const = 0;
+};
 
 // Answers queries from the graph, the known statistics and the hits. Available
 // after the job has ended, too. On the job's strand only.
@@ -25,8 +39,7 @@ namespace graphdbg::jobs {
 class TensorCatalog {
  public:
   TensorCatalog(const graph::GraphStore& graph,
-                const graph::Annotations& annotations,
-                const JobStateMachine& machine, const KnownStatistics& known,
+                const graph::Annotations& annotations, const KnownTensors& known,
                 const watch::HitLog& hits);
 
   // The inputs and outputs of a node.
@@ -46,8 +59,7 @@ class TensorCatalog {
 
   const graph::GraphStore& graph_;
   const graph::Annotations& annotations_;
-  const JobStateMachine& machine_;
-  const KnownStatistics& known_;
+  const KnownTensors& known_;
   const watch::HitLog& hits_;
 };
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "server/base/error.h"
+#include "server/jobs/live_tensors.h"
 #include "server/jobs/testing/job_fixture.h"
 
 namespace graphdbg::jobs {
@@ -26,7 +27,8 @@ class TensorCatalogTest : public JobFixture {
     known_.Add(0, 0, 0, 5, {}, KnownStatistics::Source::kAnswer);
   }
 
-  TensorCatalog catalog_{graph_, annotations(), machine_, known_, hits_};
+  LiveTensors known_tensors_{machine_, known_};
+  TensorCatalog catalog_{graph_, annotations(), known_tensors_, hits_};
 };
 
 TEST_F(TensorCatalogTest, ListsInputsAndOutputsWithTheNewestStatistics) {

@@ -24,9 +24,7 @@ bool SeriesReader::ReadWherePredicted(const StepEntry& entry,
   for (const uint64_t place : places_) {
     Record record;
     log_.Read(entry.first + place, {&record, 1});
-    if (record.known_kind() != Kind::kStatistics || KeyOf(record) != key_) {
-      return false;
-    }
+    if (!Fits(record)) return false;
     if (found.known_kind() == Kind::kNone || IsBetter(record, found)) {
       found = record;
     }
@@ -45,9 +43,7 @@ Record SeriesReader::Search(const StepEntry& entry) {
     log_.Read(entry.first + at, chunk);
     for (size_t i = 0; i < chunk.size(); ++i) {
       const Record& record = chunk[i];
-      if (record.known_kind() != Kind::kStatistics || KeyOf(record) != key_) {
-        continue;
-      }
+      if (!Fits(record)) continue;
       places_.push_back(at + i);
       if (found.known_kind() == Kind::kNone || IsBetter(record, found)) {
         found = record;

@@ -1,4 +1,4 @@
-// The statistics of one tensor over the steps.
+// The records of one tensor over the steps.
 #ifndef SERVER_RUNS_SERIES_H_
 #define SERVER_RUNS_SERIES_H_
 
@@ -18,20 +18,27 @@ namespace graphdbg::recorded {
 // Otherwise the whole step is read.
 class SeriesReader {
  public:
-  SeriesReader(const RankLog& log, TensorKey key) : log_(log), key_(key) {}
+  // `kind` is that of records about a tensor.
+  SeriesReader(const RankLog& log, TensorKey key,
+               runs::Kind kind = runs::Kind::kStatistics)
+      : log_(log), key_(key), kind_(kind) {}
 
-  // The record of the tensor's statistics among the records of an entry, as
-  // StepRecords chooses it. Kind::kNone if there is none.
+  // The tensor's record among those of an entry, as StepRecords chooses it.
+  // Kind::kNone if there is none.
   runs::Record Read(const StepEntry& entry);
 
  private:
   bool ReadWherePredicted(const StepEntry& entry, runs::Record& found) const;
   runs::Record Search(const StepEntry& entry);
+  bool Fits(const runs::Record& record) const {
+    return record.known_kind() == kind_ && KeyOf(record) == key_;
+  }
 
   const RankLog& log_;
   const TensorKey key_;
+  const runs::Kind kind_;
   // Of the step that was searched last: its number of records, and the places
-  // of the tensor's statistics in it, from its first record.
+  // of the tensor's records in it, from its first record.
   uint64_t count_ = 0;
   std::vector<uint64_t> places_;
 };

@@ -75,24 +75,26 @@ StepRecords::StepRecords(uint64_t step, std::vector<Record> records)
   for (size_t i = 0; i < records_.size(); ++i) {
     const Record& record = records_[i];
     const Kind kind = record.known_kind();
+    // Saved tensors may be recorded later than their step.
+    if (kind == Kind::kStatistics && record.step != step_) continue;
     if (kind != Kind::kStatistics && kind != Kind::kTensor) continue;
-    ByTensor& places = kind == Kind::kStatistics ? statistics_ : saved_;
-    const auto [place, is_new] = places.try_emplace(KeyOf(record), i);
+    if (kind == Kind::kTensor) {
+      saved_[{KeyOf(record), record.step}] = i;
+      continue;
+    }
+    const auto [place, is_new] = statistics_.try_emplace(KeyOf(record), i);
     if (!is_new && IsBetter(record, records_[place->second])) place->second = i;
   }
 }
 
-const Record* StepRecords::Find(const ByTensor& places, TensorKey key) const {
-  const auto place = places.find(key);
-  return place == places.end() ? nullptr : &records_[place->second];
-}
-
 const Record* StepRecords::Statistics(TensorKey key) const {
-  return Find(statistics_, key);
+  const auto place = statistics_.find(key);
+  return place == statistics_.end() ? nullptr : &records_[place->second];
 }
 
-const Record* StepRecords::Saved(TensorKey key) const {
-  return Find(saved_, key);
+const Record* StepRecords::Saved(TensorKey key, uint64_t step) const {
+  const auto place = saved_.find({key, step});
+  return place == saved_.end() ? nullptr : &records_[place->second];
 }
 
 }  // namespace graphdbg::recorded

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -57,21 +58,18 @@ class StepRecords {
   uint64_t step() const { return step_; }
   // All records, in the order in which they were appended.
   const std::vector<runs::Record>& all() const { return records_; }
-  // The record of a tensor's statistics, or of its values; null if there is
-  // none.
+  // The record of a tensor's statistics; null if there is none.
   const runs::Record* Statistics(TensorKey key) const;
-  const runs::Record* Saved(TensorKey key) const;
+  // The record of values that were saved at `step`; null if it is not here.
+  const runs::Record* Saved(TensorKey key, uint64_t step) const;
   uint64_t bytes() const { return records_.size() * sizeof(runs::Record); }
 
  private:
-  using ByTensor = absl::flat_hash_map<TensorKey, size_t>;
-
-  const runs::Record* Find(const ByTensor& places, TensorKey key) const;
-
   const uint64_t step_;
   const std::vector<runs::Record> records_;
-  ByTensor statistics_;
-  ByTensor saved_;
+  // Places in `records_`.
+  absl::flat_hash_map<TensorKey, size_t> statistics_;
+  absl::flat_hash_map<std::pair<TensorKey, uint64_t>, size_t> saved_;
 };
 
 }  // namespace graphdbg::recorded

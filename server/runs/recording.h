@@ -1,0 +1,119 @@
+// A recorded run, read from its directory.
+//
+// Everything that was written can be read, whatever killed the process: what
+// only the ring has is read from there, and of a damaged file what precedes the
+// damage. A run that is being recorded is followed.
+#ifndef SERVER_RUNS_RECORDING_H_
+#define SERVER_RUNS_RECORDING_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "server/base/memory_budget.h"
+#include "server/graph/annotations.h"
+#include "server/graph/graph_store.h"
+#include "server/jobs/tensor_catalog.h"
+#include "server/model/neighbours.h"
+#include "server/model/run.h"
+#include "server/runs/files.h"
+#include "server/runs/rank_data.h"
+#include "server/runs/run_info.h"
+#include "server/watch/hit_log.h"
+
+namespace graphdbg::recorded {
+
+// Not thread safe.
+class Recording final : private graph::Annotations {
+ public:
+  // `memory` may be null.
+  Recording(std::string id, Folder folder,
+            std::shared_ptr<MemoryBudget> memory);
+
+  // Looks for what was written since the last call. Cheap: graph, hits and the
+  // index of steps are read when they are needed.
+  void Refresh();
+  // Whether the run may grow.
+  bool alive() const;
+
+  model::Run Describe();
+
+  // --- The graph and its hits -----------------------------------------------
+  const graph::GraphStore& graph();
+  const graph::Annotations& annotations() const { return *this; }
+  const watch::HitLog& hits();
+
+  // --- Steps ----------------------------------------------------------------
+  // NOT_FOUND "unknown_rank".
+  absl::StatusOr<RankData*> FindRank(uint32_t rank);
+  // Errors as FindRank; INVALID_ARGUMENT "invalid_cursor".
+  absl::StatusOr<model::StepPage> Steps(const model::StepQuery& query);
+  std::vector<model::Collection> Collections();
+  // The file of proto/docs/step-statistics.md.
+  absl::StatusOr<std::string> Statistics(const model::StatisticsQuery& query);
+
+  // --- Tensors --------------------------------------------------------------
+  // `step` is the step that the user looks at; absent: the last one.
+  using AtStep = std::optional<uint64_t>;
+
+  absl::StatusOr<std::vector<model::TensorSummary>> Tensors(
+      const std::string& node, uint32_t rank, AtStep step);
+  absl::StatusOr<model::Neighbours> Around(const model::NeighbourQuery& query,
+                                           AtStep step);
+  absl::StatusOr<model::RunHistory> History(
+      const model::RunHistoryQuery& query);
+  // NOT_FOUND "not_recorded" names the nearest step that has the values.
+  absl::StatusOr<model::TensorValue> Tensor(const model::TensorQuery& query,
+                                            AtStep step);
+
+  // --- For checks -----------------------------------------------------------
+  const std::map<uint32_t, std::unique_ptr<RankData>>& ranks() const {
+    return ranks_;
+  }
+  // Brings graph and indices of all ranks up to date.
+  void Load();
+
+ private:
+  class AtStepTensors;
+
+  // --- graph::Annotations ---------------------------------------------------
+  uint64_t HitsOf(graph::Child child) const override;
+  model::Watched WatchedOf(graph::Child) const override {
+    return model::Watched::kNone;
+  }
+  bool Covers(uint32_t, graph::NodeIndex) const override { return false; }
+
+  void FindRanks();
+  void ReadRunInfo();
+  model::JobState State() const;
+  std::vector<model::Rank> DescribeRanks();
+  // Reads the slice of a tensor, unless the query wants no data.
+  absl::Status ReadData(const model::TensorQuery& query,
+                        const TensorFiles::Found& found,
+                        model::TensorValue& value) const;
+
+  const std::string id_;
+  const Folder folder_;
+  const std::shared_ptr<MemoryBudget> memory_;
+  RunInfo info_;
+  bool has_info_ = false;
+  // By number.
+  std::map<uint32_t, std::unique_ptr<RankData>> ranks_;
+  graph::GraphStore graph_;
+  watch::HitLog hits_{graph_};
+  MemoryBudget::Reservation graph_memory_;
+  // What has been read since the last Refresh().
+  bool graph_fresh_ = false;
+  bool hits_fresh_ = false;
+  std::map<std::string, std::string> damage_;
+};
+
+}  // namespace graphdbg::recorded
+
+#endif  // SERVER_RUNS_RECORDING_H_
