@@ -188,6 +188,12 @@ bool IsStatistic(const Quantity& quantity) {
   return measure != nullptr && !(*measure)->compares_steps;
 }
 
+bool NeedsValues(const Quantity& quantity) {
+  const auto* changed = std::get_if<ChangedCount>(&quantity);
+  return std::holds_alternative<RangePercentage>(quantity) ||
+         (changed != nullptr && !(changed->tolerance == Tolerance()));
+}
+
 bool NeedsPrevious(const Quantity& quantity) {
   if (const auto* measure = std::get_if<const Measure*>(&quantity)) {
     return (*measure)->compares_steps;

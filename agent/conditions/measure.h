@@ -58,6 +58,9 @@ Interval BoundsOf(const Quantity& quantity,
 bool NeedsPrevious(const Quantity& quantity);
 // Whether it can be derived from statistics, without the values.
 bool IsStatistic(const Quantity& quantity);
+// Whether it can only be derived from the values, and not from statistics of
+// the tensor and of its change.
+bool NeedsValues(const Quantity& quantity);
 
 }  // namespace graphdbg::conditions
 

@@ -35,6 +35,7 @@ Predicate Predicate::AnyOf(std::vector<Term> terms) {
   for (const Term& term : terms) {
     predicate.needs_.previous |= NeedsPrevious(term.quantity);
     predicate.uses_statistics_only_ &= IsStatistic(term.quantity);
+    predicate.needs_values_ |= NeedsValues(term.quantity);
   }
   predicate.terms_ = std::move(terms);
   return predicate;

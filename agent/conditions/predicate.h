@@ -59,6 +59,8 @@ class Predicate {
   const Needs& needs() const { return needs_; }
   // Statistics are sufficient, so that values are not read again.
   bool uses_statistics_only() const { return uses_statistics_only_; }
+  // Statistics of the tensor and of its change are not sufficient.
+  bool needs_values() const { return needs_values_; }
   // It tests a property of the op and not of values.
   bool uses_overflow_flag() const { return overflow_flag_; }
   // Infinities alone match it, as with "inf" and "overflow".
@@ -85,6 +87,7 @@ class Predicate {
 
   Needs needs_;
   bool uses_statistics_only_ = true;
+  bool needs_values_ = false;
   bool nan_ = false;
   bool inf_ = false;
   bool waits_for_reader_ = false;

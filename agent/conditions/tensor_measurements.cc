@@ -102,6 +102,7 @@ std::optional<uint64_t> TensorMeasurements::CountInRange(double start,
 
 std::optional<uint64_t> TensorMeasurements::CountChanged(
     const Tolerance& tolerance, uint64_t enough) {
+  if (changed_count_ && tolerance == Tolerance()) return changed_count_;
   if (now_ == nullptr || previous_ == nullptr) return std::nullopt;
   if (backend_ != nullptr) {
     return backend_->CountChanged(*now_, *previous_, tolerance);

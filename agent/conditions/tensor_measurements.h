@@ -48,6 +48,10 @@ class TensorMeasurements {
                      uint64_t step);
   ~TensorMeasurements();
 
+  // The number of elements that are not close to their previous values by the
+  // default Tolerance, if it was measured elsewhere.
+  void set_changed_count(uint64_t count) { changed_count_ = count; }
+
   // Measures with this backend, which must outlive this, because the values are
   // not in host memory. There is then no quick pass. Null for host memory.
   // Called before Measure.
@@ -103,6 +107,7 @@ class TensorMeasurements {
   bool all_finite_ = false;
   bool measured_ = false;
   bool compared_ = false;
+  std::optional<uint64_t> changed_count_;
   bool read_flag_ = false;
   std::optional<bool> overflow_flag_;
   std::optional<Sketch> sketch_;

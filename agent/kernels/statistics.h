@@ -79,6 +79,11 @@ struct Tolerance {
   double rtol = 1e-5;
   double atol = 1e-8;
   bool equal_nan = false;
+
+  bool operator==(const Tolerance& other) const {
+    return rtol == other.rtol && atol == other.atol &&
+           equal_nan == other.equal_nan;
+  }
 };
 
 }  // namespace graphdbg

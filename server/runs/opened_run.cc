@@ -1,0 +1,343 @@
+#include "server/runs/opened_run.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "proto/wire/status_macros.h"
+#include "server/base/error.h"
+#include "server/base/gzip.h"
+#include "server/graph/graph_view.h"
+#include "server/graph/packed_graph.h"
+#include "server/graph/search.h"
+#include "server/jobs/strand_call.h"
+
+namespace graphdbg::recorded {
+namespace {
+
+using std::chrono::steady_clock;
+
+// How often a run is looked at that a process writes, and one that has ended,
+// to which ranks of slower hosts may still be added.
+constexpr std::chrono::milliseconds kFollowInterval(500);
+constexpr std::chrono::milliseconds kEndedInterval(5'000);
+
+absl::Status ReadOnly() {
+  return Error(absl::StatusCode::kFailedPrecondition, "invalid_state",
+               "a recorded run cannot be controlled; to find out where a "
+               "condition matches, check it over the recording");
+}
+
+absl::Status UnknownWatchpoint(uint32_t id) {
+  return Error(absl::StatusCode::kNotFound, "unknown_watchpoint",
+               absl::StrCat("there is no watchpoint '", id, "'"));
+}
+
+template <class T>
+jobs::Task<T> Refused() {
+  co_return ReadOnly();
+}
+
+jobs::StatusTask RefusedStatus() { co_return ReadOnly(); }
+
+}  // namespace
+
+// The run as a job that is at a step.
+class OpenedRun::View final : public jobs::Job {
+ public:
+  View(std::shared_ptr<OpenedRun> run, std::optional<uint64_t> step)
+      : run_(std::move(run)), step_(step) {}
+
+  const std::string& id() const override { return run_->id_; }
+
+  jobs::Task<model::Job> Describe() override {
+    CO_ASSIGN_OR_RETURN(const model::Run run, co_await run_->Describe());
+    model::Job job = run.job;
+    if (step_) job.step = *step_;
+    co_return job;
+  }
+  // Runs are listed by RunDirectory, which describes them.
+  std::shared_ptr<const model::Job> LastKnown() const override {
+    auto job = std::make_shared<model::Job>();
+    job->id = run_->id_;
+    return job;
+  }
+  jobs::Task<std::string> Control(model::ControlRequest) override {
+    return Refused<std::string>();
+  }
+  jobs::Task<model::Controller> TakeLease(std::string) override {
+    return Refused<model::Controller>();
+  }
+  jobs::StatusTask ReleaseLease(std::string) override {
+    return RefusedStatus();
+  }
+
+  jobs::Task<std::vector<model::GraphSummary>> Graphs() override {
+    using Result = absl::StatusOr<std::vector<model::GraphSummary>>;
+    return run_->OnStrand<Result>([](Recording& recording) {
+      return ViewOf(recording).Graphs();
+    });
+  }
+  jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
+      std::string graph) override {
+    using Result = absl::StatusOr<std::shared_ptr<const model::GraphFile>>;
+    return run_->OnStrand<Result>(
+        [run = run_.get(), graph = std::move(graph)](Recording&) {
+          return run->GraphIndex(graph);
+        });
+  }
+  jobs::Task<model::GraphPage> Export(std::string graph,
+                                      uint64_t from) override {
+    return run_->OnStrand<absl::StatusOr<model::GraphPage>>(
+        [graph = std::move(graph), from](Recording& recording) {
+          return ViewOf(recording).Page(graph, from);
+        });
+  }
+  jobs::Task<model::ScopeView> Scope(
+      std::string graph, std::string name,
+      std::optional<uint32_t> aggregate_above) override {
+    const size_t above =
+        aggregate_above ? *aggregate_above : graph::GraphView::kNoAggregates;
+    return run_->OnStrand<absl::StatusOr<model::ScopeView>>(
+        [graph = std::move(graph), name = std::move(name),
+         above](Recording& recording) {
+          recording.hits();
+          return ViewOf(recording).ScopeNamed(graph, name, above);
+        });
+  }
+  jobs::Task<model::NodeDetail> Node(std::string name) override {
+    return run_->OnStrand<absl::StatusOr<model::NodeDetail>>(
+        [name = std::move(name)](Recording& recording) {
+          recording.hits();
+          return ViewOf(recording).Detail(name);
+        });
+  }
+  jobs::Task<model::SearchResult> Search(model::SearchQuery query) override {
+    return run_->OnStrand<absl::StatusOr<model::SearchResult>>(
+        [query = std::move(query)](Recording& recording) {
+          recording.hits();
+          return graph::Search(recording.graph(), recording.annotations(),
+                               query);
+        });
+  }
+  jobs::Task<model::Neighbours> Around(model::NeighbourQuery query) override {
+    return run_->OnStrand<absl::StatusOr<model::Neighbours>>(
+        [query = std::move(query), step = step_](Recording& recording) {
+          return recording.Around(query, step);
+        });
+  }
+
+  // The configuration of watchpoints is not part of a recording.
+  jobs::Task<std::vector<model::Watchpoint>> Watchpoints() override {
+    co_return std::vector<model::Watchpoint>();
+  }
+  jobs::Task<model::Watchpoint> GetWatchpoint(uint32_t id) override {
+    co_return UnknownWatchpoint(id);
+  }
+  jobs::Task<model::Watchpoint> AddWatchpoint(model::WatchpointSpec) override {
+    return Refused<model::Watchpoint>();
+  }
+  jobs::Task<uint64_t> CountNodes(model::WatchpointSpec spec) override {
+    return run_->OnStrand<absl::StatusOr<uint64_t>>(
+        [spec = std::move(spec)](Recording& recording) {
+          return watch::WatchTable(recording.graph()).CountOf(spec);
+        });
+  }
+  jobs::Task<model::Watchpoint> ChangeWatchpoint(
+      uint32_t, model::WatchpointChange) override {
+    return Refused<model::Watchpoint>();
+  }
+  jobs::StatusTask RemoveWatchpoint(uint32_t) override {
+    return RefusedStatus();
+  }
+  jobs::Task<model::RecommendedSet> AddRecommended() override {
+    return Refused<model::RecommendedSet>();
+  }
+
+  jobs::Task<model::HitPage> Hits(model::HitQuery query) override {
+    return run_->OnStrand<absl::StatusOr<model::HitPage>>(
+        [query = std::move(query)](Recording& recording) {
+          return recording.hits().Query(query);
+        });
+  }
+  jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override {
+    return run_->OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
+        [limit](Recording& recording) { return recording.hits().Newest(limit); });
+  }
+
+  jobs::Task<std::vector<model::TensorSummary>> Tensors(
+      std::string node, uint32_t rank) override {
+    return run_->OnStrand<absl::StatusOr<std::vector<model::TensorSummary>>>(
+        [node = std::move(node), rank, step = step_](Recording& recording) {
+          return recording.Tensors(node, rank, step);
+        });
+  }
+  jobs::Task<model::TensorValue> Tensor(model::TensorQuery query) override {
+    return run_->OnStrand<absl::StatusOr<model::TensorValue>>(
+        [query = std::move(query), step = step_](Recording& recording) {
+          return recording.Tensor(query, step);
+        });
+  }
+  jobs::Task<model::TensorHistory> History(std::string node, uint32_t slot,
+                                           uint32_t rank) override {
+    model::RunHistoryQuery query;
+    query.node = std::move(node);
+    query.slot = slot;
+    query.rank = rank;
+    query.points = UINT32_MAX;
+    CO_ASSIGN_OR_RETURN(model::RunHistory history,
+                        co_await run_->History(std::move(query)));
+    co_return model::TensorHistory{std::move(history.tensor),
+                                   std::move(history.points)};
+  }
+  jobs::StatusTask CatchTensors(std::string, uint32_t) override {
+    return RefusedStatus();
+  }
+
+ private:
+  static graph::GraphView ViewOf(Recording& recording) {
+    return {recording.graph(), recording.annotations()};
+  }
+
+  const std::shared_ptr<OpenedRun> run_;
+  const std::optional<uint64_t> step_;
+};
+
+OpenedRun::OpenedRun(std::string id, Folder folder,
+                     boost::asio::any_io_executor executor,
+                     boost::asio::any_io_executor check_executor,
+                     std::shared_ptr<MemoryBudget> memory)
+    : id_(id),
+      check_executor_(std::move(check_executor)),
+      strand_(std::move(executor)),
+      recording_(std::move(id), std::move(folder), std::move(memory)) {}
+
+OpenedRun::~OpenedRun() {
+  for (const auto& [id, check] : checks_) check->Cancel();
+}
+
+template <class R, class Work>
+boost::asio::awaitable<R> OpenedRun::OnStrand(Work work) {
+  return jobs::CallOn<R>(
+      strand_,
+      [self = shared_from_this(), work = std::move(work)]() mutable -> R {
+        self->RefreshNowAndThen();
+        return work(self->recording_);
+      });
+}
+
+void OpenedRun::RefreshNowAndThen() {
+  const auto now = steady_clock::now();
+  const auto interval =
+      recording_.alive() ? kFollowInterval : kEndedInterval;
+  if (refreshed_ && now - *refreshed_ < interval) return;
+  recording_.Refresh();
+  refreshed_ = now;
+}
+
+jobs::Task<model::Run> OpenedRun::Describe() {
+  return OnStrand<absl::StatusOr<model::Run>>(
+      [](Recording& recording) { return recording.Describe(); });
+}
+
+std::shared_ptr<jobs::Job> OpenedRun::At(std::optional<uint64_t> step) {
+  return std::make_shared<View>(shared_from_this(), step);
+}
+
+jobs::Task<model::StepPage> OpenedRun::Steps(model::StepQuery query) {
+  return OnStrand<absl::StatusOr<model::StepPage>>(
+      [query = std::move(query)](Recording& recording) {
+        return recording.Steps(query);
+      });
+}
+
+jobs::Task<std::vector<model::Collection>> OpenedRun::Collections() {
+  return OnStrand<absl::StatusOr<std::vector<model::Collection>>>(
+      [](Recording& recording) { return recording.Collections(); });
+}
+
+jobs::Task<std::string> OpenedRun::Statistics(model::StatisticsQuery query) {
+  return OnStrand<absl::StatusOr<std::string>>(
+      [query = std::move(query)](Recording& recording) {
+        return recording.Statistics(query);
+      });
+}
+
+jobs::Task<model::RunHistory> OpenedRun::History(
+    model::RunHistoryQuery query) {
+  return OnStrand<absl::StatusOr<model::RunHistory>>(
+      [query = std::move(query)](Recording& recording) {
+        return recording.History(query);
+      });
+}
+
+jobs::Task<std::string> OpenedRun::StartCheck(model::CheckSpec spec) {
+  return OnStrand<absl::StatusOr<std::string>>(
+      [this, spec = std::move(spec)](
+          Recording& recording) -> absl::StatusOr<std::string> {
+        if (checks_.size() >= kMaxChecks) {
+          return Error(absl::StatusCode::kResourceExhausted, "too_many_checks",
+                       absl::StrCat("run '", id_, "' has ", checks_.size(),
+                                    " checks; delete one first"));
+        }
+        ASSIGN_OR_RETURN(auto check, Check::Prepare(recording, spec));
+        check->Start(check_executor_);
+        const std::string id = absl::StrCat(++last_check_);
+        checks_.emplace(id, std::move(check));
+        return id;
+      });
+}
+
+absl::StatusOr<std::shared_ptr<Check>> OpenedRun::FindCheck(
+    const std::string& id) const {
+  const auto found = checks_.find(id);
+  if (found != checks_.end()) return found->second;
+  return Error(absl::StatusCode::kNotFound, "unknown_check",
+               absl::StrCat("run '", id_, "' has no check '", id, "'"));
+}
+
+jobs::Task<model::CheckReport> OpenedRun::GetCheck(std::string id) {
+  return OnStrand<absl::StatusOr<model::CheckReport>>(
+      [this, id = std::move(id)](
+          Recording&) -> absl::StatusOr<model::CheckReport> {
+        ASSIGN_OR_RETURN(const auto check, FindCheck(id));
+        return check->Report();
+      });
+}
+
+jobs::StatusTask OpenedRun::EndCheck(std::string id) {
+  return OnStrand<absl::Status>(
+      [this, id = std::move(id)](Recording&) -> absl::Status {
+        ASSIGN_OR_RETURN(const auto check, FindCheck(id));
+        check->Cancel();
+        checks_.erase(id);
+        return absl::OkStatus();
+      });
+}
+
+absl::StatusOr<std::shared_ptr<const model::GraphFile>> OpenedRun::GraphIndex(
+    const std::string& graph) {
+  const graph::GraphStore& store = recording_.graph();
+  IndexFile& kept = index_files_[graph];
+  if (kept.file != nullptr && kept.version == store.version()) {
+    return kept.file;
+  }
+  const graph::Graph* const found = store.FindGraph(graph);
+  if (found == nullptr && !graph.empty() && graph != graph::kMainGraph) {
+    index_files_.erase(graph);
+    return store.FindScope(graph, "").status();
+  }
+  const std::string packed = found == nullptr
+                                 ? graph::PackEmptyGraph()
+                                 : graph::PackGraph(store, *found);
+  auto file = std::make_shared<model::GraphFile>();
+  // A browser may have the graph of a run that had this name before.
+  file->version = absl::StrCat(
+      "run-", absl::Hex(recording_.Describe().job.created_at_unix_nano), "-",
+      store.version(), "-", packed.size());
+  file->bytes = packed.size();
+  file->gzip = Gzip(packed);
+  kept = {store.version(), std::move(file)};
+  return kept.file;
+}
+
+}  // namespace graphdbg::recorded

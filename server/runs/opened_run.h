@@ -1,0 +1,79 @@
+// A recorded run as frontends see it: moves every call to the run's strand.
+#ifndef SERVER_RUNS_OPENED_RUN_H_
+#define SERVER_RUNS_OPENED_RUN_H_
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/strand.hpp>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/base/memory_budget.h"
+#include "server/jobs/runs.h"
+#include "server/runs/check.h"
+#include "server/runs/recording.h"
+
+namespace graphdbg::recorded {
+
+class OpenedRun final : public jobs::RecordedRun,
+                        public std::enable_shared_from_this<OpenedRun> {
+ public:
+  // More checks of a run are refused until one has been ended.
+  static constexpr size_t kMaxChecks = 20;
+
+  // Requests run on `executor`, checks on `check_executor`. `memory` may be
+  // null.
+  OpenedRun(std::string id, Folder folder,
+            boost::asio::any_io_executor executor,
+            boost::asio::any_io_executor check_executor,
+            std::shared_ptr<MemoryBudget> memory);
+  ~OpenedRun() override;
+
+  const std::string& id() const override { return id_; }
+  jobs::Task<model::Run> Describe() override;
+  std::shared_ptr<jobs::Job> At(std::optional<uint64_t> step) override;
+  jobs::Task<model::StepPage> Steps(model::StepQuery query) override;
+  jobs::Task<std::vector<model::Collection>> Collections() override;
+  jobs::Task<std::string> Statistics(model::StatisticsQuery query) override;
+  jobs::Task<model::RunHistory> History(model::RunHistoryQuery query) override;
+  jobs::Task<std::string> StartCheck(model::CheckSpec spec) override;
+  jobs::Task<model::CheckReport> GetCheck(std::string id) override;
+  jobs::StatusTask EndCheck(std::string id) override;
+
+ private:
+  class View;
+
+  // Runs `work(recording)` on the strand, after a look for what was written
+  // since, and returns its result to the caller.
+  template <class R, class Work>
+  boost::asio::awaitable<R> OnStrand(Work work);
+  // On the strand.
+  void RefreshNowAndThen();
+  absl::StatusOr<std::shared_ptr<const model::GraphFile>> GraphIndex(
+      const std::string& graph);
+  absl::StatusOr<std::shared_ptr<Check>> FindCheck(const std::string& id) const;
+
+  const std::string id_;
+  const boost::asio::any_io_executor check_executor_;
+  const boost::asio::strand<boost::asio::any_io_executor> strand_;
+
+  // On the strand only.
+  Recording recording_;
+  std::optional<std::chrono::steady_clock::time_point> refreshed_;
+  // The newest file of each graph, and the version of the graph.
+  struct IndexFile {
+    uint64_t version = 0;
+    std::shared_ptr<const model::GraphFile> file;
+  };
+  std::map<std::string, IndexFile> index_files_;
+  std::map<std::string, std::shared_ptr<Check>> checks_;
+  uint64_t last_check_ = 0;
+};
+
+}  // namespace graphdbg::recorded
+
+#endif  // SERVER_RUNS_OPENED_RUN_H_
