@@ -38,6 +38,11 @@ constexpr Row kTable[] = {
     {"POST", "/jobs/{job}/tensor/catch", "catch_tensors"},
     {"GET", "/jobs/{job}/tensor", "read_values", true},
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
+    {"POST", "/runs/{run}/checks", "start_check"},
+    {"DELETE", "/runs/{run}/checks/{check}", "end_check"},
+    {"GET", "/runs/{run}/graph/export", "export_graph"},
+    {"GET", "/runs/{run}/tensor", "read_values", true},
+    {"GET", "/runs/{run}/tensor/download", "download_tensor"},
 };
 
 const Row* Find(const Route& route) {
@@ -87,6 +92,10 @@ audit::Entry EntryOf(const auth::Principal& caller,
   entry.action = std::move(action);
   const auto job = request.path_params.find("job");
   if (job != request.path_params.end()) entry.job = job->second;
+  const auto run = request.path_params.find("run");
+  if (run != request.path_params.end()) {
+    entry.job = absl::StrCat("runs/", run->second);
+  }
   entry.result = outcome.ok() ? "ok" : ReasonOf(outcome);
   return entry;
 }

@@ -89,6 +89,25 @@ std::optional<std::vector<std::string>> BodyReader::Texts(const char* name) {
   return texts;
 }
 
+std::optional<std::vector<uint32_t>> BodyReader::Integers32(const char* name) {
+  const ReceivedJson* value = Find(name);
+  if (value == nullptr) return std::nullopt;
+  if (!value->is_array()) {
+    Fail(name, "must be a list of integers");
+    return std::nullopt;
+  }
+  std::vector<uint32_t> numbers;
+  for (const ReceivedJson& item : *value) {
+    if (!item.is_number_unsigned() || item.get<uint64_t>() > UINT32_MAX) {
+      Fail(std::string(name) + "[" + std::to_string(numbers.size()) + "]",
+           "must be an integer from 0 to " + std::to_string(UINT32_MAX));
+      return std::nullopt;
+    }
+    numbers.push_back(static_cast<uint32_t>(item.get<uint64_t>()));
+  }
+  return numbers;
+}
+
 Scalars BodyReader::ReadScalars(const char* name) {
   Scalars scalars;
   const ReceivedJson* value = Find(name);

@@ -40,6 +40,8 @@ class BodyReader {
   std::optional<uint64_t> Integer(const char* name, uint64_t min, uint64_t max);
   std::optional<bool> Boolean(const char* name);
   std::optional<std::vector<std::string>> Texts(const char* name);
+  // A list of 32-bit unsigned integers.
+  std::optional<std::vector<uint32_t>> Integers32(const char* name);
   // Reads an object whose values are scalars. The strings "NaN", "Infinity" and
   // "-Infinity" count as numbers, and true and false as 1 and 0.
   Scalars ReadScalars(const char* name);

@@ -95,6 +95,18 @@ std::optional<auth::Role> ReadRole(BodyReader& body) {
   return role;
 }
 
+model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
+  model::WatchpointSpec spec;
+  auto condition = ReadCondition(body);
+  if (!condition) body.Fail("condition", "is missing");
+  spec.condition = std::move(condition).value_or(model::Condition{});
+  spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
+  spec.pause = body.Choice<model::PauseMode>("pause").value_or(
+      model::PauseMode::kNode);
+  spec.enabled = body.Boolean("enabled").value_or(true);
+  return spec;
+}
+
 // Parses `text` and has `read` read the fields of the body into a Result. The
 // error is the first of them; fields that nobody read are errors, too.
 template <class Result, class Read>
@@ -138,15 +150,26 @@ absl::StatusOr<model::Condition> DecodeCondition(std::string_view text) {
 }
 
 absl::StatusOr<model::WatchpointSpec> DecodeWatchpoint(std::string_view text) {
-  return DecodeBody<model::WatchpointSpec>(text, [&](BodyReader& body) {
-    model::WatchpointSpec spec;
-    auto condition = ReadCondition(body);
-    if (!condition) body.Fail("condition", "is missing");
-    spec.condition = std::move(condition).value_or(model::Condition{});
-    spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
-    spec.pause = body.Choice<model::PauseMode>("pause").value_or(
-        model::PauseMode::kNode);
-    spec.enabled = body.Boolean("enabled").value_or(true);
+  return DecodeBody<model::WatchpointSpec>(
+      text, [](BodyReader& body) { return ReadWatchpoint(body); });
+}
+
+absl::StatusOr<model::CheckSpec> DecodeCheck(std::string_view text) {
+  constexpr uint64_t kLast = std::numeric_limits<uint64_t>::max();
+  return DecodeBody<model::CheckSpec>(text, [&](BodyReader& body) {
+    model::CheckSpec spec;
+    if (auto watchpoint = body.Object("watchpoint")) {
+      spec.watchpoint = ReadWatchpoint(*watchpoint);
+      watchpoint->RefuseOthers();
+    } else {
+      body.Fail("watchpoint", "is missing");
+    }
+    if (auto steps = body.Object("steps")) {
+      spec.from = steps->Integer("from", 0, kLast).value_or(0);
+      spec.to = steps->Integer("to", 0, kLast).value_or(kLast);
+      steps->RefuseOthers();
+    }
+    spec.ranks = body.Integers32("ranks").value_or(std::vector<uint32_t>());
     return spec;
   });
 }

@@ -15,17 +15,22 @@
 #include "server/api/services.h"
 #include "server/http/message.h"
 #include "server/jobs/interfaces.h"
+#include "server/jobs/runs.h"
 
 namespace graphdbg::api {
 
 using Answer = boost::asio::awaitable<absl::StatusOr<http::Response>>;
 using JobPtr = std::shared_ptr<jobs::Job>;
+using RunPtr = std::shared_ptr<jobs::RecordedRun>;
 
 // Arguments of both outlive the coroutine.
 using Operation = Answer (*)(const Services&, const http::Request&);
-// For routes below /jobs/{job}.
+// For routes below /jobs/{job}, and those below /runs/{run} that answer alike.
 using JobOperation = Answer (*)(const Services&, const http::Request&,
                                 const JobPtr& job);
+// For other routes below /runs/{run}.
+using RunOperation = Answer (*)(const Services&, const http::Request&,
+                                const RunPtr& run);
 
 Answer Livez(const Services&, const http::Request&);
 Answer Readyz(const Services&, const http::Request&);
@@ -79,6 +84,16 @@ Answer GetTensorHistogram(const Services&, const http::Request&, const JobPtr&);
 Answer DownloadTensor(const Services&, const http::Request&, const JobPtr&);
 Answer GetTensorHistory(const Services&, const http::Request&, const JobPtr&);
 Answer CompareTensors(const Services&, const http::Request&, const JobPtr&);
+
+Answer ListRuns(const Services&, const http::Request&);
+Answer GetRun(const Services&, const http::Request&, const RunPtr&);
+Answer ListSteps(const Services&, const http::Request&, const RunPtr&);
+Answer ListCollections(const Services&, const http::Request&, const RunPtr&);
+Answer GetStepStatistics(const Services&, const http::Request&, const RunPtr&);
+Answer GetRunHistory(const Services&, const http::Request&, const RunPtr&);
+Answer StartCheck(const Services&, const http::Request&, const RunPtr&);
+Answer GetCheck(const Services&, const http::Request&, const RunPtr&);
+Answer EndCheck(const Services&, const http::Request&, const RunPtr&);
 
 http::Response JsonResponse(const Json& json, int status = 200);
 

@@ -1,6 +1,8 @@
 #include "server/api/routes.h"
 
+#include <algorithm>
 #include <boost/asio/this_coro.hpp>
+#include <optional>
 #include <utility>
 
 #include "proto/wire/status_macros.h"
@@ -22,6 +24,60 @@ namespace asio = boost::asio;
 const std::string kBase = "/api/v1";
 const std::string kJob = kBase + "/jobs/{job}";
 const std::string kWatchpoint = kJob + "/watchpoints/{watchpoint}";
+const std::string kRun = kBase + "/runs/{run}";
+const std::string kCheck = kRun + "/checks/{check}";
+
+std::vector<Route> RoutesOfRuns() {
+  constexpr Access kView = Access::kView;
+  constexpr Access kControl = Access::kControl;
+  return {
+      {"GET", kBase + "/runs", kView, {}, ListRuns},
+      {"GET", kRun, kView, {}, GetRun},
+      {"GET",
+       kRun + "/steps",
+       kView,
+       {"rank", "mode", "limit", "cursor"},
+       ListSteps},
+      {"GET", kRun + "/collections", kView, {}, ListCollections},
+      {"GET",
+       kRun + "/statistics",
+       kView,
+       {"step", "rank", "mode", "pass"},
+       GetStepStatistics},
+      {"GET",
+       kRun + "/tensor/history",
+       kView,
+       {"name", "rank", "from", "to", "points"},
+       GetRunHistory},
+      {"POST", kRun + "/checks", kControl, {}, StartCheck, kLargeBody},
+      {"GET", kCheck, kView, {}, GetCheck},
+      {"DELETE", kCheck, kControl, {}, EndCheck},
+  };
+}
+
+// A recorded run answers every GET of a job, as it was at a step.
+void AddRoutesOfRuns(std::vector<Route>& routes) {
+  std::vector<Route> added = RoutesOfRuns();
+  const auto exists = [&](const std::string& path) {
+    return std::any_of(added.begin(), added.end(), [&](const Route& route) {
+      return route.method == "GET" && route.path == path;
+    });
+  };
+  for (const Route& route : routes) {
+    const bool reads = route.method == "GET" &&
+                       std::holds_alternative<JobOperation>(route.operation);
+    if (!reads) continue;
+    Route copy = route;
+    copy.path = kRun + route.path.substr(kJob.size());
+    if (exists(copy.path)) continue;
+    if (std::find(copy.query.begin(), copy.query.end(), "step") ==
+        copy.query.end()) {
+      copy.query.push_back("step");
+    }
+    added.push_back(std::move(copy));
+  }
+  routes.insert(routes.end(), added.begin(), added.end());
+}
 
 std::vector<Route> MakeRoutes() {
   constexpr Access kOpen = Access::kOpen;
@@ -129,6 +185,30 @@ std::vector<Route> MakeRoutes() {
   };
 }
 
+jobs::Task<RunPtr> FindRun(const Services& services,
+                           const http::Request& request) {
+  const std::string& id = request.path_params.at("run");
+  if (services.runs == nullptr) {
+    co_return Error(absl::StatusCode::kNotFound, "unknown_run",
+                    "the server was started without recorded runs; there is "
+                    "no run '" + id + "'");
+  }
+  co_return co_await services.runs->Find(id);
+}
+
+// The step that a request about a run names. "current" and "previous" refer to
+// the last one.
+absl::StatusOr<std::optional<uint64_t>> StepOf(const http::Request& request) {
+  Arguments arguments(request);
+  const std::string step = arguments.Text("step");
+  if (step.empty() || step == "current" || step == "previous") {
+    return std::nullopt;
+  }
+  const auto number = arguments.Integer("step", 0, UINT64_MAX);
+  RETURN_IF_ERROR(arguments.status());
+  return number;
+}
+
 absl::StatusOr<JobPtr> FindJob(const Services& services,
                                const http::Request& request) {
   const std::string& id = request.path_params.at("job");
@@ -191,6 +271,15 @@ Answer Execute(const Services& services, const Route& route,
                const http::Request& request) {
   if (const auto* operation = std::get_if<Operation>(&route.operation)) {
     co_return co_await (*operation)(services, request);
+  }
+  if (request.path_params.contains("run")) {
+    CO_ASSIGN_OR_RETURN(const RunPtr run, co_await FindRun(services, request));
+    if (const auto* of_run = std::get_if<RunOperation>(&route.operation)) {
+      co_return co_await (*of_run)(services, request, run);
+    }
+    CO_ASSIGN_OR_RETURN(const std::optional<uint64_t> step, StepOf(request));
+    co_return co_await std::get<JobOperation>(route.operation)(
+        services, request, run->At(step));
   }
   CO_ASSIGN_OR_RETURN(const JobPtr job, FindJob(services, request));
   co_return co_await std::get<JobOperation>(route.operation)(services, request,
@@ -256,7 +345,11 @@ asio::awaitable<void> ServeEvents(
 }  // namespace
 
 const std::vector<Route>& Routes() {
-  static const auto* const kRoutes = new std::vector<Route>(MakeRoutes());
+  static const auto* const kRoutes = [] {
+    auto* const routes = new std::vector<Route>(MakeRoutes());
+    AddRoutesOfRuns(*routes);
+    return routes;
+  }();
   return *kRoutes;
 }
 

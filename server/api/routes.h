@@ -43,8 +43,9 @@ struct Route {
   Access access = Access::kAdmin;
   // The parameters that the query may contain.
   std::vector<std::string_view> query;
-  // A JobOperation requires "{job}" in the path.
-  std::variant<EventSocket, Operation, JobOperation> operation;
+  // A JobOperation requires "{job}" or "{run}" in the path, a RunOperation
+  // "{run}".
+  std::variant<EventSocket, Operation, JobOperation, RunOperation> operation;
   Body body = kSmallBody;
 };
 

@@ -14,6 +14,7 @@
 #include "server/base/memory_budget.h"
 #include "server/http/server.h"
 #include "server/jobs/interfaces.h"
+#include "server/jobs/runs.h"
 #include "server/model/storage.h"
 
 namespace graphdbg::api {
@@ -52,6 +53,8 @@ struct Services {
   std::function<jobs::Task<std::string>(std::string name, std::string person,
                                         http::NextPiece bytes)>
       open_model;
+  // Null if the server has no recorded runs.
+  jobs::RunDirectory* runs = nullptr;
   // Null if memory is not limited.
   std::shared_ptr<MemoryBudget> memory = nullptr;
 };

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "proto/wire/status_macros.h"
@@ -40,6 +41,7 @@
 #include "server/main/running_file.h"
 #include "server/main/version.h"
 #include "server/mindspore/mindspore_frontend.h"
+#include "server/runs/run_directory.h"
 #include "server/store/store.h"
 
 extern "C" const unsigned char graphdbg_web_assets[];
@@ -131,6 +133,7 @@ class DebugServer::Impl {
   absl::Status RecordRefusal(absl::Status status, std::string_view peer);
   absl::Status OpenStore();
   absl::Status RestoreJobs();
+  absl::Status OpenRuns();
   absl::Status LoadTls();
   void ScheduleTrim();
   absl::Status Open();
@@ -176,6 +179,8 @@ class DebugServer::Impl {
   std::shared_ptr<jobs::Journal> journal_;
   std::shared_ptr<jobs::JobDirectory> directory_;
   std::unique_ptr<api::EventBuffer> events_;
+  // Null if there are no recorded runs.
+  std::unique_ptr<recorded::RunDirectory> runs_;
   std::unique_ptr<imports::ModelImport> imports_;
   std::optional<api::Services> services_;
   std::unique_ptr<http::Server> http_;
@@ -214,6 +219,7 @@ absl::Status DebugServer::Impl::Start() {
       http::Assets::Parse({reinterpret_cast<const char*>(graphdbg_web_assets),
                            graphdbg_web_assets_size}));
   RETURN_IF_ERROR(RestoreJobs());
+  RETURN_IF_ERROR(OpenRuns());
   RETURN_IF_ERROR(LoadTls());
   CreateServices();
   CreateHttpServer(std::move(assets));
@@ -295,6 +301,17 @@ absl::Status DebugServer::Impl::RestoreJobs() {
   return directory_->Restore();
 }
 
+absl::Status DebugServer::Impl::OpenRuns() {
+  if (options_.runs.empty()) return absl::OkStatus();
+  auto runs = recorded::OpenRuns(options_.runs, memory_);
+  if (!runs.ok()) {
+    return absl::Status(runs.status().code(),
+                        absl::StrCat("--runs: ", runs.status().message()));
+  }
+  runs_ = *std::move(runs);
+  return absl::OkStatus();
+}
+
 void DebugServer::Impl::ScheduleTrim() {
   trim_timer_.expires_after(kTrimInterval);
   trim_timer_.async_wait([this](boost::system::error_code ec) {
@@ -328,6 +345,7 @@ void DebugServer::Impl::CreateServices() {
             return imports_->Run(std::move(name), std::move(person),
                                  std::move(bytes));
           },
+      .runs = runs_.get(),
       .memory = memory_,
   });
 }
@@ -490,6 +508,7 @@ void DebugServer::Impl::Close() {
   jobs_io_.stop();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
+  if (runs_) runs_->Stop();
   running_.Remove();
   if (options_.temporary_data_dir && abandoned_.exchange(false)) {
     journal_.reset();

@@ -81,6 +81,10 @@ absl::StatusOr<std::optional<Options>> ParseOptions(int argc,
   app.add_option("--data-dir", options.data_dir,
                  "where tokens and jobs are stored [$XDG_DATA_HOME/graphdbg or "
                  "~/.local/share/graphdbg]");
+  app.add_option("--runs", options.runs,
+                 "directory of recorded runs, or a single one, to show beside "
+                 "the jobs; may be repeated")
+      ->take_all();
   const std::string oldest =
       "; when exceeded, the oldest ended jobs are deleted";
   app.add_option("--max-disk", options.max_disk_bytes,

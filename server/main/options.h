@@ -22,6 +22,8 @@ struct Options {
   // none.
   std::string debugger_socket;
   std::string data_dir;
+  // Recorded runs, and directories of them.
+  std::vector<std::string> runs;
   // Limits for jobs on disk and in memory. When one is exceeded, the server
   // deletes ended jobs, oldest first.
   uint64_t max_disk_bytes = uint64_t{10} << 30;

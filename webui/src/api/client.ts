@@ -1,13 +1,19 @@
 // Typed calls of the HTTP API.
 
+import { pathOf } from '../base/run_id';
 import type {
   AuditPage,
+  CheckReport,
+  CheckRequest,
+  Collection,
   Conditions,
   ControlCommand,
   GraphSummary,
   Job,
   Neighbours,
   NodeDetail,
+  RecordedStep,
+  Run,
   ScopeView,
   SearchPage,
   ServerInfo,
@@ -24,8 +30,9 @@ import type {
 } from './types';
 import { http } from './http';
 
+// `id` may be that of a recorded run, which answers the same requests.
 function job(id: string, rest = ''): string {
-  return `/jobs/${encodeURIComponent(id)}${rest}`;
+  return `${pathOf(id)}${rest}`;
 }
 
 export interface SearchQuery {
@@ -90,8 +97,8 @@ export const api = {
     http.json<{ graphs: GraphSummary[] }>(job(id, '/graphs'), { signal }),
   scope: (id: string, graph: string | null, name: string, signal?: AbortSignal) =>
     http.json<ScopeView>(job(id, '/graph/scope'), { query: { graph, name }, signal }),
-  neighbours: (id: string, name: string, depth: number, rank: number, signal?: AbortSignal) =>
-    http.json<Neighbours>(job(id, '/graph/neighbours'), { query: { name, depth, rank }, signal }),
+  neighbours: (id: string, name: string, depth: number, rank: number, step: string | null, signal?: AbortSignal) =>
+    http.json<Neighbours>(job(id, '/graph/neighbours'), { query: { name, depth, rank, step }, signal }),
   node: (id: string, name: string, signal?: AbortSignal) =>
     http.json<NodeDetail>(job(id, '/graph/node'), { query: { name }, signal }),
   nodesOfLine: (id: string, source: string, signal?: AbortSignal) =>
@@ -122,8 +129,9 @@ export const api = {
   hits: (id: string, query: HitsRequest, signal?: AbortSignal) =>
     http.json<HitsPage>(job(id, '/hits'), { query: { ...query }, signal }),
 
-  tensors: (id: string, node: string, rank: number, signal?: AbortSignal) =>
-    http.json<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank }, signal }),
+  // `step` is null for jobs.
+  tensors: (id: string, node: string, rank: number, step: string | null, signal?: AbortSignal) =>
+    http.json<{ node: string; tensors: TensorSummary[] }>(job(id, '/tensors'), { query: { node, rank, step }, signal }),
   slice: (id: string, query: TensorRequest, signal?: AbortSignal) =>
     http.slice(job(id, '/tensor'), { ...query }, signal),
   histogram: (id: string, query: TensorRequest & { bins: number }, signal?: AbortSignal) =>
@@ -136,6 +144,20 @@ export const api = {
     http.file(job(id, '/tensor/download'), { ...query, format }),
   catchTensors: (id: string, node: string, rank: number) =>
     http.json<{ node: string }>(job(id, '/tensor/catch'), { method: 'POST', body: { node, rank } }),
+  runHistory: (id: string, name: string, rank: number, points: number, signal?: AbortSignal) =>
+    http.json<TensorHistory>(job(id, '/tensor/history'), { query: { name, rank, points }, signal }),
+  runs: (signal?: AbortSignal) => http.json<{ runs: Run[] }>('/runs', { signal }),
+  run: (id: string, signal?: AbortSignal) => http.json<Run>(job(id), { signal }),
+  steps: (id: string, query: { rank: number; limit: number; cursor: string | null }, signal?: AbortSignal) =>
+    http.json<{ steps: RecordedStep[]; next_cursor: string | null }>(job(id, '/steps'), { query, signal }),
+  collections: (id: string, signal?: AbortSignal) =>
+    http.json<{ collections: Collection[] }>(job(id, '/collections'), { signal }),
+  startCheck: (id: string, body: CheckRequest) =>
+    http.json<{ check_id: string }>(job(id, '/checks'), { method: 'POST', body }),
+  check: (id: string, check: string, signal?: AbortSignal) =>
+    http.json<CheckReport>(job(id, `/checks/${check}`), { signal }),
+  endCheck: (id: string, check: string) => http.json<void>(job(id, `/checks/${check}`), { method: 'DELETE' }),
+
   statistics: (id: string, query: Omit<TensorRequest, 'slice'>, signal?: AbortSignal) =>
     http.json<TensorStatistics>(job(id, '/tensor/statistics'), { query: { ...query }, signal }),
 };

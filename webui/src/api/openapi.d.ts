@@ -695,6 +695,501 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Lists the recorded runs.
+         * @description Runs are found in the directories that the server was started with (`graphdbg start --runs DIR`).
+         */
+        get: operations["listRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Returns one recorded run. */
+        get: operations["getRun"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/checks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Checks a condition over what was recorded, in the background.
+         * @description The server keeps the check until it is deleted; the run is not changed. A run has at most 20 checks: 429 `too_many_checks`.
+         */
+        post: operations["startCheck"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/checks/{check}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                check: string;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Returns the progress and the hits of a check. */
+        get: operations["getCheck"];
+        put?: never;
+        post?: never;
+        /** Ends a check, if it still runs, and forgets it. */
+        delete: operations["endCheck"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/collections": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** Lists the collections with the tensors that each selected. */
+        get: operations["listCollections"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/export": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["exportRunGraph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/index": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunGraphIndex"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/neighbours": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunNeighbours"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/node": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunNode"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/scope": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunScope"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graph/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["searchRunNodes"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/graphs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunGraphs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/hits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunHits"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns all statistics of a step as packed columns.
+         * @description The format is described in proto/docs/step-statistics.md.
+         */
+        get: operations["getStepStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/steps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Lists the recorded steps of a rank.
+         * @description A step that contains passes of evaluation has an entry for them beside its own.
+         */
+        get: operations["listSteps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunTensor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor/compare": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["compareRunTensors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor/download": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["downloadRunTensor"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor/histogram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunTensorHistogram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Returns the recorded statistics of a tensor by step.
+         * @description Beyond `points` steps, `points` is empty, and there is a bucket for each group of consecutive steps.
+         */
+        get: operations["getRunTensorHistory"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensor/statistics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunTensorStatistics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/tensors": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunTensors"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/watchpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["listRunWatchpoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{run}/watchpoints/{watchpoint}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+                watchpoint: number;
+            };
+            cookie?: never;
+        };
+        /** The same as for a job, as it was at a step. */
+        get: operations["getRunWatchpoint"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/server": {
         parameters: {
             query?: never;
@@ -827,6 +1322,31 @@ export interface components {
         };
         /** @enum {unknown} */
         Category: "weight" | "gradient" | "activation" | "optimizer" | "other";
+        Check: {
+            /** @description Steps of ranks. */
+            done: number;
+            error: string | null;
+            hit_count: number;
+            /** @description At most 10,000, in execution order. */
+            hits: (components["schemas"]["Hit"] & {
+                /**
+                 * @description What the condition was checked on.
+                 * @enum {unknown}
+                 */
+                evidence: "statistics" | "tensor";
+            })[];
+            /** @description Tensors for which what the condition needs was not recorded. */
+            not_recorded: number;
+            /** @enum {unknown} */
+            state: "running" | "done" | "cancelled" | "failed";
+            total: number;
+        };
+        Collection: {
+            /** @enum {unknown} */
+            level: "off" | "light" | "statistics" | "tensors" | null;
+            name: string;
+            tensors: string[];
+        };
         ComparedTensor: components["schemas"]["TensorHead"] & {
             overwritten: boolean;
         };
@@ -1209,11 +1729,61 @@ export interface components {
             state: components["schemas"]["JobState"];
             step: number;
         };
+        RecordedStep: {
+            /** Format: date-time */
+            begin: string | null;
+            /** @description Records that were lost because the disk was too slow. */
+            dropped: number;
+            /** @enum {unknown} */
+            mode: "unknown" | "train" | "eval" | "predict";
+            /** @description Number of the step, or last pass, in its mode, from 1. */
+            mode_step: number;
+            passes: number;
+            /** @description Number of ranks that recorded the step. */
+            ranks: number;
+            /**
+             * @description Why the step has no records: left out to keep within the limit on overhead, or no collection was due; or that its end was not recorded.
+             * @enum {unknown}
+             */
+            reason: "overhead" | "not_due" | "unfinished" | null;
+            records: number;
+            seconds: components["schemas"]["Number"] | null;
+            step: number;
+        };
         /**
          * @description Each role includes those before it.
          * @enum {unknown}
          */
         Role: "view" | "control" | "admin";
+        Run: components["schemas"]["Job"] & {
+            /** @description Damaged files. The rest of the run can be read. */
+            damage: {
+                file: string;
+                reason: string;
+            }[];
+            /**
+             * @description How it ended; null while a process records.
+             * @enum {unknown}
+             */
+            ended: "exit" | "exception" | "terminated" | "closed" | "lost" | null;
+            first_step: number;
+            last_step: number;
+            log_bytes: number;
+            program: string;
+            /** @description The run that this one continues. */
+            resumes: string | null;
+        };
+        RunTensorHistory: components["schemas"]["TensorHistory"] & {
+            buckets: {
+                first: components["schemas"]["StatisticsPoint"];
+                greatest: components["schemas"]["StatisticsPoint"];
+                last: components["schemas"]["StatisticsPoint"];
+                least: components["schemas"]["StatisticsPoint"];
+                points: number;
+            }[];
+            /** @description Steps at which the values were saved, among the last 400 at which any values were. */
+            saved_steps: number[];
+        };
         Scope: {
             edges: components["schemas"]["Edge"][];
             nodes: components["schemas"]["Node"][];
@@ -1265,6 +1835,10 @@ export interface components {
             positive_count: number;
             variance: components["schemas"]["NullableNumber"];
             zero_count: number;
+        };
+        StatisticsPoint: {
+            statistics: components["schemas"]["Statistics"];
+            step: number;
         };
         Storage: {
             /** @description Why it fails. */
@@ -1379,7 +1953,12 @@ export interface components {
         /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
         graph: string;
         job: string;
+        mode: "unknown" | "train" | "eval" | "predict";
         rank: number;
+        /** @description Name of the run's directory. */
+        run: string;
+        /** @description The step that the answer is about. The last one by default. */
+        runStep: string;
         /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
         slice: string;
         /** @description `current` (the default), `previous`, or a step. */
@@ -2484,6 +3063,801 @@ export interface operations {
                     "application/json": Record<string, never>;
                 };
             };
+        };
+    };
+    listRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The runs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        runs: components["schemas"]["Run"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRun: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The run. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Run"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    startCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description All by default. */
+                    ranks?: number[];
+                    /** @description The first and last steps. All by default. */
+                    steps?: {
+                        from?: number;
+                        to?: number;
+                    };
+                    watchpoint: components["schemas"]["WatchpointFields"];
+                };
+            };
+        };
+        responses: {
+            /** @description The check runs. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        check_id: string;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                check: string;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The check. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Check"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    endCheck: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                check: string;
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The check is gone. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listCollections: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The collections. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        collections: components["schemas"]["Collection"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    exportRunGraph: {
+        parameters: {
+            query?: {
+                format?: "json" | "onnx";
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
+                graph?: components["parameters"]["graph"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["GraphExport"];
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunGraphIndex: {
+        parameters: {
+            query?: {
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
+                graph?: components["parameters"]["graph"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graph. */
+            200: {
+                headers: {
+                    /** @description Changes with the graph. */
+                    ETag?: string;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            /** @description The graph matches the If-None-Match header. */
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunNeighbours: {
+        parameters: {
+            query: {
+                /** @description Maximum number of edges in each direction. */
+                depth?: number;
+                /** @description Full name of the node that produces the tensor. */
+                name: string;
+                rank?: components["parameters"]["rank"];
+                slot?: number;
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The nearest nodes, at most 500. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Neighbours"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunNode: {
+        parameters: {
+            query: {
+                /** @description Full name of the node. */
+                name: string;
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The node. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NodeDetail"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunScope: {
+        parameters: {
+            query?: {
+                /** @description More children than this whose labels differ only in a number are returned as one node of kind `aggregate` with the name `SCOPE/LABEL[*]`, or, inside it, `SCOPE/LABEL[1000:2000]`. These names can be used as `name`. If absent, all children are returned. */
+                aggregate?: number;
+                /** @description Id of the graph. If absent, the main graph, or the first one if there is no main graph. */
+                graph?: components["parameters"]["graph"];
+                /** @description Full name of the scope or aggregate; empty for the top scope. */
+                name?: string;
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The scope. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Scope"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    searchRunNodes: {
+        parameters: {
+            query?: {
+                category?: components["schemas"]["Category"];
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                /** @description Where to search for `q`. `code` leaves out the nodes whose name has it and whose own line matches `source`, if that is given. Absent: in names and code. */
+                in?: "names" | "code";
+                kind?: components["schemas"]["NodeKind"];
+                limit?: number;
+                op_type?: string;
+                /** @description Part of the full name, or of the code or the function name of any frame of the stack, ignoring case. Nodes whose name has it come first. */
+                q?: string;
+                /** @description FILE or FILE:LINE of any frame of the stack, where FILE is the end of the path. A backward op also has the stack of its forward op. */
+                source?: string;
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+                /** @description Nodes that this watchpoint covers. */
+                watchpoint?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of nodes. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next_cursor: string | null;
+                        nodes: components["schemas"]["FoundNode"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunGraphs: {
+        parameters: {
+            query?: {
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The graphs. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        graphs: components["schemas"]["Graph"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunHits: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                limit?: number;
+                /** @description Full name of the node. */
+                node?: string;
+                rank?: number;
+                step?: number;
+                watchpoint?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of hits. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        hits: components["schemas"]["Hit"][];
+                        next_cursor: string | null;
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getStepStatistics: {
+        parameters: {
+            query?: {
+                mode?: components["parameters"]["mode"];
+                pass?: number;
+                rank?: components["parameters"]["rank"];
+                /** @description The last step by default. */
+                step?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listSteps: {
+        parameters: {
+            query?: {
+                /** @description The `next_cursor` of the previous page. */
+                cursor?: components["parameters"]["cursor"];
+                limit?: number;
+                mode?: components["parameters"]["mode"];
+                /** @description The lowest rank by default. */
+                rank?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description A page of steps, ascending. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        next_cursor: string | null;
+                        steps: components["schemas"]["RecordedStep"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunTensor: {
+        parameters: {
+            query: {
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                rank?: components["parameters"]["rank"];
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
+                slice?: components["parameters"]["slice"];
+                /** @description 1 to include statistics of the whole tensor. */
+                statistics?: "0" | "1" | "true" | "false";
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The values. */
+            200: {
+                headers: {
+                    /** @description With octet-stream only, like the other headers. */
+                    "X-Graphdbg-Dtype"?: string;
+                    "X-Graphdbg-Overwritten"?: boolean;
+                    /** @description Shape of the slice, separated by commas. */
+                    "X-Graphdbg-Shape"?: string;
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tensor"];
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    compareRunTensors: {
+        parameters: {
+            query: {
+                atol?: number;
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                rank?: components["parameters"]["rank"];
+                rtol?: number;
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
+                slice?: components["parameters"]["slice"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+                /** @description `previous`, `step:N`, `rank:R` or `tensor:NODE:SLOT`. */
+                with: string;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The comparison. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Comparison"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    downloadRunTensor: {
+        parameters: {
+            query: {
+                format?: "npy" | "safetensors";
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                rank?: components["parameters"]["rank"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    "Content-Disposition"?: string;
+                    "X-Graphdbg-Overwritten"?: boolean;
+                    "X-Graphdbg-Step"?: number;
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunTensorHistogram: {
+        parameters: {
+            query: {
+                bins?: number;
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                rank?: components["parameters"]["rank"];
+                /** @description NumPy basic indexing, such as `[0,:,10:20,...]`. */
+                slice?: components["parameters"]["slice"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The histogram. It has no bins if there are no finite elements. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Histogram"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunTensorHistory: {
+        parameters: {
+            query: {
+                from?: number;
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                points?: number;
+                rank?: components["parameters"]["rank"];
+                to?: number;
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics in ascending order of steps. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunTensorHistory"];
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunTensorStatistics: {
+        parameters: {
+            query: {
+                /** @description Name of the tensor, NODE:SLOT. */
+                name: components["parameters"]["tensor"];
+                rank?: components["parameters"]["rank"];
+                /** @description `current` (the default), `previous`, or a step. */
+                step?: components["parameters"]["step"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The statistics. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TensorHead"] & {
+                        grad_scale: components["schemas"]["GradScale"];
+                        overwritten: boolean;
+                        statistics: components["schemas"]["Statistics"];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunTensors: {
+        parameters: {
+            query: {
+                node: string;
+                rank?: components["parameters"]["rank"];
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The tensors. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        node: string;
+                        tensors: components["schemas"]["TensorSummary"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    listRunWatchpoints: {
+        parameters: {
+            query?: {
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The watchpoints, sorted by id. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        watchpoints: components["schemas"]["Watchpoint"][];
+                    };
+                };
+            };
+            default: components["responses"]["Problem"];
+        };
+    };
+    getRunWatchpoint: {
+        parameters: {
+            query?: {
+                /** @description The step that the answer is about. The last one by default. */
+                step?: components["parameters"]["runStep"];
+            };
+            header?: never;
+            path: {
+                /** @description Name of the run's directory. */
+                run: components["parameters"]["run"];
+                watchpoint: number;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The watchpoint. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Watchpoint"];
+                };
+            };
+            default: components["responses"]["Problem"];
         };
     };
     getServer: {

@@ -95,10 +95,22 @@ export interface HitsPage {
   next_cursor: string | null;
 }
 
+export type Run = Schemas['Run'];
+export type RecordedStep = Schemas['RecordedStep'];
+export type Collection = Schemas['Collection'];
+export type CheckReport = Schemas['Check'];
+export type CheckHit = CheckReport['hits'][number];
+
+export interface CheckRequest {
+  watchpoint: WatchpointSpec;
+}
+
 export type Statistics = Schemas['Statistics'];
 export type TensorSummary = Schemas['TensorSummary'];
 export type Histogram = Schemas['Histogram'];
-export type TensorHistory = Schemas['TensorHistory'];
+// Of a recorded run, with buckets of consecutive steps if there are too many for one plot.
+export type TensorHistory = Schemas['TensorHistory'] & Partial<Schemas['RunTensorHistory']>;
+export type StatisticsPoint = Schemas['StatisticsPoint'];
 export type Comparison = Schemas['Comparison'];
 
 export type TensorStatistics = Schemas['TensorHead'] &

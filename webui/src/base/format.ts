@@ -61,3 +61,15 @@ const SHORT_DTYPES: Record<string, string> = {
 export function shortDtype(dtype: string): string {
   return SHORT_DTYPES[dtype] ?? dtype;
 }
+
+const BYTE_UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+
+// 1,536 is "1.5 KiB".
+export function formatBytes(bytes: number): string {
+  let [value, unit] = [bytes, 0];
+  while (value >= 1024 && unit < BYTE_UNITS.length - 1) {
+    value /= 1024;
+    unit += 1;
+  }
+  return `${unit === 0 ? value : value.toFixed(value < 10 ? 1 : 0)} ${BYTE_UNITS[unit]}`;
+}

@@ -2,6 +2,7 @@
 
 import { api, type HitsRequest } from '../api/client';
 import type { Hit } from '../api/types';
+import { isRun } from '../base/run_id';
 import { hitsNotLoaded } from '../words/hits';
 import { describe } from './describe';
 import { MAX_HITS, putHits, type JobModel } from './job';
@@ -59,7 +60,9 @@ export function goToHit(hit: Hit): void {
   touch();
   useUi.setState({ hit: hit.id });
   revealNode(hit.node);
-  patchRoute({ slot: String(hit.slot), rank: hit.rank });
+  // A recorded run also goes to the hit's step.
+  const recorded = isRun(useJob.getState().id ?? '') ? { step: String(hit.step) } : {};
+  patchRoute({ slot: String(hit.slot), rank: hit.rank, ...recorded });
 }
 
 // Selects the next or previous hit that passes the filter.

@@ -93,6 +93,11 @@ function withInfo(model: JobModel, info: Job | null): JobModel {
   return { ...model, info, known: true, forgotten: false, stops };
 }
 
+// Replaces the job's data without an event.
+export function putInfo(model: JobModel, info: Job): JobModel {
+  return withInfo(model, info);
+}
+
 function settle(model: JobModel, command_id: string, error: string | null): JobModel {
   const settled = [...model.settled, command_id].slice(-MAX_SETTLED);
   return { ...model, settled, refusal: error === null ? null : { command_id, message: error } };

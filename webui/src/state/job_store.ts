@@ -95,7 +95,7 @@ class JobFollower {
   // Returns a function that closes the job.
   open(id: string, onRefused: () => void): () => void {
     this.batcher.clear();
-    useJob.setState({ ...INITIAL, id, model: emptyJob() });
+    useJob.setState(initialJob(id));
     api.job(id).catch((error: unknown) => {
       if (useJob.getState().id === id && error instanceof Problem && error.status !== 0 && error.status !== 401) {
         useJob.setState({ problem: error });
@@ -124,6 +124,11 @@ class JobFollower {
     if (event.type === 'snapshot') useJob.setState({ pending: null });
     this.batcher.add(event);
   }
+}
+
+// The state of the store before anything is known of a job.
+export function initialJob(id: string): JobStore {
+  return { ...INITIAL, id, model: emptyJob() };
 }
 
 const follower = new JobFollower();

@@ -5,6 +5,7 @@ import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, useQueries }
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { GraphSummary, TensorSlice, WatchpointSelection } from '../api/types';
+import { isRun } from '../base/run_id';
 import { transposeElements } from '../base/transpose';
 import { parseQuery } from '../index/query';
 import { useJob } from './job_store';
@@ -58,12 +59,19 @@ export function useNode(job: string, node: string | null) {
   });
 }
 
+// The step to ask a recorded run for; null for a job, which answers for the present.
+export function recordedStep(job: string, step: number): string | null {
+  return isRun(job) ? String(step) : null;
+}
+
 interface NeighbourRequest {
   job: string;
   node: string;
   depth: number;
   rank: number;
   step: number;
+  // Of a recorded run, which has all statistics; else null.
+  recorded: string | null;
   paused: boolean;
 }
 
@@ -73,10 +81,10 @@ const MAX_REQUESTED = 60;
 // The server returns the statistics that it has. Those of an earlier step are first requested from
 // the job, if it is paused, as far as it still has the values.
 async function neighboursNow(request: NeighbourRequest, signal: AbortSignal) {
-  const { job, node, depth, rank, step, paused } = request;
-  const fetchNeighbours = () => api.neighbours(job, node, depth, rank, signal);
+  const { job, node, depth, rank, step, recorded, paused } = request;
+  const fetchNeighbours = () => api.neighbours(job, node, depth, rank, recorded, signal);
   const known = await fetchNeighbours();
-  if (!paused) return known;
+  if (!paused || recorded !== null) return known;
   const old = known.tensors.filter((tensor) => tensor.statistics_step !== step).slice(0, MAX_REQUESTED);
   const answers = await Promise.allSettled(
     old.map(({ name }) => api.statistics(job, { name, rank, step: null }, signal)),
@@ -92,7 +100,8 @@ export function useNeighbours(job: string, node: string | null, depth: number | 
   return useQuery({
     queryKey: ['neighbours', job, node, depth, rank, version, step, paused],
     queryFn: async ({ signal }) => {
-      const around = await neighboursNow({ job, node: node ?? '', depth: depth ?? 1, rank, step, paused }, signal);
+      const recorded = recordedStep(job, step);
+      const around = await neighboursNow({ job, node: node ?? '', depth: depth ?? 1, rank, step, recorded, paused }, signal);
       return { around, step };
     },
     enabled: node !== null && depth !== null,
@@ -124,9 +133,11 @@ export function useServerSearch(
 }
 
 export function useTensors(job: string, node: string | null, rank: number, version: string) {
+  const now = useJob(({ model }) => model.info?.step ?? 0);
+  const step = recordedStep(job, now);
   return useQuery({
-    queryKey: ['tensors', job, node, rank, version],
-    queryFn: ({ signal }) => api.tensors(job, node ?? '', rank, signal),
+    queryKey: ['tensors', job, node, rank, version, step],
+    queryFn: ({ signal }) => api.tensors(job, node ?? '', rank, step, signal),
     enabled: node !== null,
     placeholderData: (previous) => (previous?.node === node ? previous : undefined),
     select: (answer) => answer.tensors,

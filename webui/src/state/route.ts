@@ -1,6 +1,9 @@
 // The address of a view, stored in the URL fragment so that it can be shared and so that Back works.
 
+import { pathOf, runId } from '../base/run_id';
+
 export interface JobRoute {
+  // The id of a job, or of a recorded run (base/run_id.ts).
   job: string;
   // Null for the graph that the server shows first.
   graph: string | null;
@@ -8,7 +11,8 @@ export interface JobRoute {
   node: string | null;
   // "0" is the first output, "in0" the first input.
   slot: string | null;
-  // "previous" or a number; null for the current value.
+  // "previous" or a number; null for the current value. Of a recorded run: the step that the
+  // page shows; null for the last one.
   step: string | null;
   // Null for the initial slice of the tensor.
   slice: string | null;
@@ -61,7 +65,7 @@ export function formatRoute(route: Route): string {
   add('around', around === null ? null : String(around));
   add('open', open === null ? null : open.map(encode).join(','));
   const query = parts.length === 0 ? '' : `?${parts.join('&')}`;
-  return `#/jobs/${encodeURIComponent(job)}${query}`;
+  return `#${pathOf(job)}${query}`;
 }
 
 function decode(text: string): string {
@@ -83,9 +87,10 @@ function readQuery(query: string): Map<string, string> {
 
 export function parseRoute(fragment: string): Route {
   if (fragment === AUDIT) return { view: 'audit' };
-  const match = /^#\/jobs\/([^?]+)(?:\?(.*))?$/.exec(fragment);
+  const match = /^#\/(jobs|runs)\/([^?]+)(?:\?(.*))?$/.exec(fragment);
   if (!match) return { view: 'jobs' };
-  const values = readQuery(match[2] ?? '');
+  const values = readQuery(match[3] ?? '');
+  const name = decode(match[2] ?? '');
   const text = (key: string) => {
     const value = values.get(key);
     return value === undefined || value === '' ? null : decode(value);
@@ -96,7 +101,7 @@ export function parseRoute(fragment: string): Route {
   return {
     view: 'job',
     route: {
-      job: decode(match[1] ?? ''),
+      job: match[1] === 'runs' ? runId(name) : name,
       graph: text('graph'),
       rank: Number.isInteger(rank) && rank >= 0 ? rank : 0,
       node: text('node'),

@@ -3,9 +3,11 @@
 
 import { SearchX } from 'lucide-react';
 import { lazy, memo, Suspense, useDeferredValue, useEffect, useMemo, useRef, useState } from 'react';
+import { isRun } from '../base/run_id';
 import { throttle } from '../base/throttle';
 import { Folds } from '../index/folds';
 import { checkAuth } from '../state/auth';
+import { openChecks } from '../state/checks';
 import { setCatalogue } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useFollowStop } from '../state/follow';
@@ -16,7 +18,8 @@ import { hasEnded } from '../state/job';
 import { openJob, retryConnection, useJob } from '../state/job_store';
 import { useConditions } from '../state/queries';
 import type { JobRoute } from '../state/route';
-import { useRouter } from '../state/router';
+import { openRun, showRank, showStep } from '../state/run_store';
+import { useRouter, useSelectedRank } from '../state/router';
 import { navigate } from '../state/router';
 import { openScopes, useScopes } from '../state/scopes';
 import { NO_FILTER, setHitFilter, setTall, useUi } from '../state/ui';
@@ -30,6 +33,8 @@ import { EndBanner } from './end_banner';
 import { GraphPanel } from './graph_panel';
 import { HitsPanel } from './hits_panel';
 import { NodePanel } from './node_panel';
+import { RunBar } from './run_bar';
+import { RunChecks } from './run_checks';
 import { StorageBanner } from './storage_banner';
 import { TopBar } from './top_bar';
 import { TreePanel } from './tree_panel';
@@ -108,6 +113,20 @@ function useContextValue(id: string): JobValues {
   return { value, open, choose: fromAddress === null };
 }
 
+// Shows the step and the rank of a recorded run that the address names.
+function useRunAddress(id: string): void {
+  const step = useRouter(({ route }) => (route.view === 'job' ? route.route.step : null));
+  const rank = useSelectedRank();
+  useEffect(() => {
+    if (isRun(id)) showStep();
+  }, [id, step]);
+  useEffect(() => {
+    if (!isRun(id)) return;
+    openChecks(id);
+    showRank();
+  }, [id, rank]);
+}
+
 function NoJob({ title, detail }: { title: string; detail: string }) {
   return (
     <Notice icon={SearchX} title={title} tone="error">
@@ -122,10 +141,11 @@ const Placeholder = () => <div className="panel" aria-busy="true" />;
 
 function Right({ height }: { height: number }) {
   const quiet = useJob(({ model }) => model.hits.length === 0);
+  const recorded = useJob(({ id }) => isRun(id ?? ''));
   return (
     <div className={`job-right${quiet ? ' job-right-quiet' : ''}`}>
       <div className="job-watch" style={quiet ? { minHeight: height } : { height }}>
-        <WatchPanel />
+        {recorded ? <RunChecks /> : <WatchPanel />}
       </div>
       <Splitter
         panel="watch"
@@ -163,6 +183,7 @@ const JobLayout = memo(function JobLayout() {
   const sizes = useUi((state) => state.sizes);
   const ended = useJob(({ model }) => hasEnded(model.info));
   const tall = useTall();
+  const recorded = useJob(({ id }) => isRun(id ?? ''));
   const selected = useRouter(({ route }) => route.view === 'job' && route.route.node !== null);
   const menu = useUi((state) => state.node_menu !== null);
   const graphPainted = useGraphPainted();
@@ -170,11 +191,11 @@ const JobLayout = memo(function JobLayout() {
     <div className="job">
       <header className="job-head">
         <TopBar />
-        <Controls />
+        {recorded ? <RunBar /> : <Controls />}
       </header>
       {connection === 'lost' && <ConnectionBanner attempt={attempt} ended={ended} onRetry={retryConnection} />}
       <StorageBanner />
-      <EndBanner />
+      {!recorded && <EndBanner />}
       <main className={`job-main${tall ? ' job-tall' : ''}`}>
         <div
           className="job-upper"
@@ -217,7 +238,8 @@ export function JobView({ id }: { id: string }) {
     setHitFilter(NO_FILTER);
     setTall(false);
   }, [id]);
-  useEffect(() => openJob(id, () => void checkAuth()), [id]);
+  useEffect(() => (isRun(id) ? openRun(id) : openJob(id, () => void checkAuth())), [id]);
+  useRunAddress(id);
   const { value, open, choose } = useContextValue(id);
   const views = useScopes((state) => state.views);
   const scopesJob = useScopes((state) => state.job);

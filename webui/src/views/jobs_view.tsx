@@ -25,6 +25,7 @@ import { unreadableJobs } from '../words/storage';
 import { Brand } from './brand';
 import { ConnectionBanner } from './connection_banner';
 import { OpenModel, useModelDrop } from './open_model';
+import { RunsList } from './runs_list';
 import { SignedIn } from './signed_in';
 import { StorageBanner } from './storage_banner';
 import './jobs_view.css';
@@ -191,6 +192,7 @@ export function JobsView() {
   const session = useAuth((state) => state.session);
   const server = useAuth((state) => state.server);
   const drop = useModelDrop();
+  const now = useNow();
   useEffect(() => followJobs(() => void checkAuth()), []);
   useEffect(() => {
     document.title = 'graphdbg';
@@ -238,6 +240,7 @@ export function JobsView() {
           {jobs !== null && jobs.length > 0 && <JobsTable jobs={jobs} />}
         </div>
         {jobs !== null && <UnreadableJobs jobs={jobs} />}
+        <RunsList now={now} />
       </main>
     </div>
   );

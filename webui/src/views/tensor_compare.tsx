@@ -7,11 +7,12 @@ import { Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
+import { isRun } from '../base/run_id';
 import type { AxisRange } from '../base/slice';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { stepOf, stepsToCompare } from '../state/kept_steps';
-import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
+import { useComparison, useHistory, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
@@ -313,17 +314,37 @@ interface Props {
   query: ValueQuery;
 }
 
+// The other steps at which a recorded run has the values, the nearest earlier one first; null for
+// a job.
+function useSavedSteps(tensor: TensorSummary, query: ValueQuery): readonly number[] | null {
+  const history = useHistory(query.job, tensor.name, query.rank, query.version);
+  return useMemo(() => {
+    if (!isRun(query.job)) return null;
+    const now = Number(query.step);
+    const others = (history.data?.saved_steps ?? []).filter((step) => step !== now);
+    return [...others.filter((step) => step < now).toReversed(), ...others.filter((step) => step > now)];
+  }, [history.data, query.job, query.step]);
+}
+
+// The step before that of a recorded run is the one before whose values were saved.
+export function againstOf(text: string | null, saved: readonly number[] | null): Against {
+  const against = parseAgainst(text);
+  if (saved === null || against.kind !== 'previous') return against;
+  return { kind: 'step', value: saved[0] === undefined ? '' : String(saved[0]) };
+}
+
 export function TensorCompare({ tensor, query }: Props) {
   const { route } = useJobContext();
   const ranks = useJob((state) => state.model.info?.world_size ?? 1);
-  const against = parseAgainst(route?.against ?? null);
+  const saved = useSavedSteps(tensor, query);
+  const against = againstOf(route?.against ?? null, saved);
   const complete = isComplete(against);
   const [tolerance, setTolerance] = useState<Tolerance>({ rtol: 1e-5, atol: 1e-8 });
   const [heat, setHeat] = useState(false);
   const [active, setActive] = useState(0);
   const other = otherQuery(query, against);
   const now = useJob(({ model: { info } }) => info?.ranks.find(({ rank }) => rank === query.rank)?.step ?? info?.step ?? 0);
-  const steps = stepsToCompare(query, now);
+  const steps = saved ?? stepsToCompare(query, now);
   const gone = against.kind === 'step' && !steps.includes(Number(against.value));
   const before = against.kind === 'previous' || (against.kind === 'step' && stepOf(against.value, now) === now - 1);
   const enabled = query.enabled && complete && !gone;
@@ -332,9 +353,9 @@ export function TensorCompare({ tensor, query }: Props) {
   const comparison = useComparison({ ...query, enabled }, formatAgainst(against), tolerance);
   const problem = comparison.error ?? right.error ?? left.error;
   const keeper = useKeeper('previous', tensor.node);
-  const missing = before && problem !== null && isGone(problem);
+  const missing = saved === null && before && problem !== null && isGone(problem);
   // The previous values are still available, but will not be after the next step.
-  const ends = before && (keeper.state === 'off' || keeper.state === 'deleted');
+  const ends = saved === null && before && (keeper.state === 'off' || keeper.state === 'deleted');
   const body = () => {
     if (!complete) return <Notice title={words.choose[against.kind]} />;
     if (gone) return <Notice title={words.stepGone(against.value)}>{words.keptSteps(steps)}</Notice>;

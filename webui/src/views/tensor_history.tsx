@@ -4,11 +4,13 @@ import { useMemo, useState } from 'react';
 import type { Statistics, TensorSummary } from '../api/types';
 import { formatCount, formatNumber } from '../base/format';
 import { toNumber } from '../base/numbers';
+import { isRun } from '../base/run_id';
 import { useConditionText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { hasEnded } from '../state/job';
 import { useJob } from '../state/job_store';
 import { useHistory } from '../state/queries';
+import { pointsOf } from '../state/timeline';
 import { LinePlot, type PlotMark } from '../widgets/line_plot';
 import { Notice } from '../widgets/notice';
 import * as counts from '../words/counts';
@@ -70,11 +72,11 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   const [shown, setShown] = useState<readonly string[]>(SHOWN_AT_FIRST);
   const [log, setLog] = useState(false);
   const [cursor, setCursor] = useState<number | null>(null);
-  const points = useMemo(() => history.data?.points ?? [], [history.data]);
+  const points = useMemo(() => (history.data === undefined ? [] : pointsOf(history.data)), [history.data]);
   const steps = useMemo(() => points.map((point) => point.step), [points]);
   const hits = useHitMarks(tensor, rank, steps);
   const keeper = useKeeper('history', tensor.node);
-  const ended = useJob(({ model }) => hasEnded(model.info));
+  const ended = useJob(({ model }) => hasEnded(model.info)) || isRun(id);
 
   if (history.error !== null) {
     return (
@@ -87,7 +89,7 @@ export function TensorHistoryView({ tensor, rank }: { tensor: TensorSummary; ran
   if (points.length === 0) {
     return (
       <Notice title={ended ? words.noHistory : words.noHistoryYet}>
-        <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={words.knownSteps} />
+        {!isRun(id) && <KeepOffer what="history" node={tensor.node} keeper={keeper} otherwise={words.knownSteps} />}
       </Notice>
     );
   }

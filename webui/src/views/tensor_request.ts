@@ -3,7 +3,7 @@
 import type { TensorSummary } from '../api/types';
 import { defaultSlice, splitSlice } from '../base/slice';
 import { useJob } from '../state/job_store';
-import type { ValueQuery } from '../state/queries';
+import { recordedStep, type ValueQuery } from '../state/queries';
 import { useJobContext } from './job_context';
 import { useStopVersion } from './use_stop_version';
 
@@ -11,11 +11,12 @@ export function useTensorRequest(tensor: TensorSummary): ValueQuery {
   const { id, route } = useJobContext();
   const version = useStopVersion();
   const paused = useJob((state) => state.model.info?.state === 'paused');
+  const now = useJob((state) => state.model.info?.step ?? 0);
   return {
     job: id,
     name: tensor.name,
     rank: route?.rank ?? 0,
-    step: route?.step ?? null,
+    step: recordedStep(id, now) ?? route?.step ?? null,
     ...splitSlice(route?.slice ?? defaultSlice(tensor.shape)),
     version,
     enabled: paused,

@@ -3,6 +3,7 @@
 import { useQueries } from '@tanstack/react-query';
 import { api } from '../api/client';
 import type { NodeDetail, Statistics, TensorSummary } from '../api/types';
+import { isRun } from '../base/run_id';
 import { compactCount, formatCount, formatNumber, formatShape, shortDtype } from '../base/format';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
@@ -43,7 +44,8 @@ function useAllStatistics(tensors: readonly TensorSummary[]): Map<string, DatedS
       queryKey: ['statistics', id, name, rank, null, `${stops}`],
       queryFn: ({ signal }: { signal: AbortSignal }) =>
         api.statistics(id, { name, rank, step: null }, signal),
-      enabled: paused && step > 0,
+      // The list of a recorded run's tensors has all statistics.
+      enabled: paused && step > 0 && !isRun(id),
     })),
   });
   const found = new Map<string, DatedStatistics>();

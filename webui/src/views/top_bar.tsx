@@ -4,7 +4,9 @@ import { ChevronRight, Command, Keyboard } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import type { Job, Rank } from '../api/types';
 import { formatCount } from '../base/format';
+import { isRun } from '../base/run_id';
 import { useJob } from '../state/job_store';
+import { useRun } from '../state/run_store';
 import { navigate } from '../state/router';
 import { revealNode } from '../state/scopes';
 import { showOverlay, touch } from '../state/ui';
@@ -14,6 +16,7 @@ import { JobChip, StateChip } from '../widgets/state_chip';
 import { Tooltip } from '../widgets/tooltip';
 import { TrustTags } from '../widgets/trust_tags';
 import * as words from '../words/job';
+import * as runWords from '../words/run';
 import { Brand } from './brand';
 import { ControllerChip } from './controller_chip';
 import { useJobContext } from './job_context';
@@ -74,6 +77,24 @@ function Process({ job }: { job: Job }) {
   );
 }
 
+// How a recorded run ended, or that it is being recorded.
+function RunChip() {
+  const run = useRun((state) => state.run);
+  if (run === null) return <StateChip state="connecting" />;
+  const text = run.ended === null ? runWords.recording : runWords.endNames[run.ended];
+  const damage = run.damage.map(({ file, reason }) => `${file}: ${reason}`).join('\n');
+  return (
+    <>
+      <span className="state-chip state-finished">{text}</span>
+      {damage !== '' && (
+        <span className="tag" title={damage}>
+          {runWords.damagedFiles(run.damage.length)}
+        </span>
+      )}
+    </>
+  );
+}
+
 export function TopBar() {
   const job = useJob((state) => state.model.info);
   const connection = useJob((state) => state.connection);
@@ -87,7 +108,9 @@ export function TopBar() {
       <ChevronRight aria-hidden size={14} className="top-chevron" />
       <h1 className="top-name ellipsis">{job?.name ?? id}</h1>
       <span role="status" aria-label={words.jobState} className="top-state">
-        {job === null ? (
+        {id !== null && isRun(id) ? (
+          <RunChip />
+        ) : job === null ? (
           <StateChip state="connecting" />
         ) : (
           <JobChip job={job} />

@@ -4,17 +4,21 @@ import { lazy, Suspense, useState, type ReactElement } from 'react';
 import { api } from '../api/client';
 import { Problem } from '../api/problem';
 import type { TensorSummary } from '../api/types';
+import { isRun } from '../base/run_id';
 import { describe } from '../state/describe';
 import { hasEnded, isOpenedModel } from '../state/job';
 import { sendCommand, useJob } from '../state/job_store';
-import { useSlice, useStatistics, type ValueQuery } from '../state/queries';
+import { useHistory, useSlice, useStatistics, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
+import { goToStep } from '../state/run_store';
+import { nearestSaved } from '../state/timeline';
 import { showToast } from '../state/toasts';
 import { touch } from '../state/ui';
 import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { Tabs } from '../widgets/tabs';
 import { loading, tryAgain } from '../words/common';
+import * as runWords from '../words/run';
 import * as words from '../words/tensor';
 import { useJobContext } from './job_context';
 import { AxisPickers, SliceField } from './slice_field';
@@ -37,7 +41,7 @@ const TensorCompare = lazy(async () => ({
 }));
 
 // Codes for values that are not available, as opposed to failures.
-const UNAVAILABLE = new Set(['value_gone', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
+const UNAVAILABLE = new Set(['value_gone', 'not_recorded', 'slice_too_large', 'not_captured', 'not_allowed_by_job']);
 
 interface ValueProblemProps {
   error: Error;
@@ -125,6 +129,23 @@ function StepChoice({ step }: { step: string | null }) {
   );
 }
 
+// Names the nearest steps of a recorded run that have the values.
+function NotRecorded({ error, tensor, query }: { error: Error; tensor: TensorSummary; query: ValueQuery }) {
+  const history = useHistory(query.job, tensor.name, query.rank, query.version);
+  const nearest = nearestSaved(history.data?.saved_steps ?? [], Number(query.step));
+  return (
+    <Notice title={runWords.notSaved} tone={error instanceof Problem && error.code === 'not_recorded' ? 'plain' : 'error'}>
+      <p>{describe(error)}</p>
+      <span className="values-ways">
+        {nearest.map((step) => (
+          <Button key={step} label={runWords.goToStep(step)} small onClick={() => goToStep(step)} />
+        ))}
+        <Button label={words.showHistory} small onClick={() => patchRoute({ panel: 'history' })} />
+      </span>
+    </Notice>
+  );
+}
+
 interface AreaProps {
   tensor: TensorSummary;
   query: ValueQuery;
@@ -134,6 +155,9 @@ interface AreaProps {
 
 function ValuesArea({ tensor, query, value, heat }: AreaProps) {
   const paused = useJob((state) => state.model.info?.state === 'paused');
+  if (value.error !== null && !value.isPlaceholderData && isRun(query.job)) {
+    return <NotRecorded error={value.error} tensor={tensor} query={query} />;
+  }
   if (value.error !== null && !value.isPlaceholderData) {
     return (
       <ValueProblem
@@ -159,10 +183,11 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
   const measured = useStatistics(query);
   const now = useJob((state) => state.model.info?.step ?? 0);
   // Statistics that come without a request may be of an earlier step.
-  const known = query.step === null ? tensor.statistics : null;
+  const recorded = isRun(query.job);
+  const known = query.step === null || recorded ? tensor.statistics : null;
   const statistics = measured.data?.statistics ?? known;
   const at = measured.data?.step ?? tensor.statistics_step;
-  const old = query.step === null && at !== now ? at : null;
+  const old = (query.step === null || recorded) && at !== now ? at : null;
   const shown = value.data;
   const choose = (id: PanelName) => {
     touch();
@@ -197,7 +222,7 @@ export function ValuesPane({ tensor }: { tensor: TensorSummary }) {
             {words.slotName(tensor.role, tensor.index)}
           </span>
           <SliceField {...slice} />
-          <StepChoice step={query.step} />
+          {!recorded && <StepChoice step={query.step} />}
           {shown !== undefined && wantsSlice && (
             <span className="muted values-at">
               {words.step(shown.step)}

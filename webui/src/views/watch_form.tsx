@@ -4,12 +4,14 @@
 import { Eye } from 'lucide-react';
 import { useDeferredValue, useEffect, useId, useState } from 'react';
 import { type Problem } from '../api/problem';
-import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection } from '../api/types';
+import type { Category, Condition, PauseMode, Rank, Watchpoint, WatchpointSelection, WatchpointSpec } from '../api/types';
 import type { WatchSelection } from '../index/coverage';
+import { useAuth } from '../state/auth';
 import { canBeChecked } from '../state/backends';
 import { targetText } from '../state/condition_text';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
+import { reasonAgainst } from '../state/permissions';
 import { useConditions, useNodePreview } from '../state/queries';
 import { useScopes } from '../state/scopes';
 import { previewSelection } from '../state/selection_preview';
@@ -19,6 +21,7 @@ import { Button } from '../widgets/button';
 import { Notice } from '../widgets/notice';
 import { cancel } from '../words/common';
 import * as counts from '../words/counts';
+import * as runWords from '../words/run';
 import { categoryNames, targetNames } from '../words/watch';
 import * as words from '../words/watch_form';
 import { ParamFields, readParams, suggestedTexts, textsOf, type FieldProblem, type ParamTexts } from './condition_params';
@@ -111,10 +114,32 @@ function Mirror({ selection }: { selection: WatchSelection | null }) {
   return null;
 }
 
+function PauseRow({ id, pause, onChange }: { id: string; pause: PauseMode; onChange: (pause: PauseMode) => void }) {
+  return (
+    <div className="form-row">
+      <label htmlFor={id}>{words.thenLabel}</label>
+      <select id={id} className="field" value={pause} onChange={(event) => onChange(event.target.value as PauseMode)}>
+        <option value="node">{words.pauseAtOp}</option>
+        <option value="step">{words.pauseAtEndOfStep}</option>
+        <option value="none">{words.logOnly}</option>
+      </select>
+    </div>
+  );
+}
+
 const NO_RANKS: Rank[] = [];
 
-export function WatchForm({ form }: { form: WatchFormState }) {
-  const unavailable = useReasonAgainstWatching();
+interface Props {
+  form: WatchFormState;
+  // Checks the condition over a recorded run, instead of adding a watchpoint. Returns the server's
+  // problem with it.
+  onCheck?: (spec: WatchpointSpec) => Promise<Problem | null>;
+}
+
+export function WatchForm({ form, onCheck }: Props) {
+  const watching = useReasonAgainstWatching();
+  const session = useAuth((state) => state.session);
+  const unavailable = onCheck === undefined ? watching : reasonAgainst('watch', session, null);
   const { target, ticked, from, edit } = form;
   const { route } = useJobContext();
   const selection = target ?? route?.node ?? null;
@@ -187,7 +212,9 @@ export function WatchForm({ form }: { form: WatchFormState }) {
     setBusy(true);
     const { enabled: _, ...spec } = specOf(condition, params, to, pause);
     const refused =
-      edit && from !== null
+      onCheck !== undefined
+        ? await onCheck({ ...spec, enabled: true })
+        : edit && from !== null
         ? await changeWatchpoint(from.id, spec)
         : await addWatchpoint({ ...spec, enabled: true });
     setBusy(false);
@@ -206,7 +233,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
   return (
     <form
       className="watch-form"
-      aria-label={edit ? words.watchpoint(from?.id) : words.newWatchpoint}
+      aria-label={onCheck !== undefined ? runWords.newCheck : edit ? words.watchpoint(from?.id) : words.newWatchpoint}
       onSubmit={(event) => {
         event.preventDefault();
         if (!busy && unavailable === '') void submit();
@@ -283,20 +310,8 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         </div>
       )}
       <Mirror selection={described} />
-      <Preview selection={previewed} condition={condition} />
-      <div className="form-row">
-        <label htmlFor={`${id}-pause`}>{words.thenLabel}</label>
-        <select
-          id={`${id}-pause`}
-          className="field"
-          value={pause}
-          onChange={(event) => setPause(event.target.value as PauseMode)}
-        >
-          <option value="node">{words.pauseAtOp}</option>
-          <option value="step">{words.pauseAtEndOfStep}</option>
-          <option value="none">{words.logOnly}</option>
-        </select>
-      </div>
+      {onCheck === undefined && <Preview selection={previewed} condition={condition} />}
+      {onCheck === undefined && <PauseRow id={`${id}-pause`} pause={pause} onChange={setPause} />}
       <footer className="form-foot">
         <p className="form-problem" role="alert">
           {problem?.message}
@@ -304,7 +319,7 @@ export function WatchForm({ form }: { form: WatchFormState }) {
         <div className="form-actions">
           <Button label={cancel} small onClick={closeWatchForm} />
           <Button
-            label={edit ? words.save : words.add}
+            label={onCheck !== undefined ? runWords.runCheck : edit ? words.save : words.add}
             small
             tone="primary"
             submit

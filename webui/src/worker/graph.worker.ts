@@ -1,5 +1,6 @@
 // The worker: fetches and reads the graph's index, searches it, and lays out large graphs.
 
+import { pathOf } from '../base/run_id';
 import { composeLayout, LayoutCache, prepareLayout } from '../graph/compose';
 import type { LayoutAnswer } from '../graph/layout_types';
 import { drawOverview, OVERVIEW_BOXES } from '../graph/overview';
@@ -27,7 +28,7 @@ function send(message: FromWorker, transfer: Transferable[] = []): void {
 
 function urlOf({ job, graph }: GraphKey): string {
   const query = graph === null ? '' : `?graph=${encodeURIComponent(graph)}`;
-  return `/api/v1/jobs/${encodeURIComponent(job)}/graph/index${query}`;
+  return `/api/v1${pathOf(job)}/graph/index${query}`;
 }
 
 // Names prepared for search in one step.

@@ -1,0 +1,101 @@
+#include "server/api/encode_run.h"
+
+#include <utility>
+
+#include "server/api/encode.h"
+#include "server/model/enum_names.h"
+
+namespace graphdbg::api {
+namespace {
+
+Json NullIfEmpty(const std::string& text) {
+  return text.empty() ? Json() : Json(text);
+}
+
+Json EncodeStep(const model::RecordedStep& step) {
+  const bool complete = step.reason == model::StepReason::kNone;
+  return {{"step", step.step},
+          {"mode", model::ToString(step.mode)},
+          {"mode_step", step.mode_step},
+          {"passes", step.passes},
+          {"begin", step.begin_unix_nano ? Json(TimeText(*step.begin_unix_nano))
+                                         : Json()},
+          {"seconds", step.seconds ? Number(*step.seconds) : Json()},
+          {"records", step.records},
+          {"dropped", step.dropped},
+          {"reason", complete ? Json() : Json(model::ToString(step.reason))},
+          {"ranks", step.ranks}};
+}
+
+Json EncodePoint(const model::StatisticsPoint& point) {
+  return {{"step", point.step}, {"statistics", Encode(point.statistics)}};
+}
+
+Json EncodeBucket(const model::HistoryBucket& bucket) {
+  return {{"points", bucket.points},
+          {"first", EncodePoint(bucket.first)},
+          {"last", EncodePoint(bucket.last)},
+          {"least", EncodePoint(bucket.least)},
+          {"greatest", EncodePoint(bucket.greatest)}};
+}
+
+template <class T, class Encoder>
+Json List(const std::vector<T>& values, Encoder encode) {
+  Json list = Json::array();
+  for (const T& value : values) list.push_back(encode(value));
+  return list;
+}
+
+}  // namespace
+
+Json Encode(const model::Run& run) {
+  Json json = Encode(run.job);
+  Json damage = Json::array();
+  for (const auto& [file, reason] : run.damage) {
+    damage.push_back({{"file", file}, {"reason", reason}});
+  }
+  json["first_step"] = run.first_step;
+  json["last_step"] = run.last_step;
+  json["ended"] = NullIfEmpty(run.ended);
+  json["program"] = run.program;
+  json["resumes"] = NullIfEmpty(run.resumes);
+  json["log_bytes"] = run.log_bytes;
+  json["damage"] = std::move(damage);
+  return json;
+}
+
+Json Encode(const model::StepPage& page) {
+  return {{"steps", List(page.steps, EncodeStep)},
+          {"next_cursor", NullIfEmpty(page.next_cursor)}};
+}
+
+Json Encode(const model::Collection& collection) {
+  return {{"name", collection.name},
+          {"level", NullIfEmpty(collection.level)},
+          {"tensors", collection.tensors}};
+}
+
+Json Encode(const model::RunHistory& history) {
+  Json json = Encode(model::TensorHistory{history.tensor, history.points});
+  json["buckets"] = List(history.buckets, EncodeBucket);
+  json["saved_steps"] = history.saved_steps;
+  return json;
+}
+
+Json Encode(const model::CheckReport& report) {
+  return {{"state", model::ToString(report.state)},
+          {"done", report.done},
+          {"total", report.total},
+          {"hits",
+           List(report.hits,
+                [](const model::CheckHit& each) {
+                  Json hit = Encode(each.hit);
+                  hit["evidence"] = model::ToString(each.evidence);
+                  return hit;
+                })},
+          {"hit_count", report.hit_count},
+          {"not_recorded", report.not_recorded},
+          {"error", NullIfEmpty(report.error)}};
+}
+
+}  // namespace graphdbg::api

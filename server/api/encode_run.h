@@ -1,0 +1,18 @@
+// JSON of answers about recorded runs.
+#ifndef SERVER_API_ENCODE_RUN_H_
+#define SERVER_API_ENCODE_RUN_H_
+
+#include "server/api/json.h"
+#include "server/model/run.h"
+
+namespace graphdbg::api {
+
+Json Encode(const model::Run& run);
+Json Encode(const model::StepPage& page);
+Json Encode(const model::Collection& collection);
+Json Encode(const model::RunHistory& history);
+Json Encode(const model::CheckReport& report);
+
+}  // namespace graphdbg::api
+
+#endif  // SERVER_API_ENCODE_RUN_H_

@@ -1,0 +1,78 @@
+// Texts about recorded runs: their list, the step slider, and checks of conditions.
+
+import type { Run } from '../api/types';
+import { formatCount } from '../base/format';
+
+export const runs = 'Recorded runs';
+export const loadingRuns = 'Loading recorded runs';
+export const runsNotLoaded = 'Could not load recorded runs';
+export const columns = {
+  run: 'Run',
+  program: 'Program',
+  steps: 'Steps',
+  ranks: 'Ranks',
+  ended: 'Ended',
+  size: 'Log size',
+  started: 'Started',
+};
+export const endNames: Record<NonNullable<Run['ended']>, string> = {
+  exit: 'Finished',
+  exception: 'Exception',
+  terminated: 'Terminated',
+  closed: 'Closed',
+  lost: 'Process died',
+};
+export const recording = 'Recording';
+export const stepRange = (first: number, last: number) => `${formatCount(first)} to ${formatCount(last)}`;
+export const continues = (name: string) => `continues ${name}`;
+export const damagedFiles = (count: number) => `${formatCount(count)} damaged ${count === 1 ? 'file' : 'files'}`;
+export const damageTitle = 'Some files of this run are damaged. The rest can be read.';
+
+// Step slider.
+export const stepsOfRun = 'Steps of the run';
+export const step = 'Step';
+export const sliderText = (step: number, last: number) => `step ${formatCount(step)} of ${formatCount(last)}`;
+export const previousStep = 'Previous step';
+export const nextStep = 'Next step';
+export const play = 'Play';
+export const pausePlaying = 'Stop playing';
+export const playHint = 'Shows one step after the other';
+export const previousHit = 'Previous hit';
+export const nextHit = 'Next hit';
+export const noHitBefore = 'No hit at an earlier step';
+export const noHitAfter = 'No hit at a later step';
+export const firstStepShown = 'This is the first recorded step';
+export const lastStepShown = 'This is the last recorded step';
+export const lossCurve = (name: string) => `Loss: ${name}`;
+export const noSteps = 'No steps were recorded';
+export const notRecordedStep = (nearest: number) => `not recorded; the nearest step is ${formatCount(nearest)}`;
+export const goToStep = (step: number) => `Go to step ${formatCount(step)}`;
+export const modeNames = { unknown: 'mode unknown', train: 'training', eval: 'evaluation', predict: 'prediction' };
+export const reasons = {
+  overhead: 'left out to limit the overhead',
+  not_due: 'no collection was due',
+  unfinished: 'ended before the step did',
+};
+export const withPasses = (count: number, mode: string) => `${formatCount(count)} ${count === 1 ? 'pass' : 'passes'} of ${mode}`;
+
+// Values.
+export const notSaved = 'Values not recorded';
+
+// Checks.
+export const checks = 'Checks';
+export const addCheck = 'Check a condition';
+export const noChecks = 'No checks yet';
+export const whatChecksDo = 'A check finds the steps and tensors at which a condition matches, in everything that was recorded.';
+export const newCheck = 'New check';
+export const runCheck = 'Check';
+export const removeCheck = 'Remove check';
+export const checkFailed = 'Check failed';
+export const checkNotRemoved = 'Could not remove the check';
+export const progress = (done: number, total: number) => `${formatCount(done)} of ${formatCount(total)} steps`;
+export const hitsFound = (count: number) => (count === 0 ? 'no hits' : `${formatCount(count)} ${count === 1 ? 'hit' : 'hits'}`);
+export const notRecorded = (count: number) => `${formatCount(count)} not recorded`;
+export const notRecordedHint = 'What the condition needs was not recorded for these tensors';
+export const onValues = 'checked on saved values';
+export const hitAt = (step: number, rank: number, several: boolean) =>
+  several ? `step ${formatCount(step)}, rank ${rank}` : `step ${formatCount(step)}`;
+export const firstHits = (count: number) => `The first ${formatCount(count)} hits`;
