@@ -164,7 +164,7 @@ model::Run Recording::Describe() {
 const graph::GraphStore& Recording::graph() {
   if (!graph_fresh_) {
     for (const auto& [number, rank] : ranks_) rank->ReadGraph(graph_);
-    graph_memory_.Set(graph_.bytes());
+    if (memory_ != nullptr) graph_memory_.Set(graph_.bytes());
     graph_fresh_ = true;
   }
   return graph_;

@@ -22,14 +22,16 @@ using testing::RankWriter;
 
 class RecordingTest : public ::testing::Test {
  protected:
-  RecordingTest() : path_(::testing::TempDir() + "/" + TestName()) {
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
+  RecordingTest() : path_(EmptyFolder()) {}
   ~RecordingTest() override { std::filesystem::remove_all(path_); }
 
-  static std::string TestName() {
-    return ::testing::UnitTest::GetInstance()->current_test_info()->name();
+  static std::string EmptyFolder() {
+    const std::string path =
+        ::testing::TempDir() + "/" +
+        ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(path);
+    std::filesystem::create_directories(path);
+    return path;
   }
   Recording Open() {
     Recording recording("abc", *Folder::Open(path_), nullptr);

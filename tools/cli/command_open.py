@@ -1,4 +1,4 @@
-"""`graphdbg open MODEL.onnx|JOB`: shows a model, or a job that has ended, without running it."""
+"""`graphdbg open MODEL.onnx|RUN|JOB`: shows a model, a recorded run, or a job that has ended; runs nothing."""
 
 from __future__ import annotations
 
@@ -6,11 +6,14 @@ import argparse
 import json
 import signal
 from pathlib import Path
+from urllib.parse import quote
 
 from . import report
 from .debug_run import RunOptions, debug
+from .errors import CliError
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .onnx_job import show_command
+from .run_directory import run_directory
 from .server_process import ServerProcess
 
 _ALIVE_CHECK_SECONDS = 1.0
@@ -19,11 +22,16 @@ _ALIVE_CHECK_SECONDS = 1.0
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     parser = subparsers.add_parser(
         "open",
-        help="show an ONNX model or a job that has ended",
-        description="Starts a server on free ports and shows a model's graph and weights, or a job that has ended, on "
-        "its page until Ctrl-C. Nothing is run. `graphdbg jobs --all` lists the jobs that are kept.",
+        help="show an ONNX model, a recorded run, or a job that has ended",
+        description="Starts a server on free ports and shows a model's graph and weights, a recorded run, or a job "
+        "that has ended, on its page until Ctrl-C. Nothing is run. `graphdbg jobs --all` lists the jobs that are "
+        "kept. A run that is being recorded is followed.",
     )
-    parser.add_argument("subject", metavar="MODEL.onnx|JOB", help="the ONNX file, or the id or name of a job")
+    parser.add_argument(
+        "subject",
+        metavar="MODEL.onnx|RUN|JOB",
+        help="the ONNX file, the directory of a recorded run or of several, or the id or name of a job",
+    )
     parser.add_argument("--port", type=int, default=0, help="port of the page (default: a free port)")
     parser.add_argument("--result", action="store_true", help="of a job: print its result object and exit")
     parser.add_argument("--json", action="store_true", help="of a job: print the address of the page as JSON")
@@ -34,6 +42,8 @@ def run(arguments: argparse.Namespace) -> int:
     model = Path(arguments.subject)
     if model.is_file():
         return _open_model(model, arguments.port)
+    if model.is_dir():
+        return _open_runs(model.resolve(), arguments)
     job = find_kept_job(arguments.subject)
     if job is None:
         raise no_such_job(arguments.subject)
@@ -61,6 +71,28 @@ def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
         _wait_for_signal(server)
     finally:
         server.stop()
+    return 0
+
+
+def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
+    """Shows a recorded run, or the list of runs in a directory of them."""
+    if arguments.result:
+        raise CliError("--result applies to jobs; a recorded run has no result object")
+    with run_directory() as data_dir:
+        server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
+        try:
+            runs = server.client.get("/runs")["runs"]
+            if not runs:
+                raise CliError(f"{directory} contains no recorded runs")
+            name = runs[0]["id"] if len(runs) == 1 else None
+            url = server.client.page("" if name is None else f"/runs/{quote(name, safe='')}")["url"]
+            if arguments.json:
+                print(json.dumps({"url": url, "http_address": server.client.address, "run": name}), flush=True)
+            else:
+                report.log_page(url)
+            _wait_for_signal(server)
+        finally:
+            server.stop()
     return 0
 
 

@@ -49,6 +49,13 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
     parser.add_argument("--data-dir", help="where tokens and jobs are stored (default: ~/.local/share/graphdbg)")
+    parser.add_argument(
+        "--runs",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="directory of recorded runs, or a single one, to show beside the jobs; may be repeated",
+    )
     for option, explanation in FORWARDED.items():
         parser.add_argument(f"--{option}", help=explanation)
     parser.add_argument("--no-auth", action="store_true", help="do not require a token; on loopback only")
@@ -87,6 +94,7 @@ def run(arguments: argparse.Namespace) -> int:
         value = getattr(arguments, option.replace("-", "_"))
         if value is not None:
             command.append(f"--{option}={value}")
+    command += [f"--runs={directory}" for directory in arguments.runs]
     if arguments.no_auth:
         command.append("--no-auth")
     if arguments.json:

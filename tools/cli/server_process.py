@@ -25,7 +25,13 @@ class ServerProcess:
     """A server on free ports that ends with this process."""
 
     def __init__(
-        self, data_dir: Path, port: int = 0, *, temporary: bool = False, frame_ancestors: Sequence[str] = ()
+        self,
+        data_dir: Path,
+        port: int = 0,
+        *,
+        temporary: bool = False,
+        frame_ancestors: Sequence[str] = (),
+        runs: Sequence[Path] = (),
     ) -> None:
         """Starts the server.
 
@@ -34,6 +40,7 @@ class ServerProcess:
             port: The port of the page; 0 picks a free one.
             temporary: The server removes the directory should this process be killed.
             frame_ancestors: Origins of pages that may show the page in a frame.
+            runs: Recorded runs, and directories of them.
         """
         command = [
             str(server_program()),
@@ -44,6 +51,7 @@ class ServerProcess:
             f"--parent-pid={os.getpid()}",
             *(["--temporary-data-dir"] if temporary else []),
             *([f"--frame-ancestors={','.join(frame_ancestors)}"] if frame_ancestors else []),
+            *(f"--runs={run}" for run in runs),
         ]
         socket = data_dir / "agent.sock"
         # The server refuses a directory that others can enter, and names that are
