@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "agent/conditions/catalogue.h"
 #include "agent/conditions/tensor_measurements.h"
@@ -21,7 +22,7 @@ using runs::Kind;
 using runs::Record;
 
 // Records that are read at once: as many as stay in the processor's cache.
-constexpr uint64_t kChunk = 4'096;
+constexpr uint64_t kChunk = 512;
 // Larger values are not read for a check.
 constexpr uint64_t kMaxValueBytes = uint64_t{256} << 20;
 
@@ -116,10 +117,10 @@ class Check::RankTask {
         record.statistics.count == 0) {
       return;
     }
-    const auto node = rank_.nodes.find(record.node);
-    if (node == rank_.nodes.end()) return;
+    const CheckedNode* const node = rank_.Find(record.node);
+    if (node == nullptr) return;
     const conditions::Predicate& predicate = check_.predicate_;
-    if (predicate.needs_values()) return CheckValues(record, node->second);
+    if (predicate.needs_values()) return CheckValues(record, *node);
     if (predicate.uses_overflow_flag()) {
       ++check_.not_recorded_;
       return;
@@ -144,7 +145,7 @@ class Check::RankTask {
     if (outcome == Outcome::kMatched) {
       conditions::Actual actual;
       predicate.Test(&measurements, &actual);
-      Add(record, node->second, std::move(actual), model::Evidence::kStatistics);
+      Add(record, *node, std::move(actual), model::Evidence::kStatistics);
     } else if (outcome == Outcome::kNoPrevious ||
                (light && predicate.needs().statistics)) {
       ++check_.not_recorded_;
@@ -229,7 +230,7 @@ absl::StatusOr<std::shared_ptr<Check>> Check::Prepare(
         std::find(spec.ranks.begin(), spec.ranks.end(), number) !=
             spec.ranks.end();
     if (!wanted) continue;
-    CheckedRank checked{number, rank->log(), rank->tensors(), {}, {}};
+    CheckedRank checked{number, rank->log(), rank->tensors(), {}, {}, {}};
     for (const StepEntry& entry : rank->index().entries()) {
       if (entry.step < spec.from || entry.step > spec.to) continue;
       checked.steps.push_back(entry);
@@ -237,11 +238,11 @@ absl::StatusOr<std::shared_ptr<Check>> Check::Prepare(
     for (const auto& [process_id, index] : rank->ids().nodes) {
       if (!table.Covers(id, index)) continue;
       const graph::Node& node = graph.node(index);
-      CheckedNode& to = checked.nodes[process_id];
-      to = {node.name, node.op_type, node.outputs, nullptr};
+      CheckedNode to{node.name, node.op_type, node.outputs, nullptr};
       if (const model::SourceLine* source = graph.SourceOf(index)) {
         to.source = std::make_shared<const model::SourceLine>(*source);
       }
+      checked.Add(process_id, std::move(to));
     }
     check->total_ += checked.steps.size();
     check->ranks_.push_back(std::move(checked));

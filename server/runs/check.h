@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/synchronization/mutex.h"
 #include "agent/conditions/predicate.h"
@@ -35,8 +35,21 @@ struct CheckedRank {
   RankLog log;
   TensorFiles tensors;
   std::vector<StepEntry> steps;
-  // By the process's id; without the nodes that are not checked.
-  absl::flat_hash_map<uint32_t, CheckedNode> nodes;
+  std::vector<CheckedNode> nodes;
+  // By the process's id, which are dense: places in `nodes` plus one, 0 for
+  // nodes that are not checked.
+  std::vector<uint32_t> places;
+
+  void Add(uint32_t id, CheckedNode node) {
+    if (id >= places.size()) places.resize(id + 1);
+    nodes.push_back(std::move(node));
+    places[id] = static_cast<uint32_t>(nodes.size());
+  }
+  // Null if the node is not checked.
+  const CheckedNode* Find(uint32_t id) const {
+    if (id >= places.size() || places[id] == 0) return nullptr;
+    return &nodes[places[id] - 1];
+  }
 };
 
 // Thread-safe. Owned by whoever asks for its report, and by its tasks.
