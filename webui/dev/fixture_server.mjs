@@ -9,6 +9,7 @@ import { parseArgs } from 'node:util';
 import { graphIndex } from './fixture_index.mjs';
 import { neighbours } from './fixture_neighbours.mjs';
 import { FixtureJob } from './fixture_job.mjs';
+import { FixtureRun } from './fixture_runs.mjs';
 import { tensorRoute } from './fixture_tensors.mjs';
 import { statisticsOf } from './fixture_values.mjs';
 import { FixtureTrust } from './fixture_trust.mjs';
@@ -39,6 +40,8 @@ const { values: flags } = parseArgs({
     allow: { type: 'string' },
     // The second job is one of MindSpore, and is damaged.
     untrusted: { type: 'boolean', default: false },
+    // Has a recorded run, "nightly".
+    runs: { type: 'boolean', default: false },
   },
 });
 const DIST = join(fileURLToPath(import.meta.url), '../../dist');
@@ -232,12 +235,22 @@ function jobRoute(job, method, rest, query, body, headers) {
   }
 }
 
+const runs = new Map();
+if (flags.runs) runs.set('nightly', new FixtureRun('nightly', new FixtureJob('nightly', 'nightly'), jobRoute));
+
 function route(method, path, query, body, headers) {
   if (path === '/server') return { body: { name: 'graphdbg', version: '0.1.0', http_address: `127.0.0.1:${flags.port}`, debugger_address: '127.0.0.1:50051', storage: trust.storage } };
   const answer = trust.route(method, path, query, body);
   if (answer !== null) return answer;
   if (path === '/conditions') return { body: { conditions: CONDITIONS, measures: [] } };
   if (path === '/jobs') return { body: { jobs: [...jobs.values()].map((job) => job.info()) } };
+  if (path === '/runs') return { body: { runs: [...runs.values()].map((run) => run.info()) } };
+  const ofRun = /^\/runs\/([^/]+)\/?(.*)$/.exec(path);
+  if (ofRun) {
+    const run = runs.get(decodeURIComponent(ofRun[1]));
+    if (run === undefined) throw new Refusal(404, 'unknown_run', `There is no recorded run "${ofRun[1]}".`);
+    return run.route(method, ofRun[2], query, body, headers);
+  }
   const match = /^\/jobs\/([^/]+)\/?(.*)$/.exec(path);
   if (!match) throw new Refusal(404, 'not_found', 'There is no such route.');
   const job = jobs.get(decodeURIComponent(match[1]));

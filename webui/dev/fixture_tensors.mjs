@@ -26,7 +26,7 @@ function requested(job, query, { name = query.get('name') ?? '', step = query.ge
   }
   const slice_shape = axes.filter((axis) => !axis.dropped).map((axis) => axis.count);
   const at = step === null || step === 'current' ? job.step : step === 'previous' ? job.step - 1 : Number(step);
-  if (at < job.step - 1 || at > job.step) throw new Refusal(404, 'value_gone', `"${name}" is no longer held for step ${at}.`);
+  if (!job.recorded && (at < job.step - 1 || at > job.step)) throw new Refusal(404, 'value_gone', `"${name}" is no longer held for step ${at}.`);
   const head = { name, node: node.name, slot: 0, rank, step: at, dtype: node.outputs[0].dtype, shape };
   // Each rank has its own data.
   return { node, axes, slice_shape, seed: at + rank * 1000, count: slice_shape.reduce((a, b) => a * b, 1), head };

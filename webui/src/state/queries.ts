@@ -199,10 +199,11 @@ export function useHistogram(query: ValueQuery, bins: number) {
   });
 }
 
-export function useHistory(job: string, name: string, rank: number, version: string) {
+export function useHistory(job: string, name: string, rank: number, version: string, enabled = true) {
   return useQuery({
     queryKey: ['history', job, name, rank, version],
     queryFn: ({ signal }) => api.history(job, name, rank, signal),
+    enabled,
     placeholderData: (previous) => (previous?.name === name ? previous : undefined),
   });
 }

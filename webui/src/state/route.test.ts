@@ -2,6 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { formatRoute, jobRoute, parseRoute, type Route } from './route';
 
 describe('addresses', () => {
+  it('name recorded runs apart from jobs', () => {
+    const route = parseRoute('#/runs/abc%20d?step=7');
+    expect(route).toEqual({ view: 'job', route: { ...jobRoute('runs/abc d'), step: '7' } });
+    expect(formatRoute(route)).toBe('#/runs/abc%20d?step=7');
+  });
+
   it('come back as they were', () => {
     const route: Route = {
       view: 'job',

@@ -317,7 +317,7 @@ interface Props {
 // The other steps at which a recorded run has the values, the nearest earlier one first; null for
 // a job.
 function useSavedSteps(tensor: TensorSummary, query: ValueQuery): readonly number[] | null {
-  const history = useHistory(query.job, tensor.name, query.rank, query.version);
+  const history = useHistory(query.job, tensor.name, query.rank, query.version, isRun(query.job));
   return useMemo(() => {
     if (!isRun(query.job)) return null;
     const now = Number(query.step);

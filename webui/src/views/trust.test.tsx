@@ -35,7 +35,7 @@ beforeEach(() => {
       jobs = jobs.filter(({ id }) => !String(url).endsWith(`/${id}`));
       return new Response(null, { status: 204 });
     }
-    return Response.json({ jobs });
+    return Response.json({ jobs, runs: [] });
   });
   vi.stubGlobal('fetch', fetched);
   vi.stubGlobal('WebSocket', NoSocket);
@@ -52,6 +52,14 @@ beforeEach(() => {
 });
 afterEach(() => vi.unstubAllGlobals());
 
+function renderJobs(): void {
+  render(
+    <QueryClientProvider client={createQueryClient()}>
+      <JobsView />
+    </QueryClientProvider>,
+  );
+}
+
 describe('the list of jobs', () => {
   it('marks damaged and unverified jobs', async () => {
     jobs = [
@@ -59,7 +67,7 @@ describe('the list of jobs', () => {
       sampleJob({ id: 'b', name: 'lenet.py', framework: 'mindspore', verified: false }),
       sampleJob({ id: 'c', name: 'good.py' }),
     ];
-    render(<JobsView />);
+    renderJobs();
     const row = async (name: string) => (await screen.findByRole('link', { name })).closest('tr')?.textContent;
     expect(await row('torn.py')).toContain('Damagedstep 3 is incomplete');
     expect(await row('lenet.py')).toContain('unverified');
@@ -73,14 +81,14 @@ describe('the list of jobs', () => {
       { job: 'z', reason: 'not a database' },
     ];
     useStorage.setState({ storage: { ...STORED, set_aside } });
-    render(<JobsView />);
+    renderJobs();
     const list = await screen.findByRole('region', { name: 'Jobs that could not be read' });
     expect(list.textContent).toBe('Jobs that could not be readz not a database');
   });
 
   it('removes a job only after a confirmation', async () => {
     jobs = [sampleJob({ id: 'a', name: 'old.py', state: 'finished' })];
-    render(<JobsView />);
+    renderJobs();
     fireEvent.click(await screen.findByRole('button', { name: 'Remove old.py' }));
     fireEvent.click(screen.getByRole('button', { name: 'Cancel' }));
     expect(jobs).toHaveLength(1);
@@ -94,7 +102,7 @@ describe('the list of jobs', () => {
   it('lets only an admin remove jobs and read the audit log', async () => {
     as('control');
     jobs = [sampleJob({ id: 'a', name: 'old.py', state: 'finished' })];
-    render(<JobsView />);
+    renderJobs();
     const remove = await screen.findByRole('button', { name: 'Remove old.py' });
     expect(remove.getAttribute('aria-description')).toContain('role “admin”');
     expect(screen.getByRole('button', { name: 'Audit log' }).getAttribute('aria-disabled')).toBe('true');
