@@ -21,7 +21,7 @@ Answer ListRuns(const Services& services, const http::Request&) {
   if (services.runs != nullptr) {
     CO_ASSIGN_OR_RETURN(const auto runs, co_await services.runs->Runs());
     for (const RunPtr& run : runs) {
-      CO_ASSIGN_OR_RETURN(const model::Run info, co_await run->Describe());
+      CO_ASSIGN_OR_RETURN(const model::Run info, co_await run->Describe(false));
       list.push_back(Encode(info));
     }
   }
@@ -29,7 +29,7 @@ Answer ListRuns(const Services& services, const http::Request&) {
 }
 
 Answer GetRun(const Services&, const http::Request&, const RunPtr& run) {
-  CO_ASSIGN_OR_RETURN(const model::Run info, co_await run->Describe());
+  CO_ASSIGN_OR_RETURN(const model::Run info, co_await run->Describe(true));
   co_return JsonResponse(Encode(info));
 }
 

@@ -24,7 +24,9 @@ class RecordedRun {
   virtual ~RecordedRun() = default;
 
   virtual const std::string& id() const = 0;
-  virtual Task<model::Run> Describe() = 0;
+  // `whole` includes what requires the graph: the counts of hits, and the last
+  // op of ranks whose process died.
+  virtual Task<model::Run> Describe(bool whole) = 0;
   // The run as a job that is at this step; absent: the last one. All commands
   // are refused with FAILED_PRECONDITION "invalid_state". Values that were not
   // recorded are NOT_FOUND "not_recorded"; the message names the nearest step

@@ -50,7 +50,7 @@ class OpenedRun::View final : public jobs::Job {
   const std::string& id() const override { return run_->id_; }
 
   jobs::Task<model::Job> Describe() override {
-    CO_ASSIGN_OR_RETURN(const model::Run run, co_await run_->Describe());
+    CO_ASSIGN_OR_RETURN(const model::Run run, co_await run_->Describe(true));
     model::Job job = run.job;
     if (step_) job.step = *step_;
     co_return job;
@@ -234,9 +234,11 @@ void OpenedRun::RefreshNowAndThen() {
   refreshed_ = now;
 }
 
-jobs::Task<model::Run> OpenedRun::Describe() {
-  return OnStrand<absl::StatusOr<model::Run>>(
-      [](Recording& recording) { return recording.Describe(); });
+jobs::Task<model::Run> OpenedRun::Describe(bool whole) {
+  return OnStrand<absl::StatusOr<model::Run>>([whole](Recording& recording) {
+    if (whole) recording.hits();
+    return recording.Describe();
+  });
 }
 
 std::shared_ptr<jobs::Job> OpenedRun::At(std::optional<uint64_t> step) {

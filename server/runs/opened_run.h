@@ -34,7 +34,7 @@ class OpenedRun final : public jobs::RecordedRun,
   ~OpenedRun() override;
 
   const std::string& id() const override { return id_; }
-  jobs::Task<model::Run> Describe() override;
+  jobs::Task<model::Run> Describe(bool whole) override;
   std::shared_ptr<jobs::Job> At(std::optional<uint64_t> step) override;
   jobs::Task<model::StepPage> Steps(model::StepQuery query) override;
   jobs::Task<std::vector<model::Collection>> Collections() override;
