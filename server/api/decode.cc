@@ -101,8 +101,8 @@ model::WatchpointSpec ReadWatchpoint(BodyReader& body) {
   if (!condition) body.Fail("condition", "is missing");
   spec.condition = std::move(condition).value_or(model::Condition{});
   spec.selection = ReadSelection(body, {}).value_or(model::Selection{});
-  spec.pause = body.Choice<model::PauseMode>("pause").value_or(
-      model::PauseMode::kNode);
+  spec.pause =
+      body.Choice<model::PauseMode>("pause").value_or(model::PauseMode::kNode);
   spec.enabled = body.Boolean("enabled").value_or(true);
   return spec;
 }

@@ -86,13 +86,12 @@ Json Encode(const model::CheckReport& report) {
   return {{"state", model::ToString(report.state)},
           {"done", report.done},
           {"total", report.total},
-          {"hits",
-           List(report.hits,
-                [](const model::CheckHit& each) {
-                  Json hit = Encode(each.hit);
-                  hit["evidence"] = model::ToString(each.evidence);
-                  return hit;
-                })},
+          {"hits", List(report.hits,
+                        [](const model::CheckHit& each) {
+                          Json hit = Encode(each.hit);
+                          hit["evidence"] = model::ToString(each.evidence);
+                          return hit;
+                        })},
           {"hit_count", report.hit_count},
           {"not_recorded", report.not_recorded},
           {"error", NullIfEmpty(report.error)}};

@@ -191,7 +191,8 @@ jobs::Task<RunPtr> FindRun(const Services& services,
   if (services.runs == nullptr) {
     co_return Error(absl::StatusCode::kNotFound, "unknown_run",
                     "the server was started without recorded runs; there is "
-                    "no run '" + id + "'");
+                    "no run '" +
+                        id + "'");
   }
   co_return co_await services.runs->Find(id);
 }

@@ -109,9 +109,8 @@ Answer StartCheck(const Services&, const http::Request& request,
 
 Answer GetCheck(const Services&, const http::Request& request,
                 const RunPtr& run) {
-  CO_ASSIGN_OR_RETURN(
-      const model::CheckReport report,
-      co_await run->GetCheck(request.path_params.at("check")));
+  CO_ASSIGN_OR_RETURN(const model::CheckReport report,
+                      co_await run->GetCheck(request.path_params.at("check")));
   co_return JsonResponse(Encode(report));
 }
 

@@ -38,10 +38,7 @@ TensorCatalog::TensorCatalog(const graph::GraphStore& graph,
                              const graph::Annotations& annotations,
                              const KnownTensors& known,
                              const watch::HitLog& hits)
-    : graph_(graph),
-      annotations_(annotations),
-      known_(known),
-      hits_(hits) {}
+    : graph_(graph), annotations_(annotations), known_(known), hits_(hits) {}
 
 absl::StatusOr<std::vector<model::TensorSummary>> TensorCatalog::List(
     const std::string& node, uint32_t rank) const {

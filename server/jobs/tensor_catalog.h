@@ -24,11 +24,13 @@ class KnownTensors {
   // NOT_FOUND "unknown_rank".
   virtual absl::Status CheckRank(uint32_t rank) const = 0;
   // The newest step. Absent if nothing is known.
-  virtual std::optional<model::StatisticsPoint> Newest(
-      uint32_t rank, graph::NodeIndex node, uint32_t slot) const = 0;
+  virtual std::optional<model::StatisticsPoint> Newest(uint32_t rank,
+                                                       graph::NodeIndex node,
+                                                       uint32_t slot) const = 0;
   // All known steps, ascending.
-  virtual std::vector<model::StatisticsPoint> History(
-      uint32_t rank, graph::NodeIndex node, uint32_t slot) const = 0;
+  virtual std::vector<model::StatisticsPoint> History(uint32_t rank,
+                                                      graph::NodeIndex node,
+                                                      uint32_t slot) const = 0;
 };
 
 // Answers queries from the graph, the known statistics and the hits. Available
@@ -39,8 +41,8 @@ class KnownTensors {
 class TensorCatalog {
  public:
   TensorCatalog(const graph::GraphStore& graph,
-                const graph::Annotations& annotations, const KnownTensors& known,
-                const watch::HitLog& hits);
+                const graph::Annotations& annotations,
+                const KnownTensors& known, const watch::HitLog& hits);
 
   // The inputs and outputs of a node.
   absl::StatusOr<std::vector<model::TensorSummary>> List(

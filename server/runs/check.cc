@@ -63,8 +63,7 @@ std::optional<Value> ReadValue(TensorFiles& files, uint64_t step,
   if (tensor.bytes > kMaxValueBytes || ItemSize(tensor.type.dtype) == 0) {
     return std::nullopt;
   }
-  auto data =
-      ReadSlice((*found)->file, tensor, WholeSlice(tensor.type.shape));
+  auto data = ReadSlice((*found)->file, tensor, WholeSlice(tensor.type.shape));
   if (!data.ok()) return std::nullopt;
   return Value{tensor, *std::move(data)};
 }
@@ -226,9 +225,8 @@ absl::StatusOr<std::shared_ptr<Check>> Check::Prepare(
                 std::make_shared<const model::Condition>(condition)));
   for (const auto& [number, rank] : recording.ranks()) {
     const bool wanted =
-        spec.ranks.empty() ||
-        std::find(spec.ranks.begin(), spec.ranks.end(), number) !=
-            spec.ranks.end();
+        spec.ranks.empty() || std::find(spec.ranks.begin(), spec.ranks.end(),
+                                        number) != spec.ranks.end();
     if (!wanted) continue;
     CheckedRank checked{number, rank->log(), rank->tensors(), {}, {}, {}};
     for (const StepEntry& entry : rank->index().entries()) {

@@ -129,10 +129,9 @@ TEST_F(CheckTest, ConditionsOnElementsUseSavedValues) {
   writer.Step(1, 2, 1);
   writer.WriteTensor(1, 1, {1, 1, 9, 9}, {4});
   writer.WriteSegment();
-  const auto report =
-      Run(Spec("tensor_range", {{"range_start_inclusive", 0},
-                                {"range_end_inclusive", 2},
-                                {"range_percentage_lt", 60}}));
+  const auto report = Run(Spec("tensor_range", {{"range_start_inclusive", 0},
+                                                {"range_end_inclusive", 2},
+                                                {"range_percentage_lt", 60}}));
   ASSERT_TRUE(report.ok()) << report.status();
   ASSERT_EQ(report->hits.size(), 1u);
   EXPECT_EQ(report->hits[0].evidence, model::Evidence::kTensor);

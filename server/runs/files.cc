@@ -21,9 +21,9 @@ namespace {
 constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
 
 absl::Status CannotOpen(const std::string& path, int error) {
-  const std::string why = absl::StrCat("cannot open ", path, ": ",
-                                       error == ELOOP ? "it is a link"
-                                                      : std::strerror(error));
+  const std::string why =
+      absl::StrCat("cannot open ", path, ": ",
+                   error == ELOOP ? "it is a link" : std::strerror(error));
   if (error == ENOENT) return absl::NotFoundError(why);
   if (error == ELOOP || error == ENOTDIR) return absl::DataLossError(why);
   return absl::UnavailableError(why);
@@ -123,9 +123,8 @@ absl::StatusOr<std::string> Folder::ReadAll(const std::string& name,
   ASSIGN_OR_RETURN(const File file, OpenFile(name));
   const uint64_t size = file.size();
   if (size > max_bytes) {
-    return absl::DataLossError(absl::StrCat(file.path(), " has ", size,
-                                            " bytes; the limit is ",
-                                            max_bytes));
+    return absl::DataLossError(absl::StrCat(
+        file.path(), " has ", size, " bytes; the limit is ", max_bytes));
   }
   std::string content(size, '\0');
   ASSIGN_OR_RETURN(const size_t count, file.ReadAt(0, content));

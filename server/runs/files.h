@@ -66,7 +66,9 @@ class Folder {
 
   const std::string& path() const { return path_; }
   // The path of an entry, for messages.
-  std::string PathOf(const std::string& name) const { return path_ + "/" + name; }
+  std::string PathOf(const std::string& name) const {
+    return path_ + "/" + name;
+  }
 
   // These refuse links and names that contain a slash. NOT_FOUND if there is
   // no such entry; DATA_LOSS, naming the path, if it is of another kind.

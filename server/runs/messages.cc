@@ -31,10 +31,9 @@ absl::Status MessageFollower::Poll(
   while (offset_ < end) {
     const uint64_t wanted = std::min(kChunkBytes, end - offset_);
     chunk.resize(runs::kMessagesHeaderBytes + wanted);
-    ASSIGN_OR_RETURN(
-        const size_t count,
-        file_->ReadAt(offset_,
-                      std::span(chunk).subspan(runs::kMessagesHeaderBytes)));
+    ASSIGN_OR_RETURN(const size_t count,
+                     file_->ReadAt(offset_, std::span(chunk).subspan(
+                                                runs::kMessagesHeaderBytes)));
     chunk.resize(runs::kMessagesHeaderBytes + count);
     auto reader = runs::MessageReader::Open(chunk, kind_);
     if (!reader.ok()) {

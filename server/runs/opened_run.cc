@@ -73,9 +73,8 @@ class OpenedRun::View final : public jobs::Job {
 
   jobs::Task<std::vector<model::GraphSummary>> Graphs() override {
     using Result = absl::StatusOr<std::vector<model::GraphSummary>>;
-    return run_->OnStrand<Result>([](Recording& recording) {
-      return ViewOf(recording).Graphs();
-    });
+    return run_->OnStrand<Result>(
+        [](Recording& recording) { return ViewOf(recording).Graphs(); });
   }
   jobs::Task<std::shared_ptr<const model::GraphFile>> Index(
       std::string graph) override {
@@ -161,7 +160,9 @@ class OpenedRun::View final : public jobs::Job {
   }
   jobs::Task<std::vector<model::Hit>> NewestHits(uint32_t limit) override {
     return run_->OnStrand<absl::StatusOr<std::vector<model::Hit>>>(
-        [limit](Recording& recording) { return recording.hits().Newest(limit); });
+        [limit](Recording& recording) {
+          return recording.hits().Newest(limit);
+        });
   }
 
   jobs::Task<std::vector<model::TensorSummary>> Tensors(
@@ -227,8 +228,7 @@ boost::asio::awaitable<R> OpenedRun::OnStrand(Work work) {
 
 void OpenedRun::RefreshNowAndThen() {
   const auto now = steady_clock::now();
-  const auto interval =
-      recording_.alive() ? kFollowInterval : kEndedInterval;
+  const auto interval = recording_.alive() ? kFollowInterval : kEndedInterval;
   if (refreshed_ && now - *refreshed_ < interval) return;
   recording_.Refresh();
   refreshed_ = now;
@@ -264,8 +264,7 @@ jobs::Task<std::string> OpenedRun::Statistics(model::StatisticsQuery query) {
       });
 }
 
-jobs::Task<model::RunHistory> OpenedRun::History(
-    model::RunHistoryQuery query) {
+jobs::Task<model::RunHistory> OpenedRun::History(model::RunHistoryQuery query) {
   return OnStrand<absl::StatusOr<model::RunHistory>>(
       [query = std::move(query)](Recording& recording) {
         return recording.History(query);
@@ -299,8 +298,8 @@ absl::StatusOr<std::shared_ptr<Check>> OpenedRun::FindCheck(
 
 jobs::Task<model::CheckReport> OpenedRun::GetCheck(std::string id) {
   return OnStrand<absl::StatusOr<model::CheckReport>>(
-      [this, id = std::move(id)](
-          Recording&) -> absl::StatusOr<model::CheckReport> {
+      [this,
+       id = std::move(id)](Recording&) -> absl::StatusOr<model::CheckReport> {
         ASSIGN_OR_RETURN(const auto check, FindCheck(id));
         return check->Report();
       });
@@ -328,9 +327,8 @@ absl::StatusOr<std::shared_ptr<const model::GraphFile>> OpenedRun::GraphIndex(
     index_files_.erase(graph);
     return store.FindScope(graph, "").status();
   }
-  const std::string packed = found == nullptr
-                                 ? graph::PackEmptyGraph()
-                                 : graph::PackGraph(store, *found);
+  const std::string packed = found == nullptr ? graph::PackEmptyGraph()
+                                              : graph::PackGraph(store, *found);
   auto file = std::make_shared<model::GraphFile>();
   // A browser may have the graph of a run that had this name before.
   file->version = absl::StrCat(

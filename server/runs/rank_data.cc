@@ -193,9 +193,9 @@ std::shared_ptr<const StepRecords> RankData::Records(uint64_t step) {
   if (entries.empty()) return nullptr;
   // The step that is being recorded grows.
   const bool grows = alive_ && step == index_.last_step();
-  const auto kept = std::find_if(
-      records_.begin(), records_.end(),
-      [step](const auto& each) { return each->step() == step; });
+  const auto kept =
+      std::find_if(records_.begin(), records_.end(),
+                   [step](const auto& each) { return each->step() == step; });
   if (kept != records_.end() && !grows) {
     records_.splice(records_.begin(), records_, kept);
     return records_.front();
@@ -231,8 +231,7 @@ std::vector<uint64_t> RankData::SavedSteps(TensorKey key) {
   tensors_.Refresh();
   std::vector<uint64_t> candidates = tensors_.Steps();
   if (candidates.size() > kMaxSavedSteps) {
-    candidates.erase(candidates.begin(),
-                     candidates.end() - kMaxSavedSteps);
+    candidates.erase(candidates.begin(), candidates.end() - kMaxSavedSteps);
   }
   std::vector<uint64_t> steps;
   SeriesReader reader(log_, key, Kind::kTensor);

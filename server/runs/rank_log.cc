@@ -127,9 +127,9 @@ void RankLog::RefreshRing() {
     ASSIGN_OR_RETURN(const size_t count, ring_file_->ReadAt(0, head));
     const uint64_t size = ring_file_->size();
     if (count < head.size()) {
-      return absl::DataLossError(
-          absl::StrCat("the file has ", count, " bytes; its header has ",
-                       runs::kRingHeaderBytes));
+      return absl::DataLossError(absl::StrCat("the file has ", count,
+                                              " bytes; its header has ",
+                                              runs::kRingHeaderBytes));
     }
     runs::RingHeader header;
     std::copy_n(head.data(), sizeof header, reinterpret_cast<char*>(&header));
@@ -208,8 +208,8 @@ void RankLog::ReadFromSegment(const Segment& segment, uint64_t first,
     file_ = *std::move(file);
     file_first_ = segment.range.first;
   }
-  const uint64_t offset = runs::kSegmentHeaderBytes +
-                          (first - segment.range.first) * kRecordBytes;
+  const uint64_t offset =
+      runs::kSegmentHeaderBytes + (first - segment.range.first) * kRecordBytes;
   const auto count = file_->ReadAt(offset, BytesOf(out));
   const size_t whole = count.ok() ? *count / kRecordBytes : 0;
   KeepValid(first, out.first(whole));

@@ -48,8 +48,8 @@ class RankLog {
   uint64_t log_bytes() const { return log_bytes_; }
   // Whether the writer has closed its ring.
   bool closed() const {
-    return ring_ && ring_->state ==
-                        static_cast<uint32_t>(runs::RingState::kClosed);
+    return ring_ &&
+           ring_->state == static_cast<uint32_t>(runs::RingState::kClosed);
   }
 
  private:

@@ -29,8 +29,8 @@ absl::Status NotRecorded(const std::string& what, const std::string& name,
   std::string text =
       absl::StrCat(what, " of '", name, "' were not recorded at step ", step);
   if (nearest.before && nearest.after) {
-    absl::StrAppend(&text, "; the nearest recorded steps are ",
-                    *nearest.before, " and ", *nearest.after);
+    absl::StrAppend(&text, "; the nearest recorded steps are ", *nearest.before,
+                    " and ", *nearest.after);
   } else if (nearest.before || nearest.after) {
     absl::StrAppend(&text, "; the nearest recorded step is ",
                     nearest.before ? *nearest.before : *nearest.after);
@@ -196,10 +196,9 @@ absl::StatusOr<model::TensorValue> Recording::Tensor(const TensorQuery& query,
   value.slot = query.slot;
   value.rank = query.rank;
   value.step = step;
-  value.type = found ? found->tensor.type
-                     : graph::GraphView(graph_, *this)
-                           .EndpointOf(node, query.slot)
-                           .type;
+  value.type =
+      found ? found->tensor.type
+            : graph::GraphView(graph_, *this).EndpointOf(node, query.slot).type;
   if (const auto saved = rank->SavedRecord(step, key)) {
     value.overwritten = (saved->flags & runs::kFlagOverwritten) != 0;
     if (saved->tensor.grad_scale != 1) {
@@ -228,20 +227,21 @@ absl::Status Recording::ReadData(const TensorQuery& query,
   const uint64_t item_bytes = ItemSize(found.tensor.type.dtype);
   const auto elements = static_cast<uint64_t>(graphdbg::ElementCount(slice));
   if (item_bytes == 0) {
-    return Error(absl::StatusCode::kUnimplemented, "unreadable_dtype",
-                 absl::StrCat("values of type ",
-                              found.tensor.type.framework_dtype,
-                              " cannot be read"));
+    return Error(
+        absl::StatusCode::kUnimplemented, "unreadable_dtype",
+        absl::StrCat("values of type ", found.tensor.type.framework_dtype,
+                     " cannot be read"));
   }
   const uint64_t bytes = elements * item_bytes;
   if ((query.max_elements != 0 && elements > query.max_elements) ||
       (query.max_bytes != 0 && bytes > query.max_bytes)) {
-    return Error(absl::StatusCode::kResourceExhausted, "slice_too_large",
-                 absl::StrCat("the slice has ", elements, " elements and ",
-                              bytes, " bytes; the limit is ",
-                              query.max_elements != 0
-                                  ? absl::StrCat(query.max_elements, " elements")
-                                  : absl::StrCat(query.max_bytes, " bytes")));
+    return Error(
+        absl::StatusCode::kResourceExhausted, "slice_too_large",
+        absl::StrCat("the slice has ", elements, " elements and ", bytes,
+                     " bytes; the limit is ",
+                     query.max_elements != 0
+                         ? absl::StrCat(query.max_elements, " elements")
+                         : absl::StrCat(query.max_bytes, " bytes")));
   }
   if (memory_ != nullptr) {
     ASSIGN_OR_RETURN(auto reserved,

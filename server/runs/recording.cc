@@ -119,8 +119,8 @@ model::Run Recording::Describe() {
   job.state = State();
   job.created_at_unix_nano = info_.started_unix_nano;
   job.world_size = info_.world_size;
-  job.allowed = {.view = true, .control = false, .terminate = false,
-                 .change = false};
+  job.allowed = {
+      .view = true, .control = false, .terminate = false, .change = false};
   job.ranks = DescribeRanks();
   run.program = info_.program;
   run.resumes = info_.resumes;
@@ -186,11 +186,10 @@ uint64_t Recording::HitsOf(graph::Child child) const {
 absl::StatusOr<RankData*> Recording::FindRank(uint32_t rank) {
   const auto found = ranks_.find(rank);
   if (found == ranks_.end()) {
-    return WithField(
-        Error(absl::StatusCode::kNotFound, "unknown_rank",
-              absl::StrCat("run '", id_, "' has no rank ", rank, "; it has ",
-                           ranks_.size(), " ranks")),
-        "rank");
+    return WithField(Error(absl::StatusCode::kNotFound, "unknown_rank",
+                           absl::StrCat("run '", id_, "' has no rank ", rank,
+                                        "; it has ", ranks_.size(), " ranks")),
+                     "rank");
   }
   found->second->RefreshIndex();
   return found->second.get();
@@ -213,10 +212,10 @@ absl::StatusOr<model::StepPage> Recording::Steps(
   const char* const end = query.cursor.data() + query.cursor.size();
   const auto [stop, error] = std::from_chars(query.cursor.data(), end, from);
   if (!query.cursor.empty() && (error != std::errc() || stop != end)) {
-    return WithField(
-        Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
-              absl::StrCat("'", query.cursor, "' is not a cursor of this list")),
-        "cursor");
+    return WithField(Error(absl::StatusCode::kInvalidArgument, "invalid_cursor",
+                           absl::StrCat("'", query.cursor,
+                                        "' is not a cursor of this list")),
+                     "cursor");
   }
   for (const auto& [number, other] : ranks_) other->RefreshIndex();
   const StepIndex& index = rank->index();

@@ -238,7 +238,8 @@ TEST_F(RecordingTest, ReadsExactlyTheSliceOfASavedTensor) {
   const auto value = recording.Tensor(query, std::nullopt);
   ASSERT_TRUE(value.ok()) << value.status();
   EXPECT_EQ(value->slice_shape, (std::vector<int64_t>{2, 2}));
-  const float* const values = reinterpret_cast<const float*>(value->data.data());
+  const float* const values =
+      reinterpret_cast<const float*>(value->data.data());
   EXPECT_EQ(std::vector<float>(values, values + 4),
             (std::vector<float>{0, 2, 3, 5}));
   query.step = 8;

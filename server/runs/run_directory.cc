@@ -123,10 +123,10 @@ class RunDirectoryImpl final : public RunDirectory {
       found.emplace(id, known->second);
       return;
     }
-    found.emplace(id, Run{path.string(),
-                          std::make_shared<OpenedRun>(
-                              id, folder, threads_.get_executor(),
-                              check_threads_.get_executor(), memory_)});
+    found.emplace(
+        id, Run{path.string(), std::make_shared<OpenedRun>(
+                                   id, folder, threads_.get_executor(),
+                                   check_threads_.get_executor(), memory_)});
   }
 
   const std::vector<std::string> paths_;

@@ -57,9 +57,10 @@ absl::StatusOr<Json> ParseFile(std::string_view text) {
   if (!json.is_object()) return absl::DataLossError("it is no JSON object");
   const int format = Fields(json).Number<int>("format", kFormat);
   if (format > kFormat) {
-    return absl::DataLossError(
-        absl::StrCat("version ", format, " of the format is not known; this "
-                     "program reads version ", kFormat));
+    return absl::DataLossError(absl::StrCat("version ", format,
+                                            " of the format is not known; this "
+                                            "program reads version ",
+                                            kFormat));
   }
   return json;
 }
@@ -74,9 +75,9 @@ std::optional<RankEnd> EndOf(const Json& json) {
   }
   if (fields.At("exception").is_object()) {
     const Fields exception(fields.At("exception"));
-    end.exception = model::Exception{
-        exception.Text("type"), exception.Text("message"),
-        exception.Text("traceback"), exception.Text("node")};
+    end.exception =
+        model::Exception{exception.Text("type"), exception.Text("message"),
+                         exception.Text("traceback"), exception.Text("node")};
   }
   return end;
 }
@@ -85,8 +86,7 @@ std::vector<model::Collection> CollectionsOf(const Json& config) {
   std::vector<model::Collection> collections;
   const Json& list = Fields(config).At("collections");
   if (!list.is_array()) return collections;
-  const std::string level =
-      Fields(Fields(config).At("record")).Text("level");
+  const std::string level = Fields(Fields(config).At("record")).Text("level");
   for (const Json& entry : list) {
     const Fields fields(entry);
     model::Collection collection;

@@ -129,9 +129,9 @@ absl::StatusOr<uint64_t> HeaderBytes(std::string_view first,
   uint64_t size;
   std::memcpy(&size, first.data(), sizeof size);
   if (size > kMaxHeaderBytes || size > file_bytes - kSizeBytes) {
-    return absl::DataLossError(absl::StrCat(
-        "a header of ", size, " bytes in a file of ", file_bytes,
-        "; the limit is ", kMaxHeaderBytes));
+    return absl::DataLossError(
+        absl::StrCat("a header of ", size, " bytes in a file of ", file_bytes,
+                     "; the limit is ", kMaxHeaderBytes));
   }
   return size;
 }
@@ -150,9 +150,9 @@ absl::StatusOr<StoredTensors> ParseHeader(std::string_view text,
   StoredTensors tensors;
   for (const auto& [name, entry] : json.items()) {
     if (name == kMetadata) continue;
-    ASSIGN_OR_RETURN(StoredTensor tensor,
-                     ReadTensor(name, entry, kSizeBytes + text.size(),
-                                file_bytes));
+    ASSIGN_OR_RETURN(
+        StoredTensor tensor,
+        ReadTensor(name, entry, kSizeBytes + text.size(), file_bytes));
     if (IsComplex128(metadata, name, tensor.type)) {
       tensor.type.dtype = DType::kComplex128;
       tensor.type.shape.pop_back();

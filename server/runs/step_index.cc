@@ -52,7 +52,8 @@ class Search {
   // The first position behind `first` that belongs to a later step. `guess` is
   // the number of records of the step before.
   uint64_t EndOf(uint64_t first, uint64_t step, uint64_t guess) const {
-    if (guess > 0 && guess <= end_ - first && !IsLater(first + guess - 1, step)) {
+    if (guess > 0 && guess <= end_ - first &&
+        !IsLater(first + guess - 1, step)) {
       const uint64_t end = first + guess;
       if (end == end_ || IsLater(end, step)) return end;
     }

@@ -44,11 +44,10 @@ std::optional<std::vector<Record>> OuterMarks(const RankLog& log,
   if (entry.count < 2) return std::nullopt;
   log.Read(entry.first, {&marks[0], 1});
   log.Read(entry.first + entry.count - 1, {&marks[1], 1});
-  const bool whole = marks[0].known_kind() == Kind::kBegin &&
-                     marks[0].pass == 0 &&
-                     marks[1].known_kind() == Kind::kEnd &&
-                     marks[1].pass == 0 &&
-                     marks[1].mark.records == entry.count - 2;
+  const bool whole =
+      marks[0].known_kind() == Kind::kBegin && marks[0].pass == 0 &&
+      marks[1].known_kind() == Kind::kEnd && marks[1].pass == 0 &&
+      marks[1].mark.records == entry.count - 2;
   return whole ? std::optional(std::move(marks)) : std::nullopt;
 }
 

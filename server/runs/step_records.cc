@@ -57,16 +57,16 @@ model::Statistics StatisticsOf(const runs::StatisticsFields& from) {
 }
 
 graphdbg::Statistics KernelStatisticsOf(const runs::StatisticsFields& from) {
-  return {from.count,         from.nan_count,      from.pos_inf_count,
-          from.neg_inf_count, from.zero_count,     from.negative_count,
-          from.positive_count, from.min,           from.max,
-          from.mean,          from.abs_mean,       from.abs_max,
-          from.variance,      from.l1,             from.l2};
+  return {from.count,          from.nan_count,  from.pos_inf_count,
+          from.neg_inf_count,  from.zero_count, from.negative_count,
+          from.positive_count, from.min,        from.max,
+          from.mean,           from.abs_mean,   from.abs_max,
+          from.variance,       from.l1,         from.l2};
 }
 
 PairStatistics PairStatisticsOf(const runs::ChangeFields& from) {
-  return {from.count,           from.finite_count, from.change_abs_mean,
-          from.change_abs_max,  from.change_l2,    from.previous_abs_mean,
+  return {from.count,          from.finite_count, from.change_abs_mean,
+          from.change_abs_max, from.change_l2,    from.previous_abs_mean,
           from.previous_l2};
 }
 

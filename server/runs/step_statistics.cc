@@ -74,13 +74,12 @@ absl::StatusOr<std::string> Recording::Statistics(
   const uint64_t step = query.step.value_or(rank->index().last_step());
   const auto records = rank->Records(step);
   if (records == nullptr) {
-    return WithField(
-        Error(absl::StatusCode::kNotFound, "unknown_step",
-              absl::StrCat("step ", step, " of rank ", query.rank,
-                           " was not recorded; the steps are ",
-                           rank->index().first_step(), " to ",
-                           rank->index().last_step())),
-        "step");
+    return WithField(Error(absl::StatusCode::kNotFound, "unknown_step",
+                           absl::StrCat("step ", step, " of rank ", query.rank,
+                                        " was not recorded; the steps are ",
+                                        rank->index().first_step(), " to ",
+                                        rank->index().last_step())),
+                     "step");
   }
   const graph::Graph* const main = graph_.FindGraph("");
   std::vector<graph::NodeIndex> numbers;
@@ -97,7 +96,8 @@ absl::StatusOr<std::string> Recording::Statistics(
   writer.Add<uint32_t>("slot", [](const Record& r) { return r.slot; });
   writer.Add<uint8_t>("mode", [](const Record& r) { return r.mode; });
   writer.Add<uint32_t>("pass", [](const Record& r) { return r.pass; });
-  writer.Add<uint32_t>("iteration", [](const Record& r) { return r.iteration; });
+  writer.Add<uint32_t>("iteration",
+                       [](const Record& r) { return r.iteration; });
   writer.Add<uint32_t>("exec_order",
                        [](const Record& r) { return r.exec_order; });
   writer.Add<uint8_t>("dtype", [](const Record& r) { return r.dtype; });

@@ -86,8 +86,9 @@ absl::Status ForEachPiece(const Slice& slice, const std::vector<int64_t>& shape,
   while (true) {
     uint64_t offset = base;
     for (size_t d = 0; d < inner; ++d) {
-      offset += static_cast<uint64_t>(slice[d].start + index[d] * slice[d].step) *
-                strides[d];
+      offset +=
+          static_cast<uint64_t>(slice[d].start + index[d] * slice[d].step) *
+          strides[d];
     }
     RETURN_IF_ERROR(use({offset, bytes}));
     size_t d = inner;
@@ -164,9 +165,9 @@ absl::StatusOr<TensorFiles::OpenFile> TensorFiles::ReadHeader(
 
 absl::StatusOr<const TensorFiles::OpenFile*> TensorFiles::Open(
     const std::string& name) {
-  const auto known = std::find_if(
-      open_.begin(), open_.end(),
-      [&](const OpenFile& each) { return each.name == name; });
+  const auto known =
+      std::find_if(open_.begin(), open_.end(),
+                   [&](const OpenFile& each) { return each.name == name; });
   if (known != open_.end()) {
     open_.splice(open_.begin(), open_, known);
     return &open_.front();

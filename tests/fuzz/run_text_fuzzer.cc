@@ -34,8 +34,7 @@ void TakeHeader(std::string_view text) {
         tensor.bytes > file_bytes - tensor.offset) {
       std::abort();
     }
-    const auto bytes =
-        tensor::DenseBytes(tensor.type.dtype, tensor.type.shape);
+    const auto bytes = tensor::DenseBytes(tensor.type.dtype, tensor.type.shape);
     if (ItemSize(tensor.type.dtype) != 0 && bytes != tensor.bytes) std::abort();
   }
 }
@@ -61,7 +60,7 @@ void Take(uint8_t kind, std::string_view text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  graphdbg::recorded::Take(
-      data[0], {reinterpret_cast<const char*>(data + 1), size - 1});
+  graphdbg::recorded::Take(data[0],
+                           {reinterpret_cast<const char*>(data + 1), size - 1});
   return 0;
 }

@@ -87,9 +87,9 @@ TEST_F(RunsTest, ARunAnswersWhatAJobAnswersAtEachOfItsSteps) {
     const Json around = Get("/graph/neighbours?name=forward/op2" + at);
     EXPECT_EQ(around["tensors"][0]["statistics_step"], step);
   }
-  EXPECT_EQ(Get("/tensor/history?name=forward/op2:0&from=3&to=7")["points"]
-                .size(),
-            5u);
+  EXPECT_EQ(
+      Get("/tensor/history?name=forward/op2:0&from=3&to=7")["points"].size(),
+      5u);
 }
 
 TEST_F(RunsTest, ValuesAreReadAndComparedWhereTheyWereSaved) {

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from . import report
 from .debug_run import RunOptions, debug
-from .errors import CliError
+from .errors import USAGE, CliError
 from .kept_jobs import KeptJob, find_kept_job, no_such_job
 from .onnx_job import show_command
 from .run_directory import run_directory
@@ -77,7 +77,7 @@ def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
 def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     """Shows a recorded run, or the list of runs in a directory of them."""
     if arguments.result:
-        raise CliError("--result applies to jobs; a recorded run has no result object")
+        raise CliError("--result applies to jobs; a recorded run has no result object", USAGE)
     with run_directory() as data_dir:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:

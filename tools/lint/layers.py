@@ -180,6 +180,25 @@ ROOMS = [
         "An imported model becomes a job through the same interface as an agent.",
     ),
     Room(
+        "server/runs",
+        (
+            "agent/conditions",
+            "agent/kernels",
+            "agent/tensor",
+            "proto/graphdbg",
+            "proto/runs",
+            "proto/wire",
+            "server/base",
+            "server/graph",
+            "server/ingest",
+            "server/jobs",
+            "server/model",
+            "server/tensor",
+            "server/watch",
+        ),
+        "A recorded run implements the interface of jobs over files; it knows no HTTP.",
+    ),
+    Room(
         "server/api",
         (
             "agent/conditions",
@@ -209,6 +228,7 @@ ROOMS = [
             "server/ingest",
             "server/jobs",
             "server/mindspore",
+            "server/runs",
             "server/store",
         ),
         "Only main knows every room: it reads flags and wires the rooms together.",

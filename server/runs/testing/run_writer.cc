@@ -139,13 +139,13 @@ void RankWriter::WriteRing(uint64_t capacity, uint64_t from) {
 }
 
 void RankWriter::WriteInfo(const std::string& fields, bool ended) {
-  WriteFile(runs::kRankFile,
-            absl::StrCat("{\"format\": 1, \"rank\": ", rank_,
-                         ", \"world_size\": 1, \"framework\": \"pytorch\", "
-                         "\"host\": \"gpu7\", \"pid\": 42, \"ended\": ",
-                         ended ? "{\"reason\": \"exit\", \"exit_code\": 0}"
-                               : "null",
-                         fields.empty() ? "" : ", ", fields, "}"));
+  WriteFile(
+      runs::kRankFile,
+      absl::StrCat("{\"format\": 1, \"rank\": ", rank_,
+                   ", \"world_size\": 1, \"framework\": \"pytorch\", "
+                   "\"host\": \"gpu7\", \"pid\": 42, \"ended\": ",
+                   ended ? "{\"reason\": \"exit\", \"exit_code\": 0}" : "null",
+                   fields.empty() ? "" : ", ", fields, "}"));
 }
 
 void RankWriter::WriteGraph(uint32_t count) {
@@ -193,11 +193,11 @@ void RankWriter::WriteTensor(uint64_t step, uint32_t node,
   header.resize((header.size() + 7) / 8 * 8, ' ');
   const uint64_t size = header.size();
   std::filesystem::create_directories(path_ + "/tensors");
-  WriteFile(absl::StrCat("tensors/", absl::Dec(step, absl::kZeroPad8),
-                         ".safetensors"),
-            BytesOf(size) + header +
-                std::string(reinterpret_cast<const char*>(values.data()),
-                            bytes));
+  WriteFile(
+      absl::StrCat("tensors/", absl::Dec(step, absl::kZeroPad8),
+                   ".safetensors"),
+      BytesOf(size) + header +
+          std::string(reinterpret_cast<const char*>(values.data()), bytes));
   Record record = {};
   record.kind = static_cast<uint16_t>(Kind::kTensor);
   record.step = step;
