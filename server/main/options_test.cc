@@ -34,6 +34,13 @@ TEST(OptionsTest, AgesAreDays) {
   }
 }
 
+TEST(OptionsTest, RunsAreInSeveralDirectories) {
+  EXPECT_TRUE((*Parse({"--data-dir=/d"}))->runs.empty());
+  auto options = Parse({"--data-dir=/d", "--runs=/a", "--runs", "/b c"});
+  ASSERT_TRUE(options.ok() && options->has_value()) << options.status();
+  EXPECT_EQ((*options)->runs, (std::vector<std::string>{"/a", "/b c"}));
+}
+
 TEST(OptionsTest, TunnelsMayHaveOtherPorts) {
   auto options = Parse({"--data-dir=/d", "--forwarded-port=9000,443"});
   ASSERT_TRUE(options.ok() && options->has_value()) << options.status();

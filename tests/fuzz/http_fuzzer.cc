@@ -20,7 +20,7 @@ void NeedsReason(const absl::Status& status) {
 }
 
 void Take(uint8_t kind, std::string_view text) {
-  switch (kind % 7) {
+  switch (kind % 8) {
     case 0:
       return NeedsReason(DecodeControl(text).status());
     case 1:
@@ -34,6 +34,8 @@ void Take(uint8_t kind, std::string_view text) {
       return NeedsReason(DecodeCatch(text).status());
     case 5:
       return NeedsReason(DecodeLogin(text).status());
+    case 7:
+      return NeedsReason(DecodeCheck(text).status());
     default:
       http::ParseQuery(text);
       http::PercentDecode(text, false);

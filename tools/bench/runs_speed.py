@@ -36,6 +36,10 @@ class Api:
             content: bytes = response.read()
             return content
 
+    def time(self, path: str) -> float:
+        """The seconds until the whole answer has arrived."""
+        return seconds(lambda: self.get(path))
+
     def send(self, method: str, path: str, body: Any = None) -> Any:
         data = None if body is None else json.dumps(body).encode()
         headers = {"Content-Type": "application/json"}
@@ -97,14 +101,10 @@ def measure(program: str, run: Path, steps: int, rounds: int) -> dict[str, float
             figures["open"].append(seconds(lambda: open_page(api)))
             for _ in range(20):
                 step = random.randint(1, steps)
-                figures["step"].append(
-                    seconds(lambda at=step: api.get(f"/{RUN}/tensors?node=forward/op7&rank=3&step={at}"))
-                )
-                figures["step"].append(seconds(lambda at=step: api.get(f"/{RUN}/statistics?rank=3&step={at}")))
+                figures["step"].append(api.time(f"/{RUN}/tensors?node=forward/op7&rank=3&step={step}"))
+                figures["step"].append(api.time(f"/{RUN}/statistics?rank=3&step={step}"))
                 op = random.randint(1, 1000)
-                figures["history"].append(
-                    seconds(lambda at=op: api.get(f"/{RUN}/tensor/history?name=forward/op{at}:0&rank=5"))
-                )
+                figures["history"].append(api.time(f"/{RUN}/tensor/history?name=forward/op{op}:0&rank=5"))
             figures["check"].append(seconds(lambda: check(api)))
     return {name: statistics.median(values) for name, values in figures.items()}
 

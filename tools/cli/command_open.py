@@ -17,6 +17,7 @@ from .run_directory import run_directory
 from .server_process import ServerProcess
 
 _ALIVE_CHECK_SECONDS = 1.0
+_SIGNALS = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -63,6 +64,7 @@ def _open_model(model: Path, port: int) -> int:
 def _open_job(job: KeptJob, arguments: argparse.Namespace) -> int:
     server = ServerProcess(job.directory, arguments.port)
     try:
+        _block_signals()
         url = server.client.page(f"/jobs/{job.job}")["url"]
         if arguments.json:
             print(json.dumps({"url": url, "http_address": server.client.address, "job": job.job}), flush=True)
@@ -81,6 +83,7 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     with run_directory() as data_dir:
         server = ServerProcess(data_dir, arguments.port, temporary=True, runs=[directory])
         try:
+            _block_signals()
             runs = server.client.get("/runs")["runs"]
             if not runs:
                 raise CliError(f"{directory} contains no recorded runs")
@@ -96,9 +99,12 @@ def _open_runs(directory: Path, arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _block_signals() -> None:
+    """From here on, _wait_for_signal receives them. Called after the server, which would inherit it, was started."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+
+
 def _wait_for_signal(server: ServerProcess) -> None:
     """Waits for Ctrl-C or the like, or for the end of the server."""
-    signals = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, signals)
-    while server.alive() and signal.sigtimedwait(signals, _ALIVE_CHECK_SECONDS) is None:
+    while server.alive() and signal.sigtimedwait(_SIGNALS, _ALIVE_CHECK_SECONDS) is None:
         pass
