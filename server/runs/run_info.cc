@@ -86,7 +86,9 @@ std::vector<model::Collection> CollectionsOf(const Json& config) {
   std::vector<model::Collection> collections;
   const Json& list = Fields(config).At("collections");
   if (!list.is_array()) return collections;
-  const std::string level = Fields(Fields(config).At("record")).Text("level");
+  std::string level = Fields(Fields(config).At("record")).Text("level");
+  // The default of the configuration.
+  if (level.empty()) level = "statistics";
   for (const Json& entry : list) {
     const Fields fields(entry);
     model::Collection collection;

@@ -31,8 +31,9 @@ class Script {
 
   // Its length as a number, and its bytes.
   std::string Text() {
+    const uint64_t announced = Number();
     const auto size = static_cast<size_t>(
-        std::min<uint64_t>(Number(), static_cast<uint64_t>(end_ - at_)));
+        std::min(announced, static_cast<uint64_t>(end_ - at_)));
     std::string text(reinterpret_cast<const char*>(at_), size);
     at_ += size;
     return text;
