@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { formatAgainst, otherQuery, parseAgainst } from './tensor_compare';
+import { parseAgainst } from './compare_side';
+import { formatAgainst, otherQuery } from './tensor_compare';
 
 const QUERY = {
   job: 'j',

@@ -7,12 +7,11 @@ import { Problem } from '../api/problem';
 import type { Comparison, TensorSlice, TensorSummary } from '../api/types';
 import { differenceOf } from '../base/elements';
 import { formatCount, formatNumber } from '../base/format';
-import { isRun } from '../base/run_id';
 import type { AxisRange } from '../base/slice';
 import { describe } from '../state/describe';
 import { useJob } from '../state/job_store';
 import { stepOf, stepsToCompare } from '../state/kept_steps';
-import { useComparison, useHistory, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
+import { useComparison, useSlice, type Tolerance, type ValueQuery } from '../state/queries';
 import { patchRoute } from '../state/router';
 import { touch } from '../state/ui';
 import { gridOf, indexOfCell, type GridData } from '../widgets/grid_data';
@@ -24,23 +23,11 @@ import { typeNotShown } from '../words/tensor';
 import * as words from '../words/tensor_views';
 import { useJobContext } from './job_context';
 import { KeepOffer, useKeeper } from './keep_offer';
+import { againstOf, useSavedSteps, type Against } from './compare_side';
 import { axesOf } from './tensor_values';
 import './tensor_compare.css';
 
 const HeatMap = lazy(async () => ({ default: (await import('../widgets/heat_map')).HeatMap }));
-
-// The other side of the comparison. The API writes it as "previous", "step:3", "rank:1" or
-// "tensor:scope/node:0".
-export interface Against {
-  kind: 'previous' | 'step' | 'rank' | 'tensor';
-  value: string;
-}
-
-export function parseAgainst(text: string | null): Against {
-  const match = /^(step|rank|tensor):(.+)$/.exec(text ?? '');
-  if (match === null) return { kind: 'previous', value: '' };
-  return { kind: match[1] as Against['kind'], value: match[2] ?? '' };
-}
 
 export function formatAgainst({ kind, value }: Against): string {
   return kind === 'previous' ? kind : `${kind}:${value}`;
@@ -312,25 +299,6 @@ function titleOf(query: ValueQuery, value: TensorSlice, tensor: TensorSummary, r
 interface Props {
   tensor: TensorSummary;
   query: ValueQuery;
-}
-
-// The other steps at which a recorded run has the values, the nearest earlier one first; null for
-// a job.
-function useSavedSteps(tensor: TensorSummary, query: ValueQuery): readonly number[] | null {
-  const history = useHistory(query.job, tensor.name, query.rank, query.version, isRun(query.job));
-  return useMemo(() => {
-    if (!isRun(query.job)) return null;
-    const now = Number(query.step);
-    const others = (history.data?.saved_steps ?? []).filter((step) => step !== now);
-    return [...others.filter((step) => step < now).toReversed(), ...others.filter((step) => step > now)];
-  }, [history.data, query.job, query.step]);
-}
-
-// The step before that of a recorded run is the one before whose values were saved.
-export function againstOf(text: string | null, saved: readonly number[] | null): Against {
-  const against = parseAgainst(text);
-  if (saved === null || against.kind !== 'previous') return against;
-  return { kind: 'step', value: saved[0] === undefined ? '' : String(saved[0]) };
 }
 
 export function TensorCompare({ tensor, query }: Props) {
