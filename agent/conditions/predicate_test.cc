@@ -247,5 +247,34 @@ TEST(TensorMeasurementsTest, WhatCannotBeReadIsSaid) {
   EXPECT_FALSE(TensorMeasurements(&view, nullptr, 1).Measure({true, false}));
 }
 
+// Recordings have statistics and changes by the default tolerance.
+TEST(PredicateTest, NamesWhatCannotBeTestedWithoutValues) {
+  const auto needs_values = [](const char* id, const Params& params) {
+    const auto predicate = Compile(id, {params, {}});
+    EXPECT_TRUE(predicate.ok()) << predicate.status();
+    return predicate->needs_values();
+  };
+  EXPECT_FALSE(needs_values("nan", {}));
+  EXPECT_FALSE(needs_values("weight_not_changed", {}));
+  EXPECT_TRUE(needs_values("weight_not_changed", {{"rtol", 0.1}}));
+  EXPECT_TRUE(needs_values("tensor_range", {{"range_start_inclusive", 0},
+                                            {"range_end_inclusive", 1},
+                                            {"range_percentage_lt", 10}}));
+}
+
+TEST(PredicateTest, ChangesThatWereCountedElsewhereAreUsed) {
+  const auto predicate = Compile("tensor_not_changed", {});
+  ASSERT_TRUE(predicate.ok());
+  Statistics statistics;
+  statistics.count = 4;
+  const PairStatistics change{4, 4, 0, 0, 0, 1, 2};
+  for (const uint64_t changed : {0, 3}) {
+    TensorMeasurements measurements(statistics, &change, 5);
+    measurements.set_changed_count(changed);
+    EXPECT_EQ(predicate->Test(&measurements),
+              changed == 0 ? Outcome::kMatched : Outcome::kNotMatched);
+  }
+}
+
 }  // namespace
 }  // namespace graphdbg::conditions
