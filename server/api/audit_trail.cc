@@ -40,9 +40,9 @@ constexpr Row kTable[] = {
     {"GET", "/jobs/{job}/tensor/download", "download_tensor"},
     {"POST", "/runs/{run}/checks", "start_check"},
     {"DELETE", "/runs/{run}/checks/{check}", "end_check"},
-    {"GET", "/runs/{run}/graph/export", "export_graph"},
-    {"GET", "/runs/{run}/tensor", "read_values", true},
-    {"GET", "/runs/{run}/tensor/download", "download_tensor"},
+    {"GET", "/runs/{run}/graph/export", "export_run_graph"},
+    {"GET", "/runs/{run}/tensor", "read_run_values", true},
+    {"GET", "/runs/{run}/tensor/download", "download_run_tensor"},
 };
 
 const Row* Find(const Route& route) {
