@@ -28,6 +28,7 @@ def system_packages():
     _lib("onnx", ["libonnx-dev"], ["onnx/checker.h"])
     _lib("highway", ["libhwy-dev"], ["hwy/highway.h"])
     _lib("cli11", ["libcli11-dev"], ["CLI/CLI.hpp"])
+    _lib("re2", ["libre2-dev"], ["re2/re2.h"], archives = ["libre2.a"])
     _lib("sqlite3", ["libsqlite3-dev"], ["sqlite3.h"])
     _lib("openssl", ["libssl-dev"], ["openssl/rand.h"])
     _lib("brotli", ["libbrotli-dev"], ["brotli/encode.h"])

@@ -15,14 +15,18 @@ _SYSTEM = {
     "absl": "@com_google_absl//:absl",
     "grpc": "@com_github_grpc_grpc//:grpc++",
     "highway": "@highway//:highway",
+    "json": "@nlohmann_json//:json",
     "protobuf": "@com_google_protobuf//:protobuf",
+    "re2": "@re2//:re2",
 }
 
 _REBUILT = {
     "absl": "@abseil_src//:absl",
     "grpc": "@com_github_grpc_grpc//:grpc++_pic",
     "highway": "@highway_src//:highway",
+    "json": "@nlohmann_json//:json",
     "protobuf": "@protobuf_src//:agent_runtime",
+    "re2": "@re2_src//:re2",
 }
 
 # Overrides the -std of .bazelrc, because the last one takes effect.
