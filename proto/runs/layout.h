@@ -15,6 +15,7 @@ inline constexpr char kRankFile[] = "rank.json";
 inline constexpr char kRingFile[] = "ring.gdbr";
 inline constexpr char kGraphFile[] = "graph.gdbm";
 inline constexpr char kHitsFile[] = "hits.gdbm";
+inline constexpr char kCollectionsFile[] = "collections.jsonl";
 inline constexpr char kLogDirectory[] = "log";
 inline constexpr char kTensorsDirectory[] = "tensors";
 // Behind the name of a segment while it is written.

@@ -29,15 +29,19 @@ uint64_t RingView::oldest() const {
   return end > header_.capacity ? end - header_.capacity : 0;
 }
 
+bool ReadSlot(const Record& slot, uint64_t position, Record* record) {
+  // Its writer stores the checksum last, and 0 before it changes anything else.
+  // A copy that mixes two records fails the check.
+  const uint32_t crc = __atomic_load_n(&slot.crc, __ATOMIC_ACQUIRE);
+  std::memcpy(record, &slot, kRecordBytes);
+  record->crc = crc;
+  return IsAt(position, *record);
+}
+
 bool RingView::Read(uint64_t position, Record* record) const {
   const auto* const slot = reinterpret_cast<const Record*>(
       file_.data() + SlotOffset(position, header_.capacity));
-  // Its writer stores the checksum last, and 0 before it changes anything else.
-  // A copy that mixes two records fails the check.
-  const uint32_t crc = __atomic_load_n(&slot->crc, __ATOMIC_ACQUIRE);
-  std::memcpy(record, slot, kRecordBytes);
-  record->crc = crc;
-  return IsAt(position, *record);
+  return ReadSlot(*slot, position, record);
 }
 
 void RingView::ForEach(

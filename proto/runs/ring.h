@@ -17,6 +17,10 @@ inline uint64_t SlotOffset(uint64_t position, uint64_t capacity) {
   return kRingHeaderBytes + position % capacity * kRecordBytes;
 }
 
+// Copies the record of `position` from its slot, which its writer may be
+// filling. False if the slot holds none, or one of another position.
+bool ReadSlot(const Record& slot, uint64_t position, Record* record);
+
 // A view of a mapped ring, aligned to 8 bytes. Any thread.
 class RingView {
  public:
